@@ -1,0 +1,43 @@
+# Every target does its own set-up: a virtual environment in .venv, an editable install, then the work.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test check bench clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo    roll agents out, score them, prove every task; writes runs/demo/"
+	@echo "make test    the test suite, with its coverage floors"
+	@echo "make check   ruff, mypy, pyright, import-linter"
+	@echo "make bench   what one step, reset, fork and snapshot cost"
+
+# A stamp newer than pyproject.toml means the environment is the one it describes.
+.venv/core.stamp: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "palaestra needs Python 3.11 or newer; set PYTHON=/path/to/python3.11" >&2; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+.venv/test.stamp: .venv/core.stamp
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@touch $@
+
+demo: .venv/core.stamp
+	$(BIN)/palaestra demo
+
+test: .venv/test.stamp
+	$(BIN)/python -m pytest -n auto --cov --cov-report=
+	$(BIN)/coverage report --fail-under=90 --include='src/palaestra/*.py,src/palaestra/tools/*,src/palaestra/rubrics/*,src/palaestra/envs/*'
+
+check: .venv/test.stamp
+	$(BIN)/ruff format --check src tests
+	$(BIN)/ruff check src tests
+	$(BIN)/lint-imports
+	$(BIN)/mypy
+	$(BIN)/pyright
+
+bench: .venv/core.stamp
+	$(BIN)/palaestra bench env
+
+clean:
+	rm -rf .venv build dist runs .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage*

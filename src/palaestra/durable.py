@@ -1,0 +1,125 @@
+"""Saves that survive a kill, a power cut and a full disk.
+
+A save is a directory: written under a temporary name with a manifest of hashes, each file and the directory fsynced,
+then renamed into place. What stood there before is kept aside as `NAME.previous` until the next save. The reader
+verifies the manifest and falls back to the previous save.
+"""
+
+import errno
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+
+import orjson
+
+from palaestra.errors import RecordError, StorageError
+
+MANIFEST = "MANIFEST.json"
+
+
+@contextmanager
+def saving(target: Path) -> Iterator[Path]:
+    """A temporary directory that becomes `target` when the block ends well.
+
+    Yields:
+        The directory to write into.
+
+    Raises:
+        StorageError: the disk is full or refuses; `target` is what it was before.
+    """
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(temporary, ignore_errors=True)
+        temporary.mkdir()
+        yield temporary
+        _seal(temporary)
+        _install(temporary, target)
+    except OSError as error:
+        if isinstance(error, StorageError):
+            raise
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        room = "free some space and run it again" if error.errno in _FULL else "check the path and its rights"
+        raise StorageError(
+            error.errno, f"could not save {target}: {reason}; what stood there is untouched; {room}"
+        ) from error
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+
+
+def verified(target: Path) -> Path:
+    """The newest whole save at `target`: itself, or the one before it.
+
+    Raises:
+        RecordError: neither is whole; the message says what is wrong with each.
+    """
+    faults: list[str] = []
+    for candidate in (target, _previous(target)):
+        fault = _fault(candidate)
+        if fault is None:
+            return candidate
+        faults.append(f"{candidate}: {fault}")
+    raise RecordError("no whole save: " + "; ".join(faults) + "; run the command that writes it again")
+
+
+def _previous(target: Path) -> Path:
+    return target.with_name(target.name + ".previous")
+
+
+def _files(directory: Path) -> list[Path]:
+    return sorted(p for p in directory.rglob("*") if p.is_file() and p.name != MANIFEST)
+
+
+def _hash(path: Path) -> str:
+    return sha256(path.read_bytes()).hexdigest()
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _seal(directory: Path) -> None:
+    files = _files(directory)
+    manifest = {str(p.relative_to(directory)): _hash(p) for p in files}
+    (directory / MANIFEST).write_bytes(orjson.dumps(manifest, option=orjson.OPT_INDENT_2))
+    for path in [*files, directory / MANIFEST]:
+        _sync(path)
+    for folder in sorted({p.parent for p in files} | {directory}, reverse=True):
+        _sync(folder)
+
+
+def _install(temporary: Path, target: Path) -> None:
+    previous = _previous(target)
+    if target.exists() and _fault(target) is not None:
+        shutil.rmtree(target)  # a broken save must not push the last whole one out
+    if target.exists():
+        shutil.rmtree(previous, ignore_errors=True)
+        target.rename(previous)
+    temporary.rename(target)
+    _sync(target.parent)
+
+
+def _fault(directory: Path) -> str | None:
+    if not directory.is_dir():
+        return "not there"
+    try:
+        manifest = orjson.loads((directory / MANIFEST).read_bytes())
+    except (OSError, orjson.JSONDecodeError) as error:
+        return f"no readable {MANIFEST} ({error})"
+    for name, expected in manifest.items():
+        path = directory / name
+        if not path.is_file():
+            return f"{name} is missing"
+        if _hash(path) != expected:
+            return f"{name} is not what was saved"
+    return None

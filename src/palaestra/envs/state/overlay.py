@@ -1,0 +1,234 @@
+"""The live state of one world: a journaled overlay on a shared immutable base.
+
+A write is one journal entry, and there is no other way to change a row. The overlay holds only rows that differ from
+the base, so an instance of a world weighs what was written in it, and a copy costs what was written in it.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from operator import attrgetter
+from typing import Any, cast
+
+from palaestra.envs.state.base import HASH_MASK, Base, row_hash, row_words, words_of
+from palaestra.envs.state.schema import number_of
+from palaestra.errors import RowError
+from palaestra.protocols import R
+from palaestra.records import Json, Row, RowChange
+
+_Rows = dict[str, dict[str, Row | None]]
+
+_by_key = attrgetter("id")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OverlaySnapshot:
+    """Everything that an overlay adds to its base."""
+
+    rows: Mapping[str, Mapping[str, Row | None]]
+    journal: tuple[RowChange, ...]
+
+
+class Overlay:
+    """Rows to read and write, over `base`. It implements `palaestra.protocols.State`."""
+
+    __slots__ = (
+        "_hash", "_hashed", "_last_numbers", "_origin", "_rows", "_settled_hash", "base", "journal",
+    )
+
+    def __init__(self, base: Base) -> None:
+        self.base = base
+        self.journal: list[RowChange] = []
+        """Every write since the overlay settled, in order."""
+        self._rows: _Rows = {}
+        # The overlay as it settled: what `changes` compares with. Shared by forks and never written.
+        self._origin: _Rows = {}
+        self._last_numbers: Mapping[str, int] = base.last_numbers
+        # `_hash` is the hash of the rows after the first `_hashed` entries of the journal.
+        self._settled_hash = self._hash = base.state_hash()
+        self._hashed = 0
+
+    # Reading
+
+    def peek(self, kind: type[R], key: str) -> R | None:
+        """The row under `key`, or `None`."""
+        table = kind.table
+        over = self._rows.get(table)
+        if over is not None and key in over:
+            return cast("R | None", over[key])
+        return cast("R | None", self.base.rows[table].get(key))
+
+    def get(self, kind: type[R], key: str) -> R:
+        """The row under `key`.
+
+        Raises:
+            RowError: there is none.
+        """
+        row = self.peek(kind, key)
+        if row is None:
+            raise RowError(f"{kind.table} has no row {key!r}")
+        return row
+
+    def find(self, kind: type[R], **equal: Json) -> list[R]:
+        """The rows whose columns equal all of `equal`, ordered by key; all rows when nothing is asked."""
+        table = kind.table
+        asked = list(equal.items())
+        rows: Sequence[Row]
+        if asked:
+            column, value = asked[0]
+            rows = self.base.index(table, column).get(value, ())
+        else:
+            rows = self.base.listings[table]
+        over = self._rows.get(table)
+        if over:
+            rows = [r for r in rows if r.id not in over]
+            rows += [r for r in over.values() if r is not None and (not asked or getattr(r, column) == value)]
+            rows.sort(key=_by_key)
+        if len(asked) > 1:
+            rows = [r for r in rows if all(getattr(r, c) == v for c, v in asked[1:])]
+        return cast("list[R]", list(rows))
+
+    def search(self, kind: type[R], text: str) -> list[R]:
+        """The rows whose searchable columns hold every word of `text`, ordered by key; none for no word."""
+        words = set(words_of(text))
+        if not words:
+            return []
+        table = kind.table
+        keys = frozenset.intersection(*(self.base.keys_with_word(table, w) for w in sorted(words)))
+        over = self._rows.get(table) or {}
+        columns = self.base.schema[table].searchable
+        found = [self.base.rows[table][key] for key in keys if key not in over]
+        found += [r for r in over.values() if r is not None and words <= row_words(r, columns)]
+        return cast("list[R]", sorted(found, key=_by_key))
+
+    # Writing
+
+    def insert(self, row: R) -> R:
+        """Add a row.
+
+        Raises:
+            RowError: its key is taken.
+        """
+        if self.peek(type(row), row.id) is not None:
+            raise RowError(f"{row.table} has a row {row.id!r} already; ask next_id for a new id")
+        self._write(row.table, row.id, None, row)
+        return row
+
+    def update(self, row: R, **changes: Any) -> R:
+        """Replace columns of a row that stands, and return the new row.
+
+        Raises:
+            RowError: `row` is not the row that stands now: it was changed or deleted since it was read.
+        """
+        self._must_stand(row)
+        new = replace(row, **changes)
+        if new != row:
+            self._write(row.table, row.id, row, new)
+        return new
+
+    def delete(self, row: Row) -> None:
+        """Remove a row that stands; `RowError` as for `update`."""
+        self._must_stand(row)
+        self._write(row.table, row.id, row, None)
+
+    def next_id(self, kind: type[Row]) -> str:
+        """An id that no row of this kind has had in this episode or before."""
+        table = kind.table
+        created = sum(1 for c in self.journal if c.table == table and c.before is None)
+        return f"{kind.prefix}{self._last_numbers[table] + created + 1}"
+
+    def _must_stand(self, row: Row) -> None:
+        standing = self.peek(type(row), row.id)
+        if standing is not row and standing != row:
+            raise RowError(f"{row.table} {row.id!r} was changed or deleted since this row was read; read it again")
+
+    def _write(self, table: str, key: str, before: Row | None, after: Row | None) -> None:
+        self._rows.setdefault(table, {})[key] = after
+        self.journal.append(RowChange(table=table, key=key, before=before, after=after))
+
+    # Journal, diff and hash
+
+    def rollback(self, length: int) -> None:
+        """Undo writes until the journal has `length` entries again; at 0 the rows are as they settled."""
+        if length < self._hashed:
+            self._hash, self._hashed = self._settled_hash, 0
+        while len(self.journal) > length:
+            change = self.journal.pop()
+            self._rows[change.table][change.key] = change.before
+
+    def changes(self) -> Iterator[RowChange]:
+        """The net difference to the settled state: one entry for each row that is not as it was."""
+        for table, rows in self._rows.items():
+            origin = self._origin.get(table, {})
+            base = self.base.rows[table]
+            for key, after in rows.items():
+                before = origin[key] if key in origin else base.get(key)
+                if after is not before and after != before:
+                    yield RowChange(table=table, key=key, before=before, after=after)
+
+    def state_hash(self) -> str:
+        """A hash of the rows and nothing but the rows; it follows the journal, so it costs what was written."""
+        total = self._hash
+        for change in self.journal[self._hashed :]:
+            if change.before is not None:
+                total -= row_hash(change.before)
+            if change.after is not None:
+                total += row_hash(change.after)
+        self._hash = total & HASH_MASK
+        self._hashed = len(self.journal)
+        return f"{self._hash:032x}"
+
+    # Copies
+
+    def settled(self) -> "Overlay":
+        """A copy in which everything written so far is the beginning: an empty journal, no changes.
+
+        Raises:
+            RowError: a row that was written names one that is not there.
+        """
+        planted = [r for rows in self._rows.values() for r in rows.values() if r is not None]
+        ids = {r.id for r in planted}
+        for row in planted:
+            self.base.check_references(row, ids)
+        self.state_hash()
+        copy = self.fork()
+        copy.journal.clear()
+        copy._settled_hash = copy._hash
+        copy._hashed = 0
+        copy._origin = {table: dict(rows) for table, rows in self._rows.items()}
+        copy._last_numbers = {
+            table: max([last, *map(number_of, self._rows.get(table, ()))])
+            for table, last in self._last_numbers.items()
+        }
+        return copy
+
+    def fork(self) -> "Overlay":
+        """An independent copy over the same base."""
+        copy = Overlay.__new__(Overlay)
+        copy.base = self.base
+        copy.journal = self.journal.copy()
+        copy._rows = {table: rows.copy() for table, rows in self._rows.items()}
+        copy._origin = self._origin
+        copy._last_numbers = self._last_numbers
+        copy._settled_hash = self._settled_hash
+        copy._hash = self._hash
+        copy._hashed = self._hashed
+        return copy
+
+    def snapshot(self) -> OverlaySnapshot:
+        """What `restore` needs, on this overlay or on another one that settled alike."""
+        return OverlaySnapshot(
+            rows={table: rows.copy() for table, rows in self._rows.items()}, journal=tuple(self.journal)
+        )
+
+    def restore(self, snapshot: OverlaySnapshot) -> None:
+        """Be as the overlay that gave `snapshot` was; it must have settled on the same rows."""
+        shared = 0
+        for mine, theirs in zip(self.journal, snapshot.journal, strict=False):
+            if mine is not theirs:
+                break
+            shared += 1
+        if shared < self._hashed:
+            self._hash = self._settled_hash  # it has run past the parting of ways: begin again
+            self._hashed = 0
+        self._rows = {table: dict(rows) for table, rows in snapshot.rows.items()}
+        self.journal = list(snapshot.journal)

@@ -1,0 +1,168 @@
+"""A world's schema, declared once: its `Row` classes.
+
+From the annotations of the rows come the SQLAlchemy tables of the projection, the foreign keys that make an id mean a
+row, and the columns that full-text search reads. A column is `str`, `int`, `bool`, `date`, `datetime`, a `Literal` of
+strings or a `tuple[str, ...]`; `X | None` makes it nullable. Money is an `int` of cents.
+"""
+
+import re
+import types
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from datetime import date, datetime
+from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin, get_type_hints
+
+import sqlalchemy as sa
+
+from palaestra.errors import DefinitionError, UnknownNameError
+from palaestra.records import References, Row, Searchable
+
+_NUMBER = re.compile(r"(\d+)$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """One column of a table, as its annotation declares it."""
+
+    name: str
+    type: Any
+    """`str`, `int`, `bool`, `date`, `datetime`, `tuple`, or a tuple of the allowed strings."""
+    nullable: bool
+    references: str | None
+    """The table whose rows this column names."""
+    searchable: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableInfo:
+    """What the state engine knows of one table."""
+
+    name: str
+    kind: type[Row]
+    columns: Mapping[str, Column]
+    references: tuple[str, ...]
+    """The columns that name rows of other tables."""
+    searchable: tuple[str, ...]
+    sql: sa.Table
+
+
+class Schema:
+    """The tables of one world.
+
+    Args:
+        kinds: The world's row classes: frozen, slotted, keyword-only dataclasses that set `table`.
+
+    Raises:
+        DefinitionError: a class, an annotation or a reference cannot be a table, a column or a foreign key.
+    """
+
+    def __init__(self, *kinds: type[Row]) -> None:
+        self.metadata = sa.MetaData()
+        self.tables: dict[str, TableInfo] = {}
+        names = {kind.table for kind in kinds}
+        for kind in kinds:
+            if kind.table in self.tables:
+                raise DefinitionError(f"two row classes share the table name {kind.table!r}; rename one")
+            self.tables[kind.table] = _table(kind, names, self.metadata)
+
+    def __iter__(self) -> Iterator[TableInfo]:
+        return iter(self.tables.values())
+
+    def __getitem__(self, table: str) -> TableInfo:
+        try:
+            return self.tables[table]
+        except KeyError:
+            raise UnknownNameError.of("table", table, self.tables) from None
+
+    def ids_in(self, row: Row) -> Iterator[str]:
+        """The row's own id and every id that it holds: what whoever sees the row whole comes to know."""
+        yield row.id
+        for column in self.tables[row.table].references:
+            value = getattr(row, column)
+            if value is not None:
+                yield value
+
+
+def number_of(key: str) -> int:
+    """The number that an id ends in, 0 where it ends in none."""
+    match = _NUMBER.search(key)
+    return int(match.group(1)) if match else 0
+
+
+def _table(kind: type[Row], names: set[str], metadata: sa.MetaData) -> TableInfo:
+    hints = get_type_hints(kind, include_extras=True)
+    columns = {f.name: _column(kind, f.name, hints[f.name]) for f in fields(kind)}
+    for column in columns.values():
+        if column.references is not None and column.references not in names:
+            raise DefinitionError(
+                f"{kind.__name__}.{column.name} references the table {column.references!r}, "
+                f"which the schema lacks; it has {', '.join(sorted(names))}"
+            )
+    return TableInfo(
+        name=kind.table,
+        kind=kind,
+        columns=columns,
+        references=tuple(c.name for c in columns.values() if c.references),
+        searchable=tuple(c.name for c in columns.values() if c.searchable),
+        sql=sa.Table(kind.table, metadata, *(_sql_column(c) for c in columns.values())),
+    )
+
+
+def _column(kind: type[Row], name: str, hint: Any) -> Column:
+    marks: list[Any] = []
+    nullable = False
+    while True:
+        origin = get_origin(hint)
+        if origin is Annotated:
+            hint, *found = get_args(hint)
+            marks += found
+        elif origin in (Union, types.UnionType):
+            options = [a for a in get_args(hint) if a is not type(None)]
+            nullable = True
+            if len(options) != 1:
+                raise DefinitionError(f"{kind.__name__}.{name}: a column has one type, not {hint}")
+            hint = options[0]
+        else:
+            break
+    return Column(
+        name=name,
+        type=_column_type(kind, name, hint),
+        nullable=nullable,
+        references=next((m.table for m in marks if isinstance(m, References)), None),
+        searchable=any(isinstance(m, Searchable) for m in marks),
+    )
+
+
+def _column_type(kind: type[Row], name: str, hint: Any) -> Any:
+    if hint in (str, int, bool, date, datetime):
+        return hint
+    if get_origin(hint) is Literal and all(isinstance(v, str) for v in get_args(hint)):
+        return get_args(hint)
+    if get_origin(hint) is tuple and get_args(hint) == (str, ...):
+        return tuple
+    raise DefinitionError(
+        f"{kind.__name__}.{name}: {hint} is no column type; use str, int (cents for money), bool, date, "
+        "datetime, Literal of strings or tuple[str, ...]"
+    )
+
+
+_SQL_TYPES: dict[Any, Any] = {
+    str: sa.String(),
+    int: sa.BigInteger(),
+    bool: sa.Boolean(create_constraint=True),
+    date: sa.Date(),
+    datetime: sa.DateTime(),
+    tuple: sa.JSON(),
+}
+
+
+def _sql_column(column: Column) -> sa.Column[Any]:
+    if isinstance(column.type, tuple):
+        allowed = cast("tuple[str, ...]", column.type)
+        sql_type: Any = sa.Enum(*allowed, native_enum=False, create_constraint=True)
+    else:
+        sql_type = _SQL_TYPES[column.type]
+    parts = [sa.ForeignKey(f"{column.references}.id")] if column.references else []
+    return sa.Column(
+        column.name, sql_type, *parts, primary_key=column.name == "id", nullable=column.nullable
+    )

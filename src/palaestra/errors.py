@@ -1,0 +1,110 @@
+"""Every error that Palaestra raises, in one tree.
+
+    PalaestraError
+    ├── UnknownNameError (LookupError)    a name nobody registered; carries near ones
+    ├── DefinitionError (TypeError)       a tool, row or schema is declared wrongly
+    ├── TaskError (ValueError)            a task file or family breaks a rule
+    │   └── DrawError                     nothing in the world fits what a family asks for
+    ├── RubricError (ValueError)          a rubric is inconsistent, or a criterion itself crashed
+    ├── RowError (LookupError)            a row that is not there, or is there already
+    ├── ToolRefusal (ValueError)          a tool says no to a call; the agent reads why
+    ├── ActionError (ValueError)          what was given to `step` is no action at all
+    ├── EpisodeOverError (RuntimeError)   `step` after the end, or before `reset`
+    ├── EnvironmentCheckError (AssertionError)  an environment breaks the contract of `check_env`
+    ├── RecordError (ValueError)          a stored file cannot be read
+    ├── StorageError (OSError)            a file could not be written; nothing was lost
+    └── InfrastructureError (RuntimeError)  the world failed, not the agent; never a reward
+
+A message names the value, the rule and the way out. Each error is also the standard library's, and pickles.
+"""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class PalaestraError(Exception):
+    """The root: catch this to catch everything that Palaestra raises on purpose."""
+
+
+class UnknownNameError(PalaestraError, LookupError):
+    """A name that nobody registered."""
+
+    @classmethod
+    def of(cls, kind: str, name: str, known: Iterable[str], hint: str = "") -> "UnknownNameError":
+        """The error for `name`, with near names where there are any.
+
+        Args:
+            kind: What was looked for, as it reads in a sentence: "task", "tool".
+            name: The name that was given.
+            known: Every name that would have been right.
+            hint: How to list what there is.
+        """
+        names = sorted(known)
+        near = get_close_matches(name, names, n=3, cutoff=0.5)
+        if near:
+            way_out = f"did you mean {' or '.join(repr(n) for n in near)}?"
+        elif names and len(names) <= 12:
+            way_out = f"there are: {', '.join(names)}"
+        else:
+            way_out = f"{len(names)} are known"
+        return cls(f"unknown {kind} {name!r}; {way_out}{' ' if hint else ''}{hint}")
+
+
+class DefinitionError(PalaestraError, TypeError):
+    """A tool, a row type or a schema is declared in a way that cannot work."""
+
+
+class TaskError(PalaestraError, ValueError):
+    """A task file or a task family breaks a rule."""
+
+
+class DrawError(TaskError):
+    """Nothing in the world fits what a family asks for."""
+
+
+class RubricError(PalaestraError, ValueError):
+    """A rubric is inconsistent, or one of its criteria crashed: a fault of the grader, never a score."""
+
+
+class RowError(PalaestraError, LookupError):
+    """A row that is not there, or one that is there already."""
+
+
+class ToolRefusal(PalaestraError, ValueError):  # noqa: N818  it is an answer to the agent, not a fault
+    """A tool says no. The rows stay as they were and the agent reads the code and the message.
+
+    Attributes:
+        code: A short stable word, such as "not_found" or "forbidden".
+    """
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(code, message)
+        self.code = code
+        self.message = message
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.message}"
+
+
+class ActionError(PalaestraError, ValueError):
+    """What was given to `step` is neither a call, nor a list of calls, nor text."""
+
+
+class EpisodeOverError(PalaestraError, RuntimeError):
+    """`step` was called after the end of the episode, or before the first `reset`."""
+
+
+class EnvironmentCheckError(PalaestraError, AssertionError):
+    """An environment breaks the contract that `check_env` checks."""
+
+
+class RecordError(PalaestraError, ValueError):
+    """A stored file cannot be read; the message names the file, the line and the rule."""
+
+
+class StorageError(PalaestraError, OSError):
+    """A file could not be written. What stood there before still stands."""
+
+
+class InfrastructureError(PalaestraError, RuntimeError):
+    """The world failed, not the agent. It ends the episode without a reward."""

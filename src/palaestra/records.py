@@ -1,0 +1,174 @@
+"""The records that cross folders: frozen, slotted, keyword-only.
+
+They hold what happened and nothing that acts. Rows of a world are records too: a world subclasses `Row`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, ClassVar, Literal, TypeAlias
+
+from pydantic import JsonValue as Json
+from typing_extensions import NotRequired, TypedDict  # pydantic reads its own TypedDict before Python 3.12
+
+JsonObject: TypeAlias = dict[str, Json]
+Layer: TypeAlias = Literal["selection", "params", "outcome", "task"]
+LAYERS: tuple[Layer, ...] = ("selection", "params", "outcome", "task")
+
+
+class Message(TypedDict):
+    """One chat message, as chat models read it."""
+
+    role: Literal["system", "user", "assistant", "tool"]
+    content: str
+    name: NotRequired[str]
+    tool_call_id: NotRequired[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One row of a world's table; a world subclasses it with its columns and sets `table`."""
+
+    table: ClassVar[str]
+    prefix: ClassVar[str]
+    """What the ids of new rows start with, such as "RFD-"; empty where rows are never created."""
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class References:
+    """Marks a string annotation as the id of a row: `Annotated[str, References("orders")]`."""
+
+    table: str
+
+
+@dataclass(frozen=True, slots=True)
+class Searchable:
+    """Marks a text column that full-text search reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prose:
+    """Marks an argument as free text for people: its wording never changes what a call does."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowChange:
+    """One write: the row before and after; `None` where there was, or is, none."""
+
+    table: str
+    key: str
+    before: Row | None
+    after: Row | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """What an agent asks for: a tool's name and its arguments as JSON."""
+
+    tool: str
+    arguments: Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolEvent:
+    """What came of one call; there is one for every call, also for a refused one."""
+
+    call_id: str
+    tool: str
+    arguments: Mapping[str, Json]
+    schema_ok: bool
+    """The tool exists and the arguments fit its schema."""
+    semantic_ok: bool
+    """Role and business rules allowed it."""
+    executed: bool
+    """The tool's function ran to its end; only then may rows have changed."""
+    result_digest: str
+    error: str | None
+    """The refusal's code, such as "not_found"; `None` when the call went through."""
+    cost: int
+    """Price of the call in the world's own units."""
+    latency: int
+    """Seconds that the call took on the virtual clock."""
+    duplicate_of: str | None
+    """The first earlier call with the same tool and arguments."""
+    shown: tuple[tuple[str, str], ...]
+    """(table, key) of every row that the result shows whole."""
+    mentioned: frozenset[str]
+    """Every id that the result lets the agent know, those of `shown` and of the rows they point to."""
+
+
+class EndReason(StrEnum):
+    """Why an episode ended: the cause, never the verdict."""
+
+    FINISHED = "finished"
+    GAVE_UP = "gave_up"
+    USER_LEFT = "user_left"
+    DEADLINE = "deadline"
+    MAX_TURNS = "max_turns"
+    TOKEN_BUDGET = "token_budget"  # noqa: S105
+    UNPARSABLE = "unparsable"
+
+    @property
+    def terminates(self) -> bool:
+        """Whether the world ended it (terminated) and not a budget (truncated)."""
+        return self in _TERMINAL
+
+
+_TERMINAL = frozenset({EndReason.FINISHED, EndReason.GAVE_UP, EndReason.USER_LEFT, EndReason.DEADLINE})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CriterionSpec:
+    """One line of a rubric, as people read it."""
+
+    id: str
+    text: str
+    kind: Literal["expect", "forbid"]
+    points: int
+    layer: Layer
+    after: tuple[str, ...]
+    """The criteria that must have been met before this one can be."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """A criterion's answer and why."""
+
+    met: bool
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """A rubric's judgement of an episode so far."""
+
+    points: int
+    """Points won less points lost; at most `total`, below zero where harm outweighs."""
+    total: int
+    passed: bool
+    """What "solved" means everywhere: finished, every expectation met, nothing forbidden done."""
+    verdicts: Mapping[str, Verdict]
+    """By criterion id, in the rubric's order."""
+    components: Mapping[Layer, int]
+    """The points of each layer; they sum to `points`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskSpec:
+    """What the outside may know of a task: enough to name, group and schedule it, nothing to solve it by."""
+
+    id: str
+    """`world/family/index`, such as "storefront/refund-damaged-item/0007"."""
+    family: str
+    split: str
+    level: int
+    traits: tuple[str, ...]
+    """What the family turns on, such as "policy-exception", "multi-hop", "refusal"."""
+    world_seed: int
+    max_turns: int
+    oracle_calls: int
+
+
+# Any: pydantic and JSON Schema documents are open by nature; they are read, never computed with.
+JsonSchema: TypeAlias = Mapping[str, Any]

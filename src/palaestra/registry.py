@@ -1,0 +1,52 @@
+"""Names to things, loaded when first asked for.
+
+An entry is a value or a lazy `"module:attribute"` string, so that importing a folder loads no world.
+"""
+
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Generic, TypeVar, cast
+
+from palaestra.errors import UnknownNameError
+
+T = TypeVar("T")
+
+
+class Registry(Generic[T]):
+    """A table of named things of one kind."""
+
+    def __init__(self, kind: str) -> None:
+        self._kind = kind
+        self._entries: dict[str, T | str] = {}
+
+    def register(self, name: str, entry: T | str) -> None:
+        """Add `entry`, a value or `"module:attribute"`, under `name`.
+
+        Raises:
+            ValueError: the name is taken by something else.
+        """
+        if self._entries.get(name, entry) != entry:
+            raise ValueError(f"{self._kind} {name!r} is registered already; choose another name")
+        self._entries[name] = entry
+
+    def get(self, name: str) -> T:
+        """What stands under `name`.
+
+        Raises:
+            UnknownNameError: nobody registered it; near names are in the message.
+        """
+        try:
+            entry = self._entries[name]
+        except KeyError:
+            raise UnknownNameError.of(self._kind, name, self._entries) from None
+        if isinstance(entry, str):
+            module, _, attribute = entry.partition(":")
+            entry = cast("T", getattr(import_module(module), attribute))
+            self._entries[name] = entry
+        return entry
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(sorted(self._entries))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries

@@ -1,0 +1,133 @@
+"""What happened, kept: an episode is a list of segments, a segment a prompt and the turns that followed it.
+
+A context that is rewritten opens a new segment; nothing is ever edited. On disk an episode is one line of JSON.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+from pydantic import TypeAdapter, ValidationError
+
+from palaestra.digest import Chain
+from palaestra.errors import RecordError
+from palaestra.records import (
+    CriterionSpec,
+    EndReason,
+    JsonObject,
+    Layer,
+    Message,
+    Score,
+    TaskSpec,
+    ToolCall,
+    ToolEvent,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """One action of the agent and what the world made of it."""
+
+    text: str | None
+    """The raw text, where the agent gave text."""
+    calls: tuple[ToolCall, ...]
+    """The calls that the action holds; none where it could not be read."""
+    events: tuple[ToolEvent, ...]
+    changes: tuple[JsonObject, ...]
+    """The journal of this turn: table, key, before, after."""
+    observation: tuple[Message, ...]
+    """The messages that were new to the agent afterwards."""
+    reward: float
+    components: Mapping[Layer, int]
+    """Points won or lost in this turn, by layer."""
+    met: tuple[str, ...]
+    """Expectations met after this turn."""
+    violated: tuple[str, ...]
+    """Prohibitions violated after this turn."""
+    state_hash: str
+    anchor: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Segment:
+    """An immutable prompt and the turns that grew from it."""
+
+    prompt: tuple[Message, ...]
+    turns: tuple[Turn, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Episode:
+    """One episode, whole: enough to read it, to score it again and to replay it."""
+
+    env_id: str
+    task: TaskSpec
+    agent: str
+    seed: int
+    tools: tuple[JsonObject, ...]
+    rubric: tuple[CriterionSpec, ...]
+    segments: tuple[Segment, ...]
+    end: EndReason | None
+    """`None` where the rollout stopped before the episode did."""
+    score: Score
+    valid_for_baseline: bool
+    """False where the world failed: the episode then counts neither as a success nor as a failure."""
+
+    @property
+    def turns(self) -> Iterator[Turn]:
+        """Every turn, over all segments."""
+        return (turn for segment in self.segments for turn in segment.turns)
+
+    @property
+    def episode_return(self) -> float:
+        """The sum of rewards; with the `checklist` reward, the score."""
+        return sum(turn.reward for turn in self.turns)
+
+    def digest(self) -> str:
+        """A hash chain over (state, action, observation, reward) of every turn."""
+        chain = Chain()
+        for turn in self.turns:
+            chain.add(turn.state_hash, turn.text, turn.calls, turn.observation, turn.reward)
+        return chain.head
+
+
+_EPISODE: TypeAdapter[Episode] = TypeAdapter(Episode)
+
+
+def dump_episode(episode: Episode) -> bytes:
+    """The episode as one line of JSON, without the line's end."""
+    # A set has no order of its own; the file must have one.
+    return orjson.dumps(episode, option=orjson.OPT_NON_STR_KEYS, default=sorted)
+
+
+def write_episodes(path: Path, episodes: Iterable[Episode]) -> int:
+    """Write `episodes` as JSON lines and return how many there were."""
+    count = 0
+    with path.open("wb") as file:
+        for episode in episodes:
+            file.write(dump_episode(episode) + b"\n")
+            count += 1
+    return count
+
+
+def read_episodes(path: Path) -> Iterator[Episode]:
+    """The episodes of a JSON-lines file.
+
+    Raises:
+        RecordError: the file or a line of it cannot be read; the message names the line and the field.
+    """
+    try:
+        lines = path.read_bytes().splitlines()
+    except OSError as error:
+        raise RecordError(f"{path}: cannot be read ({error.strerror}); give a file of trajectories") from error
+    for number, line in enumerate(lines, 1):
+        try:
+            yield _EPISODE.validate_json(line)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(str(part) for part in first["loc"]) or "the line"
+            raise RecordError(
+                f"{path}, line {number}: {where}: {first['msg']}; a line is one whole episode as JSON. "
+                "Delete the line to read the rest"
+            ) from error
