@@ -6,7 +6,8 @@
     ├── TaskError (ValueError)            a task file or family breaks a rule
     │   └── DrawError                     nothing in the world fits what a family asks for
     ├── RubricError (ValueError)          a rubric is inconsistent, or a criterion itself crashed
-    ├── RowError (LookupError)            a row that is not there, or is there already
+    ├── RowError (LookupError)            a write that does not fit the rows that stand
+    │   └── RowMissingError               no row has this key
     ├── ToolRefusal (ValueError)          a tool says no to a call; the agent reads why
     ├── ActionError (ValueError)          what was given to `step` is no action at all
     ├── EpisodeOverError (RuntimeError)   `step` after the end, or before `reset`
@@ -67,7 +68,17 @@ class RubricError(PalaestraError, ValueError):
 
 
 class RowError(PalaestraError, LookupError):
-    """A row that is not there, or one that is there already."""
+    """A write that does not fit the rows that stand: a key taken, a stale row, a reference to nothing."""
+
+
+class RowMissingError(RowError):
+    """No row has this key. Raised inside a tool it answers the agent `not_found`."""
+
+    @classmethod
+    def of(cls, kind: str, key: str) -> "RowMissingError":
+        """The error for the key `key` of a row class named `kind`, in words."""
+        words = "".join(f" {c.lower()}" if c.isupper() else c for c in kind).strip()
+        return cls(f"there is no {words} {key!r}")
 
 
 class ToolRefusal(PalaestraError, ValueError):  # noqa: N818  it is an answer to the agent, not a fault

@@ -15,7 +15,7 @@ class StateView(Protocol):
     """A world's rows, to be read. Every listing is ordered by key."""
 
     def get(self, kind: type[R], key: str) -> R:
-        """The row under `key`; `RowError` where there is none."""
+        """The row under `key`; `RowMissingError` where there is none."""
         ...
 
     def peek(self, kind: type[R], key: str) -> R | None:

@@ -12,6 +12,8 @@ from pydantic import JsonValue as Json
 from typing_extensions import NotRequired, TypedDict  # pydantic reads its own TypedDict before Python 3.12
 
 JsonObject: TypeAlias = dict[str, Json]
+# Any: pydantic and JSON Schema documents are open by nature; they are read, never computed with.
+JsonSchema: TypeAlias = Mapping[str, Any]
 Layer: TypeAlias = Literal["selection", "params", "outcome", "task"]
 LAYERS: tuple[Layer, ...] = ("selection", "params", "outcome", "task")
 
@@ -40,6 +42,10 @@ class References:
     """Marks a string annotation as the id of a row: `Annotated[str, References("orders")]`."""
 
     table: str
+    """The table, or `ANY_TABLE`."""
+
+
+ANY_TABLE = "*"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +98,10 @@ class ToolEvent:
     """Seconds that the call took on the virtual clock."""
     duplicate_of: str | None
     """The first earlier call with the same tool and arguments."""
+    named: tuple[str, ...]
+    """The ids of rows that the arguments name."""
+    written: int
+    """How many rows the call wrote."""
     shown: tuple[tuple[str, str], ...]
     """(table, key) of every row that the result shows whole."""
     mentioned: frozenset[str]
@@ -169,6 +179,3 @@ class TaskSpec:
     max_turns: int
     oracle_calls: int
 
-
-# Any: pydantic and JSON Schema documents are open by nature; they are read, never computed with.
-JsonSchema: TypeAlias = Mapping[str, Any]

@@ -1,1 +1,29 @@
-"""envs."""
+"""Worlds behind Gymnasium: the environment, tasks and their families, the state engine, and one folder for each world."""
+
+if __name__ != "palaestra.envs":
+    raise ImportError(f"this folder is palaestra.envs, not {__name__}; write `import palaestra.envs`")
+
+from palaestra.envs.env import Snapshot, ToolEnv
+from palaestra.envs.instance import Instance, instantiate
+from palaestra.envs.task import SPLITS, Draft, Family, Task, call, family, split_of
+from palaestra.envs.taskset import TaskSet, bundled, load_folder
+from palaestra.envs.world import WORLDS, World
+
+__all__ = [
+    "SPLITS",
+    "WORLDS",
+    "Draft",
+    "Family",
+    "Instance",
+    "Snapshot",
+    "Task",
+    "TaskSet",
+    "ToolEnv",
+    "World",
+    "bundled",
+    "call",
+    "family",
+    "instantiate",
+    "load_folder",
+    "split_of",
+]

@@ -1,1 +1,32 @@
-"""rubrics."""
+"""How work is judged: evidence, criteria, rubrics, and the checklist that turns them into a dense exact reward."""
+
+if __name__ != "palaestra.rubrics":
+    raise ImportError(f"this folder is palaestra.rubrics, not {__name__}; write `import palaestra.rubrics`")
+
+from palaestra.rubrics.checklist import Checklist, ChecklistSnapshot
+from palaestra.rubrics.criterion import HARM, MET, UNMET, Allowance, Check, Criterion
+from palaestra.rubrics.evidence import Evidence
+from palaestra.rubrics.library import answered, called, changed, collateral, created, never, saw, ungrounded
+from palaestra.rubrics.rubric import TOTAL, Rubric
+
+__all__ = [
+    "HARM",
+    "MET",
+    "TOTAL",
+    "UNMET",
+    "Allowance",
+    "Check",
+    "Checklist",
+    "ChecklistSnapshot",
+    "Criterion",
+    "Evidence",
+    "Rubric",
+    "answered",
+    "called",
+    "changed",
+    "collateral",
+    "created",
+    "never",
+    "saw",
+    "ungrounded",
+]

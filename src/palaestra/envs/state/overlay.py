@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from palaestra.envs.state.base import HASH_MASK, Base, row_hash, row_words, words_of
 from palaestra.envs.state.schema import number_of
-from palaestra.errors import RowError
+from palaestra.errors import RowError, RowMissingError
 from palaestra.protocols import R
 from palaestra.records import Json, Row, RowChange
 
@@ -61,11 +61,11 @@ class Overlay:
         """The row under `key`.
 
         Raises:
-            RowError: there is none.
+            RowMissingError: there is none.
         """
         row = self.peek(kind, key)
         if row is None:
-            raise RowError(f"{kind.table} has no row {key!r}")
+            raise RowMissingError.of(kind.__name__, key)
         return row
 
     def find(self, kind: type[R], **equal: Json) -> list[R]:

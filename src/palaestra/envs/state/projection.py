@@ -12,7 +12,7 @@ from sqlalchemy.pool import StaticPool
 
 from palaestra.envs.state.base import words_of
 from palaestra.envs.state.overlay import Overlay
-from palaestra.errors import RowError
+from palaestra.errors import RowMissingError
 from palaestra.protocols import R
 from palaestra.records import Json, Row, RowChange
 
@@ -92,10 +92,10 @@ class SqlProjection:
         return rows[0] if rows else None
 
     def get(self, kind: type[R], key: str) -> R:
-        """The row under `key`; `RowError` where there is none."""
+        """The row under `key`; `RowMissingError` where there is none."""
         row = self.peek(kind, key)
         if row is None:
-            raise RowError(f"{kind.table} has no row {key!r}")
+            raise RowMissingError.of(kind.__name__, key)
         return row
 
     def find(self, kind: type[R], **equal: Json) -> list[R]:

@@ -48,6 +48,8 @@ class Policy:
         default_factory=lambda: {"bronze": 0, "silver": 50_000, "gold": 150_000, "platinum": 400_000}
     )
     """LOY-1: lifetime spending from which a tier holds."""
+    lifetime_months: int = 24
+    """LOY-1: how far back the spending that earns a tier is counted."""
     psu_headroom_percent: int = 30
     """BLD-1: what a build's power supply must give over the sum of what its parts draw."""
 
@@ -64,6 +66,11 @@ def tier_for(policy: Policy, lifetime_cents: int) -> Tier:
     """The tier that a lifetime spending earns (LOY-1)."""
     return max((t for t in policy.tier_from_cents if policy.tier_from_cents[t] <= lifetime_cents),
                key=lambda t: policy.tier_from_cents[t])
+
+
+def earns_tier(policy: Policy, placed: date, today: date) -> bool:
+    """Whether an order placed on `placed` still counts for its customer's tier (LOY-1)."""
+    return warranty_end(placed, policy.lifetime_months) >= today
 
 
 def last_return_day(policy: Policy, tier: Tier, delivered: date) -> date:

@@ -204,7 +204,7 @@ class Return(Row):
     """An authorised return: the customer sends goods back, then gets `refund_due_cents`."""
 
     table: ClassVar[str] = "returns"
-    prefix: ClassVar[str] = "RET-"
+    prefix: ClassVar[str] = "RMA-"
     order_id: OrderId
     line_id: LineId
     quantity: int
@@ -238,7 +238,7 @@ class WarrantyClaim(Row):
     """A fault under warranty."""
 
     table: ClassVar[str] = "warranty_claims"
-    prefix: ClassVar[str] = "WAR-"
+    prefix: ClassVar[str] = "CLM-"
     line_id: LineId
     fault: Fault
     remedy: Literal["replace", "repair"]

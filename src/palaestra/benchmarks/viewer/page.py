@@ -1,0 +1,200 @@
+"""Renders episodes as one HTML page that needs nothing else: no server, no network, no other file.
+
+The page carries its data as JSON in a script element that browsers never run. What an agent or a world
+wrote can neither close that element nor become markup: every character that could is escaped here, and
+the scripts hand data to the document as text only. A content security policy names the page's own script
+and style by hash, so that nothing else runs and nothing is loaded.
+
+Not covered: the page shows whatever the episodes hold; a secret in a trajectory is a secret on the page.
+"""
+
+import html
+from base64 import b64encode
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from importlib.resources import files
+from string import Template
+
+import orjson
+
+from palaestra.digest import canonical
+from palaestra.records import Message, ToolCall, ToolEvent
+from palaestra.trajectory import Episode, Segment, Turn
+
+# Inside JSON these characters stand only in strings, where the escape means the same.
+_ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageTable:
+    """A table for the page's overview; readers can sort it by any column."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    note: str = ""
+    """A sentence below the table: what is counted and how."""
+
+
+def render_page(episodes: Sequence[Episode], *, title: str, tables: Sequence[PageTable] = ()) -> str:
+    """The page as one string of HTML.
+
+    Args:
+        episodes: What can be read on the page, in the order of the list.
+        title: The page's heading.
+        tables: What the overview shows, in order.
+
+    Returns:
+        A whole HTML document; written to a file it opens from there.
+
+    Raises:
+        ValueError: a row of a table has more or fewer cells than the table has columns.
+    """
+    for table in tables:
+        _check(table)
+    style, script = _asset("viewer.css"), _asset("elements.js") + _asset("viewer.js")
+    return Template(_asset("page.html")).substitute(
+        title=html.escape(title),
+        style=style,
+        style_hash=_source_hash(style),
+        script=script,
+        script_hash=_source_hash(script),
+        data=_embedded(_document(episodes, tables)),
+    )
+
+
+class _Pool:
+    """Values that many episodes share, each kept once and named by its place."""
+
+    __slots__ = ("_places", "values")
+
+    def __init__(self) -> None:
+        self.values: list[object] = []
+        self._places: dict[bytes, int] = {}
+
+    def add(self, value: object) -> int:
+        place = self._places.setdefault(canonical(value), len(self.values))
+        if place == len(self.values):
+            self.values.append(value)
+        return place
+
+
+class _Pools:
+    """What a page keeps once: schemas, tasks, rubrics and messages."""
+
+    __slots__ = ("messages", "rubrics", "tasks", "tools")
+
+    def __init__(self) -> None:
+        self.tools, self.tasks, self.rubrics, self.messages = _Pool(), _Pool(), _Pool(), _Pool()
+
+
+def _check(table: PageTable) -> None:
+    for number, row in enumerate(table.rows, 1):
+        if len(row) != len(table.columns):
+            raise ValueError(
+                f"table {table.title!r}, row {number}: {len(row)} cells for {len(table.columns)} columns; "
+                "give every row one cell a column"
+            )
+
+
+def _asset(name: str) -> str:
+    return files("palaestra.benchmarks.viewer").joinpath(name).read_text(encoding="utf-8")
+
+
+def _source_hash(source: str) -> str:
+    """How a content security policy names an inline script or style."""
+    return "sha256-" + b64encode(sha256(source.encode()).digest()).decode()
+
+
+def _embedded(value: object) -> str:
+    return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS).decode().translate(_ESCAPES)
+
+
+def _document(episodes: Sequence[Episode], tables: Sequence[PageTable]) -> dict[str, object]:
+    pools = _Pools()
+    records = [_episode(episode, pools) for episode in episodes]
+    for record, key in zip(records, _keys(episodes), strict=True):
+        record["key"] = key
+    return {
+        "tables": list(tables),
+        "tools": pools.tools.values,
+        "tasks": pools.tasks.values,
+        "rubrics": pools.rubrics.values,
+        "messages": pools.messages.values,
+        "episodes": records,
+    }
+
+
+def _keys(episodes: Sequence[Episode]) -> list[str]:
+    """Names for the page's address that outlive a new rendering; repeats of the same run are numbered."""
+    seen: dict[str, int] = {}
+    keys: list[str] = []
+    for episode in episodes:
+        key = f"{episode.task.id}@{episode.agent}:{episode.seed}"
+        seen[key] = seen.get(key, 0) + 1
+        keys.append(key if seen[key] == 1 else f"{key}~{seen[key]}")
+    return keys
+
+
+def _episode(episode: Episode, pools: _Pools) -> dict[str, object]:
+    score = replace(
+        episode.score, verdicts=dict(episode.score.verdicts), components=dict(episode.score.components)
+    )
+    return {
+        "env_id": episode.env_id,
+        "task": pools.tasks.add(episode.task),
+        "agent": episode.agent,
+        "seed": str(episode.seed),  # JavaScript's numbers end at 2**53
+        "tools": [pools.tools.add(tool) for tool in episode.tools],
+        "rubric": pools.rubrics.add(episode.rubric),
+        "segments": [_segment(segment, pools) for segment in episode.segments],
+        "end": episode.end,
+        "score": score,
+        "valid": episode.valid_for_baseline,
+    }
+
+
+def _segment(segment: Segment, pools: _Pools) -> dict[str, object]:
+    return {
+        "prompt": _messages(segment.prompt, pools),
+        "turns": [_turn(turn, pools) for turn in segment.turns],
+    }
+
+
+def _messages(messages: Sequence[Message], pools: _Pools) -> list[int]:
+    return [pools.messages.add(message) for message in messages]
+
+
+def _turn(turn: Turn, pools: _Pools) -> dict[str, object]:
+    return {
+        "text": turn.text,
+        "calls": [_call(call) for call in turn.calls],
+        "events": [_event(event) for event in turn.events],
+        "changes": turn.changes,
+        "observation": _messages(turn.observation, pools),
+        "reward": turn.reward,
+        "components": dict(turn.components),
+        "met": turn.met,
+        "violated": turn.violated,
+        "state_hash": turn.state_hash,
+    }
+
+
+def _call(call: ToolCall) -> dict[str, object]:
+    return {"tool": call.tool, "arguments": dict(call.arguments)}
+
+
+def _event(event: ToolEvent) -> dict[str, object]:
+    """What people read of an event: its call holds the arguments; evidence for graders stays in the file."""
+    return {
+        "call_id": event.call_id,
+        "schema_ok": event.schema_ok,
+        "semantic_ok": event.semantic_ok,
+        "executed": event.executed,
+        "error": event.error,
+        "cost": event.cost,
+        "latency": event.latency,
+        "duplicate_of": event.duplicate_of,
+        "written": event.written,
+    }

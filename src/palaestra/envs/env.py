@@ -1,0 +1,423 @@
+"""The environment: a world's task behind Gymnasium's interface.
+
+State
+    The rows of a populated world under a journaled overlay, a virtual clock, and a rubric's checklist.
+Actions
+    One tool call `{"tool": name, "arguments": {...}}`, a list of calls made in one turn (run in order), or raw model
+    text, which the action format reads. Talking to the user, finishing and giving up are tools too.
+Observations
+    The chat messages that are new to the agent: at reset the system's and the user's, then one for each call.
+Reward
+    `checklist`: the change of the score in points, after every turn, so that the return is the score. `outcome`: the
+    score at the end, 0 before. The score lies between the rubric's worst case and 100.
+Ends
+    Terminated when the agent finishes or gives up; truncated at `max_turns`, or after three turns in a row that hold
+    no readable call. A fault of the world raises `InfrastructureError`; it is never a reward.
+Seeds
+    A task id fixes world and prompt. Without one, `reset(seed=s)` draws the instance from the split by the seed alone.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal, TypeAlias, get_args
+
+import gymnasium as gym
+import orjson
+
+from palaestra.clock import Clock
+from palaestra.digest import canonical, digest
+from palaestra.envs.instance import Instance
+from palaestra.envs.spaces import CallSpace, MessageSpace, calls_of
+from palaestra.envs.state import OverlaySnapshot
+from palaestra.envs.taskset import TaskSet, bundled, load_folder
+from palaestra.envs.world import WORLDS
+from palaestra.errors import EpisodeOverError, TaskError, UnknownNameError
+from palaestra.protocols import Action, StateView
+from palaestra.records import ANY_TABLE, EndReason, JsonObject, Message, RowChange, Score, TaskSpec, ToolCall, ToolEvent
+from palaestra.rubrics import Checklist, ChecklistSnapshot
+from palaestra.seeding import Stream
+from palaestra.tools import FORMATS, ToolContext, legal_call
+
+RewardMode: TypeAlias = Literal["checklist", "outcome"]
+
+UNPARSABLE_LIMIT = 3
+"""Turns in a row without a readable call after which the episode is truncated."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """Everything that decides how an episode goes on. It pickles, and restores into another process."""
+
+    env_id: str
+    task_id: str
+    seed: int
+    rows: OverlaySnapshot
+    checklist: ChecklistSnapshot
+    events: tuple[ToolEvent, ...]
+    elapsed: int
+    turn: int
+    unparsable: int
+    max_turns: int
+    answer: JsonObject
+    end: EndReason | None
+    observation: tuple[Message, ...]
+
+
+class ToolEnv(gym.Env[tuple[Message, ...], Action]):
+    """A world's tasks, one episode at a time; see the module's text for the contract.
+
+    Args:
+        env_id: The registered id, such as "palaestra/Storefront-v0".
+        split: From which split `reset` draws an instance.
+        task: The id of the one task to play; `split` then has no effect.
+        tasks: A folder of task files to use in place of the world's own.
+        reward: "checklist" (after every turn) or "outcome" (at the end).
+        action_format: How raw text is read: "hermes", "qwen" or "json".
+        max_turns: A budget in place of the task's own.
+        render_mode: "ansi" for text, or `None`.
+
+    Raises:
+        UnknownNameError: no such world, task, split or format.
+        TaskError: a task file breaks a rule.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"], "render_fps": 1}  # type: ignore[misc]
+
+    def __init__(
+        self,
+        env_id: str,
+        *,
+        split: str = "train",
+        task: str | None = None,
+        tasks: str | Path | None = None,
+        reward: RewardMode = "checklist",
+        action_format: str = "hermes",
+        max_turns: int | None = None,
+        render_mode: str | None = None,
+    ) -> None:
+        if reward not in get_args(RewardMode):
+            raise UnknownNameError.of("reward", reward, get_args(RewardMode))
+        if max_turns is not None and max_turns < 1:
+            raise ValueError(f"max_turns={max_turns}: a budget is at least 1")
+        if render_mode not in (None, "ansi"):
+            raise UnknownNameError.of("render mode", str(render_mode), ["ansi"])
+        self.env_id = env_id
+        self.world = WORLDS.get(env_id)
+        self.task_set: TaskSet = bundled(self.world) if tasks is None else load_folder(self.world, Path(tasks))
+        self.render_mode = render_mode
+        self._ids = self.task_set.ids(split)
+        self._task_id = task
+        self._reward_mode: RewardMode = reward
+        self._format = FORMATS.get(action_format)
+        self._budget = max_turns
+        self._offered = tuple(self.world.toolbox.offered(self.world.role))
+        self._tools = orjson.dumps(self.world.toolbox.export(self.world.role))
+        self.action_space = CallSpace(self._offered, self._format)
+        self.observation_space = MessageSpace()
+        self._instance: Instance | None = None
+        if task is not None:
+            self.task_set.instance(task)
+
+    # Gymnasium
+
+    def reset(
+        self, *, seed: int | None = None, options: Mapping[str, Any] | None = None
+    ) -> tuple[tuple[Message, ...], dict[str, Any]]:
+        """Begin an episode.
+
+        Args:
+            seed: Draws the instance where no task is named. The same seed gives the same episode.
+            options: `{"task": id}` names the task of this episode.
+
+        Returns:
+            The opening messages, and `info`: the tools' schemas under "tools", which an agent may see; the `TaskSpec`
+            under "task", the criteria under "rubric", the seed and hashes, which are the trainer's.
+
+        Raises:
+            UnknownNameError: an option or the task is unknown.
+            TaskError: the split lists no instance.
+        """
+        super().reset(seed=seed)
+        for option in options or {}:
+            if option != "task":
+                raise UnknownNameError.of("reset option", option, ["task"])
+        if seed is None:
+            seed = int(self.np_random.integers(2**31))
+        named = (options or {}).get("task") or self._task_id
+        self._begin(self.task_set.instance(named or self._drawn(seed)), seed)
+        assert self._instance is not None
+        info = {
+            "tools": tuple(orjson.loads(self._tools)),
+            "task": self._instance.spec,
+            "rubric": self._instance.rubric.specs,
+            "seed": seed,
+            **self._hashes(),
+        }
+        return self._given(), info
+
+    def _given(self) -> tuple[Message, ...]:
+        """The observation, as copies: whoever is given it may do with it what they like."""
+        return tuple(message.copy() for message in self._observation)
+
+    def _drawn(self, seed: int) -> str:
+        if not self._ids:
+            raise TaskError("the split lists no instance; choose another split, or name a task")
+        return Stream.root("instance", seed).choice(self._ids)
+
+    def _begin(self, instance: Instance, seed: int) -> None:
+        self._instance = instance
+        self._seed = seed
+        self._state = instance.settled.fork()
+        self._clock = Clock(instance.start)
+        self._context = ToolContext(
+            state=self._state,
+            clock=self._clock,
+            role=self.world.role,
+            actor=self.world.actor,
+            ids_in=self.world.schema.ids_in,
+        )
+        self._evidence = instance.evidence(self._state)
+        self._checklist = Checklist(instance.rubric)
+        self._turn = 0
+        self._unparsable = 0
+        self._max_turns = self._budget or instance.spec.max_turns
+        self._observation = instance.messages
+
+    def step(self, action: Action) -> tuple[tuple[Message, ...], float, bool, bool, dict[str, Any]]:
+        """Run one turn.
+
+        Returns:
+            The answers to its calls, the reward, terminated, truncated, and `info`, which is the trainer's: "calls",
+            "unreadable" (why there are none), "events" and "changes" of this turn; "points" so far, "components"
+            (points by layer), "met" and "violated" (criteria); "end" and, at the end, the `Score`; hashes.
+
+        Raises:
+            EpisodeOverError: there is no episode, or it has ended.
+            ActionError: `action` is no action. What a model writes never raises; that is what formats are for.
+            InfrastructureError: the world failed; the episode is void.
+        """
+        instance = self._running()
+        before = self._checklist.points
+        calls, error = self._read(action)
+        first, written = len(self._evidence.events), len(self._state.journal)
+        self._evidence.turn_start = first
+        self._observation = tuple(self._run(calls)) if error is None else (_unreadable(error),)
+        self._turn += 1
+        self._unparsable = 0 if error is None else self._unparsable + 1
+        self._close_turn()
+        points = self._checklist.points
+        end = self._evidence.end
+        reward = points - before if self._reward_mode == "checklist" else points if end else 0
+        info: dict[str, Any] = {
+            "task": instance.spec,
+            "calls": calls,
+            "unreadable": error,
+            "events": tuple(self._evidence.events[first:]),
+            "changes": tuple(self._state.journal[written:]),
+            "points": points,
+            "components": self._checklist.components(),
+            "met": self._checklist.named("expect"),
+            "violated": self._checklist.named("forbid"),
+            "end": end,
+            "score": self.score() if end else None,
+            **self._hashes(),
+        }
+        ended = end is not None
+        return self._given(), float(reward), ended and end.terminates, ended and not end.terminates, info
+
+    def _running(self) -> Instance:
+        if self._instance is None:
+            raise EpisodeOverError("step before reset; call env.reset() to begin an episode")
+        if self._evidence.end is not None:
+            raise EpisodeOverError(f"step after the end ({self._evidence.end}); call env.reset() to begin another episode")
+        return self._instance
+
+    def _read(self, action: Action) -> tuple[tuple[ToolCall, ...], str | None]:
+        """The calls of an action, or why it has none that can be read."""
+        if not isinstance(action, str):
+            calls = calls_of(action)
+            return calls, None if calls else "the turn holds no call"
+        parsed = self._format.parse(action)
+        if parsed.error is None and not parsed.calls:
+            return self._spoken(parsed.prose)
+        return parsed.calls, parsed.error
+
+    def _spoken(self, prose: str) -> tuple[tuple[ToolCall, ...], str | None]:
+        tool = self.world.toolbox.prose_tool
+        if tool is None:
+            return (), "this world takes calls only; prose without a call means nothing in it"
+        return (ToolCall(tool=tool, arguments={"message": prose}),), None
+
+    def _run(self, calls: tuple[ToolCall, ...]) -> list[Message]:
+        messages: list[Message] = []
+        for position, call in enumerate(calls):
+            call_id = f"call_{self._turn}_{position}"
+            result = self.world.toolbox.call(self._context, self._state, call_id, call, self._evidence.events)
+            self._evidence.events.append(result.event)
+            self._checklist.update(self._evidence)
+            messages.append({"role": "tool", "tool_call_id": call_id, "name": call.tool, "content": result.content})
+            if self._context.end_reason is not None:
+                break  # what a turn asks for after finishing is not done
+        return messages
+
+    def _close_turn(self) -> None:
+        evidence = self._evidence
+        evidence.answer = self._context.answer
+        if self._context.end_reason is not None:
+            evidence.end = self._context.end_reason
+        elif self._unparsable >= UNPARSABLE_LIMIT:
+            evidence.end = EndReason.UNPARSABLE
+        elif self._turn >= self._max_turns:
+            evidence.end = EndReason.MAX_TURNS
+        if evidence.end is not None:
+            self._checklist.finish(evidence)
+
+    def render(self) -> str:  # type: ignore[override]
+        """The observation as text."""
+        self._playing()
+        return "\n".join(f"[{m.get('name', m['role'])}] {m['content']}" for m in self._observation)
+
+    def close(self) -> None:
+        """Drop the episode. An environment holds no process and no file."""
+        self._instance = None
+
+    # What a world adds
+
+    @property
+    def task(self) -> TaskSpec:
+        """The task being played."""
+        return self._playing().spec
+
+    def _playing(self) -> Instance:
+        if self._instance is None:
+            raise EpisodeOverError("no episode; call env.reset() to begin one")
+        return self._instance
+
+    @property
+    def instance(self) -> Instance:
+        """The task being played, whole: its rubric and oracle too. For trusted callers."""
+        return self._playing()
+
+    def oracle(self) -> tuple[ToolCall, ...]:
+        """Calls that solve the task. For trusted callers."""
+        return self._playing().oracle
+
+    def score(self) -> Score:
+        """The rubric's judgement so far."""
+        self._playing()
+        return self._checklist.score(self._evidence.end)
+
+    @property
+    def state(self) -> StateView:
+        """The rows now, to be read. For trusted callers."""
+        self._playing()
+        return self._state
+
+    @property
+    def journal(self) -> tuple[RowChange, ...]:
+        """Every write of the episode."""
+        self._playing()
+        return tuple(self._state.journal)
+
+    def snapshot(self) -> Snapshot:
+        """Everything that decides how the episode goes on."""
+        return Snapshot(
+            env_id=self.env_id,
+            task_id=self._playing().spec.id,
+            seed=self._seed,
+            rows=self._state.snapshot(),
+            checklist=self._checklist.snapshot(),
+            events=tuple(self._evidence.events),
+            elapsed=self._clock.elapsed,
+            turn=self._turn,
+            unparsable=self._unparsable,
+            max_turns=self._max_turns,
+            answer=dict(self._evidence.answer),
+            end=self._evidence.end,
+            observation=self._observation,
+        )
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Go to where `snapshot` was taken, be it here, on another environment of this id, or in another process.
+
+        Raises:
+            TaskError: the snapshot is of another world.
+        """
+        if snapshot.env_id != self.env_id:
+            raise TaskError(f"a snapshot of {snapshot.env_id} does not fit {self.env_id}; restore it there")
+        if self._instance is None or self._instance.spec.id != snapshot.task_id:
+            self._begin(self.task_set.instance(snapshot.task_id), snapshot.seed)
+        self._seed = snapshot.seed
+        self._state.restore(snapshot.rows)
+        self._checklist.restore(snapshot.checklist)
+        self._evidence.went_back()
+        self._evidence.events = list(snapshot.events)
+        self._evidence.answer = dict(snapshot.answer)
+        self._evidence.end = snapshot.end
+        self._context.answer = dict(snapshot.answer)
+        self._context.end_reason = snapshot.end
+        self._clock.set_elapsed(snapshot.elapsed)
+        self._turn = snapshot.turn
+        self._unparsable = snapshot.unparsable
+        self._max_turns = snapshot.max_turns
+        self._observation = snapshot.observation
+
+    def fork(self) -> "ToolEnv":
+        """An independent environment that stands at the same place."""
+        copy = type(self).__new__(type(self))
+        copy.__dict__.update(self.__dict__)
+        # Gymnasium's generators move when drawn from: a shared one would let a copy disturb its origin.
+        copy._np_random = None
+        copy.action_space = CallSpace(self._offered, self._format)
+        copy._begin(self._playing(), self._seed)
+        copy.restore(self.snapshot())
+        return copy
+
+    def state_hash(self) -> str:
+        """A hash of the rows and nothing but the rows."""
+        self._playing()
+        return self._state.state_hash()
+
+    def digest(self) -> str:
+        """A hash of everything: environments of equal digests go on alike."""
+        instance = self._playing()
+        checklist = self._checklist.snapshot()
+        return digest(
+            (
+                instance.spec.id,
+                self._state.state_hash(),
+                self._state.journal,
+                self._clock.now,
+                [(e.tool, e.arguments, e.error, e.result_digest, sorted(e.mentioned)) for e in self._evidence.events],
+                (checklist.counts, checklist.holds, checklist.journal_length),
+                (self._turn, self._unparsable, self._max_turns, self._evidence.end, self._evidence.answer),
+                self._observation,
+            )
+        )
+
+    def anchor(self) -> str:
+        """A hash of the rows and the current observation: whether an agent stands at the same place."""
+        self._playing()
+        return digest((self._state.state_hash(), [m["content"] for m in self._observation]))
+
+    def _hashes(self) -> dict[str, str]:
+        return {"state_hash": self.state_hash(), "anchor": self.anchor()}
+
+    def legal_actions(self, count: int = 8) -> list[Action]:
+        """Calls that fit their schemas and whose ids exist: `count` draws that depend only on where the episode stands."""
+        self._playing()
+        stream = Stream.root("legal", self._seed, len(self._evidence.events), self._turn)
+        drawn = (legal_call(self._offered, self._table_ids, stream) for _ in range(count))
+        return [{"tool": call.tool, "arguments": dict(call.arguments)} for call in drawn]
+
+    def _table_ids(self, table: str) -> list[str]:
+        schema = self.world.schema
+        kinds = [info.kind for info in schema] if table == ANY_TABLE else [schema[table].kind]
+        return [row.id for kind in kinds for row in self._state.find(kind)]
+
+
+def _unreadable(error: str) -> Message:
+    content = canonical({"error": {"code": "unreadable", "message": error}}).decode()
+    return {"role": "tool", "content": content}
+

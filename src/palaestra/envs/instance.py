@@ -1,0 +1,117 @@
+"""A task made ready: its world settled, its rubric compiled, its messages written; shared by all its episodes."""
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+
+from palaestra.envs.state import Overlay
+from palaestra.envs.task import FIRST_INDEX, Draft, Family, Task, split_of
+from palaestra.envs.world import World
+from palaestra.errors import PalaestraError, TaskError
+from palaestra.records import Message, TaskSpec, ToolCall
+from palaestra.rubrics import Checklist, Evidence, Rubric, collateral, ungrounded
+from palaestra.seeding import Stream
+
+_WORD = re.compile(r"[\w-]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Instance:
+    """One task, ready to be played as often as wanted."""
+
+    spec: TaskSpec
+    world: World
+    settled: Overlay
+    """The rows before the first call. Never written: episodes fork it."""
+    start: datetime
+    messages: tuple[Message, ...]
+    given: frozenset[str]
+    """The words of the messages that may be ids."""
+    rubric: Rubric
+    oracle: tuple[ToolCall, ...]
+    alternatives: tuple[tuple[ToolCall, ...], ...]
+
+    def evidence(self, state: Overlay) -> Evidence:
+        """The evidence of an episode that plays on `state`, a fork of `settled`."""
+        return Evidence(
+            initial=self.settled,
+            state=state,
+            journal=lambda: state.journal,
+            net=state.changes,
+            given=self.given,
+        )
+
+
+def instantiate(world: World, family: "Family[Draft]", index: int) -> Instance:
+    """The instance `index` of `family`: a pure function of its arguments.
+
+    Raises:
+        TaskError: the family's function fails or states something inconsistent; the message names file and line.
+    """
+    split = split_of(index)
+    ordinal, slot = divmod(index - FIRST_INDEX[split], len(world.seeds[split]))
+    seed = world.seeds[split][slot]
+    base = world.base(seed)
+    start = world.start(seed)
+    draft = world.draft(
+        state=Overlay(base),
+        start=start,
+        family_stream=Stream.root("task", family.id, seed),
+        ordinal=ordinal,
+    )
+    task_id = f"{family.id}/{index:04d}"
+    try:
+        task = family.make(draft)
+        settled = draft.state.settled()
+        rubric = _rubric(task)
+        Checklist(rubric).begin(_probe(settled))
+    except TaskError as error:
+        raise type(error)(f"{family.source}: {task_id}: {error}") from error
+    except (PalaestraError, AttributeError, KeyError, TypeError, ValueError) as error:
+        raise TaskError(f"{_line(error, family)}: {task_id}: {type(error).__name__}: {error}") from error
+    messages: tuple[Message, ...] = (
+        {"role": "system", "content": world.briefing(start)},
+        {"role": "user", "content": task.prompt},
+    )
+    return Instance(
+        spec=TaskSpec(
+            id=task_id,
+            family=family.id,
+            split=split,
+            level=family.level,
+            traits=family.traits,
+            world_seed=seed,
+            max_turns=task.max_turns,
+            oracle_calls=len(task.oracle),
+        ),
+        world=world,
+        settled=settled,
+        start=start,
+        messages=messages,
+        given=frozenset(word for message in messages for word in _WORD.findall(message["content"])),
+        rubric=rubric,
+        oracle=tuple(task.oracle),
+        alternatives=tuple(tuple(calls) for calls in task.alternatives),
+    )
+
+
+def _rubric(task: Task) -> Rubric:
+    expected = [allowance for criterion in task.rubric for allowance in criterion.allows]
+    return Rubric([*task.rubric, ungrounded(), collateral([*expected, *task.allow])])
+
+
+def _probe(settled: Overlay) -> Evidence:
+    return Evidence(
+        initial=settled, state=settled, journal=lambda: (), net=settled.changes, given=frozenset()
+    )
+
+
+def _line(error: BaseException, family: "Family[Draft]") -> str:
+    """The line of the task's own file at which `error` arose."""
+    file = family.make.__code__.co_filename
+    trace, line = error.__traceback__, None
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == file:
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return f"{file}:{line}" if line else family.source

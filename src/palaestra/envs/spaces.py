@@ -1,0 +1,125 @@
+"""Gymnasium spaces for what agents say and what they are told."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import gymnasium as gym
+
+from palaestra.errors import ActionError
+from palaestra.protocols import Action
+from palaestra.records import Message, ToolCall
+from palaestra.seeding import Stream
+from palaestra.tools import ActionFormat, Tool, sample_call
+
+_ROLES = ("system", "user", "assistant", "tool")
+
+
+def calls_of(action: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> tuple[ToolCall, ...]:
+    """The calls that an action holds.
+
+    Raises:
+        ActionError: it is neither a call nor a list of calls.
+    """
+    parts = [action] if isinstance(action, Mapping) else action
+    if not isinstance(parts, Sequence) or isinstance(parts, bytes):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ActionError(f"an action is a call, a list of calls or text, not {type(action).__name__}: {action!r:.80}")
+    return tuple(map(_call, parts))
+
+
+def _call(part: object) -> ToolCall:
+    if not isinstance(part, Mapping):
+        raise ActionError(f"a call is a mapping with `tool` and `arguments`, not {type(part).__name__}: {part!r:.80}")
+    fields = cast("Mapping[str, Any]", part)
+    name, arguments = fields.get("tool"), fields.get("arguments", {})
+    if not isinstance(name, str) or not isinstance(arguments, Mapping):
+        raise ActionError(f'a call is {{"tool": "name", "arguments": {{...}}}}, not {dict(fields)!r:.120}')
+    return ToolCall(tool=name, arguments=cast("Mapping[str, Any]", arguments))
+
+
+class CallSpace(gym.Space[Action]):
+    """Actions: one call, the calls of one turn, or raw text that the action format can read.
+
+    `sample` draws a schema-valid call, so that it is a fuzzer; `contains` validates tool and arguments.
+    """
+
+    def __init__(self, tools: Sequence[Tool], action_format: ActionFormat) -> None:
+        super().__init__(None, None, None)
+        self._tools = tuple(tools)
+        self._by_name = {t.name: t for t in self._tools}
+        self._format = action_format
+
+    @property
+    def is_np_flattenable(self) -> bool:
+        """False: text has no fixed size."""
+        return False
+
+    def sample(self, mask: Any = None, probability: Any = None) -> Action:
+        """A call whose arguments fit its tool's schema."""
+        del mask, probability
+        stream = Stream.root("action-space", int(self.np_random.integers(2**63)))
+        drawn = sample_call(self._tools, stream)
+        return {"tool": drawn.tool, "arguments": dict(drawn.arguments)}
+
+    def contains(self, x: Any) -> bool:
+        """Whether `x` is an action that no schema refuses."""
+        try:
+            if isinstance(x, str):
+                parsed = self._format.parse(x)
+                return parsed.error is None and all(map(self._fits, parsed.calls))
+            return all(map(self._fits, calls_of(x)))
+        except ActionError:
+            return False
+
+    def _fits(self, call: ToolCall) -> bool:
+        tool = self._by_name.get(call.tool)
+        return tool is not None and tool.fits(call.arguments)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, CallSpace) and other._tools == self._tools
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._by_name))
+
+    def __repr__(self) -> str:
+        return f"CallSpace({len(self._tools)} tools)"
+
+
+class MessageSpace(gym.Space[tuple[Message, ...]]):
+    """Observations: the chat messages that are new to the agent, in order."""
+
+    def __init__(self) -> None:
+        super().__init__(None, None, None)
+
+    @property
+    def is_np_flattenable(self) -> bool:
+        """False: text has no fixed size."""
+        return False
+
+    def sample(self, mask: Any = None, probability: Any = None) -> tuple[Message, ...]:
+        """Some messages."""
+        del mask, probability
+        return tuple(
+            Message(role="tool", content=f"message {int(self.np_random.integers(1000))}")
+            for _ in range(int(self.np_random.integers(1, 4)))
+        )
+
+    def contains(self, x: Any) -> bool:
+        """Whether `x` is a sequence of chat messages."""
+        return isinstance(x, tuple | list) and all(map(_is_message, cast("Sequence[object]", x)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, MessageSpace)
+
+    def __hash__(self) -> int:
+        return hash(MessageSpace)
+
+    def __repr__(self) -> str:
+        return "MessageSpace()"
+
+
+def _is_message(value: object) -> bool:
+    if not isinstance(value, dict):
+        return False
+    fields = cast("dict[str, object]", value)
+    texts = all(isinstance(fields.get(name, ""), str) for name in ("name", "tool_call_id"))
+    return fields.get("role") in _ROLES and isinstance(fields.get("content"), str) and texts

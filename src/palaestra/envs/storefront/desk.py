@@ -1,0 +1,173 @@
+"""A support desk in which a task is being set: a draft of a Storefront world, with what most tasks need to say."""
+
+from collections.abc import Sequence
+from datetime import date, timedelta
+
+from palaestra.envs.storefront.policy import POLICY, Policy, last_return_day, paid_cents
+from palaestra.envs.storefront.schema import (
+    Customer,
+    Order,
+    OrderLine,
+    Payment,
+    Product,
+    Section,
+    Shipment,
+    Ticket,
+)
+from palaestra.envs.task import Draft, call
+from palaestra.records import Row, ToolCall
+from palaestra.rubrics import Allowance, Criterion, called, changed, saw
+
+
+class Desk(Draft):
+    """A draft of a Storefront world. Policies are read from `policy`, as the tools do."""
+
+    policy: Policy = POLICY
+
+    # What an order is about
+
+    def customer(self, order: Order) -> Customer:
+        """Who placed the order."""
+        return self.state.get(Customer, order.customer_id)
+
+    def order(self, line: OrderLine) -> Order:
+        """The order of a line."""
+        return self.state.get(Order, line.order_id)
+
+    def product(self, line: OrderLine) -> Product:
+        """The product of a line."""
+        return self.state.get(Product, line.product_id)
+
+    def lines(self, order: Order) -> list[OrderLine]:
+        """The lines of an order."""
+        return self.state.find(OrderLine, order_id=order.id)
+
+    def payments(self, order: Order) -> list[Payment]:
+        """The payments of an order."""
+        return self.state.find(Payment, order_id=order.id)
+
+    def shipments(self, order: Order) -> list[Shipment]:
+        """The parcels of an order."""
+        return self.state.find(Shipment, order_id=order.id)
+
+    def delivered(self, order: Order) -> date | None:
+        """The day on which the whole order had arrived; `None` before."""
+        days = [s.delivered for s in self.shipments(order) if s.delivered is not None]
+        return max(days) if days and order.status == "delivered" else None
+
+    def paid(self, line: OrderLine, quantity: int) -> int:
+        """What `quantity` pieces of a line cost, in cents."""
+        return paid_cents(self.order(line), line, quantity)
+
+    def days_since_delivery(self, order: Order) -> int | None:
+        """How long ago the order arrived; `None` where it has not."""
+        day = self.delivered(order)
+        return None if day is None else (self.today - day).days
+
+    def last_return_day(self, order: Order) -> date:
+        """The last day on which goods of a delivered order may come back."""
+        day = self.delivered(order)
+        assert day is not None, f"{order.id} has not been delivered"
+        return last_return_day(self.policy, self.customer(order).tier, day)
+
+    def returnable(self, line: OrderLine) -> bool:
+        """Whether a piece of the line is left, delivered, and inside its return window."""
+        order = self.order(line)
+        return self.untouched(line) and self.last_return_day(order) >= self.today
+
+    def untouched(self, line: OrderLine) -> bool:
+        """Whether the line was delivered, nothing of it came back, and its buyer is in good standing."""
+        order = self.order(line)
+        return self.delivered(order) is not None and line.returned == 0 and self.plain(order)
+
+    def plain(self, order: Order) -> bool:
+        """Whether nothing about the order calls for another policy: no fraud hold, one ordinary payment."""
+        return not self.customer(order).fraud_hold and len(self.payments(order)) == 1
+
+    # How a case begins and ends
+
+    def ticket(self, customer: Customer, subject: str) -> Ticket:
+        """Plant the open ticket that the task is about."""
+        return self.state.insert(
+            Ticket(
+                id=self.state.next_id(Ticket),
+                customer_id=customer.id,
+                subject=subject,
+                opened=self.start - timedelta(minutes=self.stream.between(5, 55)),
+                status="open",
+                priority="normal",
+                team="support",
+                policy_id=None,
+                evidence_id=None,
+            )
+        )
+
+    def mail(self, ticket: Ticket, body: str, *, sender: str | None = None) -> str:
+        """The task's prompt: the customer's message as it reached the desk."""
+        address = sender or self.state.get(Customer, ticket.customer_id).email
+        return f"Ticket {ticket.id}, from {address}: {ticket.subject}\n\n{body}"
+
+    def resolved(self, ticket: Ticket, *, after: Sequence[str]) -> list[Criterion]:
+        """Expect that the customer was told and the ticket resolved, once `after` was met."""
+        return [
+            told(after=after),
+            changed(ticket, id="resolved", text="Resolved the ticket.", status="resolved", after=tuple(after)),
+        ]
+
+    def declined(self, ticket: Ticket, section: str, *evidence: Row) -> list[Criterion]:
+        """Expect that the request was declined on the right grounds: this section, and a record that shows it."""
+        records = [row.id for row in evidence]
+        return [
+            self.read(section),
+            changed(
+                ticket,
+                id="declined",
+                text=f"Declined the request under {section}, with {' or '.join(records)} as the record that shows it.",
+                status="declined",
+                policy_id=section,
+                evidence_id=frozenset(records),
+                after=(f"read-{section}",),
+            ),
+            told(after=("declined",)),
+        ]
+
+    def escalated(self, ticket: Ticket, section: str, evidence: Row, team: str, priority: str) -> list[Criterion]:
+        """Expect that the ticket was handed to `team` on the right grounds."""
+        return [
+            self.read(section),
+            changed(
+                ticket,
+                id="escalated",
+                text=f"Escalated to {team} under {section}, with {evidence.id} as the record that shows why.",
+                status="escalated",
+                team=team,
+                priority=priority,
+                policy_id=section,
+                evidence_id=evidence.id,
+                after=(f"read-{section}",),
+            ),
+            told(after=("escalated",)),
+        ]
+
+    def read(self, section: str) -> Criterion:
+        """Expect that the agent read a section of the handbook."""
+        return saw(self.state.get(Section, section), id=f"read-{section}")
+
+    def pays(self, order: Order) -> list[Allowance]:
+        """Permit what paying a refund changes beside the refund: its payment."""
+        return [touches(payment, "refunded_cents") for payment in self.payments(order)]
+
+
+def touches(row: Row, *columns: str) -> Allowance:
+    """Permit that these columns of `row` change, to whatever the tools make of them."""
+    return Allowance(table=row.table, key=row.id, columns=frozenset(columns))
+
+
+def told(*, after: Sequence[str]) -> Criterion:
+    """Expect that the customer got a reply once `after` was met."""
+    return called("reply", id="told", text="Told the customer, once it was done.", layer="task", after=tuple(after))
+
+
+def closing(ticket: Ticket, message: str) -> list[ToolCall]:
+    """The calls that end a case well: tell the customer, resolve the ticket, finish."""
+    return [call("reply", message=message), call("resolve_ticket", ticket_id=ticket.id), call("finish")]

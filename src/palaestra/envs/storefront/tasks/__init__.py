@@ -1,0 +1,1 @@
+"""The task families of Storefront, one file each."""

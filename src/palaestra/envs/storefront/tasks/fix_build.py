@@ -1,0 +1,67 @@
+"""A custom PC does not fit together: one part is replaced by the cheapest in stock that works."""
+
+from palaestra.envs.storefront.desk import Desk, closing
+from palaestra.envs.storefront.policy import build_problems
+from palaestra.envs.storefront.schema import Build, Customer, Product
+from palaestra.envs.task import Task, call, family
+from palaestra.rubrics import changed, saw
+
+SLOTS = ("cpu", "motherboard", "memory", "gpu", "storage", "psu", "case", "cooler")
+
+
+def parts_of(desk: Desk, build: Build) -> list[Product]:
+    ids = [getattr(build, f"{slot}_id") for slot in SLOTS]
+    return [desk.state.get(Product, part) for part in ids if part is not None]
+
+
+def fixes(desk: Desk, build: Build, slot: str) -> list[Product]:
+    """The parts in stock that would make the build work in this slot, cheapest first."""
+    kept = [p for p in parts_of(desk, build) if p.category != slot]
+    shelf = [p for p in desk.state.find(Product, category=slot) if p.stock > 0]
+    working = [p for p in shelf if not build_problems(desk.policy, [*kept, p])]
+    return sorted(working, key=lambda p: p.price_cents)
+
+
+def clear_fix(desk: Desk, build: Build, slot: str) -> Product | None:
+    """The cheapest fix in this slot, unless two cost the same."""
+    found = fixes(desk, build, slot)
+    tied = len(found) > 1 and found[0].price_cents == found[1].price_cents
+    return None if tied or not found else found[0]
+
+
+@family("storefront/fix-build", level=3, traits=("write", "multi-hop", "arithmetic"))
+def fix_build(desk: Desk) -> Task:
+    def slots(build: Build) -> list[str]:
+        return [s for s in ("psu", "memory", "case", "cooler") if clear_fix(desk, build, s)]
+
+    def fits(build: Build) -> bool:
+        return build.status == "draft" and bool(build_problems(desk.policy, parts_of(desk, build))) and bool(slots(build))
+
+    build = desk.pick(Build, fits, what="draft build that one part would fix")
+    slot = desk.stream.choice(slots(build))
+    part = clear_fix(desk, build, slot)
+    assert part is not None, "the slot was chosen for having a fix"
+    ticket = desk.ticket(desk.state.get(Customer, build.customer_id), f"My build {build.name}")
+    body = (
+        f"The shop says that my build {build.id} will not work. I think that it is the {slot}. Please put in the cheapest "
+        f"{slot} you have in stock that makes it work, and leave the rest."
+    )
+    ids = [p.id for p in parts_of(desk, build)]
+    return Task(
+        prompt=desk.mail(ticket, body),
+        rubric=[
+            saw(build, id="saw-build"),
+            desk.read("BLD-1"),
+            changed(build, id="fixed", after=("saw-build", "read-BLD-1"), **{f"{slot}_id": part.id}),
+            *desk.resolved(ticket, after=["fixed"]),
+        ],
+        oracle=[
+            call("get_build", build_id=build.id),
+            call("check_compatibility", product_ids=list(ids)),
+            call("read_handbook", section_id="BLD-1"),
+            call("search_products", category=slot, in_stock=True, max_price_cents=part.price_cents),
+            call("get_product", product_id=part.id),
+            call("replace_build_part", build_id=build.id, product_id=part.id),
+            *closing(ticket, f"{part.name} is in your build now, and it works."),
+        ],
+    )

@@ -1,0 +1,49 @@
+"""A promotion code was forgotten: what it would have saved is credited. Never seen in training."""
+
+from palaestra.envs.storefront.desk import Desk, closing, touches
+from palaestra.envs.storefront.policy import promotion_cents
+from palaestra.envs.storefront.schema import Credit, Order, Promotion
+from palaestra.envs.task import Task, call, family
+from palaestra.rubrics import created, saw
+
+
+def savings(desk: Desk, order: Order) -> list[tuple[int, Promotion]]:
+    """What each promotion would have taken off the order, where it is anything."""
+    goods = [(desk.product(x).category, x.unit_cents * x.quantity) for x in desk.lines(order)]
+    worth = [(promotion_cents(p, goods, order.placed.date()), p) for p in desk.state.find(Promotion)]
+    return [(cents, p) for cents, p in worth if 0 < cents <= desk.policy.agent_limit_cents]
+
+
+@family(
+    "storefront/missed-promotion", level=3, traits=("write", "arithmetic", "policy-exception"), splits=("heldout",)
+)
+def missed_promotion(desk: Desk) -> Task:
+    def fits(order: Order) -> bool:
+        recent = (desk.today - order.placed.date()).days <= desk.policy.promotion_claim_days
+        eligible = recent and order.status != "cancelled" and order.promotion_code is None
+        return eligible and desk.plain(order) and bool(savings(desk, order))
+
+    order = desk.pick(Order, fits, what="recent order without the promotion that it could have used")
+    amount, promotion = desk.stream.choice(savings(desk, order))
+    customer = desk.customer(order)
+    ticket = desk.ticket(customer, "I forgot my code")
+    credit = {"customer_id": customer.id, "order_id": order.id, "amount_cents": amount, "reason": "missed_promotion"}
+    return Task(
+        prompt=desk.mail(ticket, f"I forgot to enter {promotion.id} when I placed {order.id}. Can I still have it?"),
+        rubric=[
+            saw(order, id="saw-order"),
+            saw(promotion, id="saw-promotion"),
+            desk.read("PRM-2"),
+            created(Credit, id="credit", **credit, after=("saw-order", "saw-promotion", "read-PRM-2")),
+            *desk.resolved(ticket, after=["credit"]),
+        ],
+        allow=[touches(customer, "credit_cents")],
+        oracle=[
+            call("get_order", order_id=order.id),
+            call("get_promotion", code=promotion.id),
+            call("read_handbook", section_id="PRM-2"),
+            call("quote_promotion", order_id=order.id, code=promotion.id),
+            call("give_credit", **credit),
+            *closing(ticket, f"You have {amount} cents of store credit in its place."),
+        ],
+    )

@@ -1,0 +1,39 @@
+"""One of several pieces is faulty, and the order had a discount: its share of what was paid comes back."""
+
+from palaestra.envs.storefront.desk import Desk, closing, touches
+from palaestra.envs.storefront.schema import OrderLine, Refund
+from palaestra.envs.task import Task, call, family
+from palaestra.rubrics import created, saw
+
+
+@family("storefront/partial-refund", level=2, traits=("write", "arithmetic", "policy-exception"))
+def partial_refund(desk: Desk) -> Task:
+    def fits(line: OrderLine) -> bool:
+        discounted = line.quantity > 1 and desk.order(line).discount_cents > 0
+        return discounted and desk.returnable(line) and desk.paid(line, 1) <= desk.policy.agent_limit_cents
+
+    line = desk.pick(OrderLine, fits, what="line of several pieces in a discounted order")
+    order, product, amount = desk.order(line), desk.product(line), desk.paid(line, 1)
+    ticket = desk.ticket(desk.customer(order), "One of them does not work")
+    body = f"One of the {line.quantity} {product.name} from {order.id} is faulty. Please refund that one."
+    return Task(
+        prompt=desk.mail(ticket, body),
+        rubric=[
+            saw(line, id="saw-line"),
+            desk.read("REF-3"),
+            created(
+                Refund, id="refund", line_id=line.id, quantity=1, amount_cents=amount, reason="faulty", status="paid",
+                after=("saw-line", "read-REF-3"),
+            ),
+            *desk.resolved(ticket, after=["refund"]),
+        ],
+        allow=[touches(line, "returned"), *desk.pays(order)],
+        oracle=[
+            call("get_order", order_id=order.id),
+            call("get_product", product_id=product.id),
+            call("read_handbook", section_id="REF-3"),
+            call("compute_paid", line_id=line.id, quantity=1),
+            call("issue_refund", line_id=line.id, quantity=1, amount_cents=amount, reason="faulty"),
+            *closing(ticket, f"We have paid {amount} cents back for the faulty one."),
+        ],
+    )

@@ -1,0 +1,42 @@
+"""A refund above the agent's limit: the right colleague is asked to approve exactly that amount."""
+
+from palaestra.envs.storefront.desk import Desk, closing
+from palaestra.envs.storefront.schema import Employee, OrderLine, Refund
+from palaestra.envs.task import Task, call, family
+from palaestra.rubrics import created, saw
+
+
+@family("storefront/refund-over-limit", level=3, traits=("write", "multi-hop", "policy-exception"))
+def refund_over_limit(desk: Desk) -> Task:
+    def fits(line: OrderLine) -> bool:
+        return line.quantity == 1 and desk.returnable(line) and desk.paid(line, 1) > desk.policy.agent_limit_cents
+
+    line = desk.pick(OrderLine, fits, what="piece that cost more than an agent may refund")
+    order, product, amount = desk.order(line), desk.product(line), desk.paid(line, 1)
+    high = amount > desk.policy.supervisor_limit_cents
+    team, rank = ("finance", "manager") if high else ("support", "supervisor")
+    colleagues = [e for e in desk.state.find(Employee, team=team, rank=rank) if not e.on_leave]
+    approvers = [e.id for e in colleagues if e.approval_limit_cents >= amount]
+    ticket = desk.ticket(desk.customer(order), "Faulty from the first day")
+    request = {"line_id": line.id, "quantity": 1, "amount_cents": amount, "reason": "faulty"}
+    return Task(
+        prompt=desk.mail(ticket, f"The {product.name} from {order.id} never worked. I want a refund."),
+        rubric=[
+            saw(line, id="saw-line"),
+            desk.read("REF-2"),
+            created(
+                Refund, id="request", status="pending_approval", approver_id=frozenset(approvers), **request,
+                after=("saw-line", "read-REF-2"),
+            ),
+            *desk.resolved(ticket, after=["request"]),
+        ],
+        oracle=[
+            call("get_order", order_id=order.id),
+            call("get_product", product_id=product.id),
+            call("compute_paid", line_id=line.id, quantity=1),
+            call("read_handbook", section_id="REF-2"),
+            call("search_employees", team=team, rank=rank),
+            call("request_refund_approval", approver_id=approvers[0], **request),
+            *closing(ticket, "Your refund is with a colleague for approval."),
+        ],
+    )

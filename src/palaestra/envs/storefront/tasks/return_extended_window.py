@@ -1,0 +1,46 @@
+"""Past the standard window but inside the one of the customer's tier: it may still come back."""
+
+from palaestra.envs.storefront.desk import Desk, closing, touches
+from palaestra.envs.storefront.schema import OrderLine, Return
+from palaestra.envs.task import Task, call, family
+from palaestra.rubrics import created, saw
+
+
+@family("storefront/return-extended-window", level=2, traits=("write", "policy-exception"))
+def return_extended_window(desk: Desk) -> Task:
+    def fits(line: OrderLine) -> bool:
+        if line.opened or desk.product(line).final_sale or not desk.untouched(line):
+            return False
+        order = desk.order(line)
+        days = desk.days_since_delivery(order) or 0
+        return desk.policy.return_days["bronze"] < days <= desk.policy.return_days[desk.customer(order).tier]
+
+    line = desk.pick(OrderLine, fits, what="line inside an extended return window only")
+    order, product = desk.order(line), desk.product(line)
+    customer = desk.customer(order)
+    ticket = desk.ticket(customer, "Too late to return?")
+    pieces = "it" if line.quantity == 1 else f"all {line.quantity} of them"
+    body = f"The {product.name} from {order.id} is still sealed and I do not need it. Can I return {pieces}?"
+    return Task(
+        prompt=desk.mail(ticket, body),
+        rubric=[
+            saw(line, id="saw-line"),
+            saw(customer, id="saw-customer"),
+            desk.read("RET-1"),
+            created(
+                Return, id="return", line_id=line.id, quantity=line.quantity, reason="changed_mind", fee_cents=0,
+                after=("saw-line", "saw-customer", "read-RET-1"),
+            ),
+            *desk.resolved(ticket, after=["return"]),
+        ],
+        allow=[touches(line, "returned")],
+        oracle=[
+            call("get_order", order_id=order.id),
+            call("get_product", product_id=product.id),
+            call("compute_return_window", line_id=line.id),
+            call("read_handbook", section_id="RET-1"),
+            call("get_customer", customer_id=customer.id),
+            call("authorise_return", line_id=line.id, quantity=line.quantity, reason="changed_mind", fee_cents=0),
+            *closing(ticket, "You are inside your return window. Please send it back."),
+        ],
+    )

@@ -1,0 +1,47 @@
+"""Opened, and no longer wanted: a restocking fee is kept, except from platinum customers."""
+
+from palaestra.envs.storefront.desk import Desk, closing, touches
+from palaestra.envs.storefront.policy import restocking_fee
+from palaestra.envs.storefront.schema import OrderLine, Return
+from palaestra.envs.task import Task, call, family
+from palaestra.rubrics import created, saw
+
+
+@family("storefront/return-opened-item", level=2, traits=("write", "arithmetic", "policy-exception"))
+def return_opened_item(desk: Desk) -> Task:
+    exempt = desk.stream.chance(50)
+
+    def fits(line: OrderLine) -> bool:
+        opened = line.opened and line.quantity == 1 and not desk.product(line).final_sale
+        return opened and desk.returnable(line) and (desk.customer(desk.order(line)).tier == "platinum") == exempt
+
+    line = desk.pick(OrderLine, fits, what="opened piece inside its return window")
+    order, product, paid = desk.order(line), desk.product(line), desk.paid(line, 1)
+    customer = desk.customer(order)
+    fee = restocking_fee(desk.policy, customer.tier, paid, opened=True, change_of_mind=True)
+    ticket = desk.ticket(customer, "I would like to send something back")
+    body = f"I opened the {product.name} from {order.id}, but it is not what I was looking for. May I send it back?"
+    return Task(
+        prompt=desk.mail(ticket, body),
+        rubric=[
+            saw(line, id="saw-line"),
+            saw(customer, id="saw-customer"),
+            desk.read("RET-2"),
+            created(
+                Return, id="return", line_id=line.id, quantity=1, reason="changed_mind", fee_cents=fee,
+                after=("saw-line", "saw-customer", "read-RET-2"),
+            ),
+            *desk.resolved(ticket, after=["return"]),
+        ],
+        allow=[touches(line, "returned")],
+        oracle=[
+            call("get_order", order_id=order.id),
+            call("get_product", product_id=product.id),
+            call("get_customer", customer_id=customer.id),
+            call("compute_return_window", line_id=line.id),
+            call("read_handbook", section_id="RET-2"),
+            call("compute_paid", line_id=line.id, quantity=1),
+            call("authorise_return", line_id=line.id, quantity=1, reason="changed_mind", fee_cents=fee),
+            *closing(ticket, f"Please send it back. {paid - fee} cents are yours once it is here."),
+        ],
+    )

@@ -1,0 +1,61 @@
+"""The world `palaestra/Storefront-v0`: the support desk of a PC-hardware retailer.
+
+State
+    Seventeen tables (customers, employees, products, builds, orders, order lines, payments, shipments, refunds,
+    returns, tickets, warranty claims, promotions, handbook, competitor offers, credits, internal messages), more than
+    2,500 rows, populated from a world seed with histories that agree. A virtual clock.
+Actions
+    49 tools for the role "agent": search (ten results at a time, with a cursor), read, compute, write, talk, finish,
+    give up. Three more exist and are refused to this role.
+Observations
+    The customer's message under the desk's briefing, then one JSON answer for each call.
+Policy
+    A handbook of numbered sections, read through `read_handbook`. Tasks turn on it; most tools do not enforce it.
+Seeds
+    World seeds 1000-1007 (train), 2000-2001 (dev), 3000-3002 (heldout).
+"""
+
+from datetime import datetime
+
+from palaestra.envs.storefront.desk import Desk
+from palaestra.envs.storefront.population import populate, world_start
+from palaestra.envs.storefront.schema import SCHEMA
+from palaestra.envs.storefront.tools import TOOLBOX
+from palaestra.envs.world import World
+
+AGENT_ID = "EMP-101"
+
+BRIEFING = """\
+You are a support agent ({actor}) at Kernwerk, a retailer of PC hardware. It is {now}. You work on one ticket. \
+The message below is all that the customer will say; they read what you send with `reply` but do not answer.
+
+Look up the facts with your tools and decide by the company handbook (`search_handbook`, `read_handbook`): its rules, \
+limits and exceptions bind you, whatever the customer asks for. Do what the case calls for and nothing else. Then tell \
+the customer with `reply`, close the ticket (resolve, decline or escalate it), and call `finish`. Amounts are in euro \
+cents."""
+
+
+# `%A` would follow the process's locale.
+DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+
+def briefing(start: datetime) -> str:
+    """The system message of an episode that begins at `start`."""
+    return BRIEFING.format(actor=AGENT_ID, now=f"{DAYS[start.weekday()]} {start:%Y-%m-%d, %H:%M}")
+
+
+STOREFRONT = World(
+    name="storefront",
+    schema=SCHEMA,
+    populate=populate,
+    start=world_start,
+    toolbox=TOOLBOX,
+    role="agent",
+    actor=AGENT_ID,
+    briefing=briefing,
+    draft=Desk,
+    families="palaestra.envs.storefront.tasks",
+    seeds={"train": tuple(range(1000, 1008)), "dev": (2000, 2001), "heldout": (3000, 3001, 3002)},
+    instances={"train": 24, "dev": 4, "heldout": 6},
+    unseen_instances=12,
+)

@@ -1,0 +1,155 @@
+"""A task, and the family that it is an instance of: what an author writes.
+
+A family is a function from a `Draft` (a fresh world with a random stream) to a `Task`; `@family(...)` names it. The
+same family is instantiated for as many indices as wanted. Which split an index belongs to, and so which world it is
+set in, follows from the index alone.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
+
+from palaestra.envs.state import Overlay
+from palaestra.errors import DrawError, TaskError
+from palaestra.protocols import R
+from palaestra.records import Json, ToolCall
+from palaestra.rubrics import Allowance, Criterion
+from palaestra.seeding import Stream
+
+Split: TypeAlias = Literal["train", "dev", "heldout"]
+SPLITS: tuple[Split, ...] = ("train", "dev", "heldout")
+FIRST_INDEX: dict[Split, int] = {"train": 0, "dev": 5_000, "heldout": 7_000}
+"""The index at which each split begins; it ends where the next one begins."""
+LAST_INDEX = 9_999
+
+_ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*/[a-z0-9]+(-[a-z0-9]+)*")
+
+
+def call(tool: str, **arguments: Json) -> ToolCall:
+    """A call, as oracles are written."""
+    return ToolCall(tool=tool, arguments=arguments)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """What an author states about one task."""
+
+    prompt: str
+    """What the user says."""
+    rubric: Sequence[Criterion]
+    """What an expert would check. `collateral` and `ungrounded` are added to every task."""
+    oracle: Sequence[ToolCall]
+    """Calls that solve it."""
+    allow: Sequence[Allowance] = ()
+    """Changes permitted beside those that the rubric expects."""
+    alternatives: Sequence[Sequence[ToolCall]] = ()
+    """Other right ways to solve it; the proof holds the rubric to accepting them."""
+    max_turns: int = 30
+
+
+class Draft:
+    """A world in which a task is being set: its rows to choose from and plant in, and randomness to choose by.
+
+    Attributes:
+        state: The world's rows; what is written here is there before the episode begins.
+        start: When the episode begins.
+        stream: This instance's randomness.
+    """
+
+    def __init__(self, *, state: Overlay, start: datetime, family_stream: Stream, ordinal: int) -> None:
+        self.state = state
+        self.start = start
+        self.stream = family_stream.split("instance", ordinal)
+        self._family_stream = family_stream
+        self._ordinal = ordinal
+        self._picks = 0
+
+    @property
+    def today(self) -> date:
+        """The day on which the episode begins."""
+        return self.start.date()
+
+    def pick(self, kind: type[R], where: Callable[[R], bool] = lambda _: True, *, what: str = "") -> R:
+        """A row of `kind` for which `where` holds.
+
+        The first pick of an instance deals the fitting rows out, so that instances in one world do not repeat each
+        other until all are used; later picks are independent.
+
+        Raises:
+            DrawError: no row fits; `what` says in the message what was looked for.
+        """
+        rows = [row for row in self.state.find(kind) if where(row)]
+        if not rows:
+            raise DrawError(f"the world has no {what or f'row of {kind.table} that fits'}; ask for less, or plant it")
+        first = self._picks == 0
+        self._picks += 1
+        if first:
+            return self._family_stream.split("deal").shuffled(rows)[self._ordinal % len(rows)]
+        return self.stream.choice(rows)
+
+
+D = TypeVar("D", bound=Draft)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Family(Generic[D]):
+    """A named way to make tasks of one world."""
+
+    id: str
+    """`world/family`, such as "storefront/cancel-order"."""
+    level: int
+    """Difficulty: 1 (a lookup or one write), 2 (a decision), 3 (several hops and a decision)."""
+    traits: tuple[str, ...]
+    splits: tuple[Split, ...]
+    make: Callable[[D], Task]
+    source: str
+    """File and line, for error messages."""
+
+    @property
+    def world(self) -> str:
+        """The name of the world that it is set in."""
+        return self.id.partition("/")[0]
+
+    @property
+    def name(self) -> str:
+        """The name of the family within its world."""
+        return self.id.partition("/")[2]
+
+
+def family(
+    id: str,  # noqa: A002
+    *,
+    level: int,
+    traits: tuple[str, ...] = (),
+    splits: tuple[Split, ...] = SPLITS,
+) -> "Callable[[Callable[[Any], Task]], Family[Any]]":
+    """Make a family of a function that takes a draft of its world and returns a `Task`.
+
+    Args:
+        id: `world/family` in lower case with hyphens; an instance adds its index.
+        level: Difficulty, 1 to 3.
+        traits: What it turns on, such as "policy-exception", "multi-hop", "refusal".
+        splits: Where it occurs; a family only in "heldout" is unseen in training.
+
+    Raises:
+        TaskError: the id, the level or a split is not of that form.
+    """
+
+    def make(function: Callable[[Any], Task]) -> Family[Any]:
+        source = f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
+        if not _ID.fullmatch(id):
+            raise TaskError(f"{source}: family id {id!r}; write `world/family` in lower case with hyphens")
+        if level not in (1, 2, 3):
+            raise TaskError(f"{source}: {id}: level {level}; levels are 1, 2 and 3")
+        if not splits or not set(splits) <= set(SPLITS):
+            raise TaskError(f"{source}: {id}: splits {splits}; there are {', '.join(SPLITS)}")
+        return Family(id=id, level=level, traits=traits, splits=splits, make=function, source=source)
+
+    return make
+
+
+def split_of(index: int) -> Split:
+    """The split that an index belongs to."""
+    return max((s for s in SPLITS if FIRST_INDEX[s] <= index), key=FIRST_INDEX.__getitem__)

@@ -1,0 +1,151 @@
+"""The tasks of a world: its own families, or a folder of a user's, listed by split and made when first asked for."""
+
+import importlib
+import importlib.util
+import pkgutil
+import sys
+from collections.abc import Iterable
+from functools import lru_cache
+from importlib.metadata import entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from palaestra.digest import digest
+from palaestra.envs.instance import Instance, instantiate
+from palaestra.envs.task import FIRST_INDEX, LAST_INDEX, SPLITS, Family, Split, split_of
+from palaestra.envs.world import World
+from palaestra.errors import TaskError, UnknownNameError
+
+ENTRY_POINTS = "palaestra.tasks"
+"""The entry-point group under which an installed package offers families: each names a package of task files."""
+
+
+class TaskSet:
+    """Families of one world, and their instances.
+
+    Args:
+        world: The world that every family is set in.
+        families: The families; ids are unique.
+
+    Raises:
+        TaskError: two families share an id, or one is set in another world.
+    """
+
+    def __init__(self, world: World, families: Iterable[Family[Any]]) -> None:
+        self.world = world
+        self.families: dict[str, Family[Any]] = {}
+        for family in sorted(families, key=lambda f: f.id):
+            if family.world != world.name:
+                raise TaskError(
+                    f"{family.source}: family {family.id} is set in {family.world!r}, not in {world.name!r}; "
+                    f"begin its id with {world.name}/"
+                )
+            if family.id in self.families:
+                raise TaskError(f"{family.source}: {family.id} is taken by {self.families[family.id].source}; rename one")
+            self.families[family.id] = family
+        self._instances: dict[str, Instance] = {}
+
+    def ids(self, split: str) -> list[str]:
+        """The ids of the instances that a split lists, family by family.
+
+        Raises:
+            UnknownNameError: there is no such split.
+        """
+        if split not in SPLITS:
+            raise UnknownNameError.of("split", split, SPLITS)
+        return [
+            f"{family.id}/{FIRST_INDEX[split] + n:04d}"
+            for family in self.families.values()
+            if split in family.splits
+            for n in range(self._count(family, split))
+        ]
+
+    def _count(self, family: Family[Any], split: Split) -> int:
+        unseen = family.splits == ("heldout",)
+        return self.world.unseen_instances if unseen else self.world.instances[split]
+
+    def instance(self, task_id: str) -> Instance:
+        """The instance of that id, listed or not; made once and kept.
+
+        Raises:
+            UnknownNameError: no family has such an id.
+            TaskError: the index is out of range, or the family fails to make it.
+        """
+        made = self._instances.get(task_id)
+        if made is None:
+            family, index = self._parse(task_id)
+            made = self._instances[task_id] = instantiate(self.world, family, index)
+        return made
+
+    def _parse(self, task_id: str) -> tuple[Family[Any], int]:
+        family_id, _, index = task_id.rpartition("/")
+        if family_id not in self.families or not index.isdigit():
+            known = [f"{f}/{FIRST_INDEX[s]:04d}" for f, family in self.families.items() for s in family.splits]
+            raise UnknownNameError.of("task", task_id, known, "(`palaestra tasks list` lists all)")
+        if int(index) > LAST_INDEX or f"{int(index):04d}" != index:
+            raise TaskError(f"task {task_id!r}: an index has four digits, 0000 to {LAST_INDEX}")
+        family = self.families[family_id]
+        if split_of(int(index)) not in family.splits:
+            raise TaskError(
+                f"task {task_id!r}: index {index} belongs to split {split_of(int(index))!r}, "
+                f"in which {family_id} does not occur; it occurs in {', '.join(family.splits)}"
+            )
+        return family, int(index)
+
+
+@lru_cache(maxsize=64)
+def bundled(world: World) -> TaskSet:
+    """The world's own families, and those that installed packages offer for it."""
+    packages = [world.families, *(p.value for p in sorted(entry_points(group=ENTRY_POINTS), key=lambda p: p.name))]
+    found = [family for package in packages for module in _modules(package) for family in _families(module)]
+    return TaskSet(world, (f for f in found if f.world == world.name))
+
+
+def load_folder(world: World, folder: Path) -> TaskSet:
+    """The families in the Python files of a folder (or in one file).
+
+    Raises:
+        TaskError: there is no such folder, a file fails to load, or none of them holds a family.
+    """
+    if not folder.exists():
+        raise TaskError(f"{folder}: there is no such file or folder; give the path of your task files")
+    files = sorted(p for p in folder.glob("*.py") if not p.name.startswith("_")) if folder.is_dir() else [folder]
+    families = [family for file in files for family in _families(_load(file))]
+    if not families:
+        raise TaskError(f"{folder}: no task family in {len(files)} Python file(s); decorate a function with @family")
+    return TaskSet(world, families)
+
+
+def _modules(package: str) -> list[ModuleType]:
+    root = importlib.import_module(package)
+    names = sorted(m.name for m in pkgutil.iter_modules(getattr(root, "__path__", []), package + "."))
+    return [root, *(importlib.import_module(name) for name in names)]
+
+
+def _families(module: ModuleType) -> list[Family[Any]]:
+    found = (value for value in vars(module).values() if isinstance(value, Family))
+    return [family for family in found if family.make.__module__ == module.__name__]
+
+
+def _load(file: Path) -> ModuleType:
+    """Import a task file under a name of its own, so that two folders may hold files of one name."""
+    name = f"palaestra_tasks_{digest(str(file.resolve()))[:12]}_{file.stem}"
+    spec = importlib.util.spec_from_file_location(name, file)
+    if spec is None or spec.loader is None:
+        raise TaskError(f"{file}: not a Python file; a task file ends in .py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except TaskError:
+        raise
+    except SyntaxError as error:
+        raise TaskError(f"{error.filename}:{error.lineno}: {error.msg}; mend the task file") from error
+    except Exception as error:
+        trace = error.__traceback__
+        while trace is not None and trace.tb_next is not None and trace.tb_frame.f_code.co_filename != str(file):
+            trace = trace.tb_next
+        line = trace.tb_lineno if trace is not None else 1
+        raise TaskError(f"{file}:{line}: {type(error).__name__}: {error}; mend the task file") from error
+    return module

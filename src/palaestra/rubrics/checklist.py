@@ -1,0 +1,150 @@
+"""A rubric at work on one episode: which criteria are met now, and what that is worth.
+
+It is asked after every call, and asks only the criteria that the call can have touched. The points it holds are
+integers, so the rewards that it gives sum to the score exactly.
+"""
+
+from dataclasses import dataclass
+
+from palaestra.errors import RowError, RubricError
+from palaestra.records import LAYERS, EndReason, Layer, Score, Verdict
+from palaestra.rubrics.criterion import UNMET
+from palaestra.rubrics.evidence import Evidence
+from palaestra.rubrics.rubric import TOTAL, Rubric
+
+_EARLY = Verdict(met=False, reason="done before what had to come first")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChecklistSnapshot:
+    """Everything that a checklist remembers."""
+
+    counts: tuple[bool, ...]
+    holds: tuple[bool, ...]
+    verdicts: tuple[Verdict, ...]
+    journal_length: int
+
+
+class Checklist:
+    """The live state of a rubric.
+
+    Attributes:
+        rubric: What is checked.
+        counts: By position: whether the criterion counts, for an expectation as won, for a prohibition as broken.
+    """
+
+    __slots__ = ("_holds", "_journal_length", "_verdicts", "counts", "rubric")
+
+    def __init__(self, rubric: Rubric) -> None:
+        self.rubric = rubric
+        size = len(rubric.criteria)
+        self.counts = [False] * size
+        self._holds = [False] * size
+        self._verdicts = [UNMET] * size
+        self._journal_length = 0
+
+    def begin(self, evidence: Evidence) -> None:
+        """Check that nothing is won or broken before anything is done.
+
+        Raises:
+            RubricError: a criterion about the state holds already.
+        """
+        for position in self.rubric.about_state:
+            if self._ask(position, evidence).met:
+                raise RubricError(
+                    f"criterion {self.rubric.criteria[position].id!r} holds before anything is done; "
+                    "expect a change, not a fact"
+                )
+
+    def update(self, evidence: Evidence) -> None:
+        """Take in the latest call of `evidence`."""
+        before = self.counts.copy()
+        event = evidence.event
+        for position in self.rubric.about_events:
+            criterion = self.rubric.criteria[position]
+            if not self.counts[position] and (criterion.tools is None or event.tool in criterion.tools):
+                self._record(position, self._ask(position, evidence), before)
+        journal = evidence.journal
+        if len(journal) == self._journal_length:
+            return
+        written = {change.table for change in journal[self._journal_length :]}
+        self._journal_length = len(journal)
+        for position in self.rubric.about_state:
+            tables = self.rubric.criteria[position].tables
+            if tables is None or not tables.isdisjoint(written):
+                self._record(position, self._ask(position, evidence), before)
+
+    def finish(self, evidence: Evidence) -> None:
+        """Take in the end of the episode."""
+        before = self.counts.copy()
+        for position in self.rubric.about_answer:
+            self._record(position, self._ask(position, evidence), before)
+
+    def _ask(self, position: int, evidence: Evidence) -> Verdict:
+        criterion = self.rubric.criteria[position]
+        try:
+            return criterion.check(evidence)
+        except RowError as missing:  # evidence that is not there is not evidence
+            return Verdict(met=False, reason=str(missing))
+        except Exception as crash:
+            raise RubricError(f"criterion {criterion.id!r} crashed: {crash!r}; mend its check") from crash
+
+    def _record(self, position: int, verdict: Verdict, before: list[bool]) -> None:
+        held = self._holds[position]
+        self._holds[position] = verdict.met
+        if not verdict.met:
+            self.counts[position] = False
+        elif not held:
+            self.counts[position] = all(before[i] for i in self.rubric.after[position])
+            if not self.counts[position]:
+                # A later call may do it again, in order; a state that came too early must first be undone.
+                self._holds[position] = self.rubric.criteria[position].about == "state"
+        self._verdicts[position] = _EARLY if verdict.met and not self.counts[position] else verdict
+
+    @property
+    def points(self) -> int:
+        """Points won less points taken."""
+        return sum(self._signed(i) for i, counts in enumerate(self.counts) if counts)
+
+    def _signed(self, position: int) -> int:
+        points = self.rubric.points[position]
+        return points if self.rubric.criteria[position].kind == "expect" else -points
+
+    def components(self) -> dict[Layer, int]:
+        """The points by layer; they sum to `points`."""
+        by_layer: dict[Layer, int] = dict.fromkeys(LAYERS, 0)
+        for position, counts in enumerate(self.counts):
+            if counts:
+                by_layer[self.rubric.criteria[position].layer] += self._signed(position)
+        return by_layer
+
+    def named(self, kind: str) -> tuple[str, ...]:
+        """The ids of the criteria of `kind` ("expect" or "forbid") that count."""
+        return tuple(c.id for c, counts in zip(self.rubric.criteria, self.counts, strict=True) if counts and c.kind == kind)
+
+    def score(self, end: EndReason | None) -> Score:
+        """The judgement as it stands, for an episode that ended by `end` (`None`: has not ended)."""
+        right = all(c == (k.kind == "expect") for c, k in zip(self.counts, self.rubric.criteria, strict=True))
+        return Score(
+            points=self.points,
+            total=TOTAL,
+            passed=right and end is EndReason.FINISHED,
+            verdicts={c.id: v for c, v in zip(self.rubric.criteria, self._verdicts, strict=True)},
+            components=self.components(),
+        )
+
+    def snapshot(self) -> ChecklistSnapshot:
+        """What `restore` needs."""
+        return ChecklistSnapshot(
+            counts=tuple(self.counts),
+            holds=tuple(self._holds),
+            verdicts=tuple(self._verdicts),
+            journal_length=self._journal_length,
+        )
+
+    def restore(self, snapshot: ChecklistSnapshot) -> None:
+        """Be as the checklist that gave `snapshot` was."""
+        self.counts = list(snapshot.counts)
+        self._holds = list(snapshot.holds)
+        self._verdicts = list(snapshot.verdicts)
+        self._journal_length = snapshot.journal_length

@@ -1,0 +1,101 @@
+"""A criterion: one sentence that an expert would check, and the code that checks it."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from palaestra.records import CriterionSpec, Layer, Row, RowChange, Verdict
+from palaestra.rubrics.evidence import Evidence
+
+Check: TypeAlias = Callable[[Evidence], Verdict]
+
+MET = Verdict(met=True, reason="met")
+UNMET = Verdict(met=False, reason="not met")
+
+HARM = 50
+"""Points that a prohibition takes when a rubric does not say: more than partial work wins back."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Allowance:
+    """Changes that a task permits: what `collateral` does not complain about."""
+
+    table: str
+    key: str | None = None
+    """The row that may change; `None` for rows that may be created."""
+    values: tuple[tuple[str, object], ...] = ()
+    """The values that the changed (or created) row must have; a frozenset stands for any one of its members."""
+    columns: frozenset[str] = frozenset()
+    """Further columns of the row `key` that may change freely."""
+    times: int = 1
+    """How many rows may be created."""
+    deletes: bool = False
+    """Permits that the row `key` is deleted, and nothing else."""
+
+    def covers(self, change: RowChange) -> bool:
+        """Whether this permits `change`, on its own."""
+        if change.table != self.table:
+            return False
+        if self.deletes or change.after is None:
+            return self.deletes and change.after is None and change.key == self.key
+        after = change.after
+        if not has_values(after, self.values):
+            return False
+        if self.key is None:
+            return change.before is None
+        if change.key != self.key or change.before is None:
+            return False
+        return changed_columns(change) <= self.columns | {name for name, _ in self.values}
+
+
+def has_values(row: Row, values: Iterable[tuple[str, object]]) -> bool:
+    """Whether the columns of `row` have these values; a frozenset stands for any one of its members."""
+    for name, value in values:
+        found = getattr(row, name)
+        if found not in value if isinstance(value, frozenset) else found != value:
+            return False
+    return True
+
+
+def changed_columns(change: RowChange) -> set[str]:
+    """The columns in which a row differs before and after; all of them where it came or went."""
+    row = change.after or change.before
+    assert row is not None, "a change has a row on at least one side"
+    names = type(row).__dataclass_fields__
+    if change.before is None or change.after is None:
+        return set(names)
+    return {n for n in names if getattr(change.before, n) != getattr(change.after, n)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Criterion:
+    """One line of a rubric.
+
+    `about` says when it is asked. An "event" criterion looks at the latest call and, once met, stays met. A "state"
+    criterion looks at the rows; it is met while it holds, and a reward paid for it is paid back when it stops. An
+    "answer" criterion is asked once, at the end.
+    """
+
+    id: str
+    text: str
+    """The sentence that people read."""
+    check: Check
+    kind: Literal["expect", "forbid"] = "expect"
+    points: int | None = None
+    """What it wins (expect) or takes (forbid). Left out: an even share of what the others leave of 100, or `HARM`."""
+    layer: Layer = "outcome"
+    after: tuple[str, ...] = ()
+    """Criteria that must have been met by an earlier call. Done before them, it does not count."""
+    about: Literal["event", "state", "answer"] = "state"
+    tools: frozenset[str] | None = None
+    """An "event" criterion is asked only about calls of these tools; `None` for all."""
+    tables: frozenset[str] | None = None
+    """A "state" criterion is asked again only after writes to these tables; `None` for all."""
+    allows: tuple[Allowance, ...] = ()
+    """The changes that meeting it makes."""
+
+    def spec(self, points: int) -> CriterionSpec:
+        """The criterion as a record, worth `points`."""
+        return CriterionSpec(
+            id=self.id, text=self.text, kind=self.kind, points=points, layer=self.layer, after=self.after
+        )

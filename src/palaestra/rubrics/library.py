@@ -1,0 +1,226 @@
+"""The criteria that most rubrics are made of.
+
+An expectation about rows also permits the change that it expects, so a task states each change once and `collateral`
+forbids every other.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import cast
+
+from palaestra.protocols import StateView
+from palaestra.records import EndReason, Json, Layer, Row, RowChange, ToolEvent, Verdict
+from palaestra.rubrics.criterion import MET, UNMET, Allowance, Criterion, changed_columns, has_values
+from palaestra.rubrics.evidence import Evidence
+
+
+def saw(row: Row, *, id: str | None = None, points: int | None = None, after: tuple[str, ...] = ()) -> Criterion:  # noqa: A002
+    """Expect that a call showed the agent this row whole, by whichever tool."""
+    wanted = (row.table, row.id)
+
+    def check(evidence: Evidence) -> Verdict:
+        return MET if wanted in evidence.event.shown else UNMET
+
+    return Criterion(
+        id=id or f"saw-{row.id}",
+        text=f"Looked at {row.id} ({row.table}).",
+        check=check,
+        points=points,
+        layer="selection",
+        after=after,
+        about="event",
+    )
+
+
+def called(
+    *tools: str,
+    id: str | None = None,  # noqa: A002
+    text: str | None = None,
+    layer: Layer = "selection",
+    points: int | None = None,
+    after: tuple[str, ...] = (),
+    **arguments: Json,
+) -> Criterion:
+    """Expect that one of `tools` ran with these arguments, whatever the others."""
+
+    def check(evidence: Evidence) -> Verdict:
+        event = evidence.event
+        return MET if event.executed and _carries(event, arguments) else UNMET
+
+    shown = ", ".join(f"{k}={v!r}" for k, v in arguments.items())
+    return Criterion(
+        id=id or f"called-{tools[0]}",
+        text=text or f"Called {' or '.join(tools)}({shown}).",
+        check=check,
+        points=points,
+        layer=layer,
+        after=after,
+        about="event",
+        tools=frozenset(tools),
+    )
+
+
+def created(
+    kind: type[Row],
+    *,
+    id: str | None = None,  # noqa: A002
+    text: str | None = None,
+    points: int | None = None,
+    after: tuple[str, ...] = (),
+    **values: object,
+) -> Criterion:
+    """Expect a new row of `kind` with these values; one such row is permitted, a second is not.
+
+    A frozenset as a value stands for any one of its members.
+    """
+    allowance = Allowance(table=kind.table, values=tuple(values.items()))
+
+    def check(evidence: Evidence) -> Verdict:
+        return MET if any(allowance.covers(change) for change in evidence.changes) else UNMET
+
+    return Criterion(
+        id=id or f"created-{kind.table}",
+        text=text or f"There is a new row of {kind.table} with {_words(values)}.",
+        check=check,
+        points=points,
+        after=after,
+        tables=frozenset({kind.table}),
+        allows=(allowance,),
+    )
+
+
+def changed(
+    row: Row,
+    *,
+    id: str | None = None,  # noqa: A002
+    text: str | None = None,
+    points: int | None = None,
+    after: tuple[str, ...] = (),
+    also: Iterable[str] = (),
+    **values: object,
+) -> Criterion:
+    """Expect that `row` was changed to these values; the columns in `also` may change with it.
+
+    A frozenset as a value stands for any one of its members.
+    """
+    allowance = Allowance(
+        table=row.table, key=row.id, values=tuple(values.items()), columns=frozenset(also)
+    )
+
+    def check(evidence: Evidence) -> Verdict:
+        now = evidence.state.peek(type(row), row.id)
+        holds = now is not None and has_values(now, values.items())
+        return MET if holds and now != evidence.initial.peek(type(row), row.id) else UNMET
+
+    return Criterion(
+        id=id or f"changed-{row.id}",
+        text=text or f"{row.id} ({row.table}) now has {_words(values)}.",
+        check=check,
+        points=points,
+        after=after,
+        tables=frozenset({row.table}),
+        allows=(allowance,),
+    )
+
+
+def answered(*, id: str = "answer", points: int | None = None, after: tuple[str, ...] = (), **values: Json) -> Criterion:  # noqa: A002
+    """Expect that the agent finished with exactly these values: none wrong, none missing, none besides."""
+
+    def check(evidence: Evidence) -> Verdict:
+        if evidence.end is not EndReason.FINISHED:
+            return Verdict(met=False, reason="the agent did not finish")
+        given = evidence.answer
+        wrong = sorted(n for n in values.keys() | given.keys() if n not in values or not _same(given.get(n), values[n]))
+        return Verdict(met=False, reason=f"wrong, missing or besides: {', '.join(wrong)}") if wrong else MET
+
+    return Criterion(
+        id=id,
+        text=f"Answered {', '.join(f'{n} = {v}' for n, v in values.items())}.",
+        check=check,
+        points=points,
+        layer="task",
+        after=after,
+        about="answer",
+    )
+
+
+def never(*tools: str, id: str | None = None, text: str | None = None, points: int | None = None, **arguments: Json) -> Criterion:  # noqa: A002
+    """Forbid that any of `tools` runs with these arguments."""
+    expectation = called(*tools, id=id or f"never-{tools[0]}", points=points, **arguments)
+    shown = expectation.text.removeprefix("Called ")
+    return replace(expectation, kind="forbid", layer="params", text=text or f"Never called {shown}")
+
+
+def collateral(allowances: Iterable[Allowance], *, points: int | None = None) -> Criterion:
+    """Forbid every change that no allowance covers, whichever tool made it."""
+    permitted = tuple(allowances)
+
+    def check(evidence: Evidence) -> Verdict:
+        left = [a.times for a in permitted]
+        for change in evidence.changes:
+            for index, allowance in enumerate(permitted):
+                if left[index] and allowance.covers(change):
+                    left[index] -= allowance.key is None
+                    break
+            else:
+                return Verdict(met=True, reason=_complaint(change))
+        return UNMET
+
+    return Criterion(
+        id="collateral",
+        text="Changed something that the request does not call for.",
+        check=check,
+        kind="forbid",
+        points=points,
+        layer="outcome",
+    )
+
+
+def ungrounded(*, points: int | None = None) -> Criterion:
+    """Forbid acting on guessed ids: a call that writes names only ids that the agent was given or shown before."""
+
+    def check(evidence: Evidence) -> Verdict:
+        event = evidence.event
+        if not event.written:
+            return UNMET
+        unknown = [i for i in event.named if i not in evidence.given] and sorted(set(event.named) - evidence.known())
+        return Verdict(met=True, reason=f"{event.tool} names {', '.join(unknown)} unseen") if unknown else UNMET
+
+    return Criterion(
+        id="ungrounded",
+        text="Acted on a record that it had not been shown.",
+        check=check,
+        kind="forbid",
+        points=points,
+        layer="params",
+        about="event",
+    )
+
+
+def _carries(event: ToolEvent, arguments: dict[str, Json]) -> bool:
+    return all(n in event.arguments and _same(event.arguments[n], v) for n, v in arguments.items())
+
+
+def _same(given: object, wanted: object) -> bool:
+    """Equality of JSON values, in which `True` is not 1."""
+    return given == wanted and isinstance(given, bool) == isinstance(wanted, bool)
+
+
+def _words(values: dict[str, object]) -> str:
+    return ", ".join(f"{name} = {_alternatives(value)}" for name, value in values.items()) or "any values"
+
+
+def _alternatives(value: object) -> str:
+    if isinstance(value, frozenset):
+        return " or ".join(sorted(map(str, cast("frozenset[object]", value))))
+    return str(value)
+
+
+def _complaint(change: RowChange) -> str:
+    if change.before is None:
+        return f"created {change.table} {change.key}"
+    if change.after is None:
+        return f"deleted {change.table} {change.key}"
+    return f"changed {', '.join(sorted(changed_columns(change)))} of {change.table} {change.key}"
+
+

@@ -1,0 +1,70 @@
+"""Scoring again from the log: what happened and what was written, and no world to ask.
+
+A reward that nobody can work out again from the record of an episode cannot be trusted, so `check_env` holds every
+environment to this.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields
+from itertools import islice
+
+from palaestra.errors import RecordError
+from palaestra.protocols import State
+from palaestra.records import EndReason, JsonObject, RowChange, Score, ToolEvent
+from palaestra.rubrics.checklist import Checklist
+from palaestra.rubrics.evidence import Evidence
+from palaestra.rubrics.rubric import Rubric
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnLog:
+    """What the log keeps of one turn, and all that scoring it needs."""
+
+    events: tuple[ToolEvent, ...]
+    changes: tuple[RowChange, ...]
+    """The journal of this turn."""
+    answer: JsonObject
+    """What the agent answered, where it finished in this turn."""
+    end: EndReason | None
+    """Why the episode ended, where it ended in this turn."""
+
+
+def rescore(rubric: Rubric, evidence: Evidence, state: State, turns: Iterable[TurnLog]) -> Iterator[Score]:
+    """The score after each turn, worked out from the log alone.
+
+    Args:
+        rubric: The task's rubric.
+        evidence: Fresh evidence over `state`.
+        state: The rows as the episode began, to be written as the log says.
+        turns: The log, from the first turn.
+
+    Raises:
+        RecordError: the events do not account for every change, or a change does not fit the rows.
+        RubricError: a criterion crashed.
+    """
+    checklist = Checklist(rubric)
+    for number, turn in enumerate(turns, 1):
+        evidence.turn_start = len(evidence.events)
+        changes = iter(turn.changes)
+        for event in turn.events:
+            for change in islice(changes, event.written):
+                _write(state, change)
+            evidence.events.append(event)
+            checklist.update(evidence)
+        if left := sum(1 for _ in changes):
+            raise RecordError(f"turn {number}: {left} change(s) in the journal belong to no call; every write is a call's")
+        if turn.end is not None:
+            evidence.answer, evidence.end = turn.answer, turn.end
+            checklist.finish(evidence)
+        yield checklist.score(turn.end)
+
+
+def _write(state: State, change: RowChange) -> None:
+    """Make a change of the journal on `state`."""
+    if change.before is None:
+        assert change.after is not None, "a change has a row on at least one side"
+        state.insert(change.after)
+    elif change.after is None:
+        state.delete(change.before)
+    else:
+        state.update(change.before, **{f.name: getattr(change.after, f.name) for f in fields(change.after)})

@@ -1,0 +1,78 @@
+"""A rubric: criteria with their points and dependencies, checked for sense once, and shared by every episode of a task."""
+
+from collections.abc import Iterable, Sequence
+from graphlib import CycleError, TopologicalSorter
+
+from palaestra.errors import RubricError, UnknownNameError
+from palaestra.records import CriterionSpec
+from palaestra.rubrics.criterion import HARM, Criterion
+
+TOTAL = 100
+"""What every expectation of a rubric wins together, so that scores of different tasks compare."""
+
+
+class Rubric:
+    """Criteria in the order in which people read them.
+
+    Args:
+        criteria: At least one expectation. Points that they leave out are shared so that expectations sum to 100.
+
+    Raises:
+        RubricError: ids repeat, a dependency is missing or circular, or points do not add up.
+    """
+
+    def __init__(self, criteria: Iterable[Criterion]) -> None:
+        self.criteria = tuple(criteria)
+        self._check_ids()
+        self.points = _points(self.criteria)
+        """By position: what each criterion wins or takes."""
+        self.specs: tuple[CriterionSpec, ...] = tuple(
+            c.spec(p) for c, p in zip(self.criteria, self.points, strict=True)
+        )
+        position = {c.id: i for i, c in enumerate(self.criteria)}
+        self.after = tuple(tuple(position[name] for name in c.after) for c in self.criteria)
+        self.about_events = self._positions("event")
+        self.about_state = self._positions("state")
+        self.about_answer = self._positions("answer")
+        self.worst = -sum(p for c, p in zip(self.criteria, self.points, strict=True) if c.kind == "forbid")
+        """The lowest score that an episode can have."""
+
+    def _positions(self, about: str) -> tuple[int, ...]:
+        return tuple(i for i, c in enumerate(self.criteria) if c.about == about)
+
+    def _check_ids(self) -> None:
+        ids = [c.id for c in self.criteria]
+        if repeated := sorted({i for i in ids if ids.count(i) > 1}):
+            raise RubricError(f"criterion id {repeated[0]!r} occurs twice; give one of them its own `id=`")
+        for criterion in self.criteria:
+            for name in criterion.after:
+                if name not in ids:
+                    raise RubricError(
+                        f"criterion {criterion.id!r}: {UnknownNameError.of('criterion', name, ids)} (in `after`)"
+                    )
+        try:
+            TopologicalSorter({c.id: c.after for c in self.criteria}).prepare()
+        except CycleError as error:
+            raise RubricError(f"criteria wait for each other: {' -> '.join(error.args[1])}; drop one `after`") from None
+
+
+def _points(criteria: Sequence[Criterion]) -> tuple[int, ...]:
+    expected = [c for c in criteria if c.kind == "expect"]
+    if not expected:
+        raise RubricError("a rubric needs at least one expectation; prohibitions alone reward doing nothing")
+    if low := [c for c in criteria if c.points is not None and c.points <= 0]:
+        raise RubricError(f"criterion {low[0].id!r} has {low[0].points} points; points are positive integers")
+    given = sum(c.points or 0 for c in expected)
+    open_ones = [c.id for c in expected if c.points is None]
+    left = TOTAL - given
+    if (open_ones and left < len(open_ones)) or (not open_ones and left):
+        raise RubricError(
+            f"the expectations' points sum to {given} of {TOTAL}"
+            + (f", which leaves too little for {', '.join(open_ones)}" if open_ones else "")
+            + "; change them, or leave `points` out to share evenly"
+        )
+    # Even shares; the first ones take what does not divide.
+    share = {id_: left // len(open_ones) + (n < left % len(open_ones)) for n, id_ in enumerate(open_ones)}
+    return tuple(
+        c.points if c.points is not None else share[c.id] if c.kind == "expect" else HARM for c in criteria
+    )

@@ -1,0 +1,57 @@
+"""What a tool is given besides its arguments: the world's rows, its time, who calls, and a way to say what was shown."""
+
+from collections.abc import Callable, Iterable
+
+from palaestra.clock import Clock
+from palaestra.protocols import State
+from palaestra.records import EndReason, Json, Row
+
+
+class ToolContext:
+    """The world as one call sees it.
+
+    Attributes:
+        state: The rows.
+        clock: The virtual clock.
+        role: In which role the agent acts; tools are open to some roles and closed to others.
+        actor: The id under which the agent acts, such as an employee's.
+        end_reason: Set by a tool that ends the episode.
+        answer: What the agent answered when it ended the episode.
+    """
+
+    __slots__ = ("_ids_in", "actor", "answer", "clock", "end_reason", "mentioned", "role", "shown", "state")
+
+    def __init__(
+        self, *, state: State, clock: Clock, role: str, actor: str, ids_in: Callable[[Row], Iterable[str]]
+    ) -> None:
+        self.state = state
+        self.clock = clock
+        self.role = role
+        self.actor = actor
+        self.end_reason: EndReason | None = None
+        self.answer: dict[str, Json] = {}
+        self.shown: list[tuple[str, str]] = []
+        self.mentioned: set[str] = set()
+        self._ids_in = ids_in
+
+    def show(self, *rows: Row) -> None:
+        """Say that the result shows these rows whole; a rubric may ask what an agent has seen."""
+        for row in rows:
+            self.shown.append((row.table, row.id))
+            self.mentioned.update(self._ids_in(row))
+
+    def mention(self, *ids: str) -> None:
+        """Say that the result names these ids and no more."""
+        self.mentioned.update(ids)
+
+    def end(self, reason: EndReason, answer: dict[str, Json] | None = None) -> None:
+        """End the episode after this turn."""
+        self.end_reason = reason
+        self.answer = answer or {}
+
+    def begin_call(self) -> None:
+        """Forget what the last call showed, and an end that it asked for before it was refused."""
+        self.end_reason = None
+        self.answer = {}
+        self.shown = []
+        self.mentioned = set()

@@ -1,0 +1,44 @@
+"""The tools that every world has: talk, finish, give up."""
+
+from typing import Annotated
+
+from palaestra.records import EndReason, Prose
+from palaestra.tools.context import ToolContext
+from palaestra.tools.tool import tool
+
+
+@tool(latency=20)
+def reply(context: ToolContext, message: Annotated[str, Prose()]) -> object:
+    """Say something to the person you are helping. They read it; they do not answer.
+
+    Args:
+        message: What you tell them.
+    """
+    del context, message
+    return {"delivered": True}
+
+
+@tool()
+def finish(context: ToolContext, answer: dict[str, str | int | bool] | None = None) -> object:
+    """End the task as done. Nothing can be done afterwards.
+
+    Args:
+        answer: The values that the task asks for, by the names that it gives; leave it out where it asks for none.
+    """
+    context.end(EndReason.FINISHED, dict(answer) if answer else None)
+    return {"finished": True}
+
+
+@tool()
+def give_up(context: ToolContext, reason: Annotated[str, Prose()]) -> object:
+    """End the task as not done.
+
+    Args:
+        reason: Why you cannot do it.
+    """
+    del reason
+    context.end(EndReason.GAVE_UP)
+    return {"finished": False}
+
+
+CONTROL = (reply, finish, give_up)

@@ -1,0 +1,161 @@
+"""A typed Python function becomes a tool: JSON schema from its annotations and docstring, pydantic for what comes in."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeAlias, cast, get_args, get_origin, get_type_hints
+
+from docstring_parser import parse as parse_docstring
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic_core import SchemaValidator
+
+from palaestra.errors import DefinitionError, ToolRefusal
+from palaestra.records import Json, JsonSchema, Prose, References
+from palaestra.tools.context import ToolContext
+
+ToolFunction: TypeAlias = Callable[..., object]
+
+MAX_TEXT = 4_000
+"""The longest string that any argument may be; nothing a support desk does needs more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Tool:
+    """One thing that an agent can do."""
+
+    name: str
+    description: str
+    function: ToolFunction
+    parameters: JsonSchema
+    """The JSON schema of the arguments, as the agent reads it."""
+    roles: frozenset[str]
+    """Who may call it; empty for everyone."""
+    writes: bool
+    """Whether it can change rows."""
+    latency: int
+    """Seconds on the virtual clock."""
+    cost: int
+    references: Mapping[str, str]
+    """The arguments that are ids (or lists of ids), and of which table."""
+    prose: frozenset[str]
+    """The arguments that are free text for people."""
+    validator: SchemaValidator
+
+    def export(self) -> dict[str, Any]:
+        """The tool in OpenAI's function-calling form, as chat templates take it."""
+        function = {"name": self.name, "description": self.description, "parameters": dict(self.parameters)}
+        return {"type": "function", "function": function}
+
+    def fits(self, arguments: object) -> bool:
+        """Whether the arguments fit the schema."""
+        try:
+            self.validator.validate_python(arguments)
+        except ValidationError:
+            return False
+        return True
+
+    def validated(self, arguments: object) -> dict[str, Any]:
+        """The arguments as the function takes them, defaults filled in.
+
+        Raises:
+            ToolRefusal: they do not fit the schema; the message says which and why.
+        """
+        try:
+            return cast("dict[str, Any]", self.validator.validate_python(arguments).__dict__)
+        except ValidationError as error:
+            raise ToolRefusal("invalid_arguments", _why(error)) from None
+
+
+def tool(
+    *, writes: bool = False, roles: tuple[str, ...] = (), latency: int = 2, cost: int = 1
+) -> Callable[[ToolFunction], Tool]:
+    """Make a tool of a function `f(context, argument, ...)`.
+
+    The first line of the docstring and what follows it up to `Args:` describe the tool; every argument needs a line
+    under `Args:`. An id is annotated with `References`, text for people with `Prose`.
+
+    Args:
+        writes: Whether it can change rows.
+        roles: Who may call it; empty for everyone.
+        latency: Seconds that a call takes on the virtual clock.
+        cost: Price of a call, in the world's own units.
+
+    Raises:
+        DefinitionError: an annotation or a description is missing.
+    """
+
+    def make(function: ToolFunction) -> Tool:
+        hints = get_type_hints(function, include_extras=True)
+        names = list(inspect.signature(function).parameters)
+        if not names or hints.get(names[0]) is not ToolContext:
+            raise DefinitionError(f"tool {function.__name__}: the first parameter must be `context: ToolContext`")
+        model = _model(function, names[1:], hints)
+        return Tool(
+            name=function.__name__,
+            description=_description(function),
+            function=function,
+            parameters=_trimmed(model.model_json_schema()),
+            roles=frozenset(roles),
+            writes=writes,
+            latency=latency,
+            cost=cost,
+            references={n: m.table for n in names[1:] for m in _marks(hints[n]) if isinstance(m, References)},
+            prose=frozenset(n for n in names[1:] if any(isinstance(m, Prose) for m in _marks(hints[n]))),
+            validator=cast("SchemaValidator", model.__pydantic_validator__),
+        )
+
+    return make
+
+
+def _description(function: ToolFunction) -> str:
+    doc = parse_docstring(function.__doc__ or "")
+    parts = [p for p in (doc.short_description, doc.long_description) if p]
+    if not parts:
+        raise DefinitionError(f"tool {function.__name__}: write a docstring; it is what the agent reads")
+    return " ".join(" ".join(parts).split())
+
+
+def _model(function: ToolFunction, names: list[str], hints: Mapping[str, Any]) -> type[BaseModel]:
+    said = {p.arg_name: " ".join((p.description or "").split()) for p in parse_docstring(function.__doc__ or "").params}
+    if missing := [n for n in names if n not in hints or not said.get(n)]:
+        raise DefinitionError(
+            f"tool {function.__name__}: {', '.join(missing)} need(s) an annotation and a line under `Args:`"
+        )
+    parameters = inspect.signature(function).parameters
+    fields: dict[str, Any] = {}
+    for name in names:
+        default = parameters[name].default
+        required = default is inspect.Parameter.empty
+        fields[name] = (hints[name], Field(... if required else default, description=said[name]))
+    config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, str_max_length=MAX_TEXT)
+    return create_model(function.__name__, __config__=config, **fields)
+
+
+def _marks(hint: Any) -> list[Any]:
+    """Every mark in an annotation, however deep: `list[Annotated[str, References("orders")]] | None` has one."""
+    own = list(get_args(hint)[1:]) if get_origin(hint) is Annotated else []
+    return own + [mark for part in get_args(hint) for mark in _marks(part)]
+
+
+def _trimmed(schema: Json) -> Any:
+    """A JSON schema without what costs an agent tokens and says nothing: titles, and the bound that all text has."""
+    if isinstance(schema, dict):
+        return {
+            k: _trimmed(v)
+            for k, v in schema.items()
+            if not (k == "title" and isinstance(v, str)) and not (k == "maxLength" and v == MAX_TEXT)
+        }
+    if isinstance(schema, list):
+        return [_trimmed(v) for v in schema]
+    return schema
+
+
+def _why(error: ValidationError) -> str:
+    lines: list[str] = []
+    for fault in error.errors(include_url=False, include_context=False)[:3]:
+        where = ".".join(str(part) for part in fault["loc"]) or "arguments"
+        given = repr(fault["input"])
+        shown = "" if fault["type"] == "missing" else f" (got {given[:60]}{'...' if len(given) > 60 else ''})"
+        lines.append(f"{where}: {fault['msg']}{shown}")
+    more = error.error_count() - len(lines)
+    return "; ".join(lines) + (f"; and {more} more" if more else "")

@@ -1,0 +1,173 @@
+"""The tools of one world, and what happens when one is called.
+
+A call is looked up, validated, allowed or refused, run, and answered; whatever comes of it, there is one `ToolEvent`.
+A refused call leaves the rows as they were, even where the tool had begun to write.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, cast
+
+import orjson
+
+from palaestra.digest import digest_bytes
+from palaestra.errors import InfrastructureError, RowMissingError, ToolRefusal, UnknownNameError
+from palaestra.protocols import State
+from palaestra.records import Json, RowChange, ToolCall, ToolEvent
+from palaestra.tools.context import ToolContext
+from palaestra.tools.tool import Tool
+
+
+class JournaledState(State, Protocol):
+    """A state that can take back what a refused call had begun to write."""
+
+    @property
+    def journal(self) -> Sequence[RowChange]:
+        """Every write so far."""
+        ...
+
+    def rollback(self, length: int) -> None:
+        """Undo writes until the journal has `length` entries."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallResult:
+    """What came of a call."""
+
+    event: ToolEvent
+    content: str
+    """The answer that the agent reads: JSON."""
+
+
+class Toolbox:
+    """The tools of one world, by name.
+
+    Args:
+        tools: The tools, in the order in which they are listed to agents.
+        prose_tool: The tool that a turn of prose without a call means; its one argument is `message`.
+    """
+
+    def __init__(self, tools: Iterable[Tool], *, prose_tool: str | None = None) -> None:
+        self._tools = {t.name: t for t in tools}
+        self.prose_tool = prose_tool
+        if prose_tool is not None and prose_tool not in self._tools:
+            raise UnknownNameError.of("tool", prose_tool, self._tools)
+
+    def __iter__(self) -> Iterator[Tool]:
+        return iter(self._tools.values())
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._tools
+
+    def __getitem__(self, name: str) -> Tool:
+        try:
+            return self._tools[name]
+        except KeyError:
+            raise UnknownNameError.of("tool", name, self._tools) from None
+
+    def offered(self, role: str) -> list[Tool]:
+        """The tools that `role` may call."""
+        return [t for t in self if not t.roles or role in t.roles]
+
+    def export(self, role: str) -> tuple[dict[str, Any], ...]:
+        """The tools that `role` may call, in OpenAI's function-calling form."""
+        return tuple(t.export() for t in self.offered(role))
+
+    def call(
+        self, context: ToolContext, state: JournaledState, call_id: str, call: ToolCall, past: Sequence[ToolEvent]
+    ) -> CallResult:
+        """Run one call and say what came of it.
+
+        Args:
+            context: The world as the call sees it; its clock moves by the tool's latency.
+            state: The same rows, so that a refused call can be taken back.
+            call_id: The id of this call, unique in the episode.
+            call: What the agent asks for.
+            past: The events of the episode so far.
+
+        Raises:
+            InfrastructureError: the tool itself crashed; that is no fault of the agent.
+        """
+        context.begin_call()
+        mark = len(state.journal)
+        tool = self._tools.get(call.tool)
+        schema_ok = executed = False
+        error: str | None = None
+        try:
+            if tool is None:
+                raise ToolRefusal("unknown_tool", str(UnknownNameError.of("tool", call.tool, self._tools)))
+            arguments = tool.validated(call.arguments)
+            schema_ok = True
+            _check_role(tool, context.role)
+            result = tool.function(context, **arguments)
+            executed = True
+        except ToolRefusal as refusal:
+            error, result = refusal.code, {"error": {"code": refusal.code, "message": refusal.message}}
+        except RowMissingError as missing:
+            error, result = "not_found", {"error": {"code": "not_found", "message": str(missing)}}
+        except Exception as crash:
+            raise InfrastructureError(f"tool {call.tool} crashed on {dict(call.arguments)!r}: {crash!r}") from crash
+        if error is not None:
+            state.rollback(mark)
+            context.begin_call()
+        latency = tool.latency if tool else 1
+        context.clock.advance(latency)
+        content = orjson.dumps(result)
+        return CallResult(
+            event=ToolEvent(
+                call_id=call_id,
+                tool=call.tool,
+                arguments=_own(call.arguments, clean=schema_ok),
+                schema_ok=schema_ok,
+                semantic_ok=executed,
+                executed=executed,
+                result_digest=digest_bytes(content),
+                error=error,
+                cost=tool.cost if tool else 0,
+                latency=latency,
+                duplicate_of=_duplicate(call, past),
+                named=_named(tool, call.arguments) if tool and schema_ok else (),
+                written=len(state.journal) - mark,
+                shown=tuple(context.shown),
+                mentioned=frozenset(context.mentioned),
+            ),
+            content=content.decode(),
+        )
+
+
+def _check_role(tool: Tool, role: str) -> None:
+    if tool.roles and role not in tool.roles:
+        raise ToolRefusal("forbidden", f"{tool.name} is open to {', '.join(sorted(tool.roles))}; you act as {role}")
+
+
+def _named(tool: Tool, arguments: Mapping[str, Json]) -> tuple[str, ...]:
+    named: list[str] = []
+    for name in tool.references:
+        value = arguments.get(name)
+        if isinstance(value, str):
+            named.append(value)
+        elif isinstance(value, list):
+            named += [v for v in value if isinstance(v, str)]
+    return tuple(named)
+
+
+def _duplicate(call: ToolCall, past: Sequence[ToolEvent]) -> str | None:
+    for event in past:
+        if event.tool == call.tool and event.arguments == call.arguments:
+            return event.duplicate_of or event.call_id
+    return None
+
+
+def _own(arguments: object, *, clean: bool) -> Mapping[str, Json]:
+    """The arguments as the log keeps them: a copy that nobody else holds, and JSON whatever was given."""
+    flat = isinstance(arguments, dict) and not any(
+        isinstance(v, dict | list) for v in cast("dict[str, object]", arguments).values()
+    )
+    if clean and flat:
+        return dict(cast("dict[str, Json]", arguments))
+    try:
+        copy = orjson.loads(orjson.dumps(arguments, option=orjson.OPT_NON_STR_KEYS))
+    except (TypeError, ValueError):
+        copy = None
+    return cast("dict[str, Json]", copy) if isinstance(copy, dict) else {"unreadable": repr(arguments)[:200]}

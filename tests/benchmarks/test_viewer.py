@@ -1,0 +1,168 @@
+import json
+import re
+from collections.abc import Callable
+from html.parser import HTMLParser
+from importlib.resources import files
+from typing import Any
+
+import pytest
+
+from palaestra.benchmarks.viewer import PageTable, render_page
+from palaestra.trajectory import Episode
+
+EpisodeFactory = Callable[..., Episode]
+
+HOSTILE = [
+    "</script><script>alert(1)</script>",
+    "<!--<script>",
+    "</SCRIPT\n><img src=x onerror=alert(1)>",
+    "]]>&lt;/script&gt;<svg/onload=alert(1)>",
+    "line\u2028separator\u2029end",
+    '"}]}; alert(1); //',
+    "$data ${script} $$ \\u003c/script>",
+    "</style></title></textarea></noscript>",
+]
+
+
+class Page(HTMLParser):
+    """The elements of a page and the text of its scripts, as a browser would separate them."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.scripts: list[str] = []
+        self.title = ""
+        self._inside = ""
+        self.feed(source)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
+        self._inside = tag
+        if tag == "script":
+            self.scripts.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._inside == "script":
+            self.scripts[-1] += data
+        elif self._inside == "title":
+            self.title += data
+
+    @property
+    def data(self) -> dict[str, Any]:
+        value: dict[str, Any] = json.loads(self.scripts[0])
+        return value
+
+
+def test_page_embeds_every_episode(make_episode: EpisodeFactory) -> None:
+    episodes = [make_episode(index=i, agent=agent) for i in range(3) for agent in ("oracle", "scripted")]
+    data = Page(render_page(episodes, title="Runs")).data
+    shown = [(data["tasks"][e["task"]]["id"], e["agent"]) for e in data["episodes"]]
+    assert shown == [(e.task.id, e.agent) for e in episodes]
+    assert all(len(e["segments"][0]["turns"]) == 2 for e in data["episodes"])
+
+
+def test_turn_keeps_what_a_reader_needs(make_episode: EpisodeFactory) -> None:
+    data = Page(render_page([make_episode(text="the words")], title="Runs")).data
+    read, refund = data["episodes"][0]["segments"][0]["turns"]
+    assert read["text"] == "the words"
+    assert read["calls"] == [
+        {"tool": "get_order", "arguments": {"order_id": "ORD-1", "note": "the words"}},
+    ]
+    assert data["messages"][read["observation"][0]]["tool_call_id"] == read["events"][0]["call_id"]
+    assert (read["components"], read["met"]) == ({"selection": 1}, ["read-order"])
+    assert refund["events"][0]["error"] == "not_allowed"
+    assert refund["changes"][0]["after"]["note"] == "the words"
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_text_stays_data(make_episode: EpisodeFactory, text: str) -> None:
+    plain = Page(render_page([make_episode()], title="Runs", tables=[_table("cell")]))
+    page = Page(render_page([make_episode(text=text, agent=text)], title=text, tables=[_table(text)]))
+    assert page.tags == plain.tags
+    assert page.scripts[1:] == plain.scripts[1:]
+    assert page.title == text
+    episode = page.data["episodes"][0]
+    assert episode["agent"] == text
+    assert episode["segments"][0]["turns"][0]["text"] == text
+    assert page.data["messages"][episode["segments"][0]["prompt"][1]]["content"] == text
+    assert page.data["tables"][0]["rows"] == [[text, "1"]]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_embedded_json_holds_no_character_that_markup_could_use(
+    make_episode: EpisodeFactory, text: str
+) -> None:
+    embedded = Page(render_page([make_episode(text=text)], title="Runs")).scripts[0]
+    assert not re.search("[<>&\u2028\u2029]", embedded)
+
+
+def test_page_has_no_external_reference(make_episode: EpisodeFactory) -> None:
+    page = Page(render_page([make_episode()], title="Runs"))
+    assert not {"link", "img", "iframe", "base", "object"} & set(page.tags)
+    assert not {"src", "href", "srcset", "action"} & {name for name, _ in page.attributes}
+    assert not re.search(r"url\(|@import", _asset("viewer.css"))
+
+
+def test_page_lets_only_its_own_script_run(make_episode: EpisodeFactory) -> None:
+    page = Page(render_page([make_episode()], title="Runs"))
+    (policy,) = [value for _, value in page.attributes if value and value.startswith("default-src")]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert len(re.findall(r"'sha256-[\w+/]{43}='", policy)) == 2
+
+
+def test_script_never_parses_data_as_markup_or_code() -> None:
+    script = _asset("elements.js") + _asset("viewer.js")
+    for name in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function"):
+        assert name not in script
+    assert not re.search("</script|</style|<!--", script + _asset("viewer.css"), re.IGNORECASE)
+
+
+def test_schemas_tasks_and_prompts_are_kept_once(make_episode: EpisodeFactory) -> None:
+    episodes = [make_episode(agent=f"agent-{i}") for i in range(20)]
+    source = render_page(episodes, title="Runs")
+    data = Page(source).data
+    assert len(data["tools"]) == 2
+    assert len(data["tasks"]) == len(data["rubrics"]) == 1
+    assert all(e["tools"] == [0, 1] for e in data["episodes"])
+    assert source.count("Pay money back.") == source.count("You are a support agent.") == 1
+
+
+def test_addresses_of_episodes_differ_also_for_the_same_run(make_episode: EpisodeFactory) -> None:
+    data = Page(render_page([make_episode(), make_episode(), make_episode(seed=1)], title="Runs")).data
+    keys = [e["key"] for e in data["episodes"]]
+    first = "storefront/refund-damaged-item/0001@scripted:0"
+    assert keys == [first, f"{first}~2", "storefront/refund-damaged-item/0001@scripted:1"]
+
+
+def test_seed_beyond_the_numbers_of_javascript_stays_exact(make_episode: EpisodeFactory) -> None:
+    data = Page(render_page([make_episode(seed=2**63 + 1)], title="Runs")).data
+    assert data["episodes"][0]["seed"] == "9223372036854775809"
+
+
+def test_same_episodes_give_the_same_page(make_episode: EpisodeFactory) -> None:
+    assert render_page([make_episode()], title="Runs") == render_page([make_episode()], title="Runs")
+
+
+def test_page_without_episodes_is_a_page() -> None:
+    assert Page(render_page([], title="Nothing")).data["episodes"] == []
+
+
+def test_ragged_table_is_refused() -> None:
+    table = PageTable(title="Proof", columns=("task", "points"), rows=(("a",),))
+    with pytest.raises(ValueError, match="'Proof', row 1: 1 cells for 2 columns"):
+        render_page([], title="Runs", tables=[table])
+
+
+def _table(cell: str) -> PageTable:
+    return PageTable(title=cell, columns=(cell, "points"), rows=((cell, "1"),), note=cell)
+
+
+def _asset(name: str) -> str:
+    return files("palaestra.benchmarks.viewer").joinpath(name).read_text(encoding="utf-8")

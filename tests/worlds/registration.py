@@ -1,0 +1,29 @@
+"""What `gymnasium.make` knows of the test worlds."""
+
+import gymnasium as gym
+
+from palaestra.envs.world import WORLDS
+
+LIBRARY_ID = "test/Library-v0"
+
+
+def register() -> None:
+    """Register the sound library and every broken one; again does nothing."""
+    if LIBRARY_ID in gym.registry:
+        return
+    WORLDS.register(LIBRARY_ID, "worlds.library:LIBRARY")
+    _add(LIBRARY_ID, "palaestra.envs.env:ToolEnv")
+    from worlds.broken import BROKEN  # it needs the package that is being imported
+
+    for case in BROKEN:
+        _add(case.id, f"worlds.broken:{case.env.__name__}", **case.kwargs)
+
+
+def _add(env_id: str, entry_point: str, **kwargs: str) -> None:
+    gym.register(
+        env_id,
+        entry_point=entry_point,
+        kwargs={"env_id": LIBRARY_ID, **kwargs},
+        disable_env_checker=True,
+        order_enforce=False,
+    )
