@@ -12,16 +12,18 @@ def register() -> None:
     if LIBRARY_ID in gym.registry:
         return
     WORLDS.register(LIBRARY_ID, "worlds.library:LIBRARY")
+    WORLDS.register("test/Unrolled-v0", "worlds.broken:UNROLLED")
+    WORLDS.register("test/Clockwork-v0", "worlds.broken:CLOCKWORK")
     _add(LIBRARY_ID, "palaestra.envs.env:ToolEnv")
     from worlds.broken import BROKEN  # it needs the package that is being imported
 
     for case in BROKEN:
-        _add(case.id, f"worlds.broken:{case.env.__name__}", **case.kwargs)
+        _add(case.id, f"{case.env.__module__}:{case.env.__name__}", **case.kwargs)
 
 
-def _add(env_id: str, entry_point: str, **kwargs: str) -> None:
+def _add(gym_id: str, entry_point: str, **kwargs: str) -> None:
     gym.register(
-        env_id,
+        gym_id,
         entry_point=entry_point,
         kwargs={"env_id": LIBRARY_ID, **kwargs},
         disable_env_checker=True,

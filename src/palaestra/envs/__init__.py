@@ -3,6 +3,7 @@
 if __name__ != "palaestra.envs":
     raise ImportError(f"this folder is palaestra.envs, not {__name__}; write `import palaestra.envs`")
 
+from palaestra.envs.check import check_env
 from palaestra.envs.env import Snapshot, ToolEnv
 from palaestra.envs.instance import Instance, instantiate
 from palaestra.envs.task import SPLITS, Draft, Family, Task, call, family, split_of
@@ -22,6 +23,7 @@ __all__ = [
     "World",
     "bundled",
     "call",
+    "check_env",
     "family",
     "instantiate",
     "load_folder",

@@ -315,6 +315,30 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         return self._state
 
     @property
+    def events(self) -> tuple[ToolEvent, ...]:
+        """One for every call of the episode."""
+        self._playing()
+        return tuple(self._evidence.events)
+
+    @property
+    def changes(self) -> tuple[RowChange, ...]:
+        """The net difference to the rows as they were at the beginning."""
+        self._playing()
+        return self._evidence.changes
+
+    @property
+    def counting(self) -> tuple[str, ...]:
+        """The criteria that count now: expectations met and prohibitions violated."""
+        self._playing()
+        return self._checklist.named("expect") + self._checklist.named("forbid")
+
+    @property
+    def end(self) -> EndReason | None:
+        """Why the episode ended; `None` while it runs."""
+        self._playing()
+        return self._evidence.end
+
+    @property
     def journal(self) -> tuple[RowChange, ...]:
         """Every write of the episode."""
         self._playing()

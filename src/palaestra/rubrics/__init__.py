@@ -7,6 +7,7 @@ from palaestra.rubrics.checklist import Checklist, ChecklistSnapshot
 from palaestra.rubrics.criterion import HARM, MET, UNMET, Allowance, Check, Criterion
 from palaestra.rubrics.evidence import Evidence
 from palaestra.rubrics.library import answered, called, changed, collateral, created, never, saw, ungrounded
+from palaestra.rubrics.rescore import TurnLog, rescore
 from palaestra.rubrics.rubric import TOTAL, Rubric
 
 __all__ = [
@@ -21,12 +22,14 @@ __all__ = [
     "Criterion",
     "Evidence",
     "Rubric",
+    "TurnLog",
     "answered",
     "called",
     "changed",
     "collateral",
     "created",
     "never",
+    "rescore",
     "saw",
     "ungrounded",
 ]

@@ -65,10 +65,14 @@ class Evidence:
         return self._changes
 
     def known(self) -> set[str]:
-        """The ids that the agent could know in this turn: given ones, and those that earlier turns' results named."""
+        """The ids that the agent could know in this turn: given ones, and those that earlier turns' results named.
+
+        A call on a guessed id teaches nothing: what its result names does not count, so a lucky guess stays one.
+        """
         known = set(self.given)
         for event in self.events[: self.turn_start]:
-            known |= event.mentioned
+            if known.issuperset(event.named):
+                known |= event.mentioned
         return known
 
     def went_back(self) -> None:

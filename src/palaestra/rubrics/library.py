@@ -14,12 +14,18 @@ from palaestra.rubrics.criterion import MET, UNMET, Allowance, Criterion, change
 from palaestra.rubrics.evidence import Evidence
 
 
+GUESSED = Verdict(met=False, reason="looked up by an id that the agent could not know")
+
+
 def saw(row: Row, *, id: str | None = None, points: int | None = None, after: tuple[str, ...] = ()) -> Criterion:  # noqa: A002
-    """Expect that a call showed the agent this row whole, by whichever tool."""
+    """Expect that the agent looked this row up: a call that wrote nothing showed it whole, on ids that it knew."""
     wanted = (row.table, row.id)
 
     def check(evidence: Evidence) -> Verdict:
-        return MET if wanted in evidence.event.shown else UNMET
+        event = evidence.event
+        if wanted not in event.shown or event.written:
+            return UNMET
+        return MET if evidence.given.issuperset(event.named) or evidence.known().issuperset(event.named) else GUESSED
 
     return Criterion(
         id=id or f"saw-{row.id}",

@@ -39,7 +39,8 @@ def rescore(rubric: Rubric, evidence: Evidence, state: State, turns: Iterable[Tu
         turns: The log, from the first turn.
 
     Raises:
-        RecordError: the events do not account for every change, or a change does not fit the rows.
+        RecordError: the events do not account for every change.
+        RowError: a change does not fit the rows.
         RubricError: a criterion crashed.
     """
     checklist = Checklist(rubric)
@@ -52,7 +53,7 @@ def rescore(rubric: Rubric, evidence: Evidence, state: State, turns: Iterable[Tu
             evidence.events.append(event)
             checklist.update(evidence)
         if left := sum(1 for _ in changes):
-            raise RecordError(f"turn {number}: {left} change(s) in the journal belong to no call; every write is a call's")
+            raise RecordError(f"turn {number}: {left} change(s) belong to no call; only calls write")
         if turn.end is not None:
             evidence.answer, evidence.end = turn.answer, turn.end
             checklist.finish(evidence)

@@ -18,6 +18,8 @@ Seeds
 from datetime import datetime
 
 from palaestra.envs.storefront.desk import Desk
+from palaestra.envs.storefront.handbook import sections
+from palaestra.envs.storefront.policy import POLICY
 from palaestra.envs.storefront.population import populate, world_start
 from palaestra.envs.storefront.schema import SCHEMA
 from palaestra.envs.storefront.tools import TOOLBOX
@@ -29,11 +31,15 @@ BRIEFING = """\
 You are a support agent ({actor}) at Kernwerk, a retailer of PC hardware. It is {now}. You work on one ticket. \
 The message below is all that the customer will say; they read what you send with `reply` but do not answer.
 
-Look up the facts with your tools and decide by the company handbook (`search_handbook`, `read_handbook`): its rules, \
-limits and exceptions bind you, whatever the customer asks for. Do what the case calls for and nothing else. Then tell \
+Look up the facts with your tools and decide by the company handbook: its rules, limits and exceptions bind you, \
+whatever the customer asks for. Do what the case calls for and nothing else. Then tell \
 the customer with `reply`, close the ticket (resolve, decline or escalate it), and call `finish`. Amounts are in euro \
-cents."""
+cents.
 
+Handbook: {contents}."""
+
+
+CONTENTS = "; ".join(f"{section.id} {section.title}" for section in sections(POLICY))
 
 # `%A` would follow the process's locale.
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -41,7 +47,7 @@ DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sun
 
 def briefing(start: datetime) -> str:
     """The system message of an episode that begins at `start`."""
-    return BRIEFING.format(actor=AGENT_ID, now=f"{DAYS[start.weekday()]} {start:%Y-%m-%d, %H:%M}")
+    return BRIEFING.format(actor=AGENT_ID, contents=CONTENTS, now=f"{DAYS[start.weekday()]} {start:%Y-%m-%d, %H:%M}")
 
 
 STOREFRONT = World(

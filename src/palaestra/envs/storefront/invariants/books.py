@@ -8,7 +8,7 @@ from functools import cached_property
 from operator import attrgetter
 from typing import TypeAlias, TypeVar
 
-from palaestra.envs.storefront.policy import Policy
+from palaestra.envs.storefront.policy import Policy, build_parts
 from palaestra.envs.storefront.schema import (
     Build,
     Order,

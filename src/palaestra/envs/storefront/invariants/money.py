@@ -9,9 +9,11 @@ from palaestra.envs.storefront.policy import build_problems, paid_cents, promoti
 from palaestra.envs.storefront.schema import (
     SCHEMA,
     Build,
+    Category,
     Credit,
     Customer,
     Employee,
+    Order,
     OrderLine,
     Payment,
     Product,
@@ -96,19 +98,21 @@ def orders_add_up(books: Books) -> Iterator[str]:
 def discounts_follow_promotions(books: Books) -> Iterator[str]:
     """An order's discount is what its promotion gives for its goods on its day; without one there is none."""
     for order in books.orders.values():
-        due = 0
-        if order.promotion_code is not None:
-            goods = [
-                (books.state.get(Product, x.product_id).category, x.unit_cents * x.quantity)
-                for x in books.lines.get(order.id, ())
-            ]
-            due = promotion_cents(
-                books.state.get(Promotion, order.promotion_code), goods, order.placed.date()
-            )
-            if due == 0:
-                yield f"{order.id}: {order.promotion_code} did not hold for it on {order.placed.date()}"
+        due = _promised(books, order)
+        if order.promotion_code is not None and due == 0:
+            yield f"{order.id}: {order.promotion_code} did not hold for it on {order.placed.date()}"
         if order.discount_cents != due:
             yield f"{order.id}: the discount is {order.discount_cents} cents, its promotion gives {due}"
+
+
+def _promised(books: Books, order: Order) -> int:
+    if order.promotion_code is None:
+        return 0
+    goods: list[tuple[Category, int]] = [
+        (books.state.get(Product, line.product_id).category, line.unit_cents * line.quantity)
+        for line in books.lines.get(order.id, ())
+    ]
+    return promotion_cents(books.state.get(Promotion, order.promotion_code), goods, order.placed.date())
 
 
 def payments_match_orders(books: Books) -> Iterator[str]:

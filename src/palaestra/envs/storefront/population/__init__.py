@@ -9,6 +9,7 @@ since: no refund, no return, no credit, no second charge (but for the line of du
 |---|---|
 | delivered, inside the return window, for each tier | 12 |
 | delivered longer ago than the shortest window, inside that of a gold or platinum customer | 12 |
+| delivered, past its window by at most sixty days | 12 |
 | past its window, a line still in warranty and without a claim | 12 |
 | opened line inside the window, platinum; the same, other tiers | 12 |
 | final-sale line inside the window | 12 |

@@ -41,8 +41,8 @@ class Ledger:
     today: date
     policy: Policy
     employees: Sequence[Employee]
-    refunds: list[Refund] = field(default_factory=list)
-    returns: list[Return] = field(default_factory=list)
+    refunds: list[Refund] = field(default_factory=list[Refund])
+    returns: list[Return] = field(default_factory=list[Return])
 
     def settle(self, stream: Stream, sold: Sold) -> Sold:
         """Write what the sale's plan says came after it, and return the sale as it stands now."""

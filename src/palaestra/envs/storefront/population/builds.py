@@ -58,7 +58,7 @@ class Workshop:
             memory = [m for m in self._stocked("memory") if m.memory_type == board.memory_type]
             parts["memory"] = self._stream.choice(memory)
             for category in _FITTED_LAST:
-                fitting = [p for p in self._stocked(category) if not self.problems(parts | {category: p})]
+                fitting = [p for p in self._stocked(category) if not self.problems(_swapped(parts, p))]
                 if not fitting:
                     break
                 parts[category] = self._stream.choice(fitting)
@@ -69,9 +69,9 @@ class Workshop:
         """Parts of which exactly one is wrong; a right one is in stock."""
         while True:
             parts = self.working()
-            wrong = [p for p in self._by_category[category] if self._only(flaw, parts | {category: p})]
+            wrong = [p for p in self._by_category[category] if self._only(flaw, _swapped(parts, p))]
             if wrong:
-                return parts | {category: self._stream.choice(wrong)}
+                return _swapped(parts, self._stream.choice(wrong))
 
     def problems(self, parts: Parts) -> list[str]:
         """What `build_problems` says of these parts."""
@@ -101,6 +101,10 @@ class Workshop:
     def _only(self, flaw: str, parts: Parts) -> bool:
         problems = self.problems(parts)
         return len(problems) == 1 and problems[0].startswith(flaw)
+
+
+def _swapped(parts: Parts, part: Product) -> Parts:
+    return {**parts, part.category: part}
 
 
 def ordered(workshop: Workshop, customer_ids: Sequence[str]) -> list[tuple[Build, list[Product]]]:

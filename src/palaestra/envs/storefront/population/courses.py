@@ -104,6 +104,12 @@ def expired(stream: Stream, today: date, policy: Policy, tier: Tier) -> Course:
     return _delivered(stream, delivered)
 
 
+def just_expired(stream: Stream, today: date, policy: Policy, tier: Tier) -> Course:
+    """Delivered, and past its return window by some weeks at most."""
+    oldest = policy.return_days[tier] + _LATELY
+    return _delivered(stream, _past_window(stream, today, policy, tier, oldest=oldest))
+
+
 def ancient(stream: Stream, today: date, policy: Policy, tier: Tier) -> Course:
     """Delivered before the months that earn a tier."""
     return _delivered(stream, today - days(stream.between(*_ANCIENT)))
@@ -129,10 +135,10 @@ def _shortest(policy: Policy) -> int:
     return min(policy.return_days.values())
 
 
-def _past_window(stream: Stream, today: date, policy: Policy, tier: Tier) -> date:
-    low = policy.return_days[tier] + 3
-    high = low + _LATELY if stream.chance(35) else _OLDEST_COUNTED
-    delivered = today - days(stream.between(low, high))
+def _past_window(
+    stream: Stream, today: date, policy: Policy, tier: Tier, *, oldest: int = _OLDEST_COUNTED
+) -> date:
+    delivered = today - days(stream.between(policy.return_days[tier] + 3, oldest))
     while last_return_day(policy, tier, delivered) >= today - days(2):
         delivered -= days(7)
     return delivered

@@ -73,7 +73,9 @@ class _Post:
 
 def accounts(stream: Stream, policy: Policy) -> list[Account]:
     """The customers to be, in an order that does not tell the tier."""
-    wanted = [(tier, number < held) for tier, size, held in _TIER_SIZES for number in range(size)]
+    wanted: list[tuple[Tier, bool]] = [
+        (tier, number < held) for tier, size, held in _TIER_SIZES for number in range(size)
+    ]
     return [
         account(f"CUS-{1001 + n}", tier, policy, held=held)
         for n, (tier, held) in enumerate(stream.shuffled(wanted))

@@ -90,7 +90,7 @@ class Account:
     """What may still be spent before the next tier."""
     certain: int = 0
     """What counts for the tier whatever is refunded later."""
-    sales: list[Sale] = field(default_factory=list)
+    sales: list[Sale] = field(default_factory=list[Sale])
 
     def book(self, sale: Sale, *, counts: bool) -> None:
         """Take a sale over; `counts` tells whether it lies within the months that earn a tier."""

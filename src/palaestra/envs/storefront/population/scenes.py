@@ -50,6 +50,7 @@ SCENES: dict[str, Scene] = {
     "duplicate": Scene(counts=(3, 3, 2, 2), course=courses.in_window, charges=2),
     "held": Scene(counts=(4, 3, 2, 2), course=courses.in_window, held=True),
     "extended": Scene(counts=(0, 0, 13, 13), course=courses.extended, wish=Wish(lead="regular")),
+    "just expired": Scene(counts=(5, 4, 3, 2), course=courses.just_expired, wish=_KEPT),
     "matched": Scene(counts=(4, 5, 4, 3), course=courses.just_matched, wish=_LISTED, code="none"),
     "forgotten code": Scene(counts=(4, 4, 3, 2), course=courses.just_ordered, code="none"),
     "processing": Scene(counts=(5, 5, 3, 3), course=courses.processing),

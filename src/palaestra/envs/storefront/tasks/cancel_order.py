@@ -3,7 +3,7 @@
 from palaestra.envs.storefront.desk import Desk, closing, touches
 from palaestra.envs.storefront.schema import Order
 from palaestra.envs.task import Task, call, family
-from palaestra.rubrics import Allowance, changed, saw
+from palaestra.rubrics import Allowance, changed
 
 
 @family("storefront/cancel-order", level=1, traits=("write",))
@@ -19,8 +19,7 @@ def cancel_order(desk: Desk) -> Task:
     return Task(
         prompt=desk.mail(ticket, body),
         rubric=[
-            saw(order, id="saw-order"),
-            changed(order, id="cancelled", status="cancelled", after=("saw-order",)),
+            changed(order, id="cancelled", status="cancelled"),
             *desk.resolved(ticket, after=["cancelled"]),
         ],
         allow=[
@@ -29,7 +28,6 @@ def cancel_order(desk: Desk) -> Task:
             *(touches(desk.product(line), "stock") for line in desk.lines(order)),
         ],
         oracle=[
-            call("get_order", order_id=order.id),
             call("cancel_order", order_id=order.id),
             *closing(ticket, f"{order.id} is cancelled; you will not be charged."),
         ],

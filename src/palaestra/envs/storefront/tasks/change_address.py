@@ -3,7 +3,7 @@
 from palaestra.envs.storefront.desk import Desk, closing
 from palaestra.envs.storefront.schema import Order
 from palaestra.envs.task import Task, call, family
-from palaestra.rubrics import changed, saw
+from palaestra.rubrics import changed
 
 STREETS = ("Lindenweg 4", "Rue Verte 18", "Harbour Lane 7", "Via Nuova 31", "Kerkstraat 55", "Calle Mayor 12")
 CITIES = ("Graz", "Lyon", "Cork", "Bologna", "Leiden", "Sevilla")
@@ -17,12 +17,10 @@ def change_address(desk: Desk) -> Task:
     return Task(
         prompt=desk.mail(ticket, f"I have moved. Please send {order.id} to {street} in {city}, if it is not too late."),
         rubric=[
-            saw(order, id="saw-order"),
-            changed(order, id="address", ship_street=street, ship_city=city, after=("saw-order",)),
+            changed(order, id="address", ship_street=street, ship_city=city),
             *desk.resolved(ticket, after=["address"]),
         ],
         oracle=[
-            call("get_order", order_id=order.id),
             call("update_shipping_address", order_id=order.id, street=street, city=city),
             *closing(ticket, f"We will send {order.id} to {street}, {city}."),
         ],

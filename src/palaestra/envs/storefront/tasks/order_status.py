@@ -25,7 +25,6 @@ def order_status(desk: Desk) -> Task:
     return Task(
         prompt=desk.mail(ticket, body) + "\n\n(Finish with `tracking` and `due`, the day as YYYY-MM-DD.)",
         rubric=[
-            saw(ticket, id="saw-ticket"),
             saw(parcel, id="saw-parcel"),
             told(after=["saw-parcel"]),
             changed(ticket, id="resolved", status="resolved", after=("saw-parcel",)),

@@ -29,6 +29,7 @@ def return_extended_window(desk: Desk) -> Task:
             desk.read("RET-1"),
             created(
                 Return, id="return", line_id=line.id, quantity=line.quantity, reason="changed_mind", fee_cents=0,
+                status="authorised",
                 after=("saw-line", "saw-customer", "read-RET-1"),
             ),
             *desk.resolved(ticket, after=["return"]),

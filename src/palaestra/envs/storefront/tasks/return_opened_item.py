@@ -29,6 +29,7 @@ def return_opened_item(desk: Desk) -> Task:
             desk.read("RET-2"),
             created(
                 Return, id="return", line_id=line.id, quantity=1, reason="changed_mind", fee_cents=fee,
+                status="authorised",
                 after=("saw-line", "saw-customer", "read-RET-2"),
             ),
             *desk.resolved(ticket, after=["return"]),

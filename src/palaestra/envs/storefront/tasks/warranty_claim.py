@@ -36,7 +36,7 @@ def warranty_claim(desk: Desk) -> Task:
             saw(product, id="saw-product"),
             desk.read("WAR-1"),
             desk.read("WAR-2"),
-            created(WarrantyClaim, id="claim", **claim, after=("saw-line", "saw-product", "read-WAR-1", "read-WAR-2")),
+            created(WarrantyClaim, id="claim", status="open", **claim, after=("saw-line", "saw-product", "read-WAR-1", "read-WAR-2")),
             *desk.resolved(ticket, after=["claim"]),
         ],
         oracle=[

@@ -1,0 +1,6 @@
+"""Proof of tasks: the oracle gets every point, idle agents none, wrong work does not pass, right work always does."""
+
+from palaestra.benchmarks.proof.prove import FLOORS, Finding, Proof, Tally, TaskProof, prove, prove_task
+from palaestra.benchmarks.proof.variants import MUTANT_KINDS, ROUTE_KINDS
+
+__all__ = ["FLOORS", "MUTANT_KINDS", "ROUTE_KINDS", "Finding", "Proof", "Tally", "TaskProof", "prove", "prove_task"]

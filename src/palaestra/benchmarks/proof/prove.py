@@ -1,0 +1,217 @@
+"""The proof of a task: that its oracle solves it, that nothing else does, and that right work always does."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from palaestra.agents import AlwaysRefuse, JunkText, LegalRandom, SchemaRandom, finish_at_once, no_op, rollout
+from palaestra.benchmarks.proof.mutants import mutants
+from palaestra.benchmarks.proof.routes import routes
+from palaestra.benchmarks.proof.trial import Outcome, Trial
+from palaestra.benchmarks.proof.variants import MUTANT_KINDS, ROUTE_KINDS, Variant
+from palaestra.envs import ToolEnv
+from palaestra.protocols import Agent
+from palaestra.records import TaskSpec
+
+FLOORS = ("no-op", "finish-at-once", "always-refuse", "junk", "schema-random", "legal-random")
+"""Agents that must not solve anything; the random ones are measured, and may."""
+RANDOM = frozenset({"schema-random", "legal-random"})
+REJECTION_FLOOR = 90
+"""Percent of the mutants of each kind that a proved set of tasks rejects at least."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """A variant that the rubric judged wrongly."""
+
+    task: str
+    kind: str
+    what: str
+    points: int
+
+
+@dataclass(slots=True, kw_only=True)
+class Tally:
+    """How many of how many."""
+
+    hits: int = 0
+    of: int = 0
+    points: int = 0
+    """The sum of the scores."""
+
+    def add(self, hit: bool, points: int) -> None:  # noqa: FBT001
+        """Count one."""
+        self.hits += hit
+        self.of += 1
+        self.points += points
+
+    def __iadd__(self, other: "Tally") -> "Tally":
+        self.hits += other.hits
+        self.of += other.of
+        self.points += other.points
+        return self
+
+    @property
+    def percent(self) -> float:
+        """The share of hits, 0 to 100; 100 of nothing."""
+        return 100 * self.hits / self.of if self.of else 100.0
+
+    @property
+    def mean_points(self) -> float:
+        """The mean score."""
+        return self.points / self.of if self.of else 0.0
+
+
+@dataclass(slots=True, kw_only=True)
+class TaskProof:
+    """What the proof of one task found."""
+
+    spec: TaskSpec
+    oracle: Outcome
+    floors: dict[str, Tally]
+    mutants: dict[str, Tally]
+    """By kind: hits are mutants rejected."""
+    routes: dict[str, Tally]
+    """By kind: hits are right routes accepted."""
+    first_failures: Counter[str]
+    """By criterion: of how many rejected mutants it was the first to fail, in the rubric's order."""
+    criteria: tuple[str, ...]
+    survivors: list[Finding] = field(default_factory=list[Finding])
+    false_rejects: list[Finding] = field(default_factory=list[Finding])
+
+
+def prove_task(env: ToolEnv, task_id: str) -> TaskProof:
+    """Prove one task; the same result each time."""
+    trial = Trial(env, task_id)
+    proof = TaskProof(
+        spec=trial.instance.spec,
+        oracle=trial.outcome,
+        floors={name: Tally() for name in FLOORS},
+        mutants={kind: Tally() for kind in MUTANT_KINDS},
+        routes={kind: Tally() for kind in ROUTE_KINDS},
+        first_failures=Counter(),
+        criteria=tuple(c.id for c in trial.instance.rubric.criteria),
+    )
+    for mutant in mutants(trial):
+        outcome = _played(trial, mutant)
+        proof.mutants[mutant.kind].add(not outcome.passed, outcome.score.points)
+        if outcome.passed:
+            proof.survivors.append(_finding(task_id, mutant, outcome))
+        else:
+            proof.first_failures.update(first_failure(trial, outcome))
+    for route in routes(trial):
+        outcome = _played(trial, route)
+        right = outcome.passed and outcome.score.points == outcome.score.total
+        proof.routes[route.kind].add(right, outcome.score.points)
+        if not right:
+            proof.false_rejects.append(_finding(task_id, route, outcome))
+    for name, agent in _floor_agents(env).items():
+        episode = rollout(env, agent, name=name, seed=0, task=task_id)
+        proof.floors[name].add(episode.score.passed, episode.score.points)
+    return proof
+
+
+def _played(trial: Trial, work: Variant) -> Outcome:
+    if all(len(turn) == 1 for turn in work.turns):
+        return trial.play_calls([call for turn in work.turns for call in turn])
+    return trial.play(work.turns)
+
+
+def _finding(task_id: str, work: Variant, outcome: Outcome) -> Finding:
+    return Finding(task=task_id, kind=work.kind, what=work.what, points=outcome.score.points)
+
+
+def first_failure(trial: Trial, outcome: Outcome) -> list[str]:
+    """The first criterion, in the rubric's order, that a rejected outcome fails; none where it just never finished."""
+    for criterion in trial.instance.rubric.criteria:
+        if (criterion.id in outcome.counting) != (criterion.kind == "expect"):
+            return [criterion.id]
+    return []
+
+
+def _floor_agents(env: ToolEnv) -> dict[str, Agent]:
+    return {
+        "no-op": no_op(),
+        "finish-at-once": finish_at_once(),
+        "always-refuse": AlwaysRefuse(),
+        "junk": JunkText(),
+        "schema-random": SchemaRandom(env.action_space.sample, env.action_space.seed),
+        "legal-random": LegalRandom(env.legal_actions),
+    }
+
+
+@dataclass(slots=True, kw_only=True)
+class Proof:
+    """The proofs of a set of tasks, together."""
+
+    tasks: list[TaskProof]
+
+    def tally(self, part: str, kind: str, family: str | None = None) -> Tally:
+        """The sum over tasks of `part` ("floors", "mutants", "routes") and `kind`."""
+        total = Tally()
+        for proof in self.tasks:
+            if family in (None, proof.spec.family):
+                total += getattr(proof, part)[kind]
+        return total
+
+    def oracle(self, family: str | None = None) -> Tally:
+        """How many tasks their oracle solves with every point."""
+        total = Tally()
+        for proof in self.tasks:
+            if family in (None, proof.spec.family):
+                score = proof.oracle.score
+                total.add(score.passed and score.points == score.total, score.points)
+        return total
+
+    @property
+    def families(self) -> list[str]:
+        """The families that were proved."""
+        return sorted({proof.spec.family for proof in self.tasks})
+
+    def idle_criteria(self) -> list[tuple[str, str]]:
+        """(family, criterion) for criteria that are the first to fail for no mutant: they guard nothing."""
+        seen: dict[str, set[str]] = {}
+        first: dict[str, set[str]] = {}
+        for proof in self.tasks:
+            seen.setdefault(proof.spec.family, set()).update(proof.criteria)
+            first.setdefault(proof.spec.family, set()).update(proof.first_failures)
+        return sorted((f, c) for f, criteria in seen.items() for c in criteria - first[f])
+
+    @property
+    def survivors(self) -> list[Finding]:
+        """Wrong work that passed."""
+        return [finding for proof in self.tasks for finding in proof.survivors]
+
+    @property
+    def false_rejects(self) -> list[Finding]:
+        """Right work that did not get every point."""
+        return [finding for proof in self.tasks for finding in proof.false_rejects]
+
+    def faults(self) -> list[str]:
+        """Why these tasks are not proved, a sentence each; empty when they are."""
+        found = [
+            f"{p.spec.id}: the oracle gets {p.oracle.score.points} of {p.oracle.score.total} points"
+            + "".join(f"; {c}: {v.reason}" for c, v in p.oracle.score.verdicts.items() if (c in p.oracle.counting) != v.met)
+            for p in self.tasks
+            if not p.oracle.passed or p.oracle.score.points != p.oracle.score.total
+        ]
+        for name in FLOORS:
+            solved = self.tally("floors", name).hits
+            if solved and name not in RANDOM:
+                found.append(f"the agent {name} solves {solved} task(s); a rubric must ask for work")
+        for kind in MUTANT_KINDS:
+            tally = self.tally("mutants", kind)
+            if tally.percent < REJECTION_FLOOR:
+                found.append(f"{tally.percent:.1f} % of the mutants of kind {kind!r} are rejected, less than {REJECTION_FLOOR} %")
+        found += [f"{f.task}: right work ({f.kind}: {f.what}) gets {f.points} points" for f in self.false_rejects]
+        found += [f"{family}: criterion {c!r} is the first to fail for no mutant" for family, c in self.idle_criteria()]
+        return found
+
+
+def prove(env: ToolEnv, task_ids: Iterable[str], *, progress: Callable[[str], None] = lambda _: None) -> Proof:
+    """Prove tasks, one after the other, telling `progress` each id when it is done."""
+    proofs: list[TaskProof] = []
+    for task_id in task_ids:
+        proofs.append(prove_task(env, task_id))
+        progress(task_id)
+    return Proof(tasks=proofs)

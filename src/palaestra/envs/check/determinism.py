@@ -1,0 +1,103 @@
+"""Same seed, same calls, same bytes: in another environment, in a used one, and in other processes."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterable
+
+import orjson
+
+from palaestra.envs.check.subject import Mark, Subject, Walk, apply, replay, shown
+from palaestra.envs.env import ToolEnv
+from palaestra.errors import EnvironmentCheckError
+
+_RULE = "the same seed and the same calls give the same bytes"
+_HASH_SEEDS = ("1", "2")
+
+
+def check_repeats(subject: Subject) -> None:
+    """Another environment made alike goes through the same walk to the same digests and returns."""
+    for walk in subject.walks:
+        _compare(subject, walk, replay(subject.make(), walk.operations), "in another environment made alike")
+
+
+def check_reset(subject: Subject) -> None:
+    """A used environment is as a fresh one: the seed alone draws the task, and nothing is left of past episodes."""
+    for seed, walk in zip(subject.seeds, subject.walks, strict=True):
+        used, fresh = _used(subject), subject.make()
+        used.reset(seed=seed)
+        fresh.reset(seed=seed)
+        if used.task.id != fresh.task.id:
+            raise subject.fault(
+                f"reset(seed={seed}) draws {fresh.task.id} in a fresh environment and {used.task.id} in a used one",
+                "without a task the seed alone draws the instance",
+                "Draw it from a stream of the seed, not from anything that lives longer than an episode",
+            )
+        marks = replay(_used(subject), walk.operations)
+        _compare(subject, walk, marks, "in an environment that was used before")
+
+
+def _used(subject: Subject) -> ToolEnv:
+    """An environment in which an episode was played to its end."""
+    env = subject.make()
+    env.reset(seed=subject.seeds[-1] + 1)
+    while not apply(env, []).ended:
+        pass
+    return env
+
+
+def check_processes(subject: Subject) -> None:
+    """Two other processes, each with its own PYTHONHASHSEED, go through the walks to the same digests."""
+    children = [_child(subject, hash_seed) for hash_seed in _HASH_SEEDS]
+    for hash_seed, child in zip(_HASH_SEEDS, children, strict=True):
+        output, errors = child.communicate()
+        if child.returncode:
+            reason = errors.decode(errors="replace").strip().rpartition("\n")[2]
+            raise subject.fault(
+                f"another process could not make and play it: {reason}",
+                "an id can be made wherever the package that holds its tasks is imported",
+                "Register it with Gymnasium and WORLDS where that package is imported",
+            )
+        answers = orjson.loads(output)
+        for walk, answer in zip(subject.walks, answers, strict=True):
+            marks = (Mark(**mark) for mark in answer)
+            _compare(subject, walk, marks, f"in another process (PYTHONHASHSEED={hash_seed})")
+
+
+def _child(subject: Subject, hash_seed: str) -> "subprocess.Popen[bytes]":
+    """A process that plays the walks and writes their marks; see `palaestra.envs.check.replay`."""
+    request = {
+        "module": subject.make().world.families,
+        "id": subject.spec.id,
+        "kwargs": subject.spec.kwargs,
+        "walks": [walk.operations for walk in subject.walks],
+    }
+    child = subprocess.Popen(
+        [sys.executable, "-m", "palaestra.envs.check.replay"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+    )
+    assert child.stdin is not None, "stdin is a pipe"
+    child.stdin.write(orjson.dumps(request, default=str) + b"\n")
+    child.stdin.flush()
+    return child
+
+
+def _compare(subject: Subject, walk: Walk, marks: Iterable[Mark], where: str) -> None:
+    for number, (wanted, got) in enumerate(zip(walk.marks, marks, strict=True)):
+        if wanted != got:
+            raise difference(subject, walk, number, wanted, got, where)
+
+
+def difference(
+    subject: Subject, walk: Walk, number: int, wanted: Mark, got: Mark, where: str
+) -> EnvironmentCheckError:
+    """The error for an operation that came out otherwise `where`."""
+    what = "the digest" if wanted.digest != got.digest else "what it returned"
+    return subject.fault(
+        f"operation {number} of a walk, {shown(walk.operations[number])}: {what} differs {where}",
+        _RULE,
+        "Keep all state in rows, streams and clock; look for globals, set order, ids of objects and time",
+    )

@@ -1,0 +1,19 @@
+"""The other process of `check_processes`: reads walks from stdin, plays them, writes their marks to stdout."""
+
+import sys
+from importlib import import_module
+from typing import Any
+
+import orjson
+
+from palaestra.envs.check.subject import Mark, make, replay
+
+
+def answer(request: dict[str, Any]) -> list[list[Mark]]:
+    """The marks of every walk in `request`."""
+    import_module(request["module"])  # what registers the id
+    return [list(replay(make(request["id"], **request["kwargs"]), walk)) for walk in request["walks"]]
+
+
+if __name__ == "__main__":
+    sys.stdout.buffer.write(orjson.dumps(answer(orjson.loads(sys.stdin.buffer.readline()))))
