@@ -20,6 +20,35 @@ from palaestra.errors import RecordError, StorageError
 MANIFEST = "MANIFEST.json"
 
 
+def write_file(path: Path, data: bytes) -> None:
+    """Write one file whole or not at all; raises as `saving` does."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    with _told(path):
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            temporary.write_bytes(data)
+            _sync(temporary)
+            temporary.replace(path)
+            _sync(path.parent)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def _told(target: Path) -> Iterator[None]:
+    """Turn what the file system says into an error that names the way out."""
+    try:
+        yield
+    except StorageError:
+        raise
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        room = "free some space and run it again" if error.errno in _FULL else "check the path and its rights"
+        raise StorageError(
+            error.errno, f"could not save {target}: {reason}; what stood there is untouched; {room}"
+        ) from error
+
+
 @contextmanager
 def saving(target: Path) -> Iterator[Path]:
     """A temporary directory that becomes `target` when the block ends well.
@@ -31,23 +60,16 @@ def saving(target: Path) -> Iterator[Path]:
         StorageError: the disk is full or refuses; `target` is what it was before.
     """
     temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.rmtree(temporary, ignore_errors=True)
-        temporary.mkdir()
-        yield temporary
-        _seal(temporary)
-        _install(temporary, target)
-    except OSError as error:
-        if isinstance(error, StorageError):
-            raise
-        reason = os.strerror(error.errno) if error.errno else str(error)
-        room = "free some space and run it again" if error.errno in _FULL else "check the path and its rights"
-        raise StorageError(
-            error.errno, f"could not save {target}: {reason}; what stood there is untouched; {room}"
-        ) from error
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+    with _told(target):
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.rmtree(temporary, ignore_errors=True)
+            temporary.mkdir()
+            yield temporary
+            _seal(temporary)
+            _install(temporary, target)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
 
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})

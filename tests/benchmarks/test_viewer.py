@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from palaestra.benchmarks.viewer import PageTable, render_page
+from palaestra.benchmarks.table import Table
+from palaestra.benchmarks.viewer import render_page
 from palaestra.trajectory import Episode
 
 EpisodeFactory = Callable[..., Episode]
@@ -155,13 +156,13 @@ def test_page_without_episodes_is_a_page() -> None:
 
 
 def test_ragged_table_is_refused() -> None:
-    table = PageTable(title="Proof", columns=("task", "points"), rows=(("a",),))
+    table = Table(title="Proof", columns=("task", "points"), rows=(("a",),))
     with pytest.raises(ValueError, match="'Proof', row 1: 1 cells for 2 columns"):
         render_page([], title="Runs", tables=[table])
 
 
-def _table(cell: str) -> PageTable:
-    return PageTable(title=cell, columns=(cell, "points"), rows=((cell, "1"),), note=cell)
+def _table(cell: str) -> Table:
+    return Table(title=cell, columns=(cell, "points"), rows=((cell, "1"),), note=cell)
 
 
 def _asset(name: str) -> str:

@@ -1,1 +1,5 @@
-"""cli"""
+"""The `palaestra` command, one file a verb."""
+
+from palaestra.cli.app import main
+
+__all__ = ["main"]

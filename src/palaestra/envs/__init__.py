@@ -7,8 +7,8 @@ from palaestra.envs.check import check_env
 from palaestra.envs.env import Snapshot, ToolEnv
 from palaestra.envs.instance import Instance, instantiate
 from palaestra.envs.task import SPLITS, Draft, Family, Task, call, family, split_of
-from palaestra.envs.taskset import TaskSet, bundled, load_folder
-from palaestra.envs.world import WORLDS, World
+from palaestra.envs.taskset import TaskSet, bundled, load_families, load_folder
+from palaestra.envs.world import WORLDS, World, env_id_of
 
 __all__ = [
     "SPLITS",
@@ -23,9 +23,11 @@ __all__ = [
     "World",
     "bundled",
     "call",
+    "env_id_of",
     "check_env",
     "family",
     "instantiate",
+    "load_families",
     "load_folder",
     "split_of",
 ]

@@ -102,7 +102,7 @@ def bundled(world: World) -> TaskSet:
     return TaskSet(world, (f for f in found if f.world == world.name))
 
 
-def load_folder(world: World, folder: Path) -> TaskSet:
+def load_families(folder: Path) -> list[Family[Any]]:
     """The families in the Python files of a folder (or in one file).
 
     Raises:
@@ -114,7 +114,12 @@ def load_folder(world: World, folder: Path) -> TaskSet:
     families = [family for file in files for family in _families(_load(file))]
     if not families:
         raise TaskError(f"{folder}: no task family in {len(files)} Python file(s); decorate a function with @family")
-    return TaskSet(world, families)
+    return families
+
+
+def load_folder(world: World, folder: Path) -> TaskSet:
+    """The families of a folder as the tasks of `world`; raises as `load_families` and `TaskSet` do."""
+    return TaskSet(world, load_families(folder))
 
 
 def _modules(package: str) -> list[ModuleType]:

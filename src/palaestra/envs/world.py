@@ -6,6 +6,7 @@ from datetime import datetime
 
 from palaestra.envs.state import Base, Schema
 from palaestra.envs.task import Draft, Split
+from palaestra.errors import UnknownNameError
 from palaestra.registry import Registry
 from palaestra.tools import Toolbox
 
@@ -49,3 +50,15 @@ class World:
 WORLDS: Registry[World] = Registry("world")
 """Environment ids to worlds."""
 WORLDS.register("palaestra/Storefront-v0", "palaestra.envs.storefront.world:STOREFRONT")
+
+
+def env_id_of(name: str) -> str:
+    """The environment id of the world of that name.
+
+    Raises:
+        UnknownNameError: no registered world has it.
+    """
+    names = {WORLDS.get(env_id).name: env_id for env_id in WORLDS}
+    if name not in names:
+        raise UnknownNameError.of("world", name, names)
+    return names[name]

@@ -44,22 +44,22 @@ def body(key: str, policy: Policy = POLICY) -> str:
     return next(s.body for s in sections(policy) if s.id == key)
 
 
-def test_the_handbook_has_exactly_its_sections():
+def test_the_handbook_has_exactly_its_sections() -> None:
     assert tuple(s.id for s in sections(POLICY)) == SECTIONS
 
 
-def test_every_section_has_a_title_and_a_paragraph_of_prose():
+def test_every_section_has_a_title_and_a_paragraph_of_prose() -> None:
     for section in sections(POLICY):
         assert section.title
         assert len(section.body.split()) > 40, section.id
 
 
-def test_sections_refer_only_to_sections_that_exist():
+def test_sections_refer_only_to_sections_that_exist() -> None:
     for section in sections(POLICY):
         assert set(re.findall(r"\b[A-Z]{3}-\d\b", section.body)) <= set(SECTIONS), section.id
 
 
-def test_every_number_of_a_mutated_policy_is_stated_and_no_other():
+def test_every_number_of_a_mutated_policy_is_stated_and_no_other() -> None:
     days = {"11", "12", "13", "14", "21", "22", "23", "19", "25", "31", "32"}
     shares = {"16", "24", "36", "37"}
     amounts = {"171.17", "181.18", "26.26", "27.27", "28.28", "29.29", "0.00"}
@@ -67,18 +67,18 @@ def test_every_number_of_a_mutated_policy_is_stated_and_no_other():
     assert numbers_of(MUTATED) == days | shares | amounts | tiers
 
 
-def test_shops_and_months_follow_the_policy():
+def test_shops_and_months_follow_the_policy() -> None:
     assert "Alpha and Beta" in body("PRM-1", MUTATED)
     assert not any(shop in body("PRM-1", MUTATED) for shop in POLICY.price_match_shops)
     assert "21 October" in body("RET-4", MUTATED)
     assert "23 February" in body("RET-4", MUTATED)
 
 
-def test_a_change_of_one_number_changes_only_sections_that_state_it():
+def test_a_change_of_one_number_changes_only_sections_that_state_it() -> None:
     longer = replace(POLICY, restocking_percent=40)
     changed = [a.id for a, b in zip(sections(POLICY), sections(longer), strict=True) if a != b]
     assert changed == ["RET-2"]
 
 
-def test_one_day_is_written_in_the_singular():
+def test_one_day_is_written_in_the_singular() -> None:
     assert "1 day of" in body("PRM-2", replace(POLICY, promotion_claim_days=1))

@@ -4,18 +4,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from palaestra.agents import AlwaysRefuse, JunkText, LegalRandom, SchemaRandom, finish_at_once, no_op, rollout
+from palaestra.agents import rollout
 from palaestra.benchmarks.proof.mutants import mutants
 from palaestra.benchmarks.proof.routes import routes
 from palaestra.benchmarks.proof.trial import Outcome, Trial
 from palaestra.benchmarks.proof.variants import MUTANT_KINDS, ROUTE_KINDS, Variant
+from palaestra.benchmarks.roster import FLOORS, IDLE, roster
 from palaestra.envs import ToolEnv
-from palaestra.protocols import Agent
 from palaestra.records import TaskSpec
 
-FLOORS = ("no-op", "finish-at-once", "always-refuse", "junk", "schema-random", "legal-random")
-"""Agents that must not solve anything; the random ones are measured, and may."""
-RANDOM = frozenset({"schema-random", "legal-random"})
 REJECTION_FLOOR = 90
 """Percent of the mutants of each kind that a proved set of tasks rejects at least."""
 
@@ -105,8 +102,9 @@ def prove_task(env: ToolEnv, task_id: str) -> TaskProof:
         proof.routes[route.kind].add(right, outcome.score.points)
         if not right:
             proof.false_rejects.append(_finding(task_id, route, outcome))
-    for name, agent in _floor_agents(env).items():
-        episode = rollout(env, agent, name=name, seed=0, task=task_id)
+    agents = roster(env)
+    for name in FLOORS:
+        episode = rollout(env, agents[name], name=name, seed=0, task=task_id)
         proof.floors[name].add(episode.score.passed, episode.score.points)
     return proof
 
@@ -127,17 +125,6 @@ def first_failure(trial: Trial, outcome: Outcome) -> list[str]:
         if (criterion.id in outcome.counting) != (criterion.kind == "expect"):
             return [criterion.id]
     return []
-
-
-def _floor_agents(env: ToolEnv) -> dict[str, Agent]:
-    return {
-        "no-op": no_op(),
-        "finish-at-once": finish_at_once(),
-        "always-refuse": AlwaysRefuse(),
-        "junk": JunkText(),
-        "schema-random": SchemaRandom(env.action_space.sample, env.action_space.seed),
-        "legal-random": LegalRandom(env.legal_actions),
-    }
 
 
 @dataclass(slots=True, kw_only=True)
@@ -195,9 +182,8 @@ class Proof:
             for p in self.tasks
             if not p.oracle.passed or p.oracle.score.points != p.oracle.score.total
         ]
-        for name in FLOORS:
-            solved = self.tally("floors", name).hits
-            if solved and name not in RANDOM:
+        for name in IDLE:
+            if solved := self.tally("floors", name).hits:
                 found.append(f"the agent {name} solves {solved} task(s); a rubric must ask for work")
         for kind in MUTANT_KINDS:
             tally = self.tally("mutants", kind)

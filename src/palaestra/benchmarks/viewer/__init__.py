@@ -1,5 +1,5 @@
 """One self-contained HTML page on which a person reads trajectories step by step."""
 
-from palaestra.benchmarks.viewer.page import PageTable, render_page
+from palaestra.benchmarks.viewer.page import render_page
 
-__all__ = ["PageTable", "render_page"]
+__all__ = ["render_page"]

@@ -11,13 +11,14 @@ Not covered: the page shows whatever the episodes hold; a secret in a trajectory
 import html
 from base64 import b64encode
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import sha256
 from importlib.resources import files
 from string import Template
 
 import orjson
 
+from palaestra.benchmarks.table import Table
 from palaestra.digest import canonical
 from palaestra.records import Message, ToolCall, ToolEvent
 from palaestra.trajectory import Episode, Segment, Turn
@@ -26,18 +27,7 @@ from palaestra.trajectory import Episode, Segment, Turn
 _ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PageTable:
-    """A table for the page's overview; readers can sort it by any column."""
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    note: str = ""
-    """A sentence below the table: what is counted and how."""
-
-
-def render_page(episodes: Sequence[Episode], *, title: str, tables: Sequence[PageTable] = ()) -> str:
+def render_page(episodes: Sequence[Episode], *, title: str, tables: Sequence[Table] = ()) -> str:
     """The page as one string of HTML.
 
     Args:
@@ -89,7 +79,7 @@ class _Pools:
         self.tools, self.tasks, self.rubrics, self.messages = _Pool(), _Pool(), _Pool(), _Pool()
 
 
-def _check(table: PageTable) -> None:
+def _check(table: Table) -> None:
     for number, row in enumerate(table.rows, 1):
         if len(row) != len(table.columns):
             raise ValueError(
@@ -111,7 +101,7 @@ def _embedded(value: object) -> str:
     return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS).decode().translate(_ESCAPES)
 
 
-def _document(episodes: Sequence[Episode], tables: Sequence[PageTable]) -> dict[str, object]:
+def _document(episodes: Sequence[Episode], tables: Sequence[Table]) -> dict[str, object]:
     pools = _Pools()
     records = [_episode(episode, pools) for episode in episodes]
     for record, key in zip(records, _keys(episodes), strict=True):

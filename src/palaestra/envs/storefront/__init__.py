@@ -1,1 +1,65 @@
-"""storefront"""
+"""The Storefront world: the support desk of a PC-hardware retailer. What a task file needs is named here.
+
+Importing this populates nothing; `gymnasium.make("palaestra/Storefront-v0")` does.
+"""
+
+from palaestra.envs.storefront.desk import Desk, closing, told, touches
+from palaestra.envs.storefront.policy import POLICY, Policy
+from palaestra.envs.storefront.schema import (
+    Build,
+    CompetitorOffer,
+    Credit,
+    Customer,
+    Employee,
+    InternalMessage,
+    Order,
+    OrderLine,
+    Payment,
+    Product,
+    Promotion,
+    Refund,
+    Return,
+    Section,
+    Shipment,
+    Ticket,
+    WarrantyClaim,
+)
+from palaestra.envs.task import Task, call, family
+from palaestra.rubrics import Allowance, Criterion, answered, called, changed, created, never, saw
+
+__all__ = [
+    "POLICY",
+    "Allowance",
+    "Build",
+    "CompetitorOffer",
+    "Credit",
+    "Criterion",
+    "Customer",
+    "Desk",
+    "Employee",
+    "InternalMessage",
+    "Order",
+    "OrderLine",
+    "Payment",
+    "Policy",
+    "Product",
+    "Promotion",
+    "Refund",
+    "Return",
+    "Section",
+    "Shipment",
+    "Task",
+    "Ticket",
+    "WarrantyClaim",
+    "answered",
+    "call",
+    "called",
+    "changed",
+    "closing",
+    "created",
+    "family",
+    "never",
+    "saw",
+    "told",
+    "touches",
+]

@@ -24,6 +24,7 @@ from palaestra.seeding import Stream
 
 _CLAIMS = 40
 _CREDITS = 30
+_CLOSED_AFTER = timedelta(days=60)
 _DIRECT_REASONS: tuple[RefundReason, ...] = ("damaged", "damaged", "faulty", "faulty", "wrong_item")
 _RETURN_STATUS: dict[Aftermath, Literal["authorised", "cancelled", "received"]] = {
     "sent_back": "received",
@@ -158,7 +159,7 @@ def warranty_claims(stream: Stream, sold: Sequence[Sold], today: date, policy: P
 
 
 def store_credits(stream: Stream, sold: Sequence[Sold], today: date, policy: Policy) -> list[Credit]:
-    """Store credit of the past, on orders whose return window has passed."""
+    """Store credit of the past, on orders whose return window passed months ago."""
     past = [one for one in sold if one.sale.aftermath == "none" and _is_past(one, today, policy)]
     late = [one for one in past if _days_late(one) > policy.delay_grace_days]
     delayed = stream.sample(late, _CREDITS // 3)
@@ -208,8 +209,9 @@ def _claim(stream: Stream, key: str, line: OrderLine, opened: date, today: date)
 
 
 def _is_past(one: Sold, today: date, policy: Policy) -> bool:
-    delivered = one.order.status == "delivered"
-    return delivered and last_return_day(policy, one.sale.tier, one.delivered) < today
+    if one.order.status != "delivered":
+        return False
+    return last_return_day(policy, one.sale.tier, one.delivered) + _CLOSED_AFTER < today
 
 
 def _days_late(one: Sold) -> int:

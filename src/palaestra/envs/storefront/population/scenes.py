@@ -35,7 +35,7 @@ _KEPT = Wish(rest="regular", lead="regular")
 
 SCENES: dict[str, Scene] = {
     "opened": Scene(counts=(6, 6, 4, 14), course=courses.in_window, wish=Wish(lead="regular", opened=100)),
-    "sealed": Scene(counts=(8, 6, 4, 4), course=courses.in_window, wish=Wish(lead="regular", opened=0)),
+    "sealed": Scene(counts=(5, 4, 3, 3), course=courses.in_window, wish=Wish(lead="regular", opened=0)),
     "final sale": Scene(counts=(5, 4, 4, 3), course=courses.in_window, wish=Wish(lead="final_sale")),
     "discounted": Scene(
         counts=(4, 5, 5, 4), course=courses.in_window, wish=Wish(lead="regular", pieces=2), code="must"

@@ -1,0 +1,41 @@
+"""A table of words: one record that a terminal, a page and a document each show in their own way."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import rich.table
+from rich import box
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Rows of text under a title."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    note: str = ""
+    """A sentence or two below the table: what the columns mean."""
+
+    def for_terminal(self) -> rich.table.Table:
+        """The table as rich prints it; columns of figures stand to the right."""
+        table = rich.table.Table(
+            title=self.title, caption=self.note or None, box=box.SIMPLE_HEAD, title_justify="left", caption_justify="left"
+        )
+        for number, column in enumerate(self.columns):
+            heading = column.replace("-", " ")  # a heading may break between words, a cell may not
+            table.add_column(heading, justify="right" if _figures(self.rows, number) else "left", no_wrap=number == 0)
+        for row in self.rows:
+            table.add_row(*row)
+        return table
+
+    def markdown(self) -> str:
+        """The table as GitHub's Markdown."""
+        rule = ["---:" if _figures(self.rows, n) else "---" for n in range(len(self.columns))]
+        lines = [self.columns, rule, *self.rows]
+        return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
+
+
+def _figures(rows: Sequence[Sequence[str]], column: int) -> bool:
+    cells = [row[column] for row in rows if row[column] not in ("", "-")]
+    return bool(cells) and all(cell.lstrip("+-").rstrip(" %").replace(".", "").replace(",", "").isdigit() for cell in cells)

@@ -1,0 +1,47 @@
+"""The command's entry: its verbs, and how an error reaches a person."""
+
+import os
+import sys
+
+import typer
+from rich.console import Console
+
+from palaestra.cli import bench, check, demo, play, tasks, view
+from palaestra.errors import PalaestraError
+from palaestra.version import __version__
+
+app = typer.Typer(
+    name="palaestra",
+    help="A training hall for tool-using agents: deterministic worlds, proved tasks, dense rewards.",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+)
+app.add_typer(tasks.app, name="tasks")
+app.add_typer(bench.app, name="bench")
+app.command()(demo.demo)
+app.command()(play.play)
+app.command()(check.check)
+app.command()(view.view)
+
+
+@app.callback(invoke_without_command=True)
+def version(
+    show: bool = typer.Option(False, "--version", help="Print the version and stop."),  # noqa: FBT001, FBT003
+) -> None:
+    """Print the version when asked."""
+    if show:
+        typer.echo(f"palaestra {__version__}")
+        raise typer.Exit
+
+
+def main() -> None:
+    """Run the command; an error that Palaestra raises on purpose is one sentence, and the exit code 1."""
+    try:
+        app()
+    except BrokenPipeError:  # `palaestra tasks list | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except PalaestraError as error:
+        Console(stderr=True).print(f"error: {error}", style="bold red", markup=False, highlight=False, soft_wrap=True)
+        sys.exit(1)

@@ -1,0 +1,116 @@
+"""`palaestra play`: a person is the agent."""
+
+from typing import Annotated
+
+import orjson
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from palaestra.cli.target import open_task
+from palaestra.envs import ToolEnv
+from palaestra.errors import ActionError
+from palaestra.protocols import Action
+from palaestra.records import Json, Message
+
+HELP = """\
+  TOOL name=value ...   call a tool; a value is JSON, or text as it stands
+  {"tool": ..., ...}    the same as JSON; a list makes several calls in one turn
+  > some text           say something to the user
+  tools [WORDS]         list the tools, those whose name or description has WORDS
+  help TOOL             show what a tool takes
+  score                 show the checklist
+  quit                  stop"""
+
+
+def play(
+    task: Annotated[str, typer.Argument(help="A task's id, such as storefront/cancel-order/0000.")],
+    tasks: Annotated[str | None, typer.Option("--tasks", help="The folder of your own tasks that holds it.")] = None,
+) -> None:
+    """Play a task yourself: read what the agent reads, call what it may call, see the checklist move."""
+    env, console = open_task(task, tasks), Console()
+    observation, _ = env.reset(seed=0)
+    _show(console, observation)
+    console.print(f"\n[dim]{escape(HELP)}[/]\n", highlight=False)
+    while env.end is None:
+        try:
+            line = console.input("[bold]you>[/] ").strip()
+        except EOFError:
+            break
+        if line == "quit":
+            break
+        _take(console, env, line)
+    score = env.score()
+    console.print(f"{score.points} of {score.total} points; {'solved' if score.passed else 'not solved'} ({env.end or 'left'})")
+
+
+def _take(console: Console, env: ToolEnv, line: str) -> None:
+    word, _, rest = line.partition(" ")
+    if not line:
+        return
+    if word == "tools":
+        for tool in env.world.toolbox.offered(env.world.role):
+            if rest.lower() in f"{tool.name} {tool.description}".lower():
+                console.print(f"  [bold]{tool.name}[/]  {escape(tool.description)}", highlight=False)
+    elif word == "help" and rest:
+        tool = next((t for t in env.world.toolbox if t.name == rest.strip()), None)
+        console.print_json(orjson.dumps(tool.export()["function"] if tool else {"unknown": rest}).decode())
+    elif word == "help":
+        console.print(HELP, markup=False, highlight=False)
+    elif word == "score":
+        _checklist(console, env)
+    else:
+        _step(console, env, line)
+
+
+def _step(console: Console, env: ToolEnv, line: str) -> None:
+    try:
+        observation, reward, _, _, _ = env.step(_action(line))
+    except (ActionError, orjson.JSONDecodeError) as error:
+        console.print(f"cannot read that: {error}", style="red", markup=False)
+        return
+    _show(console, observation)
+    if reward:
+        console.print(f"[{'green' if reward > 0 else 'red'}]{reward:+.0f} points[/]")
+
+
+def _action(line: str) -> Action:
+    if line.startswith(("{", "[")):
+        return orjson.loads(line)
+    if line.startswith(">"):
+        return line[1:].strip()
+    tool, *parts = line.split()
+    arguments: dict[str, Json] = {}
+    name = ""
+    for part in parts:
+        key, equals, value = part.partition("=")
+        if equals and key.isidentifier():
+            name = key
+            arguments[name] = value
+        elif name:
+            arguments[name] = f"{arguments[name]} {part}"
+    return {"tool": tool, "arguments": {key: _value(str(value)) for key, value in arguments.items()}}
+
+
+def _value(text: str) -> Json:
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return text
+
+
+def _show(console: Console, observation: tuple[Message, ...]) -> None:
+    for message in observation:
+        console.print(f"\n[dim]{message.get('name', message['role'])}[/]")
+        if message["role"] == "tool":
+            console.print_json(message["content"])
+        else:
+            console.print(message["content"], markup=False, highlight=False)
+
+
+def _checklist(console: Console, env: ToolEnv) -> None:
+    counting = env.counting
+    for criterion in env.instance.rubric.specs:
+        mark = "[green]x[/]" if criterion.kind == "expect" else "[red]![/]"
+        sign = "+" if criterion.kind == "expect" else "-"
+        console.print(f"  \\[{mark if criterion.id in counting else ' '}] {sign}{criterion.points:<3} {escape(criterion.text)}", highlight=False)

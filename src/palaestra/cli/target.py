@@ -1,0 +1,36 @@
+"""What a command is pointed at: a world by name, a folder of task files, or one task."""
+
+from pathlib import Path
+
+import gymnasium as gym
+
+from palaestra.envs import ToolEnv, env_id_of, load_families
+from palaestra.errors import TaskError
+
+
+def open_target(target: str) -> ToolEnv:
+    """The environment that holds the tasks of `target`: a world's name, or a folder or file of task files.
+
+    Raises:
+        TaskError: the files do not load, or are set in more than one world.
+        UnknownNameError: there is no such world.
+    """
+    path = Path(target)
+    if not (path.exists() or "/" in target or target.endswith(".py")):
+        return make(env_id_of(target))
+    worlds = sorted({family.world for family in load_families(path)})
+    if len(worlds) != 1:
+        raise TaskError(f"{target}: families of the worlds {', '.join(worlds)}; put each world's in a folder of its own")
+    return make(env_id_of(worlds[0]), tasks=str(path))
+
+
+def open_task(task_id: str, folder: str | None = None) -> ToolEnv:
+    """The environment that plays `task_id`."""
+    return make(env_id_of(task_id.partition("/")[0]), task=task_id, tasks=folder)
+
+
+def make(env_id: str, **options: object) -> ToolEnv:
+    """`gymnasium.make`, unwrapped and typed."""
+    env = gym.make(env_id, **options).unwrapped
+    assert isinstance(env, ToolEnv), f"{env_id} is not an environment of Palaestra's"
+    return env
