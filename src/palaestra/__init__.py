@@ -12,7 +12,7 @@ ENVIRONMENTS = ("palaestra/Storefront-v0",)
 
 for _id in ENVIRONMENTS:
     # Gymnasium's own wrappers would check and count what the environment checks and counts itself.
-    gym.register(
+    gym.register(  # pyright: ignore[reportUnknownMemberType]  Gymnasium leaves its kwargs' type open
         _id,
         entry_point="palaestra.envs.env:ToolEnv",
         kwargs={"env_id": _id},

@@ -8,7 +8,7 @@ verifies the manifest and falls back to the previous save.
 import errno
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
@@ -35,7 +35,7 @@ def write_file(path: Path, data: bytes) -> None:
 
 
 @contextmanager
-def _told(target: Path) -> Iterator[None]:
+def _told(target: Path) -> Generator[None]:
     """Turn what the file system says into an error that names the way out."""
     try:
         yield
@@ -50,7 +50,7 @@ def _told(target: Path) -> Iterator[None]:
 
 
 @contextmanager
-def saving(target: Path) -> Iterator[Path]:
+def saving(target: Path) -> Generator[Path]:
     """A temporary directory that becomes `target` when the block ends well.
 
     Yields:

@@ -6,11 +6,18 @@ They hold what happened and nothing that acts. Rows of a world are records too: 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import (
+    Any,
+    ClassVar,
+    Literal,
+    NotRequired,  # pydantic reads its own TypedDict before Python 3.12
+    TypeAlias,
+)
 
-from pydantic import JsonValue as Json
-from typing_extensions import NotRequired, TypedDict  # pydantic reads its own TypedDict before Python 3.12
+from pydantic import JsonValue
+from typing_extensions import TypedDict
 
+Json: TypeAlias = JsonValue
 JsonObject: TypeAlias = dict[str, Json]
 # Any: pydantic and JSON Schema documents are open by nature; they are read, never computed with.
 JsonSchema: TypeAlias = Mapping[str, Any]
@@ -178,4 +185,3 @@ class TaskSpec:
     world_seed: int
     max_turns: int
     oracle_calls: int
-

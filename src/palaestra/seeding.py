@@ -25,7 +25,7 @@ class Stream:
         self._key = key
         self._position = position
         self._block = b""
-        self._block_index = -1
+        self._block_index: int = -1
 
     @classmethod
     def root(cls, *parts: str | int) -> Self:

@@ -96,9 +96,7 @@ def _refund_turn(text: str) -> Turn:
         text=None,
         calls=(call,),
         events=(_event("call-2", call, error="not_allowed"),),
-        changes=(
-            {"table": "refunds", "key": "RFD-1", "before": None, "after": {"id": "RFD-1", "note": text}},
-        ),
+        changes=({"table": "refunds", "key": "RFD-1", "before": None, "after": {"id": "RFD-1", "note": text}},),
         observation=(Message(role="user", content=text),),
         reward=0.0,
         components={},

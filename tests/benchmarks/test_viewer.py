@@ -96,9 +96,7 @@ def test_hostile_text_stays_data(make_episode: EpisodeFactory, text: str) -> Non
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_embedded_json_holds_no_character_that_markup_could_use(
-    make_episode: EpisodeFactory, text: str
-) -> None:
+def test_embedded_json_holds_no_character_that_markup_could_use(make_episode: EpisodeFactory, text: str) -> None:
     embedded = Page(render_page([make_episode(text=text)], title="Runs")).scripts[0]
     assert not re.search("[<>&\u2028\u2029]", embedded)
 

@@ -152,12 +152,16 @@ _serials = iter(range(10**9))
 class Numbered(Late):
     """Numbers its turns over all environments of the process."""
 
-    def spoilt(self, observation: Observation, reward: float, terminated: bool, truncated: bool, info: dict[str, Any]) -> Stepped:
+    def spoilt(
+        self, observation: Observation, reward: float, terminated: bool, truncated: bool, info: dict[str, Any]
+    ) -> Stepped:
         return observation, reward, terminated, truncated, {**info, "serial": next(_serials)}
 
 
 class HashOrdered(Late):
-    def spoilt(self, observation: Observation, reward: float, terminated: bool, truncated: bool, info: dict[str, Any]) -> Stepped:
+    def spoilt(
+        self, observation: Observation, reward: float, terminated: bool, truncated: bool, info: dict[str, Any]
+    ) -> Stepped:
         tables = tuple({info.name for info in self.world.schema} | {t.name for t in self.world.toolbox})
         return observation, reward, terminated, truncated, {**info, "names": tables}
 
@@ -224,7 +228,9 @@ class ForgetsMood(Late):
         self._mood += 1
         return super().step(action)
 
-    def spoilt(self, observation: Observation, reward: float, terminated: bool, truncated: bool, info: dict[str, Any]) -> Stepped:
+    def spoilt(
+        self, observation: Observation, reward: float, terminated: bool, truncated: bool, info: dict[str, Any]
+    ) -> Stepped:
         return observation, reward, terminated, truncated, {**info, "mood": self._mood}
 
 
@@ -308,9 +314,7 @@ class Unforgiving:
 
 
 class NoRollback(Toolbox):
-    def call(
-        self, context: ToolContext, state: JournaledState, call_id: str, call: ToolCall, past: Any
-    ) -> CallResult:
+    def call(self, context: ToolContext, state: JournaledState, call_id: str, call: ToolCall, past: Any) -> CallResult:
         return super().call(context, Unforgiving(state), call_id, call, past)  # type: ignore[arg-type]
 
 
@@ -347,13 +351,23 @@ class SpoiltReward(Late):
         super().__init__(env_id, **kwargs)
         self._spoil = spoil
 
-    def spoilt(self, observation: Observation, reward: float, terminated: bool, truncated: bool, info: dict[str, Any]) -> Stepped:
-        spoils = {"none": None, "huge": 1e9, "nan": float("nan"), "numpy": np.float64(reward), "bonus": reward + 1}
+    def spoilt(
+        self, observation: Observation, reward: float, terminated: bool, truncated: bool, info: dict[str, Any]
+    ) -> Stepped:
+        spoils = {
+            "none": None,
+            "huge": 1e9,
+            "nan": float("nan"),
+            "numpy": np.float64(reward),
+            "bonus": reward + 1,
+        }
         return observation, spoils[self._spoil], terminated, truncated, info  # type: ignore[return-value]
 
 
 class SpoiltComponents(Late):
-    def spoilt(self, observation: Observation, reward: float, terminated: bool, truncated: bool, info: dict[str, Any]) -> Stepped:
+    def spoilt(
+        self, observation: Observation, reward: float, terminated: bool, truncated: bool, info: dict[str, Any]
+    ) -> Stepped:
         info["components"]["task"] += 1
         return observation, reward, terminated, truncated, info
 

@@ -271,8 +271,8 @@ def renew(draft: Draft) -> Task:
         prompt=f"{loan.member_id} asks to renew {loan.id} once. Answer with `due`, the new date (YYYY-MM-DD).",
         rubric=[
             saw(loan),
-            changed(loan, due=due, after=(f"saw-{loan.id}",)),
-            answered(due=due.isoformat(), points=20),
+            changed(loan, {"due": due}, after=[f"saw-{loan.id}"]),
+            answered({"due": due.isoformat()}, points=20),
             never("cancel_loan", points=10),
         ],
         oracle=[call("get_loan", loan_id=loan.id), write, done],
@@ -302,8 +302,8 @@ def lend(draft: Draft) -> Task:
         prompt=f"{member.id} would like to borrow “{book.title}”. Lend it.",
         rubric=[
             called("search_books", id="searched"),
-            created(Loan, book_id=book.id, member_id=member.id, returned=False),
-            changed(book, copies=book.copies - 1),
+            created(Loan, {"book_id": book.id, "member_id": member.id, "returned": False}),
+            changed(book, {"copies": book.copies - 1}),
         ],
         oracle=[
             call("search_books", text=book.title),

@@ -17,9 +17,7 @@ from palaestra.trajectory import Episode, Segment, Turn
 Messages = tuple[Message, ...]
 
 
-def rollout(
-    env: gym.Env[Messages, Action], agent: Agent, *, name: str, seed: int, task: str | None = None
-) -> Episode:
+def rollout(env: gym.Env[Messages, Action], agent: Agent, *, name: str, seed: int, task: str | None = None) -> Episode:
     """Play one episode to its end.
 
     A fault of the world ends it early, without a reward and with `valid_for_baseline` false.
@@ -87,4 +85,5 @@ def _turn(
 
 def _plain(change: RowChange) -> JsonObject:
     """A change as plain JSON: rows as objects."""
-    return orjson.loads(orjson.dumps(change))
+    plain: JsonObject = orjson.loads(orjson.dumps(change))
+    return plain

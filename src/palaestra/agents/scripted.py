@@ -100,7 +100,7 @@ _JUNK = (
     "lorem ipsum dolor sit amet",
     "<tool_call>",
     '<tool_call>{"name": "finish"',
-    '<tool_call>[1, 2, 3]</tool_call>',
+    "<tool_call>[1, 2, 3]</tool_call>",
     "\x00\ufffd\u202e",
     '<tool_call>{"name": 7, "arguments": {}}</tool_call>',
     "I have refunded everything. The task is complete. SCORE: 100/100.",

@@ -82,7 +82,12 @@ def rollout_table(episodes: list[Episode]) -> Table:
         played = [by_place[family, agent] for agent in agents]
         seen = "no" if played[0].task.split == "heldout" else "yes"
         rows.append(
-            (family.partition("/")[2], str(played[0].task.level), seen, *(str(e.score.points) for e in played))
+            (
+                family.partition("/")[2],
+                str(played[0].task.level),
+                seen,
+                *(str(e.score.points) for e in played),
+            )
         )
     return Table(
         title="Score of each agent on the first task of each family",

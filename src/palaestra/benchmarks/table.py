@@ -5,6 +5,9 @@ from dataclasses import dataclass
 
 import rich.table
 from rich import box
+from rich.console import Group
+from rich.markup import escape
+from rich.text import Text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,17 +20,16 @@ class Table:
     note: str = ""
     """A sentence or two below the table: what the columns mean."""
 
-    def for_terminal(self) -> rich.table.Table:
-        """The table as rich prints it; columns of figures stand to the right."""
-        table = rich.table.Table(
-            title=self.title, caption=self.note or None, box=box.SIMPLE_HEAD, title_justify="left", caption_justify="left"
-        )
+    def for_terminal(self) -> Group:
+        """The table and its note as rich prints them; columns of figures stand to the right."""
+        table = rich.table.Table(title=self.title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold")
         for number, column in enumerate(self.columns):
             heading = column.replace("-", " ")  # a heading may break between words, a cell may not
-            table.add_column(heading, justify="right" if _figures(self.rows, number) else "left", no_wrap=number == 0)
+            figures = _figures(self.rows, number)
+            table.add_column(heading, justify="right" if figures else "left", no_wrap=number == 0)
         for row in self.rows:
-            table.add_row(*row)
-        return table
+            table.add_row(*map(escape, row))
+        return Group(table, Text(f"  {self.note}\n" if self.note else "", style="dim"))
 
     def markdown(self) -> str:
         """The table as GitHub's Markdown."""
@@ -38,4 +40,6 @@ class Table:
 
 def _figures(rows: Sequence[Sequence[str]], column: int) -> bool:
     cells = [row[column] for row in rows if row[column] not in ("", "-")]
-    return bool(cells) and all(cell.lstrip("+-").rstrip(" %").replace(".", "").replace(",", "").isdigit() for cell in cells)
+    return bool(cells) and all(
+        cell.lstrip("+-").rstrip(" %").replace(".", "").replace(",", "").isdigit() for cell in cells
+    )

@@ -10,7 +10,9 @@ from palaestra.envs import check_env
 
 
 def check(
-    env_ids: Annotated[list[str] | None, typer.Argument(help="Environment ids; all registered ones if left out.")] = None,
+    env_ids: Annotated[
+        list[str] | None, typer.Argument(help="Environment ids; all registered ones if left out.")
+    ] = None,
 ) -> None:
     """Check environments: determinism across processes, snapshots, isolation, purity, rewards, clean-up.
 

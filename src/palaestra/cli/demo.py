@@ -11,7 +11,9 @@ from palaestra.cli.progress import bar
 
 
 def demo(
-    out: Annotated[Path, typer.Option("--out", help="Where trajectories, proof and page are written.")] = Path("runs/demo"),
+    out: Annotated[Path, typer.Option("--out", help="Where trajectories, proof and page are written.")] = Path(
+        "runs/demo"
+    ),
 ) -> None:
     """Roll agents out on every task family, score them, prove every task, and write a page to read it all on.
 

@@ -9,7 +9,7 @@ from rich.markup import escape
 
 from palaestra.cli.target import open_task
 from palaestra.envs import ToolEnv
-from palaestra.errors import ActionError
+from palaestra.errors import ActionError, UnknownNameError
 from palaestra.protocols import Action
 from palaestra.records import Json, Message
 
@@ -39,9 +39,14 @@ def play(
             break
         if line == "quit":
             break
-        _take(console, env, line)
+        try:
+            _take(console, env, line)
+        except (ActionError, UnknownNameError, orjson.JSONDecodeError) as error:
+            console.print(f"cannot do that: {error}", style="red", markup=False)
     score = env.score()
-    console.print(f"{score.points} of {score.total} points; {'solved' if score.passed else 'not solved'} ({env.end or 'left'})")
+    console.print(
+        f"{score.points} of {score.total} points; {'solved' if score.passed else 'not solved'} ({env.end or 'left'})"
+    )
 
 
 def _take(console: Console, env: ToolEnv, line: str) -> None:
@@ -53,8 +58,7 @@ def _take(console: Console, env: ToolEnv, line: str) -> None:
             if rest.lower() in f"{tool.name} {tool.description}".lower():
                 console.print(f"  [bold]{tool.name}[/]  {escape(tool.description)}", highlight=False)
     elif word == "help" and rest:
-        tool = next((t for t in env.world.toolbox if t.name == rest.strip()), None)
-        console.print_json(orjson.dumps(tool.export()["function"] if tool else {"unknown": rest}).decode())
+        console.print_json(orjson.dumps(env.world.toolbox[rest.strip()].export()["function"]).decode())
     elif word == "help":
         console.print(HELP, markup=False, highlight=False)
     elif word == "score":
@@ -64,11 +68,7 @@ def _take(console: Console, env: ToolEnv, line: str) -> None:
 
 
 def _step(console: Console, env: ToolEnv, line: str) -> None:
-    try:
-        observation, reward, _, _, _ = env.step(_action(line))
-    except (ActionError, orjson.JSONDecodeError) as error:
-        console.print(f"cannot read that: {error}", style="red", markup=False)
-        return
+    observation, reward, _, _, _ = env.step(_action(line))
     _show(console, observation)
     if reward:
         console.print(f"[{'green' if reward > 0 else 'red'}]{reward:+.0f} points[/]")
@@ -76,7 +76,8 @@ def _step(console: Console, env: ToolEnv, line: str) -> None:
 
 def _action(line: str) -> Action:
     if line.startswith(("{", "[")):
-        return orjson.loads(line)
+        action: Action = orjson.loads(line)
+        return action
     if line.startswith(">"):
         return line[1:].strip()
     tool, *parts = line.split()
@@ -94,9 +95,10 @@ def _action(line: str) -> Action:
 
 def _value(text: str) -> Json:
     try:
-        return orjson.loads(text)
+        value: Json = orjson.loads(text)
     except orjson.JSONDecodeError:
         return text
+    return value
 
 
 def _show(console: Console, observation: tuple[Message, ...]) -> None:
@@ -113,4 +115,7 @@ def _checklist(console: Console, env: ToolEnv) -> None:
     for criterion in env.instance.rubric.specs:
         mark = "[green]x[/]" if criterion.kind == "expect" else "[red]![/]"
         sign = "+" if criterion.kind == "expect" else "-"
-        console.print(f"  \\[{mark if criterion.id in counting else ' '}] {sign}{criterion.points:<3} {escape(criterion.text)}", highlight=False)
+        console.print(
+            f"  \\[{mark if criterion.id in counting else ' '}] {sign}{criterion.points:<3} {escape(criterion.text)}",
+            highlight=False,
+        )

@@ -1,6 +1,6 @@
 """Progress of long work: a bar on a terminal, silence elsewhere."""
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -20,7 +20,7 @@ class Bar:
 
 
 @contextmanager
-def bar(title: str, total: int) -> Iterator[Bar]:
+def bar(title: str, total: int) -> Generator[Bar]:
     """A bar of `total` steps, on the error stream so that output can be piped."""
     console = Console(stderr=True)
     columns = (

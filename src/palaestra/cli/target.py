@@ -20,7 +20,9 @@ def open_target(target: str) -> ToolEnv:
         return make(env_id_of(target))
     worlds = sorted({family.world for family in load_families(path)})
     if len(worlds) != 1:
-        raise TaskError(f"{target}: families of the worlds {', '.join(worlds)}; put each world's in a folder of its own")
+        raise TaskError(
+            f"{target}: families of the worlds {', '.join(worlds)}; put each world's in a folder of its own"
+        )
     return make(env_id_of(worlds[0]), tasks=str(path))
 
 
@@ -29,8 +31,8 @@ def open_task(task_id: str, folder: str | None = None) -> ToolEnv:
     return make(env_id_of(task_id.partition("/")[0]), task=task_id, tasks=folder)
 
 
-def make(env_id: str, **options: object) -> ToolEnv:
+def make(env_id: str, *, task: str | None = None, tasks: str | None = None) -> ToolEnv:
     """`gymnasium.make`, unwrapped and typed."""
-    env = gym.make(env_id, **options).unwrapped
+    env = gym.make(env_id, task=task, tasks=tasks).unwrapped
     assert isinstance(env, ToolEnv), f"{env_id} is not an environment of Palaestra's"
     return env

@@ -8,8 +8,8 @@ import orjson
 import typer
 from rich.markup import escape
 
-from palaestra.benchmarks.proof import prove as prove_tasks
 from palaestra.benchmarks.proof import proof_document, proof_tables
+from palaestra.benchmarks.proof import prove as prove_tasks
 from palaestra.benchmarks.table import Table
 from palaestra.cli.console import output
 from palaestra.cli.progress import bar
@@ -81,9 +81,7 @@ def show(
     rubric = Table(
         title="Rubric",
         columns=("criterion", "kind", "layer", "points", "after", "sentence"),
-        rows=tuple(
-            (c.id, c.kind, c.layer, str(c.points), ", ".join(c.after), c.text) for c in instance.rubric.specs
-        ),
+        rows=tuple((c.id, c.kind, c.layer, str(c.points), ", ".join(c.after), c.text) for c in instance.rubric.specs),
     )
     console.print()
     console.print(rubric.for_terminal())
@@ -93,7 +91,7 @@ def show(
 
 
 @app.command(
-    epilog="Examples: `palaestra tasks prove storefront --split dev`, `palaestra tasks prove ./my_tasks --json proof.json`"
+    epilog="Examples: `palaestra tasks prove storefront --split dev`, `palaestra tasks prove ./mine --json proof.json`"
 )
 def prove(
     target: Target = "storefront",

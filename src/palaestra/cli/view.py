@@ -12,7 +12,9 @@ from palaestra.trajectory import read_episodes
 
 def view(
     trajectories: Annotated[Path, typer.Argument(help="A JSON-lines file of trajectories.")],
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Where the page goes; beside the file if left out.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Where the page goes; beside the file if left out.")
+    ] = None,
 ) -> None:
     """Make one self-contained HTML page on which to read trajectories step by step.
 

@@ -1,4 +1,4 @@
-"""Worlds behind Gymnasium: the environment, tasks and their families, the state engine, and one folder for each world."""
+"""Worlds behind Gymnasium: the environment, tasks and their families, the state engine, one folder for each world."""
 
 if __name__ != "palaestra.envs":
     raise ImportError(f"this folder is palaestra.envs, not {__name__}; write `import palaestra.envs`")
@@ -23,8 +23,8 @@ __all__ = [
     "World",
     "bundled",
     "call",
-    "env_id_of",
     "check_env",
+    "env_id_of",
     "family",
     "instantiate",
     "load_families",

@@ -17,7 +17,7 @@ Seeds
     A task id fixes world and prompt. Without one, `reset(seed=s)` draws the instance from the split by the seed alone.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
@@ -34,7 +34,17 @@ from palaestra.envs.taskset import TaskSet, bundled, load_folder
 from palaestra.envs.world import WORLDS
 from palaestra.errors import EpisodeOverError, TaskError, UnknownNameError
 from palaestra.protocols import Action, StateView
-from palaestra.records import ANY_TABLE, EndReason, JsonObject, Message, RowChange, Score, TaskSpec, ToolCall, ToolEvent
+from palaestra.records import (
+    ANY_TABLE,
+    EndReason,
+    JsonObject,
+    Message,
+    RowChange,
+    Score,
+    TaskSpec,
+    ToolCall,
+    ToolEvent,
+)
 from palaestra.rubrics import Checklist, ChecklistSnapshot
 from palaestra.seeding import Stream
 from palaestra.tools import FORMATS, ToolContext, legal_call
@@ -223,14 +233,16 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
             "score": self.score() if end else None,
             **self._hashes(),
         }
-        ended = end is not None
-        return self._given(), float(reward), ended and end.terminates, ended and not end.terminates, info
+        terminated = end is not None and end.terminates
+        return self._given(), float(reward), terminated, end is not None and not terminated, info
 
     def _running(self) -> Instance:
         if self._instance is None:
             raise EpisodeOverError("step before reset; call env.reset() to begin an episode")
         if self._evidence.end is not None:
-            raise EpisodeOverError(f"step after the end ({self._evidence.end}); call env.reset() to begin another episode")
+            raise EpisodeOverError(
+                f"step after the end ({self._evidence.end}); call env.reset() to begin another episode"
+            )
         return self._instance
 
     def _read(self, action: Action) -> tuple[tuple[ToolCall, ...], str | None]:
@@ -273,7 +285,7 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         if evidence.end is not None:
             self._checklist.finish(evidence)
 
-    def render(self) -> str:  # type: ignore[override]
+    def render(self) -> str:
         """The observation as text."""
         self._playing()
         return "\n".join(f"[{m.get('name', m['role'])}] {m['content']}" for m in self._observation)
@@ -423,10 +435,14 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
     def anchor(self) -> str:
         """A hash of the rows and the current observation: whether an agent stands at the same place."""
         self._playing()
-        return digest((self._state.state_hash(), [m["content"] for m in self._observation]))
+        return self._anchor(self._state.state_hash())
+
+    def _anchor(self, state_hash: str) -> str:
+        return digest((state_hash, [m["content"] for m in self._observation]))
 
     def _hashes(self) -> dict[str, str]:
-        return {"state_hash": self.state_hash(), "anchor": self.anchor()}
+        state_hash = self._state.state_hash()
+        return {"state_hash": state_hash, "anchor": self._anchor(state_hash)}
 
     def legal_actions(self, count: int = 8) -> list[Action]:
         """Calls that fit their schemas and whose ids exist: `count` draws that depend only on where the episode stands."""
@@ -435,13 +451,12 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         drawn = (legal_call(self._offered, self._table_ids, stream) for _ in range(count))
         return [{"tool": call.tool, "arguments": dict(call.arguments)} for call in drawn]
 
-    def _table_ids(self, table: str) -> list[str]:
-        schema = self.world.schema
-        kinds = [info.kind for info in schema] if table == ANY_TABLE else [schema[table].kind]
-        return [row.id for kind in kinds for row in self._state.find(kind)]
+    def _table_ids(self, table: str) -> Sequence[str]:
+        if table != ANY_TABLE:
+            return self._state.keys(table)
+        return [key for info in self.world.schema for key in self._state.keys(info.name)]
 
 
 def _unreadable(error: str) -> Message:
     content = canonical({"error": {"code": "unreadable", "message": error}}).decode()
     return {"role": "tool", "content": content}
-

@@ -101,9 +101,7 @@ def _rubric(task: Task) -> Rubric:
 
 
 def _probe(settled: Overlay) -> Evidence:
-    return Evidence(
-        initial=settled, state=settled, journal=lambda: (), net=settled.changes, given=frozenset()
-    )
+    return Evidence(initial=settled, state=settled, journal=lambda: (), net=settled.changes, given=frozenset())
 
 
 def _line(error: BaseException, family: "Family[Draft]") -> str:

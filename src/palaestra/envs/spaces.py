@@ -20,18 +20,19 @@ def calls_of(action: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> tuple[T
     Raises:
         ActionError: it is neither a call nor a list of calls.
     """
-    parts = [action] if isinstance(action, Mapping) else action
-    if not isinstance(parts, Sequence) or isinstance(parts, bytes):  # pyright: ignore[reportUnnecessaryIsInstance]
+    # `dict` and `list` first, here and below: the abstract classes decide by a slow call of Python.
+    parts = [action] if isinstance(action, (dict, Mapping)) else action
+    if not isinstance(parts, (list, Sequence)) or isinstance(parts, bytes):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ActionError(f"an action is a call, a list of calls or text, not {type(action).__name__}: {action!r:.80}")
     return tuple(map(_call, parts))
 
 
 def _call(part: object) -> ToolCall:
-    if not isinstance(part, Mapping):
+    if not isinstance(part, (dict, Mapping)):
         raise ActionError(f"a call is a mapping with `tool` and `arguments`, not {type(part).__name__}: {part!r:.80}")
     fields = cast("Mapping[str, Any]", part)
     name, arguments = fields.get("tool"), fields.get("arguments", {})
-    if not isinstance(name, str) or not isinstance(arguments, Mapping):
+    if not isinstance(name, str) or not isinstance(arguments, (dict, Mapping)):
         raise ActionError(f'a call is {{"tool": "name", "arguments": {{...}}}}, not {dict(fields)!r:.120}')
     return ToolCall(tool=name, arguments=cast("Mapping[str, Any]", arguments))
 

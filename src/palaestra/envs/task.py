@@ -27,7 +27,7 @@ LAST_INDEX = 9_999
 _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*/[a-z0-9]+(-[a-z0-9]+)*")
 
 
-def call(tool: str, **arguments: Json) -> ToolCall:
+def call(tool: str, /, **arguments: Json) -> ToolCall:
     """A call, as oracles are written."""
     return ToolCall(tool=tool, arguments=arguments)
 
@@ -119,7 +119,7 @@ class Family(Generic[D]):
 
 
 def family(
-    id: str,  # noqa: A002
+    id: str,
     *,
     level: int,
     traits: tuple[str, ...] = (),

@@ -9,7 +9,7 @@ from functools import lru_cache
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 from palaestra.digest import digest
 from palaestra.envs.instance import Instance, instantiate
@@ -42,7 +42,9 @@ class TaskSet:
                     f"begin its id with {world.name}/"
                 )
             if family.id in self.families:
-                raise TaskError(f"{family.source}: {family.id} is taken by {self.families[family.id].source}; rename one")
+                raise TaskError(
+                    f"{family.source}: {family.id} is taken by {self.families[family.id].source}; rename one"
+                )
             self.families[family.id] = family
         self._instances: dict[str, Instance] = {}
 
@@ -97,7 +99,10 @@ class TaskSet:
 @lru_cache(maxsize=64)
 def bundled(world: World) -> TaskSet:
     """The world's own families, and those that installed packages offer for it."""
-    packages = [world.families, *(p.value for p in sorted(entry_points(group=ENTRY_POINTS), key=lambda p: p.name))]
+    packages = [
+        world.families,
+        *(p.value for p in sorted(entry_points(group=ENTRY_POINTS), key=lambda p: p.name)),
+    ]
     found = [family for package in packages for module in _modules(package) for family in _families(module)]
     return TaskSet(world, (f for f in found if f.world == world.name))
 
@@ -129,7 +134,7 @@ def _modules(package: str) -> list[ModuleType]:
 
 
 def _families(module: ModuleType) -> list[Family[Any]]:
-    found = (value for value in vars(module).values() if isinstance(value, Family))
+    found = [cast("Family[Any]", value) for value in vars(module).values() if isinstance(value, Family)]
     return [family for family in found if family.make.__module__ == module.__name__]
 
 

@@ -5,6 +5,7 @@ integers, so the rewards that it gives sum to the score exactly.
 """
 
 from dataclasses import dataclass
+from itertools import compress
 
 from palaestra.errors import RowError, RubricError
 from palaestra.records import LAYERS, EndReason, Layer, Score, Verdict
@@ -104,23 +105,18 @@ class Checklist:
     @property
     def points(self) -> int:
         """Points won less points taken."""
-        return sum(self._signed(i) for i, counts in enumerate(self.counts) if counts)
-
-    def _signed(self, position: int) -> int:
-        points = self.rubric.points[position]
-        return points if self.rubric.criteria[position].kind == "expect" else -points
+        return sum(compress(self.rubric.signed, self.counts))
 
     def components(self) -> dict[Layer, int]:
         """The points by layer; they sum to `points`."""
         by_layer: dict[Layer, int] = dict.fromkeys(LAYERS, 0)
-        for position, counts in enumerate(self.counts):
-            if counts:
-                by_layer[self.rubric.criteria[position].layer] += self._signed(position)
+        for position in compress(range(len(self.counts)), self.counts):
+            by_layer[self.rubric.criteria[position].layer] += self.rubric.signed[position]
         return by_layer
 
     def named(self, kind: str) -> tuple[str, ...]:
         """The ids of the criteria of `kind` ("expect" or "forbid") that count."""
-        return tuple(c.id for c, counts in zip(self.rubric.criteria, self.counts, strict=True) if counts and c.kind == kind)
+        return tuple([c.id for c in compress(self.rubric.criteria, self.counts) if c.kind == kind])
 
     def score(self, end: EndReason | None) -> Score:
         """The judgement as it stands, for an episode that ended by `end` (`None`: has not ended)."""

@@ -36,16 +36,13 @@ class Allowance:
         """Whether this permits `change`, on its own."""
         if change.table != self.table:
             return False
+        if self.key is not None and change.key != self.key:
+            return False
         if self.deletes or change.after is None:
             return self.deletes and change.after is None and change.key == self.key
-        after = change.after
-        if not has_values(after, self.values):
+        if (self.key is None) != (change.before is None) or not has_values(change.after, self.values):
             return False
-        if self.key is None:
-            return change.before is None
-        if change.key != self.key or change.before is None:
-            return False
-        return changed_columns(change) <= self.columns | {name for name, _ in self.values}
+        return self.key is None or changed_columns(change) <= self.columns | {name for name, _ in self.values}
 
 
 def has_values(row: Row, values: Iterable[tuple[str, object]]) -> bool:

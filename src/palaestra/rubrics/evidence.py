@@ -20,8 +20,17 @@ class Evidence:
     """
 
     __slots__ = (
-        "_changes", "_changes_at", "_journal", "_net",
-        "answer", "end", "events", "given", "initial", "state", "turn_start",
+        "_changes",
+        "_changes_at",
+        "_journal",
+        "_net",
+        "answer",
+        "end",
+        "events",
+        "given",
+        "initial",
+        "state",
+        "turn_start",
     )
 
     def __init__(

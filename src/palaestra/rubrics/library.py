@@ -1,23 +1,23 @@
 """The criteria that most rubrics are made of.
 
 An expectation about rows also permits the change that it expects, so a task states each change once and `collateral`
-forbids every other.
+forbids every other. Values are given as a mapping of columns; a frozenset stands for any one of its members.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
-from palaestra.protocols import StateView
 from palaestra.records import EndReason, Json, Layer, Row, RowChange, ToolEvent, Verdict
 from palaestra.rubrics.criterion import MET, UNMET, Allowance, Criterion, changed_columns, has_values
 from palaestra.rubrics.evidence import Evidence
 
-
 GUESSED = Verdict(met=False, reason="looked up by an id that the agent could not know")
 
+_NO_ARGUMENTS: Mapping[str, Json] = {}
 
-def saw(row: Row, *, id: str | None = None, points: int | None = None, after: tuple[str, ...] = ()) -> Criterion:  # noqa: A002
+
+def saw(row: Row, *, id: str | None = None, points: int | None = None, after: Sequence[str] = ()) -> Criterion:
     """Expect that the agent looked this row up: a call that wrote nothing showed it whole, on ids that it knew."""
     wanted = (row.table, row.id)
 
@@ -25,7 +25,8 @@ def saw(row: Row, *, id: str | None = None, points: int | None = None, after: tu
         event = evidence.event
         if wanted not in event.shown or event.written:
             return UNMET
-        return MET if evidence.given.issuperset(event.named) or evidence.known().issuperset(event.named) else GUESSED
+        known = evidence.given.issuperset(event.named) or evidence.known().issuperset(event.named)
+        return MET if known else GUESSED
 
     return Criterion(
         id=id or f"saw-{row.id}",
@@ -33,19 +34,19 @@ def saw(row: Row, *, id: str | None = None, points: int | None = None, after: tu
         check=check,
         points=points,
         layer="selection",
-        after=after,
+        after=tuple(after),
         about="event",
     )
 
 
 def called(
     *tools: str,
-    id: str | None = None,  # noqa: A002
+    arguments: Mapping[str, Json] = _NO_ARGUMENTS,
+    id: str | None = None,
     text: str | None = None,
     layer: Layer = "selection",
     points: int | None = None,
-    after: tuple[str, ...] = (),
-    **arguments: Json,
+    after: Sequence[str] = (),
 ) -> Criterion:
     """Expect that one of `tools` ran with these arguments, whatever the others."""
 
@@ -53,14 +54,13 @@ def called(
         event = evidence.event
         return MET if event.executed and _carries(event, arguments) else UNMET
 
-    shown = ", ".join(f"{k}={v!r}" for k, v in arguments.items())
     return Criterion(
         id=id or f"called-{tools[0]}",
-        text=text or f"Called {' or '.join(tools)}({shown}).",
+        text=text or f"Called {_written(tools, arguments)}.",
         check=check,
         points=points,
         layer=layer,
-        after=after,
+        after=tuple(after),
         about="event",
         tools=frozenset(tools),
     )
@@ -68,17 +68,14 @@ def called(
 
 def created(
     kind: type[Row],
+    values: Mapping[str, object],
     *,
-    id: str | None = None,  # noqa: A002
+    id: str | None = None,
     text: str | None = None,
     points: int | None = None,
-    after: tuple[str, ...] = (),
-    **values: object,
+    after: Sequence[str] = (),
 ) -> Criterion:
-    """Expect a new row of `kind` with these values; one such row is permitted, a second is not.
-
-    A frozenset as a value stands for any one of its members.
-    """
+    """Expect a new row of `kind` with these values; one such row is permitted, a second is not."""
     allowance = Allowance(table=kind.table, values=tuple(values.items()))
 
     def check(evidence: Evidence) -> Verdict:
@@ -89,7 +86,7 @@ def created(
         text=text or f"There is a new row of {kind.table} with {_words(values)}.",
         check=check,
         points=points,
-        after=after,
+        after=tuple(after),
         tables=frozenset({kind.table}),
         allows=(allowance,),
     )
@@ -97,25 +94,20 @@ def created(
 
 def changed(
     row: Row,
+    values: Mapping[str, object],
     *,
-    id: str | None = None,  # noqa: A002
+    id: str | None = None,
     text: str | None = None,
     points: int | None = None,
-    after: tuple[str, ...] = (),
+    after: Sequence[str] = (),
     also: Iterable[str] = (),
-    **values: object,
 ) -> Criterion:
-    """Expect that `row` was changed to these values; the columns in `also` may change with it.
-
-    A frozenset as a value stands for any one of its members.
-    """
-    allowance = Allowance(
-        table=row.table, key=row.id, values=tuple(values.items()), columns=frozenset(also)
-    )
+    """Expect that `row` was changed to these values; the columns in `also` may change with it."""
+    wanted = tuple(values.items())
 
     def check(evidence: Evidence) -> Verdict:
         now = evidence.state.peek(type(row), row.id)
-        holds = now is not None and has_values(now, values.items())
+        holds = now is not None and has_values(now, wanted)
         return MET if holds and now != evidence.initial.peek(type(row), row.id) else UNMET
 
     return Criterion(
@@ -123,38 +115,49 @@ def changed(
         text=text or f"{row.id} ({row.table}) now has {_words(values)}.",
         check=check,
         points=points,
-        after=after,
+        after=tuple(after),
         tables=frozenset({row.table}),
-        allows=(allowance,),
+        allows=(Allowance(table=row.table, key=row.id, values=wanted, columns=frozenset(also)),),
     )
 
 
-def answered(*, id: str = "answer", points: int | None = None, after: tuple[str, ...] = (), **values: Json) -> Criterion:  # noqa: A002
+def answered(
+    values: Mapping[str, Json], *, id: str = "answer", points: int | None = None, after: Sequence[str] = ()
+) -> Criterion:
     """Expect that the agent finished with exactly these values: none wrong, none missing, none besides."""
 
     def check(evidence: Evidence) -> Verdict:
         if evidence.end is not EndReason.FINISHED:
             return Verdict(met=False, reason="the agent did not finish")
         given = evidence.answer
-        wrong = sorted(n for n in values.keys() | given.keys() if n not in values or not _same(given.get(n), values[n]))
+        names = sorted(values.keys() | given.keys())
+        wrong = [n for n in names if n not in values or not _same(given.get(n), values[n])]
         return Verdict(met=False, reason=f"wrong, missing or besides: {', '.join(wrong)}") if wrong else MET
 
     return Criterion(
         id=id,
-        text=f"Answered {', '.join(f'{n} = {v}' for n, v in values.items())}.",
+        text=f"Answered {_words(values)}.",
         check=check,
         points=points,
         layer="task",
-        after=after,
+        after=tuple(after),
         about="answer",
     )
 
 
-def never(*tools: str, id: str | None = None, text: str | None = None, points: int | None = None, **arguments: Json) -> Criterion:  # noqa: A002
+def never(
+    *tools: str,
+    arguments: Mapping[str, Json] = _NO_ARGUMENTS,
+    id: str | None = None,
+    text: str | None = None,
+    points: int | None = None,
+) -> Criterion:
     """Forbid that any of `tools` runs with these arguments."""
-    expectation = called(*tools, id=id or f"never-{tools[0]}", points=points, **arguments)
-    shown = expectation.text.removeprefix("Called ")
-    return replace(expectation, kind="forbid", layer="params", text=text or f"Never called {shown}")
+    return replace(
+        called(*tools, arguments=arguments, id=id or f"never-{tools[0]}", points=points, layer="params"),
+        kind="forbid",
+        text=text or f"Called {_written(tools, arguments)}, which is forbidden here.",
+    )
 
 
 def collateral(allowances: Iterable[Allowance], *, points: int | None = None) -> Criterion:
@@ -187,9 +190,9 @@ def ungrounded(*, points: int | None = None) -> Criterion:
 
     def check(evidence: Evidence) -> Verdict:
         event = evidence.event
-        if not event.written:
+        if not event.written or evidence.given.issuperset(event.named):
             return UNMET
-        unknown = [i for i in event.named if i not in evidence.given] and sorted(set(event.named) - evidence.known())
+        unknown = sorted(set(event.named) - evidence.known())
         return Verdict(met=True, reason=f"{event.tool} names {', '.join(unknown)} unseen") if unknown else UNMET
 
     return Criterion(
@@ -203,7 +206,7 @@ def ungrounded(*, points: int | None = None) -> Criterion:
     )
 
 
-def _carries(event: ToolEvent, arguments: dict[str, Json]) -> bool:
+def _carries(event: ToolEvent, arguments: Mapping[str, Json]) -> bool:
     return all(n in event.arguments and _same(event.arguments[n], v) for n, v in arguments.items())
 
 
@@ -212,7 +215,11 @@ def _same(given: object, wanted: object) -> bool:
     return given == wanted and isinstance(given, bool) == isinstance(wanted, bool)
 
 
-def _words(values: dict[str, object]) -> str:
+def _written(tools: Sequence[str], arguments: Mapping[str, Json]) -> str:
+    return f"{' or '.join(tools)}({', '.join(f'{k}={v!r}' for k, v in arguments.items())})"
+
+
+def _words(values: Mapping[str, object]) -> str:
     return ", ".join(f"{name} = {_alternatives(value)}" for name, value in values.items()) or "any values"
 
 
@@ -228,5 +235,3 @@ def _complaint(change: RowChange) -> str:
     if change.after is None:
         return f"deleted {change.table} {change.key}"
     return f"changed {', '.join(sorted(changed_columns(change)))} of {change.table} {change.key}"
-
-

@@ -1,4 +1,4 @@
-"""A rubric: criteria with their points and dependencies, checked for sense once, and shared by every episode of a task."""
+"""A rubric: criteria with points and dependencies, checked for sense once and shared by every episode of a task."""
 
 from collections.abc import Iterable, Sequence
 from graphlib import CycleError, TopologicalSorter
@@ -29,6 +29,8 @@ class Rubric:
         self.specs: tuple[CriterionSpec, ...] = tuple(
             c.spec(p) for c, p in zip(self.criteria, self.points, strict=True)
         )
+        self.signed = tuple(p if c.kind == "expect" else -p for c, p in zip(self.criteria, self.points, strict=True))
+        """By position: what the score changes by while the criterion counts."""
         position = {c.id: i for i, c in enumerate(self.criteria)}
         self.after = tuple(tuple(position[name] for name in c.after) for c in self.criteria)
         self.about_events = self._positions("event")
@@ -73,6 +75,4 @@ def _points(criteria: Sequence[Criterion]) -> tuple[int, ...]:
         )
     # Even shares; the first ones take what does not divide.
     share = {id_: left // len(open_ones) + (n < left % len(open_ones)) for n, id_ in enumerate(open_ones)}
-    return tuple(
-        c.points if c.points is not None else share[c.id] if c.kind == "expect" else HARM for c in criteria
-    )
+    return tuple(c.points if c.points is not None else share[c.id] if c.kind == "expect" else HARM for c in criteria)

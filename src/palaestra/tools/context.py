@@ -1,4 +1,4 @@
-"""What a tool is given besides its arguments: the world's rows, its time, who calls, and a way to say what was shown."""
+"""What a tool is given besides its arguments: the rows, the time, who calls, and a way to say what was shown."""
 
 from collections.abc import Callable, Iterable
 

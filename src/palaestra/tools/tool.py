@@ -1,4 +1,4 @@
-"""A typed Python function becomes a tool: JSON schema from its annotations and docstring, pydantic for what comes in."""
+"""A typed Python function becomes a tool: a JSON schema from its annotations and docstring, validated by pydantic."""
 
 import inspect
 from collections.abc import Callable, Mapping

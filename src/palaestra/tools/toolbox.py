@@ -75,7 +75,12 @@ class Toolbox:
         return tuple(t.export() for t in self.offered(role))
 
     def call(
-        self, context: ToolContext, state: JournaledState, call_id: str, call: ToolCall, past: Sequence[ToolEvent]
+        self,
+        context: ToolContext,
+        state: JournaledState,
+        call_id: str,
+        call: ToolCall,
+        past: Sequence[ToolEvent],
     ) -> CallResult:
         """Run one call and say what came of it.
 
@@ -161,13 +166,17 @@ def _duplicate(call: ToolCall, past: Sequence[ToolEvent]) -> str | None:
 
 def _own(arguments: object, *, clean: bool) -> Mapping[str, Json]:
     """The arguments as the log keeps them: a copy that nobody else holds, and JSON whatever was given."""
-    flat = isinstance(arguments, dict) and not any(
-        isinstance(v, dict | list) for v in cast("dict[str, object]", arguments).values()
-    )
-    if clean and flat:
+    if clean and isinstance(arguments, dict) and _flat(cast("dict[str, object]", arguments)):
         return dict(cast("dict[str, Json]", arguments))
     try:
         copy = orjson.loads(orjson.dumps(arguments, option=orjson.OPT_NON_STR_KEYS))
     except (TypeError, ValueError):
         copy = None
     return cast("dict[str, Json]", copy) if isinstance(copy, dict) else {"unreadable": repr(arguments)[:200]}
+
+
+def _flat(arguments: dict[str, object]) -> bool:
+    for value in arguments.values():
+        if isinstance(value, (dict, list)):
+            return False
+    return True

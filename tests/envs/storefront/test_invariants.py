@@ -157,9 +157,7 @@ def order_without_payment(state: Overlay) -> str:
 def wrong_charge(state: Overlay) -> str:
     payment = state.find(Payment)[0]
     state.update(payment, amount_cents=payment.amount_cents + 1)
-    return (
-        f"{payment.id}: is {payment.amount_cents + 1} cents, {payment.order_id} costs {payment.amount_cents}"
-    )
+    return f"{payment.id}: is {payment.amount_cents + 1} cents, {payment.order_id} costs {payment.amount_cents}"
 
 
 def captured_too_early(state: Overlay) -> str:

@@ -127,9 +127,7 @@ class World:
 
     def offers(self, line: OrderLine) -> tuple[list[CompetitorOffer], list[CompetitorOffer]]:
         cheaper = [
-            o
-            for o in self.state.find(CompetitorOffer, product_id=line.product_id)
-            if o.price_cents < line.unit_cents
+            o for o in self.state.find(CompetitorOffer, product_id=line.product_id) if o.price_cents < line.unit_cents
         ]
         counting = [o for o in cheaper if o.in_stock and o.shop in POLICY.price_match_shops]
         return counting, [o for o in cheaper if o not in counting]
@@ -172,9 +170,7 @@ def just_expired(w: World) -> int:
 
 
 def opened(*, platinum: bool) -> Callable[[World], int]:
-    return lambda w: sum(
-        x.opened and (w.customer(o).tier == "platinum") == platinum for o, x in w.window_lines()
-    )
+    return lambda w: sum(x.opened and (w.customer(o).tier == "platinum") == platinum for o, x in w.window_lines())
 
 
 def final_sale(w: World) -> int:
@@ -259,9 +255,7 @@ def forgotten_codes(w: World) -> int:
         recent = (w.today - order.placed.date()).days <= POLICY.promotion_claim_days
         if not recent or order.promotion_code is not None or order.status == "cancelled":
             return False
-        goods: list[tuple[Category, int]] = [
-            (w.product(x).category, x.unit_cents * x.quantity) for x in w.lines(order)
-        ]
+        goods: list[tuple[Category, int]] = [(w.product(x).category, x.unit_cents * x.quantity) for x in w.lines(order)]
         return any(promotion_cents(p, goods, order.placed.date()) > 0 for p in w.state.find(Promotion))
 
     return sum(fits(o) for o in w.clean_orders())
@@ -273,9 +267,7 @@ def mendable_builds(w: World) -> int:
     def fits(build: Build) -> bool:
         parts = parts_of(books, build)
         problems = build_problems(POLICY, parts)
-        return (
-            build.status == "draft" and len(problems) == 1 and any(map(mends(parts), w.state.find(Product)))
-        )
+        return build.status == "draft" and len(problems) == 1 and any(map(mends(parts), w.state.find(Product)))
 
     return sum(fits(b) for b in w.state.find(Build))
 
@@ -376,11 +368,7 @@ def test_first_and_last_names_recur_so_that_a_search_can_be_ambiguous(seed: int)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_exactly_one_supervisor_and_one_finance_manager_can_approve(seed: int) -> None:
     employees = world(seed).state.find(Employee)
-    full = [
-        e
-        for e in employees
-        if (e.team, e.rank) == ("support", "supervisor") and e.approval_limit_cents > 30_000
-    ]
+    full = [e for e in employees if (e.team, e.rank) == ("support", "supervisor") and e.approval_limit_cents > 30_000]
     managers = [e for e in employees if (e.team, e.rank) == ("finance", "manager")]
     assert {e.approval_limit_cents for e in full} == {POLICY.supervisor_limit_cents}
     assert min(e.approval_limit_cents for e in managers) >= 5 * POLICY.supervisor_limit_cents
@@ -447,9 +435,7 @@ def test_different_seeds_give_different_worlds() -> None:
 def digest_in_a_new_process(hash_seed: str) -> str:
     code = "from palaestra.envs.storefront.population import populate; print(populate(5).state_hash())"
     environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     return done.stdout.strip()
 
 

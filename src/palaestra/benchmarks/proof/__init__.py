@@ -4,4 +4,15 @@ from palaestra.benchmarks.proof.prove import Finding, Proof, Tally, TaskProof, p
 from palaestra.benchmarks.proof.tables import proof_document, proof_tables
 from palaestra.benchmarks.proof.variants import MUTANT_KINDS, ROUTE_KINDS
 
-__all__ = ["MUTANT_KINDS", "ROUTE_KINDS", "Finding", "Proof", "Tally", "TaskProof", "proof_document", "proof_tables", "prove", "prove_task"]
+__all__ = [
+    "MUTANT_KINDS",
+    "ROUTE_KINDS",
+    "Finding",
+    "Proof",
+    "Tally",
+    "TaskProof",
+    "proof_document",
+    "proof_tables",
+    "prove",
+    "prove_task",
+]

@@ -11,9 +11,7 @@ _TOKEN = re.compile(r"[\w.@+-]+")
 
 def words(messages: Iterable[Message]) -> frozenset[str]:
     """The words and numbers in `messages`."""
-    return frozenset(
-        token.strip(".-") for message in messages for token in _TOKEN.findall(message["content"])
-    )
+    return frozenset(token.strip(".-") for message in messages for token in _TOKEN.findall(message["content"]))
 
 
 def leaves(value: Json | Mapping[str, Json]) -> list[Json]:

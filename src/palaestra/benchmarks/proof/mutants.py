@@ -7,7 +7,8 @@ the oracle did, and a value that the rubric itself lists as equally right is not
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
+from datetime import datetime
 
 from palaestra.benchmarks.proof.knowledge import needed_reads, words
 from palaestra.benchmarks.proof.trial import Trial
@@ -56,15 +57,19 @@ def _arguments(trial: Trial, stream: Stream) -> Iterator[Variant]:
             for other in _other_values(value, schema, numbers, stream):
                 changed = replace(step.call, arguments={**step.call.arguments, name: other})
                 if tool.fits(changed.arguments) and not _equally_right(trial, value, other):
-                    yield variant("argument", f"{name}={other!r} in {written(step.call)}", replaced(trial.calls, position, changed))
+                    yield variant(
+                        "argument",
+                        f"{name}={other!r} in {written(step.call)}",
+                        replaced(trial.calls, position, changed),
+                    )
 
 
 def _other_values(value: Json, schema: JsonSchema, numbers: list[int], stream: Stream) -> list[Json]:
     if isinstance(value, bool):
         return [not value]
     if isinstance(value, int):
-        others = [value + 1, value - 1, value * 2, *stream.sample(numbers, 3)]
-        return [other for other in dict.fromkeys(others) if other != value]
+        near = [value + 1, value - 1, value * 2, *stream.sample(numbers, 3)]
+        return [other for other in dict.fromkeys(near) if other != value]
     if isinstance(value, str):
         options: list[Json] = [v for v in schema.get("enum", []) if v != value]
         return options or [value + "x", value[::-1] if value != value[::-1] else value + " "]
@@ -136,9 +141,11 @@ def _extra(trial: Trial, stream: Stream) -> Iterator[Variant]:
 def _near_writes(trial: Trial, tools: list[Tool], stream: Stream) -> list[ToolCall]:
     """Writes to rows that the oracle has seen: the harm that is close at hand."""
     seen = sorted({i for step in trial.steps for i in step.event.mentioned} | set(trial.instance.given))
+
     def near(table: str) -> list[str]:
         ids = set(_ids(trial, table))
         return [i for i in seen if i in ids] or sorted(ids)[:1]
+
     return [legal_call(tools, near, stream) for _ in range(4 * EXTRA_WRITES)]
 
 
@@ -154,17 +161,15 @@ def _leaves_other_rows(trial: Trial, calls: list[ToolCall]) -> bool:
 
 def net(changes: tuple[RowChange, ...]) -> frozenset[tuple[str, str, frozenset[tuple[str, object]]]]:
     """A net difference without its times: what is different about which rows."""
-    return frozenset(
-        (change.table, change.key, frozenset(_timeless(change)) if change.after else frozenset())
-        for change in changes
-    )
+    return frozenset((change.table, change.key, frozenset(_timeless(change))) for change in changes)
 
 
 def _timeless(change: RowChange) -> Iterator[tuple[str, object]]:
-    for name in type(change.after).__dataclass_fields__:
-        value = getattr(change.after, name)
-        if not hasattr(value, "hour"):
-            yield name, value
+    if change.after is not None:
+        for column in fields(change.after):
+            value = getattr(change.after, column.name)
+            if not isinstance(value, datetime):
+                yield column.name, value
 
 
 def _undone(trial: Trial) -> Iterator[Variant]:
@@ -179,13 +184,22 @@ def _undone(trial: Trial) -> Iterator[Variant]:
 
 def _undoing(trial: Trial, call: ToolCall, changes: tuple[RowChange, ...]) -> Iterator[ToolCall]:
     """Calls that may take a write back: the same with the values of before, or a tool that needs only the row's id."""
-    back = {str(getattr(c.after, n)): getattr(c.before, n) for c in changes if c.before and c.after
-            for n in type(c.after).__dataclass_fields__ if getattr(c.before, n) != getattr(c.after, n)}
+    back = {
+        str(getattr(c.after, n)): getattr(c.before, n)
+        for c in changes
+        if c.before and c.after
+        for n in type(c.after).__dataclass_fields__
+        if getattr(c.before, n) != getattr(c.after, n)
+    }
     former = {name: back.get(str(value), value) for name, value in call.arguments.items()}
     if former != dict(call.arguments):
         yield replace(call, arguments=former)
     for tool in trial.instance.world.toolbox.offered(trial.instance.world.role):
-        if not tool.writes or set(tool.parameters.get("required", ())) != set(tool.references) or len(tool.references) != 1:
+        if (
+            not tool.writes
+            or set(tool.parameters.get("required", ())) != set(tool.references)
+            or len(tool.references) != 1
+        ):
             continue
         [(name, table)] = tool.references.items()
         for change in changes:

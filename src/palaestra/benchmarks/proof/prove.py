@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import Self
 
 from palaestra.agents import rollout
 from palaestra.benchmarks.proof.mutants import mutants
@@ -36,13 +37,13 @@ class Tally:
     points: int = 0
     """The sum of the scores."""
 
-    def add(self, hit: bool, points: int) -> None:  # noqa: FBT001
+    def add(self, *, hit: bool, points: int) -> None:
         """Count one."""
         self.hits += hit
         self.of += 1
         self.points += points
 
-    def __iadd__(self, other: "Tally") -> "Tally":
+    def __iadd__(self, other: "Tally") -> Self:
         self.hits += other.hits
         self.of += other.of
         self.points += other.points
@@ -91,7 +92,7 @@ def prove_task(env: ToolEnv, task_id: str) -> TaskProof:
     )
     for mutant in mutants(trial):
         outcome = _played(trial, mutant)
-        proof.mutants[mutant.kind].add(not outcome.passed, outcome.score.points)
+        proof.mutants[mutant.kind].add(hit=not outcome.passed, points=outcome.score.points)
         if outcome.passed:
             proof.survivors.append(_finding(task_id, mutant, outcome))
         else:
@@ -99,13 +100,13 @@ def prove_task(env: ToolEnv, task_id: str) -> TaskProof:
     for route in routes(trial):
         outcome = _played(trial, route)
         right = outcome.passed and outcome.score.points == outcome.score.total
-        proof.routes[route.kind].add(right, outcome.score.points)
+        proof.routes[route.kind].add(hit=right, points=outcome.score.points)
         if not right:
             proof.false_rejects.append(_finding(task_id, route, outcome))
     agents = roster(env)
     for name in FLOORS:
         episode = rollout(env, agents[name], name=name, seed=0, task=task_id)
-        proof.floors[name].add(episode.score.passed, episode.score.points)
+        proof.floors[name].add(hit=episode.score.passed, points=episode.score.points)
     return proof
 
 
@@ -147,7 +148,7 @@ class Proof:
         for proof in self.tasks:
             if family in (None, proof.spec.family):
                 score = proof.oracle.score
-                total.add(score.passed and score.points == score.total, score.points)
+                total.add(hit=score.passed and score.points == score.total, points=score.points)
         return total
 
     @property
@@ -178,7 +179,9 @@ class Proof:
         """Why these tasks are not proved, a sentence each; empty when they are."""
         found = [
             f"{p.spec.id}: the oracle gets {p.oracle.score.points} of {p.oracle.score.total} points"
-            + "".join(f"; {c}: {v.reason}" for c, v in p.oracle.score.verdicts.items() if (c in p.oracle.counting) != v.met)
+            + "".join(
+                f"; {c}: {v.reason}" for c, v in p.oracle.score.verdicts.items() if (c in p.oracle.counting) != v.met
+            )
             for p in self.tasks
             if not p.oracle.passed or p.oracle.score.points != p.oracle.score.total
         ]
@@ -188,7 +191,9 @@ class Proof:
         for kind in MUTANT_KINDS:
             tally = self.tally("mutants", kind)
             if tally.percent < REJECTION_FLOOR:
-                found.append(f"{tally.percent:.1f} % of the mutants of kind {kind!r} are rejected, less than {REJECTION_FLOOR} %")
+                found.append(
+                    f"{tally.percent:.1f} % of the mutants of kind {kind!r} are rejected, less than {REJECTION_FLOOR} %"
+                )
         found += [f"{f.task}: right work ({f.kind}: {f.what}) gets {f.points} points" for f in self.false_rejects]
         found += [f"{family}: criterion {c!r} is the first to fail for no mutant" for family, c in self.idle_criteria()]
         return found

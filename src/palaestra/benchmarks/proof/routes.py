@@ -74,7 +74,10 @@ def _paraphrased(trial: Trial) -> Iterator[Variant]:
     toolbox = trial.instance.world.toolbox
     for text in PARAPHRASES:
         calls = [
-            replace(call, arguments={n: text if n in toolbox[call.tool].prose else v for n, v in call.arguments.items()})
+            replace(
+                call,
+                arguments={n: text if n in toolbox[call.tool].prose else v for n, v in call.arguments.items()},
+            )
             for call in trial.calls
         ]
         if tuple(calls) != trial.calls:

@@ -36,9 +36,7 @@ def agents_table(proof: Proof) -> Table:
     return Table(
         title="Agents that know everything, and nothing",
         columns=("agent", "tasks", "solved", "mean score"),
-        rows=tuple(
-            (name, str(t.of), f"{t.percent:.1f} %", f"{t.mean_points:.1f}") for name, t in tallies.items()
-        ),
+        rows=tuple((name, str(t.of), f"{t.percent:.1f} %", f"{t.mean_points:.1f}") for name, t in tallies.items()),
         note="Score: points of 100, less what harm takes. Random agents may solve a task by luck; the others must not.",
     )
 
@@ -51,7 +49,8 @@ def work_table(proof: Proof) -> Table:
         title="Wrong work is rejected, right work done otherwise is accepted",
         columns=("work", "what differs from the oracle's", "variants", "judged right", "share"),
         rows=tuple(
-            (side, what, str(t.of), f"{t.hits} {verb}", f"{t.percent:.2f} %") for side, what, t, verb in [*wrong, *right]
+            (side, what, str(t.of), f"{t.hits} {verb}", f"{t.percent:.2f} %")
+            for side, what, t, verb in [*wrong, *right]
         ),
         note=f"{len(proof.survivors)} survivors, {len(proof.false_rejects)} false rejects, "
         f"{len(proof.idle_criteria())} criteria that are the first to fail for no mutant.",
@@ -79,7 +78,14 @@ def families_table(proof: Proof) -> Table:
     return Table(
         title="Families",
         columns=(
-            "family", "level", "tasks", "calls", "criteria", "oracle", "wrong rejected", "right accepted",
+            "family",
+            "level",
+            "tasks",
+            "calls",
+            "criteria",
+            "oracle",
+            "wrong rejected",
+            "right accepted",
         ),
         rows=tuple(rows),
     )

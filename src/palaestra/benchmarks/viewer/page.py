@@ -128,9 +128,7 @@ def _keys(episodes: Sequence[Episode]) -> list[str]:
 
 
 def _episode(episode: Episode, pools: _Pools) -> dict[str, object]:
-    score = replace(
-        episode.score, verdicts=dict(episode.score.verdicts), components=dict(episode.score.components)
-    )
+    score = replace(episode.score, verdicts=dict(episode.score.verdicts), components=dict(episode.score.components))
     return {
         "env_id": episode.env_id,
         "task": pools.tasks.add(episode.task),

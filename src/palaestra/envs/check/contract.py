@@ -66,9 +66,7 @@ def check_observations(subject: Subject) -> None:
     for walk in subject.walks:
         env = subject.make()
         for operation in walk.operations:
-            returned: tuple[Any, ...] = (
-                env.reset(seed=operation) if isinstance(operation, int) else env.step(operation)
-            )
+            returned: tuple[Any, ...] = env.reset(seed=operation) if isinstance(operation, int) else env.step(operation)
             observation = returned[0]
             if observation not in env.observation_space:
                 raise subject.fault(

@@ -41,8 +41,9 @@ def _used(subject: Subject) -> ToolEnv:
     """An environment in which an episode was played to its end."""
     env = subject.make()
     env.reset(seed=subject.seeds[-1] + 1)
-    while not apply(env, []).ended:
-        pass
+    for _ in range(env.snapshot().max_turns):
+        if apply(env, []).ended:
+            break
     return env
 
 
@@ -77,7 +78,11 @@ def _child(subject: Subject, hash_seed: str) -> "subprocess.Popen[bytes]":
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env={**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        env={
+            **os.environ,
+            "PYTHONHASHSEED": hash_seed,
+            "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+        },
     )
     assert child.stdin is not None, "stdin is a pipe"
     child.stdin.write(orjson.dumps(request, default=str) + b"\n")
@@ -91,9 +96,7 @@ def _compare(subject: Subject, walk: Walk, marks: Iterable[Mark], where: str) ->
             raise difference(subject, walk, number, wanted, got, where)
 
 
-def difference(
-    subject: Subject, walk: Walk, number: int, wanted: Mark, got: Mark, where: str
-) -> EnvironmentCheckError:
+def difference(subject: Subject, walk: Walk, number: int, wanted: Mark, got: Mark, where: str) -> EnvironmentCheckError:
     """The error for an operation that came out otherwise `where`."""
     what = "the digest" if wanted.digest != got.digest else "what it returned"
     return subject.fault(

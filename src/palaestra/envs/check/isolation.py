@@ -91,7 +91,10 @@ def _probes(env: ToolEnv) -> Iterator[Action]:
             yield {"tool": legal["tool"], "arguments": {**arguments, "no_such_argument": 1}}
         elif kind == "ids":
             named = env.world.toolbox[legal["tool"]].references
-            yield {"tool": legal["tool"], "arguments": {n: _astray(v) if n in named else v for n, v in arguments.items()}}
+            yield {
+                "tool": legal["tool"],
+                "arguments": {n: _astray(v) if n in named else v for n, v in arguments.items()},
+            }
         else:
             yield legal
 

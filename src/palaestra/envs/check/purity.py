@@ -20,7 +20,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from palaestra.envs.check.subject import Operation, Subject, apply, replay, shown
+from palaestra.envs.check.subject import Subject, apply, replay, shown
 from palaestra.envs.env import ToolEnv
 from palaestra.envs.instance import instantiate
 

@@ -25,7 +25,9 @@ def check_closing(subject: Subject) -> None:
         env.close()
     except Exception as error:
         raise subject.fault(
-            f"the second close raised {error!r}", "closing twice is fine", "Let close return when all is freed"
+            f"the second close raised {error!r}",
+            "closing twice is fine",
+            "Let close return when all is freed",
         ) from error
     if left := _held() - before:
         raise subject.fault(

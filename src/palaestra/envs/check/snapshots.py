@@ -43,7 +43,9 @@ def _pickled(subject: Subject, snapshot: Snapshot) -> Snapshot:
 def _must_stand(subject: Subject, env: ToolEnv, digest: str, where: str) -> None:
     if env.digest() != digest:
         raise subject.fault(
-            f"a snapshot {where} gives another digest", _WHOLE, "Add to it what digest() covers and it leaves out"
+            f"a snapshot {where} gives another digest",
+            _WHOLE,
+            "Add to it what digest() covers and it leaves out",
         )
 
 

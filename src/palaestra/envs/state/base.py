@@ -60,6 +60,7 @@ class Base:
             table: dict(sorted(by_key.items())) for table, by_key in found.items()
         }
         self.listings: Mapping[str, tuple[Row, ...]] = {t: tuple(r.values()) for t, r in self.rows.items()}
+        self.keys: Mapping[str, tuple[str, ...]] = {t: tuple(r) for t, r in self.rows.items()}
         self.last_numbers = {t: max(map(number_of, r), default=0) for t, r in self.rows.items()}
         self._indexes: dict[tuple[str, str], dict[Any, tuple[Row, ...]]] = {}
         self._words: dict[str, dict[str, frozenset[str]]] = {}
@@ -79,9 +80,7 @@ class Base:
             if value is None or value in also:
                 continue
             if value not in self.rows[column.references or ""]:
-                raise RowError(
-                    f"{row.table} {row.id}: {name} is {value!r}, but {column.references} has no such row"
-                )
+                raise RowError(f"{row.table} {row.id}: {name} is {value!r}, but {column.references} has no such row")
 
     def index(self, table: str, column: str) -> Mapping[Any, tuple[Row, ...]]:
         """Rows by the value of one column, each list ordered by key; built when first asked for."""

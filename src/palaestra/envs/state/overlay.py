@@ -26,13 +26,23 @@ class OverlaySnapshot:
 
     rows: Mapping[str, Mapping[str, Row | None]]
     journal: tuple[RowChange, ...]
+    hash: int
+    """The hash of the rows after the first `hashed` entries of the journal, so that going back hashes nothing twice."""
+    hashed: int
 
 
 class Overlay:
     """Rows to read and write, over `base`. It implements `palaestra.protocols.State`."""
 
     __slots__ = (
-        "_hash", "_hashed", "_last_numbers", "_origin", "_rows", "_settled_hash", "base", "journal",
+        "_hash",
+        "_hashed",
+        "_last_numbers",
+        "_origin",
+        "_rows",
+        "_settled_hash",
+        "base",
+        "journal",
     )
 
     def __init__(self, base: Base) -> None:
@@ -72,9 +82,9 @@ class Overlay:
         """The rows whose columns equal all of `equal`, ordered by key; all rows when nothing is asked."""
         table = kind.table
         asked = list(equal.items())
+        column, value = asked[0] if asked else ("", None)
         rows: Sequence[Row]
         if asked:
-            column, value = asked[0]
             rows = self.base.index(table, column).get(value, ())
         else:
             rows = self.base.listings[table]
@@ -87,13 +97,24 @@ class Overlay:
             rows = [r for r in rows if all(getattr(r, c) == v for c, v in asked[1:])]
         return cast("list[R]", list(rows))
 
+    def keys(self, table: str) -> Sequence[str]:
+        """The keys of a table, in order."""
+        over = self._rows.get(table)
+        if not over:
+            return self.base.keys[table]
+        standing = [key for key in self.base.keys[table] if key not in over]
+        standing += [key for key, row in over.items() if row is not None]
+        standing.sort()
+        return standing
+
     def search(self, kind: type[R], text: str) -> list[R]:
         """The rows whose searchable columns hold every word of `text`, ordered by key; none for no word."""
         words = set(words_of(text))
         if not words:
             return []
         table = kind.table
-        keys = frozenset.intersection(*(self.base.keys_with_word(table, w) for w in sorted(words)))
+        first, *others = (self.base.keys_with_word(table, word) for word in sorted(words))
+        keys = first.intersection(*others)
         over = self._rows.get(table) or {}
         columns = self.base.schema[table].searchable
         found = [self.base.rows[table][key] for key in keys if key not in over]
@@ -196,8 +217,7 @@ class Overlay:
         copy._hashed = 0
         copy._origin = {table: dict(rows) for table, rows in self._rows.items()}
         copy._last_numbers = {
-            table: max([last, *map(number_of, self._rows.get(table, ()))])
-            for table, last in self._last_numbers.items()
+            table: max([last, *map(number_of, self._rows.get(table, ()))]) for table, last in self._last_numbers.items()
         }
         return copy
 
@@ -217,18 +237,15 @@ class Overlay:
     def snapshot(self) -> OverlaySnapshot:
         """What `restore` needs, on this overlay or on another one that settled alike."""
         return OverlaySnapshot(
-            rows={table: rows.copy() for table, rows in self._rows.items()}, journal=tuple(self.journal)
+            rows={table: rows.copy() for table, rows in self._rows.items()},
+            journal=tuple(self.journal),
+            hash=self._hash,
+            hashed=self._hashed,
         )
 
     def restore(self, snapshot: OverlaySnapshot) -> None:
         """Be as the overlay that gave `snapshot` was; it must have settled on the same rows."""
-        shared = 0
-        for mine, theirs in zip(self.journal, snapshot.journal, strict=False):
-            if mine is not theirs:
-                break
-            shared += 1
-        if shared < self._hashed:
-            self._hash = self._settled_hash  # it has run past the parting of ways: begin again
-            self._hashed = 0
         self._rows = {table: dict(rows) for table, rows in snapshot.rows.items()}
         self.journal = list(snapshot.journal)
+        self._hash = snapshot.hash
+        self._hashed = snapshot.hashed

@@ -145,5 +145,7 @@ class SqlProjection:
 
 def _row(kind: type[R], values: Mapping[str, Any]) -> R:
     # SQL gives a list back where a tuple went in.
-    plain = {k: tuple(cast("Sequence[str]", v)) if isinstance(v, list) else v for k, v in values.items()}
+    plain: dict[str, Any] = {
+        k: tuple(cast("Sequence[str]", v)) if isinstance(v, list) else v for k, v in values.items()
+    }
     return kind(**plain)

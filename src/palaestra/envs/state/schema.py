@@ -10,7 +10,7 @@ import types
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from datetime import date, datetime
-from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import sqlalchemy as sa
 
@@ -25,8 +25,10 @@ class Column:
     """One column of a table, as its annotation declares it."""
 
     name: str
-    type: Any
-    """`str`, `int`, `bool`, `date`, `datetime`, `tuple`, or a tuple of the allowed strings."""
+    type: type
+    """`str`, `int`, `bool`, `date`, `datetime` or `tuple`."""
+    choices: tuple[str, ...]
+    """The only strings that it may hold; empty for any."""
     nullable: bool
     references: str | None
     """The table whose rows this column names."""
@@ -74,13 +76,10 @@ class Schema:
         except KeyError:
             raise UnknownNameError.of("table", table, self.tables) from None
 
-    def ids_in(self, row: Row) -> Iterator[str]:
+    def ids_in(self, row: Row) -> list[str]:
         """The row's own id and every id that it holds: what whoever sees the row whole comes to know."""
-        yield row.id
-        for column in self.tables[row.table].references:
-            value = getattr(row, column)
-            if value is not None:
-                yield value
+        held = [getattr(row, column) for column in self.tables[row.table].references]
+        return [row.id, *(value for value in held if value is not None)]
 
 
 def number_of(key: str) -> int:
@@ -124,20 +123,23 @@ def _column(kind: type[Row], name: str, hint: Any) -> Column:
             hint = options[0]
         else:
             break
+    choices = get_args(hint) if get_origin(hint) is Literal else ()
     return Column(
         name=name,
         type=_column_type(kind, name, hint),
+        choices=choices,
         nullable=nullable,
         references=next((m.table for m in marks if isinstance(m, References)), None),
         searchable=any(isinstance(m, Searchable) for m in marks),
     )
 
 
-def _column_type(kind: type[Row], name: str, hint: Any) -> Any:
-    if hint in (str, int, bool, date, datetime):
-        return hint
+def _column_type(kind: type[Row], name: str, hint: Any) -> type:
+    for plain in (str, int, bool, date, datetime):
+        if hint is plain:
+            return plain
     if get_origin(hint) is Literal and all(isinstance(v, str) for v in get_args(hint)):
-        return get_args(hint)
+        return str
     if get_origin(hint) is tuple and get_args(hint) == (str, ...):
         return tuple
     raise DefinitionError(
@@ -146,7 +148,7 @@ def _column_type(kind: type[Row], name: str, hint: Any) -> Any:
     )
 
 
-_SQL_TYPES: dict[Any, Any] = {
+_SQL_TYPES: dict[type, Any] = {
     str: sa.String(),
     int: sa.BigInteger(),
     bool: sa.Boolean(create_constraint=True),
@@ -157,12 +159,9 @@ _SQL_TYPES: dict[Any, Any] = {
 
 
 def _sql_column(column: Column) -> sa.Column[Any]:
-    if isinstance(column.type, tuple):
-        allowed = cast("tuple[str, ...]", column.type)
-        sql_type: Any = sa.Enum(*allowed, native_enum=False, create_constraint=True)
+    if column.choices:
+        sql_type: Any = sa.Enum(*column.choices, native_enum=False, create_constraint=True)
     else:
         sql_type = _SQL_TYPES[column.type]
     parts = [sa.ForeignKey(f"{column.references}.id")] if column.references else []
-    return sa.Column(
-        column.name, sql_type, *parts, primary_key=column.name == "id", nullable=column.nullable
-    )
+    return sa.Column(column.name, sql_type, *parts, primary_key=column.name == "id", nullable=column.nullable)

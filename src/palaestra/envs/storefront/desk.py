@@ -111,7 +111,7 @@ class Desk(Draft):
         """Expect that the customer was told and the ticket resolved, once `after` was met."""
         return [
             told(after=after),
-            changed(ticket, id="resolved", text="Resolved the ticket.", status="resolved", after=tuple(after)),
+            changed(ticket, {"status": "resolved"}, id="resolved", text="Resolved the ticket.", after=after),
         ]
 
     def declined(self, ticket: Ticket, section: str, *evidence: Row) -> list[Criterion]:
@@ -121,14 +121,12 @@ class Desk(Draft):
             self.read(section),
             changed(
                 ticket,
+                {"status": "declined", "policy_id": section, "evidence_id": frozenset(records)},
                 id="declined",
                 text=f"Declined the request under {section}, with {' or '.join(records)} as the record that shows it.",
-                status="declined",
-                policy_id=section,
-                evidence_id=frozenset(records),
-                after=(f"read-{section}",),
+                after=[f"read-{section}"],
             ),
-            told(after=("declined",)),
+            told(after=["declined"]),
         ]
 
     def escalated(self, ticket: Ticket, section: str, evidence: Row, team: str, priority: str) -> list[Criterion]:
@@ -137,16 +135,18 @@ class Desk(Draft):
             self.read(section),
             changed(
                 ticket,
+                {
+                    "status": "escalated",
+                    "team": team,
+                    "priority": priority,
+                    "policy_id": section,
+                    "evidence_id": evidence.id,
+                },
                 id="escalated",
                 text=f"Escalated to {team} under {section}, with {evidence.id} as the record that shows why.",
-                status="escalated",
-                team=team,
-                priority=priority,
-                policy_id=section,
-                evidence_id=evidence.id,
-                after=(f"read-{section}",),
+                after=[f"read-{section}"],
             ),
-            told(after=("escalated",)),
+            told(after=["escalated"]),
         ]
 
     def read(self, section: str) -> Criterion:
@@ -165,7 +165,7 @@ def touches(row: Row, *columns: str) -> Allowance:
 
 def told(*, after: Sequence[str]) -> Criterion:
     """Expect that the customer got a reply once `after` was met."""
-    return called("reply", id="told", text="Told the customer, once it was done.", layer="task", after=tuple(after))
+    return called("reply", id="told", text="Told the customer, once it was done.", layer="task", after=after)
 
 
 def closing(ticket: Ticket, message: str) -> list[ToolCall]:

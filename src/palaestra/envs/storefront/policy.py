@@ -1,8 +1,9 @@
-"""The company's policy as numbers and arithmetic: the one source of the handbook's text, the tools' checks and the rubrics.
+"""The company's policy as numbers and arithmetic: the one source of the handbook, the tools' checks and the rubrics.
 
 Functions take plain values so that a rubric and a tool that ask the same question cannot disagree.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 
@@ -64,8 +65,10 @@ def percent_of(cents: int, percent: int) -> int:
 
 def tier_for(policy: Policy, lifetime_cents: int) -> Tier:
     """The tier that a lifetime spending earns (LOY-1)."""
-    return max((t for t in policy.tier_from_cents if policy.tier_from_cents[t] <= lifetime_cents),
-               key=lambda t: policy.tier_from_cents[t])
+    return max(
+        (t for t in policy.tier_from_cents if policy.tier_from_cents[t] <= lifetime_cents),
+        key=lambda t: policy.tier_from_cents[t],
+    )
 
 
 def earns_tier(policy: Policy, placed: date, today: date) -> bool:
@@ -113,7 +116,7 @@ def price_match_cents(policy: Policy, unit_cents: int, offer_cents: int) -> int:
     return min(max(unit_cents - offer_cents, 0), percent_of(unit_cents, policy.price_match_cap_percent))
 
 
-def promotion_cents(promotion: Promotion, goods: list[tuple[Category, int]], on: date) -> int:
+def promotion_cents(promotion: Promotion, goods: Sequence[tuple[Category, int]], on: date) -> int:
     """What a promotion takes off goods of (category, list cents) ordered on `on`; 0 when it does not apply."""
     if not promotion.starts <= on <= promotion.ends or sum(c for _, c in goods) < promotion.minimum_cents:
         return 0

@@ -58,9 +58,7 @@ class Books:
 
     def delivered(self, order_id: str) -> date | None:
         """The day of an order's last delivery; `None` where there was none."""
-        return max(
-            (s.delivered for s in self.shipments.get(order_id, ()) if s.delivered is not None), default=None
-        )
+        return max((s.delivered for s in self.shipments.get(order_id, ()) if s.delivered is not None), default=None)
 
 
 Rule: TypeAlias = Callable[[Books], Iterator[str]]

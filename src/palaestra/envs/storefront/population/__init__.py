@@ -91,8 +91,7 @@ def populate(seed: int, policy: Policy = POLICY) -> Base:
     addresses = {a.customer_id: person for a, person in zip(accounts, crowd, strict=False)}
     ledger = Ledger(today=today, policy=policy, employees=employees)
     sold = [
-        ledger.settle(stream.split("settle", one.order.id), one)
-        for one in sell(stream.split("sell"), sales, addresses)
+        ledger.settle(stream.split("settle", one.order.id), one) for one in sell(stream.split("sell"), sales, addresses)
     ]
     given = store_credits(stream.split("credits"), sold, today, policy)
     figures = _figures(sold, given, today, policy)
@@ -133,9 +132,7 @@ def _rows_of(one: Sold) -> Iterable[Row]:
     return one.order, *one.lines, *one.payments, *one.shipments
 
 
-def _figures(
-    sold: Sequence[Sold], given: Sequence[Credit], today: date, policy: Policy
-) -> Mapping[str, Figures]:
+def _figures(sold: Sequence[Sold], given: Sequence[Credit], today: date, policy: Policy) -> Mapping[str, Figures]:
     first: dict[str, date] = {}
     spent: Counter[str] = Counter()
     credit: Counter[str] = Counter()
@@ -143,9 +140,7 @@ def _figures(
         customer, placed = one.order.customer_id, one.order.placed.date()
         first.setdefault(customer, placed)
         if earns_tier(policy, placed, today):
-            spent[customer] += sum(
-                p.amount_cents - p.refunded_cents for p in one.payments if p.status == "captured"
-            )
+            spent[customer] += sum(p.amount_cents - p.refunded_cents for p in one.payments if p.status == "captured")
     for row in given:
         credit[row.customer_id] += row.amount_cents
     return {

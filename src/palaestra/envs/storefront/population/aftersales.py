@@ -31,7 +31,7 @@ _RETURN_STATUS: dict[Aftermath, Literal["authorised", "cancelled", "received"]] 
     "called_off": "cancelled",
     "returning": "authorised",
 }
-_COVERED: tuple[Fault, ...] = ("dead", "intermittent", "noise", "overheating", "display")
+_COVERED: tuple[Fault, ...] = ("dead", "intermittent", "noise", "overheating")
 _GOODWILL_CENTS = (500, 1_000, 1_500)
 
 
@@ -70,9 +70,7 @@ class Ledger:
         day, reason = self._day_in_window(stream, sold), stream.choice(_DIRECT_REASONS)
         self._refund(stream, sold, day, paid, reason=reason, line=line, quantity=quantity)
 
-    def _take_back(
-        self, stream: Stream, sold: Sold, status: Literal["authorised", "cancelled", "received"]
-    ) -> None:
+    def _take_back(self, stream: Stream, sold: Sold, status: Literal["authorised", "cancelled", "received"]) -> None:
         line = stream.choice(sold.lines)
         quantity = stream.between(1, line.quantity)
         paid = paid_cents(sold.order, line, quantity)
@@ -93,9 +91,7 @@ class Ledger:
         )
         if status == "received":
             arrived = day + timedelta(days=stream.between(2, 4))
-            self._refund(
-                stream, sold, arrived, paid - fee, reason="changed_mind", line=line, quantity=quantity
-            )
+            self._refund(stream, sold, arrived, paid - fee, reason="changed_mind", line=line, quantity=quantity)
 
     def _refund(
         self,
@@ -127,15 +123,9 @@ class Ledger:
         if amount <= self.policy.agent_limit_cents:
             return None
         team, rank = (
-            ("support", "supervisor")
-            if amount <= self.policy.supervisor_limit_cents
-            else ("finance", "manager")
+            ("support", "supervisor") if amount <= self.policy.supervisor_limit_cents else ("finance", "manager")
         )
-        able = [
-            e.id
-            for e in self.employees
-            if (e.team, e.rank) == (team, rank) and e.approval_limit_cents >= amount
-        ]
+        able = [e.id for e in self.employees if (e.team, e.rank) == (team, rank) and e.approval_limit_cents >= amount]
         return stream.choice(able)
 
     def _day_in_window(self, stream: Stream, sold: Sold) -> date:

@@ -53,9 +53,7 @@ def products(stream: Stream) -> list[Product]:
     for ware in stream.shuffled(WARES):
         numbers[ware.category] += 1
         stock = 0 if ware.model in sold_out else stream.between(5, 60)
-        found.append(
-            _product(ware, numbers[ware.category], _price(stream, ware), stock, ware.model in clearance)
-        )
+        found.append(_product(ware, numbers[ware.category], _price(stream, ware), stock, ware.model in clearance))
     return found
 
 

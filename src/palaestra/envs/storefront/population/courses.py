@@ -135,9 +135,7 @@ def _shortest(policy: Policy) -> int:
     return min(policy.return_days.values())
 
 
-def _past_window(
-    stream: Stream, today: date, policy: Policy, tier: Tier, *, oldest: int = _OLDEST_COUNTED
-) -> date:
+def _past_window(stream: Stream, today: date, policy: Policy, tier: Tier, *, oldest: int = _OLDEST_COUNTED) -> date:
     delivered = today - days(stream.between(policy.return_days[tier] + 3, oldest))
     while last_return_day(policy, tier, delivered) >= today - days(2):
         delivered -= days(7)
@@ -183,6 +181,4 @@ def _before(stream: Stream, shipped: date) -> datetime:
 
 
 def _as_lost(parcel: Parcel) -> Parcel:
-    return Parcel(
-        status="lost", shipped=parcel.shipped, due=parcel.due, last_scan=parcel.last_scan, delivered=None
-    )
+    return Parcel(status="lost", shipped=parcel.shipped, due=parcel.due, last_scan=parcel.last_scan, delivered=None)

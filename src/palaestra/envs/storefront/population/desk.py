@@ -106,9 +106,7 @@ def _resolved(stream: Stream, desk: Desk) -> list[Ticket]:
     found: list[Ticket] = []
     for one in stream.sample(_asked_about(desk), _RESOLVED):
         text, team = stream.choice(_QUESTIONS)
-        day = min(
-            one.order.placed.date() + timedelta(days=stream.between(1, 14)), desk.today - timedelta(days=1)
-        )
+        day = min(one.order.placed.date() + timedelta(days=stream.between(1, 14)), desk.today - timedelta(days=1))
         found.append(_ticket(stream, one, _subject(stream, text, one), day, status="resolved", team=team))
     return found
 
@@ -154,9 +152,7 @@ def _clearance(stream: Stream, desk: Desk) -> list[Ticket]:
 def _strangers(stream: Stream, desk: Desk) -> list[Ticket]:
     found: list[Ticket] = []
     for one in stream.sample(_asked_about(desk), _STRANGERS):
-        day = min(
-            one.order.placed.date() + timedelta(days=stream.between(1, 5)), desk.today - timedelta(days=1)
-        )
+        day = min(one.order.placed.date() + timedelta(days=stream.between(1, 5)), desk.today - timedelta(days=1))
         subject = f"My partner's order {one.order.id}: what is in it?"
         ticket = _ticket(stream, one, subject, day, status="declined", policy_id="PRV-1")
         found.append(replace(ticket, evidence_id=one.order.customer_id))
@@ -167,9 +163,7 @@ def _held(stream: Stream, desk: Desk) -> list[Ticket]:
     by_customer = {one.order.customer_id: one for one in desk.sold if one.order.customer_id in desk.held_ids}
     found: list[Ticket] = []
     for one in stream.sample(list(by_customer.values()), len(by_customer) // 2):
-        day = min(
-            one.order.placed.date() + timedelta(days=stream.between(1, 9)), desk.today - timedelta(days=1)
-        )
+        day = min(one.order.placed.date() + timedelta(days=stream.between(1, 9)), desk.today - timedelta(days=1))
         ticket = _ticket(
             stream,
             one,

@@ -77,8 +77,7 @@ def accounts(stream: Stream, policy: Policy) -> list[Account]:
         (tier, number < held) for tier, size, held in _TIER_SIZES for number in range(size)
     ]
     return [
-        account(f"CUS-{1001 + n}", tier, policy, held=held)
-        for n, (tier, held) in enumerate(stream.shuffled(wanted))
+        account(f"CUS-{1001 + n}", tier, policy, held=held) for n, (tier, held) in enumerate(stream.shuffled(wanted))
     ]
 
 

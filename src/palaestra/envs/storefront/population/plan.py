@@ -13,9 +13,7 @@ from palaestra.envs.storefront.schema import Category, Product, Promotion, Tier
 TIERS: tuple[Tier, ...] = get_args(Tier)
 OrderStatus: TypeAlias = Literal["processing", "shipped", "delivered", "cancelled"]
 ParcelStatus: TypeAlias = Literal["preparing", "in_transit", "delivered", "lost"]
-Aftermath: TypeAlias = Literal[
-    "none", "refunded", "sent_back", "called_off", "returning", "lost_refunded", "rebooked"
-]
+Aftermath: TypeAlias = Literal["none", "refunded", "sent_back", "called_off", "returning", "lost_refunded", "rebooked"]
 """What came after the sale: nothing; a refund without sending back; a received, a cancelled or a running
 return; the refund of a lost order; the refund of a duplicate charge."""
 

@@ -109,11 +109,6 @@ def _stage(stream: Stream, market: Market, scene: Scene, account: Account, *, lo
     course = scene.course(stream, market.today, market.policy, account.tier)
     items = basket(stream, scene.wish, market.shop, low, high)
     code = _code(stream, market, scene, items, course.placed.date())
-    for _ in range(4):
-        if code is not None or scene.code != "must":
-            break
-        items = basket(stream, scene.wish, market.shop, low, high)
-        code = _code(stream, market, scene, items, course.placed.date())
     return _sale(stream, scene, account, course, items, code=code)
 
 
@@ -150,9 +145,7 @@ def _sale(
     )
 
 
-def _build_sale(
-    stream: Stream, market: Market, account: Account, build_id: str, parts: Sequence[Product]
-) -> Sale:
+def _build_sale(stream: Stream, market: Market, account: Account, build_id: str, parts: Sequence[Product]) -> Sale:
     course = PAST.course(stream, market.today, market.policy, account.tier)
     items = tuple(Item(product=p, quantity=1, unit_cents=p.price_cents, opened=False) for p in parts)
     return _sale(stream, PAST, account, course, items, build_id=build_id)

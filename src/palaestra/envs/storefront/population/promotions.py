@@ -64,9 +64,7 @@ def applicable(
     return [(promotion, cents) for promotion, cents in found if cents > 0]
 
 
-def _promotion(
-    word: str, percent: int, category: Category | None, minimum: int, days: tuple[date, date]
-) -> Promotion:
+def _promotion(word: str, percent: int, category: Category | None, minimum: int, days: tuple[date, date]) -> Promotion:
     return Promotion(
         id=f"{word}{percent}",
         percent=percent,

@@ -67,8 +67,6 @@ def sell(stream: Stream, sales: Sequence[Sale], people: Mapping[str, Person]) ->
 
 def settled(sold: Sold, refunds: Sequence[Refund], returns: Sequence[Return]) -> Sold:
     """The same sale after `refunds` and `returns`: pieces counted as returned, money as refunded."""
-    if not refunds and not returns:
-        return sold
     pieces = dict.fromkeys((line.id for line in sold.lines), 0)
     for refund in refunds:
         # The money of a returned piece follows the return that counted the piece already.
@@ -134,9 +132,7 @@ def _payments(stream: Stream, order: Order, sale: Sale, numbers: Iterable[int]) 
         charged += timedelta(seconds=stream.between(70, 600))
 
 
-def _shipments(
-    stream: Stream, order: Order, parcels: Sequence[Parcel], numbers: Iterable[int]
-) -> Iterable[Shipment]:
+def _shipments(stream: Stream, order: Order, parcels: Sequence[Parcel], numbers: Iterable[int]) -> Iterable[Shipment]:
     replaces: str | None = None
     for parcel, number in zip(parcels, numbers, strict=False):
         carrier = stream.choice(CARRIERS)

@@ -20,7 +20,8 @@ class Scene:
     """For bronze, silver, gold and platinum."""
     course: CourseDraw
     wish: Wish = PLAIN
-    code: Literal["none", "chance", "must"] = "chance"
+    code: Literal["none", "chance", "wanted"] = "chance"
+    """Whether a promotion code that applies is used."""
     over: Literal["nothing", "agent_limit", "supervisor_limit"] = "nothing"
     """The approval limit that the lead line is above."""
     charges: int = 1
@@ -38,11 +39,9 @@ SCENES: dict[str, Scene] = {
     "sealed": Scene(counts=(5, 4, 3, 3), course=courses.in_window, wish=Wish(lead="regular", opened=0)),
     "final sale": Scene(counts=(5, 4, 4, 3), course=courses.in_window, wish=Wish(lead="final_sale")),
     "discounted": Scene(
-        counts=(4, 5, 5, 4), course=courses.in_window, wish=Wish(lead="regular", pieces=2), code="must"
+        counts=(4, 5, 5, 4), course=courses.in_window, wish=Wish(lead="regular", pieces=2), code="wanted"
     ),
-    "over agent": Scene(
-        counts=(0, 5, 6, 5), course=courses.in_window, wish=_KEPT, code="none", over="agent_limit"
-    ),
+    "over agent": Scene(counts=(0, 5, 6, 5), course=courses.in_window, wish=_KEPT, code="none", over="agent_limit"),
     "over supervisor": Scene(
         counts=(0, 0, 3, 6), course=courses.in_window, wish=_KEPT, code="none", over="supervisor_limit"
     ),

@@ -19,7 +19,7 @@ def cancel_order(desk: Desk) -> Task:
     return Task(
         prompt=desk.mail(ticket, body),
         rubric=[
-            changed(order, id="cancelled", status="cancelled"),
+            changed(order, {"status": "cancelled"}, id="cancelled"),
             *desk.resolved(ticket, after=["cancelled"]),
         ],
         allow=[

@@ -17,7 +17,7 @@ def change_address(desk: Desk) -> Task:
     return Task(
         prompt=desk.mail(ticket, f"I have moved. Please send {order.id} to {street} in {city}, if it is not too late."),
         rubric=[
-            changed(order, id="address", ship_street=street, ship_city=city),
+            changed(order, {"ship_street": street, "ship_city": city}, id="address"),
             *desk.resolved(ticket, after=["address"]),
         ],
         oracle=[

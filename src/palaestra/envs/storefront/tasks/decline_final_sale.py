@@ -9,11 +9,15 @@ from palaestra.rubrics import saw
 @family("storefront/decline-final-sale", level=2, traits=("refusal", "policy-exception"))
 def decline_final_sale(desk: Desk) -> Task:
     line = desk.pick(
-        OrderLine, lambda x: desk.returnable(x) and desk.product(x).final_sale, what="final-sale line inside its window"
+        OrderLine,
+        lambda x: desk.returnable(x) and desk.product(x).final_sale,
+        what="final-sale line inside its window",
     )
     order, product = desk.order(line), desk.product(line)
     ticket = desk.ticket(desk.customer(order), "Return")
-    body = f"I changed my mind about the {product.name} from {order.id}. It came only recently; please let me return it."
+    body = (
+        f"I changed my mind about the {product.name} from {order.id}. It came only recently; please let me return it."
+    )
     return Task(
         prompt=desk.mail(ticket, body),
         rubric=[

@@ -3,6 +3,7 @@
 from palaestra.envs.storefront.desk import Desk, closing, touches
 from palaestra.envs.storefront.schema import Credit, Order
 from palaestra.envs.task import Task, call, family
+from palaestra.records import Json
 from palaestra.rubrics import created, saw
 
 
@@ -19,14 +20,19 @@ def delay_credit(desk: Desk) -> Task:
     customer, [parcel] = desk.customer(order), desk.shipments(order)
     amount = desk.policy.delay_credit_cents[customer.tier]
     ticket = desk.ticket(customer, "Far too late")
-    credit = {"customer_id": customer.id, "order_id": order.id, "amount_cents": amount, "reason": "delay"}
+    credit: dict[str, Json] = {
+        "customer_id": customer.id,
+        "order_id": order.id,
+        "amount_cents": amount,
+        "reason": "delay",
+    }
     return Task(
         prompt=desk.mail(ticket, f"{order.id} came much later than you promised. Is there any compensation for that?"),
         rubric=[
             saw(parcel, id="saw-parcel"),
             saw(customer, id="saw-customer"),
             desk.read("LOY-2"),
-            created(Credit, id="credit", **credit, after=("saw-parcel", "saw-customer", "read-LOY-2")),
+            created(Credit, credit, id="credit", after=["saw-parcel", "saw-customer", "read-LOY-2"]),
             *desk.resolved(ticket, after=["credit"]),
         ],
         allow=[touches(customer, "credit_cents")],

@@ -3,6 +3,7 @@
 from palaestra.envs.storefront.desk import Desk, closing, touches
 from palaestra.envs.storefront.schema import Order, Refund
 from palaestra.envs.task import Task, call, family
+from palaestra.records import Json
 from palaestra.rubrics import created, saw
 
 
@@ -16,13 +17,17 @@ def double_charge(desk: Desk) -> Task:
     order = desk.pick(Order, fits, what="order that was charged twice")
     later = max(desk.payments(order), key=lambda p: p.charged)
     ticket = desk.ticket(desk.customer(order), "Charged twice")
-    paid_back = {"payment_id": later.id, "amount_cents": later.amount_cents, "reason": "billing_error"}
+    paid_back: dict[str, Json] = {
+        "payment_id": later.id,
+        "amount_cents": later.amount_cents,
+        "reason": "billing_error",
+    }
     return Task(
         prompt=desk.mail(ticket, f"My bank shows two charges for {order.id}. I ordered once. Please put that right."),
         rubric=[
             saw(later, id="saw-payment"),
             desk.read("REF-4"),
-            created(Refund, id="refund", status="paid", **paid_back, after=("saw-payment", "read-REF-4")),
+            created(Refund, {**paid_back, "status": "paid"}, id="refund", after=["saw-payment", "read-REF-4"]),
             *desk.resolved(ticket, after=["refund"]),
         ],
         allow=[touches(later, "refunded_cents")],

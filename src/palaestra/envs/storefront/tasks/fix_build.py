@@ -35,7 +35,9 @@ def fix_build(desk: Desk) -> Task:
         return [s for s in ("psu", "memory", "case", "cooler") if clear_fix(desk, build, s)]
 
     def fits(build: Build) -> bool:
-        return build.status == "draft" and bool(build_problems(desk.policy, parts_of(desk, build))) and bool(slots(build))
+        return (
+            build.status == "draft" and bool(build_problems(desk.policy, parts_of(desk, build))) and bool(slots(build))
+        )
 
     build = desk.pick(Build, fits, what="draft build that one part would fix")
     slot = desk.stream.choice(slots(build))
@@ -43,8 +45,8 @@ def fix_build(desk: Desk) -> Task:
     assert part is not None, "the slot was chosen for having a fix"
     ticket = desk.ticket(desk.state.get(Customer, build.customer_id), f"My build {build.name}")
     body = (
-        f"The shop says that my build {build.id} will not work. I think that it is the {slot}. Please put in the cheapest "
-        f"{slot} you have in stock that makes it work, and leave the rest."
+        f"The shop says that my build {build.id} will not work. I think that it is the {slot}. Please put in the "
+        f"cheapest {slot} you have in stock that makes it work, and leave the rest."
     )
     ids = [p.id for p in parts_of(desk, build)]
     return Task(
@@ -52,7 +54,7 @@ def fix_build(desk: Desk) -> Task:
         rubric=[
             saw(build, id="saw-build"),
             desk.read("BLD-1"),
-            changed(build, id="fixed", after=("saw-build", "read-BLD-1"), **{f"{slot}_id": part.id}),
+            changed(build, {f"{slot}_id": part.id}, id="fixed", after=["saw-build", "read-BLD-1"]),
             *desk.resolved(ticket, after=["fixed"]),
         ],
         oracle=[

@@ -27,7 +27,11 @@ def fraud_hold(desk: Desk) -> Task:
             call("get_customer", customer_id=customer.id),
             call("read_handbook", section_id="FRD-1"),
             call(
-                "escalate_ticket", ticket_id=ticket.id, team="fraud", priority="high", policy_id="FRD-1",
+                "escalate_ticket",
+                ticket_id=ticket.id,
+                team="fraud",
+                priority="high",
+                policy_id="FRD-1",
                 evidence_id=customer.id,
             ),
             call("reply", message="A colleague will look into this and write to you."),

@@ -3,6 +3,7 @@
 from palaestra.envs.storefront.desk import Desk, closing, touches
 from palaestra.envs.storefront.schema import Order, Refund, Shipment
 from palaestra.envs.task import Task, call, family
+from palaestra.records import Json
 from palaestra.rubrics import changed, created, saw
 
 
@@ -27,19 +28,25 @@ def lost_parcel(desk: Desk) -> Task:
     [parcel], [payment], lines = desk.shipments(order), desk.payments(order), desk.lines(order)
     ticket = desk.ticket(desk.customer(order), "My parcel never came")
     if again:
-        remedy = created(Shipment, id="remedy", order_id=order.id, replaces=parcel.id, after=("lost",))
+        remedy = created(Shipment, {"order_id": order.id, "replaces": parcel.id}, id="remedy", after=["lost"])
         fix = call("send_replacement", shipment_id=parcel.id)
         allow = [touches(desk.product(line), "stock") for line in lines]
     else:
-        paid_back = {"payment_id": payment.id, "amount_cents": order.total_cents, "reason": "lost"}
-        remedy = created(Refund, id="remedy", status="paid", **paid_back, after=("lost",))
+        paid_back: dict[str, Json] = {
+            "payment_id": payment.id,
+            "amount_cents": order.total_cents,
+            "reason": "lost",
+        }
+        remedy = created(Refund, {**paid_back, "status": "paid"}, id="remedy", after=["lost"])
         fix, allow = call("refund_payment", **paid_back), desk.pays(order)
     return Task(
-        prompt=desk.mail(ticket, f"{order.id} should have been here long ago. Send it again, or give me my money back."),
+        prompt=desk.mail(
+            ticket, f"{order.id} should have been here long ago. Send it again, or give me my money back."
+        ),
         rubric=[
             saw(parcel, id="saw-parcel"),
             desk.read("SHP-1"),
-            changed(parcel, id="lost", status="lost", after=("saw-parcel", "read-SHP-1")),
+            changed(parcel, {"status": "lost"}, id="lost", after=["saw-parcel", "read-SHP-1"]),
             remedy,
             *desk.resolved(ticket, after=["remedy"]),
         ],

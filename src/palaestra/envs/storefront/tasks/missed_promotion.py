@@ -2,20 +2,25 @@
 
 from palaestra.envs.storefront.desk import Desk, closing, touches
 from palaestra.envs.storefront.policy import promotion_cents
-from palaestra.envs.storefront.schema import Credit, Order, Promotion
+from palaestra.envs.storefront.schema import Category, Credit, Order, Promotion
 from palaestra.envs.task import Task, call, family
+from palaestra.records import Json
 from palaestra.rubrics import created, saw
 
 
 def savings(desk: Desk, order: Order) -> list[tuple[int, Promotion]]:
     """What each promotion would have taken off the order, where it is anything."""
-    goods = [(desk.product(x).category, x.unit_cents * x.quantity) for x in desk.lines(order)]
+    lines = [(desk.product(line), line) for line in desk.lines(order)]
+    goods: list[tuple[Category, int]] = [(p.category, x.unit_cents * x.quantity) for p, x in lines]
     worth = [(promotion_cents(p, goods, order.placed.date()), p) for p in desk.state.find(Promotion)]
     return [(cents, p) for cents, p in worth if 0 < cents <= desk.policy.agent_limit_cents]
 
 
 @family(
-    "storefront/missed-promotion", level=3, traits=("write", "arithmetic", "policy-exception"), splits=("heldout",)
+    "storefront/missed-promotion",
+    level=3,
+    traits=("write", "arithmetic", "policy-exception"),
+    splits=("heldout",),
 )
 def missed_promotion(desk: Desk) -> Task:
     def fits(order: Order) -> bool:
@@ -27,14 +32,19 @@ def missed_promotion(desk: Desk) -> Task:
     amount, promotion = desk.stream.choice(savings(desk, order))
     customer = desk.customer(order)
     ticket = desk.ticket(customer, "I forgot my code")
-    credit = {"customer_id": customer.id, "order_id": order.id, "amount_cents": amount, "reason": "missed_promotion"}
+    credit: dict[str, Json] = {
+        "customer_id": customer.id,
+        "order_id": order.id,
+        "amount_cents": amount,
+        "reason": "missed_promotion",
+    }
     return Task(
         prompt=desk.mail(ticket, f"I forgot to enter {promotion.id} when I placed {order.id}. Can I still have it?"),
         rubric=[
             saw(order, id="saw-order"),
             saw(promotion, id="saw-promotion"),
             desk.read("PRM-2"),
-            created(Credit, id="credit", **credit, after=("saw-order", "saw-promotion", "read-PRM-2")),
+            created(Credit, credit, id="credit", after=["saw-order", "saw-promotion", "read-PRM-2"]),
             *desk.resolved(ticket, after=["credit"]),
         ],
         allow=[touches(customer, "credit_cents")],

@@ -3,6 +3,7 @@
 from palaestra.envs.storefront.desk import Desk, told
 from palaestra.envs.storefront.schema import Order
 from palaestra.envs.task import Task, call, family
+from palaestra.records import Json
 from palaestra.rubrics import answered, changed, saw
 
 
@@ -15,6 +16,7 @@ def order_status(desk: Desk) -> Task:
 
     order = desk.pick(Order, one_parcel_under_way, what="customer with one parcel under way")
     [parcel] = desk.shipments(order)
+    answer: dict[str, Json] = {"tracking": parcel.tracking, "due": parcel.due.isoformat()}
     ticket = desk.ticket(desk.customer(order), "Where is my parcel?")
     body = desk.stream.choice(
         (
@@ -27,8 +29,8 @@ def order_status(desk: Desk) -> Task:
         rubric=[
             saw(parcel, id="saw-parcel"),
             told(after=["saw-parcel"]),
-            changed(ticket, id="resolved", status="resolved", after=("saw-parcel",)),
-            answered(tracking=parcel.tracking, due=parcel.due.isoformat()),
+            changed(ticket, {"status": "resolved"}, id="resolved", after=["saw-parcel"]),
+            answered(answer),
         ],
         oracle=[
             call("get_ticket", ticket_id=ticket.id),
@@ -36,7 +38,7 @@ def order_status(desk: Desk) -> Task:
             call("get_shipments", order_id=order.id),
             call("reply", message=f"Your parcel {parcel.tracking} is due on {parcel.due}."),
             call("resolve_ticket", ticket_id=ticket.id),
-            call("finish", answer={"tracking": parcel.tracking, "due": parcel.due.isoformat()}),
+            call("finish", answer=answer),
         ],
         alternatives=[
             [
@@ -45,7 +47,7 @@ def order_status(desk: Desk) -> Task:
                 call("track_parcel", tracking=parcel.tracking),
                 call("resolve_ticket", ticket_id=ticket.id),
                 call("reply", message=f"{parcel.tracking} arrives on {parcel.due}."),
-                call("finish", answer={"due": parcel.due.isoformat(), "tracking": parcel.tracking}),
+                call("finish", answer=answer),
             ]
         ],
     )

@@ -3,6 +3,7 @@
 from palaestra.envs.storefront.desk import Desk, closing, touches
 from palaestra.envs.storefront.schema import OrderLine, Refund
 from palaestra.envs.task import Task, call, family
+from palaestra.records import Json
 from palaestra.rubrics import created, saw
 
 
@@ -14,6 +15,7 @@ def partial_refund(desk: Desk) -> Task:
 
     line = desk.pick(OrderLine, fits, what="line of several pieces in a discounted order")
     order, product, amount = desk.order(line), desk.product(line), desk.paid(line, 1)
+    refund: dict[str, Json] = {"line_id": line.id, "quantity": 1, "amount_cents": amount, "reason": "faulty"}
     ticket = desk.ticket(desk.customer(order), "One of them does not work")
     body = f"One of the {line.quantity} {product.name} from {order.id} is faulty. Please refund that one."
     return Task(
@@ -21,10 +23,7 @@ def partial_refund(desk: Desk) -> Task:
         rubric=[
             saw(line, id="saw-line"),
             desk.read("REF-3"),
-            created(
-                Refund, id="refund", line_id=line.id, quantity=1, amount_cents=amount, reason="faulty", status="paid",
-                after=("saw-line", "read-REF-3"),
-            ),
+            created(Refund, {**refund, "status": "paid"}, id="refund", after=["saw-line", "read-REF-3"]),
             *desk.resolved(ticket, after=["refund"]),
         ],
         allow=[touches(line, "returned"), *desk.pays(order)],
@@ -33,7 +32,7 @@ def partial_refund(desk: Desk) -> Task:
             call("get_product", product_id=product.id),
             call("read_handbook", section_id="REF-3"),
             call("compute_paid", line_id=line.id, quantity=1),
-            call("issue_refund", line_id=line.id, quantity=1, amount_cents=amount, reason="faulty"),
+            call("issue_refund", **refund),
             *closing(ticket, f"We have paid {amount} cents back for the faulty one."),
         ],
     )

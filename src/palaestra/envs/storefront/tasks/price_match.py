@@ -4,6 +4,7 @@ from palaestra.envs.storefront.desk import Desk, closing, touches
 from palaestra.envs.storefront.policy import price_match_cents
 from palaestra.envs.storefront.schema import CompetitorOffer, Credit, OrderLine
 from palaestra.envs.task import Task, call, family
+from palaestra.records import Json
 from palaestra.rubrics import created, saw
 
 
@@ -26,14 +27,21 @@ def price_match(desk: Desk) -> Task:
     order, product, best = desk.order(line), desk.product(line), counting_offers(desk, line)[0]
     amount = line.quantity * price_match_cents(desk.policy, line.unit_cents, best.price_cents)
     ticket = desk.ticket(desk.customer(order), "Cheaper elsewhere")
-    credit = {"customer_id": order.customer_id, "order_id": order.id, "amount_cents": amount, "reason": "price_match"}
+    credit: dict[str, Json] = {
+        "customer_id": order.customer_id,
+        "order_id": order.id,
+        "amount_cents": amount,
+        "reason": "price_match",
+    }
     return Task(
-        prompt=desk.mail(ticket, f"I bought {product.name} in {order.id}, and now I see it for less. Do you match that?"),
+        prompt=desk.mail(
+            ticket, f"I bought {product.name} in {order.id}, and now I see it for less. Do you match that?"
+        ),
         rubric=[
             saw(line, id="saw-line"),
             saw(best, id="saw-offer"),
             desk.read("PRM-1"),
-            created(Credit, id="credit", **credit, after=("saw-line", "saw-offer", "read-PRM-1")),
+            created(Credit, credit, id="credit", after=["saw-line", "saw-offer", "read-PRM-1"]),
             *desk.resolved(ticket, after=["credit"]),
         ],
         allow=[touches(desk.customer(order), "credit_cents")],

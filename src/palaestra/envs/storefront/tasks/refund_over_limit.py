@@ -3,6 +3,7 @@
 from palaestra.envs.storefront.desk import Desk, closing
 from palaestra.envs.storefront.schema import Employee, OrderLine, Refund
 from palaestra.envs.task import Task, call, family
+from palaestra.records import Json
 from palaestra.rubrics import created, saw
 
 
@@ -18,15 +19,17 @@ def refund_over_limit(desk: Desk) -> Task:
     colleagues = [e for e in desk.state.find(Employee, team=team, rank=rank) if not e.on_leave]
     approvers = [e.id for e in colleagues if e.approval_limit_cents >= amount]
     ticket = desk.ticket(desk.customer(order), "Faulty from the first day")
-    request = {"line_id": line.id, "quantity": 1, "amount_cents": amount, "reason": "faulty"}
+    request: dict[str, Json] = {"line_id": line.id, "quantity": 1, "amount_cents": amount, "reason": "faulty"}
     return Task(
         prompt=desk.mail(ticket, f"The {product.name} from {order.id} never worked. I want a refund."),
         rubric=[
             saw(line, id="saw-line"),
             desk.read("REF-2"),
             created(
-                Refund, id="request", status="pending_approval", approver_id=frozenset(approvers), **request,
-                after=("saw-line", "read-REF-2"),
+                Refund,
+                {**request, "status": "pending_approval", "approver_id": frozenset(approvers)},
+                id="request",
+                after=["saw-line", "read-REF-2"],
             ),
             *desk.resolved(ticket, after=["request"]),
         ],

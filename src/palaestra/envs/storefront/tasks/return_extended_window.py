@@ -3,6 +3,7 @@
 from palaestra.envs.storefront.desk import Desk, closing, touches
 from palaestra.envs.storefront.schema import OrderLine, Return
 from palaestra.envs.task import Task, call, family
+from palaestra.records import Json
 from palaestra.rubrics import created, saw
 
 
@@ -18,6 +19,12 @@ def return_extended_window(desk: Desk) -> Task:
     line = desk.pick(OrderLine, fits, what="line inside an extended return window only")
     order, product = desk.order(line), desk.product(line)
     customer = desk.customer(order)
+    back: dict[str, Json] = {
+        "line_id": line.id,
+        "quantity": line.quantity,
+        "reason": "changed_mind",
+        "fee_cents": 0,
+    }
     ticket = desk.ticket(customer, "Too late to return?")
     pieces = "it" if line.quantity == 1 else f"all {line.quantity} of them"
     body = f"The {product.name} from {order.id} is still sealed and I do not need it. Can I return {pieces}?"
@@ -28,9 +35,10 @@ def return_extended_window(desk: Desk) -> Task:
             saw(customer, id="saw-customer"),
             desk.read("RET-1"),
             created(
-                Return, id="return", line_id=line.id, quantity=line.quantity, reason="changed_mind", fee_cents=0,
-                status="authorised",
-                after=("saw-line", "saw-customer", "read-RET-1"),
+                Return,
+                {**back, "status": "authorised"},
+                id="return",
+                after=["saw-line", "saw-customer", "read-RET-1"],
             ),
             *desk.resolved(ticket, after=["return"]),
         ],
@@ -41,7 +49,7 @@ def return_extended_window(desk: Desk) -> Task:
             call("compute_return_window", line_id=line.id),
             call("read_handbook", section_id="RET-1"),
             call("get_customer", customer_id=customer.id),
-            call("authorise_return", line_id=line.id, quantity=line.quantity, reason="changed_mind", fee_cents=0),
+            call("authorise_return", **back),
             *closing(ticket, "You are inside your return window. Please send it back."),
         ],
     )

@@ -4,6 +4,7 @@ from palaestra.envs.storefront.desk import Desk, closing, touches
 from palaestra.envs.storefront.policy import restocking_fee
 from palaestra.envs.storefront.schema import OrderLine, Return
 from palaestra.envs.task import Task, call, family
+from palaestra.records import Json
 from palaestra.rubrics import created, saw
 
 
@@ -19,6 +20,7 @@ def return_opened_item(desk: Desk) -> Task:
     order, product, paid = desk.order(line), desk.product(line), desk.paid(line, 1)
     customer = desk.customer(order)
     fee = restocking_fee(desk.policy, customer.tier, paid, opened=True, change_of_mind=True)
+    back: dict[str, Json] = {"line_id": line.id, "quantity": 1, "reason": "changed_mind", "fee_cents": fee}
     ticket = desk.ticket(customer, "I would like to send something back")
     body = f"I opened the {product.name} from {order.id}, but it is not what I was looking for. May I send it back?"
     return Task(
@@ -28,9 +30,10 @@ def return_opened_item(desk: Desk) -> Task:
             saw(customer, id="saw-customer"),
             desk.read("RET-2"),
             created(
-                Return, id="return", line_id=line.id, quantity=1, reason="changed_mind", fee_cents=fee,
-                status="authorised",
-                after=("saw-line", "saw-customer", "read-RET-2"),
+                Return,
+                {**back, "status": "authorised"},
+                id="return",
+                after=["saw-line", "saw-customer", "read-RET-2"],
             ),
             *desk.resolved(ticket, after=["return"]),
         ],
@@ -42,7 +45,7 @@ def return_opened_item(desk: Desk) -> Task:
             call("compute_return_window", line_id=line.id),
             call("read_handbook", section_id="RET-2"),
             call("compute_paid", line_id=line.id, quantity=1),
-            call("authorise_return", line_id=line.id, quantity=1, reason="changed_mind", fee_cents=fee),
+            call("authorise_return", **back),
             *closing(ticket, f"Please send it back. {paid - fee} cents are yours once it is here."),
         ],
     )

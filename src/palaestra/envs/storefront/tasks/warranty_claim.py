@@ -4,6 +4,7 @@ from palaestra.envs.storefront.desk import Desk, closing
 from palaestra.envs.storefront.policy import warranty_end
 from palaestra.envs.storefront.schema import OrderLine, WarrantyClaim
 from palaestra.envs.task import Task, call, family
+from palaestra.records import Json
 from palaestra.rubrics import created, saw
 
 SYMPTOMS = {
@@ -26,7 +27,11 @@ def warranty_claim(desk: Desk) -> Task:
     line = desk.pick(OrderLine, fits, what="line past its return window and under warranty")
     order, product = desk.order(line), desk.product(line)
     fault = desk.stream.choice(sorted(SYMPTOMS))
-    claim = {"line_id": line.id, "fault": fault, "remedy": "replace" if product.stock > 0 else "repair"}
+    claim: dict[str, Json] = {
+        "line_id": line.id,
+        "fault": fault,
+        "remedy": "replace" if product.stock > 0 else "repair",
+    }
     ticket = desk.ticket(desk.customer(order), f"{product.name} is faulty")
     body = f"The {product.name} from {order.id} {SYMPTOMS[fault]}. I would like my money back, or whatever you can do."
     return Task(
@@ -36,7 +41,12 @@ def warranty_claim(desk: Desk) -> Task:
             saw(product, id="saw-product"),
             desk.read("WAR-1"),
             desk.read("WAR-2"),
-            created(WarrantyClaim, id="claim", status="open", **claim, after=("saw-line", "saw-product", "read-WAR-1", "read-WAR-2")),
+            created(
+                WarrantyClaim,
+                {**claim, "status": "open"},
+                id="claim",
+                after=["saw-line", "saw-product", "read-WAR-1", "read-WAR-2"],
+            ),
             *desk.resolved(ticket, after=["claim"]),
         ],
         oracle=[

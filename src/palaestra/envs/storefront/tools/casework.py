@@ -132,9 +132,7 @@ def lift_fraud_hold(context: ToolContext, customer_id: CustomerId) -> object:
 
 
 @tool(writes=True, roles=("warehouse",))
-def adjust_stock(
-    context: ToolContext, product_id: ProductId, stock: Annotated[int, Field(ge=0, le=100_000)]
-) -> object:
+def adjust_stock(context: ToolContext, product_id: ProductId, stock: Annotated[int, Field(ge=0, le=100_000)]) -> object:
     """Correct how many pieces of a product are on the shelf.
 
     Args:
@@ -146,7 +144,10 @@ def adjust_stock(
 
 @tool(writes=True)
 def send_internal_message(
-    context: ToolContext, recipient_id: EmployeeId, body: Annotated[str, Prose()], ticket_id: TicketId | None = None
+    context: ToolContext,
+    recipient_id: EmployeeId,
+    body: Annotated[str, Prose()],
+    ticket_id: TicketId | None = None,
 ) -> object:
     """Write a note to a colleague.
 

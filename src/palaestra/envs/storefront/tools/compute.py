@@ -13,7 +13,17 @@ from palaestra.envs.storefront.policy import (
     promotion_cents,
     warranty_end,
 )
-from palaestra.envs.storefront.schema import LineId, Order, OrderId, OrderLine, Product, ProductId, Promotion, PromotionCode
+from palaestra.envs.storefront.schema import (
+    Category,
+    LineId,
+    Order,
+    OrderId,
+    OrderLine,
+    Product,
+    ProductId,
+    Promotion,
+    PromotionCode,
+)
 from palaestra.envs.storefront.tools.facts import delivery_day, line_and_order
 from palaestra.errors import ToolRefusal
 from palaestra.tools import ToolContext, tool
@@ -96,7 +106,10 @@ def quote_promotion(context: ToolContext, order_id: OrderId, code: PromotionCode
     order = context.state.get(Order, order_id)
     promotion = context.state.get(Promotion, code)
     lines = context.state.find(OrderLine, order_id=order_id)
-    goods = [(context.state.get(Product, x.product_id).category, x.unit_cents * x.quantity) for x in lines]
+    products = [context.state.get(Product, line.product_id) for line in lines]
+    goods: list[tuple[Category, int]] = [
+        (product.category, line.unit_cents * line.quantity) for product, line in zip(products, lines, strict=True)
+    ]
     return {"discount_cents": promotion_cents(promotion, goods, order.placed.date())}
 
 

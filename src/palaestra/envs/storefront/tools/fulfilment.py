@@ -102,7 +102,9 @@ def send_replacement(context: ToolContext, shipment_id: ShipmentId) -> object:
     for line in context.state.find(OrderLine, order_id=lost.order_id):
         product = context.state.get(Product, line.product_id)
         if product.stock < line.quantity:
-            raise ToolRefusal("out_of_stock", f"{product.id} has {product.stock} in stock, the order needs {line.quantity}")
+            raise ToolRefusal(
+                "out_of_stock", f"{product.id} has {product.stock} in stock, the order needs {line.quantity}"
+            )
         context.state.update(product, stock=product.stock - line.quantity)
     new_id = context.state.next_id(Shipment)
     replacement = Shipment(

@@ -139,7 +139,11 @@ def approve_refund(context: ToolContext, refund_id: RefundId) -> object:
 
 @tool(writes=True, latency=5)
 def give_credit(
-    context: ToolContext, customer_id: CustomerId, order_id: OrderId, amount_cents: Cents, reason: CreditReason
+    context: ToolContext,
+    customer_id: CustomerId,
+    order_id: OrderId,
+    amount_cents: Cents,
+    reason: CreditReason,
 ) -> object:
     """Give a customer store credit. It cannot be undone.
 
@@ -175,17 +179,20 @@ def _check_pieces(line: OrderLine, quantity: int) -> None:
 
 
 def _check_amount(order: Order, line: OrderLine, quantity: int, amount_cents: int) -> None:
-    most = paid_cents(order, line, quantity)
+    # Rounding must not let pieces refunded one by one cost more than the line.
+    most = paid_cents(order, line, line.returned + quantity) - paid_cents(order, line, line.returned)
     if amount_cents > most:
         raise ToolRefusal(
-            "over_paid", f"{quantity} piece(s) of {line.id} cost {euros(most)}; {euros(amount_cents)} is more than was paid"
+            "over_paid",
+            f"{quantity} piece(s) of {line.id} cost {euros(most)}; {euros(amount_cents)} is more than was paid",
         )
 
 
 def _check_limit(amount_cents: int) -> None:
     if amount_cents > POLICY.agent_limit_cents:
         raise ToolRefusal(
-            "over_limit", f"{euros(amount_cents)} is above your limit of {euros(POLICY.agent_limit_cents)}; ask for approval"
+            "over_limit",
+            f"{euros(amount_cents)} is above your limit of {euros(POLICY.agent_limit_cents)}; ask for approval",
         )
 
 

@@ -52,9 +52,9 @@ def get_credits(context: ToolContext, customer_id: CustomerId) -> object:
         customer_id: The customer's id.
     """
     context.state.get(Customer, customer_id)
-    credits = context.state.find(Credit, customer_id=customer_id)
-    context.show(*credits)
-    return {"credits": credits}
+    given = context.state.find(Credit, customer_id=customer_id)
+    context.show(*given)
+    return {"credits": given}
 
 
 @tool()

@@ -1,4 +1,4 @@
-"""Tools that read orders and what belongs to them: lines, payments, parcels, refunds, returns, claims, products, builds."""
+"""Tools that read orders and what belongs to them, products and builds."""
 
 from typing import Literal
 
