@@ -83,7 +83,7 @@ def test_an_environment_nobody_can_make_again_cannot_be_checked() -> None:
 
 
 def test_an_id_that_only_this_process_knows_is_reported() -> None:
-    gym.register(
+    gym.register(  # pyright: ignore[reportUnknownMemberType]
         "test/Private-v0",
         entry_point="palaestra.envs.env:ToolEnv",
         kwargs={"env_id": LIBRARY_ID},

@@ -16,11 +16,12 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from pathlib import Path
 from tempfile import gettempdir
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias, cast
 
 import numpy as np
 
 from palaestra.envs.env import Snapshot, ToolEnv
+from palaestra.envs.spaces import CallSpace
 from palaestra.errors import EpisodeOverError, ToolRefusal
 from palaestra.protocols import Action
 from palaestra.records import Message, ToolCall
@@ -40,11 +41,9 @@ class Late(ToolEnv):
 
     def step(self, action: Action) -> Stepped:
         stepped = super().step(action)
-        return self.spoilt(*stepped) if self._turn >= LATE else stepped
+        return self.spoilt(stepped) if self._turn >= LATE else stepped
 
-    def spoilt(
-        self, observation: Observation, reward: float, terminated: bool, truncated: bool, info: dict[str, Any]
-    ) -> Stepped:
+    def spoilt(self, stepped: Stepped) -> Stepped:
         raise NotImplementedError
 
 
@@ -87,7 +86,7 @@ class SpoiltTools(ToolEnv):
 class StraySamples(ToolEnv):
     def __init__(self, env_id: str, **kwargs: Any) -> None:
         super().__init__(env_id, **kwargs)
-        self.action_space._by_name.pop("get_member")
+        cast("CallSpace", self.action_space)._by_name.pop("get_member")
 
 
 class IllegalActions(ToolEnv):
@@ -130,18 +129,24 @@ class Endless(ToolEnv):
 
 
 class StrayMessages(Late):
-    def spoilt(self, observation: Observation, *rest: Any) -> Stepped:
-        return tuple(Message(role="robot", content=m["content"]) for m in observation), *rest  # type: ignore[return-value, typeddict-item]
+    def spoilt(self, stepped: Stepped) -> Stepped:
+        observation, *rest = stepped
+        changed: Any = tuple(Message(role="robot", content=m["content"]) for m in observation)
+        return changed, *rest  # type: ignore[return-value]
 
 
 class DatedMessages(Late):
-    def spoilt(self, observation: Observation, *rest: Any) -> Stepped:
-        return tuple({**m, "at": self._clock.now} for m in observation), *rest  # type: ignore[return-value, typeddict-unknown-key]
+    def spoilt(self, stepped: Stepped) -> Stepped:
+        observation, *rest = stepped
+        changed: Any = tuple({**m, "at": self._clock.now} for m in observation)
+        return changed, *rest  # type: ignore[return-value]
 
 
 class OpaqueMessages(Late):
-    def spoilt(self, observation: Observation, *rest: Any) -> Stepped:
-        return tuple({**m, "raw": m["content"].encode()} for m in observation), *rest  # type: ignore[return-value, typeddict-unknown-key]
+    def spoilt(self, stepped: Stepped) -> Stepped:
+        observation, *rest = stepped
+        changed: Any = tuple({**m, "raw": m["content"].encode()} for m in observation)
+        return changed, *rest  # type: ignore[return-value]
 
 
 # determinism
@@ -152,16 +157,14 @@ _serials = iter(range(10**9))
 class Numbered(Late):
     """Numbers its turns over all environments of the process."""
 
-    def spoilt(
-        self, observation: Observation, reward: float, terminated: bool, truncated: bool, info: dict[str, Any]
-    ) -> Stepped:
+    def spoilt(self, stepped: Stepped) -> Stepped:
+        observation, reward, terminated, truncated, info = stepped
         return observation, reward, terminated, truncated, {**info, "serial": next(_serials)}
 
 
 class HashOrdered(Late):
-    def spoilt(
-        self, observation: Observation, reward: float, terminated: bool, truncated: bool, info: dict[str, Any]
-    ) -> Stepped:
+    def spoilt(self, stepped: Stepped) -> Stepped:
+        observation, reward, terminated, truncated, info = stepped
         tables = tuple({info.name for info in self.world.schema} | {t.name for t in self.world.toolbox})
         return observation, reward, terminated, truncated, {**info, "names": tables}
 
@@ -228,9 +231,8 @@ class ForgetsMood(Late):
         self._mood += 1
         return super().step(action)
 
-    def spoilt(
-        self, observation: Observation, reward: float, terminated: bool, truncated: bool, info: dict[str, Any]
-    ) -> Stepped:
+    def spoilt(self, stepped: Stepped) -> Stepped:
+        observation, reward, terminated, truncated, info = stepped
         return observation, reward, terminated, truncated, {**info, "mood": self._mood}
 
 
@@ -351,9 +353,8 @@ class SpoiltReward(Late):
         super().__init__(env_id, **kwargs)
         self._spoil = spoil
 
-    def spoilt(
-        self, observation: Observation, reward: float, terminated: bool, truncated: bool, info: dict[str, Any]
-    ) -> Stepped:
+    def spoilt(self, stepped: Stepped) -> Stepped:
+        observation, reward, terminated, truncated, info = stepped
         spoils = {
             "none": None,
             "huge": 1e9,
@@ -365,9 +366,8 @@ class SpoiltReward(Late):
 
 
 class SpoiltComponents(Late):
-    def spoilt(
-        self, observation: Observation, reward: float, terminated: bool, truncated: bool, info: dict[str, Any]
-    ) -> Stepped:
+    def spoilt(self, stepped: Stepped) -> Stepped:
+        observation, reward, terminated, truncated, info = stepped
         info["components"]["task"] += 1
         return observation, reward, terminated, truncated, info
 
@@ -433,9 +433,9 @@ class Impure(Late):
         super().__init__(env_id, **kwargs)
         self._act = act
 
-    def spoilt(self, *stepped: Any) -> Stepped:
+    def spoilt(self, stepped: Stepped) -> Stepped:
         IMPURE[self._act]()
-        return stepped  # type: ignore[return-value]
+        return stepped
 
 
 def _populated_by_clock(seed: int) -> Any:

@@ -21,7 +21,7 @@ from palaestra.errors import ToolRefusal
 from palaestra.records import Prose, References, Row, Searchable
 from palaestra.rubrics import answered, called, changed, created, never, saw
 from palaestra.seeding import Stream
-from palaestra.tools import CONTROL, ToolContext, Toolbox, tool
+from palaestra.tools import CONTROL, Toolbox, ToolContext, tool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

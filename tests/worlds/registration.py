@@ -22,7 +22,7 @@ def register() -> None:
 
 
 def _add(gym_id: str, entry_point: str, **kwargs: str) -> None:
-    gym.register(
+    gym.register(  # pyright: ignore[reportUnknownMemberType]
         gym_id,
         entry_point=entry_point,
         kwargs={"env_id": LIBRARY_ID, **kwargs},

@@ -42,8 +42,8 @@ def run_demo(out: Path, *, bar: Callable[[str, int], AbstractContextManager[Bar]
     """Roll out, prove, write.
 
     Args:
-        out: The directory to write: `trajectories.jsonl`, `proof.json`, `index.html`. What stood there is kept beside
-            it as `NAME.previous`.
+        out: The directory to write: `trajectories.jsonl`, `proof.json`, `tables.md`, `index.html`. What stood there
+            is kept beside it as `NAME.previous`.
         bar: Opens a progress bar of a title and a number of steps.
 
     Raises:
@@ -67,6 +67,8 @@ def run_demo(out: Path, *, bar: Callable[[str, int], AbstractContextManager[Bar]
     with saving(out) as directory:
         write_episodes(directory / "trajectories.jsonl", episodes)
         (directory / "proof.json").write_bytes(orjson.dumps(proof_document(proof), option=orjson.OPT_INDENT_2))
+        document = "\n\n".join(f"### {t.title}\n\n{t.markdown()}\n\n{t.note}".rstrip() for t in tables)
+        (directory / "tables.md").write_text(document + "\n", encoding="utf-8")
         page = render_page(episodes, title="Palaestra: the demo", tables=tables)
         (directory / "index.html").write_text(page, encoding="utf-8")
     return DemoReport(episodes=episodes, proof=proof, tables=tables)

@@ -6,7 +6,18 @@ if __name__ != "palaestra.rubrics":
 from palaestra.rubrics.checklist import Checklist, ChecklistSnapshot
 from palaestra.rubrics.criterion import HARM, MET, UNMET, Allowance, Check, Criterion
 from palaestra.rubrics.evidence import Evidence
-from palaestra.rubrics.library import answered, called, changed, collateral, created, never, saw, ungrounded
+from palaestra.rubrics.library import (
+    answered,
+    called,
+    changed,
+    collateral,
+    created,
+    either,
+    listed,
+    never,
+    saw,
+    ungrounded,
+)
 from palaestra.rubrics.rescore import TurnLog, rescore
 from palaestra.rubrics.rubric import TOTAL, Rubric
 
@@ -28,6 +39,8 @@ __all__ = [
     "changed",
     "collateral",
     "created",
+    "either",
+    "listed",
     "never",
     "rescore",
     "saw",

@@ -39,6 +39,42 @@ def saw(row: Row, *, id: str | None = None, points: int | None = None, after: Se
     )
 
 
+def listed(row: Row, *tools: str, id: str | None = None, points: int | None = None) -> Criterion:
+    """Expect that one of `tools` listed this row, for facts that its list already tells."""
+
+    def check(evidence: Evidence) -> Verdict:
+        return MET if row.id in evidence.event.mentioned else UNMET
+
+    return Criterion(
+        id=id or f"listed-{row.id}",
+        text=f"Had {row.id} listed by {' or '.join(tools)}.",
+        check=check,
+        points=points,
+        layer="selection",
+        about="event",
+        tools=frozenset(tools),
+    )
+
+
+def either(*options: Criterion, id: str, points: int | None = None, after: Sequence[str] = ()) -> Criterion:
+    """Expect that a call meets any one of these expectations about calls: several routes to one fact."""
+
+    def check(evidence: Evidence) -> Verdict:
+        tool = evidence.event.tool
+        asked = (option for option in options if option.tools is None or tool in option.tools)
+        return next((verdict for option in asked if (verdict := option.check(evidence)).met), UNMET)
+
+    return Criterion(
+        id=id,
+        text=" Or: ".join(option.text for option in options),
+        check=check,
+        points=points,
+        layer=options[0].layer,
+        after=tuple(after),
+        about="event",
+    )
+
+
 def called(
     *tools: str,
     arguments: Mapping[str, Json] = _NO_ARGUMENTS,

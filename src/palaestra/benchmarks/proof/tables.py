@@ -49,7 +49,7 @@ def work_table(proof: Proof) -> Table:
         title="Wrong work is rejected, right work done otherwise is accepted",
         columns=("work", "what differs from the oracle's", "variants", "judged right", "share"),
         rows=tuple(
-            (side, what, str(t.of), f"{t.hits} {verb}", f"{t.percent:.2f} %")
+            (side, what, str(t.of), f"{t.hits} {verb}", f"{t.percent:.2f} %" if t.of else "-")
             for side, what, t, verb in [*wrong, *right]
         ),
         note=f"{len(proof.survivors)} survivors, {len(proof.false_rejects)} false rejects, "

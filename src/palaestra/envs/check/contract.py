@@ -1,4 +1,4 @@
-"""What Gymnasium asks, and what an episode's edges promise: errors before the beginning and after the end, plain JSON."""
+"""What Gymnasium asks, what an episode's edges promise, and that observations are plain JSON."""
 
 import warnings
 from typing import Any
@@ -84,6 +84,6 @@ def check_observations(subject: Subject) -> None:
 
 def _round_trips(observation: Any) -> bool:
     try:
-        return orjson.loads(canonical(observation)) == list(observation)
+        return bool(orjson.loads(canonical(observation)) == list(observation))
     except TypeError:
         return False

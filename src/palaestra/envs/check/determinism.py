@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterable
+from contextlib import ExitStack
 
 import orjson
 
@@ -49,10 +50,12 @@ def _used(subject: Subject) -> ToolEnv:
 
 def check_processes(subject: Subject) -> None:
     """Two other processes, each with its own PYTHONHASHSEED, go through the walks to the same digests."""
-    children = [_child(subject, hash_seed) for hash_seed in _HASH_SEEDS]
-    for hash_seed, child in zip(_HASH_SEEDS, children, strict=True):
-        output, errors = child.communicate()
-        if child.returncode:
+    with ExitStack() as stack:
+        children = [stack.enter_context(_child(hash_seed)) for hash_seed in _HASH_SEEDS]
+        request = _request(subject)
+        answered = [(*child.communicate(request), child.returncode) for child in children]
+    for hash_seed, (output, errors, status) in zip(_HASH_SEEDS, answered, strict=True):
+        if status:
             reason = errors.decode(errors="replace").strip().rpartition("\n")[2]
             raise subject.fault(
                 f"another process could not make and play it: {reason}",
@@ -65,15 +68,19 @@ def check_processes(subject: Subject) -> None:
             _compare(subject, walk, marks, f"in another process (PYTHONHASHSEED={hash_seed})")
 
 
-def _child(subject: Subject, hash_seed: str) -> "subprocess.Popen[bytes]":
-    """A process that plays the walks and writes their marks; see `palaestra.envs.check.replay`."""
+def _request(subject: Subject) -> bytes:
+    """What `palaestra.envs.check.replay` reads: which environment to make, and the walks to play."""
     request = {
         "module": subject.make().world.families,
         "id": subject.spec.id,
         "kwargs": subject.spec.kwargs,
         "walks": [walk.operations for walk in subject.walks],
     }
-    child = subprocess.Popen(
+    return orjson.dumps(request, default=str) + b"\n"
+
+
+def _child(hash_seed: str) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen(
         [sys.executable, "-m", "palaestra.envs.check.replay"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -84,10 +91,6 @@ def _child(subject: Subject, hash_seed: str) -> "subprocess.Popen[bytes]":
             "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
         },
     )
-    assert child.stdin is not None, "stdin is a pipe"
-    child.stdin.write(orjson.dumps(request, default=str) + b"\n")
-    child.stdin.flush()
-    return child
 
 
 def _compare(subject: Subject, walk: Walk, marks: Iterable[Mark], where: str) -> None:

@@ -12,7 +12,7 @@ import sys
 import sysconfig
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
 from types import FrameType
@@ -69,7 +69,7 @@ def _make_again(env: ToolEnv) -> None:
 
 
 @contextmanager
-def _watched(subject: Subject, doing: str) -> Iterator[None]:
+def _watched(subject: Subject, doing: str) -> Generator[None]:
     before = _global_randomness()
     with _listening() as heard:
         yield
@@ -88,12 +88,12 @@ def _watched(subject: Subject, doing: str) -> Iterator[None]:
 
 
 def _global_randomness() -> tuple[object, ...]:
-    state = cast("dict[str, Any]", np.random.get_state(legacy=False))  # noqa: NPY002  it is what is watched
+    state = np.random.get_state(legacy=False)  # noqa: NPY002  it is what is watched
     return random.getstate(), state["state"]["key"].tobytes(), state["state"]["pos"]
 
 
 @contextmanager
-def _listening() -> Iterator[list[str]]:
+def _listening() -> Generator[list[str]]:
     if not _Ear.installed:
         sys.addaudithook(_on_event)
         _Ear.installed = True

@@ -25,7 +25,7 @@ from palaestra.envs.storefront.schema import (
     WarrantyClaim,
 )
 from palaestra.envs.task import Task, call, family
-from palaestra.rubrics import Allowance, Criterion, answered, called, changed, created, never, saw
+from palaestra.rubrics import Allowance, Criterion, answered, called, changed, created, either, listed, never, saw
 
 __all__ = [
     "POLICY",
@@ -57,7 +57,9 @@ __all__ = [
     "changed",
     "closing",
     "created",
+    "either",
     "family",
+    "listed",
     "never",
     "saw",
     "told",

@@ -34,4 +34,15 @@ def decline_late_return(desk: Desk) -> Task:
             call("reply", message="Your return window has closed, so we cannot take it back."),
             call("finish"),
         ],
+        alternatives=[
+            [
+                call("read_handbook", section_id="RET-1"),
+                call("get_order", order_id=order.id),
+                call("compute_return_window", line_id=line.id),
+                call("get_customer", customer_id=customer.id),
+                call("decline_request", ticket_id=ticket.id, policy_id="RET-1", evidence_id=line.id),
+                call("reply", message="I am sorry: it is too late to return it."),
+                call("finish"),
+            ]
+        ],
     )

@@ -5,7 +5,7 @@ from palaestra.envs.storefront.policy import promotion_cents
 from palaestra.envs.storefront.schema import Category, Credit, Order, Promotion
 from palaestra.envs.task import Task, call, family
 from palaestra.records import Json
-from palaestra.rubrics import created, saw
+from palaestra.rubrics import called, created, either, saw
 
 
 def savings(desk: Desk, order: Order) -> list[tuple[int, Promotion]]:
@@ -32,6 +32,7 @@ def missed_promotion(desk: Desk) -> Task:
     amount, promotion = desk.stream.choice(savings(desk, order))
     customer = desk.customer(order)
     ticket = desk.ticket(customer, "I forgot my code")
+    use: dict[str, Json] = {"order_id": order.id, "code": promotion.id}
     credit: dict[str, Json] = {
         "customer_id": customer.id,
         "order_id": order.id,
@@ -42,7 +43,7 @@ def missed_promotion(desk: Desk) -> Task:
         prompt=desk.mail(ticket, f"I forgot to enter {promotion.id} when I placed {order.id}. Can I still have it?"),
         rubric=[
             saw(order, id="saw-order"),
-            saw(promotion, id="saw-promotion"),
+            either(saw(promotion), called("quote_promotion", arguments=use), id="saw-promotion"),
             desk.read("PRM-2"),
             created(Credit, credit, id="credit", after=["saw-order", "saw-promotion", "read-PRM-2"]),
             *desk.resolved(ticket, after=["credit"]),
@@ -50,10 +51,18 @@ def missed_promotion(desk: Desk) -> Task:
         allow=[touches(customer, "credit_cents")],
         oracle=[
             call("get_order", order_id=order.id),
-            call("get_promotion", code=promotion.id),
             call("read_handbook", section_id="PRM-2"),
-            call("quote_promotion", order_id=order.id, code=promotion.id),
+            call("quote_promotion", **use),
             call("give_credit", **credit),
             *closing(ticket, f"You have {amount} cents of store credit in its place."),
+        ],
+        alternatives=[
+            [
+                call("read_handbook", section_id="PRM-2"),
+                call("get_promotion", code=promotion.id),
+                call("get_order", order_id=order.id),
+                call("give_credit", **credit),
+                *closing(ticket, "The code is worth the same to you now."),
+            ]
         ],
     )

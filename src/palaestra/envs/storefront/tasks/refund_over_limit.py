@@ -42,4 +42,13 @@ def refund_over_limit(desk: Desk) -> Task:
             call("request_refund_approval", approver_id=approvers[0], **request),
             *closing(ticket, "Your refund is with a colleague for approval."),
         ],
+        alternatives=[
+            [
+                call("read_handbook", section_id="REF-2"),
+                call("get_order", order_id=order.id),
+                call("search_employees", team=team),
+                call("request_refund_approval", approver_id=approvers[0], **request),
+                *closing(ticket, "A colleague has to approve this; then it is paid."),
+            ]
+        ],
     )

@@ -5,7 +5,7 @@ from palaestra.envs.storefront.policy import warranty_end
 from palaestra.envs.storefront.schema import OrderLine, WarrantyClaim
 from palaestra.envs.task import Task, call, family
 from palaestra.records import Json
-from palaestra.rubrics import created, saw
+from palaestra.rubrics import created, either, listed, saw
 
 SYMPTOMS = {
     "dead": "does not start any more",
@@ -38,7 +38,7 @@ def warranty_claim(desk: Desk) -> Task:
         prompt=desk.mail(ticket, body),
         rubric=[
             saw(line, id="saw-line"),
-            saw(product, id="saw-product"),
+            either(saw(product), listed(product, "search_products"), id="saw-product"),
             desk.read("WAR-1"),
             desk.read("WAR-2"),
             created(
@@ -58,5 +58,17 @@ def warranty_claim(desk: Desk) -> Task:
             call("get_product", product_id=product.id),
             call("open_warranty_claim", **claim),
             *closing(ticket, f"It is under warranty: we will {claim['remedy']} it."),
+        ],
+        alternatives=[
+            [
+                call("read_handbook", section_id="WAR-2"),
+                call("read_handbook", section_id="WAR-1"),
+                call("get_order", order_id=order.id),
+                call("search_products", query=product.name),
+                call("open_warranty_claim", **claim),
+                call("resolve_ticket", ticket_id=ticket.id),
+                call("reply", message="We have opened a warranty claim for you."),
+                call("finish"),
+            ]
         ],
     )

@@ -24,7 +24,7 @@ from palaestra.envs.storefront.schema import (
     Promotion,
     PromotionCode,
 )
-from palaestra.envs.storefront.tools.facts import delivery_day, line_and_order
+from palaestra.envs.storefront.tools.facts import delivery_day, last_delivery, line_and_order
 from palaestra.errors import ToolRefusal
 from palaestra.tools import ToolContext, tool
 
@@ -56,8 +56,11 @@ def compute_return_window(context: ToolContext, line_id: LineId) -> object:
         line_id: The line's id.
     """
     _, order = line_and_order(context, line_id)
-    delivered = delivery_day(context.state, order)
+    parcel = last_delivery(context.state, order)
+    context.show(parcel)
+    delivered = parcel.delivered or context.clock.today
     return {
+        "shipment_id": parcel.id,
         "delivered": delivered,
         "days_since_delivery": (context.clock.today - delivered).days,
         "standard_last_day": delivered + timedelta(days=POLICY.return_days["bronze"]),

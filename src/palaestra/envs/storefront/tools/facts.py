@@ -14,16 +14,21 @@ def line_and_order(context: ToolContext, line_id: str) -> tuple[OrderLine, Order
     return line, context.state.get(Order, line.order_id)
 
 
-def delivery_day(view: StateView, order: Order) -> date:
-    """The day on which the order's last parcel arrived.
+def last_delivery(view: StateView, order: Order) -> Shipment:
+    """The parcel of an order that arrived last.
 
     Raises:
         ToolRefusal: it has not arrived.
     """
-    days = [s.delivered for s in view.find(Shipment, order_id=order.id) if s.delivered is not None]
-    if order.status != "delivered" or not days:
+    arrived = [s for s in view.find(Shipment, order_id=order.id) if s.delivered is not None]
+    if order.status != "delivered" or not arrived:
         raise ToolRefusal("not_delivered", f"{order.id} is {order.status}; nothing of it has been delivered")
-    return max(days)
+    return max(arrived, key=lambda s: s.delivered or date.min)
+
+
+def delivery_day(view: StateView, order: Order) -> date:
+    """The day on which the order's last parcel arrived; refused where it has not."""
+    return last_delivery(view, order).delivered or date.min
 
 
 def refundable_payment(view: StateView, order: Order) -> Payment:
