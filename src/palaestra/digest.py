@@ -1,7 +1,7 @@
 """Canonical bytes and digests: what "the same" means across processes and machines.
 
-Canonical JSON here is orjson with sorted keys: dataclasses as objects, dates as ISO 8601, no white space. Two values
-are the same when their canonical bytes are.
+Canonical JSON here is orjson with sorted keys: dataclasses as objects (their fields in order of declaration), dates as
+ISO 8601, no white space. Two values are the same when their canonical bytes are.
 """
 
 from hashlib import blake2b

@@ -12,6 +12,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
+from typing import cast
 
 import orjson
 
@@ -135,10 +136,12 @@ def _fault(directory: Path) -> str | None:
     if not directory.is_dir():
         return "not there"
     try:
-        manifest = orjson.loads((directory / MANIFEST).read_bytes())
+        read = orjson.loads((directory / MANIFEST).read_bytes())
     except (OSError, orjson.JSONDecodeError) as error:
         return f"no readable {MANIFEST} ({error})"
-    for name, expected in manifest.items():
+    if not isinstance(read, dict):
+        return f"{MANIFEST} is no table of files"
+    for name, expected in cast("dict[str, object]", read).items():
         path = directory / name
         if not path.is_file():
             return f"{name} is missing"

@@ -10,7 +10,8 @@ from palaestra.envs.check import CHECKS, Subject
 from palaestra.envs.check.replay import answer
 from palaestra.envs.check.subject import make
 from palaestra.errors import EnvironmentCheckError
-from worlds.broken import BROKEN, SINK, Case, release
+from worlds.broken import BROKEN, Case
+from worlds.broken.outside import SINK, release
 from worlds.registration import LIBRARY_ID
 
 BY_ID = [pytest.param(case, id=case.id) for case in BROKEN]

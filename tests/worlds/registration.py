@@ -12,8 +12,8 @@ def register() -> None:
     if LIBRARY_ID in gym.registry:
         return
     WORLDS.register(LIBRARY_ID, "worlds.library:LIBRARY")
-    WORLDS.register("test/Unrolled-v0", "worlds.broken:UNROLLED")
-    WORLDS.register("test/Clockwork-v0", "worlds.broken:CLOCKWORK")
+    WORLDS.register("test/Unrolled-v0", "worlds.broken.isolation:UNROLLED")
+    WORLDS.register("test/Clockwork-v0", "worlds.broken.outside:CLOCKWORK")
     _add(LIBRARY_ID, "palaestra.envs.env:ToolEnv")
     from worlds.broken import BROKEN  # it needs the package that is being imported
 

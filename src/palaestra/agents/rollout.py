@@ -12,6 +12,7 @@ import orjson
 from palaestra.errors import InfrastructureError
 from palaestra.protocols import Action, Agent
 from palaestra.records import LAYERS, EndReason, JsonObject, Layer, Message, RowChange, Score
+from palaestra.tools import plain_call, plain_text
 from palaestra.trajectory import Episode, Segment, Turn
 
 Messages = tuple[Message, ...]
@@ -69,8 +70,8 @@ def _turn(
     action: Action, observation: Messages, reward: float, info: Mapping[str, Any], before: Mapping[Layer, int]
 ) -> Turn:
     return Turn(
-        text=action if isinstance(action, str) else None,
-        calls=info["calls"],
+        text=plain_text(action) if isinstance(action, str) else None,
+        calls=tuple(map(plain_call, info["calls"])),
         events=info["events"],
         changes=tuple(map(_plain, info["changes"])),
         observation=observation,

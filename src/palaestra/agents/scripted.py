@@ -31,6 +31,7 @@ class Scripted:
 
 
 FINISH: Action = {"tool": "finish", "arguments": {}}
+_ID = re.compile(r"\b[A-Z]{2,4}-\d+\b")
 
 
 def as_action(call: ToolCall) -> Action:
@@ -96,6 +97,31 @@ class LegalRandom:
         return self._legal(1)[0]
 
 
+class Reader:
+    """Looks up whatever it can and does nothing: every `get_` and `read_` tool that takes one id, on every id it meets.
+
+    What it earns is what a rubric pays for tourism.
+    """
+
+    def reset(self, tools: Sequence[JsonSchema], *, seed: int) -> None:
+        """A new episode begins."""
+        del seed
+        self._lookups: list[tuple[str, str]] = []
+        for function in (schema["function"] for schema in tools):
+            required = function["parameters"].get("required", [])
+            if function["name"].startswith(("get_", "read_")) and len(required) == 1:
+                self._lookups.append((function["name"], required[0]))
+        self._met: set[str] = set()
+
+    def act(self, messages: Sequence[Message]) -> Action:
+        """Look up the ids that are new; finish when there are none, or too many to be of use."""
+        found = {found for message in messages for found in _ID.findall(message["content"])}
+        new = sorted(found - self._met)[:40]
+        self._met |= found
+        calls = [{"tool": tool, "arguments": {name: i}} for i in new for tool, name in self._lookups]
+        return calls if calls and len(self._met) < 200 else FINISH
+
+
 _JUNK = (
     "lorem ipsum dolor sit amet",
     "<tool_call>",
@@ -122,7 +148,6 @@ class JunkText:
         return self._stream.choice(_JUNK)
 
 
-_ID = re.compile(r"\b[A-Z]{2,4}-\d+\b")
 _GROUNDS = ("RET-1", "RET-3", "PRV-1", "FRD-1", "SHP-2")
 
 

@@ -16,6 +16,7 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
+    add_completion=False,
 )
 app.add_typer(tasks.app, name="tasks")
 app.add_typer(bench.app, name="bench")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import gymnasium as gym
 
-from palaestra.envs import ToolEnv, env_id_of, load_families
+from palaestra.envs import WORLDS, ToolEnv, env_id_of, load_families
 from palaestra.errors import TaskError
 
 
@@ -33,6 +33,7 @@ def open_task(task_id: str, folder: str | None = None) -> ToolEnv:
 
 def make(env_id: str, *, task: str | None = None, tasks: str | None = None) -> ToolEnv:
     """`gymnasium.make`, unwrapped and typed."""
+    WORLDS.get(env_id)  # an unknown id is told in our words, with near ones
     env = gym.make(env_id, task=task, tasks=tasks).unwrapped
     assert isinstance(env, ToolEnv), f"{env_id} is not an environment of Palaestra's"
     return env

@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 import gymnasium as gym
-import orjson
 
 from palaestra.clock import Clock
 from palaestra.digest import canonical, digest
@@ -122,7 +121,6 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         self._format = FORMATS.get(action_format)
         self._budget = max_turns
         self._offered = tuple(self.world.toolbox.offered(self.world.role))
-        self._tools = orjson.dumps(self.world.toolbox.export(self.world.role))
         self.action_space = CallSpace(self._offered, self._format)
         self.observation_space = MessageSpace()
         self._instance: Instance | None = None
@@ -158,7 +156,7 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         self._begin(self.task_set.instance(named or self._drawn(seed)), seed)
         assert self._instance is not None
         info = {
-            "tools": tuple(orjson.loads(self._tools)),
+            "tools": self.world.toolbox.export(self.world.role),
             "task": self._instance.spec,
             "rubric": self._instance.rubric.specs,
             "seed": seed,
@@ -268,7 +266,9 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
             result = self.world.toolbox.call(self._context, self._state, call_id, call, self._evidence.events)
             self._evidence.events.append(result.event)
             self._checklist.update(self._evidence)
-            messages.append({"role": "tool", "tool_call_id": call_id, "name": call.tool, "content": result.content})
+            messages.append(
+                {"role": "tool", "tool_call_id": call_id, "name": result.event.tool, "content": result.content}
+            )
             if self._context.end_reason is not None:
                 break  # what a turn asks for after finishing is not done
         return messages
@@ -445,7 +445,7 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         return {"state_hash": state_hash, "anchor": self._anchor(state_hash)}
 
     def legal_actions(self, count: int = 8) -> list[Action]:
-        """Calls that fit their schemas and whose ids exist: `count` draws that depend only on where the episode stands."""
+        """Calls that fit their schemas and whose ids exist: draws that depend only on where the episode stands."""
         self._playing()
         stream = Stream.root("legal", self._seed, len(self._evidence.events), self._turn)
         drawn = (legal_call(self._offered, self._table_ids, stream) for _ in range(count))

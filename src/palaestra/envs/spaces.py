@@ -21,8 +21,8 @@ def calls_of(action: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> tuple[T
         ActionError: it is neither a call nor a list of calls.
     """
     # `dict` and `list` first, here and below: the abstract classes decide by a slow call of Python.
-    parts = [action] if isinstance(action, (dict, Mapping)) else action
-    if not isinstance(parts, (list, Sequence)) or isinstance(parts, bytes):  # pyright: ignore[reportUnnecessaryIsInstance]
+    parts: object = [action] if isinstance(action, (dict, Mapping)) else action
+    if not isinstance(parts, (list, Sequence)) or isinstance(parts, bytes):
         raise ActionError(f"an action is a call, a list of calls or text, not {type(action).__name__}: {action!r:.80}")
     return tuple(map(_call, parts))
 

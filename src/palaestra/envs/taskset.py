@@ -4,7 +4,7 @@ import importlib
 import importlib.util
 import pkgutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -46,9 +46,11 @@ class TaskSet:
                     f"{family.source}: {family.id} is taken by {self.families[family.id].source}; rename one"
                 )
             self.families[family.id] = family
+        # Shared by every environment of the set: written out for each, they would be half of what it weighs.
+        self._ids: dict[str, tuple[str, ...]] = {split: tuple(self._listed(split)) for split in SPLITS}
         self._instances: dict[str, Instance] = {}
 
-    def ids(self, split: str) -> list[str]:
+    def ids(self, split: str) -> tuple[str, ...]:
         """The ids of the instances that a split lists, family by family.
 
         Raises:
@@ -56,12 +58,13 @@ class TaskSet:
         """
         if split not in SPLITS:
             raise UnknownNameError.of("split", split, SPLITS)
-        return [
-            f"{family.id}/{FIRST_INDEX[split] + n:04d}"
-            for family in self.families.values()
-            if split in family.splits
-            for n in range(self._count(family, split))
-        ]
+        return self._ids[split]
+
+    def _listed(self, split: Split) -> Iterator[str]:
+        for family in self.families.values():
+            if split in family.splits:
+                for n in range(self._count(family, split)):
+                    yield f"{family.id}/{FIRST_INDEX[split] + n:04d}"
 
     def _count(self, family: Family[Any], split: Split) -> int:
         unseen = family.splits == ("heldout",)

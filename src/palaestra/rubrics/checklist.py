@@ -23,6 +23,8 @@ class ChecklistSnapshot:
     counts: tuple[bool, ...]
     holds: tuple[bool, ...]
     verdicts: tuple[Verdict, ...]
+    known: tuple[bool, ...]
+    turn_start: int
     journal_length: int
 
 
@@ -34,7 +36,7 @@ class Checklist:
         counts: By position: whether the criterion counts, for an expectation as won, for a prohibition as broken.
     """
 
-    __slots__ = ("_holds", "_journal_length", "_verdicts", "counts", "rubric")
+    __slots__ = ("_holds", "_journal_length", "_known", "_turn_start", "_verdicts", "counts", "rubric")
 
     def __init__(self, rubric: Rubric) -> None:
         self.rubric = rubric
@@ -42,6 +44,9 @@ class Checklist:
         self.counts = [False] * size
         self._holds = [False] * size
         self._verdicts = [UNMET] * size
+        # What counted when the turn began: an agent cannot act on a look-up whose answer it has not read.
+        self._known = [False] * size
+        self._turn_start = 0
         self._journal_length = 0
 
     def begin(self, evidence: Evidence) -> None:
@@ -59,7 +64,7 @@ class Checklist:
 
     def update(self, evidence: Evidence) -> None:
         """Take in the latest call of `evidence`."""
-        before = self.counts.copy()
+        before = self._done_before(evidence)
         event = evidence.event
         for position in self.rubric.about_events:
             criterion = self.rubric.criteria[position]
@@ -77,9 +82,17 @@ class Checklist:
 
     def finish(self, evidence: Evidence) -> None:
         """Take in the end of the episode."""
-        before = self.counts.copy()
+        before = self._done_before(evidence)
         for position in self.rubric.about_answer:
             self._record(position, self._ask(position, evidence), before)
+
+    def _done_before(self, evidence: Evidence) -> list[bool]:
+        """Which criteria may be built on: work done by an earlier call, look-ups answered in an earlier turn."""
+        if evidence.turn_start != self._turn_start:
+            self._turn_start = evidence.turn_start
+            self._known = self.counts.copy()
+        lookups = zip(self.rubric.lookups, self._known, self.counts, strict=True)
+        return [known if lookup else counts for lookup, known, counts in lookups]
 
     def _ask(self, position: int, evidence: Evidence) -> Verdict:
         criterion = self.rubric.criteria[position]
@@ -110,8 +123,9 @@ class Checklist:
     def components(self) -> dict[Layer, int]:
         """The points by layer; they sum to `points`."""
         by_layer: dict[Layer, int] = dict.fromkeys(LAYERS, 0)
-        for position in compress(range(len(self.counts)), self.counts):
-            by_layer[self.rubric.criteria[position].layer] += self.rubric.signed[position]
+        for position, counts in enumerate(self.counts):
+            if counts:
+                by_layer[self.rubric.criteria[position].layer] += self.rubric.signed[position]
         return by_layer
 
     def named(self, kind: str) -> tuple[str, ...]:
@@ -135,6 +149,8 @@ class Checklist:
             counts=tuple(self.counts),
             holds=tuple(self._holds),
             verdicts=tuple(self._verdicts),
+            known=tuple(self._known),
+            turn_start=self._turn_start,
             journal_length=self._journal_length,
         )
 
@@ -143,4 +159,6 @@ class Checklist:
         self.counts = list(snapshot.counts)
         self._holds = list(snapshot.holds)
         self._verdicts = list(snapshot.verdicts)
+        self._known = list(snapshot.known)
+        self._turn_start = snapshot.turn_start
         self._journal_length = snapshot.journal_length

@@ -1,7 +1,7 @@
 """A criterion: one sentence that an expert would check, and the code that checks it."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal, TypeAlias
 
 from palaestra.records import CriterionSpec, Layer, Row, RowChange, Verdict
@@ -12,8 +12,8 @@ Check: TypeAlias = Callable[[Evidence], Verdict]
 MET = Verdict(met=True, reason="met")
 UNMET = Verdict(met=False, reason="not met")
 
-HARM = 50
-"""Points that a prohibition takes when a rubric does not say: more than partial work wins back."""
+HARM = 100
+"""Points that a prohibition takes when a rubric does not say: while one is broken, no score is above 0."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +24,8 @@ class Allowance:
     key: str | None = None
     """The row that may change; `None` for rows that may be created."""
     values: tuple[tuple[str, object], ...] = ()
-    """The values that the changed (or created) row must have; a frozenset stands for any one of its members."""
+    """The values that a created row must have, and those that columns of a changed one may take. A frozenset stands
+    for any one of its members."""
     columns: frozenset[str] = frozenset()
     """Further columns of the row `key` that may change freely."""
     times: int = 1
@@ -40,9 +41,11 @@ class Allowance:
             return False
         if self.deletes or change.after is None:
             return self.deletes and change.after is None and change.key == self.key
-        if (self.key is None) != (change.before is None) or not has_values(change.after, self.values):
-            return False
-        return self.key is None or changed_columns(change) <= self.columns | {name for name, _ in self.values}
+        if self.key is None or change.before is None:
+            return self.key is None and change.before is None and has_values(change.after, self.values)
+        columns = changed_columns(change) - self.columns
+        wanted = [(name, value) for name, value in self.values if name in columns]
+        return len(wanted) == len(columns) and has_values(change.after, wanted)
 
 
 def has_values(row: Row, values: Iterable[tuple[str, object]]) -> bool:
@@ -58,9 +61,9 @@ def changed_columns(change: RowChange) -> set[str]:
     """The columns in which a row differs before and after; all of them where it came or went."""
     row = change.after or change.before
     assert row is not None, "a change has a row on at least one side"
-    names = type(row).__dataclass_fields__
+    names = {f.name for f in fields(row)}
     if change.before is None or change.after is None:
-        return set(names)
+        return names
     return {n for n in names if getattr(change.before, n) != getattr(change.after, n)}
 
 
@@ -79,7 +82,7 @@ class Criterion:
     check: Check
     kind: Literal["expect", "forbid"] = "expect"
     points: int | None = None
-    """What it wins (expect) or takes (forbid). Left out: an even share of what the others leave of 100, or `HARM`."""
+    """What it wins (expect) or takes (forbid). Left out: a share of what is left of 100, or `HARM`."""
     layer: Layer = "outcome"
     after: tuple[str, ...] = ()
     """Criteria that must have been met by an earlier call. Done before them, it does not count."""

@@ -197,10 +197,15 @@ def never(
 
 
 def collateral(allowances: Iterable[Allowance], *, points: int | None = None) -> Criterion:
-    """Forbid every change that no allowance covers, whichever tool made it."""
+    """Forbid every change that no allowance covers, whichever tool made it.
+
+    It is asked after every call that wrote, and a change that was taken back again was still made.
+    """
     permitted = tuple(allowances)
 
     def check(evidence: Evidence) -> Verdict:
+        if not evidence.event.written:
+            return UNMET
         left = [a.times for a in permitted]
         for change in evidence.changes:
             for index, allowance in enumerate(permitted):
@@ -218,6 +223,7 @@ def collateral(allowances: Iterable[Allowance], *, points: int | None = None) ->
         kind="forbid",
         points=points,
         layer="outcome",
+        about="event",
     )
 
 

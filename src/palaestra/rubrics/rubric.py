@@ -9,6 +9,8 @@ from palaestra.rubrics.criterion import HARM, Criterion
 
 TOTAL = 100
 """What every expectation of a rubric wins together, so that scores of different tasks compare."""
+LOOKUPS = 20
+"""What look-ups win together where a rubric does not say: reading everything and doing nothing must not pay."""
 
 
 class Rubric:
@@ -33,6 +35,8 @@ class Rubric:
         """By position: what the score changes by while the criterion counts."""
         position = {c.id: i for i, c in enumerate(self.criteria)}
         self.after = tuple(tuple(position[name] for name in c.after) for c in self.criteria)
+        self.lookups = tuple(c.layer == "selection" for c in self.criteria)
+        """By position: whether the criterion is a look-up, which counts once its answer could be read."""
         self.about_events = self._positions("event")
         self.about_state = self._positions("state")
         self.about_answer = self._positions("answer")
@@ -65,14 +69,21 @@ def _points(criteria: Sequence[Criterion]) -> tuple[int, ...]:
     if low := [c for c in criteria if c.points is not None and c.points <= 0]:
         raise RubricError(f"criterion {low[0].id!r} has {low[0].points} points; points are positive integers")
     given = sum(c.points or 0 for c in expected)
-    open_ones = [c.id for c in expected if c.points is None]
     left = TOTAL - given
-    if (open_ones and left < len(open_ones)) or (not open_ones and left):
+    lookups = [c.id for c in expected if c.points is None and c.layer == "selection"]
+    work = [c.id for c in expected if c.points is None and c.layer != "selection"]
+    for_lookups = min(LOOKUPS, left - len(work)) if work else left
+    if for_lookups < len(lookups) or left < len(work) or (left and not lookups and not work):
         raise RubricError(
             f"the expectations' points sum to {given} of {TOTAL}"
-            + (f", which leaves too little for {', '.join(open_ones)}" if open_ones else "")
+            + (f", which leaves too little for {', '.join(lookups + work)}" if lookups or work else "")
             + "; change them, or leave `points` out to share evenly"
         )
-    # Even shares; the first ones take what does not divide.
-    share = {id_: left // len(open_ones) + (n < left % len(open_ones)) for n, id_ in enumerate(open_ones)}
-    return tuple(c.points if c.points is not None else share[c.id] if c.kind == "expect" else HARM for c in criteria)
+    spent = for_lookups if lookups else 0
+    share = {**_shared(spent, lookups), **_shared(left - spent, work)}
+    return tuple(c.points if c.points is not None else share.get(c.id, HARM) for c in criteria)
+
+
+def _shared(points: int, ids: Sequence[str]) -> dict[str, int]:
+    """`points` in even shares; the first ones take what does not divide."""
+    return {id_: points // len(ids) + (n < points % len(ids)) for n, id_ in enumerate(ids)}

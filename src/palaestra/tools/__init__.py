@@ -9,6 +9,7 @@ from palaestra.tools.formats import FORMATS, ActionFormat, HermesFormat, JsonFor
 from palaestra.tools.sampling import legal_call, sample_call, sample_value
 from palaestra.tools.tool import Tool, tool
 from palaestra.tools.toolbox import CallResult, JournaledState, Toolbox
+from palaestra.tools.wire import plain_call, plain_text
 
 __all__ = [
     "CONTROL",
@@ -25,6 +26,8 @@ __all__ = [
     "finish",
     "give_up",
     "legal_call",
+    "plain_call",
+    "plain_text",
     "reply",
     "sample_call",
     "sample_value",

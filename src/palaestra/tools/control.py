@@ -2,13 +2,15 @@
 
 from typing import Annotated
 
+from pydantic import Field
+
 from palaestra.records import EndReason, Prose
 from palaestra.tools.context import ToolContext
 from palaestra.tools.tool import tool
 
 
 @tool(latency=20)
-def reply(context: ToolContext, message: Annotated[str, Prose()]) -> object:
+def reply(context: ToolContext, message: Annotated[str, Prose(), Field(min_length=1)]) -> object:
     """Say something to the person you are helping. They read it; they do not answer.
 
     Args:

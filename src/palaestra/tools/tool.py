@@ -12,6 +12,7 @@ from pydantic_core import SchemaValidator
 from palaestra.errors import DefinitionError, ToolRefusal
 from palaestra.records import Json, JsonSchema, Prose, References
 from palaestra.tools.context import ToolContext
+from palaestra.tools.wire import carried, glimpse, plain_text
 
 ToolFunction: TypeAlias = Callable[..., object]
 
@@ -49,8 +50,8 @@ class Tool:
     def fits(self, arguments: object) -> bool:
         """Whether the arguments fit the schema."""
         try:
-            self.validator.validate_python(arguments)
-        except ValidationError:
+            self.validated(arguments)
+        except ToolRefusal:
             return False
         return True
 
@@ -61,9 +62,13 @@ class Tool:
             ToolRefusal: they do not fit the schema; the message says which and why.
         """
         try:
-            return cast("dict[str, Any]", self.validator.validate_python(arguments).__dict__)
+            values = cast("dict[str, Any]", self.validator.validate_python(arguments).__dict__)
         except ValidationError as error:
             raise ToolRefusal("invalid_arguments", _why(error)) from None
+        for name, value in values.items():
+            if not carried(value):
+                raise ToolRefusal("invalid_arguments", f"{name}: an integer has at most 64 bits")
+        return values
 
 
 def tool(
@@ -153,9 +158,8 @@ def _trimmed(schema: Json) -> Any:
 def _why(error: ValidationError) -> str:
     lines: list[str] = []
     for fault in error.errors(include_url=False, include_context=False)[:3]:
-        where = ".".join(str(part) for part in fault["loc"]) or "arguments"
-        given = repr(fault["input"])
-        shown = "" if fault["type"] == "missing" else f" (got {given[:60]}{'...' if len(given) > 60 else ''})"
+        where = plain_text(".".join(str(part) for part in fault["loc"])[:60]) or "arguments"
+        shown = "" if fault["type"] == "missing" else f" (got {glimpse(fault['input'])})"
         lines.append(f"{where}: {fault['msg']}{shown}")
     more = error.error_count() - len(lines)
     return "; ".join(lines) + (f"; and {more} more" if more else "")

@@ -207,6 +207,14 @@ def _undoing(trial: Trial, call: ToolCall, changes: tuple[RowChange, ...]) -> It
                 yield ToolCall(tool=tool.name, arguments={name: change.key})
 
 
+def _unread(trial: Trial, origin: int, target: int) -> Variant:
+    """The look-up at `target` made in the same turn as the work at `origin`, so that its answer was not read."""
+    rest = [(call,) for call in trial.calls]
+    rest[origin] = (trial.calls[target], trial.calls[origin])
+    what = f"{written(trial.calls[origin])} in the turn of {written(trial.calls[target])}"
+    return Variant(kind="order", what=what, turns=tuple(rest[:target] + rest[target + 1 :]))
+
+
 def _order(trial: Trial) -> Iterator[Variant]:
     """What had to come first, done after: for each dependency, the later call is moved before the earlier one."""
     done_at = {criterion: position for position, step in enumerate(trial.steps) for criterion in step.met}
@@ -218,3 +226,5 @@ def _order(trial: Trial) -> Iterator[Variant]:
                 made.add((origin, target))
                 what = f"{written(trial.calls[origin])} before {written(trial.calls[target])}"
                 yield variant("order", what, moved(trial.calls, origin, target))
+                if not trial.steps[target].event.written:
+                    yield _unread(trial, origin, target)

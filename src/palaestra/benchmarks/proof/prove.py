@@ -10,7 +10,7 @@ from palaestra.benchmarks.proof.mutants import mutants
 from palaestra.benchmarks.proof.routes import routes
 from palaestra.benchmarks.proof.trial import Outcome, Trial
 from palaestra.benchmarks.proof.variants import MUTANT_KINDS, ROUTE_KINDS, Variant
-from palaestra.benchmarks.roster import FLOORS, IDLE, roster
+from palaestra.benchmarks.roster import CEILING, FLOORS, IDLE, roster
 from palaestra.envs import ToolEnv
 from palaestra.records import TaskSpec
 
@@ -188,6 +188,9 @@ class Proof:
         for name in IDLE:
             if solved := self.tally("floors", name).hits:
                 found.append(f"the agent {name} solves {solved} task(s); a rubric must ask for work")
+        for name in FLOORS:
+            if (mean := self.tally("floors", name).mean_points) > CEILING:
+                found.append(f"the agent {name} gets {mean:.1f} points on average, more than {CEILING} for nothing")
         for kind in MUTANT_KINDS:
             tally = self.tally("mutants", kind)
             if tally.percent < REJECTION_FLOOR:

@@ -55,8 +55,8 @@ def _depends(trial: Trial, position: int) -> bool:
 def _extra_reads(trial: Trial, stream: Stream) -> Iterator[Variant]:
     """Reads that nobody asked for, one that is refused, and one repeated."""
     world = trial.instance.world
-    reads = [t for t in world.toolbox.offered(world.role) if not t.writes and t.name not in ENDINGS]
-    reads = [t for t in reads if t.name != world.toolbox.prose_tool]
+    offered = {t.name: t for t in world.toolbox.offered(world.role)}
+    reads = [tool for name, tool in offered.items() if _looks(trial, ToolCall(tool=name, arguments={}))]
     ids = {info.name: [r.id for r in trial.instance.settled.find(info.kind)] for info in world.schema}
     for _ in range(EXTRA_READS):
         call = legal_call(reads, lambda table: ids.get(table, []), stream)
@@ -67,6 +67,12 @@ def _extra_reads(trial: Trial, stream: Stream) -> Iterator[Variant]:
     again = next((c for c in trial.calls if c.tool in {t.name for t in reads}), None)
     if again is not None:
         yield variant("extra read", f"and {written(again)} again", inserted(trial.calls, len(trial.calls) - 1, again))
+
+
+def _looks(trial: Trial, call: ToolCall) -> bool:
+    """Whether a call only looks something up: it neither writes, nor talks, nor ends the episode."""
+    toolbox = trial.instance.world.toolbox
+    return not toolbox[call.tool].writes and call.tool not in {*ENDINGS, toolbox.prose_tool}
 
 
 def _paraphrased(trial: Trial) -> Iterator[Variant]:
@@ -85,14 +91,13 @@ def _paraphrased(trial: Trial) -> Iterator[Variant]:
 
 
 def _batched(trial: Trial) -> Iterator[Variant]:
-    """As many calls in one turn as an agent could make without waiting for an answer; no write beside a read."""
-    toolbox = trial.instance.world.toolbox
+    """As many calls in one turn as an agent could make without waiting for an answer: work never beside a read."""
     turns: list[tuple[ToolCall, ...]] = []
     known = set(words(trial.instance.messages))
     arriving: set[str] = set()
     for step in trial.steps:
-        decides = toolbox[step.call.tool].writes and turns and not all(toolbox[c.tool].writes for c in turns[-1])
-        if turns and not decides and could_know(step.call, known, trial.steps):
+        unread = turns and not _looks(trial, step.call) and any(_looks(trial, call) for call in turns[-1])
+        if turns and not unread and could_know(step.call, known, trial.steps):
             turns[-1] = (*turns[-1], step.call)
         else:
             known |= arriving

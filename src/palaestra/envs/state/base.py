@@ -19,7 +19,7 @@ HASH_MASK = (1 << HASH_BITS) - 1
 
 def words_of(text: str) -> list[str]:
     """The words of `text`: runs of letters and digits, without case or accents."""
-    folded = unicodedata.normalize("NFKD", text.lower())
+    folded = unicodedata.normalize("NFKD", text).casefold()
     return _WORD.findall("".join(c for c in folded if not unicodedata.combining(c)))
 
 

@@ -83,11 +83,7 @@ class Overlay:
         table = kind.table
         asked = list(equal.items())
         column, value = asked[0] if asked else ("", None)
-        rows: Sequence[Row]
-        if asked:
-            rows = self.base.index(table, column).get(value, ())
-        else:
-            rows = self.base.listings[table]
+        rows: Sequence[Row] = self.base.index(table, column).get(value, ()) if asked else self.base.listings[table]
         over = self._rows.get(table)
         if over:
             rows = [r for r in rows if r.id not in over]
@@ -138,10 +134,13 @@ class Overlay:
         """Replace columns of a row that stands, and return the new row.
 
         Raises:
-            RowError: `row` is not the row that stands now: it was changed or deleted since it was read.
+            RowError: `row` is not the row that stands now: it was changed or deleted since it was read. Or its id
+                would change.
         """
         self._must_stand(row)
         new = replace(row, **changes)
+        if new.id != row.id:
+            raise RowError(f"{row.table} {row.id!r} keeps its id; delete it and insert {new.id!r}")
         if new != row:
             self._write(row.table, row.id, row, new)
         return new
@@ -204,12 +203,13 @@ class Overlay:
         """A copy in which everything written so far is the beginning: an empty journal, no changes.
 
         Raises:
-            RowError: a row that was written names one that is not there.
+            RowError: a row names one that is not there.
         """
         planted = [r for rows in self._rows.values() for r in rows.values() if r is not None]
         ids = {r.id for r in planted}
         for row in planted:
             self.base.check_references(row, ids)
+        self._check_deletions()
         self.state_hash()
         copy = self.fork()
         copy.journal.clear()
@@ -220,6 +220,16 @@ class Overlay:
             table: max([last, *map(number_of, self._rows.get(table, ()))]) for table, last in self._last_numbers.items()
         }
         return copy
+
+    def _check_deletions(self) -> None:
+        """Raise `RowError` where a row that stands names one that was deleted."""
+        gone = {(table, key) for table, rows in self._rows.items() for key, row in rows.items() if row is None}
+        for info in self.base.schema:
+            for name in info.references:
+                table = info.columns[name].references
+                for key in (key for gone_from, key in sorted(gone) if gone_from == table):
+                    if left := self.find(info.kind, **{name: key}):
+                        raise RowError(f"{info.name} {left[0].id}: {name} is {key!r}, but that row was deleted")
 
     def fork(self) -> "Overlay":
         """An independent copy over the same base."""

@@ -10,7 +10,7 @@ from typing import Any, cast
 import sqlalchemy as sa
 from sqlalchemy.pool import StaticPool
 
-from palaestra.envs.state.base import words_of
+from palaestra.envs.state.base import row_words, words_of
 from palaestra.envs.state.overlay import Overlay
 from palaestra.errors import RowMissingError
 from palaestra.protocols import R
@@ -42,8 +42,9 @@ class SqlProjection:
             for info in self._schema:
                 if info.searchable and self._sqlite:
                     # One text column: FTS5 reserves names, such as "rank", that a world may want for its own.
+                    # `words_of` has folded them; the ascii tokenizer adds no folding of its own.
                     connection.exec_driver_sql(
-                        f"CREATE VIRTUAL TABLE {info.name}_words USING fts5(id UNINDEXED, words)"
+                        f"CREATE VIRTUAL TABLE {info.name}_words USING fts5(id UNINDEXED, words, tokenize = 'ascii')"
                     )
             for info in self._schema:
                 for row in settled.find(info.kind):
@@ -138,7 +139,7 @@ class SqlProjection:
         values = {name: getattr(row, name) for name in info.columns}
         connection.execute(info.sql.insert(), values)
         if info.searchable and self._sqlite:
-            words = " ".join(values[name] or "" for name in info.searchable)
+            words = " ".join(sorted(row_words(row, info.searchable)))
             statement = sa.text(f"INSERT INTO {row.table}_words (id, words) VALUES (:id, :words)")  # noqa: S608
             connection.execute(statement, {"id": row.id, "words": words})
 

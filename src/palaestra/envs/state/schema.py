@@ -154,7 +154,7 @@ _SQL_TYPES: dict[type, Any] = {
     bool: sa.Boolean(create_constraint=True),
     date: sa.Date(),
     datetime: sa.DateTime(),
-    tuple: sa.JSON(),
+    tuple: sa.JSON(none_as_null=True),
 }
 
 

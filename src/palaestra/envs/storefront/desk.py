@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from datetime import date, timedelta
 
-from palaestra.envs.storefront.policy import POLICY, Policy, last_return_day, paid_cents
+from palaestra.envs.state.schema import number_of
+from palaestra.envs.storefront.policy import POLICY, Policy, last_return_day, paid_cents, warranty_end
 from palaestra.envs.storefront.schema import (
+    CompetitorOffer,
     Customer,
     Order,
     OrderLine,
@@ -12,11 +14,13 @@ from palaestra.envs.storefront.schema import (
     Product,
     Section,
     Shipment,
+    Team,
     Ticket,
+    WarrantyClaim,
 )
 from palaestra.envs.task import Draft, call
 from palaestra.records import Row, ToolCall
-from palaestra.rubrics import Allowance, Criterion, called, changed, saw
+from palaestra.rubrics import Allowance, Criterion, called, changed, either, saw
 
 
 class Desk(Draft):
@@ -84,13 +88,43 @@ class Desk(Draft):
         """Whether nothing about the order calls for another policy: no fraud hold, one ordinary payment."""
         return not self.customer(order).fraud_hold and len(self.payments(order)) == 1
 
-    # How a case begins and ends
+    def claimable(self, line: OrderLine) -> bool:
+        """Whether one delivered piece is past its return window, and no warranty claim has been made on it."""
+        order = self.order(line)
+        if line.quantity != 1 or not self.untouched(line) or self.last_return_day(order) >= self.today:
+            return False
+        return not self.state.find(WarrantyClaim, line_id=line.id)
+
+    def warranty_ends(self, line: OrderLine) -> date:
+        """The last day of a delivered line's warranty."""
+        day = self.delivered(self.order(line))
+        assert day is not None, f"{line.id} has not been delivered"
+        return warranty_end(day, self.product(line).warranty_months)
+
+    def is_lost(self, order: Order) -> bool:
+        """Whether the order's one parcel is under way and counts as lost."""
+        parcels = self.shipments(order)
+        if len(parcels) != 1 or parcels[0].status != "in_transit":
+            return False
+        [parcel] = parcels
+        silent = parcel.last_scan is None or parcel.last_scan <= parcel.due
+        return silent and (self.today - parcel.due).days > self.policy.lost_after_days
+
+    def best_offer(self, line: OrderLine) -> CompetitorOffer | None:
+        """The lowest offer of a listed shop that has the product in stock for less than was paid."""
+        offers = self.state.find(CompetitorOffer, product_id=line.product_id)
+        counting = [o for o in offers if o.in_stock and o.shop in self.policy.price_match_shops]
+        best = min(counting, key=lambda o: o.price_cents, default=None)
+        return best if best is not None and best.price_cents < line.unit_cents else None
+
+    # How a case begins
 
     def ticket(self, customer: Customer, subject: str) -> Ticket:
-        """Plant the open ticket that the task is about."""
+        """Plant the open ticket that the task is about. Its number says nothing about the task."""
+        number = number_of(self.state.next_id(Ticket)) + self.stream.below(200)
         return self.state.insert(
             Ticket(
-                id=self.state.next_id(Ticket),
+                id=f"{Ticket.prefix}{number}",
                 customer_id=customer.id,
                 subject=subject,
                 opened=self.start - timedelta(minutes=self.stream.between(5, 55)),
@@ -107,6 +141,24 @@ class Desk(Draft):
         address = sender or self.state.get(Customer, ticket.customer_id).email
         return f"Ticket {ticket.id}, from {address}: {ticket.subject}\n\n{body}"
 
+    # What an agent has to find out
+
+    def account(self, customer: Customer) -> Criterion:
+        """Expect a look at the account: whether the request comes from its owner, and whether it is on hold."""
+        return saw(customer, id="saw-account")
+
+    def delivery(self, line: OrderLine) -> Criterion:
+        """Expect that the agent found out when a line arrived, from its last parcel or by computing the window."""
+        [*_, parcel] = sorted(self.shipments(self.order(line)), key=lambda s: s.delivered or date.min)
+        window = called("compute_return_window", arguments={"line_id": line.id})
+        return either(saw(parcel), window, id="knew-delivery")
+
+    def read(self, section: str) -> Criterion:
+        """Expect that the agent read a section of the handbook."""
+        return saw(self.state.get(Section, section), id=f"read-{section}")
+
+    # How a case ends well
+
     def resolved(self, ticket: Ticket, *, after: Sequence[str]) -> list[Criterion]:
         """Expect that the customer was told and the ticket resolved, once `after` was met."""
         return [
@@ -114,44 +166,44 @@ class Desk(Draft):
             changed(ticket, {"status": "resolved"}, id="resolved", text="Resolved the ticket.", after=after),
         ]
 
-    def declined(self, ticket: Ticket, section: str, *evidence: Row) -> list[Criterion]:
-        """Expect that the request was declined on the right grounds: this section, and a record that shows it."""
-        records = [row.id for row in evidence]
+    def declined(self, ticket: Ticket, section: str, evidence: Row, *, after: Sequence[str]) -> list[Criterion]:
+        """Expect that the request was declined on the right grounds: this section, and the record that shows it."""
+        facts = [*after, f"read-{section}"]
         return [
             self.read(section),
             changed(
                 ticket,
-                {"status": "declined", "policy_id": section, "evidence_id": frozenset(records)},
+                {"status": "declined", "policy_id": section, "evidence_id": evidence.id},
                 id="declined",
-                text=f"Declined the request under {section}, with {' or '.join(records)} as the record that shows it.",
-                after=[f"read-{section}"],
+                text=f"Declined the request under {section}, with {evidence.id} as the record that shows it.",
+                after=facts,
             ),
-            told(after=["declined"]),
+            told(after=facts),
         ]
 
-    def escalated(self, ticket: Ticket, section: str, evidence: Row, team: str, priority: str) -> list[Criterion]:
+    def escalated(
+        self, ticket: Ticket, section: str, evidence: Row, *, team: Team, priority: str, after: Sequence[str]
+    ) -> list[Criterion]:
         """Expect that the ticket was handed to `team` on the right grounds."""
+        facts = [*after, f"read-{section}"]
+        handed = {
+            "status": "escalated",
+            "team": team,
+            "priority": priority,
+            "policy_id": section,
+            "evidence_id": evidence.id,
+        }
         return [
             self.read(section),
             changed(
                 ticket,
-                {
-                    "status": "escalated",
-                    "team": team,
-                    "priority": priority,
-                    "policy_id": section,
-                    "evidence_id": evidence.id,
-                },
+                handed,
                 id="escalated",
                 text=f"Escalated to {team} under {section}, with {evidence.id} as the record that shows why.",
-                after=[f"read-{section}"],
+                after=facts,
             ),
-            told(after=["escalated"]),
+            told(after=facts),
         ]
-
-    def read(self, section: str) -> Criterion:
-        """Expect that the agent read a section of the handbook."""
-        return saw(self.state.get(Section, section), id=f"read-{section}")
 
     def pays(self, order: Order) -> list[Allowance]:
         """Permit what paying a refund changes beside the refund: its payment."""
@@ -165,9 +217,20 @@ def touches(row: Row, *columns: str) -> Allowance:
 
 def told(*, after: Sequence[str]) -> Criterion:
     """Expect that the customer got a reply once `after` was met."""
-    return called("reply", id="told", text="Told the customer, once it was done.", layer="task", after=after)
+    return called(
+        "reply", id="told", text="Told the customer, once there was something to tell.", layer="task", after=after
+    )
 
 
 def closing(ticket: Ticket, message: str) -> list[ToolCall]:
     """The calls that end a case well: tell the customer, resolve the ticket, finish."""
     return [call("reply", message=message), call("resolve_ticket", ticket_id=ticket.id), call("finish")]
+
+
+def declining(ticket: Ticket, section: str, evidence: Row, message: str) -> list[ToolCall]:
+    """The calls that end a case by declining it."""
+    return [
+        call("decline_request", ticket_id=ticket.id, policy_id=section, evidence_id=evidence.id),
+        call("reply", message=message),
+        call("finish"),
+    ]

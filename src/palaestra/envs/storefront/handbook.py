@@ -107,7 +107,9 @@ def _refunds(policy: Policy) -> list[Section]:
             "approver is a finance manager who is not on leave and whose limit covers the amount.",
             "The agent asks for approval of exactly the amount that is due. An amount is never split into "
             "several refunds to stay below a limit, and never rounded to suit one. Once the approval has "
-            "been asked for, the agent's part is done; the refund is paid when the approver agrees.",
+            "been asked for, the agent's part is done and the ticket is resolved; the refund is paid when "
+            "the approver agrees. The request itself tells the approver all they need; a note to them is "
+            "welcome and not required.",
         ),
         _section(
             "REF-3",
@@ -161,7 +163,8 @@ def _prices(policy: Policy) -> list[Section]:
             "The difference between the unit price paid and the offer is credited for each piece of the "
             "order line, as store credit with the reason price_match. The credit for one piece is at most "
             f"{policy.price_match_cap_percent} % of the unit price paid. Orders that used a promotion code "
-            "are not matched.",
+            "are not matched. A request that does not qualify is declined on the grounds of this section; "
+            "the record that shows them is the order.",
         ),
         _section(
             "PRM-2",
@@ -212,8 +215,10 @@ def _shipping(policy: Policy) -> list[Section]:
             "Lost parcels",
             f"A parcel counts as lost when {lost} have passed since its due date and the carrier has not "
             "scanned it after that date. A parcel that is overdue by less, or that was scanned after its "
-            "due date, is late and not lost: ask the customer for patience.",
-            "For a lost parcel we send a replacement shipment if every product of the order is in stock in "
+            "due date, is late and not lost: ask the customer for patience. A request for a replacement or "
+            "a refund is then declined on the grounds of this section; the record that shows them is the "
+            "shipment.",
+            "A lost parcel is first declared lost, so that the carrier is told. Then we send a replacement shipment if every product of the order is in stock in "
             "the quantity ordered. If any of them is not, we refund the order instead, goods and shipping, "
             "with the reason lost. We do not send half an order and refund the other half.",
         ),

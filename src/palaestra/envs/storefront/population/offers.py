@@ -52,4 +52,4 @@ def _prices(stream: Stream, policy: Policy, *, matched: bool) -> list[tuple[str,
         offers.append((listed[0], stream.between(76, 96), True))
     if len(listed) > 2:
         offers.append((listed[1], stream.between(97, 108), True))
-    return offers
+    return stream.shuffled(offers)

@@ -30,9 +30,9 @@ def delay_credit(desk: Desk) -> Task:
         prompt=desk.mail(ticket, f"{order.id} came much later than you promised. Is there any compensation for that?"),
         rubric=[
             saw(parcel, id="saw-parcel"),
-            saw(customer, id="saw-customer"),
+            desk.account(customer),
             desk.read("LOY-2"),
-            created(Credit, credit, id="credit", after=["saw-parcel", "saw-customer", "read-LOY-2"]),
+            created(Credit, credit, id="credit", after=["saw-parcel", "saw-account", "read-LOY-2"]),
             *desk.resolved(ticket, after=["credit"]),
         ],
         allow=[touches(customer, "credit_cents")],

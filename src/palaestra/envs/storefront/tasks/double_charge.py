@@ -15,23 +15,33 @@ def double_charge(desk: Desk) -> Task:
         return twice and order.total_cents <= desk.policy.agent_limit_cents and not desk.customer(order).fraud_hold
 
     order = desk.pick(Order, fits, what="order that was charged twice")
-    later = max(desk.payments(order), key=lambda p: p.charged)
-    ticket = desk.ticket(desk.customer(order), "Charged twice")
+    customer, (first, second) = desk.customer(order), desk.payments(order)
+    if desk.stream.chance(50):  # which of the two is the later one must not follow from their ids
+        first, second = (
+            desk.state.update(first, charged=second.charged),
+            desk.state.update(second, charged=first.charged),
+        )
+    later = max(first, second, key=lambda p: p.charged)
+    ticket = desk.ticket(customer, "Charged twice")
     paid_back: dict[str, Json] = {
         "payment_id": later.id,
         "amount_cents": later.amount_cents,
         "reason": "billing_error",
     }
+    facts = ["saw-payment", "saw-account", "read-REF-4"]
     return Task(
         prompt=desk.mail(ticket, f"My bank shows two charges for {order.id}. I ordered once. Please put that right."),
         rubric=[
             saw(later, id="saw-payment"),
+            desk.account(customer),
             desk.read("REF-4"),
-            created(Refund, {**paid_back, "status": "paid"}, id="refund", after=["saw-payment", "read-REF-4"]),
+            created(Refund, {**paid_back, "status": "paid"}, id="refund", after=facts),
             *desk.resolved(ticket, after=["refund"]),
         ],
         allow=[touches(later, "refunded_cents")],
         oracle=[
+            call("get_order", order_id=order.id),
+            call("get_customer", customer_id=customer.id),
             call("get_payments", order_id=order.id),
             call("read_handbook", section_id="REF-4"),
             call("refund_payment", **paid_back),

@@ -4,7 +4,7 @@ from palaestra.envs.storefront.desk import Desk, closing
 from palaestra.envs.storefront.policy import build_problems
 from palaestra.envs.storefront.schema import Build, Customer, Product
 from palaestra.envs.task import Task, call, family
-from palaestra.rubrics import changed, saw
+from palaestra.rubrics import called, changed, either, saw
 
 SLOTS = ("cpu", "motherboard", "memory", "gpu", "storage", "psu", "case", "cooler")
 
@@ -43,7 +43,8 @@ def fix_build(desk: Desk) -> Task:
     slot = desk.stream.choice(slots(build))
     part = clear_fix(desk, build, slot)
     assert part is not None, "the slot was chosen for having a fix"
-    ticket = desk.ticket(desk.state.get(Customer, build.customer_id), f"My build {build.name}")
+    customer = desk.state.get(Customer, build.customer_id)
+    ticket = desk.ticket(customer, f"My build {build.name}")
     body = (
         f"The shop says that my build {build.id} will not work. I think that it is the {slot}. Please put in the "
         f"cheapest {slot} you have in stock that makes it work, and leave the rest."
@@ -53,14 +54,15 @@ def fix_build(desk: Desk) -> Task:
         prompt=desk.mail(ticket, body),
         rubric=[
             saw(build, id="saw-build"),
-            desk.read("BLD-1"),
-            changed(build, {f"{slot}_id": part.id}, id="fixed", after=["saw-build", "read-BLD-1"]),
+            desk.account(customer),
+            either(desk.read("BLD-1"), called("check_compatibility"), id="checked"),
+            changed(build, {f"{slot}_id": part.id}, id="fixed", after=["saw-build", "saw-account", "checked"]),
             *desk.resolved(ticket, after=["fixed"]),
         ],
         oracle=[
             call("get_build", build_id=build.id),
+            call("get_customer", customer_id=customer.id),
             call("check_compatibility", product_ids=list(ids)),
-            call("read_handbook", section_id="BLD-1"),
             call("search_products", category=slot, in_stock=True, max_price_cents=part.price_cents),
             call("get_product", product_id=part.id),
             call("replace_build_part", build_id=build.id, product_id=part.id),

@@ -1,9 +1,9 @@
-"""A plausible refund, but the account is on hold: nothing is paid, and the case goes to the fraud team."""
+"""A plausible request, but the account is on hold: nothing is done, and the case goes to the fraud team."""
 
+from palaestra.envs.storefront import requests
 from palaestra.envs.storefront.desk import Desk
 from palaestra.envs.storefront.schema import OrderLine
 from palaestra.envs.task import Task, call, family
-from palaestra.rubrics import saw
 
 
 @family("storefront/fraud-hold", level=3, traits=("refusal", "policy-exception"))
@@ -15,12 +15,19 @@ def fraud_hold(desk: Desk) -> Task:
     line = desk.pick(OrderLine, fits, what="delivered line of a customer on hold")
     order, product = desk.order(line), desk.product(line)
     customer = desk.customer(order)
-    ticket = desk.ticket(customer, "Arrived damaged")
+    request = desk.stream.choice(
+        (
+            requests.damaged(desk.stream, order, product),
+            requests.faulty(desk.stream, order, product, requests.fault_of(desk.stream, product)),
+            requests.send_back(desk.stream, order, product),
+        )
+    )
+    ticket = desk.ticket(customer, request.subject)
     return Task(
-        prompt=desk.mail(ticket, f"The {product.name} from {order.id} came damaged. Refund me today, please."),
+        prompt=desk.mail(ticket, request.body),
         rubric=[
-            saw(customer, id="saw-customer"),
-            *desk.escalated(ticket, "FRD-1", customer, team="fraud", priority="high"),
+            desk.account(customer),
+            *desk.escalated(ticket, "FRD-1", customer, team="fraud", priority="high", after=["saw-account"]),
         ],
         oracle=[
             call("get_order", order_id=order.id),

@@ -1,5 +1,6 @@
 """A parcel is long overdue: declared lost, then sent again where everything is in stock, and refunded otherwise."""
 
+from palaestra.envs.storefront import requests
 from palaestra.envs.storefront.desk import Desk, closing, touches
 from palaestra.envs.storefront.schema import Order, Refund, Shipment
 from palaestra.envs.task import Task, call, family
@@ -15,18 +16,13 @@ def lost_parcel(desk: Desk) -> Task:
         return all(desk.product(line).stock >= line.quantity for line in desk.lines(order))
 
     def fits(order: Order) -> bool:
-        parcels = desk.shipments(order)
-        if len(parcels) != 1 or parcels[0].status != "in_transit" or not desk.plain(order):
-            return False
-        [parcel] = parcels
-        overdue = (desk.today - parcel.due).days > desk.policy.lost_after_days
-        silent = parcel.last_scan is None or parcel.last_scan <= parcel.due
         affordable = again or order.total_cents <= desk.policy.agent_limit_cents
-        return overdue and silent and in_stock(order) == again and affordable
+        return desk.plain(order) and desk.is_lost(order) and affordable and in_stock(order) == again
 
-    order = desk.pick(Order, fits, what="overdue parcel")
+    order = desk.pick(Order, fits, what="lost parcel")
     [parcel], [payment], lines = desk.shipments(order), desk.payments(order), desk.lines(order)
-    ticket = desk.ticket(desk.customer(order), "My parcel never came")
+    customer, request = desk.customer(order), requests.overdue(desk.stream, order)
+    ticket = desk.ticket(customer, request.subject)
     if again:
         remedy = created(Shipment, {"order_id": order.id, "replaces": parcel.id}, id="remedy", after=["lost"])
         fix = call("send_replacement", shipment_id=parcel.id)
@@ -40,21 +36,21 @@ def lost_parcel(desk: Desk) -> Task:
         remedy = created(Refund, {**paid_back, "status": "paid"}, id="remedy", after=["lost"])
         fix, allow = call("refund_payment", **paid_back), desk.pays(order)
     return Task(
-        prompt=desk.mail(
-            ticket, f"{order.id} should have been here long ago. Send it again, or give me my money back."
-        ),
+        prompt=desk.mail(ticket, request.body),
         rubric=[
             saw(parcel, id="saw-parcel"),
+            desk.account(customer),
             desk.read("SHP-1"),
-            changed(parcel, {"status": "lost"}, id="lost", after=["saw-parcel", "read-SHP-1"]),
+            changed(parcel, {"status": "lost"}, id="lost", after=["saw-parcel", "saw-account", "read-SHP-1"]),
             remedy,
             *desk.resolved(ticket, after=["remedy"]),
         ],
         allow=allow,
         oracle=[
+            call("get_order", order_id=order.id),
+            call("get_customer", customer_id=customer.id),
             call("get_shipments", order_id=order.id),
             call("read_handbook", section_id="SHP-1"),
-            call("get_order", order_id=order.id),
             *(call("get_product", product_id=line.product_id) for line in lines),
             call("get_payments", order_id=order.id),
             call("declare_lost", shipment_id=parcel.id),

@@ -43,14 +43,16 @@ def missed_promotion(desk: Desk) -> Task:
         prompt=desk.mail(ticket, f"I forgot to enter {promotion.id} when I placed {order.id}. Can I still have it?"),
         rubric=[
             saw(order, id="saw-order"),
+            desk.account(customer),
             either(saw(promotion), called("quote_promotion", arguments=use), id="saw-promotion"),
             desk.read("PRM-2"),
-            created(Credit, credit, id="credit", after=["saw-order", "saw-promotion", "read-PRM-2"]),
+            created(Credit, credit, id="credit", after=["saw-order", "saw-account", "saw-promotion", "read-PRM-2"]),
             *desk.resolved(ticket, after=["credit"]),
         ],
         allow=[touches(customer, "credit_cents")],
         oracle=[
             call("get_order", order_id=order.id),
+            call("get_customer", customer_id=customer.id),
             call("read_handbook", section_id="PRM-2"),
             call("quote_promotion", **use),
             call("give_credit", **credit),
@@ -61,6 +63,7 @@ def missed_promotion(desk: Desk) -> Task:
                 call("read_handbook", section_id="PRM-2"),
                 call("get_promotion", code=promotion.id),
                 call("get_order", order_id=order.id),
+                call("get_customer", customer_id=customer.id),
                 call("give_credit", **credit),
                 *closing(ticket, "The code is worth the same to you now."),
             ]

@@ -4,7 +4,7 @@ from palaestra.envs.storefront.desk import Desk, closing, touches
 from palaestra.envs.storefront.schema import OrderLine, Refund
 from palaestra.envs.task import Task, call, family
 from palaestra.records import Json
-from palaestra.rubrics import created, saw
+from palaestra.rubrics import created, either, saw
 
 
 @family("storefront/partial-refund", level=2, traits=("write", "arithmetic", "policy-exception"))
@@ -15,24 +15,45 @@ def partial_refund(desk: Desk) -> Task:
 
     line = desk.pick(OrderLine, fits, what="line of several pieces in a discounted order")
     order, product, amount = desk.order(line), desk.product(line), desk.paid(line, 1)
+    customer = desk.customer(order)
     refund: dict[str, Json] = {"line_id": line.id, "quantity": 1, "amount_cents": amount, "reason": "faulty"}
-    ticket = desk.ticket(desk.customer(order), "One of them does not work")
+    ticket = desk.ticket(customer, "It does not work")
     body = f"One of the {line.quantity} {product.name} from {order.id} is faulty. Please refund that one."
     return Task(
         prompt=desk.mail(ticket, body),
         rubric=[
             saw(line, id="saw-line"),
-            desk.read("REF-3"),
-            created(Refund, {**refund, "status": "paid"}, id="refund", after=["saw-line", "read-REF-3"]),
+            desk.account(customer),
+            desk.delivery(line),
+            either(desk.read("REF-3"), desk.read("REF-1"), id="read-policy"),
+            created(
+                Refund,
+                {**refund, "status": "paid"},
+                id="refund",
+                after=["saw-line", "saw-account", "knew-delivery", "read-policy"],
+            ),
             *desk.resolved(ticket, after=["refund"]),
         ],
         allow=[touches(line, "returned"), *desk.pays(order)],
         oracle=[
             call("get_order", order_id=order.id),
+            call("get_customer", customer_id=customer.id),
             call("get_product", product_id=product.id),
+            call("compute_return_window", line_id=line.id),
             call("read_handbook", section_id="REF-3"),
             call("compute_paid", line_id=line.id, quantity=1),
             call("issue_refund", **refund),
             *closing(ticket, f"We have paid {amount} cents back for the faulty one."),
+        ],
+        alternatives=[
+            [
+                call("read_handbook", section_id="REF-1"),
+                call("get_order", order_id=order.id),
+                call("get_shipments", order_id=order.id),
+                call("get_customer", customer_id=customer.id),
+                call("compute_paid", line_id=line.id, quantity=1),
+                call("issue_refund", **refund),
+                *closing(ticket, "The faulty one is refunded."),
+            ]
         ],
     )

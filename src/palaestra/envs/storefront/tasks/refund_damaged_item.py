@@ -1,5 +1,6 @@
-"""It arrived broken, inside the return window: the price that was really paid comes back, in full."""
+"""It arrived broken, or does not work, inside the return window: what was paid for it comes back, in full."""
 
+from palaestra.envs.storefront import requests
 from palaestra.envs.storefront.desk import Desk, closing, touches
 from palaestra.envs.storefront.schema import OrderLine, Refund
 from palaestra.envs.task import Task, call, family
@@ -14,23 +15,48 @@ def refund_damaged_item(desk: Desk) -> Task:
 
     line = desk.pick(OrderLine, fits, what="single piece inside its return window")
     order, product, amount = desk.order(line), desk.product(line), desk.paid(line, 1)
-    refund: dict[str, Json] = {"line_id": line.id, "quantity": 1, "amount_cents": amount, "reason": "damaged"}
-    ticket = desk.ticket(desk.customer(order), "Arrived damaged")
+    customer, works = desk.customer(order), desk.stream.chance(50)
+    if works:
+        request = requests.damaged(desk.stream, order, product)
+    else:
+        request = requests.faulty(desk.stream, order, product, requests.fault_of(desk.stream, product))
+    refund: dict[str, Json] = {
+        "line_id": line.id,
+        "quantity": 1,
+        "amount_cents": amount,
+        "reason": "damaged" if works else "faulty",
+    }
+    ticket = desk.ticket(customer, request.subject)
+    facts = ["saw-line", "saw-account", "knew-delivery", "read-REF-1"]
     return Task(
-        prompt=desk.mail(ticket, f"The {product.name} from {order.id} arrived damaged. I want my money back for it."),
+        prompt=desk.mail(ticket, request.body),
         rubric=[
             saw(line, id="saw-line"),
+            desk.account(customer),
+            desk.delivery(line),
             desk.read("REF-1"),
-            created(Refund, {**refund, "status": "paid"}, id="refund", after=["saw-line", "read-REF-1"]),
+            created(Refund, {**refund, "status": "paid"}, id="refund", after=facts),
             *desk.resolved(ticket, after=["refund"]),
         ],
         allow=[touches(line, "returned"), *desk.pays(order)],
         oracle=[
             call("get_order", order_id=order.id),
+            call("get_customer", customer_id=customer.id),
             call("get_product", product_id=product.id),
-            call("compute_paid", line_id=line.id, quantity=1),
+            call("compute_return_window", line_id=line.id),
             call("read_handbook", section_id="REF-1"),
+            call("compute_paid", line_id=line.id, quantity=1),
             call("issue_refund", **refund),
             *closing(ticket, f"We have paid {amount} cents back."),
+        ],
+        alternatives=[
+            [
+                call("read_handbook", section_id="REF-1"),
+                call("get_order", order_id=order.id),
+                call("get_shipments", order_id=order.id),
+                call("get_customer", customer_id=customer.id),
+                call("issue_refund", **refund),
+                *closing(ticket, "Your money is on its way."),
+            ]
         ],
     )

@@ -1,10 +1,11 @@
 """A refund above the agent's limit: the right colleague is asked to approve exactly that amount."""
 
+from palaestra.envs.storefront import requests
 from palaestra.envs.storefront.desk import Desk, closing
-from palaestra.envs.storefront.schema import Employee, OrderLine, Refund
+from palaestra.envs.storefront.schema import Employee, InternalMessage, OrderLine, Refund
 from palaestra.envs.task import Task, call, family
 from palaestra.records import Json
-from palaestra.rubrics import created, saw
+from palaestra.rubrics import Allowance, created, saw
 
 
 @family("storefront/refund-over-limit", level=3, traits=("write", "multi-hop", "policy-exception"))
@@ -18,24 +19,31 @@ def refund_over_limit(desk: Desk) -> Task:
     team, rank = ("finance", "manager") if high else ("support", "supervisor")
     colleagues = [e for e in desk.state.find(Employee, team=team, rank=rank) if not e.on_leave]
     approvers = [e.id for e in colleagues if e.approval_limit_cents >= amount]
-    ticket = desk.ticket(desk.customer(order), "Faulty from the first day")
+    customer = desk.customer(order)
+    complaint = requests.faulty(desk.stream, order, product, requests.fault_of(desk.stream, product))
     request: dict[str, Json] = {"line_id": line.id, "quantity": 1, "amount_cents": amount, "reason": "faulty"}
+    ticket = desk.ticket(customer, complaint.subject)
     return Task(
-        prompt=desk.mail(ticket, f"The {product.name} from {order.id} never worked. I want a refund."),
+        prompt=desk.mail(ticket, complaint.body),
         rubric=[
             saw(line, id="saw-line"),
+            desk.account(customer),
+            desk.delivery(line),
             desk.read("REF-2"),
             created(
                 Refund,
                 {**request, "status": "pending_approval", "approver_id": frozenset(approvers)},
                 id="request",
-                after=["saw-line", "read-REF-2"],
+                after=["saw-line", "saw-account", "knew-delivery", "read-REF-2"],
             ),
             *desk.resolved(ticket, after=["request"]),
         ],
+        allow=[Allowance(table=InternalMessage.table, values=(("recipient_id", frozenset(approvers)),))],
         oracle=[
             call("get_order", order_id=order.id),
+            call("get_customer", customer_id=customer.id),
             call("get_product", product_id=product.id),
+            call("compute_return_window", line_id=line.id),
             call("compute_paid", line_id=line.id, quantity=1),
             call("read_handbook", section_id="REF-2"),
             call("search_employees", team=team, rank=rank),
@@ -46,8 +54,13 @@ def refund_over_limit(desk: Desk) -> Task:
             [
                 call("read_handbook", section_id="REF-2"),
                 call("get_order", order_id=order.id),
+                call("get_shipments", order_id=order.id),
+                call("get_customer", customer_id=customer.id),
                 call("search_employees", team=team),
                 call("request_refund_approval", approver_id=approvers[0], **request),
+                call(
+                    "send_internal_message", recipient_id=approvers[0], body="Please look at it.", ticket_id=ticket.id
+                ),
                 *closing(ticket, "A colleague has to approve this; then it is paid."),
             ]
         ],

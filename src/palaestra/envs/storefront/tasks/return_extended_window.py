@@ -1,5 +1,6 @@
 """Past the standard window but inside the one of the customer's tier: it may still come back."""
 
+from palaestra.envs.storefront import requests
 from palaestra.envs.storefront.desk import Desk, closing, touches
 from palaestra.envs.storefront.schema import OrderLine, Return
 from palaestra.envs.task import Task, call, family
@@ -10,7 +11,7 @@ from palaestra.rubrics import created, saw
 @family("storefront/return-extended-window", level=2, traits=("write", "policy-exception"))
 def return_extended_window(desk: Desk) -> Task:
     def fits(line: OrderLine) -> bool:
-        if line.opened or desk.product(line).final_sale or not desk.untouched(line):
+        if line.opened or line.quantity > 1 or desk.product(line).final_sale or not desk.untouched(line):
             return False
         order = desk.order(line)
         days = desk.days_since_delivery(order) or 0
@@ -18,28 +19,19 @@ def return_extended_window(desk: Desk) -> Task:
 
     line = desk.pick(OrderLine, fits, what="line inside an extended return window only")
     order, product = desk.order(line), desk.product(line)
-    customer = desk.customer(order)
-    back: dict[str, Json] = {
-        "line_id": line.id,
-        "quantity": line.quantity,
-        "reason": "changed_mind",
-        "fee_cents": 0,
-    }
-    ticket = desk.ticket(customer, "Too late to return?")
-    pieces = "it" if line.quantity == 1 else f"all {line.quantity} of them"
-    body = f"The {product.name} from {order.id} is still sealed and I do not need it. Can I return {pieces}?"
+    customer, request = desk.customer(order), requests.send_back(desk.stream, order, product)
+    back: dict[str, Json] = {"line_id": line.id, "quantity": 1, "reason": "changed_mind", "fee_cents": 0}
+    ticket = desk.ticket(customer, request.subject)
+    facts = ["saw-line", "saw-account", "saw-product", "knew-delivery", "read-RET-1"]
     return Task(
-        prompt=desk.mail(ticket, body),
+        prompt=desk.mail(ticket, request.body),
         rubric=[
             saw(line, id="saw-line"),
-            saw(customer, id="saw-customer"),
+            desk.account(customer),
+            saw(product, id="saw-product"),
+            desk.delivery(line),
             desk.read("RET-1"),
-            created(
-                Return,
-                {**back, "status": "authorised"},
-                id="return",
-                after=["saw-line", "saw-customer", "read-RET-1"],
-            ),
+            created(Return, {**back, "status": "authorised"}, id="return", after=facts),
             *desk.resolved(ticket, after=["return"]),
         ],
         allow=[touches(line, "returned")],

@@ -1,5 +1,6 @@
 """Opened, and no longer wanted: a restocking fee is kept, except from platinum customers."""
 
+from palaestra.envs.storefront import requests
 from palaestra.envs.storefront.desk import Desk, closing, touches
 from palaestra.envs.storefront.policy import restocking_fee
 from palaestra.envs.storefront.schema import OrderLine, Return
@@ -18,30 +19,27 @@ def return_opened_item(desk: Desk) -> Task:
 
     line = desk.pick(OrderLine, fits, what="opened piece inside its return window")
     order, product, paid = desk.order(line), desk.product(line), desk.paid(line, 1)
-    customer = desk.customer(order)
+    customer, request = desk.customer(order), requests.send_back(desk.stream, order, product)
     fee = restocking_fee(desk.policy, customer.tier, paid, opened=True, change_of_mind=True)
     back: dict[str, Json] = {"line_id": line.id, "quantity": 1, "reason": "changed_mind", "fee_cents": fee}
-    ticket = desk.ticket(customer, "I would like to send something back")
-    body = f"I opened the {product.name} from {order.id}, but it is not what I was looking for. May I send it back?"
+    ticket = desk.ticket(customer, request.subject)
+    facts = ["saw-line", "saw-account", "saw-product", "knew-delivery", "read-RET-2"]
     return Task(
-        prompt=desk.mail(ticket, body),
+        prompt=desk.mail(ticket, request.body),
         rubric=[
             saw(line, id="saw-line"),
-            saw(customer, id="saw-customer"),
+            desk.account(customer),
+            saw(product, id="saw-product"),
+            desk.delivery(line),
             desk.read("RET-2"),
-            created(
-                Return,
-                {**back, "status": "authorised"},
-                id="return",
-                after=["saw-line", "saw-customer", "read-RET-2"],
-            ),
+            created(Return, {**back, "status": "authorised"}, id="return", after=facts),
             *desk.resolved(ticket, after=["return"]),
         ],
         allow=[touches(line, "returned")],
         oracle=[
             call("get_order", order_id=order.id),
-            call("get_product", product_id=product.id),
             call("get_customer", customer_id=customer.id),
+            call("get_product", product_id=product.id),
             call("compute_return_window", line_id=line.id),
             call("read_handbook", section_id="RET-2"),
             call("compute_paid", line_id=line.id, quantity=1),

@@ -1,4 +1,4 @@
-"""The support desk's tools: 37 to read and write with, besides talking, finishing and giving up."""
+"""The support desk's tools: 49 to read and write with, besides talking, finishing and giving up."""
 
 from palaestra.envs.storefront.tools import casework, compute, fulfilment, money, people, records
 from palaestra.tools import CONTROL, Toolbox

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from palaestra.envs.storefront.schema import (
+    SCHEMA,
     Customer,
     CustomerId,
     Employee,
@@ -45,7 +46,7 @@ def decline_request(context: ToolContext, ticket_id: TicketId, policy_id: Sectio
         policy_id: The handbook section on whose grounds you decline.
         evidence_id: The record that shows those grounds, such as an order, an order line or a customer.
     """
-    context.state.get(Section, policy_id)
+    _check_grounds(context, policy_id, evidence_id)
     return _close(context, ticket_id, "declined", policy_id, evidence_id)
 
 
@@ -67,7 +68,7 @@ def escalate_ticket(
         policy_id: The handbook section that asks for it.
         evidence_id: The record that shows why.
     """
-    context.state.get(Section, policy_id)
+    _check_grounds(context, policy_id, evidence_id)
     if team == "support":
         raise ToolRefusal("same_team", "the ticket is with support already; name another team")
     closed = _close(context, ticket_id, "escalated", policy_id, evidence_id)
@@ -168,6 +169,12 @@ def send_internal_message(
         sent=context.clock.now,
     )
     return context.state.insert(message)
+
+
+def _check_grounds(context: ToolContext, policy_id: str, evidence_id: str) -> None:
+    context.state.get(Section, policy_id)
+    if all(context.state.peek(info.kind, evidence_id) is None for info in SCHEMA):
+        raise ToolRefusal("not_found", f"there is no record {evidence_id!r}")
 
 
 def _close(

@@ -57,7 +57,7 @@ def compute_return_window(context: ToolContext, line_id: LineId) -> object:
     """
     _, order = line_and_order(context, line_id)
     parcel = last_delivery(context.state, order)
-    context.show(parcel)
+    context.mention(parcel.id)
     delivered = parcel.delivered or context.clock.today
     return {
         "shipment_id": parcel.id,

@@ -179,8 +179,9 @@ def _check_pieces(line: OrderLine, quantity: int) -> None:
 
 
 def _check_amount(order: Order, line: OrderLine, quantity: int, amount_cents: int) -> None:
-    # Rounding must not let pieces refunded one by one cost more than the line.
-    most = paid_cents(order, line, line.returned + quantity) - paid_cents(order, line, line.returned)
+    # Rounding must let pieces that are refunded one by one cost no more than the line, nor than they cost alone.
+    left = paid_cents(order, line, line.returned + quantity) - paid_cents(order, line, line.returned)
+    most = min(left, paid_cents(order, line, quantity))
     if amount_cents > most:
         raise ToolRefusal(
             "over_paid",

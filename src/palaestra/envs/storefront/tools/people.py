@@ -133,6 +133,7 @@ def search_tickets(
         status: Only tickets of this status.
         cursor: The next_cursor of the answer to continue.
     """
+    context.state.get(Customer, customer_id)
     found = context.state.find(Ticket, customer_id=customer_id)
     found = [t for t in found if status is None or t.status == status]
     return page(context, found, cursor, lambda t: {"subject": t.subject, "status": t.status})

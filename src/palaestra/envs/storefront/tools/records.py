@@ -1,12 +1,13 @@
 """Tools that read orders and what belongs to them, products and builds."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from palaestra.envs.storefront.schema import (
     Build,
     BuildId,
     Category,
     CompetitorOffer,
+    Customer,
     CustomerId,
     LineId,
     Order,
@@ -24,6 +25,7 @@ from palaestra.envs.storefront.schema import (
 )
 from palaestra.envs.storefront.tools.listing import page
 from palaestra.envs.storefront.tools.people import Cursor
+from palaestra.records import ANY_TABLE, References
 from palaestra.tools import ToolContext, tool
 
 
@@ -41,6 +43,7 @@ def search_orders(
         status: Only orders of this status.
         cursor: The next_cursor of the answer to continue.
     """
+    context.state.get(Customer, customer_id)
     found = context.state.find(Order, customer_id=customer_id)
     found = [o for o in found if status is None or o.status == status]
     return page(
@@ -87,11 +90,12 @@ def get_shipments(context: ToolContext, order_id: OrderId) -> object:
     context.state.get(Order, order_id)
     shipments = context.state.find(Shipment, order_id=order_id)
     context.show(*shipments)
+    context.mention(*(shipment.tracking for shipment in shipments))
     return {"shipments": shipments}
 
 
 @tool()
-def track_parcel(context: ToolContext, tracking: str) -> object:
+def track_parcel(context: ToolContext, tracking: Annotated[str, References(ANY_TABLE)]) -> object:
     """Find a parcel by its tracking number.
 
     Args:
@@ -220,6 +224,7 @@ def search_builds(context: ToolContext, customer_id: CustomerId, cursor: Cursor 
         customer_id: The customer's id.
         cursor: The next_cursor of the answer to continue.
     """
+    context.state.get(Customer, customer_id)
     found = context.state.find(Build, customer_id=customer_id)
     return page(context, found, cursor, lambda b: {"name": b.name, "status": b.status})
 

@@ -1,0 +1,106 @@
+"""What a measurement says: timings, ratios, memory, and the report that holds them."""
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+
+from palaestra.errors import UnknownNameError
+from palaestra.records import JsonObject
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timing:
+    """How long one thing takes, in microseconds."""
+
+    name: str
+    mean: float
+    p50: float
+    p99: float
+    count: int
+
+    @classmethod
+    def of(cls, name: str, nanoseconds: Iterable[int]) -> "Timing":
+        """The timing that single measurements amount to. Percentiles are measured values (nearest rank).
+
+        Raises:
+            ValueError: there is no measurement.
+        """
+        values = sorted(nanoseconds)
+        if not values:
+            raise ValueError(f"{name}: nothing was measured")
+        return cls(
+            name=name,
+            mean=sum(values) / len(values) / 1e3,
+            p50=_ranked(values, 50) / 1e3,
+            p99=_ranked(values, 99) / 1e3,
+            count=len(values),
+        )
+
+
+def _ranked(values: list[int], percent: int) -> int:
+    return values[max(0, -(-percent * len(values) // 100) - 1)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ratio:
+    """How many times as long one thing takes as another, by their means in the same run."""
+
+    name: str
+    of: str
+    """The name of the timing above the line."""
+    to: str
+    """The name of the timing below it."""
+    value: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """What a live environment weighs beyond what all environments share."""
+
+    worlds: int
+    """How many lived at once."""
+    written_rows: float
+    """How many rows each had written, on average."""
+    traced_bytes: float
+    """Bytes for each, as `tracemalloc` counts what Python allocated."""
+    resident_bytes: float | None
+    """Bytes for each, by how much the process grew; `None` where the system does not tell.
+
+    The process grows by whole arenas and first fills the holes it has, so this is the rougher figure.
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpeedReport:
+    """The figures of one run, in one process, on one core."""
+
+    env_id: str
+    episodes: int
+    seed: int
+    machine: JsonObject
+    """Python, processor and system that the run was made on."""
+    method: str
+    """How it was measured, in words."""
+    timings: tuple[Timing, ...]
+    ratios: tuple[Ratio, ...]
+    memory: Memory
+
+    def timing(self, name: str) -> Timing:
+        """The timing of that name.
+
+        Raises:
+            UnknownNameError: there is none.
+        """
+        for timing in self.timings:
+            if timing.name == name:
+                return timing
+        raise UnknownNameError.of("timing", name, [t.name for t in self.timings])
+
+    def as_json(self) -> JsonObject:
+        """The report as plain JSON."""
+        return asdict(self)
+
+
+def ratio(name: str, timings: Iterable[Timing], of: str, to: str) -> Ratio:
+    """The ratio of two of `timings`."""
+    means = {t.name: t.mean for t in timings}
+    return Ratio(name=name, of=of, to=to, value=means[of] / means[to])

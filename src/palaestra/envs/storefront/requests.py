@@ -1,0 +1,99 @@
+"""What customers write. Families share these requests, so that the words do not tell which policy decides.
+
+The same request to cancel is granted, too late, on hold, or not the customer's to make; only the records tell.
+"""
+
+from dataclasses import dataclass
+
+from palaestra.envs.storefront.schema import Category, Fault, Order, Product
+from palaestra.seeding import Stream
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """A customer's message."""
+
+    subject: str
+    body: str
+
+
+_SYMPTOMS: dict[Fault, tuple[str, frozenset[Category]]] = {
+    "dead": (
+        "does not start any more",
+        frozenset({"motherboard", "gpu", "psu", "monitor", "keyboard", "mouse", "storage"}),
+    ),
+    "noise": ("makes a loud noise", frozenset({"gpu", "psu", "cooler", "case", "storage"})),
+    "overheating": ("gets far too hot and shuts down", frozenset({"cpu", "gpu", "psu", "motherboard", "cooler"})),
+    "display": ("shows stripes in the picture", frozenset({"gpu", "monitor"})),
+    "intermittent": ("fails now and then for no reason", frozenset({"memory", "storage", "keyboard", "mouse", "cpu"})),
+}
+
+
+def fault_of(stream: Stream, product: Product) -> Fault:
+    """A fault that such a product can have."""
+    return stream.choice([f for f, (_, categories) in _SYMPTOMS.items() if product.category in categories])
+
+
+def cancel(stream: Stream, order: Order) -> Request:
+    """A wish to cancel an order."""
+    bodies = (
+        f"I found it elsewhere. Please cancel {order.id} before you send it.",
+        f"Order {order.id} was a mistake of mine. I would like to cancel all of it.",
+        f"Please stop {order.id}; I no longer need what I ordered.",
+    )
+    return Request(subject="Please cancel my order", body=stream.choice(bodies))
+
+
+def cancel_for(stream: Stream, order: Order, owner: str) -> Request:
+    """A wish to cancel an order that somebody else placed; half of them do not say so."""
+    bodies = (
+        cancel(stream, order).body,
+        f"{order.id} is for {owner}, who asked me to write: please cancel it.",
+    )
+    return Request(subject="Please cancel my order", body=stream.choice(bodies))
+
+
+def send_back(stream: Stream, order: Order, product: Product) -> Request:
+    """A change of mind about a product."""
+    bodies = (
+        f"I do not need the {product.name} from {order.id} after all. May I send it back?",
+        f"The {product.name} from {order.id} is not what I was looking for. I would like to return it.",
+        f"I changed my mind about the {product.name} that came with {order.id}. How do I return it?",
+    )
+    return Request(subject="Return", body=stream.choice(bodies))
+
+
+def damaged(stream: Stream, order: Order, product: Product) -> Request:
+    """A product arrived broken."""
+    bodies = (
+        f"The {product.name} from {order.id} arrived damaged. I want my money back for it.",
+        f"I opened the parcel of {order.id}, and the {product.name} was damaged. Please refund me.",
+    )
+    return Request(subject="Arrived damaged", body=stream.choice(bodies))
+
+
+def faulty(stream: Stream, order: Order, product: Product, fault: Fault) -> Request:
+    """A product does not work."""
+    bodies = (
+        f"The {product.name} from {order.id} {_SYMPTOMS[fault][0]}. I would like my money back.",
+        f"I have a problem with the {product.name} from {order.id}: it {_SYMPTOMS[fault][0]}. Please refund me.",
+    )
+    return Request(subject="It does not work", body=stream.choice(bodies))
+
+
+def cheaper(stream: Stream, order: Order, product: Product) -> Request:
+    """A product costs less elsewhere."""
+    bodies = (
+        f"I bought {product.name} in {order.id}, and now I see it for less elsewhere. Do you match that?",
+        f"Another shop sells the {product.name} cheaper than you did in {order.id}. I would like the difference.",
+    )
+    return Request(subject="Cheaper elsewhere", body=stream.choice(bodies))
+
+
+def overdue(stream: Stream, order: Order) -> Request:
+    """A parcel has not come."""
+    bodies = (
+        f"{order.id} should have been here by now. Send it again, or give me my money back.",
+        f"I am still waiting for {order.id}. I think that it is lost; please replace it or refund me.",
+    )
+    return Request(subject="My parcel never came", body=stream.choice(bodies))

@@ -1,0 +1,34 @@
+"""Broken after the warranty has ended: declined, on the right grounds."""
+
+from palaestra.envs.storefront import requests
+from palaestra.envs.storefront.desk import Desk, declining
+from palaestra.envs.storefront.schema import OrderLine
+from palaestra.envs.task import Task, call, family
+from palaestra.rubrics import called, saw
+
+
+@family("storefront/decline-expired-warranty", level=2, traits=("refusal",))
+def decline_expired_warranty(desk: Desk) -> Task:
+    line = desk.pick(
+        OrderLine, lambda x: desk.claimable(x) and desk.warranty_ends(x) < desk.today, what="line past its warranty"
+    )
+    order, product = desk.order(line), desk.product(line)
+    customer = desk.customer(order)
+    request = requests.faulty(desk.stream, order, product, requests.fault_of(desk.stream, product))
+    ticket = desk.ticket(customer, request.subject)
+    return Task(
+        prompt=desk.mail(ticket, request.body),
+        rubric=[
+            saw(line, id="saw-line"),
+            desk.account(customer),
+            called("compute_warranty", arguments={"line_id": line.id}, id="knew-warranty"),
+            *desk.declined(ticket, "WAR-1", line, after=["saw-line", "saw-account", "knew-warranty"]),
+        ],
+        oracle=[
+            call("get_order", order_id=order.id),
+            call("get_customer", customer_id=customer.id),
+            call("compute_warranty", line_id=line.id),
+            call("read_handbook", section_id="WAR-1"),
+            *declining(ticket, "WAR-1", line, "Its warranty has ended, so we cannot help with it."),
+        ],
+    )

@@ -1,0 +1,241 @@
+"""A save is killed at every operation that changes the disk; what is read afterwards is the old save or the new one."""
+
+import errno
+import os
+import resource
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from palaestra.durable import MANIFEST, saving, verified, write_file
+from palaestra.errors import RecordError, StorageError
+
+CHANGING = ("os.rename", "os.mkdir", "os.remove", "os.rmdir", "os.link", "os.truncate")
+
+
+class Killed(BaseException):
+    """The process died here."""
+
+
+class Killer:
+    """Kills at the n-th operation that changes the disk, and lets nothing happen afterwards."""
+
+    left: int | None = None
+    installed = False
+
+
+def _on_event(event: str, arguments: tuple[Any, ...]) -> None:
+    if Killer.left is None:
+        return
+    writes = event == "open" and (
+        set(arguments[1] or "") & set("wax+") or (arguments[2] or 0) & (os.O_WRONLY | os.O_RDWR)
+    )
+    if event in CHANGING or writes:
+        if Killer.left <= 0:
+            raise Killed
+        Killer.left -= 1
+
+
+@contextmanager
+def killed_after(operations: int) -> Generator[None]:
+    if not Killer.installed:  # an audit hook stays for good
+        sys.addaudithook(_on_event)
+        Killer.installed = True
+    Killer.left = operations
+    try:
+        yield
+    finally:
+        Killer.left = None
+
+
+def save(target: Path, text: str) -> None:
+    with saving(target) as folder:
+        (folder / "deep").mkdir()
+        (folder / "a.txt").write_text(text)
+        (folder / "deep" / "b.txt").write_text(text * 10)
+
+
+def read(target: Path) -> str:
+    whole = verified(target)
+    text = (whole / "a.txt").read_text()
+    assert (whole / "deep" / "b.txt").read_text() == text * 10, "a save is one, not a mixture"
+    return text
+
+
+def nothing(target: Path) -> None:
+    del target
+
+
+def one(target: Path) -> None:
+    save(target, "old")
+
+
+def two(target: Path) -> None:
+    save(target, "older")
+    save(target, "old")
+
+
+def broken(target: Path) -> None:
+    two(target)
+    (target / "a.txt").write_text("rotten")
+
+
+@pytest.mark.parametrize(("prepare", "before"), [(nothing, None), (one, "old"), (two, "old"), (broken, "older")])
+def test_a_save_killed_at_any_operation_leaves_the_old_one_or_the_new_one(
+    tmp_path: Path, prepare: Callable[[Path], None], before: str | None
+) -> None:
+    completed, operations, found = False, 0, set[str | None]()
+    while not completed:
+        target = tmp_path / str(operations) / "save"
+        prepare(target)
+        try:
+            with killed_after(operations):
+                save(target, "new")
+            completed = True
+        except Killed:
+            pass
+        try:
+            found.add(read(target))
+        except RecordError:
+            found.add(None)
+        save(target, "next")
+        assert read(target) == "next", "after the crash one can save again"
+        operations += 1
+    assert operations > 6
+    assert found == {before, "new"}
+
+
+def test_a_save_that_fails_leaves_what_stood_there_and_nothing_else(tmp_path: Path) -> None:
+    target = tmp_path / "save"
+    save(target, "old")
+    with pytest.raises(ZeroDivisionError), saving(target) as folder:
+        (folder / "a.txt").write_text(str(1 // 0))
+    assert read(target) == "old"
+    assert [p.name for p in tmp_path.iterdir()] == ["save"]
+
+
+def test_the_save_before_is_kept_and_the_one_before_that_is_not(tmp_path: Path) -> None:
+    target = tmp_path / "save"
+    for text in ("1", "2", "3"):
+        save(target, text)
+    assert read(target) == "3"
+    shutil.rmtree(target)
+    assert read(target) == "2"
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_every_flipped_bit_is_noticed(tmp_path: Path) -> None:
+    target = tmp_path / "save"
+    save(target, "older")
+    save(target, "old")
+    for file in (target / "a.txt", target / "deep" / "b.txt", target / MANIFEST):
+        whole = file.read_bytes()
+        for position in range(len(whole)):
+            flipped = bytearray(whole)
+            flipped[position] ^= 1 << (position % 8)
+            file.write_bytes(flipped)
+            assert read(target) == "older"
+        file.write_bytes(whole[:-1])
+        assert read(target) == "older"
+        file.write_bytes(whole)
+        assert read(target) == "old"
+
+
+def test_a_lost_file_is_noticed(tmp_path: Path) -> None:
+    target = tmp_path / "save"
+    one(target)
+    (target / "a.txt").unlink()
+    with pytest.raises(RecordError, match=r"a\.txt is missing; .*save\.previous: not there; run the command"):
+        verified(target)
+
+
+@pytest.mark.parametrize("manifest", ["[]", "3", '"text"', "null", ""])
+def test_a_manifest_that_is_none_is_noticed(tmp_path: Path, manifest: str) -> None:
+    target = tmp_path / "save"
+    two(target)
+    (target / MANIFEST).write_text(manifest)
+    assert read(target) == "older"
+
+
+def test_a_broken_save_does_not_push_the_last_whole_one_out(tmp_path: Path) -> None:
+    target = tmp_path / "save"
+    broken(target)
+    with killed_after(0), pytest.raises(Killed):
+        save(target, "new")
+    assert read(target) == "older"
+    save(target, "new")
+    shutil.rmtree(target)
+    assert read(target) == "older"
+
+
+FULL = """
+import resource, sys
+from pathlib import Path
+from palaestra.durable import saving, write_file
+from palaestra.errors import StorageError
+target = Path(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, resource.RLIM_INFINITY))
+try:
+    if sys.argv[2] == "folder":
+        with saving(target) as folder:
+            (folder / "a.txt").write_bytes(b"x" * 5000)
+    else:
+        write_file(target, b"x" * 5000)
+except StorageError as error:
+    print(error.errno, error)
+"""
+
+
+@pytest.mark.parametrize("form", ["folder", "file"])
+def test_a_full_disk_is_told_and_leaves_what_stood_there(tmp_path: Path, form: str) -> None:
+    target = tmp_path / "save"
+    if form == "folder":
+        save(target, "old")
+    else:
+        write_file(target, b"old")
+    done = subprocess.run(
+        [sys.executable, "-c", FULL, str(target), form],
+        capture_output=True, text=True, check=True, env={**os.environ, "COVERAGE_PROCESS_START": ""},
+    )  # fmt: skip
+    assert done.stdout.startswith(f"{errno.EFBIG} ")
+    assert f"could not save {target}" in done.stdout
+    assert "what stood there is untouched; free some space and run it again" in done.stdout
+    assert (read(target) if form == "folder" else target.read_text()) == "old"
+    assert [p.name for p in tmp_path.iterdir()] == ["save"]
+    assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != 1000
+
+
+def test_a_path_that_cannot_be_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(StorageError, match="check the path and its rights"):
+        save(tmp_path / "file" / "save", "new")
+    with pytest.raises(StorageError, match="check the path and its rights"):
+        write_file(tmp_path / "file" / "save", b"new")
+
+
+def test_a_file_killed_at_any_operation_is_the_old_one_or_the_new_one(tmp_path: Path) -> None:
+    target, found, operations = tmp_path / "file.json", set[bytes](), 0
+    completed = False
+    while not completed:
+        write_file(target, b"old")
+        try:
+            with killed_after(operations):
+                write_file(target, b"new")
+            completed = True
+        except Killed:
+            pass
+        found.add(target.read_bytes())
+        operations += 1
+    assert found == {b"old", b"new"}
+
+
+def test_a_storage_error_of_the_block_is_told_once(tmp_path: Path) -> None:
+    with pytest.raises(StorageError) as raised, saving(tmp_path / "outer"):
+        write_file(tmp_path / ("n" * 300), b"")
+    assert str(raised.value).count("could not save") == 1

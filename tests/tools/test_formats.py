@@ -1,0 +1,172 @@
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from palaestra.errors import UnknownNameError
+from palaestra.records import ToolCall
+from palaestra.tools import FORMATS, HermesFormat, JsonFormat
+
+HERMES, JSON = HermesFormat(), JsonFormat()
+
+safe = st.text(st.characters(exclude_categories=["Cs"]), max_size=10)
+values: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False) | safe,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(safe, inner, max_size=3),
+    max_leaves=8,
+)
+calls = st.builds(
+    ToolCall, tool=st.from_regex(r"[a-z_]{1,12}", fullmatch=True), arguments=st.dictionaries(safe, values, max_size=3)
+)
+prose = st.text("abc .,!?\n é", max_size=20).map(str.strip)
+
+
+def markup_free(call: ToolCall) -> bool:
+    return "tool_call>" not in str(call) and "think>" not in str(call)
+
+
+@given(turn=st.lists(calls.filter(markup_free), max_size=3), said=prose)
+def test_hermes_reads_back_what_it_wrote(turn: list[ToolCall], said: str) -> None:
+    parsed = HERMES.parse(HERMES.render(turn, said))
+    if not turn and not said:
+        assert parsed.error == "the turn is empty: write a call, or something to say"
+        return
+    assert parsed.error is None
+    assert (list(parsed.calls), parsed.prose) == (turn, said)
+
+
+@given(turn=st.lists(calls.filter(markup_free), min_size=1, max_size=3))
+def test_json_reads_back_the_calls_it_wrote(turn: list[ToolCall]) -> None:
+    assert list(JSON.parse(JSON.render(turn, "lost")).calls) == turn
+
+
+@given(said=prose.filter(bool))
+def test_json_reads_back_prose_without_calls(said: str) -> None:
+    assert JSON.parse(JSON.render([], said)).prose == said
+
+
+@given(
+    text=st.text(max_size=40)
+    | st.lists(
+        st.sampled_from(
+            [
+                "<tool_call>",
+                "</tool_call>",
+                "<think>",
+                "</think>",
+                "{",
+                "}",
+                '"',
+                "name",
+                ":",
+                " ",
+                "```json\n",
+                "[",
+                "]",
+            ]
+        ),
+        max_size=12,
+    ).map("".join)
+)
+@pytest.mark.parametrize("name", sorted(FORMATS))
+def test_no_text_makes_a_format_crash_or_half_read_a_turn(name: str, text: str) -> None:
+    parsed = FORMATS.get(name).parse(text)
+    if parsed.error is not None:
+        assert not parsed.calls
+    else:
+        assert parsed.calls or parsed.prose
+
+
+def one(text: str) -> ToolCall:
+    parsed = HERMES.parse(text)
+    assert parsed.error is None
+    (call,) = parsed.calls
+    return call
+
+
+LOOK = ToolCall(tool="look", arguments={"id": "A"})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<tool_call>\n{"name": "look", "arguments": {"id": "A"}}\n</tool_call>',
+        '<tool_call>{"name":"look","arguments":{"id":"A"}}</tool_call>',
+        '<tool_call>\n{"name": "look", "arguments": {"id": "A"}}\n',
+        (
+            '<think>Or <tool_call>{"name": "drop"}</tool_call>?</think>\n'
+            '<tool_call>{"name": "look", "arguments": {"id": "A"}}</tool_call>'
+        ),
+        '<tool_call>{"name": "look", "arguments": "{\\"id\\": \\"A\\"}"}</tool_call>',
+        '<tool_call>{"tool": "look", "parameters": {"id": "A"}}</tool_call>',
+    ],
+    ids=["qwen", "tight", "cut off by a stop token", "thinking", "arguments as a string", "other keys"],
+)
+def test_what_hermes_and_qwen_models_write_is_read(text: str) -> None:
+    assert one(text) == LOOK
+
+
+def test_several_blocks_are_several_calls_and_the_rest_is_prose() -> None:
+    block = '<tool_call>{"name": "look", "arguments": {"id": "A"}}</tool_call>'
+    parsed = HERMES.parse(f"First this.\n{block}\n{block}")
+    assert parsed.calls == (LOOK, LOOK)
+    assert parsed.prose == "First this."
+
+
+def test_a_call_without_arguments_has_none() -> None:
+    assert one('<tool_call>{"name": "finish"}</tool_call>') == ToolCall(tool="finish", arguments={})
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "the turn is empty"),
+        ("<think>hm</think>", "the turn is empty"),
+        ("<think>hm", "<think> is never closed"),
+        ("look</tool_call>", "</tool_call> without <tool_call>"),
+        ('<tool_call>{"name": }</tool_call>', "a call is not valid JSON"),
+        ("<tool_call></tool_call>", "a call is not valid JSON"),
+        ('<tool_call>["look"]</tool_call>', "a call is a JSON object, not list"),
+        ('<tool_call>{"arguments": {}}</tool_call>', "a call names its tool"),
+        ('<tool_call>{"name": 7}</tool_call>', "a call names its tool"),
+        (
+            '<tool_call>{"name": "look", "arguments": [1]}</tool_call>',
+            "the arguments of look are a JSON object, not list",
+        ),
+        ('<tool_call>{"name": "look", "arguments": "{"}</tool_call>', "the arguments of look are a JSON object, not"),
+        ('<tool_call>{"name": "look"}</tool_call><tool_call>{</tool_call>', "a call is not valid JSON"),
+    ],
+)
+def test_what_cannot_be_read_is_explained(text: str, says: str) -> None:
+    parsed = HERMES.parse(text)
+    assert parsed.calls == ()
+    assert parsed.error is not None
+    assert says in parsed.error
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"tool": "look", "arguments": {"id": "A"}}',
+        '[{"tool": "look", "arguments": {"id": "A"}}]',
+        '```json\n{"tool": "look", "arguments": {"id": "A"}}\n```',
+        '```\n{"tool": "look", "arguments": {"id": "A"}}```',
+        '<think>{"tool": "drop"}</think>{"name": "look", "arguments": {"id": "A"}}',
+    ],
+)
+def test_json_is_read_bare_listed_fenced_and_after_thinking(text: str) -> None:
+    assert JSON.parse(text).calls == (LOOK,)
+
+
+@pytest.mark.parametrize(("text", "says"), [("{", "not valid JSON"), ("[1]", "not int"), ("[]", "the turn is empty")])
+def test_json_that_is_no_call_is_explained(text: str, says: str) -> None:
+    error = JSON.parse(text).error
+    assert error is not None
+    assert says in error
+
+
+def test_formats_are_known_by_name() -> None:
+    assert list(FORMATS) == ["hermes", "json", "qwen"]
+    with pytest.raises(UnknownNameError, match="unknown action format 'qwem'; did you mean 'qwen'"):
+        FORMATS.get("qwem")
