@@ -131,14 +131,13 @@ def test_outcome_pays_at_the_end_what_checklist_pays_on_the_way() -> None:
     assert rewards == [0.0, 0.0, 100.0]
 
 
-def test_a_turn_of_several_calls_is_rewarded_at_once() -> None:
+def test_a_turn_of_several_calls_is_rewarded_at_once_and_nobody_acts_on_what_is_not_yet_read() -> None:
     env = begun()
     observation, reward, terminated, _, info = env.step([as_action(call) for call in env.oracle()])
     assert [m.get("name") for m in observation] == ["get_loan", "renew_loan", "finish"]
     assert terminated
     assert info["score"].points == reward
-    # In the turn that looks it up the id was given in the prompt, so acting on it is grounded.
-    assert reward == 100
+    assert info["met"] == (f"saw-{env.oracle()[0].arguments['loan_id']}", "answer")
 
 
 def test_what_a_turn_asks_for_after_finishing_is_not_done() -> None:

@@ -5,7 +5,19 @@ import pytest
 
 from palaestra.envs.state import Overlay
 from palaestra.records import EndReason, RowChange
-from palaestra.rubrics import HARM, Allowance, answered, called, changed, collateral, created, either, listed, never, saw
+from palaestra.rubrics import (
+    HARM,
+    Allowance,
+    answered,
+    called,
+    changed,
+    collateral,
+    created,
+    either,
+    listed,
+    never,
+    saw,
+)
 from palaestra.rubrics import ungrounded as ungrounded_criterion
 from palaestra.rubrics.criterion import changed_columns
 from worlds.bench import BenchFactory, Write
@@ -172,10 +184,10 @@ def test_an_allowance_for_a_new_row_covers_one_unless_it_says_more(bench: BenchF
     assert complaint_after(bench, [Allowance(table="books", times=2)], *writes) is None
 
 
-def test_collateral_is_forgiven_when_it_is_undone(bench: BenchFactory) -> None:
+def test_collateral_that_was_taken_back_was_still_made(bench: BenchFactory) -> None:
     b = bench(called("x"), collateral([]))
     assert b.call(write=insert) == -HARM
-    assert b.call(write=lambda s: s.delete(s.get(Book, BOOK.id))) == HARM
+    assert b.call(write=lambda s: s.delete(s.get(Book, BOOK.id))) == 0
 
 
 def test_an_allowance_covers_its_row_values_and_columns() -> None:

@@ -6,7 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palaestra.errors import RubricError
+from palaestra.records import Layer
 from palaestra.rubrics import HARM, MET, TOTAL, Criterion, Rubric
+from palaestra.rubrics.rubric import LOOKUPS
 
 
 def criterion(name: str, **fields: Any) -> Criterion:
@@ -36,6 +38,19 @@ def test_the_expectations_of_a_rubric_sum_to_100_or_it_is_refused(shares: list[i
 
 def test_what_does_not_divide_goes_to_the_first() -> None:
     assert Rubric([criterion(name) for name in "abc"]).points == (34, 33, 33)
+
+
+@pytest.mark.parametrize(
+    ("layers", "points"),
+    [
+        (["selection", "outcome"], (LOOKUPS, TOTAL - LOOKUPS)),
+        (["selection", "selection", "task"], (LOOKUPS // 2, LOOKUPS // 2, TOTAL - LOOKUPS)),
+        (["selection", "selection"], (50, 50)),
+        (["outcome", "task"], (50, 50)),
+    ],
+)
+def test_look_ups_together_win_little_beside_work(layers: list[Layer], points: tuple[int, ...]) -> None:
+    assert Rubric([criterion(f"c{n}", layer=layer) for n, layer in enumerate(layers)]).points == points
 
 
 def test_points_of_prohibitions_are_harm_unless_said() -> None:

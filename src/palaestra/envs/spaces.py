@@ -22,7 +22,7 @@ def calls_of(action: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> tuple[T
     """
     # `dict` and `list` first, here and below: the abstract classes decide by a slow call of Python.
     parts: object = [action] if isinstance(action, (dict, Mapping)) else action
-    if not isinstance(parts, (list, Sequence)) or isinstance(parts, bytes):
+    if not isinstance(parts, (list, Sequence)) or isinstance(parts, bytes):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ActionError(f"an action is a call, a list of calls or text, not {type(action).__name__}: {action!r:.80}")
     return tuple(map(_call, parts))
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
-from typing import Any, cast
+from typing import Any
 
 from palaestra.digest import digest
 from palaestra.envs.instance import Instance, instantiate
@@ -137,7 +137,7 @@ def _modules(package: str) -> list[ModuleType]:
 
 
 def _families(module: ModuleType) -> list[Family[Any]]:
-    found = [cast("Family[Any]", value) for value in vars(module).values() if isinstance(value, Family)]
+    found: list[Family[Any]] = [value for value in vars(module).values() if isinstance(value, Family)]
     return [family for family in found if family.make.__module__ == module.__name__]
 
 

@@ -209,7 +209,7 @@ def _undoing(trial: Trial, call: ToolCall, changes: tuple[RowChange, ...]) -> It
 
 def _unread(trial: Trial, origin: int, target: int) -> Variant:
     """The look-up at `target` made in the same turn as the work at `origin`, so that its answer was not read."""
-    rest = [(call,) for call in trial.calls]
+    rest: list[tuple[ToolCall, ...]] = [(call,) for call in trial.calls]
     rest[origin] = (trial.calls[target], trial.calls[origin])
     what = f"{written(trial.calls[origin])} in the turn of {written(trial.calls[target])}"
     return Variant(kind="order", what=what, turns=tuple(rest[:target] + rest[target + 1 :]))

@@ -135,9 +135,8 @@ def _column(kind: type[Row], name: str, hint: Any) -> Column:
 
 
 def _column_type(kind: type[Row], name: str, hint: Any) -> type:
-    for plain in (str, int, bool, date, datetime):
-        if hint is plain:
-            return plain
+    if isinstance(hint, type) and hint in (str, int, bool, date, datetime):
+        return hint
     if get_origin(hint) is Literal and all(isinstance(v, str) for v in get_args(hint)):
         return str
     if get_origin(hint) is tuple and get_args(hint) == (str, ...):

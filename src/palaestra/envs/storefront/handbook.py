@@ -218,9 +218,10 @@ def _shipping(policy: Policy) -> list[Section]:
             "due date, is late and not lost: ask the customer for patience. A request for a replacement or "
             "a refund is then declined on the grounds of this section; the record that shows them is the "
             "shipment.",
-            "A lost parcel is first declared lost, so that the carrier is told. Then we send a replacement shipment if every product of the order is in stock in "
-            "the quantity ordered. If any of them is not, we refund the order instead, goods and shipping, "
-            "with the reason lost. We do not send half an order and refund the other half.",
+            "A lost parcel is first declared lost, so that the carrier is told. Then we send a replacement "
+            "shipment if every product of the order is in stock in the quantity ordered. If any of them is "
+            "not, we refund the order instead, goods and shipping, with the reason lost. We do not send "
+            "half an order and refund the other half.",
         ),
         _section(
             "SHP-2",

@@ -14,6 +14,7 @@ def change_address(desk: Desk) -> Task:
     order = desk.pick(Order, lambda o: o.status == "processing" and desk.plain(o), what="order that has not left")
     customer = desk.customer(order)
     street, city = desk.stream.choice(STREETS), desk.stream.choice(CITIES)
+    where = {"ship_street": street, "ship_city": city}
     ticket = desk.ticket(customer, "Other delivery address")
     body = f"I will be at work when it comes. Please send {order.id} to my office, {street} in {city}."
     return Task(
@@ -21,9 +22,7 @@ def change_address(desk: Desk) -> Task:
         rubric=[
             saw(order, id="saw-order"),
             desk.account(customer),
-            changed(
-                order, {"ship_street": street, "ship_city": city}, id="address", after=["saw-order", "saw-account"]
-            ),
+            changed(order, where, id="address", after=["saw-order", "saw-account"]),
             *desk.resolved(ticket, after=["address"]),
         ],
         oracle=[

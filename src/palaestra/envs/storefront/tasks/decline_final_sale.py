@@ -27,8 +27,6 @@ def decline_final_sale(desk: Desk) -> Task:
             call("get_customer", customer_id=customer.id),
             call("get_product", product_id=product.id),
             call("read_handbook", section_id="RET-3"),
-            *declining(
-                ticket, "RET-3", product, "This was a final sale, which cannot be returned for a change of mind."
-            ),
+            *declining(ticket, "RET-3", product, "It was a final sale, which we do not take back."),
         ],
     )

@@ -58,9 +58,7 @@ def refund_over_limit(desk: Desk) -> Task:
                 call("get_customer", customer_id=customer.id),
                 call("search_employees", team=team),
                 call("request_refund_approval", approver_id=approvers[0], **request),
-                call(
-                    "send_internal_message", recipient_id=approvers[0], body="Please look at it.", ticket_id=ticket.id
-                ),
+                call("send_internal_message", recipient_id=approvers[0], body="Please look at it."),
                 *closing(ticket, "A colleague has to approve this; then it is paid."),
             ]
         ],
