@@ -46,7 +46,7 @@ class TaskSet:
                     f"{family.source}: {family.id} is taken by {self.families[family.id].source}; rename one"
                 )
             self.families[family.id] = family
-        # Shared by every environment of the set: written out for each, they would be half of what it weighs.
+        # Shared by every environment of the set: written out for each, they would be most of what it weighs.
         self._ids: dict[str, tuple[str, ...]] = {split: tuple(self._listed(split)) for split in SPLITS}
         self._instances: dict[str, Instance] = {}
 

@@ -22,14 +22,11 @@ class SqlProjection:
 
     Args:
         overlay: The rows to follow; `sync` again after they changed.
-        url: An SQLAlchemy URL. Full-text `search` needs SQLite.
     """
 
-    def __init__(self, overlay: Overlay, url: str = "sqlite://") -> None:
+    def __init__(self, overlay: Overlay) -> None:
         self._schema = overlay.base.schema
-        memory = {"poolclass": StaticPool} if url == "sqlite://" else {}
-        self._engine = sa.create_engine(url, **memory)
-        self._sqlite = self._engine.dialect.name == "sqlite"
+        self._engine = sa.create_engine("sqlite://", poolclass=StaticPool)
         self._applied: list[RowChange] = []
         settled = overlay.fork()
         settled.rollback(0)
@@ -40,7 +37,7 @@ class SqlProjection:
         with self._engine.begin() as connection:
             self._schema.metadata.create_all(connection)
             for info in self._schema:
-                if info.searchable and self._sqlite:
+                if info.searchable:
                     # One text column: FTS5 reserves names, such as "rank", that a world may want for its own.
                     # `words_of` has folded them; the ascii tokenizer adds no folding of its own.
                     connection.exec_driver_sql(
@@ -72,17 +69,12 @@ class SqlProjection:
         """
         compiled = sa.text(statement) if isinstance(statement, str) else statement
         with self._engine.connect() as connection:
-            read_only, again = (
-                ("PRAGMA query_only = ON", "PRAGMA query_only = OFF")
-                if self._sqlite
-                else ("SET TRANSACTION READ ONLY", "ROLLBACK")
-            )
-            connection.exec_driver_sql(read_only)
+            connection.exec_driver_sql("PRAGMA query_only = ON")
             try:
                 return [dict(m) for m in connection.execute(compiled, parameters).mappings()]
             finally:
                 connection.rollback()
-                connection.exec_driver_sql(again)
+                connection.exec_driver_sql("PRAGMA query_only = OFF")
 
     # StateView
 
@@ -103,7 +95,7 @@ class SqlProjection:
         """The rows whose columns equal all of `equal`, ordered by key."""
         table = self._schema[kind.table].sql
         same = [table.c[c].is_(None) if v is None else table.c[c] == v for c, v in equal.items()]
-        return self._rows(kind, sa.select(table).where(*same).order_by(sa.collate(table.c.id, self._collation)))
+        return self._rows(kind, sa.select(table).where(*same).order_by(table.c.id))
 
     def search(self, kind: type[R], text: str) -> list[R]:
         """The rows whose searchable columns hold every word of `text`, ordered by key."""
@@ -115,11 +107,7 @@ class SqlProjection:
         statement = sa.text(f"SELECT id FROM {kind.table}_words WHERE {kind.table}_words MATCH :match")  # noqa: S608
         keys = [r["id"] for r in self.query(cast("Any", statement), match=match)]
         chosen = sa.select(table).where(table.c.id.in_(keys))
-        return self._rows(kind, chosen.order_by(sa.collate(table.c.id, self._collation)))
-
-    @property
-    def _collation(self) -> str:
-        return "BINARY" if self._sqlite else "C"
+        return self._rows(kind, chosen.order_by(table.c.id))
 
     def _rows(self, kind: type[R], statement: sa.Select[Any]) -> list[R]:
         return [_row(kind, values) for values in self.query(statement)]
@@ -129,7 +117,7 @@ class SqlProjection:
     def _move(self, connection: sa.Connection, table: str, key: str, row: Row | None) -> None:
         info = self._schema[table]
         connection.execute(info.sql.delete().where(info.sql.c.id == key))
-        if info.searchable and self._sqlite:
+        if info.searchable:
             connection.execute(sa.text(f"DELETE FROM {table}_words WHERE id = :id"), {"id": key})  # noqa: S608
         if row is not None:
             self._put(connection, row)
@@ -138,7 +126,7 @@ class SqlProjection:
         info = self._schema[row.table]
         values = {name: getattr(row, name) for name in info.columns}
         connection.execute(info.sql.insert(), values)
-        if info.searchable and self._sqlite:
+        if info.searchable:
             words = " ".join(sorted(row_words(row, info.searchable)))
             statement = sa.text(f"INSERT INTO {row.table}_words (id, words) VALUES (:id, :words)")  # noqa: S608
             connection.execute(statement, {"id": row.id, "words": words})
