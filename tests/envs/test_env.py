@@ -282,6 +282,15 @@ def test_giving_up_terminates_without_passing() -> None:
     assert not info["score"].passed
 
 
+def test_what_happened_so_far_can_be_asked_for() -> None:
+    env = begun()
+    play(env, env.oracle())
+    assert [event.tool for event in env.events] == ["get_loan", "renew_loan", "finish"]
+    assert [change.table for change in env.changes] == ["loans"]
+    assert env.end is EndReason.FINISHED
+    assert len(env.counting) == 3
+
+
 # edges
 
 

@@ -4,7 +4,7 @@ It reaches the world through Gymnasium alone, and gives the agent messages and t
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import gymnasium as gym
 import orjson
@@ -16,6 +16,7 @@ from palaestra.tools import plain_call, plain_text
 from palaestra.trajectory import Episode, Segment, Turn
 
 Messages = tuple[Message, ...]
+T = TypeVar("T", bound=tuple[Any, ...])
 
 
 def rollout(env: gym.Env[Messages, Action], agent: Agent, *, name: str, seed: int, task: str | None = None) -> Episode:
@@ -31,13 +32,13 @@ def rollout(env: gym.Env[Messages, Action], agent: Agent, *, name: str, seed: in
         task: The id of the task; `None` lets the seed draw one.
     """
     observation, opening = env.reset(seed=seed, options={"task": task} if task else None)
-    agent.reset(opening["tools"], seed=seed)
+    agent.reset(_copied(opening["tools"]), seed=seed)
     prompt, turns = observation, list[Turn]()
     points: Mapping[Layer, int] = dict.fromkeys(LAYERS, 0)
     end: EndReason | None = None
     score, valid = _nothing(opening), True
     while end is None:
-        action = agent.act(observation)
+        action = agent.act(_copied(observation))
         try:
             observation, reward, _, _, info = env.step(action)
         except InfrastructureError:
@@ -58,6 +59,11 @@ def rollout(env: gym.Env[Messages, Action], agent: Agent, *, name: str, seed: in
         score=score,
         valid_for_baseline=valid,
     )
+
+
+def _copied(json: T) -> T:
+    """A copy for the agent, which may do with it what it likes; the record stays as it is."""
+    return cast("T", tuple(orjson.loads(orjson.dumps(json))))
 
 
 def _nothing(opening: Mapping[str, Any]) -> Score:

@@ -1,6 +1,15 @@
 """`palaestra bench`: what things cost, as ratios in one run."""
 
+from pathlib import Path
+from typing import Annotated
+
+import orjson
 import typer
+
+from palaestra.benchmarks.speed import SECTIONS, bench_env, speed_tables
+from palaestra.cli.console import output
+from palaestra.cli.progress import bar
+from palaestra.durable import write_file
 
 app = typer.Typer(help="Measure what things cost.", no_args_is_help=True, rich_markup_mode="markdown")
 
@@ -8,3 +17,19 @@ app = typer.Typer(help="Measure what things cost.", no_args_is_help=True, rich_m
 @app.callback()
 def bench() -> None:
     """Measure what things cost."""
+
+
+@app.command(epilog="Example: `palaestra bench env --episodes 500 --json bench.json`")
+def env(
+    env_id: Annotated[str, typer.Argument(help="The environment.")] = "palaestra/Storefront-v0",
+    episodes: Annotated[int, typer.Option(min=1, help="How many episodes the oracle plays.")] = 2_000,
+    worlds: Annotated[int, typer.Option(min=1, help="How many worlds live at once when they are weighed.")] = 2_000,
+    json: Annotated[Path | None, typer.Option("--json", help="Write every figure to this file.")] = None,
+) -> None:
+    """Time steps, resets, snapshots and forks, weigh live worlds, and compare with simpler ways, in one run."""
+    with bar("measuring", len(SECTIONS)) as progress:
+        report = bench_env(env_id, episodes=episodes, worlds=worlds, progress=progress.step)
+    for table in speed_tables(report):
+        output().print(table.for_terminal())
+    if json is not None:
+        write_file(json, orjson.dumps(report.as_json(), option=orjson.OPT_INDENT_2))

@@ -7,9 +7,9 @@ from datetime import datetime
 from palaestra.envs.state import Overlay
 from palaestra.envs.task import FIRST_INDEX, Draft, Family, Task, split_of
 from palaestra.envs.world import World
-from palaestra.errors import PalaestraError, TaskError
+from palaestra.errors import TaskError
 from palaestra.records import Message, TaskSpec, ToolCall
-from palaestra.rubrics import Checklist, Evidence, Rubric, collateral, ungrounded
+from palaestra.rubrics import Allowance, Checklist, Evidence, Rubric, collateral, ungrounded
 from palaestra.seeding import Stream
 
 _WORD = re.compile(r"[\w-]+")
@@ -28,6 +28,8 @@ class Instance:
     given: frozenset[str]
     """The words of the messages that may be ids."""
     rubric: Rubric
+    permitted: tuple[Allowance, ...]
+    """Changes that the task permits and does not ask for."""
     oracle: tuple[ToolCall, ...]
     alternatives: tuple[tuple[ToolCall, ...], ...]
 
@@ -67,7 +69,7 @@ def instantiate(world: World, family: "Family[Draft]", index: int) -> Instance:
         Checklist(rubric).begin(_probe(settled))
     except TaskError as error:
         raise type(error)(f"{family.source}: {task_id}: {error}") from error
-    except (PalaestraError, AttributeError, KeyError, TypeError, ValueError) as error:
+    except Exception as error:
         raise TaskError(f"{_line(error, family)}: {task_id}: {type(error).__name__}: {error}") from error
     messages: tuple[Message, ...] = (
         {"role": "system", "content": world.briefing(start)},
@@ -90,6 +92,7 @@ def instantiate(world: World, family: "Family[Draft]", index: int) -> Instance:
         messages=messages,
         given=frozenset(word for message in messages for word in _WORD.findall(message["content"])),
         rubric=rubric,
+        permitted=tuple(task.allow),
         oracle=tuple(task.oracle),
         alternatives=tuple(tuple(calls) for calls in task.alternatives),
     )

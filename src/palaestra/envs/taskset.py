@@ -85,7 +85,7 @@ class TaskSet:
 
     def _parse(self, task_id: str) -> tuple[Family[Any], int]:
         family_id, _, index = task_id.rpartition("/")
-        if family_id not in self.families or not index.isdigit():
+        if family_id not in self.families or not index.isdecimal():
             known = [f"{f}/{FIRST_INDEX[s]:04d}" for f, family in self.families.items() for s in family.splits]
             raise UnknownNameError.of("task", task_id, known, "(`palaestra tasks list` lists all)")
         if int(index) > LAST_INDEX or f"{int(index):04d}" != index:

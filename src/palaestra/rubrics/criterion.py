@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
+from functools import cache
 from typing import Literal, TypeAlias
 
 from palaestra.records import CriterionSpec, Layer, Row, RowChange, Verdict
@@ -61,10 +62,16 @@ def changed_columns(change: RowChange) -> set[str]:
     """The columns in which a row differs before and after; all of them where it came or went."""
     row = change.after or change.before
     assert row is not None, "a change has a row on at least one side"
-    names = {f.name for f in fields(row)}
+    names = column_names(type(row))
     if change.before is None or change.after is None:
-        return names
+        return set(names)
     return {n for n in names if getattr(change.before, n) != getattr(change.after, n)}
+
+
+@cache
+def column_names(kind: type[Row]) -> tuple[str, ...]:
+    """The columns of a row class."""
+    return tuple(f.name for f in fields(kind))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,8 +2,8 @@
 
 Six kinds. A needed call is dropped; an argument is changed; another entity is acted on; something more is written; a
 write is undone; something is done before what had to come first. Only variants that are really wrong are made: a
-dropped read counts where what it showed could not be known otherwise, an extra write where it leaves other rows than
-the oracle did, and a value that the rubric itself lists as equally right is not a change.
+dropped read counts where what it showed could not be known otherwise, an extra write where it leaves rows that the
+oracle does not and the task does not permit, and a value that the rubric lists as equally right is not a change.
 """
 
 from collections.abc import Iterator, Mapping
@@ -156,7 +156,10 @@ def _ids(trial: Trial, table: str) -> list[str]:
 
 
 def _leaves_other_rows(trial: Trial, calls: list[ToolCall]) -> bool:
-    return net(trial.play_calls(calls).changes) != net(trial.outcome.changes)
+    """Whether `calls` leave rows that the oracle does not, and that the task does not permit either."""
+    meant = net(trial.outcome.changes)
+    left = [change for change in trial.play_calls(calls).changes if not net((change,)) <= meant]
+    return any(not any(a.covers(change) for a in trial.instance.permitted) for change in left)
 
 
 def net(changes: tuple[RowChange, ...]) -> frozenset[tuple[str, str, frozenset[tuple[str, object]]]]:

@@ -1,0 +1,139 @@
+"""Each bundled agent's contract: what it does, on what it depends, and that it begins every episode anew."""
+
+import itertools
+from collections.abc import Sequence
+
+import pytest
+
+from palaestra.agents import (
+    AlwaysRefuse,
+    JunkText,
+    LegalRandom,
+    SchemaRandom,
+    Scripted,
+    as_action,
+    finish_at_once,
+    no_op,
+    oracle,
+)
+from palaestra.protocols import Action, Agent
+from palaestra.records import Message, ToolCall
+from palaestra.tools import FORMATS
+
+FINISH = {"tool": "finish", "arguments": {}}
+NOTHING: Sequence[Message] = ()
+
+
+def user(text: str) -> list[Message]:
+    return [Message(role="system", content="Ticket TCK-1 is not this one."), Message(role="user", content=text)]
+
+
+def actions(agent: Agent, count: int, *, seed: int = 0, messages: Sequence[Message] = NOTHING) -> list[Action]:
+    """The first actions of an episode."""
+    agent.reset((), seed=seed)
+    return [agent.act(messages) for _ in range(count)]
+
+
+def test_a_script_is_played_in_order_and_then_finished_for_ever() -> None:
+    script = [{"tool": "a", "arguments": {}}, "text", []]
+    assert actions(Scripted(lambda: script), 6) == [*script, FINISH, FINISH, FINISH]
+
+
+def test_a_script_begins_anew_with_every_episode() -> None:
+    made = itertools.count()
+    agent = Scripted(lambda: [f"episode {next(made)}", "more"])
+    assert [actions(agent, 1), actions(agent, 2), actions(agent, 1)] == [["episode 0"], ["episode 1", "more"], ["episode 2"]]
+
+
+def test_a_scripted_agent_acts_only_after_reset() -> None:
+    with pytest.raises(AttributeError):
+        Scripted(lambda: []).act(NOTHING)
+
+
+def test_the_oracle_asks_for_its_calls_when_the_episode_begins() -> None:
+    calls: list[ToolCall] = []
+    agent = oracle(lambda: calls)
+    calls.append(ToolCall(tool="get_order", arguments={"order_id": "ORD-1"}))
+    assert actions(agent, 2) == [{"tool": "get_order", "arguments": {"order_id": "ORD-1"}}, FINISH]
+
+
+def test_a_call_as_an_action_owns_its_arguments() -> None:
+    call = ToolCall(tool="get_order", arguments={"order_id": "ORD-1"})
+    action = as_action(call)
+    assert isinstance(action, dict)
+    action["arguments"]["order_id"] = "ORD-2"
+    assert call.arguments == {"order_id": "ORD-1"}
+
+
+def test_no_op_takes_empty_turns_without_end() -> None:
+    assert actions(no_op(), 100) == [[]] * 100
+
+
+def test_finish_at_once_only_finishes() -> None:
+    assert actions(finish_at_once(), 3) == [FINISH] * 3
+
+
+def test_schema_random_seeds_its_source_with_the_episodes_seed_and_says_what_it_draws() -> None:
+    seeds: list[int] = []
+    drawn = iter(["first", "second"])
+    assert actions(SchemaRandom(lambda: next(drawn), seeds.append), 2, seed=7) == ["first", "second"]
+    assert seeds == [7]
+
+
+def test_legal_random_takes_the_first_of_one_draw() -> None:
+    asked: list[int] = []
+
+    def legal(count: int) -> list[Action]:
+        asked.append(count)
+        return ["legal"] * count
+
+    assert actions(LegalRandom(legal), 3) == ["legal"] * 3
+    assert asked == [1, 1, 1]
+
+
+def test_junk_is_text_that_calls_nothing_in_any_format() -> None:
+    written = set[str]()
+    for seed in range(20):
+        for action in actions(JunkText(), 10, seed=seed):
+            assert isinstance(action, str)
+            written.add(action)
+    assert len(written) == 8
+    for name in FORMATS:
+        assert [text for text in written if FORMATS.get(name).parse(text).calls] == []
+    assert any("100/100" in text for text in written)
+
+
+def test_junk_and_refusals_follow_the_seed_alone() -> None:
+    asked = user("Ticket TCK-1050, from a@b.c: Refund\n\nORD-1001 and LIN-10002 are broken.")
+    for agent in (JunkText(), AlwaysRefuse()):
+        runs = [actions(agent, 4, seed=seed, messages=asked) for seed in range(12)]
+        assert runs == [actions(agent, 4, seed=seed, messages=asked) for seed in range(12)]
+        assert len({repr(run) for run in runs}) > 1
+
+
+def test_always_refuse_declines_the_ticket_apologises_and_finishes() -> None:
+    asked = user("Ticket TCK-1050, from a@b.c: Refund\n\nORD-1001 and LIN-10002 are broken.")
+    declined, sorry, *finished = actions(AlwaysRefuse(), 5, messages=asked)
+    assert isinstance(declined, dict)
+    assert isinstance(sorry, dict)
+    assert declined["tool"] == "decline_request"
+    assert declined["arguments"]["ticket_id"] == "TCK-1050"
+    assert declined["arguments"]["evidence_id"] == "ORD-1001"
+    assert sorry["tool"] == "reply"
+    assert finished == [FINISH] * 3
+
+
+def test_always_refuse_guesses_different_grounds() -> None:
+    asked = user("Ticket TCK-1050: I want it.")
+    grounds = set[str]()
+    for seed in range(40):
+        [declined] = actions(AlwaysRefuse(), 1, seed=seed, messages=asked)
+        assert isinstance(declined, dict)
+        grounds.add(declined["arguments"]["policy_id"])
+    assert len(grounds) == 5
+
+
+def test_always_refuse_makes_up_a_ticket_where_none_is_named() -> None:
+    [declined] = actions(AlwaysRefuse(), 1, messages=user("Help me."))
+    assert isinstance(declined, dict)
+    assert declined["arguments"]["ticket_id"] == declined["arguments"]["evidence_id"] == "TCK-1001"
