@@ -66,6 +66,8 @@ class TaskProof:
 
     spec: TaskSpec
     oracle: Outcome
+    oracle_fails: tuple[str, ...]
+    """The criteria that the oracle fails."""
     floors: dict[str, Tally]
     mutants: dict[str, Tally]
     """By kind: hits are mutants rejected."""
@@ -84,6 +86,7 @@ def prove_task(env: ToolEnv, task_id: str) -> TaskProof:
     proof = TaskProof(
         spec=trial.instance.spec,
         oracle=trial.outcome,
+        oracle_fails=tuple(failures(trial, trial.outcome)),
         floors={name: Tally() for name in FLOORS},
         mutants={kind: Tally() for kind in MUTANT_KINDS},
         routes={kind: Tally() for kind in ROUTE_KINDS},
@@ -96,7 +99,7 @@ def prove_task(env: ToolEnv, task_id: str) -> TaskProof:
         if outcome.passed:
             proof.survivors.append(_finding(task_id, mutant, outcome))
         else:
-            proof.first_failures.update(first_failure(trial, outcome))
+            proof.first_failures.update(failures(trial, outcome)[:1])
     for route in routes(trial):
         outcome = _played(trial, route)
         right = outcome.passed and outcome.score.points == outcome.score.total
@@ -120,12 +123,9 @@ def _finding(task_id: str, work: Variant, outcome: Outcome) -> Finding:
     return Finding(task=task_id, kind=work.kind, what=work.what, points=outcome.score.points)
 
 
-def first_failure(trial: Trial, outcome: Outcome) -> list[str]:
-    """The first criterion, in the rubric's order, that a rejected outcome fails; none where it just never finished."""
-    for criterion in trial.instance.rubric.criteria:
-        if (criterion.id in outcome.counting) != (criterion.kind == "expect"):
-            return [criterion.id]
-    return []
+def failures(trial: Trial, outcome: Outcome) -> list[str]:
+    """The criteria that an outcome fails, in the rubric's order; none where it just never finished."""
+    return [c.id for c in trial.instance.rubric.criteria if (c.id in outcome.counting) != (c.kind == "expect")]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -179,9 +179,7 @@ class Proof:
         """Why these tasks are not proved, a sentence each; empty when they are."""
         found = [
             f"{p.spec.id}: the oracle gets {p.oracle.score.points} of {p.oracle.score.total} points"
-            + "".join(
-                f"; {c}: {v.reason}" for c, v in p.oracle.score.verdicts.items() if (c in p.oracle.counting) != v.met
-            )
+            + "".join(f"; {c}: {p.oracle.score.verdicts[c].reason}" for c in p.oracle_fails)
             for p in self.tasks
             if not p.oracle.passed or p.oracle.score.points != p.oracle.score.total
         ]
