@@ -23,7 +23,7 @@ MANIFEST = "MANIFEST.json"
 
 def write_file(path: Path, data: bytes) -> None:
     """Write one file whole or not at all; raises as `saving` does."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = path.with_name(f".{path.name}.tmp")
     with _told(path):
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -60,7 +60,7 @@ def saving(target: Path) -> Generator[Path]:
     Raises:
         StorageError: the disk is full or refuses; `target` is what it was before.
     """
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    temporary = target.with_name(f".{target.name}.tmp")
     with _told(target):
         try:
             target.parent.mkdir(parents=True, exist_ok=True)

@@ -18,6 +18,7 @@ class Registry(Generic[T]):
     def __init__(self, kind: str) -> None:
         self._kind = kind
         self._entries: dict[str, T | str] = {}
+        self._loaded: dict[str, T] = {}
 
     def register(self, name: str, entry: T | str) -> None:
         """Add `entry`, a value or `"module:attribute"`, under `name`.
@@ -39,11 +40,12 @@ class Registry(Generic[T]):
             entry = self._entries[name]
         except KeyError:
             raise UnknownNameError.of(self._kind, name, self._entries) from None
-        if isinstance(entry, str):
+        if not isinstance(entry, str):
+            return entry
+        if name not in self._loaded:
             module, _, attribute = entry.partition(":")
-            entry = cast("T", getattr(import_module(module), attribute))
-            self._entries[name] = entry
-        return entry
+            self._loaded[name] = cast("T", getattr(import_module(module), attribute))
+        return self._loaded[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(sorted(self._entries))

@@ -11,7 +11,7 @@ from palaestra.envs import ToolEnv
 from palaestra.errors import ActionError, InfrastructureError
 from palaestra.protocols import Action, Agent
 from palaestra.records import LAYERS, EndReason, JsonSchema, Message
-from palaestra.trajectory import Episode, dump_episode, read_episodes, write_episodes
+from palaestra.trajectory import dump_episode, read_episodes, write_episodes
 from worlds.registration import LIBRARY_ID
 
 STOREFRONT_ID = "palaestra/Storefront-v0"
@@ -52,7 +52,7 @@ class Failing(ToolEnv):
     fails_at = 2
 
     def step(self, action: Action) -> tuple[tuple[Message, ...], float, bool, bool, dict[str, Any]]:
-        if self._turn == self.fails_at:
+        if self.episode.turn == self.fails_at:
             raise InfrastructureError("the disk is gone")
         return super().step(action)
 

@@ -42,12 +42,16 @@ def test_a_script_is_played_in_order_and_then_finished_for_ever() -> None:
 def test_a_script_begins_anew_with_every_episode() -> None:
     made = itertools.count()
     agent = Scripted(lambda: [f"episode {next(made)}", "more"])
-    assert [actions(agent, 1), actions(agent, 2), actions(agent, 1)] == [["episode 0"], ["episode 1", "more"], ["episode 2"]]
+    assert [actions(agent, 1), actions(agent, 2), actions(agent, 1)] == [
+        ["episode 0"],
+        ["episode 1", "more"],
+        ["episode 2"],
+    ]
 
 
 def test_a_scripted_agent_acts_only_after_reset() -> None:
     with pytest.raises(AttributeError):
-        Scripted(lambda: []).act(NOTHING)
+        Scripted(list).act(NOTHING)
 
 
 def test_the_oracle_asks_for_its_calls_when_the_episode_begins() -> None:

@@ -16,7 +16,7 @@ from palaestra.digest import canonical
 from palaestra.envs import SPLITS, ToolEnv
 
 IMPORTS = "from palaestra.envs.storefront import Criterion, Desk, Order, Task, call, called, changed, closing, family, saw, told, touches"
-HEAD = '''
+HEAD = """
 from palaestra.records import Verdict
 
 @family("storefront/bad", level=1)
@@ -28,7 +28,7 @@ def bad(desk: Desk) -> Task:
     prompt = desk.mail(ticket, f"Send {order.id} to Ringstr. 4 in Wien.")
     move = call("update_shipping_address", order_id=order.id, street="Ringstr. 4", city="Wien")
     end = closing(ticket, "Done.")
-'''
+"""
 TASKS = [f"storefront/bad/{index:04d}" for index in range(6)]
 
 GOOD = "return Task(prompt=prompt, rubric=[moved, *desk.resolved(ticket, after=['moved'])], oracle=[move, *end])"

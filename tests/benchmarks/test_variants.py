@@ -112,7 +112,8 @@ def test_no_variant_is_the_oracles_own_work_turn_by_turn() -> None:
 
 def test_no_mutant_is_also_a_route() -> None:
     for task in tasks():
-        assert not {v.turns for v in wrong(task) if v.kind != "extra"} & {v.turns for v in right(task)}
+        accepted = [v.turns for v in right(task)]
+        assert [v.what for v in wrong(task) if v.turns in accepted] == []
 
 
 def test_wrong_and_right_work_end_as_the_oracle_ends() -> None:
@@ -162,7 +163,7 @@ def test_another_entity_is_a_row_of_the_same_table_that_is_there() -> None:
 def test_an_extra_write_leaves_other_rows_than_the_oracle_did() -> None:
     for task in tasks():
         of, made = trial(task), [v for v in wrong(task) if v.kind == "extra"]
-        assert EXTRA_WRITES <= len(made) <= EXTRA_WRITES + len(of.calls) + 1
+        assert 2 <= len(made) <= EXTRA_WRITES + len(of.calls)
         for variant in made[:3]:
             assert net(of.play(variant.turns).changes) != net(of.outcome.changes)
             assert as_words(calls_of(variant)) >= as_words(of.calls)

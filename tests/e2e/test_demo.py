@@ -72,7 +72,9 @@ def test_a_trajectory_replays_to_the_same_digest_and_score(demo: tuple[DemoRepor
     for episode in demo[0].episodes:
         env.reset(seed=episode.seed, options={"task": episode.task.id})
         for turn in episode.turns:
-            action = turn.text if turn.text is not None else [{"tool": c.tool, "arguments": c.arguments} for c in turn.calls]
+            action = (
+                turn.text if turn.text is not None else [{"tool": c.tool, "arguments": c.arguments} for c in turn.calls]
+            )
             observation, reward, _, _, info = env.step(action)
             assert (observation, reward, info["anchor"]) == (turn.observation, turn.reward, turn.anchor)
         assert env.score() == episode.score

@@ -146,7 +146,7 @@ class Storefront(RuleBasedStateMachine):
         self.rewards = (*self.rewards, reward)
         self.log = (
             *self.log,
-            TurnLog(events=events, changes=info["changes"], answer=self.env._evidence.answer, end=info["end"]),
+            TurnLog(events=events, changes=info["changes"], answer=self.env.episode.evidence.answer, end=info["end"]),
         )
         assert len(self.env.events) == calls + len(events)
         assert (terminated or truncated) == (info["end"] is not None)
@@ -263,7 +263,7 @@ class Storefront(RuleBasedStateMachine):
 
     @invariant()
     def the_books_are_sound(self) -> None:
-        assert violations(self.env.state, self.env._clock.today) == []
+        assert violations(self.env.state, self.env.episode.clock.today) == []
 
     @invariant()
     def the_journal_replays_to_the_same_rows(self) -> None:
@@ -280,7 +280,7 @@ class Storefront(RuleBasedStateMachine):
     @rule(seed=Seeds)
     def sql_says_the_same(self, seed: int) -> None:
         sql, stream = mirror(self.task), Stream.root("sql", seed)
-        sql.sync(self.env._state)
+        sql.sync(self.env.episode.state)
         for info in (stream.choice(list(SCHEMA)), *(SCHEMA[c.table] for c in self.env.changes)):
             rows = self.env.state.find(info.kind)
             assert sql.find(info.kind) == rows

@@ -4,7 +4,8 @@ if __name__ != "palaestra.envs":
     raise ImportError(f"this folder is palaestra.envs, not {__name__}; write `import palaestra.envs`")
 
 from palaestra.envs.check import check_env
-from palaestra.envs.env import Snapshot, ToolEnv
+from palaestra.envs.env import ToolEnv
+from palaestra.envs.episode import LiveEpisode, Snapshot
 from palaestra.envs.instance import Instance, instantiate
 from palaestra.envs.task import SPLITS, Draft, Family, Task, call, family, split_of
 from palaestra.envs.taskset import TaskSet, bundled, load_families, load_folder
@@ -16,6 +17,7 @@ __all__ = [
     "Draft",
     "Family",
     "Instance",
+    "LiveEpisode",
     "Snapshot",
     "Task",
     "TaskSet",

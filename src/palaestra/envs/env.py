@@ -18,59 +18,24 @@ Seeds
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 import gymnasium as gym
 
-from palaestra.clock import Clock
-from palaestra.digest import canonical, digest
+from palaestra.digest import canonical
+from palaestra.envs.episode import LiveEpisode, Snapshot
 from palaestra.envs.instance import Instance
 from palaestra.envs.spaces import CallSpace, MessageSpace, calls_of
-from palaestra.envs.state import OverlaySnapshot
 from palaestra.envs.taskset import TaskSet, bundled, load_folder
 from palaestra.envs.world import WORLDS
 from palaestra.errors import EpisodeOverError, TaskError, UnknownNameError
 from palaestra.protocols import Action, StateView
-from palaestra.records import (
-    ANY_TABLE,
-    EndReason,
-    JsonObject,
-    Message,
-    RowChange,
-    Score,
-    TaskSpec,
-    ToolCall,
-    ToolEvent,
-)
-from palaestra.rubrics import Checklist, ChecklistSnapshot
+from palaestra.records import ANY_TABLE, EndReason, Message, RowChange, Score, TaskSpec, ToolCall, ToolEvent
 from palaestra.seeding import Stream
-from palaestra.tools import FORMATS, ToolContext, legal_call
+from palaestra.tools import FORMATS, legal_call
 
 RewardMode: TypeAlias = Literal["checklist", "outcome"]
-
-UNPARSABLE_LIMIT = 3
-"""Turns in a row without a readable call after which the episode is truncated."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Snapshot:
-    """Everything that decides how an episode goes on. It pickles, and restores into another process."""
-
-    env_id: str
-    task_id: str
-    seed: int
-    rows: OverlaySnapshot
-    checklist: ChecklistSnapshot
-    events: tuple[ToolEvent, ...]
-    elapsed: int
-    turn: int
-    unparsable: int
-    max_turns: int
-    answer: JsonObject
-    end: EndReason | None
-    observation: tuple[Message, ...]
 
 
 class ToolEnv(gym.Env[tuple[Message, ...], Action]):
@@ -123,7 +88,7 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         self._offered = tuple(self.world.toolbox.offered(self.world.role))
         self.action_space = CallSpace(self._offered, self._format)
         self.observation_space = MessageSpace()
-        self._instance: Instance | None = None
+        self._episode: LiveEpisode | None = None
         if task is not None:
             self.task_set.instance(task)
 
@@ -153,44 +118,29 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         if seed is None:
             seed = int(self.np_random.integers(2**31))
         named = (options or {}).get("task") or self._task_id
-        self._begin(self.task_set.instance(named or self._drawn(seed)), seed)
-        assert self._instance is not None
+        episode = self._begun(self.task_set.instance(named or self._drawn(seed)), seed)
         info = {
             "tools": self.world.toolbox.export(self.world.role),
-            "task": self._instance.spec,
-            "rubric": self._instance.rubric.specs,
+            "task": episode.instance.spec,
+            "rubric": episode.instance.rubric.specs,
             "seed": seed,
-            **self._hashes(),
+            **episode.hashes(),
         }
         return self._given(), info
 
     def _given(self) -> tuple[Message, ...]:
         """The observation, as copies: whoever is given it may do with it what they like."""
-        return tuple(message.copy() for message in self._observation)
+        return tuple(message.copy() for message in self.episode.observation)
 
     def _drawn(self, seed: int) -> str:
         if not self._ids:
             raise TaskError("the split lists no instance; choose another split, or name a task")
         return Stream.root("instance", seed).choice(self._ids)
 
-    def _begin(self, instance: Instance, seed: int) -> None:
-        self._instance = instance
-        self._seed = seed
-        self._state = instance.settled.fork()
-        self._clock = Clock(instance.start)
-        self._context = ToolContext(
-            state=self._state,
-            clock=self._clock,
-            role=self.world.role,
-            actor=self.world.actor,
-            ids_in=self.world.schema.ids_in,
-        )
-        self._evidence = instance.evidence(self._state)
-        self._checklist = Checklist(instance.rubric)
-        self._turn = 0
-        self._unparsable = 0
-        self._max_turns = self._budget or instance.spec.max_turns
-        self._observation = instance.messages
+    def _begun(self, instance: Instance, seed: int) -> LiveEpisode:
+        max_turns = self._budget or instance.spec.max_turns
+        self._episode = LiveEpisode(instance, seed=seed, max_turns=max_turns)
+        return self._episode
 
     def step(self, action: Action) -> tuple[tuple[Message, ...], float, bool, bool, dict[str, Any]]:
         """Run one turn.
@@ -205,43 +155,40 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
             ActionError: `action` is no action. What a model writes never raises; that is what formats are for.
             InfrastructureError: the world failed; the episode is void.
         """
-        instance = self._running()
-        before = self._checklist.points
+        episode = self._running()
+        checklist, evidence, state = episode.checklist, episode.evidence, episode.state
+        before, first, written = checklist.points, len(evidence.events), len(state.journal)
         calls, error = self._read(action)
-        first, written = len(self._evidence.events), len(self._state.journal)
-        self._evidence.turn_start = first
-        self._observation = tuple(self._run(calls)) if error is None else (_unreadable(error),)
-        self._turn += 1
-        self._unparsable = 0 if error is None else self._unparsable + 1
-        self._close_turn()
-        points = self._checklist.points
-        end = self._evidence.end
-        reward = points - before if self._reward_mode == "checklist" else points if end else 0
+        answers = tuple(self._run(calls)) if error is None else (_unreadable(error),)
+        episode.close_turn(answers, readable=error is None)
+        points, end = checklist.points, evidence.end
         info: dict[str, Any] = {
-            "task": instance.spec,
+            "task": episode.instance.spec,
             "calls": calls,
             "unreadable": error,
-            "events": tuple(self._evidence.events[first:]),
-            "changes": tuple(self._state.journal[written:]),
+            "events": tuple(evidence.events[first:]),
+            "changes": tuple(state.journal[written:]),
             "points": points,
-            "components": self._checklist.components(),
-            "met": self._checklist.named("expect"),
-            "violated": self._checklist.named("forbid"),
+            "components": checklist.components(),
+            "met": checklist.named("expect"),
+            "violated": checklist.named("forbid"),
             "end": end,
-            "score": self.score() if end else None,
-            **self._hashes(),
+            "score": checklist.score(end) if end else None,
+            **episode.hashes(),
         }
+        reward = points - before if self._reward_mode == "checklist" else points if end else 0
         terminated = end is not None and end.terminates
         return self._given(), float(reward), terminated, end is not None and not terminated, info
 
-    def _running(self) -> Instance:
-        if self._instance is None:
+    def _running(self) -> LiveEpisode:
+        if self._episode is None:
             raise EpisodeOverError("step before reset; call env.reset() to begin an episode")
-        if self._evidence.end is not None:
-            raise EpisodeOverError(
-                f"step after the end ({self._evidence.end}); call env.reset() to begin another episode"
-            )
-        return self._instance
+        if (end := self._episode.evidence.end) is not None:
+            raise EpisodeOverError(f"step after the end ({end}); call env.reset() to begin another episode")
+        return self._episode
+
+    def _run(self, calls: tuple[ToolCall, ...]) -> list[Message]:
+        return self.episode.run(calls)
 
     def _read(self, action: Action) -> tuple[tuple[ToolCall, ...], str | None]:
         """The calls of an action, or why it has none that can be read."""
@@ -259,120 +206,80 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
             return (), "this world takes calls only; prose without a call means nothing in it"
         return (ToolCall(tool=tool, arguments={"message": prose}),), None
 
-    def _run(self, calls: tuple[ToolCall, ...]) -> list[Message]:
-        messages: list[Message] = []
-        for position, call in enumerate(calls):
-            call_id = f"call_{self._turn}_{position}"
-            result = self.world.toolbox.call(self._context, self._state, call_id, call, self._evidence.events)
-            self._evidence.events.append(result.event)
-            self._checklist.update(self._evidence)
-            messages.append(
-                {"role": "tool", "tool_call_id": call_id, "name": result.event.tool, "content": result.content}
-            )
-            if self._context.end_reason is not None:
-                break  # what a turn asks for after finishing is not done
-        return messages
-
-    def _close_turn(self) -> None:
-        evidence = self._evidence
-        evidence.answer = self._context.answer
-        if self._context.end_reason is not None:
-            evidence.end = self._context.end_reason
-        elif self._unparsable >= UNPARSABLE_LIMIT:
-            evidence.end = EndReason.UNPARSABLE
-        elif self._turn >= self._max_turns:
-            evidence.end = EndReason.MAX_TURNS
-        if evidence.end is not None:
-            self._checklist.finish(evidence)
-
     def render(self) -> str:
         """The observation as text."""
-        self._playing()
-        return "\n".join(f"[{m.get('name', m['role'])}] {m['content']}" for m in self._observation)
+        return "\n".join(f"[{m.get('name', m['role'])}] {m['content']}" for m in self.episode.observation)
 
     def close(self) -> None:
         """Drop the episode. An environment holds no process and no file."""
-        self._instance = None
+        self._episode = None
 
     # What a world adds
 
     @property
+    def episode(self) -> LiveEpisode:
+        """The episode under way. For trusted callers.
+
+        Raises:
+            EpisodeOverError: none has begun.
+        """
+        if self._episode is None:
+            raise EpisodeOverError("no episode; call env.reset() to begin one")
+        return self._episode
+
+    @property
     def task(self) -> TaskSpec:
         """The task being played."""
-        return self._playing().spec
-
-    def _playing(self) -> Instance:
-        if self._instance is None:
-            raise EpisodeOverError("no episode; call env.reset() to begin one")
-        return self._instance
+        return self.episode.instance.spec
 
     @property
     def instance(self) -> Instance:
         """The task being played, whole: its rubric and oracle too. For trusted callers."""
-        return self._playing()
+        return self.episode.instance
 
     def oracle(self) -> tuple[ToolCall, ...]:
         """Calls that solve the task. For trusted callers."""
-        return self._playing().oracle
+        return self.episode.instance.oracle
 
     def score(self) -> Score:
         """The rubric's judgement so far."""
-        self._playing()
-        return self._checklist.score(self._evidence.end)
+        episode = self.episode
+        return episode.checklist.score(episode.evidence.end)
 
     @property
     def state(self) -> StateView:
         """The rows now, to be read. For trusted callers."""
-        self._playing()
-        return self._state
+        return self.episode.state
 
     @property
     def events(self) -> tuple[ToolEvent, ...]:
         """One for every call of the episode."""
-        self._playing()
-        return tuple(self._evidence.events)
-
-    @property
-    def changes(self) -> tuple[RowChange, ...]:
-        """The net difference to the rows as they were at the beginning."""
-        self._playing()
-        return self._evidence.changes
-
-    @property
-    def counting(self) -> tuple[str, ...]:
-        """The criteria that count now: expectations met and prohibitions violated."""
-        self._playing()
-        return self._checklist.named("expect") + self._checklist.named("forbid")
-
-    @property
-    def end(self) -> EndReason | None:
-        """Why the episode ended; `None` while it runs."""
-        self._playing()
-        return self._evidence.end
+        return tuple(self.episode.evidence.events)
 
     @property
     def journal(self) -> tuple[RowChange, ...]:
         """Every write of the episode."""
-        self._playing()
-        return tuple(self._state.journal)
+        return tuple(self.episode.state.journal)
+
+    @property
+    def changes(self) -> tuple[RowChange, ...]:
+        """The net difference to the rows as they were at the beginning."""
+        return self.episode.evidence.changes
+
+    @property
+    def counting(self) -> tuple[str, ...]:
+        """The criteria that count now: expectations met and prohibitions violated."""
+        checklist = self.episode.checklist
+        return checklist.named("expect") + checklist.named("forbid")
+
+    @property
+    def end(self) -> EndReason | None:
+        """Why the episode ended; `None` while it runs."""
+        return self.episode.evidence.end
 
     def snapshot(self) -> Snapshot:
         """Everything that decides how the episode goes on."""
-        return Snapshot(
-            env_id=self.env_id,
-            task_id=self._playing().spec.id,
-            seed=self._seed,
-            rows=self._state.snapshot(),
-            checklist=self._checklist.snapshot(),
-            events=tuple(self._evidence.events),
-            elapsed=self._clock.elapsed,
-            turn=self._turn,
-            unparsable=self._unparsable,
-            max_turns=self._max_turns,
-            answer=dict(self._evidence.answer),
-            end=self._evidence.end,
-            observation=self._observation,
-        )
+        return self.episode.snapshot()
 
     def restore(self, snapshot: Snapshot) -> None:
         """Go to where `snapshot` was taken, be it here, on another environment of this id, or in another process.
@@ -380,24 +287,12 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         Raises:
             TaskError: the snapshot is of another world.
         """
-        if snapshot.env_id != self.env_id:
-            raise TaskError(f"a snapshot of {snapshot.env_id} does not fit {self.env_id}; restore it there")
-        if self._instance is None or self._instance.spec.id != snapshot.task_id:
-            self._begin(self.task_set.instance(snapshot.task_id), snapshot.seed)
-        self._seed = snapshot.seed
-        self._state.restore(snapshot.rows)
-        self._checklist.restore(snapshot.checklist)
-        self._evidence.went_back()
-        self._evidence.events = list(snapshot.events)
-        self._evidence.answer = dict(snapshot.answer)
-        self._evidence.end = snapshot.end
-        self._context.answer = dict(snapshot.answer)
-        self._context.end_reason = snapshot.end
-        self._clock.set_elapsed(snapshot.elapsed)
-        self._turn = snapshot.turn
-        self._unparsable = snapshot.unparsable
-        self._max_turns = snapshot.max_turns
-        self._observation = snapshot.observation
+        if snapshot.world != self.world.name:
+            raise TaskError(f"a snapshot of {snapshot.world} does not fit {self.world.name}; restore it there")
+        episode = self._episode
+        if episode is None or episode.instance.spec.id != snapshot.task_id:
+            episode = self._begun(self.task_set.instance(snapshot.task_id), snapshot.seed)
+        episode.restore(snapshot)
 
     def fork(self) -> "ToolEnv":
         """An independent environment that stands at the same place."""
@@ -406,55 +301,33 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         # Gymnasium's generators move when drawn from: a shared one would let a copy disturb its origin.
         copy._np_random = None
         copy.action_space = CallSpace(self._offered, self._format)
-        copy._begin(self._playing(), self._seed)
-        copy.restore(self.snapshot())
+        copy._episode = self.episode.fork()
         return copy
 
     def state_hash(self) -> str:
         """A hash of the rows and nothing but the rows."""
-        self._playing()
-        return self._state.state_hash()
+        return self.episode.state.state_hash()
 
     def digest(self) -> str:
         """A hash of everything: environments of equal digests go on alike."""
-        instance = self._playing()
-        checklist = self._checklist.snapshot()
-        return digest(
-            (
-                instance.spec.id,
-                self._state.state_hash(),
-                self._state.journal,
-                self._clock.now,
-                [(e.tool, e.arguments, e.error, e.result_digest, sorted(e.mentioned)) for e in self._evidence.events],
-                (checklist.counts, checklist.holds, checklist.journal_length),
-                (self._turn, self._unparsable, self._max_turns, self._evidence.end, self._evidence.answer),
-                self._observation,
-            )
-        )
+        return self.episode.digest()
 
     def anchor(self) -> str:
         """A hash of the rows and the current observation: whether an agent stands at the same place."""
-        self._playing()
-        return self._anchor(self._state.state_hash())
-
-    def _anchor(self, state_hash: str) -> str:
-        return digest((state_hash, [m["content"] for m in self._observation]))
-
-    def _hashes(self) -> dict[str, str]:
-        state_hash = self._state.state_hash()
-        return {"state_hash": state_hash, "anchor": self._anchor(state_hash)}
+        return self.episode.hashes()["anchor"]
 
     def legal_actions(self, count: int = 8) -> list[Action]:
         """Calls that fit their schemas and whose ids exist: draws that depend only on where the episode stands."""
-        self._playing()
-        stream = Stream.root("legal", self._seed, len(self._evidence.events), self._turn)
+        episode = self.episode
+        stream = Stream.root("legal", episode.seed, len(episode.evidence.events), episode.turn)
         drawn = (legal_call(self._offered, self._table_ids, stream) for _ in range(count))
         return [{"tool": call.tool, "arguments": dict(call.arguments)} for call in drawn]
 
     def _table_ids(self, table: str) -> Sequence[str]:
+        state = self.episode.state
         if table != ANY_TABLE:
-            return self._state.keys(table)
-        return [key for info in self.world.schema for key in self._state.keys(info.name)]
+            return state.keys(table)
+        return [key for info in self.world.schema for key in state.keys(info.name)]
 
 
 def _unreadable(error: str) -> Message:

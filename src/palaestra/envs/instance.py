@@ -7,7 +7,7 @@ from datetime import datetime
 from palaestra.envs.state import Overlay
 from palaestra.envs.task import FIRST_INDEX, Draft, Family, Task, split_of
 from palaestra.envs.world import World
-from palaestra.errors import TaskError
+from palaestra.errors import TaskError, ToolRefusal, UnknownNameError
 from palaestra.records import Message, TaskSpec, ToolCall
 from palaestra.rubrics import Allowance, Checklist, Evidence, Rubric, collateral, ungrounded
 from palaestra.seeding import Stream
@@ -64,6 +64,7 @@ def instantiate(world: World, family: "Family[Draft]", index: int) -> Instance:
     task_id = f"{family.id}/{index:04d}"
     try:
         task = family.make(draft)
+        _check_calls(world, task)
         settled = draft.state.settled()
         rubric = _rubric(task)
         Checklist(rubric).begin(_probe(settled))
@@ -101,6 +102,19 @@ def instantiate(world: World, family: "Family[Draft]", index: int) -> Instance:
 def _rubric(task: Task) -> Rubric:
     expected = [allowance for criterion in task.rubric for allowance in criterion.allows]
     return Rubric([*task.rubric, ungrounded(), collateral([*expected, *task.allow])])
+
+
+def _check_calls(world: World, task: Task) -> None:
+    """Raise `TaskError` where the author's own calls could not be made."""
+    offered = {tool.name: tool for tool in world.toolbox.offered(world.role)}
+    for name, calls in (("oracle", task.oracle), *(("alternative", route) for route in task.alternatives)):
+        for call in calls:
+            if call.tool not in offered:
+                raise TaskError(f"{name}: {UnknownNameError.of('tool', call.tool, offered)}")
+            try:
+                offered[call.tool].validated(call.arguments)
+            except ToolRefusal as refusal:
+                raise TaskError(f"{name}: {call.tool}: {refusal.message}") from None
 
 
 def _probe(settled: Overlay) -> Evidence:

@@ -67,7 +67,8 @@ class CallSpace(gym.Space[Action]):
             if isinstance(x, str):
                 parsed = self._format.parse(x)
                 return parsed.error is None and all(map(self._fits, parsed.calls))
-            return all(map(self._fits, calls_of(x)))
+            calls = calls_of(x)
+            return bool(calls) and all(map(self._fits, calls))
         except ActionError:
             return False
 

@@ -62,7 +62,9 @@ VALUES: tuple[Draw, ...] = (
     lambda s: s.choice(("1", "true", "null", "NaN", "b'ORD-1001'", "0x10", "1e3", "[1]", '{"a": 1}')),
     lambda s: s.choice(("'; DROP TABLE orders; --", "%s%n", "../../etc/passwd", "${jndi:x}", "{0.__class__}", "*")),
     lambda s: s.choice((b"ORD-1001", bytearray(b"\xff"), {1, 2}, (1, 2), date(2026, 1, 1), Decimal("1.5"), object())),
-    lambda s: s.choice(("ORD-1001", "ord-1001", "ORD-1001 ", " ORD-1001", "ORD-99999999", "ORD-", "LIN-10001", "RET-1")),
+    lambda s: s.choice(
+        ("ORD-1001", "ord-1001", "ORD-1001 ", " ORD-1001", "ORD-99999999", "ORD-", "LIN-10001", "RET-1")
+    ),
 )
 KEYS = ("__proto__", "constructor", "__class__", "__init__", "context", "self", "", "\x00", "\ud800", "k" * 50_000, "order id")  # fmt: skip
 ODD_KEYS = (1, None, True, 1.5, ("order_id",), b"order_id")
@@ -121,12 +123,24 @@ def test_a_junk_call_is_answered_in_json_logged_and_leaves_the_rows(seed: int) -
 
 TEXTS: tuple[Draw, ...] = (
     huge,
-    lambda s: s.choice(("", " ", "\x00", "\ud800", "<tool_call>", "</tool_call>", "<think>", "```json\n", "{", "[", "[]", "[[]]")),
+    lambda s: s.choice(
+        ("", " ", "\x00", "\ud800", "<tool_call>", "</tool_call>", "<think>", "```json\n", "{", "[", "[]", "[[]]")
+    ),
     lambda s: "[" * s.choice((10, 1_100, 100_000)),
     lambda s: '{"a":' * 2_000 + "1" + "}" * 2_000,
-    lambda s: s.choice(("null", "1e999", "-1", '"finish"', "[1, 2]", '{"tool": 1}', '{"tool": "get_order", "arguments": 1}')),
-    lambda s: '{"name": "get_order", "arguments": {"order_id": ' + s.choice(("1e400", '"\\ud800"', "NaN", "9" * 30, '"a')) + "}}",
-    lambda s: '{"name": "finish", "arguments": {"answer": {"a": ' + s.choice(("[]", "1.5", "99999999999999999999", "{}")) + "}}}",
+    lambda s: s.choice(
+        ("null", "1e999", "-1", '"finish"', "[1, 2]", '{"tool": 1}', '{"tool": "get_order", "arguments": 1}')
+    ),
+    lambda s: (
+        '{"name": "get_order", "arguments": {"order_id": '
+        + s.choice(("1e400", '"\\ud800"', "NaN", "9" * 30, '"a'))
+        + "}}"
+    ),
+    lambda s: (
+        '{"name": "finish", "arguments": {"answer": {"a": '
+        + s.choice(("[]", "1.5", "99999999999999999999", "{}"))
+        + "}}}"
+    ),
     lambda s: '{"name": "get_order", "arguments": {"order_id": ' + "[" * 500 + "]" * 500 + "}}",
     lambda s: '{"name": "reply", "arguments": "' + s.choice(("{", "1", '{\\"message\\": 1}', "\\ud83d")) + '"}',
 )

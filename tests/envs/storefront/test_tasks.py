@@ -127,7 +127,7 @@ def test_the_oracle_names_no_id_that_it_has_not_been_shown() -> None:
     for instance in instances():
         env.reset(seed=0, options={"task": instance.spec.id})
         for call in env.oracle():
-            known = set(env._evidence.given).union(*(e.mentioned for e in env.events))
+            known = set(env.episode.evidence.given).union(*(e.mentioned for e in env.events))
             env.step(as_action(call))
             named = set(env.events[-1].named)
             assert named <= known, (instance.spec.id, call)
@@ -240,7 +240,7 @@ def test_instances_do_not_depend_on_the_order_in_which_they_are_made() -> None:
         assert digest_of(backwards.instance(task)) == digest_of(tasks().instance(task))
 
 
-ELSEWHERE = '''
+ELSEWHERE = """
 import json, multiprocessing, sys
 import gymnasium as gym
 import palaestra
@@ -272,7 +272,7 @@ if __name__ == "__main__":
     process.start()
     print(json.dumps(here.recv()))
     process.join()
-'''
+"""
 
 
 @pytest.mark.parametrize("method", ["spawn", "fork"])
@@ -300,7 +300,9 @@ def test_a_task_is_the_same_in_another_process(method: str, tmp_path: Path) -> N
 
 
 def test_instances_of_one_world_share_its_rows_and_none_of_their_own() -> None:
-    first, second = (i for i in instances() if i.spec.id in {"storefront/cancel-order/0000", "storefront/cancel-order/0008"})
+    first, second = (
+        i for i in instances() if i.spec.id in {"storefront/cancel-order/0000", "storefront/cancel-order/0008"}
+    )
     assert first.spec.world_seed == second.spec.world_seed
     assert first.settled.base is second.settled.base
     orders = [next(w for w, table in ids_in(i).items() if table == "orders") for i in (first, second)]
@@ -328,7 +330,9 @@ def test_an_unknown_task_is_answered_with_near_ones(task: str, near: str) -> Non
 
 @pytest.mark.parametrize("index", ["1", "00001", "10000", "99999"])
 def test_an_index_out_of_range_says_what_the_range_is(index: str) -> None:
-    with pytest.raises(TaskError, match=rf"task 'storefront/cancel-order/{index}': an index has four digits, 0000 to 9999"):
+    with pytest.raises(
+        TaskError, match=rf"task 'storefront/cancel-order/{index}': an index has four digits, 0000 to 9999"
+    ):
         make(task=f"storefront/cancel-order/{index}")
 
 

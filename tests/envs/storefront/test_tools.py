@@ -188,9 +188,7 @@ def test_a_search_that_finds_nothing_answers_an_empty_page() -> None:
 def test_filters_narrow_a_listing() -> None:
     desk = SupportDesk()
     limit = sorted(p.price_cents for p in desk.state.find(Product, category="gpu"))[3]
-    wanted = [
-        p.id for p in desk.state.find(Product, category="gpu") if p.stock > 0 and p.price_cents <= limit
-    ]
+    wanted = [p.id for p in desk.state.find(Product, category="gpu") if p.stock > 0 and p.price_cents <= limit]
     assert walk(desk, "search_products", category="gpu", in_stock=True, max_price_cents=limit) == wanted
     customer = desk.pick(Customer, lambda c: len(desk.state.find(Order, customer_id=c.id, status="delivered")) > 1)
     delivered = ids_of(desk, Order, customer_id=customer.id, status="delivered")

@@ -20,12 +20,12 @@ class Overheard(ToolEnv):
 
     def reset(self, *, seed: int | None = None, options: Mapping[str, Any] | None = None) -> Reset:
         returned = super().reset(seed=seed, options=options)
-        Overheard._latest = self._seed
+        Overheard._latest = self.episode.seed
         return returned
 
     def step(self, action: Action) -> Stepped:
         observation, reward, terminated, truncated, info = super().step(action)
-        info["overheard"] = Overheard._latest != self._seed and self._turn > 1
+        info["overheard"] = Overheard._latest != self.episode.seed and self.episode.turn > 1
         return observation, reward, terminated, truncated, info
 
 
@@ -33,7 +33,7 @@ class Lends(ToolEnv):
     """Hands out its own messages."""
 
     def _given(self) -> Observation:
-        return self._observation if getattr(self, "_turn", 0) >= LATE else super()._given()
+        return self.episode.observation if self.episode.turn >= LATE else super()._given()
 
 
 @tool(writes=True)
@@ -67,7 +67,7 @@ class ForgetsRefusals(ToolEnv):
 
     def _run(self, calls: tuple[ToolCall, ...]) -> list[Message]:
         messages = super()._run(calls)
-        self._evidence.events = [e for e in self._evidence.events if e.error != "unknown_tool"]
+        self.episode.evidence.events = [e for e in self.episode.evidence.events if e.error != "unknown_tool"]
         return messages
 
 
@@ -75,10 +75,10 @@ class TimelessRefusals(ToolEnv):
     """A call of an unknown tool takes no time."""
 
     def _run(self, calls: tuple[ToolCall, ...]) -> list[Message]:
-        elapsed = self._clock.elapsed
+        elapsed = self.episode.clock.elapsed
         messages = super()._run(calls)
-        if self._evidence.event.error == "unknown_tool":
-            self._clock.set_elapsed(elapsed)
+        if self.episode.evidence.event.error == "unknown_tool":
+            self.episode.clock.set_elapsed(elapsed)
         return messages
 
 

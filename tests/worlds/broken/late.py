@@ -19,7 +19,7 @@ class Late(ToolEnv):
 
     def step(self, action: Action) -> Stepped:
         stepped = super().step(action)
-        return self.spoilt(stepped) if self._turn >= LATE else stepped
+        return self.spoilt(stepped) if self.episode.turn >= LATE else stepped
 
     def spoilt(self, stepped: Stepped) -> Stepped:
         raise NotImplementedError

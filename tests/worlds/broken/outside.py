@@ -112,6 +112,6 @@ class Leaky(ToolEnv):
 
 class ClosesOnce(ToolEnv):
     def close(self) -> None:
-        if self._instance is None:
+        if self._episode is None:
             raise RuntimeError("closed already")
         super().close()

@@ -61,7 +61,7 @@ class IllegalActions(ToolEnv):
 
 class SleepsBeforeReset(ToolEnv):
     def step(self, action: Action) -> Stepped:
-        if self._instance is None:
+        if self._episode is None:
             return (), 0.0, False, False, {}
         return super().step(action)
 
@@ -71,7 +71,7 @@ class SleepsAfterEnd(ToolEnv):
         try:
             return super().step(action)
         except EpisodeOverError:
-            if self._instance is None:
+            if self._episode is None:
                 raise
             return (), 0.0, True, False, {}
 
@@ -96,7 +96,7 @@ class StrayMessages(Late):
 class DatedMessages(Late):
     def spoilt(self, stepped: Stepped) -> Stepped:
         observation, reward, terminated, truncated, info = stepped
-        changed: Any = tuple({**m, "at": self._clock.now} for m in observation)
+        changed: Any = tuple({**m, "at": self.episode.clock.now} for m in observation)
         return changed, reward, terminated, truncated, info
 
 
@@ -139,7 +139,7 @@ class Flattered(ToolEnv):
     def _run(self, calls: tuple[ToolCall, ...]) -> list[Message]:
         messages = super()._run(calls)
         if any(call.tool == "reply" for call in calls):
-            self._checklist.counts[0] = True
+            self.episode.checklist.counts[0] = True
         return messages
 
 
@@ -148,7 +148,7 @@ class WritesBesides(ToolEnv):
 
     def _run(self, calls: tuple[ToolCall, ...]) -> list[Message]:
         messages = super()._run(calls)
-        if self._turn >= LATE and self._evidence.event.error is None:
-            member = self._state.find(Member)[0]
-            self._state.update(member, blocked=not member.blocked)
+        if self.episode.turn >= LATE and self.episode.evidence.event.error is None:
+            member = self.episode.state.find(Member)[0]
+            self.episode.state.update(member, blocked=not member.blocked)
         return messages

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from palaestra.envs.env import Snapshot, ToolEnv
+from palaestra.envs.env import ToolEnv
+from palaestra.envs.episode import Snapshot
 from palaestra.protocols import Action
 from worlds.broken.late import Late, Reset, Stepped
 
@@ -31,7 +32,9 @@ class NextAfterEnd(ToolEnv):
     """Draws another task where the episode before was played to its end."""
 
     def reset(self, *, seed: int | None = None, options: Mapping[str, Any] | None = None) -> Reset:
-        self._ended = self._instance is not None and self._evidence.end is not None and not self._evidence.events
+        self._ended = (
+            self._episode is not None and self.episode.evidence.end is not None and not self.episode.evidence.events
+        )
         return super().reset(seed=seed, options=options)
 
     def _drawn(self, seed: int) -> str:
@@ -42,9 +45,9 @@ class LateClock(ToolEnv):
     """Begins later where the episode before ended without a call."""
 
     def reset(self, *, seed: int | None = None, options: Mapping[str, Any] | None = None) -> Reset:
-        idle = self._instance is not None and self._evidence.end is not None and not self._evidence.events
+        idle = self._episode is not None and self.episode.evidence.end is not None and not self.episode.evidence.events
         returned = super().reset(seed=seed, options=options)
-        self._clock.advance(60 if idle else 0)
+        self.episode.clock.advance(60 if idle else 0)
         return returned
 
 
@@ -93,22 +96,22 @@ class ForgetsMood(Late):
 
 class CannotGoBack(ForksWhole):
     def restore(self, snapshot: Snapshot) -> None:
-        elapsed = self._clock.elapsed if self._instance is not None else 0
+        elapsed = self.episode.clock.elapsed if self._episode is not None else 0
         super().restore(snapshot)
-        self._clock.set_elapsed(max(elapsed, snapshot.elapsed))
+        self.episode.clock.set_elapsed(max(elapsed, snapshot.elapsed))
 
 
 class ForksElsewhere(ToolEnv):
     def fork(self) -> ToolEnv:
         fork = super().fork()
-        fork._clock.advance(1)
+        fork.episode.clock.advance(1)
         return fork
 
 
 class ForksShareTime(ToolEnv):
     def fork(self) -> ToolEnv:
         fork = super().fork()
-        fork._context.clock = self._clock
+        fork.episode.context.clock = self.episode.clock
         return fork
 
 
@@ -117,7 +120,7 @@ class SiblingsShareTime(ToolEnv):
 
     def fork(self) -> ToolEnv:
         fork = super().fork()
-        if self._shared is None or self._shared.elapsed != self._clock.elapsed:
-            self._shared = fork._clock
-        fork._clock = fork._context.clock = self._shared
+        if self._shared is None or self._shared.elapsed != self.episode.clock.elapsed:
+            self._shared = fork.episode.clock
+        fork.episode.clock = fork.episode.context.clock = self._shared
         return fork

@@ -1,0 +1,160 @@
+"""An episode under way: the rows, the clock, the log and the checklist of one task being played."""
+
+from dataclasses import dataclass
+
+from palaestra.clock import Clock
+from palaestra.digest import digest
+from palaestra.envs.instance import Instance
+from palaestra.envs.state import Overlay, OverlaySnapshot
+from palaestra.records import EndReason, JsonObject, Message, ToolCall, ToolEvent
+from palaestra.rubrics import Checklist, ChecklistSnapshot
+from palaestra.tools import ToolContext
+
+UNPARSABLE_LIMIT = 3
+"""Turns in a row without a readable call after which an episode is truncated."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """Everything that decides how an episode goes on. It pickles, and restores into another process."""
+
+    world: str
+    task_id: str
+    seed: int
+    rows: OverlaySnapshot
+    checklist: ChecklistSnapshot
+    events: tuple[ToolEvent, ...]
+    elapsed: int
+    turn: int
+    unparsable: int
+    max_turns: int
+    answer: JsonObject
+    end: EndReason | None
+    observation: tuple[Message, ...]
+
+
+class LiveEpisode:
+    """One episode, from its first message to its end.
+
+    Attributes:
+        instance: The task.
+        seed: What drives everything that the task does not fix.
+        state: The rows.
+        evidence: What a rubric reads: events, changes, answer, end.
+        checklist: The rubric at work.
+        observation: The messages that are new to the agent.
+        turn: How many turns have been played.
+    """
+
+    def __init__(self, instance: Instance, *, seed: int, max_turns: int) -> None:
+        world = instance.world
+        self.instance = instance
+        self.seed = seed
+        self.state: Overlay = instance.settled.fork()
+        self.clock = Clock(instance.start)
+        self.context = ToolContext(
+            state=self.state, clock=self.clock, role=world.role, actor=world.actor, ids_in=world.schema.ids_in
+        )
+        self.evidence = instance.evidence(self.state)
+        self.checklist = Checklist(instance.rubric)
+        self.observation = instance.messages
+        self.turn = 0
+        self._unparsable = 0
+        self._max_turns = max_turns
+
+    def run(self, calls: tuple[ToolCall, ...]) -> list[Message]:
+        """Run the calls of one turn, in order, up to one that ends the episode; give their answers."""
+        self.evidence.turn_start = len(self.evidence.events)
+        messages: list[Message] = []
+        for position, call in enumerate(calls):
+            call_id = f"call_{self.turn}_{position}"
+            result = self.instance.world.toolbox.call(self.context, self.state, call_id, call, self.evidence.events)
+            self.evidence.events.append(result.event)
+            self.checklist.update(self.evidence)
+            messages.append(
+                {"role": "tool", "tool_call_id": call_id, "name": result.event.tool, "content": result.content}
+            )
+            if self.context.end_reason is not None:
+                break
+        return messages
+
+    def close_turn(self, observation: tuple[Message, ...], *, readable: bool) -> None:
+        """Count the turn and end the episode where something ended it."""
+        self.observation = observation
+        self.turn += 1
+        self._unparsable = 0 if readable else self._unparsable + 1
+        self.evidence.answer = self.context.answer
+        if self.context.end_reason is not None:
+            self.evidence.end = self.context.end_reason
+        elif self._unparsable >= UNPARSABLE_LIMIT:
+            self.evidence.end = EndReason.UNPARSABLE
+        elif self.turn >= self._max_turns:
+            self.evidence.end = EndReason.MAX_TURNS
+        if self.evidence.end is not None:
+            self.checklist.finish(self.evidence)
+
+    def snapshot(self) -> Snapshot:
+        """Everything that decides how the episode goes on."""
+        return Snapshot(
+            world=self.instance.world.name,
+            task_id=self.instance.spec.id,
+            seed=self.seed,
+            rows=self.state.snapshot(),
+            checklist=self.checklist.snapshot(),
+            events=tuple(self.evidence.events),
+            elapsed=self.clock.elapsed,
+            turn=self.turn,
+            unparsable=self._unparsable,
+            max_turns=self._max_turns,
+            answer=dict(self.evidence.answer),
+            end=self.evidence.end,
+            observation=self.observation,
+        )
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Be as the episode of the same task was that gave `snapshot`."""
+        self.seed = snapshot.seed
+        self.state.restore(snapshot.rows)
+        self.checklist.restore(snapshot.checklist)
+        self.evidence.went_back()
+        self.evidence.events = list(snapshot.events)
+        self.evidence.answer = dict(snapshot.answer)
+        self.evidence.end = snapshot.end
+        self.context.answer = dict(snapshot.answer)
+        self.context.end_reason = snapshot.end
+        self.clock.set_elapsed(snapshot.elapsed)
+        self.turn = snapshot.turn
+        self._unparsable = snapshot.unparsable
+        self._max_turns = snapshot.max_turns
+        self.observation = snapshot.observation
+
+    def fork(self) -> "LiveEpisode":
+        """An independent episode that stands at the same place."""
+        copy = LiveEpisode(self.instance, seed=self.seed, max_turns=self._max_turns)
+        copy.restore(self.snapshot())
+        return copy
+
+    def digest(self) -> str:
+        """A hash of everything: episodes of equal digests go on alike."""
+        checklist = self.checklist.snapshot()
+        return digest(
+            (
+                self.instance.spec.id,
+                self.seed,
+                self.state.state_hash(),
+                self.state.journal,
+                self.clock.now,
+                [(e.tool, e.arguments, e.error, e.result_digest, sorted(e.mentioned)) for e in self.evidence.events],
+                (checklist.counts, checklist.holds, checklist.journal_length),
+                (self.turn, self._unparsable, self._max_turns, self.evidence.end, self.evidence.answer),
+                self.observation,
+            )
+        )
+
+    def hashes(self) -> dict[str, str]:
+        """The hash of the rows, and the anchor: the hash of the rows and the observation, without history."""
+        state_hash = self.state.state_hash()
+        return {
+            "state_hash": state_hash,
+            "anchor": digest((state_hash, [message["content"] for message in self.observation])),
+        }
