@@ -1,6 +1,6 @@
 """A task family outside the package: a customer has a new telephone number."""
 
-from palaestra.envs.storefront import Customer, Desk, Task, call, changed, closing, family, saw
+from palaestra.envs.storefront import Customer, Desk, Task, call, changed, closing, family
 
 
 @family("storefront/new-phone-number", level=1, traits=("write",))
@@ -11,12 +11,13 @@ def new_phone_number(desk: Desk) -> Task:
     return Task(
         prompt=desk.mail(ticket, f"I have a new telephone number: {phone}. Please keep it with my account."),
         rubric=[
-            saw(ticket, id="saw-ticket"),
-            changed(customer, {"phone": phone}, id="phone", after=["saw-ticket"]),
+            desk.account(customer),
+            changed(customer, {"phone": phone}, id="phone", after=["saw-account"]),
             *desk.resolved(ticket, after=["phone"]),
         ],
         oracle=[
             call("get_ticket", ticket_id=ticket.id),
+            call("get_customer", customer_id=customer.id),
             call("update_customer", customer_id=customer.id, phone=phone),
             *closing(ticket, "Your new number is in your account."),
         ],

@@ -20,7 +20,7 @@ from palaestra.protocols import Action, Agent
 from palaestra.records import Message, ToolCall
 from palaestra.tools import FORMATS
 
-FINISH = {"tool": "finish", "arguments": {}}
+FINISH: Action = {"tool": "finish", "arguments": {}}
 NOTHING: Sequence[Message] = ()
 
 
@@ -35,7 +35,7 @@ def actions(agent: Agent, count: int, *, seed: int = 0, messages: Sequence[Messa
 
 
 def test_a_script_is_played_in_order_and_then_finished_for_ever() -> None:
-    script = [{"tool": "a", "arguments": {}}, "text", []]
+    script: list[Action] = [{"tool": "a", "arguments": {}}, "text", []]
     assert actions(Scripted(lambda: script), 6) == [*script, FINISH, FINISH, FINISH]
 
 

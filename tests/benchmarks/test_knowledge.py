@@ -46,7 +46,7 @@ ASKED = frozenset({"ORD-1"})
         ("ORD-1001 is late.", {"ORD-1001", "is", "late"}),
         ('{"id":"LIN-10002","due":"2026-01-09"}', {"id", "LIN-10002", "due", "2026-01-09"}),
         ("from ana.b+c@mail.example: -3.50- done-", {"from", "ana.b+c@mail.example", "3.50", "done"}),
-        ("", set()),
+        ("", set[str]()),
     ],
 )
 def test_words_are_ids_numbers_and_dates_without_the_marks_around_them(text: str, found: set[str]) -> None:

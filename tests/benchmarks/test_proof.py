@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from textwrap import dedent
+from typing import Any
 
 import gymnasium as gym
 import pytest
@@ -15,70 +16,105 @@ from palaestra.benchmarks.roster import FLOORS, IDLE, roster
 from palaestra.digest import canonical
 from palaestra.envs import SPLITS, ToolEnv
 
-IMPORTS = "from palaestra.envs.storefront import Criterion, Desk, Order, Task, call, called, changed, closing, family, saw, told, touches"
 HEAD = """
+from palaestra.envs.storefront import (
+    Criterion, Desk, Order, Task, call, called, changed, closing, family, saw, told, touches,
+)
 from palaestra.records import Verdict
 
 @family("storefront/bad", level=1)
 def bad(desk: Desk) -> Task:
     order = desk.pick(Order, lambda o: o.status == "processing" and desk.plain(o))
-    customer = desk.customer(order)
-    ticket = desk.ticket(customer, "Moving")
-    moved = changed(order, {"ship_street": "Ringstr. 4", "ship_city": "Wien"}, id="moved")
+    ticket = desk.ticket(desk.customer(order), "Moving")
     prompt = desk.mail(ticket, f"Send {order.id} to Ringstr. 4 in Wien.")
-    move = call("update_shipping_address", order_id=order.id, street="Ringstr. 4", city="Wien")
-    end = closing(ticket, "Done.")
+    moved = changed(order, {"ship_street": "Ringstr. 4", "ship_city": "Wien"}, id="moved")
+    rubric = [moved, *desk.resolved(ticket, after=["moved"])]
+    anything = [touches(order, "ship_street", "ship_city"), touches(ticket, "status", "policy_id", "evidence_id")]
+    ending = closing(ticket, "Done.")
+    oracle = [call("update_shipping_address", order_id=order.id, street="Ringstr. 4", city="Wien"), *ending]
 """
 TASKS = [f"storefront/bad/{index:04d}" for index in range(6)]
+GOOD = "return Task(prompt=prompt, rubric=rubric, oracle=oracle)"
 
-GOOD = "return Task(prompt=prompt, rubric=[moved, *desk.resolved(ticket, after=['moved'])], oracle=[move, *end])"
-BAD = {
-    "an oracle that does not solve": (
-        "return Task(prompt=prompt, rubric=[moved, *desk.resolved(ticket, after=['moved'])], oracle=end)",
-        r"storefront/bad/0000: the oracle gets 0 of 100 points; moved: not met; told: done before what had to come first; resolved: ",
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bad:
+    """What an author might write, and what the proof has to say about it."""
+
+    name: str
+    body: str
+    says: str
+
+
+NO_OUTCOME = """
+    return Task(prompt=prompt, rubric=[told(after=[])], allow=anything, oracle=oracle)
+"""
+BAD = (
+    Bad(
+        name="an oracle that does not solve",
+        body="return Task(prompt=prompt, rubric=rubric, oracle=ending)",
+        says=r"storefront/bad/0000: the oracle gets 0 of 100 points; "
+        "moved: not met; told: done before what had to come first; resolved: ",
     ),
-    "a rubric without the outcome": (
-        "return Task(prompt=prompt, rubric=[told(after=[])], allow=[touches(order, 'ship_street', 'ship_city'), "
-        "touches(ticket, 'status')], oracle=[move, *end])",
-        r"\d+\.\d % of the mutants of kind 'argument' are rejected, less than 90 %",
+    Bad(
+        name="a rubric without the outcome",
+        body=NO_OUTCOME,
+        says=r"\d+\.\d % of the mutants of kind 'argument' are rejected, less than 90 %",
     ),
-    "a rubric that wants one order of two": (
-        "first = Criterion(id='first', text='Began with the order.', about='event', "
-        "check=lambda e: Verdict(met=e.events[0].tool == 'get_order', reason=''))\n"
-        "    looks = [call('get_order', order_id=order.id), call('get_ticket', ticket_id=ticket.id)]\n"
-        "    return Task(prompt=prompt, rubric=[first, saw(order, id='saw'), moved, *desk.resolved(ticket, after=['moved'])], "
-        "oracle=[*looks, move, *end])",
-        r"storefront/bad/0000: right work \(reordered: get_ticket\(.*\) before get_order\(.*\)\) gets \d+ points",
+    Bad(
+        name="a rubric that wants one order of two",
+        body="""
+    begins = lambda e: Verdict(met=e.events[0].tool == "get_order", reason="")
+    first = Criterion(id="first", text="Began with the order.", about="event", check=begins)
+    looks = [call("get_order", order_id=order.id), call("get_ticket", ticket_id=ticket.id)]
+    return Task(prompt=prompt, rubric=[first, saw(order, id="saw"), *rubric], oracle=[*looks, *oracle])
+""",
+        says=r"storefront/bad/0000: right work \(reordered: get_ticket\(.*\) before get_order\(.*\)\) gets \d+ points",
     ),
-    "a rubric that wants one choice of words": (
-        "polite = called('reply', arguments={'message': 'Done.'}, id='polite')\n"
-        "    return Task(prompt=prompt, rubric=[moved, polite, *desk.resolved(ticket, after=['moved'])], oracle=[move, *end])",
-        r"storefront/bad/0000: right work \(paraphrased: with the words 'All done.'\) gets \d+ points",
+    Bad(
+        name="a rubric that wants one choice of words",
+        body="""
+    polite = called("reply", arguments={"message": "Done."}, id="polite")
+    return Task(prompt=prompt, rubric=[polite, *rubric], oracle=oracle)
+""",
+        says=r"storefront/bad/0000: right work \(paraphrased: with the words 'All done.'\) gets \d+ points",
     ),
-    "an alternative that the rubric rejects": (
-        "return Task(prompt=prompt, rubric=[moved, *desk.resolved(ticket, after=['moved'])], oracle=[move, *end], "
-        "alternatives=[end])",
-        r"storefront/bad/0000: right work \(alternative: the author's alternative 1\) gets 0 points",
+    Bad(
+        name="an alternative that the rubric rejects",
+        body="return Task(prompt=prompt, rubric=rubric, oracle=oracle, alternatives=[ending])",
+        says=r"storefront/bad/0000: right work \(alternative: the author's alternative 1\) gets 0 points",
     ),
-    "a criterion that guards nothing": (
-        "again = changed(order, {'ship_city': 'Wien'}, id='again')\n"
-        "    return Task(prompt=prompt, rubric=[moved, again, *desk.resolved(ticket, after=['moved'])], oracle=[move, *end])",
-        r"storefront/bad: criterion 'again' is the first to fail for no mutant",
+    Bad(
+        name="a criterion that guards nothing",
+        body="""
+    again = changed(order, {"ship_city": "Wien"}, id="again")
+    return Task(prompt=prompt, rubric=[moved, again, *rubric[1:]], oracle=oracle)
+""",
+        says=r"storefront/bad: criterion 'again' is the first to fail for no mutant",
     ),
-    "a rubric that is passed by finishing at once": (
-        "return Task(prompt=prompt, rubric=[called('finish', id='finished')], allow=[touches(order, 'ship_street', 'ship_city'), "
-        "touches(ticket, 'status')], oracle=[move, *end])",
-        r"the agent finish-at-once solves 6 task\(s\); a rubric must ask for work",
+    Bad(
+        name="a rubric that is passed by finishing at once",
+        body="return Task(prompt=prompt, rubric=[called('finish')], allow=anything, oracle=oracle)",
+        says=r"the agent finish-at-once solves 6 task\(s\); a rubric must ask for work",
     ),
-    "a rubric that is passed by declining": (
-        "declined = Criterion(id='closed', text='Closed.', tables=frozenset({'tickets'}), "
-        "check=lambda e: Verdict(met=e.state.get(type(ticket), ticket.id).status != 'open', reason=''))\n"
-        "    return Task(prompt=prompt, rubric=[declined], allow=[touches(ticket, 'status', 'policy_id', 'evidence_id'), "
-        "touches(order, 'ship_street', 'ship_city')], oracle=[move, *end])",
-        r"the agent always-refuse solves 6 task\(s\); a rubric must ask for work",
+    Bad(
+        name="a rubric that is passed by declining",
+        body="""
+    shut = lambda e: Verdict(met=e.state.get(type(ticket), ticket.id).status != "open", reason="")
+    closed = Criterion(id="closed", text="Closed the ticket.", tables=frozenset({"tickets"}), check=shut)
+    return Task(prompt=prompt, rubric=[closed], allow=anything, oracle=oracle)
+""",
+        says=r"the agent always-refuse solves 6 task\(s\); a rubric must ask for work",
     ),
-}
-"""What an author might write, and what the proof has to say about it."""
+    Bad(
+        name="a rubric that pays for reading",
+        body="""
+    looks = [call("get_order", order_id=order.id), *oracle]
+    return Task(prompt=prompt, rubric=[saw(order, id="saw", points=70), *rubric], oracle=looks)
+""",
+        says=r"the agent reader gets 70\.0 points on average, more than 20 for nothing",
+    ),
+)
 
 
 @pytest.fixture
@@ -86,17 +122,21 @@ def prove_family(tmp_path: Path) -> Callable[[str], Proof]:
     """Proves six instances of a family with this body."""
 
     def run(body: str) -> Proof:
-        (tmp_path / "bad.py").write_text(f"{IMPORTS}\n{HEAD}    {dedent(body)}\n")
-        return prove(gym.make("palaestra/Storefront-v0", tasks=tmp_path).unwrapped, TASKS)  # type: ignore[arg-type]
+        (tmp_path / "bad.py").write_text(f"{HEAD}    {body.strip()}\n")
+        return prove(make(tasks=tmp_path), TASKS)
 
     return run
 
 
-@cache
-def storefront() -> ToolEnv:
-    env = gym.make("palaestra/Storefront-v0").unwrapped
+def make(**kwargs: Any) -> ToolEnv:
+    env = gym.make("palaestra/Storefront-v0", **kwargs).unwrapped
     assert isinstance(env, ToolEnv)
     return env
+
+
+@cache
+def storefront() -> ToolEnv:
+    return make()
 
 
 @cache
@@ -114,11 +154,10 @@ def bundled_proof() -> Proof:
 # It can fail
 
 
-@pytest.mark.parametrize("case", BAD)
-def test_the_proof_finds_out(case: str, prove_family: Callable[[str], Proof]) -> None:
-    body, says = BAD[case]
-    faults = prove_family(body).faults()
-    assert any(re.search(says, fault) for fault in faults), faults
+@pytest.mark.parametrize("case", BAD, ids=[bad.name for bad in BAD])
+def test_the_proof_finds_out(case: Bad, prove_family: Callable[[str], Proof]) -> None:
+    faults = prove_family(case.body).faults()
+    assert any(re.search(case.says, fault) for fault in faults), faults
 
 
 def test_the_same_family_without_a_fault_is_proved(prove_family: Callable[[str], Proof]) -> None:
@@ -128,7 +167,7 @@ def test_the_same_family_without_a_fault_is_proved(prove_family: Callable[[str],
 
 
 def test_a_survivor_is_found_with_its_task_kind_and_work(prove_family: Callable[[str], Proof]) -> None:
-    survivors = prove_family(BAD["a rubric without the outcome"][0]).survivors
+    survivors = prove_family(NO_OUTCOME).survivors
     dropped = [s for s in survivors if s.kind == "dropped" and s.task == TASKS[0]]
     assert any(s.what.startswith("without update_shipping_address(") for s in dropped)
     assert {s.points for s in survivors} == {100}
@@ -147,10 +186,10 @@ def test_only_prohibitions_are_idle_on_one_instance_of_every_family() -> None:
 
 
 def test_every_kind_of_mutant_and_route_is_made_for_some_family() -> None:
-    for kind in MUTANT_KINDS:
-        assert bundled_proof().tally("mutants", kind).of > 10, kind
-    for kind in ROUTE_KINDS:
-        assert bundled_proof().tally("routes", kind).of > 0, kind
+    for mutant in MUTANT_KINDS:
+        assert bundled_proof().tally("mutants", mutant).of > 10, mutant
+    for route in ROUTE_KINDS:
+        assert bundled_proof().tally("routes", route).of > 0, route
 
 
 def test_every_family_is_tried_with_wrong_and_right_work() -> None:
@@ -179,7 +218,7 @@ def test_idle_agents_solve_nothing_and_every_floor_is_measured() -> None:
 
 def test_a_proof_repeats() -> None:
     for task in one_of_each()[::6]:
-        again = prove_task(gym.make("palaestra/Storefront-v0").unwrapped, task)  # type: ignore[arg-type]
+        again = prove_task(make(), task)
         assert again == next(p for p in bundled_proof().tasks if p.spec.id == task)
 
 

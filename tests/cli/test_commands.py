@@ -63,8 +63,8 @@ def test_prove_accepts_a_folder_and_writes_the_whole_proof(tmp_path: Path) -> No
 
 
 def test_prove_fails_and_says_why_when_a_rubric_asks_for_too_little(tmp_path: Path) -> None:
-    text = TASK_FILE.read_text().replace('changed(customer, {"phone": phone}, id="phone", after=["saw-ticket"]),', "")
-    text = text.replace('after=["phone"]', 'after=["saw-ticket"]')
+    text = TASK_FILE.read_text().replace('changed(customer, {"phone": phone}, id="phone", after=["saw-account"]),', "")
+    text = text.replace('after=["phone"]', 'after=["saw-account"]')
     (tmp_path / "weak.py").write_text(text)
     result = run("tasks", "prove", str(tmp_path), "--split", "dev")
     assert result.returncode == 1

@@ -1,4 +1,4 @@
-"""Families from outside the package: first-class where they are right, named by file, line and rule where they are not."""
+"""Families from outside the package: first-class where right; named by file, line and rule where not."""
 
 import json
 import os

@@ -34,7 +34,7 @@ def unclaimed(desk: SupportDesk) -> OrderLine:
     return desk.pick(OrderLine, lambda x: desk.untouched(x) and not desk.state.find(WarrantyClaim, line_id=x.id))
 
 
-# cancel_order, update_shipping_address
+# Orders
 
 
 def test_a_cancelled_order_voids_its_payment_drops_its_parcel_and_refills_the_shelf(desk: SupportDesk) -> None:
@@ -79,7 +79,7 @@ def test_a_street_that_is_none_is_refused(desk: SupportDesk, street: str) -> Non
     assert refusal.message.startswith("street: String should have at ")
 
 
-# declare_lost, send_replacement
+# Parcels
 
 
 def overdue(desk: SupportDesk, *, in_stock: bool = True) -> Shipment:
@@ -149,7 +149,7 @@ def test_half_an_order_is_not_sent_again(desk: SupportDesk) -> None:
     )
 
 
-# authorise_return, cancel_return
+# Returns
 
 
 def test_an_authorised_return_counts_the_pieces_and_owes_the_price_less_the_fee(desk: SupportDesk) -> None:
@@ -206,7 +206,7 @@ def test_a_return_that_is_over_is_not_cancelled(desk: SupportDesk, status: str) 
     assert (refusal.code, refusal.message) == ("not_authorised", f"{back.id} is {status}")
 
 
-# open_warranty_claim, withdraw_warranty_claim
+# Warranty claims
 
 
 def test_a_claim_is_opened_on_a_delivered_line(desk: SupportDesk) -> None:
@@ -232,7 +232,7 @@ def test_a_claim_that_is_over_is_not_withdrawn(desk: SupportDesk) -> None:
     assert (refusal.code, refusal.message) == ("not_open", f"{closed.id} is closed")
 
 
-# replace_build_part
+# Builds
 
 
 def test_a_part_takes_the_slot_of_its_category(desk: SupportDesk) -> None:

@@ -5,7 +5,7 @@ import pickle
 from collections.abc import Callable, Sequence
 from datetime import date
 from decimal import Decimal
-from typing import Any, TypeAlias, cast
+from typing import Any
 
 import gymnasium as gym
 import pytest
@@ -18,8 +18,6 @@ from palaestra.records import JsonSchema, Message
 from palaestra.seeding import Stream
 from palaestra.tools import FORMATS
 from palaestra.trajectory import dump_episode
-
-Draw: TypeAlias = Callable[[Stream], Any]
 
 CALLS = 500
 """Junk calls of one episode; there are ten episodes."""
@@ -52,30 +50,27 @@ def huge(stream: Stream) -> str:
     return stream.choice(("x", "é", "\x00", "ORD-1001 ", "\U0001f600")) * stream.choice((81, 4_001, 100_000))
 
 
-VALUES: tuple[Draw, ...] = (
-    nested,
-    huge,
-    lambda s: s.choice((None, True, False, [], {}, "", " ", "\t\n")),
-    lambda s: s.choice((0, -1, 1, 99, 100, 2**31, 2**63, 2**64, -(2**63) - 1, 10**30, 10**5000)),
-    lambda s: s.choice((0.5, 1.0, -0.0, 1e308, float("nan"), float("inf"), float("-inf"))),
-    lambda s: s.choice(("\x00", "\ud800", "\udfff\ud800", "\u202eDRO", "\ufeff", "ﬀ", "İ", "Ω" * 60, "🧯")),
-    lambda s: s.choice(("1", "true", "null", "NaN", "b'ORD-1001'", "0x10", "1e3", "[1]", '{"a": 1}')),
-    lambda s: s.choice(("'; DROP TABLE orders; --", "%s%n", "../../etc/passwd", "${jndi:x}", "{0.__class__}", "*")),
-    lambda s: s.choice((b"ORD-1001", bytearray(b"\xff"), {1, 2}, (1, 2), date(2026, 1, 1), Decimal("1.5"), object())),
-    lambda s: s.choice(
-        ("ORD-1001", "ord-1001", "ORD-1001 ", " ORD-1001", "ORD-99999999", "ORD-", "LIN-10001", "RET-1")
-    ),
+VALUES: tuple[tuple[Any, ...], ...] = (
+    (None, True, False, [], {}, "", " ", "\t\n"),
+    (0, -1, 1, 99, 100, 2**31, 2**63, 2**64, -(2**63) - 1, 10**30, 10**5000),
+    (0.5, 1.0, -0.0, 1e308, float("nan"), float("inf"), float("-inf")),
+    ("\x00", "\ud800", "\udfff\ud800", "\u202eDRO", "\ufeff", "\ufb00", "\u0130", "\u03a9" * 60, "\U0001f9ef"),
+    ("1", "true", "null", "NaN", "b'ORD-1001'", "0x10", "1e3", "[1]", '{"a": 1}'),
+    ("'; DROP TABLE orders; --", "%s%n", "../../etc/passwd", "${jndi:x}", "{0.__class__}", "*"),
+    (b"ORD-1001", bytearray(b"\xff"), {1, 2}, (1, 2), date(2026, 1, 1), Decimal("1.5"), object()),
+    ("ORD-1001", "ord-1001", "ORD-1001 ", " ORD-1001", "ORD-99999999", "ORD-", "LIN-10001", "RET-1"),
 )
-KEYS = ("__proto__", "constructor", "__class__", "__init__", "context", "self", "", "\x00", "\ud800", "k" * 50_000, "order id")  # fmt: skip
+KEYS = ("__proto__", "constructor", "__class__", "__init__", "context", "self", "", "\x00", "\ud800", "k" * 50_000)
 ODD_KEYS = (1, None, True, 1.5, ("order_id",), b"order_id")
 NAMES = (
-    "", " ", "get_orderr", "GET_ORDER", "get_order ", "__class__", "__init__", "constructor", "functions.get_order", "\x00",
-    "\ud800", "\u202eget_order", "x" * 100_000, "rm -rf /", "get_order;cancel_order", "None", "🧯",
+    "", " ", "get_orderr", "GET_ORDER", "get_order ", "__class__", "__init__", "constructor", "functions.get_order",
+    "\x00", "\ud800", "\u202eget_order", "x" * 100_000, "rm -rf /", "get_order;cancel_order", "None", "🧯",
 )  # fmt: skip
 
 
 def junk_value(stream: Stream) -> Any:
-    value = stream.choice(VALUES)(stream)
+    drawn = stream.below(len(VALUES) + 2)
+    value = (nested, huge)[drawn](stream) if drawn < 2 else stream.choice(VALUES[drawn - 2])
     return stream.choice((value, value, value, [value], {"a": value}))
 
 
@@ -118,32 +113,20 @@ def test_a_junk_call_is_answered_in_json_logged_and_leaves_the_rows(seed: int) -
             assert len(message["content"]) < 5_000
         if number % 50 == 0:
             assert env.digest() == env.fork().digest()
-            assert pickle.loads(pickle.dumps(env.snapshot())) == env.snapshot()
+            assert pickle.loads(pickle.dumps(env.snapshot())) == env.snapshot()  # noqa: S301
 
 
-TEXTS: tuple[Draw, ...] = (
-    huge,
-    lambda s: s.choice(
-        ("", " ", "\x00", "\ud800", "<tool_call>", "</tool_call>", "<think>", "```json\n", "{", "[", "[]", "[[]]")
-    ),
-    lambda s: "[" * s.choice((10, 1_100, 100_000)),
-    lambda s: '{"a":' * 2_000 + "1" + "}" * 2_000,
-    lambda s: s.choice(
-        ("null", "1e999", "-1", '"finish"', "[1, 2]", '{"tool": 1}', '{"tool": "get_order", "arguments": 1}')
-    ),
-    lambda s: (
-        '{"name": "get_order", "arguments": {"order_id": '
-        + s.choice(("1e400", '"\\ud800"', "NaN", "9" * 30, '"a'))
-        + "}}"
-    ),
-    lambda s: (
-        '{"name": "finish", "arguments": {"answer": {"a": '
-        + s.choice(("[]", "1.5", "99999999999999999999", "{}"))
-        + "}}}"
-    ),
-    lambda s: '{"name": "get_order", "arguments": {"order_id": ' + "[" * 500 + "]" * 500 + "}}",
-    lambda s: '{"name": "reply", "arguments": "' + s.choice(("{", "1", '{\\"message\\": 1}', "\\ud83d")) + '"}',
-)
+GET = '{"name": "get_order", "arguments": {"order_id": VALUE}}'
+FINISH = '{"name": "finish", "arguments": {"answer": {"total": VALUE}}}'
+REPLY = '{"name": "reply", "arguments": "VALUE"}'
+TEXTS: tuple[str, ...] = (
+    "", " ", "\x00", "\ud800", "<tool_call>", "</tool_call>", "<think>", "```json\n", "{", "[", "[]", "[[]]", "null",
+    "1e999", "-1", '"finish"', "[1, 2]", '{"tool": 1}', '{"tool": "get_order", "arguments": 1}', "é" * 100_000,
+    "[" * 10, "[" * 1_100, "[" * 100_000, '{"a":' * 2_000 + "1" + "}" * 2_000,
+    *(GET.replace("VALUE", v) for v in ("1e400", '"\\ud800"', "NaN", "9" * 30, '"a', "[" * 500 + "]" * 500)),
+    *(FINISH.replace("VALUE", v) for v in ("[]", "1.5", "99999999999999999999", "{}")),
+    *(REPLY.replace("VALUE", v) for v in ("{", "1", '{\\"message\\": 1}', "\\ud83d")),
+)  # fmt: skip
 WRAPS: tuple[Callable[[str], str], ...] = (
     lambda t: t,
     lambda t: f"<tool_call>{t}</tool_call>",
@@ -161,8 +144,7 @@ class JunkWriter:
 
     def act(self, messages: Sequence[Message]) -> Action:
         del messages
-        text = self._stream.choice(TEXTS)(self._stream)
-        return self._stream.choice(WRAPS)(text)
+        return self._stream.choice(WRAPS)(self._stream.choice(TEXTS))
 
 
 @pytest.mark.parametrize("action_format", list(FORMATS))
@@ -214,6 +196,6 @@ def test_an_integer_that_json_does_not_carry_is_refused_wherever_it_stands() -> 
         ("finish", {"answer": {"total": -(2**63) - 1}}),
     ):
         [message], *_, info = env.step({"tool": tool, "arguments": arguments})
-        assert "an integer has at most 64 bits" in cast("str", message["content"])
+        assert "an integer has at most 64 bits" in message["content"]
         assert info["end"] is None
         assert not env.action_space.contains({"tool": tool, "arguments": arguments})

@@ -30,7 +30,7 @@ def refund(line: OrderLine, quantity: int, amount_cents: int, reason: str = "dam
     return {"line_id": line.id, "quantity": quantity, "amount_cents": amount_cents, "reason": reason}
 
 
-# issue_refund
+# Refunds of goods
 
 
 def test_a_refund_pays_the_payment_back_and_counts_the_pieces(desk: SupportDesk) -> None:
@@ -126,7 +126,7 @@ def test_money_goes_back_to_the_payment_that_has_some_left(desk: SupportDesk) ->
     assert desk.write("issue_refund", **refund(line, 1, 1))[second.id] == {"refunded_cents": 1}
 
 
-# refund_payment
+# Refunds of charges
 
 
 def test_a_payment_is_refunded_without_touching_a_line(desk: SupportDesk) -> None:
@@ -154,7 +154,7 @@ def test_a_payment_is_not_refunded_above_what_is_left_or_the_limit(desk: Support
     assert desk.refused("refund_payment", payment_id=big.id, amount_cents=LIMIT + 1, reason="lost").code == "over_limit"
 
 
-# request_refund_approval, approve_refund
+# Approvals
 
 
 def test_a_request_for_approval_pays_nothing_yet(desk: SupportDesk) -> None:
@@ -220,7 +220,7 @@ def test_an_approval_that_no_longer_fits_pays_nothing(desk: SupportDesk) -> None
     assert line.id in refusal.message
 
 
-# give_credit
+# Store credit
 
 
 def credit(order: Order, amount_cents: int = 1_500, **changed: Json) -> dict[str, Json]:

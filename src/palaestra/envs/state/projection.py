@@ -12,7 +12,7 @@ from sqlalchemy.pool import StaticPool
 
 from palaestra.envs.state.base import row_words, words_of
 from palaestra.envs.state.overlay import Overlay
-from palaestra.errors import RowMissingError
+from palaestra.errors import DefinitionError, RowMissingError
 from palaestra.protocols import R
 from palaestra.records import Json, Row, RowChange
 
@@ -76,6 +76,10 @@ class SqlProjection:
                 connection.rollback()
                 connection.exec_driver_sql("PRAGMA query_only = OFF")
 
+    def close(self) -> None:
+        """Let the database go."""
+        self._engine.dispose()
+
     # StateView
 
     def peek(self, kind: type[R], key: str) -> R | None:
@@ -99,6 +103,8 @@ class SqlProjection:
 
     def search(self, kind: type[R], text: str) -> list[R]:
         """The rows whose searchable columns hold every word of `text`, ordered by key."""
+        if not self._schema[kind.table].searchable:
+            raise DefinitionError(f"{kind.table} has no Searchable column, so it cannot be searched")
         words = words_of(text)
         if not words:
             return []

@@ -1,0 +1,132 @@
+"""What each folder offers by name, what importing it loads, and that the root links are for eyes only."""
+
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+EXPORTS = {
+    "palaestra": "ENVIRONMENTS __version__",
+    "palaestra.agents": (
+        "AlwaysRefuse JunkText LegalRandom Reader SchemaRandom Scripted as_action finish_at_once no_op oracle rollout"
+    ),
+    "palaestra.benchmarks.proof": (
+        "MUTANT_KINDS ROUTE_KINDS Finding Proof Tally TaskProof proof_document proof_tables prove prove_task"
+    ),
+    "palaestra.benchmarks.speed": "SECTIONS Memory Ratio SpeedReport Timing bench_env report_table speed_tables",
+    "palaestra.benchmarks.viewer": "render_page",
+    "palaestra.cli": "main",
+    "palaestra.envs": (
+        "SPLITS WORLDS Draft Family Instance LiveEpisode Snapshot Task TaskSet ToolEnv World "
+        "bundled call check_env env_id_of family instantiate load_families load_folder split_of"
+    ),
+    "palaestra.envs.check": "CHECKS Subject check_env",
+    "palaestra.envs.state": "Base Column Overlay OverlaySnapshot Schema SqlProjection TableInfo",
+    "palaestra.envs.storefront": (
+        "POLICY Allowance Build CompetitorOffer Credit Criterion Customer Desk Employee InternalMessage Order "
+        "OrderLine Payment Policy Product Promotion Refund Return Section Shipment Task Ticket WarrantyClaim "
+        "answered call called changed closing created either family listed never saw told touches"
+    ),
+    "palaestra.rubrics": (
+        "HARM MET TOTAL UNMET Allowance Check Checklist ChecklistSnapshot Criterion Evidence Rubric TurnLog "
+        "answered called changed collateral created either listed never rescore saw ungrounded"
+    ),
+    "palaestra.tools": (
+        "CONTROL FORMATS ActionFormat CallResult HermesFormat JournaledState JsonFormat ParsedTurn Tool ToolContext "
+        "Toolbox finish give_up legal_call plain_call plain_text reply sample_call sample_value tool"
+    ),
+}
+LINKS = ("agents", "benchmarks", "envs", "rubrics", "tools", "trainers")
+
+
+def run(code: str, *, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """A fresh interpreter that finds what lies in `cwd` first."""
+    return subprocess.run([sys.executable, "-c", code], cwd=cwd, capture_output=True, text=True, check=False)
+
+
+def loaded(code: str, tmp_path: Path) -> set[str]:
+    """The modules that a fresh interpreter holds after `code`."""
+    told = run(f"{code}\nimport sys; print(*sys.modules)", cwd=tmp_path)
+    assert told.returncode == 0, told.stderr
+    return set(told.stdout.split())
+
+
+def constants_first(name: str) -> tuple[int, str]:
+    """Constants, then classes, then functions, each by name: the order that ruff keeps."""
+    return (0 if name.isupper() else 1 if name[0].isupper() else 2, name)
+
+
+@pytest.mark.parametrize("folder", EXPORTS)
+def test_a_folder_offers_exactly_these_names(folder: str) -> None:
+    assert sorted(import_module(folder).__all__) == sorted(EXPORTS[folder].split())
+
+
+@pytest.mark.parametrize("folder", EXPORTS)
+def test_the_names_of_a_folder_are_sorted_and_are_there(folder: str) -> None:
+    module = import_module(folder)
+    assert list(module.__all__) == sorted(module.__all__, key=constants_first)
+    assert all(hasattr(module, name) for name in module.__all__)
+
+
+def test_every_folder_that_offers_names_is_pinned() -> None:
+    offering = {
+        ".".join(path.parent.relative_to(ROOT / "src").parts)
+        for path in (ROOT / "src").rglob("__init__.py")
+        if "__all__" in path.read_text()
+    }
+    internal = {
+        "palaestra.envs.storefront.invariants",
+        "palaestra.envs.storefront.population",
+        "palaestra.envs.storefront.tools",
+    }
+    assert offering - internal == set(EXPORTS)
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_a_root_link_is_not_imported_under_its_bare_name(link: str) -> None:
+    assert (ROOT / link).resolve() == ROOT / "src" / "palaestra" / link
+    told = run(f"import {link}", cwd=ROOT)
+    assert told.returncode == 1
+    says = f"ImportError: this folder is palaestra.{link}, not {link}; write `import palaestra.{link}`"
+    assert told.stderr.splitlines()[-1] == says
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_every_folder_is_imported_under_its_own_name(link: str) -> None:
+    assert run(f"import palaestra.{link}", cwd=ROOT).returncode == 0
+
+
+def test_importing_palaestra_loads_no_environment(tmp_path: Path) -> None:
+    modules = loaded("import palaestra", tmp_path)
+    assert "gymnasium" in modules
+    assert {m for m in modules if m.startswith("palaestra")} == {"palaestra", "palaestra.version"}
+
+
+@pytest.mark.parametrize("folder", ["envs", "agents", "rubrics", "tools", "benchmarks.proof"])
+def test_importing_a_folder_loads_neither_torch_nor_a_world(folder: str, tmp_path: Path) -> None:
+    modules = loaded(f"import palaestra.{folder}", tmp_path)
+    assert f"palaestra.{folder}" in modules
+    assert "torch" not in modules
+    assert not [m for m in modules if m.startswith("palaestra.envs.storefront")]
+
+
+@pytest.mark.parametrize("folder", ["agents", "trainers"])
+def test_a_policy_loads_neither_its_grader_nor_its_world(folder: str, tmp_path: Path) -> None:
+    modules = loaded(f"import palaestra.{folder}", tmp_path)
+    assert not [m for m in modules if m.startswith(("palaestra.envs", "palaestra.rubrics", "palaestra.benchmarks"))]
+
+
+def test_importing_what_task_files_need_populates_no_world(tmp_path: Path) -> None:
+    modules = loaded("import palaestra.envs.storefront", tmp_path)
+    assert "palaestra.envs.storefront.world" not in modules
+    assert not [m for m in modules if m.startswith("palaestra.envs.storefront.population")]
+
+
+def test_making_an_environment_loads_its_world_and_no_torch(tmp_path: Path) -> None:
+    modules = loaded("import gymnasium, palaestra; gymnasium.make('palaestra/Storefront-v0')", tmp_path)
+    assert "palaestra.envs.storefront.world" in modules
+    assert "torch" not in modules
