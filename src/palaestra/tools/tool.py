@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Annotated, Any, TypeAlias, cast, get_args, get_origin, get_type_hints
 
 from docstring_parser import parse as parse_docstring
@@ -41,6 +42,10 @@ class Tool:
     prose: frozenset[str]
     """The arguments that are free text for people."""
     validator: SchemaValidator
+
+    def __reduce__(self) -> tuple[Callable[[str, str], "Tool"], tuple[str, str]]:
+        """A tool pickles as its place: the decorator has put it where its function's name says."""
+        return _tool_at, (self.function.__module__, self.function.__qualname__)
 
     def export(self) -> dict[str, Any]:
         """The tool in OpenAI's function-calling form, as chat templates take it."""
@@ -110,6 +115,12 @@ def tool(
         )
 
     return make
+
+
+def _tool_at(module: str, name: str) -> Tool:
+    found = getattr(import_module(module), name)
+    assert isinstance(found, Tool), f"{module}.{name} is no tool"
+    return found
 
 
 def _description(function: ToolFunction) -> str:
