@@ -382,7 +382,7 @@ def test_the_digest_of_a_snapshot_is_the_snapshot_s_after_pickling() -> None:
     env = begun()
     play(env, env.oracle()[:2])
     other = make(LIBRARY_ID)
-    snapshot: Snapshot = pickle.loads(pickle.dumps(env.snapshot()))  # noqa: S301
+    snapshot: Snapshot = pickle.loads(pickle.dumps(env.snapshot()))
     other.restore(snapshot)
     assert other.digest() == env.digest()
     assert other.legal_actions() == env.legal_actions()

@@ -129,7 +129,7 @@ class OverlayMachine(RuleBasedStateMachine):
     def restore(self, pick: int, which: int, pickled: bool) -> None:
         branch = self.branch(pick)
         snapshot, history = self.saved[which % len(self.saved)]
-        branch.overlay.restore(pickle.loads(pickle.dumps(snapshot)) if pickled else snapshot)  # noqa: S301
+        branch.overlay.restore(pickle.loads(pickle.dumps(snapshot)) if pickled else snapshot)
         branch.history = history.copy()
 
     @rule(pick=picks, text=texts)

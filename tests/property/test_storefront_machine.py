@@ -127,6 +127,7 @@ class Storefront(RuleBasedStateMachine):
         self.task = task
         self.env = make(task)
         self.env.reset(seed=seed)
+        self.touched: set[str] = set()
         self._fresh()
 
     def _fresh(self) -> None:
@@ -148,6 +149,7 @@ class Storefront(RuleBasedStateMachine):
             *self.log,
             TurnLog(events=events, changes=info["changes"], answer=self.env.episode.evidence.answer, end=info["end"]),
         )
+        self.touched |= {change.table for change in info["changes"]}
         assert len(self.env.events) == calls + len(events)
         assert (terminated or truncated) == (info["end"] is not None)
         assert sum(e.written for e in events) == len(info["changes"])
@@ -219,11 +221,13 @@ class Storefront(RuleBasedStateMachine):
     def snapshot(self) -> Mark:
         return Mark(snapshot=self.env.snapshot(), digest=self.env.digest(), rewards=self.rewards, log=self.log)
 
-    @rule(mark=marks)
-    def restore(self, mark: Mark) -> None:
+    @rule(mark=marks, seed=Seeds)
+    def restore(self, mark: Mark, seed: int) -> None:
+        self.sql_says_the_same(seed)
         self.env.restore(mark.snapshot)
         self.rewards, self.log = mark.rewards, mark.log
         assert self.env.digest() == mark.digest
+        self.sql_says_the_same(seed)
 
     @rule(mark=marks)
     def restore_into_another_environment(self, mark: Mark) -> None:
@@ -281,7 +285,7 @@ class Storefront(RuleBasedStateMachine):
     def sql_says_the_same(self, seed: int) -> None:
         sql, stream = mirror(self.task), Stream.root("sql", seed)
         sql.sync(self.env.episode.state)
-        for info in (stream.choice(list(SCHEMA)), *(SCHEMA[c.table] for c in self.env.changes)):
+        for info in (stream.choice(list(SCHEMA)), *(SCHEMA[table] for table in sorted(self.touched))):
             rows = self.env.state.find(info.kind)
             assert sql.find(info.kind) == rows
             row = stream.choice(rows)

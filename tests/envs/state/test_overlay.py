@@ -204,7 +204,7 @@ def test_a_snapshot_restores_after_further_writes_and_after_pickling(overlay: Ov
     overlay.rollback(0)
     overlay.insert(new_book())
     overlay.state_hash()
-    for taken in (snapshot, pickle.loads(pickle.dumps(snapshot))):  # noqa: S301
+    for taken in (snapshot, pickle.loads(pickle.dumps(snapshot))):
         overlay.restore(taken)
         assert overlay.state_hash() == wanted
         assert overlay.peek(Book, "BK-99") is None

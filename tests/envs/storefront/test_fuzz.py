@@ -113,7 +113,7 @@ def test_a_junk_call_is_answered_in_json_logged_and_leaves_the_rows(seed: int) -
             assert len(message["content"]) < 5_000
         if number % 50 == 0:
             assert env.digest() == env.fork().digest()
-            assert pickle.loads(pickle.dumps(env.snapshot())) == env.snapshot()  # noqa: S301
+            assert pickle.loads(pickle.dumps(env.snapshot())) == env.snapshot()
 
 
 GET = '{"name": "get_order", "arguments": {"order_id": VALUE}}'

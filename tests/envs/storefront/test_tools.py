@@ -172,6 +172,17 @@ def test_rows_that_come_between_two_pages_neither_repeat_nor_hide_others() -> No
     assert "GPU-0001" not in after
 
 
+@pytest.mark.parametrize("rows", [9, 10, 11, 20])
+def test_only_a_page_with_rows_behind_it_has_a_cursor(rows: int) -> None:
+    desk = SupportDesk()
+    model = desk.pick(Product)
+    for number in range(rows):
+        desk.state.insert(replace(model, id=f"ZZZ-{number:02d}", name="Zyzzyva"))
+    listed = walk(desk, "search_products", query="zyzzyva")
+    assert listed == [f"ZZZ-{number:02d}" for number in range(rows)]
+    assert len(desk.events) == -(-rows // 10)
+
+
 @pytest.mark.parametrize("cursor", ["", "GPU-9999", "10", "ORD-1001", "CPU-1001 "])
 def test_a_cursor_of_ones_own_making_is_refused(cursor: str) -> None:
     refusal = SupportDesk().refused("search_products", category="gpu", cursor=cursor)
