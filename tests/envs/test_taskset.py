@@ -19,7 +19,8 @@ from worlds.registration import LIBRARY_ID
 
 
 def made(make: Callable[[Draft], Task], **kwargs: Any) -> Family[Any]:
-    return family("library/made", **{"level": 1, **kwargs})(make)
+    options: dict[str, Any] = {"level": 1, **kwargs}
+    return family("library/made", **options)(make)
 
 
 def plain(draft: Draft) -> Task:

@@ -33,7 +33,7 @@ from palaestra.seeding import Stream
 from palaestra.tools import legal_call, sample_call
 
 SETTINGS = settings(
-    max_examples=60,
+    max_examples=45,
     stateful_step_count=30,
     derandomize=True,
     deadline=None,
