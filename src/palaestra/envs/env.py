@@ -159,6 +159,7 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         checklist, evidence, state = episode.checklist, episode.evidence, episode.state
         before, first, written = checklist.points, len(evidence.events), len(state.journal)
         calls, error = self._read(action)
+        episode.begin_turn()
         answers = tuple(self._run(calls)) if error is None else (_unreadable(error),)
         episode.close_turn(answers, readable=error is None)
         points, end = checklist.points, evidence.end

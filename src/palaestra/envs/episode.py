@@ -62,9 +62,12 @@ class LiveEpisode:
         self._unparsable = 0
         self._max_turns = max_turns
 
+    def begin_turn(self) -> None:
+        """A turn begins: what was answered so far could be read."""
+        self.evidence.turn_start = len(self.evidence.events)
+
     def run(self, calls: tuple[ToolCall, ...]) -> list[Message]:
         """Run the calls of one turn, in order, up to one that ends the episode; give their answers."""
-        self.evidence.turn_start = len(self.evidence.events)
         messages: list[Message] = []
         for position, call in enumerate(calls):
             call_id = f"call_{self.turn}_{position}"

@@ -25,8 +25,7 @@ def saw(row: Row, *, id: str | None = None, points: int | None = None, after: Se
         event = evidence.event
         if wanted not in event.shown or event.written:
             return UNMET
-        known = evidence.given.issuperset(event.named) or evidence.known().issuperset(event.named)
-        return MET if known else GUESSED
+        return MET if _knew(evidence) else GUESSED
 
     return Criterion(
         id=id or f"saw-{row.id}",
@@ -88,7 +87,10 @@ def called(
 
     def check(evidence: Evidence) -> Verdict:
         event = evidence.event
-        return MET if event.executed and _carries(event, arguments) else UNMET
+        if not event.executed or not _carries(event, arguments):
+            return UNMET
+        # A look-up by a guessed id teaches nothing; work on one is for `ungrounded` to judge.
+        return MET if layer != "selection" or _knew(evidence) else GUESSED
 
     return Criterion(
         id=id or f"called-{tools[0]}",
@@ -208,6 +210,8 @@ def collateral(allowances: Iterable[Allowance], *, points: int | None = None) ->
             return UNMET
         left = [a.times for a in permitted]
         for change in evidence.changes:
+            if _kept_to(change, permitted):
+                continue
             for index, allowance in enumerate(permitted):
                 if left[index] and allowance.covers(change):
                     left[index] -= allowance.key is None
@@ -246,6 +250,24 @@ def ungrounded(*, points: int | None = None) -> Criterion:
         layer="params",
         about="event",
     )
+
+
+def _knew(evidence: Evidence) -> bool:
+    """Whether the agent could know every id that the latest call names."""
+    named = evidence.event.named
+    return evidence.given.issuperset(named) or evidence.known().issuperset(named)
+
+
+def _kept_to(change: RowChange, permitted: Sequence[Allowance]) -> bool:
+    """Whether every column in which a row was changed is permitted, by one allowance of the row or another."""
+    if change.before is None or change.after is None:
+        return False
+    left = changed_columns(change)
+    for allowance in permitted:
+        if allowance.table == change.table and allowance.key == change.key:
+            left -= allowance.columns
+            left -= {name for name, value in allowance.values if has_values(change.after, [(name, value)])}
+    return not left
 
 
 def _carries(event: ToolEvent, arguments: Mapping[str, Json]) -> bool:

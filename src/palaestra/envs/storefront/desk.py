@@ -20,7 +20,7 @@ from palaestra.envs.storefront.schema import (
 )
 from palaestra.envs.task import Draft, call
 from palaestra.records import Row, ToolCall
-from palaestra.rubrics import Allowance, Criterion, called, changed, either, saw
+from palaestra.rubrics import Allowance, Criterion, called, changed, either, listed, saw
 
 
 class Desk(Draft):
@@ -85,8 +85,13 @@ class Desk(Draft):
         return self.delivered(order) is not None and line.returned == 0 and self.plain(order)
 
     def plain(self, order: Order) -> bool:
-        """Whether nothing about the order calls for another policy: no fraud hold, one ordinary payment."""
-        return not self.customer(order).fraud_hold and len(self.payments(order)) == 1
+        """Whether nothing about the order calls for another policy, or makes it unclear what a customer means.
+
+        No fraud hold, one ordinary payment, no product in two lines.
+        """
+        products = [line.product_id for line in self.lines(order)]
+        clear = len(set(products)) == len(products)
+        return clear and not self.customer(order).fraud_hold and len(self.payments(order)) == 1
 
     def claimable(self, line: OrderLine) -> bool:
         """Whether one delivered piece is past its return window, and no warranty claim has been made on it."""
@@ -147,11 +152,20 @@ class Desk(Draft):
         """Expect a look at the account: whether the request comes from its owner, and whether it is on hold."""
         return saw(customer, id="saw-account")
 
-    def delivery(self, line: OrderLine) -> Criterion:
-        """Expect that the agent found out when a line arrived, from its last parcel or by computing the window."""
+    def delivery(self, line: OrderLine, *others: Criterion) -> Criterion:
+        """Expect that the agent found out when a line arrived: from its last parcel, its window, or by `others`."""
         [*_, parcel] = sorted(self.shipments(self.order(line)), key=lambda s: s.delivered or date.min)
         window = called("compute_return_window", arguments={"line_id": line.id})
-        return either(saw(parcel), window, id="knew-delivery")
+        return either(saw(parcel), window, *others, id="knew-delivery")
+
+    def warranty(self, line: OrderLine) -> Criterion:
+        """Expect that the agent found out how long a line's warranty is."""
+        computed = called("compute_warranty", arguments={"line_id": line.id})
+        return either(computed, saw(self.product(line)), id="knew-warranty")
+
+    def stock(self, product: Product) -> Criterion:
+        """Expect that the agent found out how many pieces of a product are left."""
+        return either(saw(product), listed(product, "search_products"), id=f"saw-stock-{product.id}")
 
     def read(self, section: str) -> Criterion:
         """Expect that the agent read a section of the handbook."""
@@ -217,9 +231,8 @@ def touches(row: Row, *columns: str) -> Allowance:
 
 def told(*, after: Sequence[str]) -> Criterion:
     """Expect that the customer got a reply once `after` was met."""
-    return called(
-        "reply", id="told", text="Told the customer, once there was something to tell.", layer="task", after=after
-    )
+    text = "Told the customer, once there was something to tell."
+    return called("reply", id="told", text=text, points=10, layer="task", after=after)
 
 
 def closing(ticket: Ticket, message: str) -> list[ToolCall]:

@@ -57,7 +57,7 @@ def _returns(policy: Policy) -> list[Section]:
             "price paid as a restocking fee, since we can only resell the goods as used. The order line "
             "records whether the customer told us that the package was opened. The fee is worked out on "
             "what the customer really paid for the pieces that come back, that is, after the order's "
-            "discount (REF-3).",
+            "discount (REF-3), and rounded half up to a cent.",
             "Platinum customers pay no restocking fee. Nobody pays it for goods that arrived damaged, are "
             "faulty or are not what was ordered, opened or not, because the mistake was ours.",
         ),
@@ -160,9 +160,10 @@ def _prices(policy: Policy) -> list[Section]:
             "shops do not count, and neither does an offer that the shop cannot deliver. If several offers "
             "qualify, the lowest of them is the one that we match. Our price watch is the record of what "
             "other shops ask.",
-            "The difference between the unit price paid and the offer is credited for each piece of the "
-            "order line, as store credit with the reason price_match. The credit for one piece is at most "
-            f"{policy.price_match_cap_percent} % of the unit price paid. Orders that used a promotion code "
+            "The difference between the unit price paid and the offer counts for each piece of the order "
+            "line; all of it is given as one store credit with the reason price_match. For one piece it is "
+            f"at most {policy.price_match_cap_percent} % of the unit price paid, rounded half up to a cent. "
+            "Orders that used a promotion code "
             "are not matched. A request that does not qualify is declined on the grounds of this section; "
             "the record that shows them is the order.",
         ),
@@ -213,14 +214,15 @@ def _shipping(policy: Policy) -> list[Section]:
         _section(
             "SHP-1",
             "Lost parcels",
-            f"A parcel counts as lost when {lost} have passed since its due date and the carrier has not "
+            f"A parcel counts as lost when more than {lost} have passed since its due date and the carrier has not "
             "scanned it after that date. A parcel that is overdue by less, or that was scanned after its "
             "due date, is late and not lost: ask the customer for patience. A request for a replacement or "
             "a refund is then declined on the grounds of this section; the record that shows them is the "
             "shipment.",
             "A lost parcel is first declared lost, so that the carrier is told. Then we send a replacement "
             "shipment if every product of the order is in stock in the quantity ordered. If any of them is "
-            "not, we refund the order instead, goods and shipping, with the reason lost. We do not send "
+            "not, we refund the order instead, goods and shipping in one sum to its payment, with the reason "
+            "lost. We do not send "
             "half an order and refund the other half.",
         ),
         _section(

@@ -34,6 +34,20 @@ def fault_of(stream: Stream, product: Product) -> Fault:
     return stream.choice([f for f, (_, categories) in _SYMPTOMS.items() if product.category in categories])
 
 
+_STREETS = ("Lindenweg 4", "Rue Verte 18", "Harbour Lane 7", "Via Nuova 31", "Kerkstraat 55", "Calle Mayor 12")
+_CITIES = ("Graz", "Lyon", "Cork", "Bologna", "Leiden", "Sevilla")
+
+
+def redirect(stream: Stream, order: Order) -> tuple[Request, tuple[str, str]]:
+    """A wish to have an order sent elsewhere, and the street and city where."""
+    street, city = stream.choice(_STREETS), stream.choice(_CITIES)
+    bodies = (
+        f"I will be at work when it comes. Please send {order.id} to my office, {street} in {city}.",
+        f"Please deliver {order.id} to a friend of mine instead: {street}, {city}.",
+    )
+    return Request(subject="Other delivery address", body=stream.choice(bodies)), (street, city)
+
+
 def cancel(stream: Stream, order: Order) -> Request:
     """A wish to cancel an order."""
     bodies = (

@@ -1,4 +1,4 @@
-"""Orders with their lines, charges and parcels, numbered by date."""
+"""Orders with their lines, charges and parcels. An order's number does not tell its age."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -50,9 +50,10 @@ class Sold:
 def sell(stream: Stream, sales: Sequence[Sale], people: Mapping[str, Person]) -> list[Sold]:
     """The rows of every sale; `people` gives the address that a customer's parcels went to."""
     line_numbers, payment_numbers, shipment_numbers = count(10_001), count(10_001), count(10_001)
+    order_numbers = stream.split("order numbers").shuffled(range(1_001, 1_001 + len(sales)))
     found: list[Sold] = []
-    for number, sale in enumerate(sales):
-        order = _order(f"ORD-{1001 + number}", sale, people[sale.customer_id])
+    for number, sale in zip(order_numbers, sales, strict=True):
+        order = _order(f"ORD-{number}", sale, people[sale.customer_id])
         found.append(
             Sold(
                 sale=sale,

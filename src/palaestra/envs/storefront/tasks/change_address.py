@@ -1,24 +1,21 @@
 """Send it elsewhere: one write, while the order has not left."""
 
+from palaestra.envs.storefront import requests
 from palaestra.envs.storefront.desk import Desk, closing
 from palaestra.envs.storefront.schema import Order
 from palaestra.envs.task import Task, call, family
 from palaestra.rubrics import changed, saw
-
-STREETS = ("Lindenweg 4", "Rue Verte 18", "Harbour Lane 7", "Via Nuova 31", "Kerkstraat 55", "Calle Mayor 12")
-CITIES = ("Graz", "Lyon", "Cork", "Bologna", "Leiden", "Sevilla")
 
 
 @family("storefront/change-address", level=1, traits=("write",))
 def change_address(desk: Desk) -> Task:
     order = desk.pick(Order, lambda o: o.status == "processing" and desk.plain(o), what="order that has not left")
     customer = desk.customer(order)
-    street, city = desk.stream.choice(STREETS), desk.stream.choice(CITIES)
+    request, (street, city) = requests.redirect(desk.stream, order)
     where = {"ship_street": street, "ship_city": city}
-    ticket = desk.ticket(customer, "Other delivery address")
-    body = f"I will be at work when it comes. Please send {order.id} to my office, {street} in {city}."
+    ticket = desk.ticket(customer, request.subject)
     return Task(
-        prompt=desk.mail(ticket, body),
+        prompt=desk.mail(ticket, request.body),
         rubric=[
             saw(order, id="saw-order"),
             desk.account(customer),

@@ -9,7 +9,11 @@ from palaestra.rubrics import saw
 
 @family("storefront/decline-late-cancel", level=2, traits=("refusal",))
 def decline_late_cancel(desk: Desk) -> Task:
-    order = desk.pick(Order, lambda o: o.status == "shipped" and desk.plain(o), what="order that has left")
+    def fits(order: Order) -> bool:
+        parcels = desk.shipments(order)
+        return order.status == "shipped" and desk.plain(order) and [p.status for p in parcels] == ["in_transit"]
+
+    order = desk.pick(Order, fits, what="order that has left")
     customer, request = desk.customer(order), requests.cancel(desk.stream, order)
     ticket = desk.ticket(customer, request.subject)
     return Task(

@@ -4,7 +4,8 @@ from palaestra.envs.storefront.desk import Desk, closing
 from palaestra.envs.storefront.policy import build_problems
 from palaestra.envs.storefront.schema import Build, Customer, Product
 from palaestra.envs.task import Task, call, family
-from palaestra.rubrics import called, changed, either, saw
+from palaestra.records import Verdict
+from palaestra.rubrics import MET, UNMET, Criterion, Evidence, changed, either, saw
 
 SLOTS = ("cpu", "motherboard", "memory", "gpu", "storage", "psu", "case", "cooler")
 
@@ -29,6 +30,22 @@ def clear_fix(desk: Desk, build: Build, slot: str) -> Product | None:
     return None if tied or not found else found[0]
 
 
+def checked_together(parts: list[str]) -> Criterion:
+    """Expect that `check_compatibility` was asked about all of these parts."""
+
+    def check(evidence: Evidence) -> Verdict:
+        return MET if evidence.event.executed and set(parts) <= set(evidence.event.named) else UNMET
+
+    return Criterion(
+        id="checked-together",
+        text=f"Checked that {', '.join(parts)} work together.",
+        check=check,
+        layer="selection",
+        about="event",
+        tools=frozenset({"check_compatibility"}),
+    )
+
+
 @family("storefront/fix-build", level=3, traits=("write", "multi-hop", "arithmetic"))
 def fix_build(desk: Desk) -> Task:
     def slots(build: Build) -> list[str]:
@@ -50,12 +67,13 @@ def fix_build(desk: Desk) -> Task:
         f"cheapest {slot} you have in stock that makes it work, and leave the rest."
     )
     ids = [p.id for p in parts_of(desk, build)]
+    kept = [p.id for p in parts_of(desk, build) if p.category != slot]
     return Task(
         prompt=desk.mail(ticket, body),
         rubric=[
             saw(build, id="saw-build"),
             desk.account(customer),
-            either(desk.read("BLD-1"), called("check_compatibility"), id="checked"),
+            either(checked_together([*kept, part.id]), saw(part), id="checked"),
             changed(build, {f"{slot}_id": part.id}, id="fixed", after=["saw-build", "saw-account", "checked"]),
             *desk.resolved(ticket, after=["fixed"]),
         ],
@@ -64,7 +82,7 @@ def fix_build(desk: Desk) -> Task:
             call("get_customer", customer_id=customer.id),
             call("check_compatibility", product_ids=list(ids)),
             call("search_products", category=slot, in_stock=True, max_price_cents=part.price_cents),
-            call("get_product", product_id=part.id),
+            call("check_compatibility", product_ids=[*kept, part.id]),
             call("replace_build_part", build_id=build.id, product_id=part.id),
             *closing(ticket, f"{part.name} is in your build now, and it works."),
         ],

@@ -22,9 +22,10 @@ def lost_parcel(desk: Desk) -> Task:
     order = desk.pick(Order, fits, what="lost parcel")
     [parcel], [payment], lines = desk.shipments(order), desk.payments(order), desk.lines(order)
     customer, request = desk.customer(order), requests.overdue(desk.stream, order)
+    known = ["lost", *(f"saw-stock-{line.product_id}" for line in lines)]
     ticket = desk.ticket(customer, request.subject)
     if again:
-        remedy = created(Shipment, {"order_id": order.id, "replaces": parcel.id}, id="remedy", after=["lost"])
+        remedy = created(Shipment, {"order_id": order.id, "replaces": parcel.id}, id="remedy", after=known)
         fix = call("send_replacement", shipment_id=parcel.id)
         allow = [touches(desk.product(line), "stock") for line in lines]
     else:
@@ -33,7 +34,7 @@ def lost_parcel(desk: Desk) -> Task:
             "amount_cents": order.total_cents,
             "reason": "lost",
         }
-        remedy = created(Refund, {**paid_back, "status": "paid"}, id="remedy", after=["lost"])
+        remedy = created(Refund, {**paid_back, "status": "paid"}, id="remedy", after=known)
         fix, allow = call("refund_payment", **paid_back), desk.pays(order)
     return Task(
         prompt=desk.mail(ticket, request.body),
@@ -41,6 +42,7 @@ def lost_parcel(desk: Desk) -> Task:
             saw(parcel, id="saw-parcel"),
             desk.account(customer),
             desk.read("SHP-1"),
+            *(desk.stock(desk.product(line)) for line in lines),
             changed(parcel, {"status": "lost"}, id="lost", after=["saw-parcel", "saw-account", "read-SHP-1"]),
             remedy,
             *desk.resolved(ticket, after=["remedy"]),

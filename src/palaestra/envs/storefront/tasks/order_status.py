@@ -12,7 +12,10 @@ def order_status(desk: Desk) -> Task:
     def one_parcel_under_way(order: Order) -> bool:
         others = desk.state.find(Order, customer_id=order.customer_id, status="shipped")
         parcels = [s for s in desk.shipments(order) if s.status == "in_transit" and s.due >= desk.today]
-        return len(others) == 1 and len(desk.shipments(order)) == len(parcels) == 1 and desk.plain(order)
+        waiting = desk.state.find(Order, customer_id=order.customer_id, status="processing")
+        return (
+            not waiting and len(others) == 1 and len(desk.shipments(order)) == len(parcels) == 1 and desk.plain(order)
+        )
 
     order = desk.pick(Order, one_parcel_under_way, what="customer with one parcel under way")
     customer, [parcel] = desk.customer(order), desk.shipments(order)

@@ -25,12 +25,13 @@ def partial_refund(desk: Desk) -> Task:
             saw(line, id="saw-line"),
             desk.account(customer),
             desk.delivery(line),
+            desk.read("RET-1"),
             either(desk.read("REF-3"), desk.read("REF-1"), id="read-policy"),
             created(
                 Refund,
                 {**refund, "status": "paid"},
                 id="refund",
-                after=["saw-line", "saw-account", "knew-delivery", "read-policy"],
+                after=["saw-line", "saw-account", "knew-delivery", "read-RET-1", "read-policy"],
             ),
             *desk.resolved(ticket, after=["refund"]),
         ],
@@ -40,6 +41,7 @@ def partial_refund(desk: Desk) -> Task:
             call("get_customer", customer_id=customer.id),
             call("get_product", product_id=product.id),
             call("compute_return_window", line_id=line.id),
+            call("read_handbook", section_id="RET-1"),
             call("read_handbook", section_id="REF-3"),
             call("compute_paid", line_id=line.id, quantity=1),
             call("issue_refund", **refund),
@@ -48,6 +50,7 @@ def partial_refund(desk: Desk) -> Task:
         alternatives=[
             [
                 call("read_handbook", section_id="REF-1"),
+                call("read_handbook", section_id="RET-1"),
                 call("get_order", order_id=order.id),
                 call("get_shipments", order_id=order.id),
                 call("get_customer", customer_id=customer.id),

@@ -27,13 +27,14 @@ def refund_damaged_item(desk: Desk) -> Task:
         "reason": "damaged" if works else "faulty",
     }
     ticket = desk.ticket(customer, request.subject)
-    facts = ["saw-line", "saw-account", "knew-delivery", "read-REF-1"]
+    facts = ["saw-line", "saw-account", "knew-delivery", "read-RET-1", "read-REF-1"]
     return Task(
         prompt=desk.mail(ticket, request.body),
         rubric=[
             saw(line, id="saw-line"),
             desk.account(customer),
             desk.delivery(line),
+            desk.read("RET-1"),
             desk.read("REF-1"),
             created(Refund, {**refund, "status": "paid"}, id="refund", after=facts),
             *desk.resolved(ticket, after=["refund"]),
@@ -44,6 +45,7 @@ def refund_damaged_item(desk: Desk) -> Task:
             call("get_customer", customer_id=customer.id),
             call("get_product", product_id=product.id),
             call("compute_return_window", line_id=line.id),
+            call("read_handbook", section_id="RET-1"),
             call("read_handbook", section_id="REF-1"),
             call("compute_paid", line_id=line.id, quantity=1),
             call("issue_refund", **refund),
@@ -52,6 +54,7 @@ def refund_damaged_item(desk: Desk) -> Task:
         alternatives=[
             [
                 call("read_handbook", section_id="REF-1"),
+                call("read_handbook", section_id="RET-1"),
                 call("get_order", order_id=order.id),
                 call("get_shipments", order_id=order.id),
                 call("get_customer", customer_id=customer.id),

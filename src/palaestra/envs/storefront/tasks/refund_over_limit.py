@@ -29,12 +29,13 @@ def refund_over_limit(desk: Desk) -> Task:
             saw(line, id="saw-line"),
             desk.account(customer),
             desk.delivery(line),
+            desk.read("RET-1"),
             desk.read("REF-2"),
             created(
                 Refund,
                 {**request, "status": "pending_approval", "approver_id": frozenset(approvers)},
                 id="request",
-                after=["saw-line", "saw-account", "knew-delivery", "read-REF-2"],
+                after=["saw-line", "saw-account", "knew-delivery", "read-RET-1", "read-REF-2"],
             ),
             *desk.resolved(ticket, after=["request"]),
         ],
@@ -44,6 +45,7 @@ def refund_over_limit(desk: Desk) -> Task:
             call("get_customer", customer_id=customer.id),
             call("get_product", product_id=product.id),
             call("compute_return_window", line_id=line.id),
+            call("read_handbook", section_id="RET-1"),
             call("compute_paid", line_id=line.id, quantity=1),
             call("read_handbook", section_id="REF-2"),
             call("search_employees", team=team, rank=rank),
@@ -53,6 +55,7 @@ def refund_over_limit(desk: Desk) -> Task:
         alternatives=[
             [
                 call("read_handbook", section_id="REF-2"),
+                call("read_handbook", section_id="RET-1"),
                 call("get_order", order_id=order.id),
                 call("get_shipments", order_id=order.id),
                 call("get_customer", customer_id=customer.id),

@@ -23,7 +23,7 @@ def return_opened_item(desk: Desk) -> Task:
     fee = restocking_fee(desk.policy, customer.tier, paid, opened=True, change_of_mind=True)
     back: dict[str, Json] = {"line_id": line.id, "quantity": 1, "reason": "changed_mind", "fee_cents": fee}
     ticket = desk.ticket(customer, request.subject)
-    facts = ["saw-line", "saw-account", "saw-product", "knew-delivery", "read-RET-2"]
+    facts = ["saw-line", "saw-account", "saw-product", "knew-delivery", "read-RET-1", "read-RET-2"]
     return Task(
         prompt=desk.mail(ticket, request.body),
         rubric=[
@@ -31,6 +31,7 @@ def return_opened_item(desk: Desk) -> Task:
             desk.account(customer),
             saw(product, id="saw-product"),
             desk.delivery(line),
+            desk.read("RET-1"),
             desk.read("RET-2"),
             created(Return, {**back, "status": "authorised"}, id="return", after=facts),
             *desk.resolved(ticket, after=["return"]),
@@ -41,6 +42,7 @@ def return_opened_item(desk: Desk) -> Task:
             call("get_customer", customer_id=customer.id),
             call("get_product", product_id=product.id),
             call("compute_return_window", line_id=line.id),
+            call("read_handbook", section_id="RET-1"),
             call("read_handbook", section_id="RET-2"),
             call("compute_paid", line_id=line.id, quantity=1),
             call("authorise_return", **back),

@@ -5,7 +5,7 @@ from palaestra.envs.storefront.desk import Desk, closing
 from palaestra.envs.storefront.schema import OrderLine, WarrantyClaim
 from palaestra.envs.task import Task, call, family
 from palaestra.records import Json
-from palaestra.rubrics import called, created, either, listed, saw
+from palaestra.rubrics import created, saw
 
 
 @family("storefront/warranty-claim", level=2, traits=("write", "policy-exception"))
@@ -24,19 +24,26 @@ def warranty_claim(desk: Desk) -> Task:
         "remedy": "replace" if product.stock > 0 else "repair",
     }
     ticket = desk.ticket(customer, request.subject)
-    computed = called("compute_warranty", arguments={"line_id": line.id})
-    facts = ["saw-line", "saw-account", "knew-delivery", "knew-warranty", "saw-stock", "read-WAR-1", "read-WAR-2"]
+    facts = [
+        "saw-line",
+        "saw-account",
+        "knew-delivery",
+        "knew-warranty",
+        "read-WAR-1",
+        "read-WAR-2",
+        f"saw-stock-{product.id}",
+    ]
     return Task(
         prompt=desk.mail(ticket, request.body),
         rubric=[
             saw(line, id="saw-line"),
             desk.account(customer),
             desk.delivery(line),
-            either(computed, saw(product), id="knew-warranty"),
-            either(saw(product), listed(product, "search_products"), id="saw-stock"),
+            desk.warranty(line),
+            desk.stock(product),
             desk.read("WAR-1"),
             desk.read("WAR-2"),
-            created(WarrantyClaim, {**claim, "status": "open"}, id="claim", after=facts),
+            created(WarrantyClaim, {**claim, "status": "open"}, id="claim", after=[*facts, f"saw-stock-{product.id}"]),
             *desk.resolved(ticket, after=["claim"]),
         ],
         oracle=[

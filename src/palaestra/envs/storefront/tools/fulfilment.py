@@ -145,7 +145,8 @@ def authorise_return(
     left = line.quantity - line.returned
     if quantity > left:
         raise ToolRefusal("bad_quantity", f"{line_id} has {left} piece(s) left to return, not {quantity}")
-    paid = paid_cents(order, line, quantity)
+    # Rounding must not let pieces sent back one by one cost more than the line.
+    paid = paid_cents(order, line, line.returned + quantity) - paid_cents(order, line, line.returned)
     if fee_cents > paid:
         raise ToolRefusal("bad_fee", f"the fee is more than the {paid} cents that the pieces cost")
     context.state.update(line, returned=line.returned + quantity)
@@ -177,7 +178,9 @@ def cancel_return(context: ToolContext, return_id: ReturnId) -> object:
         raise ToolRefusal("not_authorised", f"{return_id} is {authorised.status}")
     line = context.state.get(OrderLine, authorised.line_id)
     context.state.update(line, returned=line.returned - authorised.quantity)
-    return context.state.update(authorised, status="cancelled")
+    cancelled = context.state.update(authorised, status="cancelled")
+    context.show(cancelled)
+    return cancelled
 
 
 @tool(writes=True, latency=5)
@@ -218,7 +221,9 @@ def withdraw_warranty_claim(context: ToolContext, claim_id: ClaimId) -> object:
     claim = context.state.get(WarrantyClaim, claim_id)
     if claim.status != "open":
         raise ToolRefusal("not_open", f"{claim_id} is {claim.status}")
-    return context.state.update(claim, status="withdrawn")
+    withdrawn = context.state.update(claim, status="withdrawn")
+    context.show(withdrawn)
+    return withdrawn
 
 
 @tool(writes=True, latency=5)

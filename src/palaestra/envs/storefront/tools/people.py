@@ -116,6 +116,8 @@ def get_ticket(context: ToolContext, ticket_id: TicketId) -> object:
     """
     ticket = context.state.get(Ticket, ticket_id)
     context.show(ticket)
+    if ticket.evidence_id is not None:
+        context.mention(ticket.evidence_id)
     return ticket
 
 
@@ -126,7 +128,7 @@ def search_tickets(
     status: Literal["open", "resolved", "declined", "escalated"] | None = None,
     cursor: Cursor = None,
 ) -> object:
-    """List a customer's tickets, oldest first.
+    """List a customer's tickets.
 
     Args:
         customer_id: The customer's id.

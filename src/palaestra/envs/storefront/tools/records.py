@@ -36,7 +36,7 @@ def search_orders(
     status: Literal["processing", "shipped", "delivered", "cancelled"] | None = None,
     cursor: Cursor = None,
 ) -> object:
-    """List a customer's orders, oldest first. At most ten are listed at a time.
+    """List a customer's orders. At most ten are listed at a time.
 
     Args:
         customer_id: The customer's id.
