@@ -47,7 +47,7 @@ class Bad:
 
 
 NO_OUTCOME = """
-    return Task(prompt=prompt, rubric=[told(after=[])], allow=anything, oracle=oracle)
+    return Task(prompt=prompt, rubric=[called('reply', id='told')], allow=anything, oracle=oracle)
 """
 BAD = (
     Bad(

@@ -3,12 +3,12 @@
 import os
 import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 from functools import cache
+from statistics import correlation
 
 import pytest
 
@@ -338,9 +338,10 @@ def test_ids_start_with_their_tables_prefix(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_order_ids_tell_nothing_but_age(seed: int) -> None:
-    placed = [o.placed for o in world(seed).orders]
-    assert placed == sorted(placed)
+def test_order_ids_do_not_tell_the_age_of_an_order(seed: int) -> None:
+    by_id = sorted(world(seed).orders, key=lambda o: o.id)
+    age = {o.id: rank for rank, o in enumerate(sorted(by_id, key=lambda o: o.placed))}
+    assert abs(correlation(range(len(by_id)), [age[o.id] for o in by_id])) < 0.2
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -455,10 +456,3 @@ def test_a_world_follows_a_mutated_policy() -> None:
     base: Base = populate(1, policy)
     assert fresh_violations(Overlay(base), world_start(1).date(), policy) == []
     assert base.state_hash() != world(1).state.base.state_hash()
-
-
-def test_populating_a_world_takes_well_under_a_second() -> None:
-    populate(11)
-    began = time.process_time()
-    populate(12)
-    assert time.process_time() - began < 0.75
