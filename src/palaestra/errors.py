@@ -116,6 +116,9 @@ class RecordError(PalaestraError, ValueError):
 class StorageError(PalaestraError, OSError):
     """A file could not be written. What stood there before still stands."""
 
+    def __str__(self) -> str:
+        return self.strerror or super().__str__()
+
 
 class InfrastructureError(PalaestraError, RuntimeError):
     """The world failed, not the agent. It ends the episode without a reward."""

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol, TypeAlias
 
 import gymnasium as gym
 import orjson
@@ -29,6 +29,9 @@ class Bar(Protocol):
         ...
 
 
+OpenBar: TypeAlias = Callable[[str, int], AbstractContextManager[Bar]]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoReport:
     """What the demo found."""
@@ -38,7 +41,7 @@ class DemoReport:
     tables: list[Table]
 
 
-def run_demo(out: Path, *, bar: Callable[[str, int], AbstractContextManager[Bar]]) -> DemoReport:
+def run_demo(out: Path, *, bar: OpenBar) -> DemoReport:
     """Roll out, prove, write.
 
     Args:
@@ -52,26 +55,41 @@ def run_demo(out: Path, *, bar: Callable[[str, int], AbstractContextManager[Bar]
     env = gym.make(ENV_ID)
     world = env.unwrapped
     assert isinstance(world, ToolEnv), f"{ENV_ID} is Palaestra's own"
-    ids = [task for split in SPLITS for task in world.task_set.ids(split)]
-    samples = {task.rpartition("/")[0]: task for task in reversed(ids)}  # the first instance of each family
+    with saving(out) as directory:  # opened first: a place that cannot be written is found out before the work
+        episodes = _rolled_out(env, world, bar)
+        ids = _all_ids(world)
+        with bar("proving", len(ids)) as progress:
+            proof = prove(world, ids, progress=progress.step)
+        report = DemoReport(episodes=episodes, proof=proof, tables=[rollout_table(episodes), *proof_tables(proof)])
+        _write(directory, report)
+    return report
+
+
+def _all_ids(world: ToolEnv) -> list[str]:
+    return [task for split in SPLITS for task in world.task_set.ids(split)]
+
+
+def _rolled_out(env: gym.Env[Any, Any], world: ToolEnv, bar: OpenBar) -> list[Episode]:
+    """Every agent on the first instance of every family."""
+    first = {task.rpartition("/")[0]: task for task in reversed(_all_ids(world))}
     agents = roster(world)
     episodes: list[Episode] = []
-    with bar("rolling out", len(samples) * len(agents)) as progress:
-        for task in sorted(samples.values()):
+    with bar("rolling out", len(first) * len(agents)) as progress:
+        for task in sorted(first.values()):
             for name, agent in agents.items():
                 episodes.append(rollout(env, agent, name=name, seed=0, task=task))
                 progress.step(f"{name} {task}")
-    with bar("proving", len(ids)) as progress:
-        proof = prove(world, ids, progress=progress.step)
-    tables = [rollout_table(episodes), *proof_tables(proof)]
-    with saving(out) as directory:
-        write_episodes(directory / "trajectories.jsonl", episodes)
-        (directory / "proof.json").write_bytes(orjson.dumps(proof_document(proof), option=orjson.OPT_INDENT_2))
-        document = "\n\n".join(f"### {t.title}\n\n{t.markdown()}\n\n{t.note}".rstrip() for t in tables)
-        (directory / "tables.md").write_text(document + "\n", encoding="utf-8")
-        page = render_page(episodes, title="Palaestra: the demo", tables=tables)
-        (directory / "index.html").write_text(page, encoding="utf-8")
-    return DemoReport(episodes=episodes, proof=proof, tables=tables)
+    return episodes
+
+
+def _write(directory: Path, report: DemoReport) -> None:
+    write_episodes(directory / "trajectories.jsonl", report.episodes)
+    proof = orjson.dumps(proof_document(report.proof), option=orjson.OPT_INDENT_2)
+    (directory / "proof.json").write_bytes(proof)
+    document = "\n\n".join(f"### {t.title}\n\n{t.markdown()}\n\n{t.note}".rstrip() for t in report.tables)
+    (directory / "tables.md").write_text(document + "\n", encoding="utf-8")
+    page = render_page(report.episodes, title="Palaestra: the demo", tables=report.tables)
+    (directory / "index.html").write_text(page, encoding="utf-8")
 
 
 def rollout_table(episodes: list[Episode]) -> Table:
