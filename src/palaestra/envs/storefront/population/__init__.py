@@ -41,7 +41,7 @@ from palaestra.envs.storefront.policy import POLICY, Policy, earns_tier
 from palaestra.envs.storefront.population import builds, catalog, people
 from palaestra.envs.storefront.population.aftersales import Ledger, store_credits, warranty_claims
 from palaestra.envs.storefront.population.baskets import shelves
-from palaestra.envs.storefront.population.desk import Desk, messages, tickets
+from palaestra.envs.storefront.population.cases import Caseload, messages, tickets
 from palaestra.envs.storefront.population.offers import offers
 from palaestra.envs.storefront.population.people import Figures
 from palaestra.envs.storefront.population.plan import Account
@@ -96,7 +96,7 @@ def populate(seed: int, policy: Policy = POLICY) -> Base:
     given = store_credits(stream.split("credits"), sold, today, policy)
     figures = _figures(sold, given, today, policy)
     held = frozenset(a.customer_id for a in accounts if a.held)
-    cases = tickets(stream.split("tickets"), Desk(today=today, policy=policy, sold=sold, held_ids=held))
+    cases = tickets(stream.split("tickets"), Caseload(today=today, policy=policy, sold=sold, held_ids=held))
     return Base(
         SCHEMA,
         chain(

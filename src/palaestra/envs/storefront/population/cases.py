@@ -52,7 +52,7 @@ _NEWS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Desk:
+class Caseload:
     """What tickets are about."""
 
     today: date
@@ -62,15 +62,15 @@ class Desk:
     """Customers under a fraud hold."""
 
 
-def tickets(stream: Stream, desk: Desk) -> list[Ticket]:
+def tickets(stream: Stream, caseload: Caseload) -> list[Ticket]:
     """All tickets, by date."""
     found = [
-        *_resolved(stream.split("resolved"), desk),
-        *_open(stream.split("open"), desk),
-        *_out_of_window(stream.split("window"), desk),
-        *_clearance(stream.split("clearance"), desk),
-        *_strangers(stream.split("strangers"), desk),
-        *_held(stream.split("held"), desk),
+        *_resolved(stream.split("resolved"), caseload),
+        *_open(stream.split("open"), caseload),
+        *_out_of_window(stream.split("window"), caseload),
+        *_clearance(stream.split("clearance"), caseload),
+        *_strangers(stream.split("strangers"), caseload),
+        *_held(stream.split("held"), caseload),
     ]
     found.sort(key=lambda t: (t.opened, t.subject))
     return [replace(ticket, id=f"TCK-{1001 + n}") for n, ticket in enumerate(found)]
@@ -102,27 +102,27 @@ def messages(
     return [replace(message, id=f"MSG-{1001 + n}") for n, message in enumerate(found)]
 
 
-def _resolved(stream: Stream, desk: Desk) -> list[Ticket]:
+def _resolved(stream: Stream, caseload: Caseload) -> list[Ticket]:
     found: list[Ticket] = []
-    for one in stream.sample(_asked_about(desk), _RESOLVED):
+    for one in stream.sample(_asked_about(caseload), _RESOLVED):
         text, team = stream.choice(_QUESTIONS)
-        day = min(one.order.placed.date() + timedelta(days=stream.between(1, 14)), desk.today - timedelta(days=1))
+        day = min(one.order.placed.date() + timedelta(days=stream.between(1, 14)), caseload.today - timedelta(days=1))
         found.append(_ticket(stream, one, _subject(stream, text, one), day, status="resolved", team=team))
     return found
 
 
-def _open(stream: Stream, desk: Desk) -> list[Ticket]:
+def _open(stream: Stream, caseload: Caseload) -> list[Ticket]:
     found: list[Ticket] = []
-    for one in stream.sample(_asked_about(desk), _OPEN):
-        day = max(one.order.placed.date(), desk.today - timedelta(days=stream.between(2, 5)))
-        day = min(day, desk.today - timedelta(days=1))
+    for one in stream.sample(_asked_about(caseload), _OPEN):
+        day = max(one.order.placed.date(), caseload.today - timedelta(days=stream.between(2, 5)))
+        day = min(day, caseload.today - timedelta(days=1))
         found.append(_ticket(stream, one, f"Question about your opening hours ({one.order.ship_city})", day))
     return found
 
 
-def _out_of_window(stream: Stream, desk: Desk) -> list[Ticket]:
-    past = [(one, _last_day(desk, one)) for one in desk.sold if one.order.status == "delivered"]
-    past = [(one, last) for one, last in past if (desk.today - last).days > 12]
+def _out_of_window(stream: Stream, caseload: Caseload) -> list[Ticket]:
+    past = [(one, _last_day(caseload, one)) for one in caseload.sold if one.order.status == "delivered"]
+    past = [(one, last) for one, last in past if (caseload.today - last).days > 12]
     found: list[Ticket] = []
     for one, last in stream.sample(past, _OUT_OF_WINDOW):
         subject = _subject(stream, "Can I still return the {product}?", one)
@@ -132,11 +132,11 @@ def _out_of_window(stream: Stream, desk: Desk) -> list[Ticket]:
     return found
 
 
-def _clearance(stream: Stream, desk: Desk) -> list[Ticket]:
+def _clearance(stream: Stream, caseload: Caseload) -> list[Ticket]:
     cases = [
         (one, item.product)
-        for one in desk.sold
-        if one.order.status == "delivered" and (desk.today - one.delivered).days > 30
+        for one in caseload.sold
+        if one.order.status == "delivered" and (caseload.today - one.delivered).days > 30
         for item in one.sale.items
         if item.product.final_sale
     ]
@@ -149,21 +149,21 @@ def _clearance(stream: Stream, desk: Desk) -> list[Ticket]:
     return found
 
 
-def _strangers(stream: Stream, desk: Desk) -> list[Ticket]:
+def _strangers(stream: Stream, caseload: Caseload) -> list[Ticket]:
     found: list[Ticket] = []
-    for one in stream.sample(_asked_about(desk), _STRANGERS):
-        day = min(one.order.placed.date() + timedelta(days=stream.between(1, 5)), desk.today - timedelta(days=1))
+    for one in stream.sample(_asked_about(caseload), _STRANGERS):
+        day = min(one.order.placed.date() + timedelta(days=stream.between(1, 5)), caseload.today - timedelta(days=1))
         subject = f"My partner's order {one.order.id}: what is in it?"
         ticket = _ticket(stream, one, subject, day, status="declined", policy_id="PRV-1")
         found.append(replace(ticket, evidence_id=one.order.customer_id))
     return found
 
 
-def _held(stream: Stream, desk: Desk) -> list[Ticket]:
-    by_customer = {one.order.customer_id: one for one in desk.sold if one.order.customer_id in desk.held_ids}
+def _held(stream: Stream, caseload: Caseload) -> list[Ticket]:
+    by_customer = {one.order.customer_id: one for one in caseload.sold if one.order.customer_id in caseload.held_ids}
     found: list[Ticket] = []
     for one in stream.sample(list(by_customer.values()), len(by_customer) // 2):
-        day = min(one.order.placed.date() + timedelta(days=stream.between(1, 9)), desk.today - timedelta(days=1))
+        day = min(one.order.placed.date() + timedelta(days=stream.between(1, 9)), caseload.today - timedelta(days=1))
         ticket = _ticket(
             stream,
             one,
@@ -177,12 +177,12 @@ def _held(stream: Stream, desk: Desk) -> list[Ticket]:
     return found
 
 
-def _asked_about(desk: Desk) -> list[Sold]:
-    return [one for one in desk.sold if one.order.customer_id not in desk.held_ids]
+def _asked_about(caseload: Caseload) -> list[Sold]:
+    return [one for one in caseload.sold if one.order.customer_id not in caseload.held_ids]
 
 
-def _last_day(desk: Desk, one: Sold) -> date:
-    return last_return_day(desk.policy, one.sale.tier, one.delivered)
+def _last_day(caseload: Caseload, one: Sold) -> date:
+    return last_return_day(caseload.policy, one.sale.tier, one.delivered)
 
 
 def _subject(stream: Stream, text: str, one: Sold) -> str:
