@@ -58,6 +58,7 @@ specs = st.builds(
 tasks = st.builds(
     TaskSpec,
     id=texts, family=texts, split=texts, level=numbers, traits=words, world_seed=numbers, max_turns=numbers,
+    unseen=st.booleans(),
     oracle_calls=numbers,
 )  # fmt: skip
 episodes = st.builds(
@@ -84,6 +85,7 @@ EPISODE = Episode(
     env_id="test/Library-v0",
     task=TaskSpec(
         id="library/x/0000", family="library/x", split="train", level=1, traits=(), world_seed=1, max_turns=3,
+        unseen=False,
         oracle_calls=1,
     ),
     agent="hand", seed=0, tools=(), rubric=(),

@@ -8,6 +8,7 @@ verifies the manifest and falls back to the previous save.
 import errno
 import os
 import shutil
+import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager
 from hashlib import sha256
@@ -23,11 +24,14 @@ MANIFEST = "MANIFEST.json"
 
 def write_file(path: Path, data: bytes) -> None:
     """Write one file whole or not at all; raises as `saving` does."""
-    temporary = path.with_name(f".{path.name}.tmp")
+    path = path.resolve()
     with _told(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+        temporary = Path(name)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            temporary.write_bytes(data)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(data)
             _sync(temporary)
             temporary.replace(path)
             _sync(path.parent)
@@ -37,12 +41,15 @@ def write_file(path: Path, data: bytes) -> None:
 
 @contextmanager
 def _told(target: Path) -> Generator[None]:
-    """Turn what the file system says into an error that names the way out."""
+    """Turn what the file system says of `target` into an error that names the way out."""
     try:
         yield
     except StorageError:
         raise
     except OSError as error:
+        beside = error.filename is None or str(error.filename).startswith(str(target.parent))
+        if not beside:
+            raise  # some other file of the caller's
         reason = os.strerror(error.errno) if error.errno else str(error)
         room = "free some space and run it again" if error.errno in _FULL else "check the path and its rights"
         raise StorageError(
@@ -58,19 +65,34 @@ def saving(target: Path) -> Generator[Path]:
         The directory to write into.
 
     Raises:
-        StorageError: the disk is full or refuses; `target` is what it was before.
+        StorageError: the disk is full or refuses, or `target` is a directory that no save made; it is what it was.
     """
-    temporary = target.with_name(f".{target.name}.tmp")
+    target = target.resolve()
+    for taken in (target, _previous(target)):
+        _check_ours(taken)
     with _told(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent))
         try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.rmtree(temporary, ignore_errors=True)
-            temporary.mkdir()
+            temporary.chmod(0o755)  # a private directory until now; a save is as readable as its neighbours
             yield temporary
             _seal(temporary)
             _install(temporary, target)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _check_ours(directory: Path) -> None:
+    """Refuse to replace what no save made: somebody else's directory, or one that we stand in."""
+    foreign = (
+        directory.exists()
+        and not (directory / MANIFEST).exists()
+        and (not directory.is_dir() or any(directory.iterdir()))
+    )
+    if foreign or Path.cwd().is_relative_to(directory):
+        raise StorageError(
+            errno.EEXIST, f"{directory} holds something else and is not replaced; choose a new directory for the save"
+        )
 
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})

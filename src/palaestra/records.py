@@ -182,6 +182,8 @@ class TaskSpec:
     level: int
     traits: tuple[str, ...]
     """What the family turns on, such as "policy-exception", "multi-hop", "refusal"."""
+    unseen: bool
+    """Whether the family occurs in "heldout" alone: never seen in training."""
     world_seed: int
     max_turns: int
     oracle_calls: int

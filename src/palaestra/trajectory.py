@@ -101,24 +101,24 @@ def dump_episode(episode: Episode) -> bytes:
     return orjson.dumps(episode, option=orjson.OPT_NON_STR_KEYS, default=sorted)
 
 
-def write_episodes(path: Path, episodes: Iterable[Episode]) -> int:
+def write_episodes(path: str | Path, episodes: Iterable[Episode]) -> int:
     """Write `episodes` as JSON lines and return how many there were."""
     count = 0
-    with path.open("wb") as file:
+    with Path(path).open("wb") as file:
         for episode in episodes:
             file.write(dump_episode(episode) + b"\n")
             count += 1
     return count
 
 
-def read_episodes(path: Path) -> Iterator[Episode]:
+def read_episodes(path: str | Path) -> Iterator[Episode]:
     """The episodes of a JSON-lines file.
 
     Raises:
         RecordError: the file or a line of it cannot be read; the message names the line and the field.
     """
     try:
-        lines = path.read_bytes().splitlines()
+        lines = Path(path).read_bytes().splitlines()
     except OSError as error:
         raise RecordError(f"{path}: cannot be read ({error.strerror}); give a file of trajectories") from error
     for number, line in enumerate(lines, 1):

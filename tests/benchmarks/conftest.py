@@ -124,6 +124,7 @@ def make_episode() -> EpisodeFactory:
                 traits=("multi-hop",),
                 world_seed=7,
                 max_turns=12,
+                unseen=False,
                 oracle_calls=3,
             ),
             agent=agent,

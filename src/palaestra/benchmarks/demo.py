@@ -100,7 +100,7 @@ def rollout_table(episodes: list[Episode]) -> Table:
     rows: list[tuple[str, ...]] = []
     for family in families:
         played = [by_place[family, agent] for agent in agents]
-        seen = "no" if played[0].task.split == "heldout" else "yes"
+        seen = "no" if played[0].task.unseen else "yes"
         rows.append(
             (
                 family.partition("/")[2],

@@ -10,6 +10,7 @@ from palaestra.benchmarks.speed import SECTIONS, bench_env, speed_tables
 from palaestra.cli.console import output
 from palaestra.cli.progress import bar
 from palaestra.durable import write_file
+from palaestra.envs import WORLDS
 
 app = typer.Typer(help="Measure what things cost.", no_args_is_help=True, rich_markup_mode="markdown")
 
@@ -27,6 +28,7 @@ def env(
     json: Annotated[Path | None, typer.Option("--json", help="Write every figure to this file.")] = None,
 ) -> None:
     """Time steps, resets, snapshots and forks, weigh live worlds, and compare with simpler ways, in one run."""
+    WORLDS.get(env_id)  # an unknown id is told in our words, with near ones
     with bar("measuring", len(SECTIONS)) as progress:
         report = bench_env(env_id, episodes=episodes, worlds=worlds, progress=progress.step)
     for table in speed_tables(report):

@@ -90,6 +90,8 @@ def _action(line: str) -> Action:
             arguments[name] = value
         elif name:
             arguments[name] = f"{arguments[name]} {part}"
+        else:
+            raise ActionError(f"{part!r} has no name; write name={part}")
     return {"tool": tool, "arguments": {key: _value(str(value)) for key, value in arguments.items()}}
 
 

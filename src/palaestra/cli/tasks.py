@@ -16,9 +16,12 @@ from palaestra.cli.progress import bar
 from palaestra.cli.target import open_target, open_task
 from palaestra.durable import write_file
 from palaestra.envs import SPLITS, ToolEnv
-from palaestra.errors import UnknownNameError
+from palaestra.errors import TaskError, UnknownNameError
 
 app = typer.Typer(help="List, show and prove tasks.", no_args_is_help=True, rich_markup_mode="markdown")
+
+SHOWN = 20
+"""How many faults a person reads at a time."""
 
 Target = Annotated[str, typer.Argument(help="A world, such as storefront, or a folder or file of your own tasks.")]
 SplitOption = Annotated[list[str] | None, typer.Option("--split", help="Only this split; may be given more than once.")]
@@ -34,6 +37,7 @@ def chosen(env: ToolEnv, splits: list[str] | None, family: str | None) -> list[s
     ids = [task for split in splits or SPLITS for task in env.task_set.ids(split)]
     if family is None:
         return ids
+    family = family.removeprefix(f"{env.world.name}/")
     names = {f.name for f in env.task_set.families.values()}
     if family not in names:
         raise UnknownNameError.of("family", family, names)
@@ -54,14 +58,16 @@ def list_tasks(
         typer.echo("\n".join(tasks))
         return
     counts = Counter((env.task_set.instance(t).spec.family, env.task_set.instance(t).spec.split) for t in tasks)
+    splits = [s for s in SPLITS if not split or s in split]
     families = [f for f in env.task_set.families.values() if any((f.id, s) in counts for s in SPLITS)]
+    unseen = [f.name for f in families if f.unseen]
     table = Table(
         title=f"{len(tasks)} tasks in {len(families)} families of {env.env_id}",
-        columns=("family", "level", "turns on", *SPLITS),
+        columns=("family", "level", "turns on", *splits),
         rows=tuple(
-            (f.name, str(f.level), ", ".join(f.traits), *(str(counts[f.id, s]) for s in SPLITS)) for f in families
+            (f.name, str(f.level), ", ".join(f.traits), *(str(counts[f.id, s]) for s in splits)) for f in families
         ),
-        note="A family with tasks in heldout alone is never seen in training.",
+        note=f"Never seen in training: {', '.join(unseen)}." if unseen else "",
     )
     output().print(table.for_terminal())
 
@@ -105,6 +111,8 @@ def prove(
     """
     env = open_target(target)
     ids = chosen(env, split, family)
+    if not ids:
+        raise TaskError(f"no task of {target} is in {', '.join(split or SPLITS)}; there is nothing to prove")
     with bar("proving", len(ids)) as progress:
         proof = prove_tasks(env, ids, progress=progress.step)
     console = output()
@@ -117,8 +125,10 @@ def prove(
         document: dict[str, Any] = proof_document(proof)
         write_file(json, orjson.dumps(document, option=orjson.OPT_INDENT_2))
     faults = proof.faults()
-    for fault in faults:
+    for fault in faults[:SHOWN]:
         console.print(f"not proved: {fault}", style="red", markup=False, highlight=False)
+    if len(faults) > SHOWN:
+        console.print(f"not proved: {len(faults) - SHOWN} more faults; `--json FILE` writes them all", style="red")
     if faults:
         raise typer.Exit(1)
     console.print(f"{len(ids)} tasks proved.", style="green")

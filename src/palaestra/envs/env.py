@@ -29,7 +29,7 @@ from palaestra.envs.instance import Instance
 from palaestra.envs.spaces import CallSpace, MessageSpace, calls_of
 from palaestra.envs.taskset import TaskSet, bundled, load_folder
 from palaestra.envs.world import WORLDS
-from palaestra.errors import EpisodeOverError, TaskError, UnknownNameError
+from palaestra.errors import EpisodeOverError, InfrastructureError, RubricError, TaskError, UnknownNameError
 from palaestra.protocols import Action, StateView
 from palaestra.records import ANY_TABLE, EndReason, Message, RowChange, Score, TaskSpec, ToolCall, ToolEvent
 from palaestra.seeding import Stream
@@ -117,8 +117,8 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
                 raise UnknownNameError.of("reset option", option, ["task"])
         if seed is None:
             seed = int(self.np_random.integers(2**31))
-        named = (options or {}).get("task") or self._task_id
-        episode = self._begun(self.task_set.instance(named or self._drawn(seed)), seed)
+        named = (options or {}).get("task", self._task_id)
+        episode = self._begun(self.task_set.instance(self._drawn(seed) if named is None else named), seed)
         info = {
             "tools": self.world.toolbox.export(self.world.role),
             "task": episode.instance.spec,
@@ -182,6 +182,8 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         return self._given(), float(reward), terminated, end is not None and not terminated, info
 
     def _running(self) -> LiveEpisode:
+        if self._episode is not None and self._episode.faulted:
+            raise EpisodeOverError("step after a fault of the world; call env.reset() to begin another episode")
         if self._episode is None:
             raise EpisodeOverError("step before reset; call env.reset() to begin an episode")
         if (end := self._episode.evidence.end) is not None:
@@ -189,7 +191,11 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         return self._episode
 
     def _run(self, calls: tuple[ToolCall, ...]) -> list[Message]:
-        return self.episode.run(calls)
+        try:
+            return self.episode.run(calls)
+        except (InfrastructureError, RubricError):
+            self.episode.faulted = True
+            raise
 
     def _read(self, action: Action) -> tuple[tuple[ToolCall, ...], str | None]:
         """The calls of an action, or why it has none that can be read."""
@@ -302,6 +308,7 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         # Gymnasium's generators move when drawn from: a shared one would let a copy disturb its origin.
         copy._np_random = None
         copy.action_space = CallSpace(self._offered, self._format)
+        copy.observation_space = MessageSpace()
         copy._episode = self.episode.fork()
         return copy
 
@@ -310,7 +317,7 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         return self.episode.state.state_hash()
 
     def digest(self) -> str:
-        """A hash of everything: environments of equal digests go on alike."""
+        """A hash of everything in the episode: episodes of equal digests go on alike."""
         return self.episode.digest()
 
     def anchor(self) -> str:

@@ -44,6 +44,7 @@ class LiveEpisode:
         checklist: The rubric at work.
         observation: The messages that are new to the agent.
         turn: How many turns have been played.
+        faulted: Whether the world failed; the episode is then void.
     """
 
     def __init__(self, instance: Instance, *, seed: int, max_turns: int) -> None:
@@ -59,6 +60,7 @@ class LiveEpisode:
         self.checklist = Checklist(instance.rubric)
         self.observation = instance.messages
         self.turn = 0
+        self.faulted = False
         self._unparsable = 0
         self._max_turns = max_turns
 

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from datetime import datetime
 
+from palaestra.digest import digest
 from palaestra.envs.state import Overlay
 from palaestra.envs.task import FIRST_INDEX, Draft, Family, Task, split_of
 from palaestra.envs.world import World
@@ -32,6 +33,11 @@ class Instance:
     """Changes that the task permits and does not ask for."""
     oracle: tuple[ToolCall, ...]
     alternatives: tuple[tuple[ToolCall, ...], ...]
+
+    def print(self) -> str:
+        """A hash of what the task is: its messages, rows, rubric and calls."""
+        hashed = self.settled.state_hash()
+        return digest((self.spec, self.start, self.messages, hashed, self.rubric.specs, self.oracle, self.alternatives))
 
     def evidence(self, state: Overlay) -> Evidence:
         """The evidence of an episode that plays on `state`, a fork of `settled`."""
@@ -83,6 +89,7 @@ def instantiate(world: World, family: "Family[Draft]", index: int) -> Instance:
             split=split,
             level=family.level,
             traits=family.traits,
+            unseen=family.unseen,
             world_seed=seed,
             max_turns=task.max_turns,
             oracle_calls=len(task.oracle),

@@ -32,9 +32,11 @@ def _call(part: object) -> ToolCall:
         raise ActionError(f"a call is a mapping with `tool` and `arguments`, not {type(part).__name__}: {part!r:.80}")
     fields = cast("Mapping[str, Any]", part)
     name, arguments = fields.get("tool"), fields.get("arguments", {})
+    if unknown := sorted(map(str, fields.keys() - {"tool", "arguments"})):
+        raise ActionError(f"a call has `tool` and `arguments`, and no {', '.join(map(repr, unknown))}")
     if not isinstance(name, str) or not isinstance(arguments, (dict, Mapping)):
         raise ActionError(f'a call is {{"tool": "name", "arguments": {{...}}}}, not {dict(fields)!r:.120}')
-    return ToolCall(tool=name, arguments=cast("Mapping[str, Any]", arguments))
+    return ToolCall(tool=name, arguments=dict(cast("Mapping[str, Any]", arguments)))
 
 
 class CallSpace(gym.Space[Action]):

@@ -113,6 +113,11 @@ class Family(Generic[D]):
         return self.id.partition("/")[0]
 
     @property
+    def unseen(self) -> bool:
+        """Whether it occurs in "heldout" alone."""
+        return self.splits == ("heldout",)
+
+    @property
     def name(self) -> str:
         """The name of the family within its world."""
         return self.id.partition("/")[2]

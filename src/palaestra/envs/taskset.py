@@ -67,8 +67,7 @@ class TaskSet:
                     yield f"{family.id}/{FIRST_INDEX[split] + n:04d}"
 
     def _count(self, family: Family[Any], split: Split) -> int:
-        unseen = family.splits == ("heldout",)
-        return self.world.unseen_instances if unseen else self.world.instances[split]
+        return self.world.unseen_instances if family.unseen else self.world.instances[split]
 
     def instance(self, task_id: str) -> Instance:
         """The instance of that id, listed or not; made once and kept.
@@ -82,6 +81,10 @@ class TaskSet:
             family, index = self._parse(task_id)
             made = self._instances[task_id] = instantiate(self.world, family, index)
         return made
+
+    def made_again(self, task_id: str) -> Instance:
+        """The instance of that id, made anew: a task is a pure function of its id, and this is how one checks."""
+        return instantiate(self.world, *self._parse(task_id))
 
     def _parse(self, task_id: str) -> tuple[Family[Any], int]:
         family_id, _, index = task_id.rpartition("/")

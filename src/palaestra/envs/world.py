@@ -47,7 +47,7 @@ class World:
         return self._bases[seed]
 
 
-WORLDS: Registry[World] = Registry("world")
+WORLDS: Registry[World] = Registry("environment")
 """Environment ids to worlds."""
 WORLDS.register("palaestra/Storefront-v0", "palaestra.envs.storefront.world:STOREFRONT")
 

@@ -9,11 +9,19 @@ from itertools import compress
 
 from palaestra.errors import RowError, RubricError
 from palaestra.records import LAYERS, EndReason, Layer, Score, Verdict
-from palaestra.rubrics.criterion import UNMET
+from palaestra.rubrics.criterion import UNMET, Criterion
 from palaestra.rubrics.evidence import Evidence
 from palaestra.rubrics.rubric import TOTAL, Rubric
 
 _EARLY = Verdict(met=False, reason="done before what had to come first")
+
+
+_KEPT = Verdict(met=False, reason="not violated")
+
+
+def _told(criterion: Criterion, verdict: Verdict) -> Verdict:
+    """A verdict as people read it: a prohibition that is not met is one that was kept."""
+    return _KEPT if criterion.kind == "forbid" and verdict == UNMET else verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +147,7 @@ class Checklist:
             points=self.points,
             total=TOTAL,
             passed=right and end is EndReason.FINISHED,
-            verdicts={c.id: v for c, v in zip(self.rubric.criteria, self._verdicts, strict=True)},
+            verdicts={c.id: _told(c, v) for c, v in zip(self.rubric.criteria, self._verdicts, strict=True)},
             components=self.components(),
         )
 

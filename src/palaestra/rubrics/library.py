@@ -203,7 +203,8 @@ def collateral(allowances: Iterable[Allowance], *, points: int | None = None) ->
 
     It is asked after every call that wrote, and a change that was taken back again was still made.
     """
-    permitted = tuple(allowances)
+    # The most particular first, so that a general allowance does not use itself up on what another one means.
+    permitted = sorted(allowances, key=lambda a: -len(a.values))
 
     def check(evidence: Evidence) -> Verdict:
         if not evidence.event.written:

@@ -38,7 +38,8 @@ class ActionFormat(Protocol):
         ...
 
 
-_THINKING = re.compile(r"<think>.*?</think>", re.DOTALL)
+# Chat templates may open the thinking in the prompt, so that the text begins inside it and holds its end alone.
+_THINKING = re.compile(r"\A.*</think>", re.DOTALL)
 _BLOCK = re.compile(r"<tool_call>(.*?)(?:</tool_call>|\Z)", re.DOTALL)
 _FENCE = re.compile(r"\A```(?:json)?\s*\n(.*?)\n?```\Z", re.DOTALL)
 
@@ -46,8 +47,8 @@ _FENCE = re.compile(r"\A```(?:json)?\s*\n(.*?)\n?```\Z", re.DOTALL)
 class HermesFormat:
     """`<tool_call>{"name": ..., "arguments": {...}}</tool_call>`, as Hermes and Qwen models write calls.
 
-    Several blocks are several calls. A `<think>` block is dropped, calls in it included. The last block may lack its
-    end, which stop tokens cut off.
+    Several blocks are several calls. Whatever stands before `</think>` is dropped, calls included. The last block may
+    lack its end, which stop tokens cut off. A call without its wrapper is not taken for prose: it is unreadable.
     """
 
     def parse(self, text: str) -> ParsedTurn:
@@ -58,7 +59,10 @@ class HermesFormat:
         prose = _BLOCK.sub("", text).strip()
         if "</tool_call>" in prose:
             return ParsedTurn(error="</tool_call> without <tool_call> before it")
-        return _turn((_decoded(block) for block in _BLOCK.findall(text)), prose)
+        blocks = _BLOCK.findall(text)
+        if not blocks and _is_bare_call(prose):
+            return ParsedTurn(error="a call stands between <tool_call> and </tool_call>; this one stands bare")
+        return _turn((_decoded(block) for block in blocks), prose)
 
     def render(self, calls: Sequence[ToolCall], prose: str = "") -> str:
         """Write one turn."""
@@ -91,6 +95,13 @@ class JsonFormat:
         return written[0] if len(written) == 1 else f"[{', '.join(written)}]"
 
 
+def _is_bare_call(prose: str) -> bool:
+    """Whether text is a call without its wrapper, which must not pass for something said."""
+    fenced = _FENCE.match(prose)
+    value = _decoded(fenced.group(1) if fenced else prose)
+    return isinstance(value, dict) and not {"name", "tool"}.isdisjoint(cast("dict[str, Any]", value))
+
+
 def _decoded(text: str) -> object:
     """The JSON value of `text`, or the error that reading it gave."""
     try:
@@ -100,7 +111,8 @@ def _decoded(text: str) -> object:
 
 
 def _encoded(call: ToolCall, key: str) -> str:
-    return orjson.dumps({key: call.tool, "arguments": dict(call.arguments)}).decode()
+    text = orjson.dumps({key: call.tool, "arguments": dict(call.arguments)}).decode()
+    return text.replace("<", "\\u003c")  # inside JSON it stands in strings only, where it could end the block
 
 
 def _turn(values: Iterable[object], prose: str) -> ParsedTurn:

@@ -106,17 +106,19 @@ class Toolbox:
         error: str | None = None
         try:
             if tool is None:
-                raise ToolRefusal("unknown_tool", str(UnknownNameError.of("tool", plain_name(call.tool), self._tools)))
-            arguments = tool.validated(call.arguments)
-            schema_ok = True
+                offered = [t.name for t in self.offered(context.role)]
+                raise ToolRefusal("unknown_tool", str(UnknownNameError.of("tool", plain_name(call.tool), offered)))
             _check_role(tool, context.role)
-            result = tool.function(context, **arguments)
+            given = tool.validated(call.arguments)
+            schema_ok = True
+            result = tool.function(context, **given)
             executed = True
         except ToolRefusal as refusal:
             error, result = refusal.code, {"error": {"code": refusal.code, "message": refusal.message}}
         except RowMissingError as missing:
             error, result = "not_found", {"error": {"code": "not_found", "message": str(missing)}}
         except Exception as crash:
+            state.rollback(mark)
             raise InfrastructureError(
                 f"tool {call.tool} crashed on {glimpse(dict(call.arguments), 200)}: {crash!r}"
             ) from crash
@@ -126,11 +128,13 @@ class Toolbox:
         latency = tool.latency if tool else 1
         context.clock.advance(latency)
         content = orjson.dumps(result)
+        name = tool.name if tool else plain_name(call.tool)
+        arguments = _own(call.arguments, clean=schema_ok)
         return CallResult(
             event=ToolEvent(
                 call_id=call_id,
-                tool=tool.name if tool else plain_name(call.tool),
-                arguments=_own(call.arguments, clean=schema_ok),
+                tool=name,
+                arguments=arguments,
                 schema_ok=schema_ok,
                 semantic_ok=executed,
                 executed=executed,
@@ -138,7 +142,7 @@ class Toolbox:
                 error=error,
                 cost=tool.cost if tool else 0,
                 latency=latency,
-                duplicate_of=_duplicate(call, past),
+                duplicate_of=_duplicate(name, arguments, past),
                 named=_named(tool, call.arguments) if tool and schema_ok else (),
                 written=len(state.journal) - mark,
                 shown=tuple(context.shown),
@@ -164,9 +168,9 @@ def _named(tool: Tool, arguments: Mapping[str, Json]) -> tuple[str, ...]:
     return tuple(named)
 
 
-def _duplicate(call: ToolCall, past: Sequence[ToolEvent]) -> str | None:
+def _duplicate(tool: str, arguments: Mapping[str, Json], past: Sequence[ToolEvent]) -> str | None:
     for event in past:
-        if event.tool == call.tool and event.arguments == call.arguments:
+        if event.tool == tool and event.arguments == arguments:
             return event.duplicate_of or event.call_id
     return None
 

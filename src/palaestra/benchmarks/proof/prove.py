@@ -76,8 +76,15 @@ class TaskProof:
     first_failures: Counter[str]
     """By criterion: of how many rejected mutants it was the first to fail, in the rubric's order."""
     criteria: tuple[str, ...]
+    repeats: bool
+    """Whether making the task a second time gave the same task."""
     survivors: list[Finding] = field(default_factory=list[Finding])
     false_rejects: list[Finding] = field(default_factory=list[Finding])
+
+    @property
+    def solved(self) -> bool:
+        """Whether the oracle got every point."""
+        return self.oracle.passed and self.oracle.score.points == self.oracle.score.total
 
 
 def prove_task(env: ToolEnv, task_id: str) -> TaskProof:
@@ -92,7 +99,10 @@ def prove_task(env: ToolEnv, task_id: str) -> TaskProof:
         routes={kind: Tally() for kind in ROUTE_KINDS},
         first_failures=Counter(),
         criteria=tuple(c.id for c in trial.instance.rubric.criteria),
+        repeats=env.task_set.made_again(task_id).print() == trial.instance.print(),
     )
+    if not proof.solved:
+        return proof  # everything else is held against the oracle's work
     for mutant in mutants(trial):
         outcome = _played(trial, mutant)
         proof.mutants[mutant.kind].add(hit=not outcome.passed, points=outcome.score.points)
@@ -148,7 +158,7 @@ class Proof:
         for proof in self.tasks:
             if family in (None, proof.spec.family):
                 score = proof.oracle.score
-                total.add(hit=score.passed and score.points == score.total, points=score.points)
+                total.add(hit=proof.solved, points=score.points)
         return total
 
     @property
@@ -183,6 +193,11 @@ class Proof:
             for p in self.tasks
             if not p.oracle.passed or p.oracle.score.points != p.oracle.score.total
         ]
+        found += [
+            f"{p.spec.id}: made twice, it is not the same task; draw from `desk.stream` only"
+            for p in self.tasks
+            if not p.repeats
+        ]
         for name in IDLE:
             if solved := self.tally("floors", name).hits:
                 found.append(f"the agent {name} solves {solved} task(s); a rubric must ask for work")
@@ -196,7 +211,10 @@ class Proof:
                     f"{tally.percent:.1f} % of the mutants of kind {kind!r} are rejected, less than {REJECTION_FLOOR} %"
                 )
         found += [f"{f.task}: right work ({f.kind}: {f.what}) gets {f.points} points" for f in self.false_rejects]
-        found += [f"{family}: criterion {c!r} is the first to fail for no mutant" for family, c in self.idle_criteria()]
+        if all(p.solved for p in self.tasks):
+            found += [
+                f"{family}: criterion {c!r} is the first to fail for no mutant" for family, c in self.idle_criteria()
+            ]
         return found
 
 

@@ -36,7 +36,10 @@ def agents_table(proof: Proof) -> Table:
     return Table(
         title="Agents that know everything, and nothing",
         columns=("agent", "tasks", "solved", "mean score"),
-        rows=tuple((name, str(t.of), f"{t.percent:.1f} %", f"{t.mean_points:.1f}") for name, t in tallies.items()),
+        rows=tuple(
+            (name, str(t.of), f"{t.percent:.1f} %" if t.of else "-", f"{t.mean_points:.1f}")
+            for name, t in tallies.items()
+        ),
         note="Score: points of 100, less what harm takes. Random agents may solve a task by luck; the others must not.",
     )
 

@@ -27,7 +27,7 @@ from palaestra.envs.instance import instantiate
 _CLOCKS = (
     time.time, time.time_ns, time.monotonic, time.monotonic_ns, time.perf_counter, time.perf_counter_ns,
     time.process_time, time.process_time_ns, time.thread_time, time.localtime, time.gmtime, time.ctime, time.sleep,
-    os.urandom, os.getrandom,
+    os.urandom, *((os.getrandom,) if hasattr(os, "getrandom") else ()),
 )  # fmt: skip
 _NAMES = {id(function): f"{function.__module__}.{function.__name__}" for function in _CLOCKS}
 _NOW = frozenset({"now", "today", "utcnow"})

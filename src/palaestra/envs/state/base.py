@@ -82,14 +82,18 @@ class Base:
             if value not in self.rows[column.references or ""]:
                 raise RowError(f"{row.table} {row.id}: {name} is {value!r}, but {column.references} has no such row")
 
+    def check_columns(self, table: str, columns: Iterable[str]) -> None:
+        """Raise `DefinitionError` unless `table` has all of `columns`."""
+        known = self.schema[table].columns
+        for column in columns:
+            if column not in known:
+                raise DefinitionError(f"{table} has no column {column!r}; it has {', '.join(known)}")
+
     def index(self, table: str, column: str) -> Mapping[Any, tuple[Row, ...]]:
         """Rows by the value of one column, each list ordered by key; built when first asked for."""
         index = self._indexes.get((table, column))
         if index is None:
-            if column not in self.schema[table].columns:
-                raise DefinitionError(
-                    f"{table} has no column {column!r}; it has {', '.join(self.schema[table].columns)}"
-                )
+            self.check_columns(table, [column])
             lists: dict[Any, list[Row]] = {}
             for row in self.listings[table]:
                 lists.setdefault(getattr(row, column), []).append(row)

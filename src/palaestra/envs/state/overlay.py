@@ -84,6 +84,8 @@ class Overlay:
         asked = list(equal.items())
         column, value = asked[0] if asked else ("", None)
         rows: Sequence[Row] = self.base.index(table, column).get(value, ()) if asked else self.base.listings[table]
+        if len(asked) > 1:
+            self.base.check_columns(table, equal)
         over = self._rows.get(table)
         if over:
             rows = [r for r in rows if r.id not in over]
@@ -153,8 +155,8 @@ class Overlay:
     def next_id(self, kind: type[Row]) -> str:
         """An id that no row of this kind has had in this episode or before."""
         table = kind.table
-        created = sum(1 for c in self.journal if c.table == table and c.before is None)
-        return f"{kind.prefix}{self._last_numbers[table] + created + 1}"
+        inserted = [number_of(c.key) for c in self.journal if c.table == table and c.before is None]
+        return f"{kind.prefix}{max([self._last_numbers[table], *inserted]) + 1}"
 
     def _must_stand(self, row: Row) -> None:
         standing = self.peek(type(row), row.id)
@@ -175,8 +177,11 @@ class Overlay:
             change = self.journal.pop()
             self._rows[change.table][change.key] = change.before
 
-    def changes(self) -> Iterator[RowChange]:
-        """The net difference to the settled state: one entry for each row that is not as it was."""
+    def changes(self) -> list[RowChange]:
+        """The net difference to the settled state: one entry for each row that is not as it was, by table and key."""
+        return sorted(self._changes(), key=attrgetter("table", "key"))
+
+    def _changes(self) -> Iterator[RowChange]:
         for table, rows in self._rows.items():
             origin = self._origin.get(table, {})
             base = self.base.rows[table]

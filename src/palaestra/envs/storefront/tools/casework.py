@@ -87,9 +87,11 @@ def reopen_ticket(context: ToolContext, ticket_id: TicketId) -> object:
     ticket = context.state.get(Ticket, ticket_id)
     if ticket.status == "open":
         raise ToolRefusal("already_open", f"{ticket_id} is open")
-    return context.state.update(
+    reopened = context.state.update(
         ticket, status="open", team="support", priority="normal", policy_id=None, evidence_id=None
     )
+    context.show(reopened)
+    return reopened
 
 
 @tool(writes=True)

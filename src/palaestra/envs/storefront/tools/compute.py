@@ -24,7 +24,7 @@ from palaestra.envs.storefront.schema import (
     Promotion,
     PromotionCode,
 )
-from palaestra.envs.storefront.tools.facts import delivery_day, last_delivery, line_and_order
+from palaestra.envs.storefront.tools.facts import day_of, delivery_day, last_delivery, line_and_order
 from palaestra.errors import ToolRefusal
 from palaestra.tools import ToolContext, tool
 
@@ -58,7 +58,7 @@ def compute_return_window(context: ToolContext, line_id: LineId) -> object:
     _, order = line_and_order(context, line_id)
     parcel = last_delivery(context.state, order)
     context.mention(parcel.id)
-    delivered = parcel.delivered or context.clock.today
+    delivered = day_of(parcel)
     return {
         "shipment_id": parcel.id,
         "delivered": delivered,

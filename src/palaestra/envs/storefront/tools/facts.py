@@ -23,12 +23,18 @@ def last_delivery(view: StateView, order: Order) -> Shipment:
     arrived = [s for s in view.find(Shipment, order_id=order.id) if s.delivered is not None]
     if order.status != "delivered" or not arrived:
         raise ToolRefusal("not_delivered", f"{order.id} is {order.status}; nothing of it has been delivered")
-    return max(arrived, key=lambda s: s.delivered or date.min)
+    return max(arrived, key=day_of)
 
 
 def delivery_day(view: StateView, order: Order) -> date:
     """The day on which the order's last parcel arrived; refused where it has not."""
-    return last_delivery(view, order).delivered or date.min
+    return day_of(last_delivery(view, order))
+
+
+def day_of(arrived: Shipment) -> date:
+    """The day on which a parcel that has arrived did so."""
+    assert arrived.delivered is not None, f"{arrived.id} has not arrived"
+    return arrived.delivered
 
 
 def refundable_payment(view: StateView, order: Order) -> Payment:
