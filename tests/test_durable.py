@@ -242,3 +242,33 @@ def test_a_storage_error_of_the_block_is_told_once(tmp_path: Path) -> None:
     with pytest.raises(StorageError) as raised, saving(tmp_path / "outer"):
         write_file(tmp_path / ("n" * 300), b"")
     assert str(raised.value).count("could not save") == 1
+
+
+def test_a_directory_that_no_save_made_is_refused_and_kept(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("years of work")
+    with pytest.raises(StorageError, match=r"mine holds something else .* choose a new directory"):
+        save(tmp_path / "mine", "new")
+    assert (tmp_path / "mine" / "thesis.txt").read_text() == "years of work"
+
+
+def test_a_directory_that_one_stands_in_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "here" / "below").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "here" / "below")
+    for target in (Path(), Path(".."), tmp_path):
+        with pytest.raises(StorageError, match="is not replaced"):
+            save(target, "new")
+
+
+def test_two_saves_at_once_do_not_disturb_each_other(tmp_path: Path) -> None:
+    with saving(tmp_path / "save") as first:
+        (first / "deep").mkdir()
+        save(tmp_path / "save", "inner")
+        (first / "a.txt").write_text("outer")
+        (first / "deep" / "b.txt").write_text("outer" * 10)
+    assert read(tmp_path / "save") == "outer"
+
+
+def test_an_error_about_another_file_is_the_caller_s_own(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"input\.csv"), saving(tmp_path / "save"):
+        Path("/no/such/input.csv").read_text()

@@ -146,12 +146,20 @@ def _seal(directory: Path) -> None:
 def _install(temporary: Path, target: Path) -> None:
     previous = _previous(target)
     if target.exists() and _fault(target) is not None:
-        shutil.rmtree(target)  # a broken save must not push the last whole one out
+        _discard(target)  # a broken save must not push the last whole one out
     if target.exists():
-        shutil.rmtree(previous, ignore_errors=True)
+        _discard(previous)
         target.rename(previous)
     temporary.rename(target)
     _sync(target.parent)
+
+
+def _discard(directory: Path) -> None:
+    """Remove a save in one step, so that a kill leaves no half of it under its name."""
+    if directory.exists():
+        grave = Path(tempfile.mkdtemp(prefix=f".{directory.name}.", suffix=".tmp", dir=directory.parent))
+        directory.rename(grave / directory.name)
+        shutil.rmtree(grave)
 
 
 def _fault(directory: Path) -> str | None:

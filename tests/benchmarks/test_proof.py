@@ -261,3 +261,13 @@ def test_the_document_is_plain_data_with_every_task() -> None:
     assert canonical(document)
     assert [entry["task"] for entry in document["by_task"]] == list(one_of_each())
     assert document["faults"] == bundled_proof().faults()
+
+
+def test_a_family_that_is_made_otherwise_the_second_time_is_found_out(
+    prove_family: Callable[[str], Proof],
+) -> None:
+    body = """
+    import uuid
+    return Task(prompt=f"{prompt} {uuid.uuid4()}", rubric=rubric, oracle=oracle)
+"""
+    assert "storefront/bad/0000: made twice, it is not the same task" in "\n".join(prove_family(body).faults())

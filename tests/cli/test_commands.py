@@ -83,6 +83,8 @@ def test_prove_fails_and_says_why_when_a_rubric_asks_for_too_little(tmp_path: Pa
         (("play", "elsewhere/x/0000"), "elsewhere", "storefront"),
         (("view", "/no/such.jsonl"), "/no/such.jsonl", "give a file of trajectories"),
         (("check", "palaestra/Storefrnt-v0"), "Storefrnt", "Storefront"),
+        (("bench", "env", "CartPole-v1"), "CartPole-v1", "Storefront"),
+        (("tasks", "prove", "--family", "delay-credit", "--split", "train"), "train", "nothing to prove"),
     ],
 )
 def test_a_mistake_is_one_sentence_that_names_the_value_and_the_way_out(

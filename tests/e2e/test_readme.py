@@ -30,3 +30,14 @@ def test_the_task_file_is_the_example_and_short() -> None:
 def test_the_examples_run() -> None:
     ran = subprocess.run([sys.executable, str(ROOT / "examples" / "rollout.py")], capture_output=True, check=False)
     assert ran.returncode == 0
+
+
+def test_the_code_of_the_documents_runs(tmp_path: Path) -> None:
+    document = (ROOT / "docs" / "environment.md").read_text(encoding="utf-8")
+    for code in re.findall(r"```python\n(.*?)```", document, re.DOTALL):
+        if code.startswith("import"):
+            ran = subprocess.run(
+                [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
+            )
+            assert ran.returncode == 0, ran.stderr
+    assert (tmp_path / "guesser.jsonl").exists()

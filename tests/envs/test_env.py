@@ -16,7 +16,8 @@ from palaestra.errors import ActionError, EpisodeOverError, InfrastructureError,
 from palaestra.protocols import Action
 from palaestra.records import EndReason, ToolCall
 from palaestra.rubrics import HARM
-from worlds.library import Book
+from palaestra.tools import ToolContext
+from worlds.library import Book, Loan
 from worlds.registration import LIBRARY_ID
 
 RENEW = "library/renew-loan/0000"
@@ -331,6 +332,29 @@ def test_legal_actions_depend_on_where_the_episode_stands_and_move_nothing() -> 
     assert all(action in env.action_space for action in legal)
     env.step("Hello.")
     assert env.legal_actions(5) != legal
+
+
+def test_a_call_with_a_key_of_another_name_is_no_action() -> None:
+    env = begun()
+    with pytest.raises(ActionError, match="no 'args'"):
+        env.step({"tool": "finish", "args": {}})
+
+
+def test_after_a_fault_of_the_world_the_episode_is_void(monkeypatch: pytest.MonkeyPatch) -> None:
+    env = begun()
+    before = env.state_hash()
+
+    def write_and_crash(context: ToolContext, loan_id: str) -> object:
+        context.state.delete(context.state.get(Loan, loan_id))
+        raise ZeroDivisionError
+
+    cancel = replace(env.world.toolbox["cancel_loan"], function=write_and_crash)
+    monkeypatch.setitem(env.world.toolbox._tools, "cancel_loan", cancel)
+    with pytest.raises(InfrastructureError):
+        env.step({"tool": "cancel_loan", "arguments": {"loan_id": "LN-1"}})
+    assert env.state_hash() == before
+    with pytest.raises(EpisodeOverError, match="after a fault of the world"):
+        env.step({"tool": "finish", "arguments": {}})
 
 
 # snapshots

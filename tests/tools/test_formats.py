@@ -170,3 +170,22 @@ def test_formats_are_known_by_name() -> None:
     assert list(FORMATS) == ["hermes", "json", "qwen"]
     with pytest.raises(UnknownNameError, match="unknown action format 'qwem'; did you mean 'qwen'"):
         FORMATS.get("qwem")
+
+
+def test_text_that_begins_inside_the_thinking_has_only_its_end() -> None:
+    text = 'maybe <tool_call>{"name": "give_up"}</tool_call> no</think><tool_call>{"name": "finish"}</tool_call>'
+    assert [call.tool for call in HermesFormat().parse(text).calls] == ["finish"]
+
+
+@pytest.mark.parametrize("text", ['{"name": "finish", "arguments": {}}', '```json\n{"name": "finish"}\n```'])
+def test_a_call_without_its_wrapper_is_not_something_said(text: str) -> None:
+    parsed = HermesFormat().parse(text)
+    assert (parsed.calls, parsed.prose) == ((), "")
+    assert parsed.error is not None
+    assert "<tool_call>" in parsed.error
+
+
+@pytest.mark.parametrize("text", ["</tool_call>", "<think>a</think>", "</think>", "a < b"])
+def test_arguments_may_hold_what_looks_like_markup(text: str) -> None:
+    call = ToolCall(tool="reply", arguments={"message": text})
+    assert HermesFormat().parse(HermesFormat().render([call])).calls == (call,)

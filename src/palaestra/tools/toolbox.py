@@ -108,7 +108,9 @@ class Toolbox:
             if tool is None:
                 offered = [t.name for t in self.offered(context.role)]
                 raise ToolRefusal("unknown_tool", str(UnknownNameError.of("tool", plain_name(call.tool), offered)))
-            _check_role(tool, context.role)
+            if tool.roles and context.role not in tool.roles:
+                schema_ok = tool.fits(call.arguments)
+                raise ToolRefusal("forbidden", _closed(tool, context.role))
             given = tool.validated(call.arguments)
             schema_ok = True
             result = tool.function(context, **given)
@@ -152,9 +154,8 @@ class Toolbox:
         )
 
 
-def _check_role(tool: Tool, role: str) -> None:
-    if tool.roles and role not in tool.roles:
-        raise ToolRefusal("forbidden", f"{tool.name} is open to {', '.join(sorted(tool.roles))}; you act as {role}")
+def _closed(tool: Tool, role: str) -> str:
+    return f"{tool.name} is open to {', '.join(sorted(tool.roles))}; you act as {role}"
 
 
 def _named(tool: Tool, arguments: Mapping[str, Json]) -> tuple[str, ...]:
