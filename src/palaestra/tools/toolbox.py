@@ -4,7 +4,7 @@ A call is looked up, validated, allowed or refused, run, and answered; whatever 
 A refused call leaves the rows as they were, even where the tool had begun to write.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -102,8 +102,39 @@ class Toolbox:
         context.begin_call()
         mark = len(state.journal)
         tool = self._tools.get(call.tool)
-        schema_ok = executed = False
-        error: str | None = None
+        answer = self._answer(context, tool, call, lambda: state.rollback(mark))
+        if answer.error is not None:
+            state.rollback(mark)
+            context.begin_call()
+        latency = tool.latency if tool else 1
+        context.clock.advance(latency)
+        content = orjson.dumps(answer.result)
+        name = tool.name if tool else plain_name(call.tool)
+        arguments = _own(call.arguments, clean=answer.schema_ok)
+        return CallResult(
+            event=ToolEvent(
+                call_id=call_id,
+                tool=name,
+                arguments=arguments,
+                schema_ok=answer.schema_ok,
+                semantic_ok=answer.error is None,
+                executed=answer.error is None,
+                result_digest=digest_bytes(content),
+                error=answer.error,
+                cost=tool.cost if tool else 0,
+                latency=latency,
+                duplicate_of=_duplicate(name, arguments, past),
+                named=_named(tool, call.arguments) if tool and answer.schema_ok else (),
+                written=len(state.journal) - mark,
+                shown=tuple(context.shown),
+                mentioned=frozenset(context.mentioned),
+            ),
+            content=content.decode(),
+        )
+
+    def _answer(self, context: ToolContext, tool: Tool | None, call: ToolCall, undo: Callable[[], None]) -> "_Answer":
+        """What the tool says, or why the call is refused; `undo` takes its writes back where it crashed."""
+        schema_ok = False
         try:
             if tool is None:
                 offered = [t.name for t in self.offered(context.role)]
@@ -113,45 +144,29 @@ class Toolbox:
                 raise ToolRefusal("forbidden", _closed(tool, context.role))
             given = tool.validated(call.arguments)
             schema_ok = True
-            result = tool.function(context, **given)
-            executed = True
+            return _Answer(result=tool.function(context, **given), schema_ok=True, error=None)
         except ToolRefusal as refusal:
-            error, result = refusal.code, {"error": {"code": refusal.code, "message": refusal.message}}
+            return _refused(refusal.code, refusal.message, schema_ok=schema_ok)
         except RowMissingError as missing:
-            error, result = "not_found", {"error": {"code": "not_found", "message": str(missing)}}
+            return _refused("not_found", str(missing), schema_ok=schema_ok)
         except Exception as crash:
-            state.rollback(mark)
+            undo()
             raise InfrastructureError(
                 f"tool {call.tool} crashed on {glimpse(dict(call.arguments), 200)}: {crash!r}"
             ) from crash
-        if error is not None:
-            state.rollback(mark)
-            context.begin_call()
-        latency = tool.latency if tool else 1
-        context.clock.advance(latency)
-        content = orjson.dumps(result)
-        name = tool.name if tool else plain_name(call.tool)
-        arguments = _own(call.arguments, clean=schema_ok)
-        return CallResult(
-            event=ToolEvent(
-                call_id=call_id,
-                tool=name,
-                arguments=arguments,
-                schema_ok=schema_ok,
-                semantic_ok=executed,
-                executed=executed,
-                result_digest=digest_bytes(content),
-                error=error,
-                cost=tool.cost if tool else 0,
-                latency=latency,
-                duplicate_of=_duplicate(name, arguments, past),
-                named=_named(tool, call.arguments) if tool and schema_ok else (),
-                written=len(state.journal) - mark,
-                shown=tuple(context.shown),
-                mentioned=frozenset(context.mentioned),
-            ),
-            content=content.decode(),
-        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Answer:
+    """What came of running a call's function."""
+
+    result: object
+    schema_ok: bool
+    error: str | None
+
+
+def _refused(code: str, message: str, *, schema_ok: bool) -> _Answer:
+    return _Answer(result={"error": {"code": code, "message": message}}, schema_ok=schema_ok, error=code)
 
 
 def _closed(tool: Tool, role: str) -> str:
