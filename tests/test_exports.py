@@ -36,8 +36,13 @@ EXPORTS = {
         "answered called changed collateral created either listed never rescore saw ungrounded"
     ),
     "palaestra.tools": (
-        "CONTROL FORMATS ActionFormat CallResult HermesFormat JournaledState JsonFormat ParsedTurn Tool ToolContext "
-        "Toolbox finish give_up legal_call plain_call plain_text reply sample_call sample_value tool"
+        "CHAT_FORMATS CONTROL FORMATS ActionFormat CallResult ChatFormat CompactFormat HermesFormat JournaledState "
+        "JsonFormat Mark ParsedTurn QwenFormat Rendering Tool ToolContext Toolbox "
+        "finish give_up legal_call plain_call plain_text reply sample_call sample_value tool"
+    ),
+    "palaestra.tools.formats": (
+        "CHAT_FORMATS FORMATS ActionFormat ChatFormat CompactFormat HermesFormat JsonFormat Mark ParsedTurn QwenFormat "
+        "Rendering"
     ),
 }
 LINKS = ("agents", "benchmarks", "envs", "rubrics", "tools", "trainers")

@@ -113,6 +113,12 @@ def verified(target: Path) -> Path:
     raise RecordError("no whole save: " + "; ".join(faults) + "; run the command that writes it again")
 
 
+def sweep(target: Path) -> None:
+    """Remove what killed saves of `target` left beside it; nobody else may be saving there."""
+    for left in target.parent.glob(f".{target.name}*.tmp"):
+        shutil.rmtree(left, ignore_errors=True)
+
+
 def _previous(target: Path) -> Path:
     return target.with_name(target.name + ".previous")
 

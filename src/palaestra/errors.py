@@ -13,6 +13,7 @@
     ├── EpisodeOverError (RuntimeError)   `step` after the end, or before `reset`
     ├── EnvironmentCheckError (AssertionError)  an environment breaks the contract of `check_env`
     ├── RecordError (ValueError)          a stored file cannot be read
+    ├── CheckpointError (ValueError)      a checkpoint's parts are missing or do not fit together
     ├── StorageError (OSError)            a file could not be written; nothing was lost
     └── InfrastructureError (RuntimeError)  the world failed, not the agent; never a reward
 
@@ -111,6 +112,10 @@ class EnvironmentCheckError(PalaestraError, AssertionError):
 
 class RecordError(PalaestraError, ValueError):
     """A stored file cannot be read; the message names the file, the line and the rule."""
+
+
+class CheckpointError(PalaestraError, ValueError):
+    """A checkpoint's parts are missing, or do not fit together or fit what is asked of them."""
 
 
 class StorageError(PalaestraError, OSError):

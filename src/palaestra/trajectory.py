@@ -26,6 +26,19 @@ from palaestra.records import (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Tokens:
+    """A segment as the policy read and wrote it: aligned, appended once, never tokenised again."""
+
+    ids: tuple[int, ...]
+    sampled: tuple[bool, ...]
+    """Which of them the policy sampled; the others are the prompt's, the tools' and the users'."""
+    logprobs: tuple[float, ...]
+    """Of each sampled token, under the distribution that it was really drawn from; 0 for the others."""
+    version: int
+    """Of the policy that sampled them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
     """One action of the agent and what the world made of it."""
 
@@ -55,6 +68,8 @@ class Segment:
 
     prompt: tuple[Message, ...]
     turns: tuple[Turn, ...]
+    tokens: Tokens | None = None
+    """Where a policy of ours acted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,5 +1,7 @@
+import html
 import json
 import re
+from base64 import b64decode
 from collections.abc import Callable
 from html.parser import HTMLParser
 from importlib.resources import files
@@ -83,8 +85,9 @@ def test_turn_keeps_what_a_reader_needs(make_episode: EpisodeFactory) -> None:
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_text_stays_data(make_episode: EpisodeFactory, text: str) -> None:
-    plain = Page(render_page([make_episode()], title="Runs", tables=[_table("cell")]))
-    page = Page(render_page([make_episode(text=text, agent=text)], title=text, tables=[_table(text)]))
+    plain = Page(render_page([make_episode()], title="Runs", tables=[_table("cell")], figures=[_figure("loss")]))
+    hostile = [make_episode(text=text, agent=text)]
+    page = Page(render_page(hostile, title=text, tables=[_table(text)], figures=[_figure(text)]))
     assert page.tags == plain.tags
     assert page.scripts[1:] == plain.scripts[1:]
     assert page.title == text
@@ -93,16 +96,18 @@ def test_hostile_text_stays_data(make_episode: EpisodeFactory, text: str) -> Non
     assert episode["segments"][0]["turns"][0]["text"] == text
     assert page.data["messages"][episode["segments"][0]["prompt"][1]]["content"] == text
     assert page.data["tables"][0]["rows"] == [[text, "1"]]
+    assert page.data["figures"][0]["words"] == text
 
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_embedded_json_holds_no_character_that_markup_could_use(make_episode: EpisodeFactory, text: str) -> None:
-    embedded = Page(render_page([make_episode(text=text)], title="Runs")).scripts[0]
+    page = Page(render_page([make_episode(text=text)], title="Runs", figures=[_figure(text)]))
+    embedded = page.scripts[0]
     assert not re.search("[<>&\u2028\u2029]", embedded)
 
 
 def test_page_has_no_external_reference(make_episode: EpisodeFactory) -> None:
-    page = Page(render_page([make_episode()], title="Runs"))
+    page = Page(render_page([make_episode()], title="Runs", figures=[_figure("loss")]))
     assert not {"link", "img", "iframe", "base", "object"} & set(page.tags)
     assert not {"src", "href", "srcset", "action"} & {name for name, _ in page.attributes}
     assert not re.search(r"url\(|@import", _asset("viewer.css"))
@@ -114,6 +119,28 @@ def test_page_lets_only_its_own_script_run(make_episode: EpisodeFactory) -> None
     assert "default-src 'none'" in policy
     assert "unsafe" not in policy
     assert len(re.findall(r"'sha256-[\w+/]{43}='", policy)) == 2
+    assert "img-src data:;" in policy
+    assert "script-src 'sha256-" in policy
+
+
+def test_figure_is_an_image_that_holds_the_whole_document() -> None:
+    drawn = [_figure("loss & score"), _figure("")]
+    figures = Page(render_page([], title="Runs", figures=drawn)).data["figures"]
+    assert [figure["words"] for figure in figures] == ["loss & score", "Figure 2"]
+    for figure, svg in zip(figures, drawn, strict=True):
+        kind, _, held = figure["source"].partition(",")
+        assert kind == "data:image/svg+xml;base64"
+        assert b64decode(held, validate=True).decode() == svg
+
+
+def test_figure_without_a_title_goes_by_its_number() -> None:
+    (figure,) = Page(render_page([], title="Runs", figures=["<svg/>"])).data["figures"]
+    assert figure["words"] == "Figure 1"
+
+
+def test_what_is_no_svg_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"figure 2 is no SVG document, it begins with 'curves\.svg'"):
+        render_page([], title="Runs", figures=[_figure("loss"), "curves.svg"])
 
 
 def test_script_never_parses_data_as_markup_or_code() -> None:
@@ -161,6 +188,11 @@ def test_ragged_table_is_refused() -> None:
 
 def _table(cell: str) -> Table:
     return Table(title=cell, columns=(cell, "points"), rows=((cell, "1"),), note=cell)
+
+
+def _figure(title: str) -> str:
+    svg = '<svg xmlns="http://www.w3.org/2000/svg"><title>{}</title><text>\u00e9</text><script>alert(1)</script></svg>'
+    return svg.format(html.escape(title))
 
 
 def _asset(name: str) -> str:

@@ -1,12 +1,13 @@
 from typing import Any
 
+import gymnasium as gym
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from palaestra.errors import UnknownNameError
 from palaestra.records import ToolCall
-from palaestra.tools import FORMATS, HermesFormat, JsonFormat
+from palaestra.tools import CHAT_FORMATS, FORMATS, HermesFormat, JsonFormat
 
 HERMES, JSON = HermesFormat(), JsonFormat()
 
@@ -167,7 +168,9 @@ def test_json_that_is_no_call_is_explained(text: str, says: str) -> None:
 
 
 def test_formats_are_known_by_name() -> None:
-    assert list(FORMATS) == ["hermes", "json", "qwen"]
+    assert list(FORMATS) == ["compact", "hermes", "json", "qwen", "qwen-thinking"]
+    assert list(CHAT_FORMATS) == ["compact", "qwen", "qwen-thinking"]
+    assert [CHAT_FORMATS.get(name).name for name in CHAT_FORMATS] == list(CHAT_FORMATS)
     with pytest.raises(UnknownNameError, match="unknown action format 'qwem'; did you mean 'qwen'"):
         FORMATS.get("qwem")
 
@@ -189,3 +192,36 @@ def test_a_call_without_its_wrapper_is_not_something_said(text: str) -> None:
 def test_arguments_may_hold_what_looks_like_markup(text: str) -> None:
     call = ToolCall(tool="reply", arguments={"message": text})
     assert HermesFormat().parse(HermesFormat().render([call])).calls == (call,)
+
+
+def test_calls_are_spaced_as_chat_templates_space_them() -> None:
+    call = ToolCall(tool="look", arguments={"id": "é", "at": [1, 2.5]})
+    assert HERMES.render([call]) == (
+        '<tool_call>\n{"name": "look", "arguments": {"id": "é", "at": [1, 2.5]}}\n</tool_call>'
+    )
+    assert JSON.render([call]) == '{"tool": "look", "arguments": {"id": "é", "at": [1, 2.5]}}'
+
+
+def one_task_of_each_family() -> dict[str, str]:
+    env: Any = gym.make("palaestra/Storefront-v0")
+    ids = [task for split in ("train", "heldout") for task in env.unwrapped.task_set.ids(split)]
+    return {task.split("/")[1]: task for task in reversed(ids)}
+
+
+@pytest.mark.parametrize("name", sorted(CHAT_FORMATS))
+def test_the_oracle_of_every_storefront_family_reads_back_from_what_a_policy_would_write(name: str) -> None:
+    form = CHAT_FORMATS.get(name)
+    env: Any = gym.make("palaestra/Storefront-v0")
+    families = one_task_of_each_family()
+    assert len(families) == 24
+    for task in families.values():
+        observation, info = env.reset(options={"task": task})
+        rendering = form.rendering()
+        rendering.opening(observation, info["tools"])
+        for call in env.unwrapped.oracle():
+            text = rendering.read(rendering.written([call]))
+            assert text == form.render([call])
+            assert form.parse(text).calls == (call,)
+            observation, *_ = env.step({"tool": call.tool, "arguments": dict(call.arguments)})
+            rendering.following(observation)
+        assert env.unwrapped.score().passed

@@ -3,7 +3,7 @@
 if __name__ != "palaestra.agents":
     raise ImportError(f"this folder is palaestra.agents, not {__name__}; write `import palaestra.agents`")
 
-from palaestra.agents.rollout import rollout
+from palaestra.agents.rollout import Env, Recording, rollout
 from palaestra.agents.scripted import (
     AlwaysRefuse,
     JunkText,
@@ -19,9 +19,11 @@ from palaestra.agents.scripted import (
 
 __all__ = [
     "AlwaysRefuse",
+    "Env",
     "JunkText",
     "LegalRandom",
     "Reader",
+    "Recording",
     "SchemaRandom",
     "Scripted",
     "as_action",

@@ -1,10 +1,10 @@
-"""One agent, one episode: the loop between `reset` and the end, kept as an `Episode`.
+"""One agent, one episode: what happens between `reset` and the end, kept as an `Episode`.
 
 It reaches the world through Gymnasium alone, and gives the agent messages and tool schemas and nothing else.
 """
 
 from collections.abc import Mapping
-from typing import Any, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 import gymnasium as gym
 import orjson
@@ -13,13 +13,85 @@ from palaestra.errors import InfrastructureError
 from palaestra.protocols import Action, Agent
 from palaestra.records import LAYERS, EndReason, JsonObject, Layer, Message, RowChange, Score
 from palaestra.tools import plain_call, plain_text
-from palaestra.trajectory import Episode, Segment, Turn
+from palaestra.trajectory import Episode, Segment, Tokens, Turn
 
-Messages = tuple[Message, ...]
+Env: TypeAlias = gym.Env[tuple[Message, ...], Action]
 T = TypeVar("T", bound=tuple[Any, ...])
 
 
-def rollout(env: gym.Env[Messages, Action], agent: Agent, *, name: str, seed: int, task: str | None = None) -> Episode:
+class Recording:
+    """One episode under way, kept as it goes; whoever acts decides when.
+
+    Args:
+        env: An environment of Palaestra's.
+        agent: The name of who acts, for the record.
+        seed: The seed of the episode.
+        task: The id of the task; `None` lets the seed draw one.
+    """
+
+    def __init__(self, env: Env, *, agent: str, seed: int, task: str | None = None) -> None:
+        self._env = env
+        self._agent = agent
+        self._seed = seed
+        self.observation, self._opening = env.reset(seed=seed, options={"task": task} if task else None)
+        self._prompt = self.observation
+        self._turns: list[Turn] = []
+        self._points: Mapping[Layer, int] = dict.fromkeys(LAYERS, 0)
+        self._score = _nothing(self._opening)
+        self._end: EndReason | None = None
+        self._faulted = False
+
+    @property
+    def tools(self) -> tuple[JsonObject, ...]:
+        """The schemas of the tools on offer."""
+        tools: tuple[JsonObject, ...] = self._opening["tools"]
+        return tools
+
+    @property
+    def over(self) -> bool:
+        """Whether the episode has ended, or its world failed."""
+        return self._end is not None or self._faulted
+
+    def step(self, action: Action) -> None:
+        """Take one turn. A fault of the world ends the episode, without a reward."""
+        try:
+            self.observation, reward, _, _, info = self._env.step(action)
+        except InfrastructureError:
+            self._faulted = True
+            return
+        self._turns.append(_turn(action, self.observation, float(reward), info, self._points))
+        self._points, self._end = info["components"], info["end"]
+        self._score = info["score"] or self._score
+
+    def stop(self, reason: EndReason) -> None:
+        """End the episode from outside, for a budget that the world does not know; its score stands as it is."""
+        self._end = reason
+        # Any: what Palaestra's environments add to Gymnasium's interface is known to `gym.make` alone.
+        world: Any = self._env.unwrapped
+        self._score = world.score()
+
+    def episode(self, tokens: Tokens | None = None) -> Episode:
+        """The episode so far.
+
+        Args:
+            tokens: What a policy read and wrote, where one acted.
+        """
+        spec = self._env.unwrapped.spec
+        return Episode(
+            env_id=spec.id if spec else "",
+            task=self._opening["task"],
+            agent=self._agent,
+            seed=self._seed,
+            tools=self.tools,
+            rubric=self._opening["rubric"],
+            segments=(Segment(prompt=self._prompt, turns=tuple(self._turns), tokens=tokens),),
+            end=self._end,
+            score=self._score,
+            valid_for_baseline=not self._faulted,
+        )
+
+
+def rollout(env: Env, agent: Agent, *, name: str, seed: int, task: str | None = None) -> Episode:
     """Play one episode to its end.
 
     A fault of the world ends it early, without a reward and with `valid_for_baseline` false.
@@ -31,34 +103,11 @@ def rollout(env: gym.Env[Messages, Action], agent: Agent, *, name: str, seed: in
         seed: The seed of the episode, for world and agent.
         task: The id of the task; `None` lets the seed draw one.
     """
-    observation, opening = env.reset(seed=seed, options={"task": task} if task else None)
-    agent.reset(_copied(opening["tools"]), seed=seed)
-    prompt, turns = observation, list[Turn]()
-    points: Mapping[Layer, int] = dict.fromkeys(LAYERS, 0)
-    end: EndReason | None = None
-    score, valid = _nothing(opening), True
-    while end is None:
-        action = agent.act(_copied(observation))
-        try:
-            observation, reward, _, _, info = env.step(action)
-        except InfrastructureError:
-            valid = False
-            break
-        turns.append(_turn(action, observation, float(reward), info, points))
-        points, end = info["components"], info["end"]
-        score = info["score"] or score
-    return Episode(
-        env_id=env.unwrapped.spec.id if env.unwrapped.spec else "",
-        task=opening["task"],
-        agent=name,
-        seed=seed,
-        tools=opening["tools"],
-        rubric=opening["rubric"],
-        segments=(Segment(prompt=prompt, turns=tuple(turns)),),
-        end=end,
-        score=score,
-        valid_for_baseline=valid,
-    )
+    recording = Recording(env, agent=name, seed=seed, task=task)
+    agent.reset(_copied(recording.tools), seed=seed)
+    while not recording.over:
+        recording.step(agent.act(_copied(recording.observation)))
+    return recording.episode()
 
 
 def _copied(json: T) -> T:
@@ -73,7 +122,11 @@ def _nothing(opening: Mapping[str, Any]) -> Score:
 
 
 def _turn(
-    action: Action, observation: Messages, reward: float, info: Mapping[str, Any], before: Mapping[Layer, int]
+    action: Action,
+    observation: tuple[Message, ...],
+    reward: float,
+    info: Mapping[str, Any],
+    before: Mapping[Layer, int],
 ) -> Turn:
     return Turn(
         text=plain_text(action) if isinstance(action, str) else None,

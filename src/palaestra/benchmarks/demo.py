@@ -1,35 +1,39 @@
-"""The main job in small: agents rolled out on every family, every task proved, and all of it written to be read."""
+"""The main job: agents rolled out, every task proved, a policy that learns, and all of it written to be read."""
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+import shutil
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any
 
 import gymnasium as gym
 import orjson
+from pydantic import TypeAdapter
 
-from palaestra.agents import rollout
+from palaestra.agents import oracle, rollout
+from palaestra.benchmarks.curves import png, svg
+from palaestra.benchmarks.learning import (
+    LearningConfig,
+    Learnt,
+    Material,
+    learn,
+    learning_document,
+    learning_panels,
+    learning_tables,
+)
 from palaestra.benchmarks.proof import Proof, proof_document, proof_tables, prove
 from palaestra.benchmarks.roster import roster
 from palaestra.benchmarks.table import Table
 from palaestra.benchmarks.viewer import render_page
-from palaestra.durable import saving
+from palaestra.digest import digest, digest_bytes
+from palaestra.durable import saving, sweep, verified, write_file
 from palaestra.envs import SPLITS, ToolEnv
-from palaestra.trajectory import Episode, write_episodes
+from palaestra.trainers import OpenBar
+from palaestra.trajectory import Episode, read_episodes, write_episodes
 
 ENV_ID = "palaestra/Storefront-v0"
-
-
-class Bar(Protocol):
-    """Something that shows how far long work is."""
-
-    def step(self, at: str) -> None:
-        """One more is done."""
-        ...
-
-
-OpenBar: TypeAlias = Callable[[str, int], AbstractContextManager[Bar]]
+_PROOF = TypeAdapter(Proof)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,32 +41,103 @@ class DemoReport:
     """What the demo found."""
 
     episodes: list[Episode]
+    """The bundled agents' rollouts."""
     proof: Proof
+    runs: list[Learnt]
     tables: list[Table]
 
 
-def run_demo(out: Path, *, bar: OpenBar) -> DemoReport:
-    """Roll out, prove, write.
+def run_demo(
+    out: Path,
+    *,
+    seeds: int = 1,
+    config: LearningConfig | None = None,
+    bar: OpenBar,
+    say: Callable[[str], None] = lambda _: None,
+) -> DemoReport:
+    """Roll out, prove, learn, write.
+
+    Each part is saved in `NAME.parts` beside `out` when it is done, and training as it goes; a demo that was
+    interrupted goes on from there. The parts are removed when `out` is written.
 
     Args:
-        out: The directory to write: `trajectories.jsonl`, `proof.json`, `tables.md`, `index.html`. What stood there
-            is kept beside it as `NAME.previous`.
+        out: The directory to write: `trajectories.jsonl`, `proof.json`, `learning.json`, `tables.md`, `curves.png`,
+            `index.html`, and for each seed a checkpoint and its trajectories. What stood there is kept beside it as
+            `NAME.previous`.
+        seeds: Training runs, with the seeds 0, 1, ...
+        config: How they train; the default is what fits a quarter of an hour on two cores.
         bar: Opens a progress bar of a title and a number of steps.
+        say: Told, in a sentence, where a part goes on from.
 
     Raises:
         StorageError: `out` could not be written; what stood there is untouched.
+        CheckpointError: what an interrupted demo left is of other settings, or damaged.
     """
     env = gym.make(ENV_ID)
     world = env.unwrapped
     assert isinstance(world, ToolEnv), f"{ENV_ID} is Palaestra's own"
+    config = config or LearningConfig()
+    parts = out.with_name(f"{out.name}.parts")
+    sweep(out)
+    _begin(parts, config, say)
     with saving(out) as directory:  # opened first: a place that cannot be written is found out before the work
-        episodes = _rolled_out(env, world, bar)
-        ids = _all_ids(world)
-        with bar("proving", len(ids)) as progress:
-            proof = prove(world, ids, progress=progress.step)
-        report = DemoReport(episodes=episodes, proof=proof, tables=[rollout_table(episodes), *proof_tables(proof)])
+        episodes, proof = _proved(env, world, parts / "proof", bar, say)
+        material = _material(env, world)
+        runs = [
+            learn(material, config, seed=seed, directory=parts / f"seed-{seed}", bar=bar, say=say)
+            for seed in range(seeds)
+        ]
+        tables = [*learning_tables(runs), rollout_table(episodes), *proof_tables(proof)]
+        report = DemoReport(episodes=episodes, proof=proof, runs=runs, tables=tables)
         _write(directory, report)
+    shutil.rmtree(parts)
     return report
+
+
+def _begin(parts: Path, config: LearningConfig, say: Callable[[str], None]) -> None:
+    """Clear away what other code or settings left; what these left stays."""
+    sources = sorted(files("palaestra").rglob("*.py"))  # type: ignore[attr-defined]
+    begun = digest([config, [(str(path), digest_bytes(path.read_bytes())) for path in sources]])
+    label = parts / "begun"
+    if parts.exists() and not (label.exists() and label.read_text() == begun):
+        say(f"{parts} was left by other code or settings: beginning anew")
+        shutil.rmtree(parts)
+    elif parts.exists():
+        say(f"going on with what an interrupted demo left in {parts}")
+    write_file(label, begun.encode())
+
+
+def _proved(
+    env: gym.Env[Any, Any], world: ToolEnv, directory: Path, bar: OpenBar, say: Callable[[str], None]
+) -> tuple[list[Episode], Proof]:
+    """The rollouts of the bundled agents and the proof of every task: those that are saved there, or new ones."""
+    sweep(directory)
+    if directory.exists():
+        whole = verified(directory)
+        say("proof: done before")
+        return list(read_episodes(whole / "trajectories.jsonl")), _PROOF.validate_json(
+            (whole / "proof.json").read_bytes()
+        )
+    episodes = _rolled_out(env, world, bar)
+    ids = _all_ids(world)
+    with bar("proving", len(ids)) as progress:
+        proof = prove(world, ids, progress=progress.step)
+    with saving(directory) as temporary:
+        write_episodes(temporary / "trajectories.jsonl", episodes)
+        (temporary / "proof.json").write_bytes(_PROOF.dump_json(proof))
+    return episodes, proof
+
+
+def _material(env: gym.Env[Any, Any], world: ToolEnv) -> Material:
+    """The oracle's episodes on the training split, and the tasks to learn from and to be measured on."""
+    train = world.task_set.ids("train")
+    expert = oracle(world.oracle)
+    return Material(
+        env_id=ENV_ID,
+        demonstrations=[rollout(env, expert, name="oracle", seed=0, task=task) for task in train],
+        train=train,
+        heldout=world.task_set.ids("heldout"),
+    )
 
 
 def _all_ids(world: ToolEnv) -> list[str]:
@@ -86,10 +161,34 @@ def _write(directory: Path, report: DemoReport) -> None:
     write_episodes(directory / "trajectories.jsonl", report.episodes)
     proof = orjson.dumps(proof_document(report.proof), option=orjson.OPT_INDENT_2)
     (directory / "proof.json").write_bytes(proof)
+    (directory / "learning.json").write_bytes(orjson.dumps(learning_document(report.runs)))
+    for run in report.runs:
+        own = directory / f"seed-{run.seed}"
+        with saving(own / "checkpoint") as checkpoint:
+            run.after.policy.save(checkpoint)
+        for name, part in run.parts().items():
+            write_episodes(own / f"{name}.jsonl", part.episodes)
     document = "\n\n".join(f"### {t.title}\n\n{t.markdown()}\n\n{t.note}".rstrip() for t in report.tables)
     (directory / "tables.md").write_text(document + "\n", encoding="utf-8")
-    page = render_page(report.episodes, title="Palaestra: the demo", tables=report.tables)
+    panels = learning_panels(report.runs)
+    (directory / "curves.png").write_bytes(png(panels))
+    page = render_page(
+        [*_shown(report.runs[0]), *report.episodes],
+        title="Palaestra: the demo",
+        tables=report.tables,
+        figures=[svg(panels)],
+    )
     (directory / "index.html").write_text(page, encoding="utf-8")
+
+
+def _shown(run: Learnt) -> Iterator[Episode]:
+    """What the policy did before and after on the first held-out task of each family: enough for a page."""
+    for part in run.parts().values():
+        families: set[str] = set()
+        for episode in part.episodes:
+            if episode.task.family not in families:
+                families.add(episode.task.family)
+                yield episode
 
 
 def rollout_table(episodes: list[Episode]) -> Table:

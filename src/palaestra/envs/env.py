@@ -47,7 +47,7 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         task: The id of the one task to play; `split` then has no effect.
         tasks: A folder of task files to use in place of the world's own.
         reward: "checklist" (after every turn) or "outcome" (at the end).
-        action_format: How raw text is read: "hermes", "qwen" or "json".
+        action_format: How raw text is read: "compact", "hermes", "json", "qwen" or "qwen-thinking".
         max_turns: A budget in place of the task's own.
         render_mode: "ansi" for text, or `None`.
 

@@ -5,21 +5,39 @@ if __name__ != "palaestra.tools":
 
 from palaestra.tools.context import ToolContext
 from palaestra.tools.control import CONTROL, finish, give_up, reply
-from palaestra.tools.formats import FORMATS, ActionFormat, HermesFormat, JsonFormat, ParsedTurn
+from palaestra.tools.formats import (
+    CHAT_FORMATS,
+    FORMATS,
+    ActionFormat,
+    ChatFormat,
+    CompactFormat,
+    HermesFormat,
+    JsonFormat,
+    Mark,
+    ParsedTurn,
+    QwenFormat,
+    Rendering,
+)
 from palaestra.tools.sampling import legal_call, sample_call, sample_value
 from palaestra.tools.tool import Tool, tool
 from palaestra.tools.toolbox import CallResult, JournaledState, Toolbox
 from palaestra.tools.wire import plain_call, plain_text
 
 __all__ = [
+    "CHAT_FORMATS",
     "CONTROL",
     "FORMATS",
     "ActionFormat",
     "CallResult",
+    "ChatFormat",
+    "CompactFormat",
     "HermesFormat",
     "JournaledState",
     "JsonFormat",
+    "Mark",
     "ParsedTurn",
+    "QwenFormat",
+    "Rendering",
     "Tool",
     "ToolContext",
     "Toolbox",

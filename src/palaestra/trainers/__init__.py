@@ -1,4 +1,30 @@
-"""How a policy learns. The learner is not built yet; this folder is where it will stand."""
+"""How a policy learns: tokens, rollouts, objectives, and the reference trainer that joins them.
+
+Needs the extra `train` (torch, transformers); nothing outside this folder imports either.
+"""
 
 if __name__ != "palaestra.trainers":
     raise ImportError(f"this folder is palaestra.trainers, not {__name__}; write `import palaestra.trainers`")
+
+from palaestra.trainers.policy import Policy, load_policy
+from palaestra.trainers.reference import Control, Grpo, GrpoConfig, WarmUp, WarmUpConfig
+from palaestra.trainers.rollouts import Job, RolloutConfig, play
+from palaestra.trainers.stage import Bar, OpenBar, Progress, StageResult, run_stage
+
+__all__ = [
+    "Bar",
+    "Control",
+    "Grpo",
+    "GrpoConfig",
+    "Job",
+    "OpenBar",
+    "Policy",
+    "Progress",
+    "RolloutConfig",
+    "StageResult",
+    "WarmUp",
+    "WarmUpConfig",
+    "load_policy",
+    "play",
+    "run_stage",
+]

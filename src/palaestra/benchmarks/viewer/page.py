@@ -3,12 +3,14 @@
 The page carries its data as JSON in a script element that browsers never run. What an agent or a world
 wrote can neither close that element nor become markup: every character that could is escaped here, and
 the scripts hand data to the document as text only. A content security policy names the page's own script
-and style by hash, so that nothing else runs and nothing is loaded.
+and style by hash, so that nothing else runs and nothing is loaded. Figures are images within the page, in
+which browsers run no scripts and load nothing either.
 
 Not covered: the page shows whatever the episodes hold; a secret in a trajectory is a secret on the page.
 """
 
 import html
+import re
 from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import replace
@@ -27,19 +29,23 @@ from palaestra.trajectory import Episode, Segment, Turn
 _ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
 
-def render_page(episodes: Sequence[Episode], *, title: str, tables: Sequence[Table] = ()) -> str:
+def render_page(
+    episodes: Sequence[Episode], *, title: str, tables: Sequence[Table] = (), figures: Sequence[str] = ()
+) -> str:
     """The page as one string of HTML.
 
     Args:
         episodes: What can be read on the page, in the order of the list.
         title: The page's heading.
         tables: What the overview shows, in order.
+        figures: SVG documents that the overview shows above the tables; a figure's title is read to those who do
+            not see it.
 
     Returns:
         A whole HTML document; written to a file it opens from there.
 
     Raises:
-        ValueError: a row of a table has more or fewer cells than the table has columns.
+        ValueError: a row of a table has more or fewer cells than the table has columns, or a figure is no SVG.
     """
     for table in tables:
         _check(table)
@@ -50,7 +56,7 @@ def render_page(episodes: Sequence[Episode], *, title: str, tables: Sequence[Tab
         style_hash=_source_hash(style),
         script=script,
         script_hash=_source_hash(script),
-        data=_embedded(_document(episodes, tables)),
+        data=_embedded(_document(episodes, tables, figures)),
     )
 
 
@@ -101,18 +107,31 @@ def _embedded(value: object) -> str:
     return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS).decode().translate(_ESCAPES)
 
 
-def _document(episodes: Sequence[Episode], tables: Sequence[Table]) -> dict[str, object]:
+def _document(episodes: Sequence[Episode], tables: Sequence[Table], figures: Sequence[str]) -> dict[str, object]:
     pools = _Pools()
     records = [_episode(episode, pools) for episode in episodes]
     for record, key in zip(records, _keys(episodes), strict=True):
         record["key"] = key
     return {
+        "figures": [_figure(svg, number) for number, svg in enumerate(figures, 1)],
         "tables": list(tables),
         "tools": pools.tools.values,
         "tasks": pools.tasks.values,
         "rubrics": pools.rubrics.values,
         "messages": pools.messages.values,
         "episodes": records,
+    }
+
+
+def _figure(svg: str, number: int) -> dict[str, str]:
+    """An image's address, which holds the image itself, and what stands for it in words."""
+    if "<svg" not in svg:
+        raise ValueError(f"figure {number} is no SVG document, it begins with {svg[:40]!r}; give the text of one")
+    title = re.search(r"<title>(.*?)</title>", svg, re.DOTALL)
+    words = html.unescape(title[1]).strip() if title else ""
+    return {
+        "source": f"data:image/svg+xml;base64,{b64encode(svg.encode()).decode()}",
+        "words": words or f"Figure {number}",
     }
 
 

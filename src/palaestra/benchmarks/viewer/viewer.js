@@ -128,7 +128,11 @@ function overview() {
     h("p", { class: "lead" },
       `${plural(EPISODES.length, "episode")} of ${plural(agents, "agent")} on ${plural(tasks, "task")}: `,
       `${count("passed")} passed, ${count("failed")} failed, ${count("invalid")} invalid.`),
-    DATA.tables.map(tableBlock));
+    DATA.figures.map(figureBlock), DATA.tables.map(tableBlock));
+}
+
+function figureBlock({ source, words }) {
+  return h("figure", { class: "block scroll" }, h("img", { src: source, alt: words }));
 }
 
 function tableBlock(table) {
@@ -391,7 +395,7 @@ function readHash() {
   const turn = Number.parseInt(asked.get("turn"), 10) - 1;
   const episode = EPISODES.find((other) => other.key === asked.get("episode"));
   state.all = asked.has("all");
-  const first = location.hash || DATA.tables.length > 0 ? null : EPISODES[0];
+  const first = location.hash || DATA.tables.length + DATA.figures.length > 0 ? null : EPISODES[0];
   open(episode ?? first ?? null, turn || 0, { remember: false });
   if (episode && turn > 0) goTo(state.turn);
 }

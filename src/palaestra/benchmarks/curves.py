@@ -1,0 +1,321 @@
+"""Pictures of learning: noisy curves over steps, and estimates with their intervals, side by side.
+
+Records in, a picture out: the same panels give the same bytes of SVG with the same version of matplotlib, whatever
+its settings are. Text is shown as it is written, and never read as markup or as mathematics.
+
+Needs matplotlib, an optional dependency that no other module imports. It knows nothing of trainers and episodes, and
+keeps no state; while it draws, matplotlib's settings are its own, so threads that use matplotlib must take turns.
+"""
+# matplotlib types its methods, but not what they take as **kwargs.
+# pyright: reportUnknownMemberType=false
+
+import math
+import re
+import textwrap
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from typing import TypeAlias
+
+import matplotlib.style
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+from numpy.typing import NDArray
+
+_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d")
+"""Told apart by the colour-blind (Okabe and Ito 2008, "Color universal design")."""
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+_DASHES = ("-", "--", ":")
+_TEXT, _MUTED, _LINE = "#1c2128", "#5d6674", "#dfe2e8"
+
+_PANEL_SIZE = (3.8, 3.1)  # inches
+_PANELS_A_ROW = 3
+_DOTS_PER_INCH = 200
+_LEGEND_LETTERS = 38
+"""How much text of a legend, with four letters for each colour, fits above one panel on one line."""
+_TITLE_LETTERS = 35
+_NUMBERED = 8
+"""Up to how many estimates stand with their number beside them."""
+
+_Handles: TypeAlias = list[tuple[Line2D, str]]
+"""What stands in a legend: a line and its label."""
+
+_STYLE = {
+    "font.family": "DejaVu Sans",  # matplotlib's own, so measured alike on every machine
+    "font.size": 9,
+    "text.color": _TEXT,
+    "text.parse_math": False,
+    "axes.edgecolor": "#aeb5c0",
+    "axes.labelcolor": _MUTED,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 10,
+    "axes.titleweight": "bold",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "axes.axisbelow": True,
+    "grid.color": _LINE,
+    "grid.linewidth": 0.7,
+    "lines.solid_capstyle": "round",
+    "lines.solid_joinstyle": "round",
+    "xtick.color": "#aeb5c0",
+    "xtick.labelcolor": _TEXT,
+    "ytick.color": "#aeb5c0",
+    "ytick.labelcolor": _TEXT,
+    "ytick.major.size": 0,
+    "ytick.minor.size": 0,
+    "legend.frameon": False,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "palaestra",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curve:
+    """One quantity as it went on.
+
+    Raises:
+        ValueError: there are no points, or not as many `x` as `y`, or a number is not finite.
+    """
+
+    label: str
+    x: Sequence[float]
+    y: Sequence[float]
+
+    def __post_init__(self) -> None:
+        if len(self.x) != len(self.y):
+            raise ValueError(f"curve {self.label!r}: {len(self.x)} x for {len(self.y)} y; give one x a y")
+        if len(self.x) == 0:
+            raise ValueError(f"curve {self.label!r} has no points; leave it out")
+        _check_finite(f"curve {self.label!r}", [*self.x, *self.y])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """A mean and the interval around it.
+
+    Raises:
+        ValueError: the interval's ends are the wrong way round, or a number is not finite.
+    """
+
+    label: str
+    """Where it stands from left to right: a condition, such as "before"."""
+    group: str
+    """What shares its colour: such as "seen families"."""
+    mean: float
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        what = f"estimate {self.label!r} of {self.group!r}"
+        _check_finite(what, [self.mean, self.low, self.high])
+        if self.low > self.high:
+            raise ValueError(f"{what}: low={self.low} is above high={self.high}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Panel:
+    """One coordinate system with curves, or with estimates.
+
+    Raises:
+        ValueError: it has neither curves nor estimates, or both; two estimates share label and group; `average_over` is
+            below 1; or `log_y` meets a value that is not above zero.
+    """
+
+    title: str
+    x_label: str
+    y_label: str
+    curves: Sequence[Curve] = ()
+    estimates: Sequence[Estimate] = ()
+    average_over: int = 1
+    """Above 1, a curve is drawn as the moving average over so many points, before the thin line of the points."""
+    log_y: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.curves and not self.estimates:
+            raise ValueError(f"panel {self.title!r} is empty; give it curves or estimates")
+        if self.curves and self.estimates:
+            raise ValueError(f"panel {self.title!r} has curves and estimates; give them a panel each")
+        twice = [spot for spot, n in Counter((e.label, e.group) for e in self.estimates).items() if n > 1]
+        if twice:
+            label, group = twice[0]
+            raise ValueError(f"panel {self.title!r} has two estimates {label!r} of {group!r}; one would hide the other")
+        if self.average_over < 1:
+            raise ValueError(f"panel {self.title!r}: average_over={self.average_over}; 1 is no average at all")
+        lowest = min([min(c.y) for c in self.curves] + [min(e.low, e.mean) for e in self.estimates])
+        if self.log_y and lowest <= 0:
+            raise ValueError(f"panel {self.title!r}: a logarithmic axis has no place for {lowest}; use log_y=False")
+
+
+def png(panels: Sequence[Panel]) -> bytes:
+    """The panels side by side, three a row, as a PNG of 760 pixels a panel.
+
+    Raises:
+        ValueError: there are no panels.
+    """
+    return _drawn(panels, "png")
+
+
+def svg(panels: Sequence[Panel]) -> str:
+    """The panels side by side, three a row, as an SVG document whose text can be selected and searched.
+
+    Its title names the panels, for readers who do not see them. The same panels give the same document.
+
+    Raises:
+        ValueError: there are no panels.
+    """
+    return _drawn(panels, "svg").decode()
+
+
+def moving_average(values: Sequence[float], width: int) -> NDArray[np.float64]:
+    """The mean of the `width` values around each; at both ends, of those that there are.
+
+    An even width takes one value more after than before.
+    """
+    window = np.ones(min(width, 2 * len(values) - 1))
+    start = len(window) // 2
+    kept = slice(start, start + len(values))
+    return np.convolve(values, window)[kept] / np.convolve(np.ones(len(values)), window)[kept]
+
+
+def _check_finite(what: str, values: Iterable[float]) -> None:
+    for value in values:
+        if not math.isfinite(value):
+            raise ValueError(f"{what} holds {value}; only finite numbers can be drawn")
+
+
+def _drawn(panels: Sequence[Panel], kind: str) -> bytes:
+    if not panels:
+        raise ValueError("no panels: a picture needs one panel at least")
+    out = BytesIO()
+    with matplotlib.style.context(["default", _STYLE]):
+        figure = _figure(panels)
+        if kind == "svg":
+            title = _visible("; ".join(panel.title for panel in panels))
+            metadata = {"Title": title, "Date": None, "Creator": None, "Format": None, "Type": None}
+            figure.savefig(out, format=kind, metadata=metadata)
+        else:
+            figure.savefig(out, format=kind, dpi=_DOTS_PER_INCH, metadata={"Software": None})
+    return out.getvalue()
+
+
+def _figure(panels: Sequence[Panel]) -> Figure:
+    columns = min(len(panels), _PANELS_A_ROW)
+    rows = math.ceil(len(panels) / columns)
+    width, height = _PANEL_SIZE
+    layout = ConstrainedLayoutEngine(w_pad=0.16, h_pad=0.1)
+    figure = Figure(figsize=(columns * width, rows * height), layout=layout)
+    for place, panel in enumerate(panels, 1):
+        _draw(figure.add_subplot(rows, columns, place), panel)
+    return figure
+
+
+def _draw(axes: Axes, panel: Panel) -> None:
+    handles = _draw_curves(axes, panel) if panel.curves else _draw_estimates(axes, panel)
+    if panel.log_y:
+        _scale_by_ratios(axes)
+    rows = _draw_legend(axes, handles)
+    axes.set_title(_wrapped(panel.title, _TITLE_LETTERS), pad=8 + 15 * rows)
+    axes.set_xlabel(_visible(panel.x_label), loc="left")
+    axes.set_ylabel(_visible(panel.y_label))
+
+
+def _scale_by_ratios(axes: Axes) -> None:
+    axes.set_yscale("log")
+    low, high = axes.get_ylim()
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high / low < 1000 else (1,)))
+    axes.yaxis.set_major_formatter(FuncFormatter(_plain))
+    axes.yaxis.set_minor_formatter(NullFormatter())
+
+
+def _draw_curves(axes: Axes, panel: Panel) -> _Handles:
+    handles: _Handles = []
+    for number, curve in enumerate(panel.curves):
+        colour = _COLOURS[number % len(_COLOURS)]
+        dash = _DASHES[number // len(_COLOURS) % len(_DASHES)]
+        if panel.average_over > 1:
+            axes.plot(curve.x, curve.y, color=colour, linewidth=0.6, alpha=0.35)
+        averaged = moving_average(curve.y, panel.average_over)
+        marker = "o" if len(curve.x) == 1 else ""
+        (line,) = axes.plot(curve.x, averaged, dash, color=colour, linewidth=1.7, marker=marker, zorder=3)
+        handles.append((line, curve.label))
+    if panel.average_over > 1:
+        _note(axes, f"thick: average over {panel.average_over} points")
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
+    axes.margins(x=0.02)
+    return handles
+
+
+def _draw_estimates(axes: Axes, panel: Panel) -> _Handles:
+    labels = list(dict.fromkeys(estimate.label for estimate in panel.estimates))
+    groups = list(dict.fromkeys(estimate.group for estimate in panel.estimates))
+    apart = min(0.36, 0.66 / max(1, len(groups) - 1))  # where labels stand 1 apart
+    digits = 1 if max(abs(estimate.mean) for estimate in panel.estimates) >= 10 else 2
+    handles: dict[str, Line2D] = {}
+    for estimate in panel.estimates:
+        number = groups.index(estimate.group)
+        x = labels.index(estimate.label) + apart * (number - (len(groups) - 1) / 2)
+        handles[estimate.group] = _draw_estimate(axes, estimate, x, number)
+        if len(panel.estimates) <= _NUMBERED:
+            place, text = (x, estimate.mean), f"{estimate.mean:z.{digits}f}"
+            colour = handles[estimate.group].get_color()
+            axes.annotate(text, place, (6, 0), textcoords="offset points", va="center", color=colour)
+    axes.set_xticks(range(len(labels)), [_wrapped(label, _TITLE_LETTERS // len(labels)) for label in labels])
+    axes.set_xlim(-0.5, len(labels) - 0.4)
+    axes.tick_params(axis="x", length=0)
+    return [(point, group) for group, point in handles.items()]
+
+
+def _draw_estimate(axes: Axes, estimate: Estimate, x: float, number: int) -> Line2D:
+    colour, marker = _COLOURS[number % len(_COLOURS)], _MARKERS[number % len(_MARKERS)]
+    axes.plot([x, x], [estimate.low, estimate.high], color=colour, linewidth=1.7)
+    (point,) = axes.plot([x], [estimate.mean], marker, color=colour, markersize=7, markeredgecolor="white")
+    return point
+
+
+def _plain(value: float, _: int | None) -> str:
+    """A tick's number; matplotlib's own would write powers of ten as mathematics."""
+    return f"{value:g}"
+
+
+def _draw_legend(axes: Axes, handles: _Handles) -> int:
+    """Names the colours between title and axes, where they hide no data; returns how many lines that takes."""
+    lines, labels = zip(*handles, strict=True)
+    shown = [_visible(label) for label in labels]
+    fitting = max(1, _LEGEND_LETTERS // (max(map(len, shown)) + 4))
+    rows = math.ceil(len(shown) / fitting)
+    axes.legend(
+        lines,
+        shown,
+        loc="lower left",
+        bbox_to_anchor=(0, 1),
+        ncols=math.ceil(len(shown) / rows),
+        borderaxespad=0.2,
+        borderpad=0.2,
+        handlelength=1.2,
+        handletextpad=0.5,
+        columnspacing=1.2,
+    )
+    return rows
+
+
+def _note(axes: Axes, text: str) -> None:
+    """A remark on the line of the x axis's label, at its other end."""
+    axes.annotate(
+        text, (1, 0), (0, -21), "axes fraction", "offset points", ha="right", va="top", color=_MUTED, fontsize=8
+    )
+
+
+def _wrapped(label: str, width: int) -> str:
+    return textwrap.fill(_visible(label), width=max(8, width), break_long_words=False)
+
+
+def _visible(text: str) -> str:
+    """The text without the control characters that XML cannot hold."""
+    return re.sub(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", text)

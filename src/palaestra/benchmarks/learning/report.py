@@ -1,0 +1,133 @@
+"""What training runs found, as tables, pictures and a document."""
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from palaestra.benchmarks.curves import Curve, Estimate, Panel
+from palaestra.benchmarks.evaluation import Evaluation, pooled
+from palaestra.benchmarks.learning.run import Learnt, Measured
+from palaestra.benchmarks.statistics import clustered_mean, paired_difference
+from palaestra.benchmarks.table import Table
+
+Figure: TypeAlias = Callable[..., dict[str, list[float]]]
+"""What is read off an evaluation: scores, or shares solved."""
+_GROUPS = {False: "families trained on", True: "families never seen"}
+
+
+def learning_tables(runs: Sequence[Learnt]) -> list[Table]:
+    """The score before and after for each seed and for all of them together, and the share that is solved."""
+    seeds: dict[str, Sequence[Learnt]] = {str(run.seed): [run] for run in runs}
+    if len(runs) > 1:
+        seeds["pooled"] = runs
+    rows = {
+        what: tuple(
+            (_GROUPS[unseen], name, *_cells(group, what, unseen=unseen))
+            for unseen in _GROUPS
+            for name, group in seeds.items()
+        )
+        for what in (Evaluation.points, Evaluation.solved)
+    }
+    first = runs[0].before.evaluation
+    samples = max((len(result.points) for result in first.tasks.values()), default=0)
+    tasks = {unseen: len(first.points(unseen=unseen)) for unseen in _GROUPS}
+    return [
+        Table(
+            title="Mean score on held-out tasks, before and after GRPO",
+            columns=("held-out tasks of", "seed", "before", "after GRPO", "difference", "after the control", "its own"),
+            rows=rows[Evaluation.points],
+            note=f"Points of 100, less what harm takes; {tasks[False]} tasks of families trained on, {tasks[True]} of "
+            f"families never seen, {samples} episodes of each at temperature 1. In brackets 95 % intervals, by a "
+            "bootstrap that resamples tasks; differences are paired by task. The control is the warm-up, continued "
+            "for as long as GRPO took.",
+        ),
+        Table(
+            title="Share of held-out episodes that solve their task, in percent",
+            columns=("held-out tasks of", "seed", "before", "after GRPO", "difference", "after the control", "its own"),
+            rows=rows[Evaluation.solved],
+            note="Solved is every expectation met, nothing forbidden done, and finished.",
+        ),
+        _cost_table(runs),
+    ]
+
+
+def _cells(runs: Sequence[Learnt], what: Figure, *, unseen: bool) -> tuple[str, ...]:
+    before, after, control = (
+        pooled([what(part.evaluation, unseen=unseen) for part in parts])
+        for parts in zip(*(run.parts().values() for run in runs), strict=True)
+    )
+    return (
+        f"{clustered_mean(before).mean:.1f}",
+        f"{clustered_mean(after).mean:.1f}",
+        paired_difference(before, after).text(signed=True),
+        f"{clustered_mean(control).mean:.1f}",
+        paired_difference(before, control).text(signed=True),
+    )
+
+
+def _cost_table(runs: Sequence[Learnt]) -> Table:
+    """Steps and seconds of each stage."""
+    stages = [[(part.progress.step, part.progress.seconds) for part in run.parts().values()] for run in runs]
+    return Table(
+        title="What the training took",
+        columns=("seed", *(f"{stage} {what}" for stage in ("warm-up", "GRPO", "control") for what in ("steps", "s"))),
+        rows=tuple(
+            (str(run.seed), *(cell for steps, seconds in own for cell in (str(steps), f"{seconds:.0f}")))
+            for run, own in zip(runs, stages, strict=True)
+        ),
+        note="Seconds are those of the steps alone, on a machine that others may share.",
+    )
+
+
+def learning_panels(runs: Sequence[Learnt]) -> list[Panel]:
+    """The curves of training, and the held-out scores."""
+    losses = [
+        Curve(label=f"seed {run.seed}", x=_column(run.before, "step"), y=_column(run.before, "loss")) for run in runs
+    ]
+    scores = [
+        Curve(label=f"seed {run.seed}", x=_column(run.after, "step"), y=_column(run.after, "score")) for run in runs
+    ]
+    estimates = [
+        _estimate(name, _GROUPS[unseen], [run.parts()[name].evaluation for run in runs], unseen=unseen)
+        for unseen in _GROUPS
+        for name in runs[0].parts()
+    ]
+    return [
+        Panel(
+            title="Warm-up: loss on demonstrations",
+            x_label="step",
+            y_label="nats a token",
+            curves=losses,
+            log_y=True,
+            average_over=20,
+        ),
+        Panel(
+            title="GRPO: mean score of rollouts",
+            x_label="step",
+            y_label="points of 100",
+            curves=scores,
+            average_over=5,
+        ),
+        Panel(title="Held-out tasks: mean score", x_label="", y_label="points of 100", estimates=estimates),
+    ]
+
+
+def _column(part: Measured, name: str) -> list[float]:
+    return [row[name] for row in part.progress.history]
+
+
+def _estimate(label: str, group: str, evaluations: Sequence[Evaluation], *, unseen: bool) -> Estimate:
+    interval = clustered_mean(pooled([e.points(unseen=unseen) for e in evaluations]))
+    return Estimate(label=label, group=group, mean=interval.mean, low=interval.low, high=interval.high)
+
+
+def learning_document(runs: Sequence[Learnt]) -> list[dict[str, object]]:
+    """Every number of the runs, as plain data: settings aside, all that the tables and pictures are made of."""
+    return [
+        {
+            "seed": run.seed,
+            "policies": {name: part.policy.digest() for name, part in run.parts().items()},
+            "history": {name: part.progress.history for name, part in run.parts().items()},
+            "evaluation": {name: part.evaluation for name, part in run.parts().items()},
+        }
+        for run in runs
+    ]

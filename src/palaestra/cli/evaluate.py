@@ -1,0 +1,53 @@
+"""`palaestra eval`: how a policy does on tasks."""
+
+from pathlib import Path
+from typing import Annotated
+
+import orjson
+import typer
+
+from palaestra.cli.console import output
+from palaestra.cli.extra import train_extra
+from palaestra.cli.progress import bar
+from palaestra.cli.target import open_target
+from palaestra.durable import saving
+from palaestra.trajectory import write_episodes
+
+
+def evaluate(
+    checkpoint: Annotated[Path, typer.Argument(help="A folder in Hugging Face's layout.")],
+    target: Annotated[str, typer.Argument(help="A world's name, or a folder of task files.")] = "storefront",
+    split: Annotated[str, typer.Option("--split", help="The tasks to play.")] = "heldout",
+    samples: Annotated[int, typer.Option("--samples", min=1, help="Episodes of each task.")] = 8,
+    seed: Annotated[int, typer.Option("--seed", help="Of the policy's choices.")] = 0,
+    chat_format: Annotated[
+        str | None, typer.Option("--format", help="The chat format, where the checkpoint does not say one.")
+    ] = None,
+    context: Annotated[int, typer.Option(min=1, help="Tokens that an episode may have.")] = 640,
+    turn: Annotated[int, typer.Option(min=1, help="Tokens that a turn may have.")] = 48,
+    rows: Annotated[int, typer.Option(min=1, help="Episodes in a batch; memory goes with it.")] = 128,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Write every figure, and an episode of each task, to this folder.")
+    ] = None,
+) -> None:
+    """Play every task of a split several times, and say how it went, with intervals.
+
+    Example: `palaestra eval runs/demo/seed-0/checkpoint --split dev`
+    """
+    with train_extra():
+        from palaestra.benchmarks.evaluation import evaluate as run  # noqa: PLC0415  torch takes seconds to import
+        from palaestra.benchmarks.evaluation import evaluation_table  # noqa: PLC0415
+        from palaestra.trainers import RolloutConfig, load_policy  # noqa: PLC0415
+    env = open_target(target)
+    tasks = env.task_set.ids(split)
+    policy = load_policy(checkpoint, format_name=chat_format)
+    rollouts = RolloutConfig(rows=rows, context=context, turn=turn)
+    with bar(f"playing {split}", len(tasks) * samples) as shown:
+        evaluation, episodes = run(
+            policy, env.env_id, tasks, samples=samples, seed=seed, rollouts=rollouts, progress=shown.step
+        )
+    output().print(evaluation_table(evaluation, title=f"{checkpoint} on {split}").for_terminal())
+    if out is not None:
+        with saving(out) as directory:
+            (directory / "evaluation.json").write_bytes(orjson.dumps(evaluation, option=orjson.OPT_INDENT_2))
+            write_episodes(directory / "trajectories.jsonl", episodes)

@@ -1,0 +1,31 @@
+"""Action formats: how a policy reads messages and writes calls."""
+
+from palaestra.registry import Registry
+from palaestra.tools.formats.bare_json import JsonFormat
+from palaestra.tools.formats.compact import CompactFormat
+from palaestra.tools.formats.format import ActionFormat, ChatFormat, Mark, ParsedTurn, Rendering
+from palaestra.tools.formats.hermes import HermesFormat
+from palaestra.tools.formats.qwen import QwenFormat
+
+FORMATS: Registry[ActionFormat] = Registry("action format")
+FORMATS.register("hermes", HermesFormat())
+FORMATS.register("json", JsonFormat())
+
+CHAT_FORMATS: Registry[ChatFormat] = Registry("chat format")
+for chat in (CompactFormat(), QwenFormat(), QwenFormat(thinking=True)):
+    FORMATS.register(chat.name, chat)
+    CHAT_FORMATS.register(chat.name, chat)
+
+__all__ = [
+    "CHAT_FORMATS",
+    "FORMATS",
+    "ActionFormat",
+    "ChatFormat",
+    "CompactFormat",
+    "HermesFormat",
+    "JsonFormat",
+    "Mark",
+    "ParsedTurn",
+    "QwenFormat",
+    "Rendering",
+]

@@ -1,0 +1,34 @@
+"""Calls as bare JSON."""
+
+from collections.abc import Sequence
+from typing import cast
+
+from palaestra.records import ToolCall
+from palaestra.tools.formats.calls import decoded, encoded, turn_of
+from palaestra.tools.formats.format import ParsedTurn
+from palaestra.tools.formats.hermes import FENCE, THINKING
+
+
+class JsonFormat:
+    """A bare JSON object `{"tool": ..., "arguments": {...}}`, or a list of them; a code fence around it is ignored.
+
+    Text that does not begin as JSON is prose.
+    """
+
+    def parse(self, text: str) -> ParsedTurn:
+        """Read one turn."""
+        text = THINKING.sub("", text).strip()
+        if fenced := FENCE.match(text):
+            text = fenced.group(1).strip()
+        if not text.startswith(("{", "[")):
+            return turn_of((), text)
+        value = decoded(text)
+        values = cast("list[object]", value) if isinstance(value, list) else [value]
+        return turn_of(values, "")
+
+    def render(self, calls: Sequence[ToolCall], prose: str = "") -> str:
+        """Write one turn; prose beside calls cannot be written in this format and is left out."""
+        if not calls:
+            return prose
+        written = [encoded(call, "tool") for call in calls]
+        return written[0] if len(written) == 1 else f"[{', '.join(written)}]"

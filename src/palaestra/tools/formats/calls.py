@@ -1,0 +1,57 @@
+"""Calls as JSON objects, which formats share."""
+
+from collections.abc import Iterable
+from json import JSONEncoder
+from typing import Any, cast
+
+import orjson
+
+from palaestra.records import ToolCall
+from palaestra.tools.formats.format import ParsedTurn
+
+_ENCODER = JSONEncoder(ensure_ascii=False, allow_nan=False)
+
+
+def decoded(text: str) -> object:
+    """The JSON value of `text`, or the error that reading it gave."""
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        return error
+
+
+def encoded(call: ToolCall, key: str) -> str:
+    """A call as JSON, its tool's name under `key`, spaced as chat templates space it."""
+    text = _ENCODER.encode({key: call.tool, "arguments": dict(call.arguments)})
+    return text.replace("<", "\\u003c")  # inside JSON it stands in strings only, where it could end the block
+
+
+def turn_of(values: Iterable[object], prose: str) -> ParsedTurn:
+    """The turn that JSON values and prose make; unreadable where one value is no call."""
+    calls: list[ToolCall] = []
+    for value in values:
+        call = _call(value)
+        if isinstance(call, str):
+            return ParsedTurn(error=call)
+        calls.append(call)
+    if not calls and not prose:
+        return ParsedTurn(error="the turn is empty: write a call, or something to say")
+    return ParsedTurn(calls=tuple(calls), prose=prose)
+
+
+def _call(value: object) -> ToolCall | str:
+    """The call that a JSON value describes, or why it describes none."""
+    if isinstance(value, orjson.JSONDecodeError):
+        return f"a call is not valid JSON: {value}"
+    if not isinstance(value, dict):
+        return f"a call is a JSON object, not {type(value).__name__}"
+    fields = cast("dict[str, Any]", value)
+    name = fields.get("name", fields.get("tool"))
+    arguments = fields.get("arguments", fields.get("parameters", {}))
+    if isinstance(arguments, str):  # OpenAI's own wire format has the arguments as a JSON string
+        arguments = decoded(arguments)
+    if not isinstance(name, str):
+        return 'a call names its tool: {"name": "...", "arguments": {...}}'
+    if not isinstance(arguments, dict):
+        return f"the arguments of {name} are a JSON object, not {type(arguments).__name__}"
+    return ToolCall(tool=name, arguments=cast("dict[str, Any]", arguments))

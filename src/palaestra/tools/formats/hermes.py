@@ -1,0 +1,47 @@
+"""Calls between `<tool_call>` and `</tool_call>`, as Hermes and Qwen models write them."""
+
+import re
+from collections.abc import Sequence
+from typing import Any, cast
+
+from palaestra.records import ToolCall
+from palaestra.tools.formats.calls import decoded, encoded, turn_of
+from palaestra.tools.formats.format import ParsedTurn
+
+# Chat templates may open the thinking in the prompt, so that the text begins inside it and holds its end alone.
+THINKING = re.compile(r"\A.*</think>", re.DOTALL)
+_BLOCK = re.compile(r"<tool_call>(.*?)(?:</tool_call>|\Z)", re.DOTALL)
+FENCE = re.compile(r"\A```(?:json)?\s*\n(.*?)\n?```\Z", re.DOTALL)
+
+
+class HermesFormat:
+    """`<tool_call>{"name": ..., "arguments": {...}}</tool_call>`, as Hermes and Qwen models write calls.
+
+    Several blocks are several calls. Whatever stands before `</think>` is dropped, calls included. The last block may
+    lack its end, which stop tokens cut off. A call without its wrapper is not taken for prose: it is unreadable.
+    """
+
+    def parse(self, text: str) -> ParsedTurn:
+        """Read one turn."""
+        text = THINKING.sub("", text)
+        if "<think>" in text:
+            return ParsedTurn(error="<think> is never closed by </think>")
+        prose = _BLOCK.sub("", text).strip()
+        if "</tool_call>" in prose:
+            return ParsedTurn(error="</tool_call> without <tool_call> before it")
+        blocks = _BLOCK.findall(text)
+        if not blocks and _is_bare_call(prose):
+            return ParsedTurn(error="a call stands between <tool_call> and </tool_call>; this one stands bare")
+        return turn_of((decoded(block) for block in blocks), prose)
+
+    def render(self, calls: Sequence[ToolCall], prose: str = "") -> str:
+        """Write one turn."""
+        blocks = [f"<tool_call>\n{encoded(call, 'name')}\n</tool_call>" for call in calls]
+        return "\n".join([prose, *blocks] if prose else blocks)
+
+
+def _is_bare_call(prose: str) -> bool:
+    """Whether text is a call without its wrapper, which must not pass for something said."""
+    fenced = FENCE.match(prose)
+    value = decoded(fenced.group(1) if fenced else prose)
+    return isinstance(value, dict) and not {"name", "tool"}.isdisjoint(cast("dict[str, Any]", value))

@@ -1,0 +1,104 @@
+"""A call as one line: `tool key=value key="two words" key=[1,2]`.
+
+A value is JSON on one line. A string needs no quotes where it is one word that is no number, nor true, false or null.
+A name that is no identifier is written as a JSON string. So every call has a line, and reading it gives the call back.
+"""
+
+import math
+import re
+from json import JSONDecodeError, JSONDecoder, JSONEncoder
+
+from palaestra.records import Json, ToolCall
+from palaestra.tools.wire import glimpse
+
+_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_LITERAL = re.compile(r"true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)
+_BARE = re.compile(r"[\w<][\w.:@+<>-]*", re.ASCII)  # "<" so that a handle which nothing has reads as a string
+_WORD = re.compile(r"\S+")
+
+
+def written_line(call: ToolCall) -> str:
+    """The line that writes `call`."""
+    return " ".join([_name(call.tool), *(f"{_name(k)}={_value(v)}" for k, v in call.arguments.items())])
+
+
+def _name(name: str) -> str:
+    return name if _NAME.fullmatch(name) else _ENCODER.encode(name)
+
+
+def _value(value: Json) -> str:
+    if isinstance(value, str) and _BARE.fullmatch(value) and not _LITERAL.fullmatch(value):
+        return value
+    return _ENCODER.encode(value)
+
+
+def read_line(line: str) -> ToolCall:
+    """The call that a line writes.
+
+    Raises:
+        ValueError: it writes none; the message says why.
+    """
+    tool, at = _read_name(line, 0, "a line is a call, `tool key=value`, or begins with `> `")
+    arguments: dict[str, Json] = {}
+    while at < len(line):
+        if line[at] != " ":
+            raise ValueError(f"one space stands before each key=value; there is {_glimpse(line, at)}")
+        key, at = _read_name(line, at + 1, "one space and key=value follow the tool")
+        if not line.startswith("=", at):
+            raise ValueError(
+                f"the argument {glimpse(key)} lacks a value: write key=value; what is said begins with `> `"
+            )
+        if key in arguments:
+            raise ValueError(f"the argument {glimpse(key)} is given twice; give it once")
+        arguments[key], at = _read_value(line, at + 1, key)
+    return ToolCall(tool=tool, arguments=arguments)
+
+
+def _read_name(line: str, at: int, rule: str) -> tuple[str, int]:
+    """The name that begins at `at`, and where it ends."""
+    if line.startswith('"', at):
+        quoted, end = _read_json(line, at, "a name")
+        return str(quoted), end
+    named = _NAME.match(line, at)
+    if named is None:
+        raise ValueError(f"{rule}; there is {_glimpse(line, at)}")
+    return named.group(), named.end()
+
+
+def _read_value(line: str, at: int, key: str) -> tuple[Json, int]:
+    """The value that begins at `at`, and where it ends."""
+    if line.startswith(('"', "[", "{"), at):
+        return _read_json(line, at, f"the value of {glimpse(key)}")
+    word = _WORD.match(line, at)
+    if word is None:
+        raise ValueError(f'the argument {glimpse(key)} has no value; an empty text is written ""')
+    if _LITERAL.fullmatch(word.group()):
+        return _read_json(line, at, f"the value of {glimpse(key)}")
+    return word.group(), word.end()
+
+
+def _read_json(line: str, at: int, what: str) -> tuple[Json, int]:
+    try:
+        return _DECODER.raw_decode(line, at)
+    except JSONDecodeError as error:
+        why = f'is not valid JSON ({error}); a string is written "...", a quote in it \\" and a new line \\n'
+    except RecursionError:
+        why = "is nested too deeply; write a flatter one"
+    except ValueError:
+        why = "holds a number that is not finite or has thousands of digits; write one of at most 64 bits"
+    raise ValueError(f"{what}, {_glimpse(line, at)}, {why}")
+
+
+def _glimpse(line: str, at: int) -> str:
+    return glimpse(line[at : at + 30]) if at < len(line) else "nothing"
+
+
+def _finite(number: str) -> float:
+    value = float(number)
+    if not math.isfinite(value):
+        raise ValueError(number)
+    return value
+
+
+_ENCODER = JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+_DECODER = JSONDecoder(parse_float=_finite, parse_constant=_finite)

@@ -1,0 +1,102 @@
+"""The full format: ChatML with schemas in the prompt, as the chat template of Qwen3 models lays it out.
+
+Written out here rather than left to a checkpoint's template, because a template renders the whole conversation anew
+and would have it tokenised again after every turn; here each turn is appended to what stands. Thinking of earlier
+turns is kept, as it was sampled.
+"""
+
+import itertools
+import json
+from collections.abc import Sequence
+
+from palaestra.records import JsonSchema, Message, ToolCall
+from palaestra.tools.formats.calls import encoded
+from palaestra.tools.formats.format import Mark, joined
+from palaestra.tools.formats.hermes import HermesFormat
+
+_START, _END = Mark("<|im_start|>"), Mark("<|im_end|>")
+_TAGS = tuple(Mark(f"<{end}{tag}>") for tag in ("tool_call", "tool_response", "think") for end in ("", "/"))
+_CALL, _CALL_END, _ANSWER, _ANSWER_END, _THINK, _THINK_END = _TAGS
+
+# The words between which Qwen3 was trained to find its tools: part of its interface, to the letter.
+_TOOLS_BEFORE = (
+    "# Tools\n\nYou may call one or more functions to assist with the user query.\n\n"
+    "You are provided with function signatures within <tools></tools> XML tags:\n<tools>"
+)
+_TOOLS_AFTER = (
+    "\n</tools>\n\nFor each function call, return a json object with function name and arguments within ",
+    _CALL,
+    _CALL_END,
+    " XML tags:\n",
+    _CALL,
+    '\n{"name": <function-name>, "arguments": <args-json-object>}\n',
+    _CALL_END,
+)
+
+
+class QwenFormat(HermesFormat):
+    """Hermes calls in ChatML, with the tools' schemas in the system's message.
+
+    Args:
+        thinking: Whether the policy may think before it calls; without it the prompt closes the thinking at once.
+    """
+
+    end = _END
+
+    def __init__(self, *, thinking: bool = False) -> None:
+        self.name = "qwen-thinking" if thinking else "qwen"
+        self._thinking = thinking
+
+    def rendering(self) -> "QwenRendering":
+        """The rendering of a new episode."""
+        return QwenRendering(thinking=self._thinking)
+
+    def marks(self, corpus: Sequence[Sequence[str]]) -> list[Mark]:
+        """ChatML's marks, and the tags that Qwen3 has as tokens."""
+        del corpus
+        return [_START, _END, *_TAGS]
+
+
+class QwenRendering:
+    """One episode in the full format."""
+
+    def __init__(self, *, thinking: bool) -> None:
+        self._turn = [_START, "assistant\n", *(() if thinking else (_THINK, "\n\n", _THINK_END, "\n\n"))]
+
+    def opening(self, messages: Sequence[Message], tools: Sequence[JsonSchema]) -> list[str]:
+        """System's message with schemas, the other messages, and the beginning of the policy's turn."""
+        system = messages[0]["content"] if messages and messages[0]["role"] == "system" else None
+        head = [] if system is None else [system]
+        if tools:
+            schemas = (f"\n{json.dumps(schema, ensure_ascii=False)}" for schema in tools)
+            head = [*head, *(["\n\n"] if head else []), _TOOLS_BEFORE, *schemas, *_TOOLS_AFTER]
+        block = [_START, "system\n", *head, _END, "\n"] if head else []
+        return joined([*block, *self._messages(messages if system is None else messages[1:])])
+
+    def following(self, messages: Sequence[Message]) -> list[str]:
+        """The messages, and the beginning of the policy's next turn."""
+        return joined(["\n", *self._messages(messages)])
+
+    def _messages(self, messages: Sequence[Message]) -> list[str]:
+        """Messages, answers of tools in a row as one of the user's, and the beginning of the policy's turn."""
+        pieces: list[str] = []
+        for answers, group in itertools.groupby(messages, lambda message: message["role"] == "tool"):
+            if answers:
+                blocks = (("\n", _ANSWER, f"\n{answer['content']}\n", _ANSWER_END) for answer in group)
+                pieces += [_START, "user", *itertools.chain.from_iterable(blocks), _END, "\n"]
+            else:
+                for message in group:
+                    pieces += [_START, f"{message['role']}\n{message['content']}", _END, "\n"]
+        return [*pieces, *self._turn]
+
+    def written(self, calls: Sequence[ToolCall], prose: str = "") -> list[str]:
+        """A turn with its tags as marks, and the end mark."""
+        pieces = [prose]
+        for call in calls:
+            pieces += ["\n" if any(pieces) else "", _CALL, f"\n{encoded(call, 'name')}\n", _CALL_END]
+        return joined([*pieces, _END])
+
+    def read(self, pieces: Sequence[str]) -> str:
+        """The text as it was written."""
+        ended = pieces and isinstance(pieces[-1], Mark) and pieces[-1] == _END
+        return "".join(pieces[:-1] if ended else pieces)

@@ -1,0 +1,136 @@
+"""Text to tokens and back: a tokenizer, and the chat format that it was made for.
+
+Each piece of a prompt is tokenised once, when it is appended. Marks become their one token; text never does, whatever
+it spells.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from tokenizers import Regex, Tokenizer, decoders, pre_tokenizers
+from tokenizers.models import BPE
+from tokenizers.trainers import BpeTrainer
+from transformers import PreTrainedTokenizerFast
+
+from palaestra.errors import CheckpointError
+from palaestra.tools import ChatFormat, Mark
+
+_SENTENCE = re.compile(r"[^.\n;:=\"\]]{12,}[.;:]")
+# Fields of a record (` status=`), names of tools, codes (` RET-1`), words, digits, and anything else.
+_WORD = r" ?[A-Za-z_]+=[(\[]*| ?[A-Z]{2,5}-\d+|[a-z]+(?:_[a-z]+)+| ?[^\W\d_]+| ?\d+| ?[^\w\s]+|\s+"
+_RECURRING = 20
+"""Occurrences of a sentence from which it is a unit of its own."""
+
+
+def train_tokenizer(
+    corpus: Sequence[Sequence[str]], form: ChatFormat, *, size: int, frequency: int = 2
+) -> PreTrainedTokenizerFast:
+    """A byte-level BPE tokenizer of at most `size` tokens, learnt from rendered episodes.
+
+    Args:
+        corpus: Rendered episodes: pieces of text and marks.
+        form: Their chat format, whose marks become tokens.
+        size: Marks and the 256 bytes included.
+    """
+    marks = form.marks(corpus)
+    texts = [piece for pieces in corpus for piece in pieces if not isinstance(piece, Mark)]
+    tokenizer = Tokenizer(BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(Regex(_units(texts)), behavior="isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = BpeTrainer(
+        vocab_size=size,
+        min_frequency=2,
+        special_tokens=list(map(str, marks)),
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(texts, trainer)
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, eos_token=str(form.end), clean_up_tokenization_spaces=False
+    )
+
+
+def _units(texts: Sequence[str]) -> str:
+    """A pattern of what merges may not cross: words, and sentences that recur word for word.
+
+    So what a handbook says costs a token a sentence, while a name that is made of telling words keeps them apart.
+    """
+    counts = Counter(sentence for text in texts for sentence in _SENTENCE.findall(text))
+    recurring = [sentence for sentence, count in counts.items() if count >= _RECURRING]
+    longest_first = sorted(recurring, key=lambda sentence: (-len(sentence), sentence))
+    return "|".join([*map(re.escape, longest_first), _WORD])
+
+
+class Codec:
+    """A tokenizer at work for one chat format.
+
+    Args:
+        tokenizer: Any fast tokenizer of transformers'.
+        form: The chat format; its end mark must be a token.
+
+    Raises:
+        CheckpointError: the tokenizer lacks the format's end mark.
+    """
+
+    def __init__(self, tokenizer: PreTrainedTokenizerFast, form: ChatFormat) -> None:
+        self.format = form
+        self.tokenizer = tokenizer
+        self._backend: Tokenizer = tokenizer.backend_tokenizer
+        added = {token.content: number for number, token in self._backend.get_added_tokens_decoder().items()}
+        self._mark_ids = added
+        self._marks = {number: Mark(content) for content, number in added.items()}
+        self._spelt = re.compile("|".join(map(re.escape, sorted(added, key=len, reverse=True))) or r"\Z\A")
+        if form.end not in added:
+            raise CheckpointError(
+                f"the tokenizer has no token {form.end!r}, which ends a turn in the {form.name} format; "
+                "use the tokenizer and the format that the checkpoint was trained with"
+            )
+        self.end_id = added[form.end]
+        self._cache: dict[str, list[int]] = {}
+
+    def encode(self, pieces: Iterable[str]) -> list[int]:
+        """The tokens of `pieces`."""
+        ids: list[int] = []
+        for piece in pieces:
+            number = self._mark_ids.get(piece) if isinstance(piece, Mark) else None
+            if number is None:
+                ids += self._text(piece)
+            else:
+                ids.append(number)
+        return ids
+
+    def _text(self, text: str) -> list[int]:
+        """The tokens of plain text; what spells a mark is cut in two, so that it cannot become one."""
+        known = self._cache.get(text)
+        if known is None:
+            known = []
+            at = 0
+            for found in self._spelt.finditer(text):
+                known += self._backend.encode(text[at : found.start() + 1], add_special_tokens=False).ids
+                at = found.start() + 1
+            known += self._backend.encode(text[at:], add_special_tokens=False).ids
+            self._cache[text] = known
+        return known
+
+    def decode(self, ids: Sequence[int]) -> list[str]:
+        """The pieces that `ids` stand for: marks, and runs of text."""
+        pieces: list[str] = []
+        run: list[int] = []
+        for number in ids:
+            mark = self._marks.get(number)
+            if mark is None:
+                run.append(number)
+                continue
+            if run:
+                pieces.append(self._backend.decode(run, skip_special_tokens=False))
+                run = []
+            pieces.append(mark)
+        if run:
+            pieces.append(self._backend.decode(run, skip_special_tokens=False))
+        return pieces

@@ -1,0 +1,99 @@
+"""What turns samples into weights: a policy and its optimiser.
+
+Axes: B sequences, T tokens, N trained tokens of a micro-batch, D hidden, V vocabulary.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from palaestra.trainers.batch import Sample, TokenBatch, batched, by_length
+from palaestra.trainers.grpo import grpo_loss
+from palaestra.trainers.policy import Policy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptimiserConfig:
+    """AdamW, and how much is put through the model at once."""
+
+    lr: float
+    betas: tuple[float, float] = (0.9, 0.95)
+    weight_decay: float = 0.01
+    max_norm: float = 1.0
+    """The gradient is scaled down to this norm."""
+    micro_tokens: int = 16_384
+    """Tokens of a micro-batch, padding included; memory, not the result, depends on it."""
+
+
+class Learner:
+    """A policy under training."""
+
+    def __init__(self, policy: Policy, config: OptimiserConfig) -> None:
+        self.policy = policy
+        self._config = config
+        self.optimiser = torch.optim.AdamW(
+            policy.model.parameters(), lr=config.lr, betas=config.betas, weight_decay=config.weight_decay
+        )
+
+    def supervised_step(self, samples: Sequence[Sample], *, lr: float) -> dict[str, float]:
+        """One step towards writing what the demonstrations wrote: mean cross-entropy over their trained tokens."""
+        total = sum(sum(sample.tokens.sampled) for sample in samples)
+
+        def loss(batch: TokenBatch) -> Tensor:
+            return cross_entropy(self._logits(batch), _targets(batch), reduction="sum") / total
+
+        return self._step(samples, loss, lr=lr)
+
+    def grpo_step(
+        self, samples: Sequence[Sample], *, lr: float, clip: float, temperature: float, sequences: int
+    ) -> dict[str, float]:
+        """One step of GRPO.
+
+        Args:
+            samples: With their advantages; those of advantage 0 may be left out, since they have no gradient.
+            lr: Of this step.
+            clip: See `grpo_loss`.
+            temperature: At which the samples were drawn.
+            sequences: How many the mean is over, left-out ones included.
+        """
+
+        def loss(batch: TokenBatch) -> Tensor:
+            logp_BT = self.logprobs(batch, temperature=temperature)
+            return grpo_loss(logp_BT, batch.logprob_BT, batch.advantage_B, batch.trained_BT, clip=clip) / sequences
+
+        return self._step(samples, loss, lr=lr)
+
+    def logprobs(self, batch: TokenBatch, *, temperature: float = 1.0) -> Tensor:
+        """Of each trained token under the policy as it is, [B, T]; 0 elsewhere."""
+        logits_NV = self._logits(batch).float() / temperature
+        logp_N = -cross_entropy(logits_NV, _targets(batch), reduction="none")
+        return torch.zeros_like(batch.logprob_BT).masked_scatter(batch.trained_BT, logp_N)
+
+    def _logits(self, batch: TokenBatch) -> Tensor:
+        """For the trained tokens alone, [N, V]: the vocabulary is wide, and most tokens are not the policy's."""
+        hidden_BTD = self.policy.hidden(batch.ids_BT, use_cache=False)
+        return self.policy.logits(hidden_BTD[:, :-1][batch.trained_BT[:, 1:]])
+
+    def _step(
+        self, samples: Sequence[Sample], loss_of: Callable[[TokenBatch], Tensor], *, lr: float
+    ) -> dict[str, float]:
+        self.policy.model.train()
+        total = 0.0
+        for group in by_length(samples, tokens=self._config.micro_tokens):
+            loss = loss_of(batched(group))
+            loss.backward()
+            total += loss.item()
+        norm = torch.nn.utils.clip_grad_norm_(self.policy.model.parameters(), self._config.max_norm)
+        for parameters in self.optimiser.param_groups:
+            parameters["lr"] = lr
+        self.optimiser.step()
+        self.optimiser.zero_grad()
+        self.policy.model.eval()
+        return {"loss": total, "gradient_norm": norm.item()}
+
+
+def _targets(batch: TokenBatch) -> Tensor:
+    return batch.ids_BT[:, 1:][batch.trained_BT[:, 1:]]

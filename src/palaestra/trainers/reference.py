@@ -1,0 +1,246 @@
+"""The reference trainer: a small policy learns a world from nothing, on two CPU cores.
+
+Three stages, each short enough to be read here: a supervised warm-up on demonstrations, GRPO on the checklist reward,
+and a control that spends the time of GRPO on more supervised steps. It stays as the yardstick of faster trainers, so it
+does the plain thing everywhere: one process, one step after the other, every rollout by the policy that is trained.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import torch
+
+from palaestra.digest import digest
+from palaestra.errors import TaskError
+from palaestra.seeding import Stream
+from palaestra.tools import CHAT_FORMATS
+from palaestra.trainers.batch import Sample, demonstration, epochs, rendered
+from palaestra.trainers.codec import Codec, train_tokenizer
+from palaestra.trainers.grpo import group_advantages
+from palaestra.trainers.learner import Learner, OptimiserConfig
+from palaestra.trainers.policy import ModelShape, Policy, new_model
+from palaestra.trainers.rollouts import Job, RolloutConfig, play
+from palaestra.trainers.stage import Metrics, Progress
+from palaestra.trajectory import Episode, Tokens
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WarmUpConfig:
+    """The supervised warm-up."""
+
+    format: str = "compact"
+    vocabulary: int = 5120
+    """Tokens of the tokenizer, at most."""
+    shape: ModelShape = field(default_factory=ModelShape)
+    steps: int = 400
+    batch: int = 8
+    """Demonstrations a step."""
+    optimiser: OptimiserConfig = field(default_factory=lambda: OptimiserConfig(lr=3e-3))
+    rise: int = 20
+    """Steps over which the learning rate rises; afterwards it falls, linearly, to a tenth."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GrpoConfig:
+    """GRPO."""
+
+    steps: int = 20
+    """Rollout batches."""
+    groups: int = 16
+    """Tasks a step."""
+    group_size: int = 8
+    """Episodes of each task."""
+    updates: int = 2
+    """Optimiser steps on each batch; with more than one, the clip has something to do."""
+    clip: float = 0.2
+    optimiser: OptimiserConfig = field(default_factory=lambda: OptimiserConfig(lr=4e-4))
+    rollouts: RolloutConfig = field(default_factory=RolloutConfig)
+
+
+class WarmUp:
+    """The policy learns to write what the demonstrations wrote.
+
+    Args:
+        config: How.
+        demonstrations: Episodes of somebody who knows, with calls; an oracle's.
+        seed: Of the weights and of the order.
+
+    Raises:
+        TaskError: there are no demonstrations.
+    """
+
+    name = "warm-up"
+    save_every = 25
+
+    def __init__(self, config: WarmUpConfig, demonstrations: Sequence[Episode], *, seed: int) -> None:
+        if not demonstrations:
+            raise TaskError("the warm-up has no demonstrations; give a split that lists tasks")
+        self._config = config
+        self._seed = seed
+        self._form = CHAT_FORMATS.get(config.format)
+        self._episodes = demonstrations
+        self._tokens: list[Tokens] = []
+        self._order: list[list[int]] = []
+        self.optimiser = config.optimiser
+
+    def fingerprint(self) -> str:
+        """A hash of the settings, the demonstrations and the seed."""
+        return digest([self._config, self._seed, [episode.digest() for episode in self._episodes]])
+
+    def start(self) -> Policy:
+        """A tokenizer learnt from the demonstrations, and a model with fresh weights."""
+        corpus = [rendered(episode, self._form) for episode in self._episodes]
+        tokenizer = train_tokenizer(corpus, self._form, size=self._config.vocabulary)
+        model = new_model(self._config.shape, vocabulary=len(tokenizer), seed=self._seed)
+        return Policy(model=model, codec=Codec(tokenizer, self._form))
+
+    def done(self, progress: Progress) -> float:
+        """The share of the steps."""
+        return progress.step / self._config.steps
+
+    def step(self, learner: Learner, step: int, done: float) -> Metrics:
+        """One batch of demonstrations."""
+        config = self._config
+        lr = config.optimiser.lr * min(1.0, (step + 1) / config.rise) * (1 - 0.9 * done)
+        return learner.supervised_step(self._batch(learner.policy.codec, step), lr=lr)
+
+    def _batch(self, codec: Codec, step: int) -> list[Sample]:
+        if not self._tokens:
+            self._tokens = [demonstration(episode, codec) for episode in self._episodes]
+            self._deal = epochs(len(self._tokens), size=self._config.batch, stream=Stream.root(self.name, self._seed))
+        while len(self._order) <= step:
+            self._order.append(next(self._deal))
+        return [Sample(tokens=self._tokens[place]) for place in self._order[step]]
+
+
+class Control(WarmUp):
+    """More of the warm-up, from where it ended, for as long as GRPO took: what the same time buys without a reward.
+
+    Args:
+        config: The warm-up's; the learning rate rises again and falls over the whole time.
+        demonstrations: The warm-up's.
+        seed: Of the order.
+        start: The policy at the end of the warm-up.
+        seconds: How long.
+    """
+
+    name = "control"
+
+    def __init__(
+        self, config: WarmUpConfig, demonstrations: Sequence[Episode], *, seed: int, start: Policy, seconds: float
+    ) -> None:
+        super().__init__(config, demonstrations, seed=seed)
+        self._start = start
+        self._seconds = seconds
+
+    def fingerprint(self) -> str:
+        """A hash of the settings, the demonstrations, the seed and the beginning; the time is measured, not set."""
+        return digest([super().fingerprint(), self._start.digest()])
+
+    def start(self) -> Policy:
+        """A copy of the warm-up's policy."""
+        return self._start.copy()
+
+    def done(self, progress: Progress) -> float:
+        """The share of the time."""
+        return progress.seconds / self._seconds
+
+
+class Grpo:
+    """The policy acts, is scored by the checklist, and does more of what did better than its group.
+
+    Args:
+        config: How.
+        env_id: The world.
+        tasks: Ids of tasks to learn from, in an order that does not matter.
+        seed: Of the draws.
+        start: The policy to begin with.
+
+    Raises:
+        TaskError: there are no tasks.
+    """
+
+    name = "grpo"
+    save_every = 1
+
+    def __init__(self, config: GrpoConfig, *, env_id: str, tasks: Sequence[str], seed: int, start: Policy) -> None:
+        if not tasks:
+            raise TaskError("GRPO has no task to learn from; give a split that lists tasks")
+        self._config = config
+        self._env_id = env_id
+        self._tasks = sorted(tasks)
+        self._seed = seed
+        self._start = start
+        self._deal = epochs(len(tasks), size=config.groups, stream=Stream.root(self.name, seed))
+        self._order: list[list[int]] = []
+        self.optimiser = config.optimiser
+
+    def fingerprint(self) -> str:
+        """A hash of the settings, the tasks, the seed and the beginning."""
+        return digest([self._config, self._env_id, self._tasks, self._seed, self._start.digest()])
+
+    def start(self) -> Policy:
+        """A copy of the policy to begin with."""
+        return self._start.copy()
+
+    def done(self, progress: Progress) -> float:
+        """The share of the steps."""
+        return progress.step / self._config.steps
+
+    def step(self, learner: Learner, step: int, done: float) -> Metrics:
+        """One batch of rollouts, and the updates on it."""
+        del done
+        config = self._config
+        played = play(learner.policy, self._env_id, self._jobs(step), config.rollouts, version=step)
+        valid = [(episode, place // config.group_size) for place, episode in enumerate(played)]
+        valid = [(episode, group) for episode, group in valid if episode.valid_for_baseline]
+        returns = torch.tensor([episode.episode_return for episode, _ in valid])
+        advantages = group_advantages(returns, torch.tensor([group for _, group in valid]))
+        samples = [
+            Sample(tokens=_tokens_of(episode), advantage=advantage)
+            for (episode, _), advantage in zip(valid, advantages.tolist(), strict=True)
+        ]
+        updates = self._update(learner, samples, step)
+        return {
+            "score": returns.mean().item(),
+            "solved": sum(episode.score.passed for episode, _ in valid) / len(valid),
+            "turns": sum(len(list(episode.turns)) for episode, _ in valid) / len(valid),
+            "tokens": sum(len(sample.tokens.ids) for sample in samples) / len(samples),
+            "compared": sum(sample.advantage != 0 for sample in samples) / len(samples),
+            "faults": float(len(played) - len(valid)),
+            **updates,
+        }
+
+    def _jobs(self, step: int) -> list[Job]:
+        while len(self._order) <= step:
+            self._order.append(next(self._deal))
+        tasks = [self._tasks[place] for place in self._order[step]]
+        return [
+            Job(task=task, seed=step, noise=Stream.root(self.name, self._seed, step, place, sample))
+            for place, task in enumerate(tasks)
+            for sample in range(self._config.group_size)
+        ]
+
+    def _update(self, learner: Learner, samples: Sequence[Sample], step: int) -> Metrics:
+        """Optimiser steps on the batch, each on a share of it; the metrics are the last one's."""
+        config = self._config
+        shuffled = Stream.root(self.name, self._seed, step, "shares").shuffled(samples)
+        metrics: Metrics = {}
+        for update in range(config.updates):
+            share = shuffled[update :: config.updates]
+            compared = [sample for sample in share if sample.advantage != 0]  # the others have no gradient
+            if compared:
+                metrics = learner.grpo_step(
+                    compared,
+                    lr=config.optimiser.lr,
+                    clip=config.clip,
+                    temperature=config.rollouts.temperature,
+                    sequences=len(share),
+                )
+        return metrics
+
+
+def _tokens_of(episode: Episode) -> Tokens:
+    tokens = episode.segments[0].tokens
+    assert tokens is not None, "a rollout keeps its tokens"
+    return tokens

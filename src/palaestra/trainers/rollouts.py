@@ -1,0 +1,133 @@
+"""Rollouts: a policy plays many episodes at once, in worlds of this process.
+
+Worlds answer within microseconds, so the batch waits for nobody: each turn, every episode in it writes an action, its
+world answers, and an episode that has ended gives its row to the next job.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import gymnasium as gym
+
+from palaestra.agents import Env, Recording
+from palaestra.records import EndReason
+from palaestra.seeding import Stream
+from palaestra.tools import Rendering
+from palaestra.trainers.policy import Policy
+from palaestra.trainers.sampler import Row, Sampler
+from palaestra.trajectory import Episode, Tokens
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One episode to be played."""
+
+    task: str
+    seed: int
+    """Of the episode's world."""
+    noise: Stream
+    """The source of the policy's choices."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RolloutConfig:
+    """How episodes are played."""
+
+    rows: int = 128
+    """Episodes in the batch."""
+    context: int = 640
+    """Tokens that an episode may have; one that needs more ends there, truncated."""
+    turn: int = 48
+    """Tokens that a turn may have; one that is cut off there is read as far as it goes."""
+    temperature: float = 1.0
+
+
+class _Seat:
+    """A row of the batch: an environment, and the episode that is under way in it."""
+
+    def __init__(self, env: Env, row: Row, job: Job, index: int, policy: Policy, name: str) -> None:
+        self.env = env
+        self.row = row
+        self.index = index
+        self._codec = policy.codec
+        self._rendering: Rendering = policy.codec.format.rendering()
+        self._recording = Recording(env, agent=name, seed=job.seed, task=job.task)
+        self._ids: list[int] = []
+        self._sampled: list[bool] = []
+        self._logprobs: list[float] = []
+        self._given(self._rendering.opening(self._recording.observation, self._recording.tools))
+
+    def _given(self, pieces: Sequence[str]) -> None:
+        ids = self._codec.encode(pieces)
+        self.row.pending += ids
+        self._keep(ids, [0.0] * len(ids), sampled=False)
+
+    def _keep(self, ids: list[int], logprobs: list[float], *, sampled: bool) -> None:
+        self._ids += ids
+        self._sampled += [sampled] * len(ids)
+        self._logprobs += logprobs
+
+    def answer(self) -> None:
+        """Take the turn that the policy wrote, and have the world's answer pend."""
+        drawn = self.row.drawn
+        self._keep(drawn, self.row.logprobs, sampled=True)
+        self._recording.step(self._rendering.read(self._codec.decode(drawn)))
+        cut = [] if drawn[-1] == self._codec.end_id else [self._codec.format.end]
+        self._given([*cut, *self._rendering.following(self._recording.observation)])
+
+    def over(self, room: int) -> bool:
+        """Whether the episode has ended; one that has no room for another turn ends here."""
+        if not self._recording.over and room < 1:
+            self._recording.stop(EndReason.TOKEN_BUDGET)
+        return self._recording.over
+
+    def episode(self, version: int) -> Episode:
+        tokens = Tokens(
+            ids=tuple(self._ids), sampled=tuple(self._sampled), logprobs=tuple(self._logprobs), version=version
+        )
+        return self._recording.episode(tokens)
+
+
+def play(
+    policy: Policy,
+    env_id: str,
+    jobs: Sequence[Job],
+    config: RolloutConfig,
+    *,
+    name: str = "policy",
+    version: int = 0,
+    progress: Callable[[str], None] | None = None,
+) -> list[Episode]:
+    """Play every job to its end.
+
+    Returns:
+        The episodes, in the order of `jobs`, with the tokens that the policy read and wrote.
+    """
+    rows = min(config.rows, len(jobs))
+    sampler = Sampler(policy, rows=rows, capacity=config.context, temperature=config.temperature)
+    waiting = iter(enumerate(jobs))
+    played: dict[int, Episode] = {}
+
+    def seated(place: int, env: Env) -> _Seat | None:
+        index, job = next(waiting, (-1, None))
+        sampler.rows[place] = row = None if job is None else Row(noise=job.noise)
+        return None if job is None or row is None else _Seat(env, row, job, index, policy, name)
+
+    envs: list[Env] = [
+        gym.make(env_id, action_format=policy.codec.format.name, disable_env_checker=True) for _ in range(rows)
+    ]
+    seats = [seated(place, env) for place, env in enumerate(envs)]
+    while any(seats):
+        sampler.turn(config.turn)
+        for place, seat in enumerate(seats):
+            if seat is None:
+                continue
+            seat.answer()
+            if seat.over(sampler.room(seat.row)):
+                played[seat.index] = seat.episode(version)
+                if progress:
+                    progress(played[seat.index].task.id)
+                seats[place] = seated(place, seat.env)
+    for env in envs:
+        env.close()
+    return [played[index] for index in range(len(jobs))]

@@ -1,0 +1,149 @@
+"""A stage of training: steps that are saved as they go, so that a killed run goes on as if it had not been killed.
+
+Nothing random is saved, because nothing random has a state: every draw of step `n` comes from a stream that is named
+by the run's seed, the stage and `n`.
+"""
+
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias
+
+import orjson
+import torch
+from pydantic import TypeAdapter, ValidationError
+
+from palaestra.durable import saving, sweep, verified
+from palaestra.errors import CheckpointError, RecordError
+from palaestra.trainers.learner import Learner, OptimiserConfig
+from palaestra.trainers.policy import Policy, load_policy
+
+Metrics: TypeAlias = dict[str, float]
+_PROGRESS, _OPTIMISER = "progress.json", "optimiser.pt"
+
+
+class Bar(Protocol):
+    """Something that shows how far long work is."""
+
+    def step(self, at: str) -> None:
+        """One more is done."""
+        ...
+
+
+OpenBar: TypeAlias = Callable[[str, int], AbstractContextManager[Bar]]
+
+
+@dataclass(kw_only=True)
+class Progress:
+    """How far a stage is."""
+
+    config: str
+    """A hash of what the stage was asked to do."""
+    step: int = 0
+    """Steps that are done."""
+    seconds: float = 0.0
+    """Spent on them, over all runs of the stage."""
+    history: list[Metrics] = field(default_factory=list[Metrics])
+    """A row for each step."""
+
+
+_READER = TypeAdapter(Progress)
+
+
+class Stage(Protocol):
+    """What `run_stage` needs to know."""
+
+    name: str
+    optimiser: OptimiserConfig
+    save_every: int
+    """Steps between two saves."""
+
+    def fingerprint(self) -> str:
+        """A hash of everything that decides the result."""
+        ...
+
+    def start(self) -> Policy:
+        """The policy that the stage begins with."""
+        ...
+
+    def done(self, progress: Progress) -> float:
+        """How much of the stage is done, 0 to 1; it ends at 1."""
+        ...
+
+    def step(self, learner: Learner, step: int, done: float) -> Metrics:
+        """Take step number `step`, with `done` of the stage behind it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageResult:
+    """A stage that has come to its end."""
+
+    policy: Policy
+    progress: Progress
+    directory: Path
+    """Its last save: a checkpoint in Hugging Face's layout."""
+
+
+def run_stage(stage: Stage, directory: Path, *, bar: OpenBar, say: Callable[[str], None]) -> StageResult:
+    """Run a stage to its end, from its last save if there is one.
+
+    Args:
+        stage: What to do.
+        directory: Where it is saved.
+        bar: Opens a progress bar.
+        say: Told, in a sentence, where the stage goes on from.
+
+    Raises:
+        CheckpointError: the save there is of other settings, or no save of it is whole.
+        StorageError: the disk refuses; the last save stands.
+    """
+    sweep(directory)
+    learner, progress = _resumed(stage, directory, say)
+    total = 100
+    with bar(stage.name, total) as shown:
+        ticks = 0
+        while (done := stage.done(progress)) < 1:
+            begun = time.monotonic()
+            metrics = stage.step(learner, progress.step, done)
+            progress.step += 1
+            progress.seconds += time.monotonic() - begun
+            progress.history.append({"step": progress.step, "seconds": round(progress.seconds, 3), **metrics})
+            done = min(1.0, stage.done(progress))
+            if progress.step % stage.save_every == 0 or done == 1:
+                _save(learner, progress, directory)
+            for _ in range(ticks, int(done * total)):
+                shown.step(f"step {progress.step}")
+            ticks = int(done * total)
+    return StageResult(policy=learner.policy, progress=progress, directory=directory)
+
+
+def _resumed(stage: Stage, directory: Path, say: Callable[[str], None]) -> tuple[Learner, Progress]:
+    fingerprint = stage.fingerprint()
+    if not directory.exists() and not directory.with_name(directory.name + ".previous").exists():
+        return Learner(stage.start(), stage.optimiser), Progress(config=fingerprint)
+    try:
+        whole = verified(directory)
+        progress = _READER.validate_json((whole / _PROGRESS).read_bytes())
+    except (RecordError, OSError, ValidationError) as error:
+        raise CheckpointError(f"{error}; or remove {directory} to begin {stage.name} anew") from error
+    if progress.config != fingerprint:
+        raise CheckpointError(
+            f"{directory} is a {stage.name} of other settings; give another folder, or remove it to begin anew"
+        )
+    learner = Learner(load_policy(whole), stage.optimiser)
+    state: Any = torch.load(whole / _OPTIMISER, weights_only=True)
+    learner.optimiser.load_state_dict(state)
+    broken = "" if whole == directory else f" ({directory.name} is damaged, the save before it is whole)"
+    finished = stage.done(progress) >= 1
+    say(f"{stage.name}: {'done before' if finished else 'goes on from'} step {progress.step}{broken}")
+    return learner, progress
+
+
+def _save(learner: Learner, progress: Progress, directory: Path) -> None:
+    with saving(directory) as temporary:
+        learner.policy.save(temporary)
+        torch.save(learner.optimiser.state_dict(), temporary / _OPTIMISER)
+        (temporary / _PROGRESS).write_bytes(orjson.dumps(asdict(progress)))
