@@ -1,12 +1,14 @@
 # Every target does its own set-up: a virtual environment in .venv, an editable install, then the work.
 PYTHON ?= python3
+# The build that is pinned for set-up. Its plain name may bring a GPU's libraries along; a CPU build of it is enough.
+TORCH ?= torch==2.13.0
 BIN := .venv/bin
 
 .PHONY: demo test check bench clean
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo    roll agents out, score them, prove every task; writes runs/demo/"
+	@echo "make demo    prove every task, train a small policy, measure it on tasks it never saw; writes runs/demo/"
 	@echo "make test    the test suite, with its coverage floors"
 	@echo "make check   ruff, mypy, pyright, import-linter"
 	@echo "make bench   what one step, reset, fork and snapshot cost"
@@ -18,11 +20,16 @@ help:
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 
-.venv/test.stamp: .venv/core.stamp
+.venv/train.stamp: .venv/core.stamp
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check '$(TORCH)'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[train]'
+	@touch $@
+
+.venv/test.stamp: .venv/train.stamp
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
 	@touch $@
 
-demo: .venv/core.stamp
+demo: .venv/train.stamp
 	$(BIN)/palaestra demo
 
 test: .venv/test.stamp

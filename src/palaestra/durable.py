@@ -7,6 +7,7 @@ verifies the manifest and falls back to the previous save.
 
 import errno
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Generator
@@ -115,8 +116,10 @@ def verified(target: Path) -> Path:
 
 def sweep(target: Path) -> None:
     """Remove what killed saves of `target` left beside it; nobody else may be saving there."""
-    for left in target.parent.glob(f".{target.name}*.tmp"):
-        shutil.rmtree(left, ignore_errors=True)
+    ours = re.compile(rf"\.{re.escape(target.name)}(\.previous)?\.\w{{8}}\.tmp")  # not those of a longer name
+    for left in target.resolve().parent.glob(".*.tmp"):
+        if ours.fullmatch(left.name):
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def _previous(target: Path) -> Path:

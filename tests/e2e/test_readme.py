@@ -5,6 +5,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import gymnasium as gym
+
+from palaestra.agents import oracle, rollout
+from palaestra.envs import ToolEnv
+from palaestra.tools import CHAT_FORMATS
+from palaestra.trainers.batch import rendered
+from palaestra.trainers.codec import Codec, train_tokenizer
+from palaestra.trainers.policy import ModelShape, Policy, new_model
+
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -41,3 +50,24 @@ def test_the_code_of_the_documents_runs(tmp_path: Path) -> None:
             )
             assert ran.returncode == 0, ran.stderr
     assert (tmp_path / "guesser.jsonl").exists()
+
+
+def test_the_recipe_for_a_real_checkpoint_runs_on_a_small_one_of_its_shape(tmp_path: Path) -> None:
+    world = gym.make("palaestra/Storefront-v0").unwrapped
+    assert isinstance(world, ToolEnv)
+    tasks = world.task_set.ids("train")[:2]
+    episodes = [rollout(world, oracle(world.oracle), name="oracle", seed=0, task=task) for task in tasks]
+    form = CHAT_FORMATS.get("qwen")
+    tokenizer = train_tokenizer([rendered(episode, form) for episode in episodes], form, size=4000)
+    shape = ModelShape(hidden=16, layers=1, heads=1, kv_heads=1, head_dim=16, mlp=16, context=16_384)
+    Policy(model=new_model(shape, vocabulary=len(tokenizer), seed=0), codec=Codec(tokenizer, form)).save(
+        tmp_path / "Qwen3-0.6B"
+    )
+    (tmp_path / "Qwen3-0.6B" / "palaestra.json").unlink()  # a foreign checkpoint has none
+    document = (ROOT / "docs" / "training.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", document, re.DOTALL)
+    assert "turn=256" in code
+    code = code.replace("turn=256", "turn=8")  # a policy with fresh weights babbles to the end of every turn
+    ran = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert (tmp_path / "runs" / "qwen" / "config.json").exists()

@@ -6,7 +6,8 @@ Needs the extra `train` (torch, transformers); nothing outside this folder impor
 if __name__ != "palaestra.trainers":
     raise ImportError(f"this folder is palaestra.trainers, not {__name__}; write `import palaestra.trainers`")
 
-from palaestra.trainers.policy import Policy, load_policy
+from palaestra.trainers.learner import OptimiserConfig
+from palaestra.trainers.policy import ModelShape, Policy, load_policy
 from palaestra.trainers.reference import Control, Grpo, GrpoConfig, WarmUp, WarmUpConfig
 from palaestra.trainers.rollouts import Job, RolloutConfig, play
 from palaestra.trainers.stage import Bar, OpenBar, Progress, StageResult, run_stage
@@ -17,7 +18,9 @@ __all__ = [
     "Grpo",
     "GrpoConfig",
     "Job",
+    "ModelShape",
     "OpenBar",
+    "OptimiserConfig",
     "Policy",
     "Progress",
     "RolloutConfig",

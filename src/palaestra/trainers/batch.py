@@ -28,6 +28,15 @@ class TokenBatch:
     advantage_B: Tensor
     """Of each sequence; 1 where there is nothing to compare."""
 
+    def to(self, device: torch.device) -> "TokenBatch":
+        """The batch on another device."""
+        return TokenBatch(
+            ids_BT=self.ids_BT.to(device),
+            trained_BT=self.trained_BT.to(device),
+            logprob_BT=self.logprob_BT.to(device),
+            advantage_B=self.advantage_B.to(device),
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
@@ -103,3 +112,17 @@ def epochs(count: int, *, size: int, stream: Stream) -> Iterator[list[int]]:
             deck += stream.shuffled(range(count))
         yield deck[:size]
         deck = deck[size:]
+
+
+class Deal:
+    """What each step draws from `count` things, asked for in any order; see `epochs`."""
+
+    def __init__(self, count: int, *, size: int, stream: Stream) -> None:
+        self._epochs = epochs(count, size=size, stream=stream)
+        self._drawn: list[list[int]] = []
+
+    def at(self, step: int) -> list[int]:
+        """The places that step number `step` draws."""
+        while len(self._drawn) <= step:
+            self._drawn.append(next(self._epochs))
+        return self._drawn[step]

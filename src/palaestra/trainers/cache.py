@@ -34,7 +34,7 @@ class RaggedCache(Cache):
         """
         self.place_BQ = place_BQ
         self.width = int(place_BQ.max()) + 1
-        return torch.arange(self.width) <= place_BQ[:, None, :, None]
+        return torch.arange(self.width, device=place_BQ.device) <= place_BQ[:, None, :, None]
 
 
 class _RaggedLayer(CacheLayerMixin):
@@ -57,7 +57,8 @@ class _RaggedLayer(CacheLayerMixin):
             self.lazy_initialization(key_states, value_states)
         assert self.keys is not None
         assert self.values is not None
-        rows, place_BQ = torch.arange(len(self._table.place_BQ))[:, None], self._table.place_BQ
+        place_BQ = self._table.place_BQ
+        rows = torch.arange(len(place_BQ), device=place_BQ.device)[:, None]
         self.keys[rows, :, place_BQ] = key_states.transpose(1, 2)
         self.values[rows, :, place_BQ] = value_states.transpose(1, 2)
         width = self._table.width

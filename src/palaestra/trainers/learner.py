@@ -83,7 +83,7 @@ class Learner:
         self.policy.model.train()
         total = 0.0
         for group in by_length(samples, tokens=self._config.micro_tokens):
-            loss = loss_of(batched(group))
+            loss = loss_of(batched(group).to(self.policy.model.device))
             loss.backward()
             total += loss.item()
         norm = torch.nn.utils.clip_grad_norm_(self.policy.model.parameters(), self._config.max_norm)

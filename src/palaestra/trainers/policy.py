@@ -108,6 +108,8 @@ def new_model(shape: ModelShape, *, vocabulary: int, seed: int) -> Qwen3ForCausa
 def load_policy(directory: Path, *, format_name: str | None = None) -> Policy:
     """A policy from disk: one that Palaestra saved, or any causal language model in Hugging Face's layout.
 
+    Weights are held in single precision whatever they were saved in, since small updates vanish in half of it.
+
     Args:
         directory: A folder with `config.json`, weights and tokenizer; nothing is fetched.
         format_name: The chat format, where the checkpoint does not say one itself.
@@ -119,7 +121,7 @@ def load_policy(directory: Path, *, format_name: str | None = None) -> Policy:
     _check(directory)
     form = CHAT_FORMATS.get(format_name or _format_of(directory))
     # Any: what reading a damaged file raises depends on the file; whatever it is, it is told as one error.
-    model = cast("PreTrainedModel", _read(AutoModelForCausalLM, directory, "model"))
+    model = cast("PreTrainedModel", _read(AutoModelForCausalLM, directory, "model", dtype=torch.float32))
     tokenizer = _read(AutoTokenizer, directory, "tokenizer")
     if not isinstance(tokenizer, PreTrainedTokenizerFast):
         raise CheckpointError(f"{directory}: its tokenizer is slow; save a fast one (tokenizer.json) beside the model")
@@ -158,9 +160,9 @@ def _format_of(directory: Path) -> str:
         ) from error
 
 
-def _read(kind: Any, directory: Path, what: str) -> Any:
+def _read(kind: Any, directory: Path, what: str, **how: Any) -> Any:
     try:
-        return kind.from_pretrained(directory, local_files_only=True)
+        return kind.from_pretrained(directory, local_files_only=True, **how)
     except Exception as error:
         first = str(error).strip().partition("\n")[0]
         raise CheckpointError(

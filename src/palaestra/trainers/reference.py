@@ -14,7 +14,7 @@ from palaestra.digest import digest
 from palaestra.errors import TaskError
 from palaestra.seeding import Stream
 from palaestra.tools import CHAT_FORMATS
-from palaestra.trainers.batch import Sample, demonstration, epochs, rendered
+from palaestra.trainers.batch import Deal, Sample, demonstration, rendered
 from palaestra.trainers.codec import Codec, train_tokenizer
 from palaestra.trainers.grpo import group_advantages
 from palaestra.trainers.learner import Learner, OptimiserConfig
@@ -80,7 +80,7 @@ class WarmUp:
         self._form = CHAT_FORMATS.get(config.format)
         self._episodes = demonstrations
         self._tokens: list[Tokens] = []
-        self._order: list[list[int]] = []
+        self._deal = Deal(len(demonstrations), size=config.batch, stream=Stream.root(self.name, seed))
         self.optimiser = config.optimiser
 
     def fingerprint(self) -> str:
@@ -107,10 +107,7 @@ class WarmUp:
     def _batch(self, codec: Codec, step: int) -> list[Sample]:
         if not self._tokens:
             self._tokens = [demonstration(episode, codec) for episode in self._episodes]
-            self._deal = epochs(len(self._tokens), size=self._config.batch, stream=Stream.root(self.name, self._seed))
-        while len(self._order) <= step:
-            self._order.append(next(self._deal))
-        return [Sample(tokens=self._tokens[place]) for place in self._order[step]]
+        return [Sample(tokens=self._tokens[place]) for place in self._deal.at(step)]
 
 
 class Control(WarmUp):
@@ -171,8 +168,7 @@ class Grpo:
         self._tasks = sorted(tasks)
         self._seed = seed
         self._start = start
-        self._deal = epochs(len(tasks), size=config.groups, stream=Stream.root(self.name, seed))
-        self._order: list[list[int]] = []
+        self._deal = Deal(len(tasks), size=config.groups, stream=Stream.root(self.name, seed))
         self.optimiser = config.optimiser
 
     def fingerprint(self) -> str:
@@ -212,9 +208,7 @@ class Grpo:
         }
 
     def _jobs(self, step: int) -> list[Job]:
-        while len(self._order) <= step:
-            self._order.append(next(self._deal))
-        tasks = [self._tasks[place] for place in self._order[step]]
+        tasks = [self._tasks[place] for place in self._deal.at(step)]
         return [
             Job(task=task, seed=step, noise=Stream.root(self.name, self._seed, step, place, sample))
             for place, task in enumerate(tasks)

@@ -77,11 +77,11 @@ class Sampler:
     def _logits(self, writing: Sequence[bool]) -> Tensor:
         """Of the token after the pending ones, which enter the cache."""
         new = [row.pending if row is not None and on else [] for row, on in zip(self.rows, writing, strict=True)]
-        count_B = torch.tensor([len(ids) for ids in new])
-        start_B = torch.tensor([row.length if row is not None else 0 for row in self.rows])
-        q = int(count_B.max())
-        ids_BQ = torch.tensor([ids + [0] * (q - len(ids)) for ids in new])
-        place_BQ = (start_B[:, None] + torch.arange(q)).clamp_max(self._capacity - 1)
+        q = max(map(len, new))
+        device = self._policy.model.device
+        ids_BQ = torch.tensor([ids + [0] * (q - len(ids)) for ids in new], device=device)
+        start_B = torch.tensor([row.length if row is not None else 0 for row in self.rows], device=device)
+        place_BQ = (start_B[:, None] + torch.arange(q, device=device)).clamp_max(self._capacity - 1)
         # A row at rest or a short one writes padding after its own tokens, which no token of it ever sees.
         hidden_BQD = self._policy.hidden(
             ids_BQ,
@@ -94,7 +94,7 @@ class Sampler:
             if row is not None and ids:
                 row.length += len(ids)
                 row.pending = []
-        last_BD = hidden_BQD[torch.arange(len(new)), (count_B - 1).clamp_min(0)]
+        last_BD = hidden_BQD[range(len(new)), [max(len(ids) - 1, 0) for ids in new]]
         return self._policy.logits(last_BD)
 
     def _draw(self, logits_BV: Tensor, writing: Sequence[bool]) -> tuple[list[int], list[float]]:
@@ -105,7 +105,8 @@ class Sampler:
             [
                 row.noise.word() / _TWO_64 if row is not None and on else 0.0
                 for row, on in zip(self.rows, writing, strict=True)
-            ]
+            ],
+            device=logits_BV.device,
         )
         ids_B = torch.searchsorted(below_BV, (noise_B * below_BV[:, -1])[:, None], right=True)[:, 0]
         ids_B = ids_B.clamp_max(logits_BV.shape[-1] - 1)

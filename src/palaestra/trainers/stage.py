@@ -5,8 +5,8 @@ by the run's seed, the stage and `n`.
 """
 
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
@@ -87,7 +87,21 @@ class StageResult:
     """Its last save: a checkpoint in Hugging Face's layout."""
 
 
-def run_stage(stage: Stage, directory: Path, *, bar: OpenBar, say: Callable[[str], None]) -> StageResult:
+@contextmanager
+def silent(title: str, total: int) -> Generator[Bar]:
+    """A bar that nobody sees."""
+    del title, total
+
+    class Nothing:
+        def step(self, at: str) -> None:
+            del at
+
+    yield Nothing()
+
+
+def run_stage(
+    stage: Stage, directory: Path, *, bar: OpenBar = silent, say: Callable[[str], None] = print
+) -> StageResult:
     """Run a stage to its end, from its last save if there is one.
 
     Args:
