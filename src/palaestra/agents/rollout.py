@@ -39,7 +39,8 @@ class Recording:
         self._points: Mapping[Layer, int] = dict.fromkeys(LAYERS, 0)
         self._score = _nothing(self._opening)
         self._end: EndReason | None = None
-        self._faulted = False
+        self.faulted = False
+        """Whether the world failed; the episode then has no reward."""
 
     @property
     def tools(self) -> tuple[JsonObject, ...]:
@@ -50,14 +51,14 @@ class Recording:
     @property
     def over(self) -> bool:
         """Whether the episode has ended, or its world failed."""
-        return self._end is not None or self._faulted
+        return self._end is not None or self.faulted
 
     def step(self, action: Action) -> None:
         """Take one turn. A fault of the world ends the episode, without a reward."""
         try:
             self.observation, reward, _, _, info = self._env.step(action)
         except InfrastructureError:
-            self._faulted = True
+            self.faulted = True
             return
         self._turns.append(_turn(action, self.observation, float(reward), info, self._points))
         self._points, self._end = info["components"], info["end"]
@@ -87,7 +88,7 @@ class Recording:
             segments=(Segment(prompt=self._prompt, turns=tuple(self._turns), tokens=tokens),),
             end=self._end,
             score=self._score,
-            valid_for_baseline=not self._faulted,
+            valid_for_baseline=not self.faulted,
         )
 
 

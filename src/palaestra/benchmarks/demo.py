@@ -62,8 +62,8 @@ def run_demo(
 
     Args:
         out: The directory to write: `trajectories.jsonl`, `proof.json`, `learning.json`, `tables.md`, `curves.png`,
-            `index.html`, and for each seed a checkpoint and its trajectories. What stood there is kept beside it as
-            `NAME.previous`.
+            `index.html`, and for each seed the policies before and after GRPO and after the control, each with its
+            trajectories. What stood there is kept beside it as `NAME.previous`.
         seeds: Training runs, with the seeds 0, 1, ...
         config: How they train; the default is what fits a quarter of an hour on two cores.
         bar: Opens a progress bar of a title and a number of steps.
@@ -163,11 +163,10 @@ def _write(directory: Path, report: DemoReport) -> None:
     (directory / "proof.json").write_bytes(proof)
     (directory / "learning.json").write_bytes(orjson.dumps(learning_document(report.runs)))
     for run in report.runs:
-        own = directory / f"seed-{run.seed}"
-        with saving(own / "checkpoint") as checkpoint:
-            run.after.policy.save(checkpoint)
         for name, part in run.parts().items():
-            write_episodes(own / f"{name}.jsonl", part.episodes)
+            with saving(directory / f"seed-{run.seed}" / name) as checkpoint:
+                part.policy.save(checkpoint)
+                write_episodes(checkpoint / "trajectories.jsonl", part.episodes)
     document = "\n\n".join(f"### {t.title}\n\n{t.markdown()}\n\n{t.note}".rstrip() for t in report.tables)
     (directory / "tables.md").write_text(document + "\n", encoding="utf-8")
     panels = learning_panels(report.runs)

@@ -31,7 +31,7 @@ def demo(
         console.print(table.for_terminal())
     for fault in report.proof.faults():
         console.print(f"not proved: {fault}", style="red", markup=False, highlight=False)
-    console.print(f"the policy after GRPO, to go on with: {out / 'seed-0' / 'checkpoint'}", highlight=False)
+    console.print(f"the policy after GRPO, to go on with: {out / 'seed-0' / 'after-grpo'}", highlight=False)
     console.print(f"the curves: {out / 'curves.png'}", highlight=False)
     console.print(f"to read episodes step by step, open {out / 'index.html'} in a browser", highlight=False)
     if report.proof.faults():

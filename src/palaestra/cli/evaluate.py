@@ -23,7 +23,7 @@ def evaluate(
     chat_format: Annotated[
         str | None, typer.Option("--format", help="The chat format, where the checkpoint does not say one.")
     ] = None,
-    context: Annotated[int, typer.Option(min=1, help="Tokens that an episode may have.")] = 640,
+    context: Annotated[int, typer.Option(min=1, help="Tokens that an episode may have.")] = 896,
     turn: Annotated[int, typer.Option(min=1, help="Tokens that a turn may have.")] = 48,
     rows: Annotated[int, typer.Option(min=1, help="Episodes in a batch; memory goes with it.")] = 128,
     out: Annotated[
@@ -32,7 +32,7 @@ def evaluate(
 ) -> None:
     """Play every task of a split several times, and say how it went, with intervals.
 
-    Example: `palaestra eval runs/demo/seed-0/checkpoint --split dev`
+    Example: `palaestra eval runs/demo/seed-0/after-grpo --split dev`
     """
     with train_extra():
         from palaestra.benchmarks.evaluation import evaluate as run  # noqa: PLC0415  torch takes seconds to import

@@ -7,6 +7,7 @@ it spells.
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from tokenizers import Regex, Tokenizer, decoders, pre_tokenizers
 from tokenizers.models import BPE
@@ -92,7 +93,7 @@ class Codec:
                 "use the tokenizer and the format that the checkpoint was trained with"
             )
         self.end_id = added[form.end]
-        self._cache: dict[str, list[int]] = {}
+        self._encoded = lru_cache(maxsize=100_000)(self._encode_text)
 
     def encode(self, pieces: Iterable[str]) -> list[int]:
         """The tokens of `pieces`."""
@@ -100,23 +101,19 @@ class Codec:
         for piece in pieces:
             number = self._mark_ids.get(piece) if isinstance(piece, Mark) else None
             if number is None:
-                ids += self._text(piece)
+                ids += self._encoded(piece)
             else:
                 ids.append(number)
         return ids
 
-    def _text(self, text: str) -> list[int]:
-        """The tokens of plain text; what spells a mark is cut in two, so that it cannot become one."""
-        known = self._cache.get(text)
-        if known is None:
-            known = []
-            at = 0
-            for found in self._spelt.finditer(text):
-                known += self._backend.encode(text[at : found.start() + 1], add_special_tokens=False).ids
-                at = found.start() + 1
-            known += self._backend.encode(text[at:], add_special_tokens=False).ids
-            self._cache[text] = known
-        return known
+    def _encode_text(self, text: str) -> tuple[int, ...]:
+        """The tokens of plain text; what spells a mark is cut after its first character and so cannot become one."""
+        ids: list[int] = []
+        at = 0
+        while found := self._spelt.search(text, at):
+            ids += self._backend.encode(text[at : found.start() + 1], add_special_tokens=False).ids
+            at = found.start() + 1
+        return (*ids, *self._backend.encode(text[at:], add_special_tokens=False).ids)
 
     def decode(self, ids: Sequence[int]) -> list[str]:
         """The pieces that `ids` stand for: marks, and runs of text."""

@@ -7,6 +7,8 @@ reference that a learnt reward model would need. Axes: B sequences, T tokens.
 import torch
 from torch import Tensor
 
+_LOG_RATIO = 20.0
+
 
 def group_advantages(returns: Tensor, groups: Tensor, *, epsilon: float = 1e-6) -> Tensor:
     """How much better each episode is than its group: (R - mean) / (std + epsilon).
@@ -34,9 +36,10 @@ def clipped_surrogate(logp_BT: Tensor, old_logp_BT: Tensor, advantage_B: Tensor,
     """PPO's clipped objective for each token, negated: -min(r A, clamp(r, 1 - clip, 1 + clip) A), r = exp(logp - old).
 
     Returns:
-        [B, T]; a loss to be minimised. Its gradient is 0 where the clip binds.
+        [B, T]; a loss to be minimised. Its gradient is 0 where the clip binds. Log-ratios are held within +-20, so that
+        no ratio overflows.
     """
-    ratio_BT = (logp_BT - old_logp_BT).exp()
+    ratio_BT = (logp_BT - old_logp_BT).clamp(-_LOG_RATIO, _LOG_RATIO).exp()
     advantage_B1 = advantage_B[:, None]
     return -torch.minimum(ratio_BT * advantage_B1, ratio_BT.clamp(1 - clip, 1 + clip) * advantage_B1)
 
@@ -63,5 +66,8 @@ def grpo_loss(
         trained_BT: The policy's own tokens; all others get a gradient of exactly 0.
         clip: How far the ratio may move from 1 before the gain is cut off.
     """
-    loss_BT = clipped_surrogate(logp_BT, old_logp_BT.detach(), advantage_B.detach(), clip=clip)
+    # What is masked may be anything, infinities too: it is out before it meets any arithmetic.
+    logp_BT = logp_BT.masked_fill(~trained_BT, 0.0)
+    old_logp_BT = old_logp_BT.detach().masked_fill(~trained_BT, 0.0)
+    loss_BT = clipped_surrogate(logp_BT, old_logp_BT, advantage_B.detach(), clip=clip)
     return sequence_mean(loss_BT, trained_BT)

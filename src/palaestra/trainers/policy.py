@@ -25,6 +25,7 @@ from palaestra.tools import CHAT_FORMATS
 from palaestra.trainers.codec import Codec
 
 _CARD = "palaestra.json"
+_MISFITS = ("missing_keys", "unexpected_keys", "mismatched_keys")
 logging.disable_progress_bar()  # transformers draws one for every save, over whatever else is being shown
 
 
@@ -121,7 +122,7 @@ def load_policy(directory: Path, *, format_name: str | None = None) -> Policy:
     _check(directory)
     form = CHAT_FORMATS.get(format_name or _format_of(directory))
     # Any: what reading a damaged file raises depends on the file; whatever it is, it is told as one error.
-    model = cast("PreTrainedModel", _read(AutoModelForCausalLM, directory, "model", dtype=torch.float32))
+    model = _read_model(directory)
     tokenizer = _read(AutoTokenizer, directory, "tokenizer")
     if not isinstance(tokenizer, PreTrainedTokenizerFast):
         raise CheckpointError(f"{directory}: its tokenizer is slow; save a fast one (tokenizer.json) beside the model")
@@ -158,6 +159,21 @@ def _format_of(directory: Path) -> str:
         raise CheckpointError(
             f"{directory} does not say its chat format ({_CARD}); name one with --format, such as qwen for Qwen3"
         ) from error
+
+
+def _read_model(directory: Path) -> PreTrainedModel:
+    """The model; transformers draws weights that are missing at random and drops what it has no place for."""
+    read = _read(AutoModelForCausalLM, directory, "model", dtype=torch.float32, output_loading_info=True)
+    model, found = cast("tuple[PreTrainedModel, dict[str, Any]]", read)
+    misfits = [
+        f"{kind.replace('_', ' ')}: {', '.join(map(str, sorted(found[kind])[:3]))}" for kind in _MISFITS if found[kind]
+    ]
+    if misfits:
+        raise CheckpointError(
+            f"{directory}: its weights do not fit its config.json ({'; '.join(misfits)}); "
+            "put the two together that were saved together"
+        )
+    return model
 
 
 def _read(kind: Any, directory: Path, what: str, **how: Any) -> Any:

@@ -53,7 +53,7 @@ class GrpoConfig:
     updates: int = 2
     """Optimiser steps on each batch; with more than one, the clip has something to do."""
     clip: float = 0.2
-    optimiser: OptimiserConfig = field(default_factory=lambda: OptimiserConfig(lr=4e-4))
+    optimiser: OptimiserConfig = field(default_factory=lambda: OptimiserConfig(lr=2e-4))
     rollouts: RolloutConfig = field(default_factory=RolloutConfig)
 
 

@@ -20,7 +20,7 @@ from palaestra.trajectory import Episode, Tokens
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """One episode to be played."""
+    """One episode to be played, once: playing it draws from its noise."""
 
     task: str
     seed: int
@@ -35,7 +35,7 @@ class RolloutConfig:
 
     rows: int = 128
     """Episodes in the batch."""
-    context: int = 640
+    context: int = 896
     """Tokens that an episode may have; one that needs more ends there, truncated."""
     turn: int = 48
     """Tokens that a turn may have; one that is cut off there is read as far as it goes."""
@@ -72,6 +72,8 @@ class _Seat:
         drawn = self.row.drawn
         self._keep(drawn, self.row.logprobs, sampled=True)
         self._recording.step(self._rendering.read(self._codec.decode(drawn)))
+        if self._recording.faulted:  # the world gave no answer
+            return
         cut = [] if drawn[-1] == self._codec.end_id else [self._codec.format.end]
         self._given([*cut, *self._rendering.following(self._recording.observation)])
 
@@ -108,10 +110,22 @@ def play(
     waiting = iter(enumerate(jobs))
     played: dict[int, Episode] = {}
 
+    def keep(seat: _Seat) -> None:
+        played[seat.index] = seat.episode(version)
+        if progress:
+            progress(played[seat.index].task.id)
+
     def seated(place: int, env: Env) -> _Seat | None:
-        index, job = next(waiting, (-1, None))
-        sampler.rows[place] = row = None if job is None else Row(noise=job.noise)
-        return None if job is None or row is None else _Seat(env, row, job, index, policy, name)
+        """The next job that has something to write; one whose prompt leaves no room is over at once."""
+        for index, job in waiting:
+            row = Row(noise=job.noise)
+            seat = _Seat(env, row, job, index, policy, name)
+            if not seat.over(sampler.room(row)):
+                sampler.rows[place] = row
+                return seat
+            keep(seat)
+        sampler.rows[place] = None
+        return None
 
     envs: list[Env] = [
         gym.make(env_id, action_format=policy.codec.format.name, disable_env_checker=True) for _ in range(rows)
@@ -124,9 +138,7 @@ def play(
                 continue
             seat.answer()
             if seat.over(sampler.room(seat.row)):
-                played[seat.index] = seat.episode(version)
-                if progress:
-                    progress(played[seat.index].task.id)
+                keep(seat)
                 seats[place] = seated(place, seat.env)
     for env in envs:
         env.close()

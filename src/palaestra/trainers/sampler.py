@@ -13,7 +13,8 @@ from palaestra.seeding import Stream
 from palaestra.trainers.cache import RaggedCache
 from palaestra.trainers.policy import Policy
 
-_TWO_64 = 2.0**64
+_BELOW_ONE = 1 - 2.0**-24
+"""The greatest number below 1 in single precision: noise of exactly 1 would pass every token."""
 
 
 @dataclass(slots=True)
@@ -103,7 +104,7 @@ class Sampler:
         below_BV = logp_BV.exp().cumsum(-1)
         noise_B = torch.tensor(
             [
-                row.noise.word() / _TWO_64 if row is not None and on else 0.0
+                min(row.noise.word() / 2.0**64, _BELOW_ONE) if row is not None and on else 0.0
                 for row, on in zip(self.rows, writing, strict=True)
             ],
             device=logits_BV.device,

@@ -11,6 +11,7 @@ from palaestra.benchmarks.table import Table
 
 Figure: TypeAlias = Callable[..., dict[str, list[float]]]
 """What is read off an evaluation: scores, or shares solved."""
+_COLUMNS = ("held-out tasks of", "seed", "before", "after GRPO", "difference", "after control", "control's difference")
 _GROUPS = {False: "families trained on", True: "families never seen"}
 
 
@@ -25,7 +26,7 @@ def learning_tables(runs: Sequence[Learnt]) -> list[Table]:
             for unseen in _GROUPS
             for name, group in seeds.items()
         )
-        for what in (Evaluation.points, Evaluation.solved)
+        for what in (Evaluation.points, Evaluation.solved, Evaluation.harmed)
     }
     first = runs[0].before.evaluation
     samples = max((len(result.points) for result in first.tasks.values()), default=0)
@@ -33,7 +34,7 @@ def learning_tables(runs: Sequence[Learnt]) -> list[Table]:
     return [
         Table(
             title="Mean score on held-out tasks, before and after GRPO",
-            columns=("held-out tasks of", "seed", "before", "after GRPO", "difference", "after the control", "its own"),
+            columns=_COLUMNS,
             rows=rows[Evaluation.points],
             note=f"Points of 100, less what harm takes; {tasks[False]} tasks of families trained on, {tasks[True]} of "
             f"families never seen, {samples} episodes of each at temperature 1. In brackets 95 % intervals, by a "
@@ -42,9 +43,14 @@ def learning_tables(runs: Sequence[Learnt]) -> list[Table]:
         ),
         Table(
             title="Share of held-out episodes that solve their task, in percent",
-            columns=("held-out tasks of", "seed", "before", "after GRPO", "difference", "after the control", "its own"),
+            columns=_COLUMNS,
             rows=rows[Evaluation.solved],
             note="Solved is every expectation met, nothing forbidden done, and finished.",
+        ),
+        Table(
+            title="Share of held-out episodes that do something forbidden, in percent",
+            columns=_COLUMNS,
+            rows=rows[Evaluation.harmed],
         ),
         _cost_table(runs),
     ]
