@@ -33,7 +33,7 @@ demo: .venv/train.stamp
 	$(BIN)/palaestra demo
 
 test: .venv/test.stamp
-	$(BIN)/python -m pytest -n auto --cov --cov-report=
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --cov --cov-report=
 	$(BIN)/coverage report --fail-under=90 --include='src/palaestra/*.py,src/palaestra/tools/*,src/palaestra/rubrics/*,src/palaestra/envs/*'
 
 check: .venv/test.stamp

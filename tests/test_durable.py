@@ -1,57 +1,18 @@
 """A save is killed at every operation that changes the disk; what is read afterwards is the old save or the new one."""
 
 import errno
-import os
 import resource
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from palaestra.durable import MANIFEST, saving, verified, write_file
+from crash.killer import Killed, killed_after
+from palaestra.durable import MANIFEST, saving, sweep, verified, write_file
 from palaestra.errors import RecordError, StorageError
-
-CHANGING = ("os.rename", "os.mkdir", "os.remove", "os.rmdir", "os.link", "os.truncate")
-
-
-class Killed(BaseException):
-    """The process died here."""
-
-
-class Killer:
-    """Kills at the n-th operation that changes the disk, and lets nothing happen afterwards."""
-
-    left: int | None = None
-    installed = False
-
-
-def _on_event(event: str, arguments: tuple[Any, ...]) -> None:
-    if Killer.left is None:
-        return
-    writes = event == "open" and (
-        set(arguments[1] or "") & set("wax+") or (arguments[2] or 0) & (os.O_WRONLY | os.O_RDWR)
-    )
-    if event in CHANGING or writes:
-        if Killer.left <= 0:
-            raise Killed
-        Killer.left -= 1
-
-
-@contextmanager
-def killed_after(operations: int) -> Generator[None]:
-    if not Killer.installed:  # an audit hook stays for good
-        sys.addaudithook(_on_event)
-        Killer.installed = True
-    Killer.left = operations
-    try:
-        yield
-    finally:
-        Killer.left = None
 
 
 def save(target: Path, text: str) -> None:
@@ -272,3 +233,34 @@ def test_two_saves_at_once_do_not_disturb_each_other(tmp_path: Path) -> None:
 def test_an_error_about_another_file_is_the_caller_s_own(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"input\.csv"), saving(tmp_path / "save"):
         Path("/no/such/input.csv").read_text()
+
+
+@pytest.mark.parametrize("prepare", [one, two, broken])
+def test_a_sweep_removes_all_that_killed_saves_left(tmp_path: Path, prepare: Callable[[Path], None]) -> None:
+    target, left = tmp_path / "save", set[Path]()
+    prepare(target)
+    before = read(target)
+    for operations in range(3, 8):  # after the first and before the last that a save makes beside its target
+        with killed_after(operations), pytest.raises(Killed):
+            save(target, "new")
+        left |= {path for path in tmp_path.iterdir() if path.name.startswith(".")}
+    sweep(target)
+    assert len(left) >= 5
+    assert {path.name for path in tmp_path.iterdir()} <= {"save", "save.previous"}
+    assert read(target) in {before, "new"}
+
+
+def test_a_sweep_leaves_what_is_another_save_s(tmp_path: Path) -> None:
+    target = tmp_path / "demo"
+    save(target, "old")
+    with saving(tmp_path / "demo-2") as theirs:  # somebody else's, still being written
+        (theirs / "deep").mkdir()
+        sweep(target)
+        (theirs / "a.txt").write_text("theirs")
+        (theirs / "deep" / "b.txt").write_text("theirs" * 10)
+    assert (read(target), read(tmp_path / "demo-2")) == ("old", "theirs")
+
+
+def test_a_sweep_where_nothing_is_does_nothing(tmp_path: Path) -> None:
+    sweep(tmp_path / "no" / "save")
+    assert list(tmp_path.iterdir()) == []

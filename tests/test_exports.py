@@ -12,7 +12,11 @@ ROOT = Path(__file__).parents[1]
 EXPORTS = {
     "palaestra": "ENVIRONMENTS __version__",
     "palaestra.agents": (
-        "AlwaysRefuse JunkText LegalRandom Reader SchemaRandom Scripted as_action finish_at_once no_op oracle rollout"
+        "AlwaysRefuse Env JunkText LegalRandom Reader Recording SchemaRandom Scripted "
+        "as_action finish_at_once no_op oracle rollout"
+    ),
+    "palaestra.benchmarks.learning": (
+        "LearningConfig Learnt Material Measured learn learning_document learning_panels learning_tables"
     ),
     "palaestra.benchmarks.proof": (
         "MUTANT_KINDS ROUTE_KINDS Finding Proof Tally TaskProof proof_document proof_tables prove prove_task"
@@ -44,7 +48,13 @@ EXPORTS = {
         "CHAT_FORMATS FORMATS ActionFormat ChatFormat CompactFormat HermesFormat JsonFormat Mark ParsedTurn QwenFormat "
         "Rendering"
     ),
+    "palaestra.trainers": (
+        "Bar Control Grpo GrpoConfig Job ModelShape OpenBar OptimiserConfig Policy Progress RolloutConfig StageResult "
+        "WarmUp WarmUpConfig load_policy play run_stage"
+    ),
 }
+HEAVY = {"matplotlib", "safetensors", "tokenizers", "torch", "transformers"}
+"""What the extra `train` brings, and takes seconds to import."""
 LINKS = ("agents", "benchmarks", "envs", "rubrics", "tools", "trainers")
 
 
@@ -111,11 +121,11 @@ def test_importing_palaestra_loads_no_environment(tmp_path: Path) -> None:
     assert {m for m in modules if m.startswith("palaestra")} == {"palaestra", "palaestra.version"}
 
 
-@pytest.mark.parametrize("folder", ["envs", "agents", "rubrics", "tools", "benchmarks.proof"])
+@pytest.mark.parametrize("folder", ["envs", "agents", "rubrics", "tools", "cli", "benchmarks.proof"])
 def test_importing_a_folder_loads_neither_torch_nor_a_world(folder: str, tmp_path: Path) -> None:
     modules = loaded(f"import palaestra.{folder}", tmp_path)
     assert f"palaestra.{folder}" in modules
-    assert "torch" not in modules
+    assert not modules & HEAVY
     assert not [m for m in modules if m.startswith("palaestra.envs.storefront")]
 
 
@@ -134,4 +144,4 @@ def test_importing_what_task_files_need_populates_no_world(tmp_path: Path) -> No
 def test_making_an_environment_loads_its_world_and_no_torch(tmp_path: Path) -> None:
     modules = loaded("import gymnasium, palaestra; gymnasium.make('palaestra/Storefront-v0')", tmp_path)
     assert "palaestra.envs.storefront.world" in modules
-    assert "torch" not in modules
+    assert not modules & HEAVY

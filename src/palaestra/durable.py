@@ -147,6 +147,7 @@ def _seal(directory: Path) -> None:
     manifest = {str(p.relative_to(directory)): _hash(p) for p in files}
     (directory / MANIFEST).write_bytes(orjson.dumps(manifest, option=orjson.OPT_INDENT_2))
     for path in [*files, directory / MANIFEST]:
+        path.chmod(0o644)  # some libraries write private files
         _sync(path)
     for folder in sorted({p.parent for p in files} | {directory}, reverse=True):
         _sync(folder)

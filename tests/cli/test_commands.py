@@ -1,18 +1,25 @@
 """The command as a person or a script uses it: output, exit codes, and one clear sentence for each mistake."""
 
 import resource
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Protocol
 
 import orjson
 import pytest
+
+from palaestra.cli import main
+from palaestra.trajectory import read_episodes
 
 ROOT = Path(__file__).parents[2]
 TASK_FILE = ROOT / "examples" / "tasks" / "new_phone_number.py"
 
 
-def run(*arguments: str, stdin: str = "", file_size: int | None = None) -> subprocess.CompletedProcess[str]:
+def run(
+    *arguments: str, stdin: str = "", file_size: int | None = None, timeout: float = 120
+) -> subprocess.CompletedProcess[str]:
     """Run `palaestra` as its own process, perhaps one that may write no file larger than `file_size` bytes."""
 
     def limited() -> None:
@@ -24,15 +31,70 @@ def run(*arguments: str, stdin: str = "", file_size: int | None = None) -> subpr
         input=stdin,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=timeout,
         preexec_fn=limited,
         check=False,
     )
 
 
+class Call(Protocol):
+    """Runs `palaestra` in this process, where torch is loaded once; exit code, output and errors."""
+
+    def __call__(self, *arguments: str) -> tuple[int, str, str]: ...
+
+
+@pytest.fixture
+def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
+    def called(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["palaestra", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        told = capsys.readouterr()
+        code = ended.value.code
+        assert isinstance(code, int)
+        return code, told.out, told.err
+
+    return called
+
+
+VERBS = ("demo", "train", "eval", "play", "check", "view", "tasks", "bench")
+
+
 def test_help_names_every_verb_and_gives_examples() -> None:
-    assert all(verb in run("--help").stdout for verb in ("demo", "play", "check", "view", "tasks", "bench"))
+    told = run("--help").stdout
+    assert all(verb in told for verb in VERBS)
     assert "palaestra tasks prove" in run("tasks", "prove", "--help").stdout
+
+
+HEAVY = {"matplotlib", "safetensors", "tokenizers", "torch", "transformers"}
+LISTED = """
+import sys
+from palaestra.cli import main
+try:
+    main()
+except SystemExit as end:
+    print(*sys.modules, file=sys.stderr)
+    sys.exit(end.code)
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "example"),
+    [
+        ((), "train"),
+        (("train", "reference"), "palaestra train reference storefront --seed 1"),
+        (("eval",), "palaestra eval runs/demo/seed-0/"),
+        (("demo",), "palaestra demo --seeds 3"),
+    ],
+)
+def test_help_with_learning_needs_nothing_that_learning_needs(arguments: tuple[str, ...], example: str) -> None:
+    told = subprocess.run(
+        [sys.executable, "-c", LISTED, *arguments, "--help"], capture_output=True, text=True, check=True
+    )
+    assert example in " ".join(told.stdout.split())
+    modules = set(told.stderr.split())
+    assert "palaestra.cli.train" in modules
+    assert not modules & HEAVY
 
 
 def test_version_is_the_package_s() -> None:
@@ -143,3 +205,132 @@ def test_play_takes_words_and_survives_mistakes() -> None:
     assert result.stdout.count("cannot do that") == 2
     assert '"next_cursor"' in result.stdout
     assert "0 of 100 points; not solved (left)" in result.stdout
+
+
+# learning
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A policy that the command trained, for two steps and one batch of rollouts: half a minute and more."""
+    out = tmp_path_factory.mktemp("runs") / "reference"
+    told = run("train", "reference", "--warm-up-steps", "2", "--grpo-steps", "1", "--out", str(out), timeout=600)
+    assert told.returncode == 0, told.stderr
+    assert f"measure it: palaestra eval {out / 'grpo'}" in told.stdout.replace("\n", "")
+    return out / "grpo"
+
+
+PLAYED = ("--samples", "1", "--split", "dev", "--context", "160", "--turn", "6")
+
+
+def test_a_policy_that_was_trained_is_measured(checkpoint: Path, tmp_path: Path) -> None:
+    out = tmp_path / "figures"
+    told = run("eval", str(checkpoint), *PLAYED, "--out", str(out))
+    assert told.returncode == 0, told.stderr
+    tasks = run("tasks", "list", "storefront", "--split", "dev", "--ids").stdout.split()
+    assert "solved, %" in told.stdout
+    assert f" {len(tasks)} " in told.stdout
+    assert set(orjson.loads((out / "evaluation.json").read_bytes())["tasks"]) == set(tasks)
+    assert [e.task.id for e in read_episodes(out / "trajectories.jsonl")] == tasks
+
+
+def test_training_again_with_the_same_arguments_reads_what_is_there(checkpoint: Path) -> None:
+    out = checkpoint.parent
+    told = run("train", "reference", "--warm-up-steps", "2", "--grpo-steps", "1", "--out", str(out))
+    assert told.returncode == 0, told.stderr
+    assert "warm-up: done before" in told.stdout
+    assert "grpo: done before" in told.stdout
+
+
+def one_line(stderr: str) -> str:
+    (line,) = stderr.splitlines()
+    assert line.startswith("error: ")
+    return line
+
+
+def test_training_again_with_other_arguments_is_refused(checkpoint: Path, call: Call) -> None:
+    code, _, told = call(
+        "train", "reference", "--warm-up-steps", "3", "--threads", "1", "--out", str(checkpoint.parent)
+    )
+    assert code == 1
+    assert one_line(told).endswith("give another folder, or remove it to begin anew")
+
+
+def test_a_policy_is_measured_on_a_folder_of_tasks(checkpoint: Path, call: Call) -> None:
+    code, shown, told = call("eval", str(checkpoint), str(TASK_FILE.parent), *PLAYED)
+    assert code == 0, told
+    assert " 4 " in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named", "way_out"),
+    [
+        (("--split", "dve"), "'dve'", "did you mean 'dev'?"),
+        (("--format", "qwn"), "'qwn'", "qwen"),
+        (("storefornt",), "'storefornt'", "did you mean 'storefront'"),
+    ],
+)
+def test_a_mistake_of_an_evaluation_is_one_line(
+    checkpoint: Path, call: Call, arguments: tuple[str, ...], named: str, way_out: str
+) -> None:
+    code, _, told = call("eval", str(checkpoint), *arguments)
+    assert code == 1
+    assert named in one_line(told)
+    assert way_out in told
+
+
+def test_a_checkpoint_that_is_not_there_is_one_line(tmp_path: Path, call: Call) -> None:
+    code, _, told = call("eval", str(tmp_path / "none"))
+    assert code == 1
+    assert f"{tmp_path / 'none'} holds no config.json" in one_line(told)
+    assert "`palaestra train reference`" in told
+
+
+@pytest.mark.parametrize("manifest", [True, False])
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors", "tokenizer.json"])
+def test_a_damaged_checkpoint_is_one_line(
+    checkpoint: Path, tmp_path: Path, call: Call, name: str, manifest: bool
+) -> None:
+    broken = tmp_path / "broken"
+    shutil.copytree(checkpoint, broken)
+    (broken / name).write_bytes((broken / name).read_bytes()[:100])
+    if not manifest:  # as a checkpoint of somebody else's has none
+        (broken / "MANIFEST.json").unlink()
+    code, _, told = call("eval", str(broken), *PLAYED)
+    assert code == 1
+    assert str(broken) in one_line(told)
+
+
+WITHOUT = """
+import sys
+
+class Blocker:
+    def find_spec(self, name, path=None, target=None):
+        if name == "torch" or name.startswith("torch."):
+            raise ModuleNotFoundError("No module named 'torch'", name=name)
+
+sys.meta_path.insert(0, Blocker())
+from palaestra.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize("arguments", [("demo",), ("train", "reference"), ("eval", "any")])
+def test_without_the_extra_a_verb_that_learns_says_what_to_install(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    told = subprocess.run(
+        [sys.executable, "-c", WITHOUT, *arguments], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert told.returncode == 1
+    line = one_line(told.stderr)
+    assert "torch is not installed" in line
+    assert "palaestra[train]" in line
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_the_extra_the_other_verbs_work(tmp_path: Path) -> None:
+    told = subprocess.run(
+        [sys.executable, "-c", WITHOUT, "tasks", "show", "storefront/cancel-order/0000"],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert told.returncode == 0, told.stderr
+    assert "Please cancel" in told.stdout

@@ -1,75 +1,171 @@
-"""The demo from end to end: what it writes can be read back, replayed and opened."""
+"""The demo from end to end: what it writes can be read back, replayed and opened, and it goes on where it stopped."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import gymnasium as gym
 import orjson
 import pytest
 
-from palaestra.benchmarks.demo import Bar, DemoReport, run_demo
-from palaestra.durable import verified
+from palaestra.benchmarks.demo import DemoReport, run_demo
+from palaestra.benchmarks.learning import LearningConfig, learning_document, learning_tables
+from palaestra.benchmarks.proof import Proof, proof_document
+from palaestra.durable import saving, verified
 from palaestra.envs import ToolEnv
-from palaestra.trajectory import read_episodes
+from palaestra.errors import CheckpointError, StorageError
+from palaestra.trainers import Bar, GrpoConfig, RolloutConfig, WarmUpConfig, load_policy
+from palaestra.trajectory import Episode, read_episodes
 
 ROOT = Path(__file__).parents[2]
+TINY = LearningConfig(
+    warm_up=WarmUpConfig(steps=3, batch=2),
+    grpo=GrpoConfig(steps=1, groups=2, group_size=2, rollouts=RolloutConfig(context=160, turn=6)),
+    samples=1,
+)
+PARTS = ("before", "after-grpo", "control")
 
 
-class Count(Bar):
-    """Counts the steps of a bar."""
+class Interrupted(Exception):  # noqa: N818  it is what a person does, not a fault
+    """Somebody interrupted the demo."""
 
-    def __init__(self) -> None:
-        self.steps = 0
 
-    def step(self, at: str) -> None:
-        assert at
-        self.steps += 1
+class Bars:
+    """Counts the steps of every bar, and interrupts where the one named `until` would open."""
+
+    def __init__(self, until: str = "") -> None:
+        self.counted: dict[str, tuple[int, int]] = {}
+        """(announced, counted) steps by title."""
+        self._until = until
+
+    @contextmanager
+    def __call__(self, title: str, total: int) -> Generator[Bar]:
+        if title == self._until:
+            raise Interrupted
+        steps: list[str] = []
+
+        class Count:
+            def step(self, at: str) -> None:
+                assert at
+                steps.append(at)
+
+        yield Count()
+        self.counted[title] = (total, len(steps))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Demo:
+    """A demo that was run to its end."""
+
+    report: DemoReport
+    out: Path
+    bars: Bars
+    said: list[str]
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[DemoReport, Path, dict[str, tuple[int, int]]]:
-    """The demo, run once: its report, its directory, and (announced, counted) steps by bar."""
-    out = tmp_path_factory.mktemp("runs") / "demo"
-    bars: dict[str, tuple[int, int]] = {}
-
-    @contextmanager
-    def bar(title: str, total: int) -> Generator[Bar]:
-        count = Count()
-        yield count
-        bars[title] = (total, count.steps)
-
-    return run_demo(out, bar=bar), out, bars
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
+    """The demo, run once: nearly all of its time is the proof's."""
+    out, bars, said = tmp_path_factory.mktemp("runs") / "demo", Bars(), list[str]()
+    return Demo(report=run_demo(out, config=TINY, bar=bars, say=said.append), out=out, bars=bars, said=said)
 
 
-def test_every_bundled_task_is_proved(demo: tuple[DemoReport, Path, object]) -> None:
-    report = demo[0]
-    assert report.proof.faults() == []
-    assert len(report.proof.tasks) >= 400
+@pytest.fixture
+def proved(demo: Demo, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The proof costs nothing: it is the one that was made."""
+
+    def known(*arguments: object, **how: object) -> Proof:
+        del arguments, how
+        return demo.report.proof
+
+    monkeypatch.setattr("palaestra.benchmarks.demo.prove", known)
 
 
-def test_the_bars_count_to_their_end(demo: tuple[DemoReport, Path, dict[str, tuple[int, int]]]) -> None:
-    assert all(announced == counted for announced, counted in demo[2].values())
-    assert set(demo[2]) == {"rolling out", "proving"}
+@pytest.fixture
+def never_proved(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The proof must not be begun."""
+
+    def refused(*arguments: object, **how: object) -> Proof:
+        raise AssertionError(arguments, how)
+
+    monkeypatch.setattr("palaestra.benchmarks.demo.prove", refused)
 
 
-def test_what_is_written_is_whole_and_complete(demo: tuple[DemoReport, Path, object]) -> None:
-    _, out, _ = demo
-    assert verified(out) == out
-    names = {path.name for path in out.iterdir()}
-    assert names == {"MANIFEST.json", "index.html", "proof.json", "tables.md", "trajectories.jsonl"}
-    assert orjson.loads((out / "proof.json").read_bytes())["faults"] == []
+# what it finds and writes
 
 
-def test_trajectories_read_back_as_they_were_written(demo: tuple[DemoReport, Path, object]) -> None:
-    report, out, _ = demo
-    assert list(read_episodes(out / "trajectories.jsonl")) == report.episodes
+def test_every_bundled_task_is_proved(demo: Demo) -> None:
+    assert demo.report.proof.faults() == []
+    assert len(demo.report.proof.tasks) >= 400
 
 
-def test_a_trajectory_replays_to_the_same_digest_and_score(demo: tuple[DemoReport, Path, object]) -> None:
+def test_the_bars_count_to_their_end(demo: Demo) -> None:
+    assert all(announced == counted for announced, counted in demo.bars.counted.values())
+    evaluations = {f"evaluation seed 0, {part}" for part in PARTS}
+    assert set(demo.bars.counted) == {"rolling out", "proving", "warm-up", "grpo", "control"} | evaluations
+
+
+def test_a_demo_that_was_not_interrupted_has_nothing_to_say(demo: Demo) -> None:
+    assert demo.said == []
+
+
+def test_what_is_written_is_whole_and_complete(demo: Demo) -> None:
+    assert verified(demo.out) == demo.out
+    assert {path.name for path in demo.out.iterdir()} == {
+        "MANIFEST.json",
+        "curves.png",
+        "index.html",
+        "learning.json",
+        "proof.json",
+        "seed-0",
+        "tables.md",
+        "trajectories.jsonl",
+    }
+    assert {path.name for path in (demo.out / "seed-0").iterdir()} == set(PARTS)
+    for part in PARTS:
+        assert verified(demo.out / "seed-0" / part) == demo.out / "seed-0" / part
+    assert orjson.loads((demo.out / "proof.json").read_bytes())["faults"] == []
+    assert (demo.out / "curves.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_nothing_is_left_beside_it(demo: Demo) -> None:
+    assert [path.name for path in demo.out.parent.iterdir()] == ["demo"]
+
+
+def test_trajectories_read_back_as_they_were_written(demo: Demo) -> None:
+    assert list(read_episodes(demo.out / "trajectories.jsonl")) == demo.report.episodes
+    for part, measured in demo.report.runs[0].parts().items():
+        assert list(read_episodes(demo.out / "seed-0" / part / "trajectories.jsonl")) == list(measured.episodes)
+
+
+def test_the_checkpoints_are_the_policies(demo: Demo) -> None:
+    for part, measured in demo.report.runs[0].parts().items():
+        loaded = load_policy(demo.out / "seed-0" / part)
+        assert loaded.digest() == measured.policy.digest()
+        assert loaded.codec.format.name == TINY.warm_up.format
+
+
+def test_the_document_is_what_the_run_found(demo: Demo) -> None:
+    read = orjson.loads((demo.out / "learning.json").read_bytes())
+    assert read == orjson.loads(orjson.dumps(learning_document(demo.report.runs)))
+    assert set(read[0]["policies"]) == set(PARTS)
+
+
+def test_every_held_out_task_is_measured_and_unseen_families_stand_apart(demo: Demo) -> None:
     env = gym.make("palaestra/Storefront-v0").unwrapped
     assert isinstance(env, ToolEnv)
-    for episode in demo[0].episodes:
+    for measured in demo.report.runs[0].parts().values():
+        assert set(measured.evaluation.tasks) == set(env.task_set.ids("heldout"))
+        unseen = {episode.task.id for episode in measured.episodes if episode.task.unseen}
+        assert set(measured.evaluation.points(unseen=True)) == unseen
+        assert 0 < len(unseen) < len(measured.evaluation.tasks)
+
+
+def replayed(episodes: Iterable[Episode], action_format: str) -> None:
+    env = gym.make("palaestra/Storefront-v0", action_format=action_format).unwrapped
+    assert isinstance(env, ToolEnv)
+    for episode in episodes:
         env.reset(seed=episode.seed, options={"task": episode.task.id})
         for turn in episode.turns:
             action = (
@@ -80,12 +176,140 @@ def test_a_trajectory_replays_to_the_same_digest_and_score(demo: tuple[DemoRepor
         assert env.score() == episode.score
 
 
-def test_the_return_is_the_score(demo: tuple[DemoReport, Path, object]) -> None:
-    assert all(episode.episode_return == episode.score.points for episode in demo[0].episodes)
+def test_an_agent_s_trajectory_replays_to_the_same_observations_and_score(demo: Demo) -> None:
+    replayed(demo.report.episodes, "hermes")
 
 
-def test_the_readme_s_tables_are_what_the_demo_prints(demo: tuple[DemoReport, Path, object]) -> None:
+def test_a_policy_s_trajectory_replays_to_the_same_observations_and_score(demo: Demo) -> None:
+    for measured in demo.report.runs[0].parts().values():
+        replayed(measured.episodes[::20], TINY.warm_up.format)
+
+
+def test_the_return_is_the_score(demo: Demo) -> None:
+    policies = [episode for part in demo.report.runs[0].parts().values() for episode in part.episodes]
+    assert all(episode.episode_return == episode.score.points for episode in (*demo.report.episodes, *policies))
+
+
+def test_the_page_and_the_document_show_every_table(demo: Demo) -> None:
+    page = (demo.out / "index.html").read_text(encoding="utf-8")
+    document = (demo.out / "tables.md").read_text(encoding="utf-8")
+    for table in demo.report.tables:
+        assert table.title in page
+        assert f"### {table.title}\n\n{table.markdown()}" in document
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "Agents that know everything, and nothing",
+        "Wrong work is rejected, right work done otherwise is accepted",
+    ],
+)
+def test_the_readme_s_tables_are_what_the_demo_prints(demo: Demo, title: str) -> None:
+    (table,) = (table for table in demo.report.tables if table.title == title)
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    report = demo[0]
-    for table in report.tables[1:3]:
-        assert table.markdown() in readme, f"make demo, then paste {table.title!r} from runs/demo/tables.md"
+    assert table.markdown() in readme, f"make demo, then paste {title!r} from runs/demo/tables.md"
+
+
+# what an interruption leaves
+
+
+@pytest.mark.usefixtures("proved")
+def test_an_interrupted_demo_goes_on_to_the_same_policies(
+    demo: Demo, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    out, parts, said = tmp_path / "demo", tmp_path / "demo.parts", list[str]()
+    with pytest.raises(Interrupted):
+        run_demo(out, config=TINY, bar=Bars(until="control"), say=said.append)
+    assert said == []
+    assert [path.name for path in tmp_path.iterdir()] == ["demo.parts"]
+    request.getfixturevalue("never_proved")
+    bars = Bars()
+    report = run_demo(out, config=TINY, bar=bars, say=said.append)
+    assert said[:2] == [f"going on with what an interrupted demo left in {parts}", "proof: done before"]
+    assert [text.partition(":")[0] for text in said[2:]] == [
+        "warm-up",
+        "evaluation seed 0, before",
+        "grpo",
+        "evaluation seed 0, after-grpo",
+    ]
+    assert all("done before" in text for text in said[1:])
+    assert "proving" not in bars.counted
+    assert proof_document(report.proof) == proof_document(demo.report.proof)
+    assert report.episodes == demo.report.episodes
+    learning = {table.title for table in learning_tables(report.runs)}  # they tell of time
+    assert [t for t in report.tables if t.title not in learning] == [
+        t for t in demo.report.tables if t.title not in learning
+    ]
+    for part in ("before", "after-grpo"):
+        again, once = report.runs[0].parts()[part], demo.report.runs[0].parts()[part]
+        assert again.policy.digest() == once.policy.digest()
+        assert again.evaluation == once.evaluation
+        assert list(again.episodes) == list(once.episodes)
+    assert [path.name for path in tmp_path.iterdir()] == ["demo"]
+    assert {path.name for path in out.iterdir()} == {path.name for path in demo.out.iterdir()}
+
+
+@pytest.mark.usefixtures("never_proved")
+def test_parts_of_other_settings_are_begun_anew(tmp_path: Path) -> None:
+    out, parts, said = tmp_path / "demo", tmp_path / "demo.parts", list[str]()
+    with pytest.raises(Interrupted):
+        run_demo(out, config=TINY, bar=Bars(until="rolling out"), say=said.append)
+    (parts / "proof").mkdir()
+    (parts / "proof" / "proof.json").write_text("of other settings")
+    with pytest.raises(Interrupted):
+        run_demo(out, config=replace(TINY, samples=2), bar=Bars(until="rolling out"), say=said.append)
+    assert said == [f"{parts} was left by other code or settings: beginning anew"]
+    assert [path.name for path in parts.iterdir()] == ["begun"]
+
+
+@pytest.mark.usefixtures("never_proved")
+def test_parts_of_the_same_settings_are_kept(tmp_path: Path) -> None:
+    said: list[str] = []
+    for _ in range(2):
+        with pytest.raises(Interrupted):
+            run_demo(tmp_path / "demo", config=TINY, bar=Bars(until="rolling out"), say=said.append)
+    assert said == [f"going on with what an interrupted demo left in {tmp_path / 'demo.parts'}"]
+
+
+@pytest.mark.usefixtures("never_proved")
+def test_a_damaged_proof_is_told_with_the_way_out(tmp_path: Path) -> None:
+    proof = tmp_path / "demo.parts" / "proof"
+    with pytest.raises(Interrupted):
+        run_demo(tmp_path / "demo", config=TINY, bar=Bars(until="rolling out"))
+    with saving(proof) as directory:
+        (directory / "proof.json").write_text("{}")
+    (proof / "proof.json").write_text("[]")
+    with pytest.raises(CheckpointError) as raised:  # running it again would say the same for ever
+        run_demo(tmp_path / "demo", config=TINY, bar=Bars())
+    assert f"remove {proof}" in str(raised.value)
+
+
+@pytest.mark.usefixtures("never_proved")
+def test_a_folder_of_somebody_else_s_in_the_parts_place_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "demo.parts").mkdir()
+    (tmp_path / "demo.parts" / "thesis.txt").write_text("years of work")
+    with pytest.raises(StorageError):
+        run_demo(tmp_path / "demo", config=TINY, bar=Bars(until="rolling out"))
+    assert (tmp_path / "demo.parts" / "thesis.txt").read_text() == "years of work"
+
+
+@pytest.mark.usefixtures("never_proved")
+def test_a_place_that_cannot_be_written_is_found_out_before_the_work(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("years of work")
+    (tmp_path / "file").write_text("in the way")
+    for out in (tmp_path / "mine", tmp_path / "file" / "demo"):
+        with pytest.raises(StorageError):
+            run_demo(out, config=TINY, bar=Bars(until="rolling out"))
+    assert (tmp_path / "mine" / "thesis.txt").read_text() == "years of work"
+
+
+@pytest.mark.usefixtures("never_proved")
+def test_what_stood_there_stands_until_the_demo_is_done(tmp_path: Path) -> None:
+    with saving(tmp_path / "demo") as directory:
+        (directory / "tables.md").write_text("of last time")
+    with pytest.raises(Interrupted):
+        run_demo(tmp_path / "demo", config=TINY, bar=Bars(until="rolling out"))
+    assert (verified(tmp_path / "demo") / "tables.md").read_text() == "of last time"
+    assert {path.name for path in tmp_path.iterdir()} == {"demo", "demo.parts"}

@@ -1,5 +1,6 @@
 """The main job: agents rolled out, every task proved, a policy that learns, and all of it written to be read."""
 
+import errno
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from typing import Any
 
 import gymnasium as gym
 import orjson
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from palaestra.agents import oracle, rollout
 from palaestra.benchmarks.curves import png, svg
@@ -29,6 +30,7 @@ from palaestra.benchmarks.viewer import render_page
 from palaestra.digest import digest, digest_bytes
 from palaestra.durable import saving, sweep, verified, write_file
 from palaestra.envs import SPLITS, ToolEnv
+from palaestra.errors import CheckpointError, RecordError, StorageError
 from palaestra.trainers import OpenBar
 from palaestra.trajectory import Episode, read_episodes, write_episodes
 
@@ -99,6 +101,10 @@ def _begin(parts: Path, config: LearningConfig, say: Callable[[str], None]) -> N
     sources = sorted(files("palaestra").rglob("*.py"))  # type: ignore[attr-defined]
     begun = digest([config, [(str(path), digest_bytes(path.read_bytes())) for path in sources]])
     label = parts / "begun"
+    if parts.exists() and not label.exists() and any(not path.name.startswith(".begun.") for path in parts.iterdir()):
+        raise StorageError(
+            errno.EEXIST, f"{parts} holds something else, and the demo keeps its parts there; choose another --out"
+        )
     if parts.exists() and not (label.exists() and label.read_text() == begun):
         say(f"{parts} was left by other code or settings: beginning anew")
         shutil.rmtree(parts)
@@ -113,11 +119,14 @@ def _proved(
     """The rollouts of the bundled agents and the proof of every task: those that are saved there, or new ones."""
     sweep(directory)
     if directory.exists():
-        whole = verified(directory)
+        try:
+            whole = verified(directory)
+            kept = list(read_episodes(whole / "trajectories.jsonl"))
+            proof = _PROOF.validate_json((whole / "proof.json").read_bytes())
+        except (RecordError, OSError, ValidationError) as error:
+            raise CheckpointError(f"{error}; or remove {directory} to prove anew") from error
         say("proof: done before")
-        return list(read_episodes(whole / "trajectories.jsonl")), _PROOF.validate_json(
-            (whole / "proof.json").read_bytes()
-        )
+        return kept, proof
     episodes = _rolled_out(env, world, bar)
     ids = _all_ids(world)
     with bar("proving", len(ids)) as progress:

@@ -61,6 +61,7 @@ def evaluate(
     samples: int,
     seed: int = 0,
     rollouts: RolloutConfig,
+    folder: str | None = None,
     name: str = "policy",
     progress: Callable[[str], None] | None = None,
 ) -> tuple[Evaluation, list[Episode]]:
@@ -82,7 +83,7 @@ def evaluate(
         for task in tasks
         for sample in range(samples)
     ]
-    episodes = play(policy, env_id, jobs, rollouts, name=name, progress=progress)
+    episodes = play(policy, env_id, jobs, rollouts, folder=folder, name=name, progress=progress)
     by_task: dict[str, list[Episode]] = {task: [] for task in tasks}
     for episode in episodes:
         if episode.valid_for_baseline:

@@ -9,7 +9,7 @@ import typer
 from palaestra.cli.console import output
 from palaestra.cli.extra import train_extra
 from palaestra.cli.progress import bar
-from palaestra.cli.target import open_target
+from palaestra.cli.target import folder_of, open_target
 from palaestra.durable import saving
 from palaestra.trajectory import write_episodes
 
@@ -23,7 +23,7 @@ def evaluate(
     chat_format: Annotated[
         str | None, typer.Option("--format", help="The chat format, where the checkpoint does not say one.")
     ] = None,
-    context: Annotated[int, typer.Option(min=1, help="Tokens that an episode may have.")] = 896,
+    context: Annotated[int, typer.Option(min=1, help="Tokens that an episode may have.")] = 768,
     turn: Annotated[int, typer.Option(min=1, help="Tokens that a turn may have.")] = 48,
     rows: Annotated[int, typer.Option(min=1, help="Episodes in a batch; memory goes with it.")] = 128,
     out: Annotated[
@@ -44,7 +44,14 @@ def evaluate(
     rollouts = RolloutConfig(rows=rows, context=context, turn=turn)
     with bar(f"playing {split}", len(tasks) * samples) as shown:
         evaluation, episodes = run(
-            policy, env.env_id, tasks, samples=samples, seed=seed, rollouts=rollouts, progress=shown.step
+            policy,
+            env.env_id,
+            tasks,
+            samples=samples,
+            seed=seed,
+            rollouts=rollouts,
+            folder=folder_of(target),
+            progress=shown.step,
         )
     output().print(evaluation_table(evaluation, title=f"{checkpoint} on {split}").for_terminal())
     if out is not None:

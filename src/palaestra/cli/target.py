@@ -8,6 +8,11 @@ from palaestra.envs import WORLDS, ToolEnv, env_id_of, load_families
 from palaestra.errors import TaskError
 
 
+def folder_of(target: str) -> str | None:
+    """The folder or file of task files that `target` is; `None` for a world's name."""
+    return target if Path(target).exists() or "/" in target or target.endswith(".py") else None
+
+
 def open_target(target: str) -> ToolEnv:
     """The environment that holds the tasks of `target`: a world's name, or a folder or file of task files.
 
@@ -15,15 +20,15 @@ def open_target(target: str) -> ToolEnv:
         TaskError: the files do not load, or are set in more than one world.
         UnknownNameError: there is no such world.
     """
-    path = Path(target)
-    if not (path.exists() or "/" in target or target.endswith(".py")):
+    folder = folder_of(target)
+    if folder is None:
         return make(env_id_of(target))
-    worlds = sorted({family.world for family in load_families(path)})
+    worlds = sorted({family.world for family in load_families(Path(folder))})
     if len(worlds) != 1:
         raise TaskError(
             f"{target}: families of the worlds {', '.join(worlds)}; put each world's in a folder of its own"
         )
-    return make(env_id_of(worlds[0]), tasks=str(path))
+    return make(env_id_of(worlds[0]), tasks=folder)
 
 
 def open_task(task_id: str, folder: str | None = None) -> ToolEnv:

@@ -9,7 +9,7 @@ from palaestra.agents import oracle, rollout
 from palaestra.cli.console import output
 from palaestra.cli.extra import train_extra
 from palaestra.cli.progress import bar
-from palaestra.cli.target import open_target
+from palaestra.cli.target import folder_of, open_target
 
 app = typer.Typer(help="Train a policy.", no_args_is_help=True, rich_markup_mode="markdown")
 
@@ -25,7 +25,9 @@ def reference(
     out: Annotated[Path, typer.Option("--out", help="Where the stages are saved.")] = Path("runs/reference"),
     seed: Annotated[int, typer.Option("--seed", help="Of weights, order and draws.")] = 0,
     warm_up_steps: Annotated[int, typer.Option(min=1, help="Supervised steps on the oracle's episodes.")] = 400,
-    grpo_steps: Annotated[int, typer.Option(min=1, help="Batches of rollouts.")] = 20,
+    grpo_steps: Annotated[int, typer.Option(min=1, help="Batches of rollouts.")] = 16,
+    context: Annotated[int, typer.Option(min=1, help="Tokens that an episode may have.")] = 768,
+    turn: Annotated[int, typer.Option(min=1, help="Tokens that a turn may have.")] = 48,
     threads: Annotated[int, typer.Option(min=1, help="Of the arithmetic; part of what makes a run repeatable.")] = 2,
 ) -> None:
     """Warm a small policy up on the oracle's episodes, then train it by GRPO on the checklist reward.
@@ -35,7 +37,14 @@ def reference(
     with train_extra():
         import torch  # noqa: PLC0415  seconds to import
 
-        from palaestra.trainers import Grpo, GrpoConfig, WarmUp, WarmUpConfig, run_stage  # noqa: PLC0415
+        from palaestra.trainers import (  # noqa: PLC0415
+            Grpo,
+            GrpoConfig,
+            RolloutConfig,
+            WarmUp,
+            WarmUpConfig,
+            run_stage,
+        )
     console = output()
 
     def say(text: str) -> None:
@@ -52,7 +61,8 @@ def reference(
             shown.step(task)
     warm_up = WarmUp(WarmUpConfig(steps=warm_up_steps), episodes, seed=seed)
     warm = run_stage(warm_up, out / "warm-up", bar=bar, say=say)
-    grpo = Grpo(GrpoConfig(steps=grpo_steps), env_id=env.env_id, tasks=tasks, seed=seed, start=warm.policy)
+    config = GrpoConfig(steps=grpo_steps, rollouts=RolloutConfig(context=context, turn=turn))
+    grpo = Grpo(config, env_id=env.env_id, tasks=tasks, folder=folder_of(target), seed=seed, start=warm.policy)
     taught = run_stage(grpo, out / "grpo", bar=bar, say=say)
     last = taught.progress.history[-1]
     console.print(f"the last batch of rollouts scored {last['score']:.1f} on average", highlight=False)

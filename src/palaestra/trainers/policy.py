@@ -1,5 +1,9 @@
 """A policy: a causal language model and the codec that feeds it, on disk in Hugging Face's layout."""
 
+import os
+import re
+from collections.abc import Generator
+from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,14 +75,29 @@ class Policy:
 
     def save(self, directory: Path) -> None:
         """Write model, tokenizer and the name of the chat format, as `load_policy` and transformers read them."""
-        self.model.save_pretrained(directory)
-        self.codec.tokenizer.save_pretrained(directory)
+        with _disk_errors(directory):
+            self.model.save_pretrained(directory)
+            self.codec.tokenizer.save_pretrained(directory)
         (directory / _CARD).write_bytes(orjson.dumps({"format": self.codec.format.name}))
 
     def digest(self) -> str:
         """A hash of every weight, by name: equal digests mean equal policies, bit for bit."""
         weights = self.model.state_dict()
         return digest([(name, _digest_of(weights[name])) for name in sorted(weights)])
+
+
+@contextmanager
+def _disk_errors(directory: Path) -> Generator[None]:
+    """Tell what the disk refuses as `OSError`: libraries written in Rust have exceptions of their own for it."""
+    try:
+        yield
+    except OSError:
+        raise
+    except Exception as error:
+        number = re.search(r"os error (\d+)", str(error))
+        if number is None:
+            raise
+        raise OSError(int(number[1]), os.strerror(int(number[1])), str(directory)) from error
 
 
 def _digest_of(weight: Tensor) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import torch
 
 from palaestra.digest import digest
-from palaestra.errors import TaskError
+from palaestra.errors import InfrastructureError, TaskError
 from palaestra.seeding import Stream
 from palaestra.tools import CHAT_FORMATS
 from palaestra.trainers.batch import Deal, Sample, demonstration, rendered
@@ -44,7 +44,7 @@ class WarmUpConfig:
 class GrpoConfig:
     """GRPO."""
 
-    steps: int = 20
+    steps: int = 16
     """Rollout batches."""
     groups: int = 16
     """Tasks a step."""
@@ -150,6 +150,7 @@ class Grpo:
         config: How.
         env_id: The world.
         tasks: Ids of tasks to learn from, in an order that does not matter.
+        folder: Task files in place of the world's own.
         seed: Of the draws.
         start: The policy to begin with.
 
@@ -160,11 +161,21 @@ class Grpo:
     name = "grpo"
     save_every = 1
 
-    def __init__(self, config: GrpoConfig, *, env_id: str, tasks: Sequence[str], seed: int, start: Policy) -> None:
+    def __init__(
+        self,
+        config: GrpoConfig,
+        *,
+        env_id: str,
+        tasks: Sequence[str],
+        folder: str | None = None,
+        seed: int,
+        start: Policy,
+    ) -> None:
         if not tasks:
             raise TaskError("GRPO has no task to learn from; give a split that lists tasks")
         self._config = config
         self._env_id = env_id
+        self._folder = folder
         self._tasks = sorted(tasks)
         self._seed = seed
         self._start = start
@@ -173,7 +184,7 @@ class Grpo:
 
     def fingerprint(self) -> str:
         """A hash of the settings, the tasks, the seed and the beginning."""
-        return digest([self._config, self._env_id, self._tasks, self._seed, self._start.digest()])
+        return digest([self._config, self._env_id, self._folder, self._tasks, self._seed, self._start.digest()])
 
     def start(self) -> Policy:
         """A copy of the policy to begin with."""
@@ -187,9 +198,16 @@ class Grpo:
         """One batch of rollouts, and the updates on it."""
         del done
         config = self._config
-        played = play(learner.policy, self._env_id, self._jobs(step), config.rollouts, version=step)
+        played = play(
+            learner.policy, self._env_id, self._jobs(step), config.rollouts, folder=self._folder, version=step
+        )
         valid = [(episode, place // config.group_size) for place, episode in enumerate(played)]
         valid = [(episode, group) for episode, group in valid if episode.valid_for_baseline]
+        if not valid:
+            raise InfrastructureError(
+                f"GRPO, step {step}: the world failed in all of {len(played)} episodes, and the last save stands; "
+                f"`palaestra check {self._env_id}` may say why"
+            )
         returns = torch.tensor([episode.episode_return for episode, _ in valid])
         advantages = group_advantages(returns, torch.tensor([group for _, group in valid]))
         samples = [

@@ -35,7 +35,7 @@ class RolloutConfig:
 
     rows: int = 128
     """Episodes in the batch."""
-    context: int = 896
+    context: int = 768
     """Tokens that an episode may have; one that needs more ends there, truncated."""
     turn: int = 48
     """Tokens that a turn may have; one that is cut off there is read as far as it goes."""
@@ -96,11 +96,22 @@ def play(
     jobs: Sequence[Job],
     config: RolloutConfig,
     *,
+    folder: str | None = None,
     name: str = "policy",
     version: int = 0,
     progress: Callable[[str], None] | None = None,
 ) -> list[Episode]:
     """Play every job to its end.
+
+    Args:
+        policy: Who plays.
+        env_id: The world.
+        jobs: What to play.
+        config: How.
+        folder: Task files in place of the world's own.
+        name: The policy's name, for the record.
+        version: The policy's, for the record.
+        progress: Told the task of each episode that has ended.
 
     Returns:
         The episodes, in the order of `jobs`, with the tokens that the policy read and wrote.
@@ -128,7 +139,8 @@ def play(
         return None
 
     envs: list[Env] = [
-        gym.make(env_id, action_format=policy.codec.format.name, disable_env_checker=True) for _ in range(rows)
+        gym.make(env_id, tasks=folder, action_format=policy.codec.format.name, disable_env_checker=True)
+        for _ in range(rows)
     ]
     seats = [seated(place, env) for place, env in enumerate(envs)]
     while any(seats):

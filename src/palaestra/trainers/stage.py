@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass, field
+from io import BytesIO
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
@@ -116,6 +117,8 @@ def run_stage(
     """
     sweep(directory)
     learner, progress = _resumed(stage, directory, say)
+    if stage.done(progress) >= 1:
+        return StageResult(policy=learner.policy, progress=progress, directory=directory)
     total = 100
     with bar(stage.name, total) as shown:
         ticks = 0
@@ -151,13 +154,15 @@ def _resumed(stage: Stage, directory: Path, say: Callable[[str], None]) -> tuple
     state: Any = torch.load(whole / _OPTIMISER, weights_only=True)
     learner.optimiser.load_state_dict(state)
     broken = "" if whole == directory else f" ({directory.name} is damaged, the save before it is whole)"
-    finished = stage.done(progress) >= 1
-    say(f"{stage.name}: {'done before' if finished else 'goes on from'} step {progress.step}{broken}")
+    where = f"done before, {progress.step} steps" if stage.done(progress) >= 1 else f"goes on from step {progress.step}"
+    say(f"{stage.name}: {where}{broken}")
     return learner, progress
 
 
 def _save(learner: Learner, progress: Progress, directory: Path) -> None:
     with saving(directory) as temporary:
         learner.policy.save(temporary)
-        torch.save(learner.optimiser.state_dict(), temporary / _OPTIMISER)
+        state = BytesIO()  # torch hides what the disk says of a file of its own
+        torch.save(learner.optimiser.state_dict(), state)
+        (temporary / _OPTIMISER).write_bytes(state.getvalue())
         (temporary / _PROGRESS).write_bytes(orjson.dumps(asdict(progress)))

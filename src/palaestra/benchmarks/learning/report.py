@@ -16,14 +16,14 @@ _GROUPS = {False: "families trained on", True: "families never seen"}
 
 
 def learning_tables(runs: Sequence[Learnt]) -> list[Table]:
-    """The score before and after for each seed and for all of them together, and the share that is solved."""
+    """For each seed and for all together: scores before and after, shares that solve and that harm, and the time."""
     seeds: dict[str, Sequence[Learnt]] = {str(run.seed): [run] for run in runs}
     if len(runs) > 1:
         seeds["pooled"] = runs
     rows = {
         what: tuple(
             (_GROUPS[unseen], name, *_cells(group, what, unseen=unseen))
-            for unseen in _GROUPS
+            for unseen in _groups(runs)
             for name, group in seeds.items()
         )
         for what in (Evaluation.points, Evaluation.solved, Evaluation.harmed)
@@ -56,11 +56,18 @@ def learning_tables(runs: Sequence[Learnt]) -> list[Table]:
     ]
 
 
+def _groups(runs: Sequence[Learnt]) -> list[bool]:
+    """Whether families are unseen: of the two kinds those that the held-out tasks have."""
+    return [unseen for unseen in _GROUPS if runs[0].before.evaluation.points(unseen=unseen)]
+
+
 def _cells(runs: Sequence[Learnt], what: Figure, *, unseen: bool) -> tuple[str, ...]:
-    before, after, control = (
+    values = [
         pooled([what(part.evaluation, unseen=unseen) for part in parts])
         for parts in zip(*(run.parts().values() for run in runs), strict=True)
-    )
+    ]
+    shared = set(values[0]).intersection(*values)  # a task whose world always failed on one side has no partner
+    before, after, control = ({task: own for task, own in part.items() if task in shared} for part in values)
     return (
         f"{clustered_mean(before).mean:.1f}",
         f"{clustered_mean(after).mean:.1f}",
@@ -94,7 +101,7 @@ def learning_panels(runs: Sequence[Learnt]) -> list[Panel]:
     ]
     estimates = [
         _estimate(name, _GROUPS[unseen], [run.parts()[name].evaluation for run in runs], unseen=unseen)
-        for unseen in _GROUPS
+        for unseen in _groups(runs)
         for name in runs[0].parts()
     ]
     return [

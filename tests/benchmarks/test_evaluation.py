@@ -1,0 +1,216 @@
+"""An evaluation counts what was played, leaves out what the world broke, and gives every policy the same luck."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crash.tiny import FAILING_ID, GRPO, TinyGrpo, TinyWarmUp, world
+from palaestra.benchmarks.evaluation import (
+    EVALUATION,
+    Evaluation,
+    TaskResult,
+    evaluate,
+    evaluation_table,
+    pooled,
+)
+from palaestra.benchmarks.statistics import paired_difference
+from palaestra.errors import TaskError
+from palaestra.records import EndReason
+from palaestra.seeding import Stream
+from palaestra.trainers import Job, Policy, RolloutConfig, play, run_stage
+from palaestra.trajectory import Episode
+from worlds.registration import LIBRARY_ID
+
+ROLLOUTS = GRPO.rollouts
+LENT, RENEWED = "library/lend-book/7000", "library/renew-loan/7000"
+
+
+def ignored(text: str) -> None:
+    del text
+
+
+@pytest.fixture(scope="module")
+def policies(tmp_path_factory: pytest.TempPathFactory) -> tuple[Policy, Policy]:
+    """Before GRPO and after."""
+    directory = tmp_path_factory.mktemp("policies")
+    warm = run_stage(TinyWarmUp(save_every=100), directory / "warm-up", say=ignored).policy
+    return warm, run_stage(TinyGrpo(warm), directory / "grpo", say=ignored).policy
+
+
+@pytest.fixture(scope="module")
+def policy(policies: tuple[Policy, Policy]) -> Policy:
+    return policies[0]
+
+
+def result(*points: int, solved: Sequence[bool] | None = None, unseen: bool = False) -> TaskResult:
+    return TaskResult(
+        unseen=unseen,
+        points=points,
+        solved=tuple(solved or [p == 100 for p in points]),
+        harmed=tuple(p < 0 for p in points),
+        turns=(3,) * len(points),
+        ends=(EndReason.FINISHED,) * len(points),
+    )
+
+
+def harmful(episode: Episode) -> bool:
+    """Whether the last verdict on anything forbidden is that it was done."""
+    forbidden = [criterion.id for criterion in episode.rubric if criterion.kind != "expect"]
+    return any(episode.score.verdicts[criterion].met for criterion in forbidden)
+
+
+SOME = Evaluation(
+    tasks={
+        "a": result(100, 50),
+        "b": result(0, 0, solved=[False, False]),
+        "c": result(-20, 100, unseen=True),
+    },
+    faults=0,
+)
+
+
+def test_no_tasks_are_refused(policy: Policy) -> None:
+    with pytest.raises(TaskError, match="no task to evaluate on; give a split that lists tasks"):
+        evaluate(policy, LIBRARY_ID, [], samples=1, rollouts=ROLLOUTS)
+
+
+def test_an_episode_that_the_world_broke_off_is_counted_and_in_no_figure(policy: Policy) -> None:
+    sound, _ = evaluate(policy, LIBRARY_ID, [LENT, RENEWED], samples=4, rollouts=ROLLOUTS)
+    broken, _ = evaluate(policy, FAILING_ID, [LENT, RENEWED], samples=4, rollouts=ROLLOUTS)
+    assert (sound.faults, broken.faults) == (0, 2), "of the seeds 0 to 3 two are odd"
+    assert broken.tasks[RENEWED] == sound.tasks[RENEWED]
+    assert broken.tasks[LENT].points == sound.tasks[LENT].points[::2]
+    assert broken.tasks[LENT].turns == sound.tasks[LENT].turns[::2]
+
+
+def test_a_task_whose_world_always_failed_is_in_no_figure() -> None:
+    left = Evaluation(tasks={"a": result(100)}, faults=3)
+    assert left.points(unseen=False) == {"a": [100.0]}
+    assert "3 episodes in which the world failed are left out" in evaluation_table(left, title="").note
+    assert "world failed" not in evaluation_table(SOME, title="").note
+
+
+def test_values_are_those_of_the_episodes_by_task(policy: Policy) -> None:
+    tasks = world().task_set.ids("heldout")
+    found, first = evaluate(policy, LIBRARY_ID, tasks, samples=3, seed=5, rollouts=ROLLOUTS, name="it")
+    jobs = [Job(task=task, seed=n, noise=Stream.root("evaluation", 5, task, n)) for task in tasks for n in range(3)]
+    played = play(policy, LIBRARY_ID, jobs, ROLLOUTS, name="it")
+    assert list(found.tasks) == list(tasks)
+    for place, task in enumerate(tasks):
+        own = played[3 * place : 3 * place + 3]
+        assert {episode.task.id for episode in own} == {task}
+        assert found.tasks[task].points == tuple(episode.score.points for episode in own)
+        assert found.tasks[task].solved == tuple(episode.score.passed for episode in own)
+        assert found.tasks[task].harmed == tuple(map(harmful, own))
+        assert found.tasks[task].turns == tuple(len(list(episode.turns)) for episode in own)
+        assert found.tasks[task].ends == tuple(episode.end for episode in own)
+        assert found.tasks[task].unseen == own[0].task.unseen
+    assert first == played[::3]
+    assert {episode.agent for episode in first} == {"it"}
+
+
+def test_a_task_meets_the_same_luck_whatever_else_is_played(policy: Policy) -> None:
+    tasks = world().task_set.ids("heldout")
+    whole, _ = evaluate(policy, LIBRARY_ID, tasks, samples=3, rollouts=ROLLOUTS)
+    turned, _ = evaluate(policy, LIBRARY_ID, tasks[::-1], samples=3, rollouts=ROLLOUTS)
+    alone, _ = evaluate(policy, LIBRARY_ID, [RENEWED], samples=2, rollouts=ROLLOUTS)
+    assert turned == whole
+    assert alone.tasks[RENEWED].points == whole.tasks[RENEWED].points[:2]
+
+
+def test_two_policies_meet_the_same_luck(policies: tuple[Policy, Policy], monkeypatch: pytest.MonkeyPatch) -> None:
+    met: list[list[tuple[str, int, tuple[bytes, int]]]] = []
+
+    def noted(policy: Policy, env_id: str, jobs: Sequence[Job], config: RolloutConfig, **how: Any) -> list[Episode]:
+        met.append([(job.task, job.seed, job.noise.save()) for job in jobs])
+        return play(policy, env_id, jobs, config, **how)
+
+    monkeypatch.setattr("palaestra.benchmarks.evaluation.play", noted)
+    before, after = (
+        evaluate(policy, LIBRARY_ID, [LENT, RENEWED], samples=4, rollouts=ROLLOUTS)[0] for policy in policies
+    )
+    assert met[0] == met[1]
+    assert len(set(met[0])) == 8
+    assert before != after
+
+
+def test_a_policy_does_not_differ_from_itself(policy: Policy) -> None:
+    first, second = (
+        evaluate(p, LIBRARY_ID, [LENT, RENEWED], samples=4, rollouts=ROLLOUTS)[0] for p in (policy, policy.copy())
+    )
+    assert first == second
+    difference = paired_difference(first.points(unseen=False), second.points(unseen=False))
+    assert (difference.mean, difference.low, difference.high) == (0, 0, 0)
+
+
+def test_another_seed_is_other_luck(policy: Policy) -> None:
+    first, second = (
+        evaluate(policy, LIBRARY_ID, [LENT, RENEWED], samples=4, seed=seed, rollouts=ROLLOUTS)[1] for seed in (0, 1)
+    )
+    assert [episode.digest() for episode in first] != [episode.digest() for episode in second]
+
+
+def test_unseen_families_stand_apart() -> None:
+    assert SOME.points(unseen=False) == {"a": [100.0, 50.0], "b": [0.0, 0.0]}
+    assert SOME.points(unseen=True) == {"c": [-20.0, 100.0]}
+    assert SOME.solved(unseen=False) == {"a": [100.0, 0.0], "b": [0.0, 0.0]}
+    assert SOME.solved(unseen=True) == {"c": [0.0, 100.0]}
+    assert SOME.harmed(unseen=False) == {"a": [0.0, 0.0], "b": [0.0, 0.0]}
+    assert SOME.harmed(unseen=True) == {"c": [100.0, 0.0]}
+
+
+def test_the_table_s_cells_are_the_means_and_their_intervals() -> None:
+    # Of two tasks the mean of two draws is either task's or the mean of both, so the middle 95 % hold all three;
+    # of one task it is the task's.
+    table = evaluation_table(SOME, title="how it went")
+    assert table.title == "how it went"
+    assert table.columns == ("families", "tasks", "episodes", "mean score", "solved, %", "harmful, %")
+    assert table.rows == (
+        ("trained on", "2", "4", "37.5 [0.0, 75.0]", "25.0 [0.0, 50.0]", "0.0 [0.0, 0.0]"),
+        ("unseen in training", "1", "2", "40.0 [40.0, 40.0]", "50.0 [50.0, 50.0]", "50.0 [50.0, 50.0]"),
+    )
+
+
+def test_a_kind_of_family_that_was_not_played_has_no_row() -> None:
+    seen = Evaluation(tasks={"a": result(7)}, faults=0)
+    unseen = Evaluation(tasks={"a": result(7, unseen=True)}, faults=0)
+    assert [row[0] for row in evaluation_table(seen, title="").rows] == ["trained on"]
+    assert [row[0] for row in evaluation_table(unseen, title="").rows] == ["unseen in training"]
+    assert evaluation_table(Evaluation(tasks={}, faults=9), title="").rows == ()
+
+
+def test_an_evaluation_is_read_back_as_it_was_written(policy: Policy, tmp_path: Path) -> None:
+    found, _ = evaluate(policy, LIBRARY_ID, [LENT], samples=2, rollouts=ROLLOUTS)
+    (tmp_path / "evaluation.json").write_bytes(orjson.dumps(found))
+    assert EVALUATION.validate_json((tmp_path / "evaluation.json").read_bytes()) == found
+    assert EVALUATION.validate_json(orjson.dumps(SOME)) == SOME
+
+
+def test_progress_is_told_once_an_episode(policy: Policy) -> None:
+    told: list[str] = []
+    evaluate(policy, LIBRARY_ID, [LENT, RENEWED], samples=3, rollouts=ROLLOUTS, progress=told.append)
+    assert sorted(told) == [LENT] * 3 + [RENEWED] * 3
+
+
+VALUES = st.dictionaries(st.sampled_from("abc"), st.lists(st.integers(-100, 100).map(float), min_size=1, max_size=3))
+
+
+@given(st.lists(VALUES, max_size=3))
+def test_pooling_loses_no_value_and_moves_none_to_another_task(evaluations: list[dict[str, list[float]]]) -> None:
+    together = pooled(evaluations)
+    assert set(together) == {task for values in evaluations for task in values}
+    for task, own in together.items():
+        assert own == [value for values in evaluations for value in values.get(task, [])]
+
+
+def test_pooled_tasks_stay_the_clusters() -> None:
+    together = pooled([{"a": [1.0], "b": [2.0]}, {"b": [4.0], "a": [3.0]}])
+    assert together == {"a": [1.0, 3.0], "b": [2.0, 4.0]}
+    assert fmean(map(fmean, together.values())) == 2.5
+    assert pooled([]) == {}

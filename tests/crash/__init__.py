@@ -1,0 +1,1 @@
+"""Ways to die while a file is being written."""
