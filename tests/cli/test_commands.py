@@ -209,12 +209,14 @@ def test_play_takes_words_and_survives_mistakes() -> None:
 
 # learning
 
+SHORT = ("--warm-up-steps", "2", "--grpo-steps", "1", "--context", "160", "--turn", "6", "--threads", "1")
+
 
 @pytest.fixture(scope="module")
 def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A policy that the command trained, for two steps and one batch of rollouts: half a minute and more."""
     out = tmp_path_factory.mktemp("runs") / "reference"
-    told = run("train", "reference", "--warm-up-steps", "2", "--grpo-steps", "1", "--out", str(out), timeout=600)
+    told = run("train", "reference", *SHORT, "--out", str(out), timeout=600)
     assert told.returncode == 0, told.stderr
     assert f"measure it: palaestra eval {out / 'grpo'}" in told.stdout.replace("\n", "")
     return out / "grpo"
@@ -236,7 +238,7 @@ def test_a_policy_that_was_trained_is_measured(checkpoint: Path, tmp_path: Path)
 
 def test_training_again_with_the_same_arguments_reads_what_is_there(checkpoint: Path) -> None:
     out = checkpoint.parent
-    told = run("train", "reference", "--warm-up-steps", "2", "--grpo-steps", "1", "--out", str(out))
+    told = run("train", "reference", *SHORT, "--out", str(out))
     assert told.returncode == 0, told.stderr
     assert "warm-up: done before" in told.stdout
     assert "grpo: done before" in told.stdout

@@ -23,6 +23,7 @@ TINY = LearningConfig(
     warm_up=WarmUpConfig(steps=3, batch=2),
     grpo=GrpoConfig(steps=1, groups=2, group_size=2, rollouts=RolloutConfig(context=160, turn=6)),
     samples=1,
+    threads=1,
 )
 PARTS = ("before", "after-grpo", "control")
 
