@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from palaestra.records import Message, ToolCall
 from palaestra.tools import CompactFormat, Mark
+from palaestra.tools.formats.handles import PER_KIND
 
 COMPACT = CompactFormat()
 HOSTILE = [
@@ -191,7 +192,7 @@ def test_an_episode_is_marks_and_text_in_turn() -> None:
     assert rendering.written([call]) == ["cancel order_id=", "<ORD.0>", "<|end|>"]
     answer: Message = {"role": "tool", "content": '{"id":"ORD-1042","refund_id":"RFD-1007"}'}
     assert rendering.following([answer]) == [
-        "<|tool|>", "id=", "<ORD.0>", " refund_id=", "<RFD.0>", "<|assistant|>",
+        "<|tool|>", "id=", "<ORD.0>", " refund_id=", "<REFUND_ID.0>", "<|assistant|>",
     ]  # fmt: skip
 
 
@@ -223,7 +224,7 @@ def test_an_answer_that_is_no_json_or_too_deep_stands_as_it_is(content: str) -> 
 def test_records_of_a_listing_number_their_handles_alike() -> None:
     listing = json.dumps([{"id": "LIN-1009", "product": "CPU-1001"}, {"id": "LIN-1003", "product": "PSU-1002"}])
     pieces = COMPACT.rendering().following([{"role": "tool", "content": listing}])
-    assert "".join(pieces[1:-1]) == "id=<LIN.0> product=<CPU.0>; id=<LIN.1> product=<PSU.1>"
+    assert "".join(pieces[1:-1]) == "id=<LIN.0> product=<PRODUCT.0>; id=<LIN.1> product=<PRODUCT.1>"
 
 
 @pytest.mark.parametrize("role", ["user", "tool"])
@@ -250,7 +251,7 @@ def test_the_marks_are_roles_the_end_and_every_handle_of_a_kind_that_occurs() ->
     pieces = COMPACT.rendering().opening(OPENING, [])
     marks = COMPACT.marks([pieces])
     assert marks[:5] == ["<|end|>", "<|system|>", "<|user|>", "<|assistant|>", "<|tool|>"]
-    assert marks[5:] == [f"<ORD.{number}>" for number in range(48)]
+    assert marks[5:] == [f"<ORD.{number}>" for number in range(PER_KIND)]
     assert len(set(marks)) == len(marks)
 
 
