@@ -4,7 +4,6 @@ import errno
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import gymnasium as gym
 import orjson
 from pydantic import TypeAdapter, ValidationError
 
+import palaestra
 from palaestra.agents import oracle, rollout
 from palaestra.benchmarks.curves import png, svg
 from palaestra.benchmarks.learning import (
@@ -98,8 +98,9 @@ def run_demo(
 
 def _begin(parts: Path, config: LearningConfig, say: Callable[[str], None]) -> None:
     """Clear away what other code or settings left; what these left stays."""
-    sources = sorted(files("palaestra").rglob("*.py"))  # type: ignore[attr-defined]
-    begun = digest([config, [(str(path), digest_bytes(path.read_bytes())) for path in sources]])
+    package = Path(palaestra.__file__).parent
+    sources = sorted(package.rglob("*.py"))
+    begun = digest([config, [(str(path.relative_to(package)), digest_bytes(path.read_bytes())) for path in sources]])
     label = parts / "begun"
     if parts.exists() and not label.exists() and any(not path.name.startswith(".begun.") for path in parts.iterdir()):
         raise StorageError(

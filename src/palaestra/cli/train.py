@@ -10,6 +10,7 @@ from palaestra.cli.console import output
 from palaestra.cli.extra import train_extra
 from palaestra.cli.progress import bar
 from palaestra.cli.target import folder_of, open_target
+from palaestra.trajectory import Episode
 
 app = typer.Typer(help="Train a policy.", no_args_is_help=True, rich_markup_mode="markdown")
 
@@ -55,7 +56,7 @@ def reference(
     tasks = env.task_set.ids("train")
     expert = oracle(env.oracle)
     with bar("demonstrations", len(tasks)) as shown:
-        episodes = []
+        episodes = list[Episode]()
         for task in tasks:
             episodes.append(rollout(env, expert, name="oracle", seed=0, task=task))
             shown.step(task)

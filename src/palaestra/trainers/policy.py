@@ -66,7 +66,9 @@ class Policy:
 
     def logits(self, hidden: Tensor) -> Tensor:
         """What states say of the next token, [..., V]."""
-        logits: Tensor = self.model.get_output_embeddings()(hidden)
+        head = self.model.get_output_embeddings()
+        assert head is not None, "a causal language model has one"
+        logits: Tensor = head(hidden)
         return logits
 
     def copy(self) -> "Policy":
