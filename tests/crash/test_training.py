@@ -13,7 +13,6 @@ from queue import Empty, Queue
 from threading import Thread
 
 import orjson
-import pytest
 
 from palaestra.records import Json
 
@@ -88,7 +87,6 @@ def nursery() -> Generator[Nursery]:
             process.stdin.close()
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="runs are forked")
 def test_twenty_kills_at_random_moments_change_nothing(tmp_path: Path) -> None:
     rng = random.Random(20)  # noqa: S311
     with nursery() as runs:
