@@ -4,15 +4,12 @@ It is data that a task states. Nothing here acts; `agenda` decides what a person
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from palaestra.errors import TaskError
 
 Temper: TypeAlias = Literal["calm", "terse", "heated"]
-
-_NO_TOPICS: Mapping[str, tuple[str, ...]] = {}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
@@ -54,7 +51,7 @@ class Persona:
 
     goal: str
     """What they want, in a sentence; read by people and by an LLM user."""
-    topics: Mapping[str, tuple[str, ...]] = _NO_TOPICS
+    topics: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     """What can be talked about in their world: each topic with the words by which a message is known to be about it."""
     facts: tuple[Fact, ...] = ()
     reactions: tuple[Reaction, ...] = ()
