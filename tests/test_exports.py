@@ -37,7 +37,7 @@ EXPORTS = {
     ),
     "palaestra.rubrics": (
         "HARM MET TOTAL UNMET Allowance Check Checklist ChecklistSnapshot Criterion Evidence Rubric TurnLog "
-        "answered called changed collateral created either listed never rescore saw ungrounded"
+        "answered called changed collateral created either guards listed never rescore saw ungrounded"
     ),
     "palaestra.tools": (
         "CHAT_FORMATS CONTROL FORMATS ActionFormat CallResult ChatFormat CompactFormat HermesFormat JournaledState "

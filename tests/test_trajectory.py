@@ -11,6 +11,7 @@ from palaestra.records import (
     LAYERS,
     CriterionSpec,
     EndReason,
+    Features,
     Message,
     Score,
     TaskSpec,
@@ -60,6 +61,9 @@ tasks = st.builds(
     id=texts, family=texts, split=texts, level=numbers, traits=words, world_seed=numbers, max_turns=numbers,
     unseen=st.booleans(),
     oracle_calls=numbers,
+    features=st.builds(
+        Features, hops=numbers, entities=numbers, exceptions=numbers, writes=numbers, messages=numbers
+    ),
 )  # fmt: skip
 episodes = st.builds(
     Episode,
@@ -87,6 +91,7 @@ EPISODE = Episode(
         id="library/x/0000", family="library/x", split="train", level=1, traits=(), world_seed=1, max_turns=3,
         unseen=False,
         oracle_calls=1,
+        features=Features(hops=1, entities=2, exceptions=0, writes=1, messages=1),
     ),
     agent="hand", seed=0, tools=(), rubric=(),
     segments=(

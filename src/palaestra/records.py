@@ -172,6 +172,22 @@ class Score:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Features:
+    """What makes a task long or hard, counted from its own solution."""
+
+    hops: int
+    """Records that the solution names and the request does not: each has to be found by way of another."""
+    entities: int
+    """Records that the solution names, all together."""
+    exceptions: int
+    """Exceptions to a rule that it turns on."""
+    writes: int
+    """Calls that change rows."""
+    messages: int
+    """Messages to the person who asked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TaskSpec:
     """What the outside may know of a task: enough to name, group and schedule it, nothing to solve it by."""
 
@@ -187,3 +203,4 @@ class TaskSpec:
     world_seed: int
     max_turns: int
     oracle_calls: int
+    features: Features

@@ -8,6 +8,7 @@ import pytest
 from palaestra.records import (
     CriterionSpec,
     EndReason,
+    Features,
     JsonObject,
     Message,
     Score,
@@ -126,6 +127,7 @@ def make_episode() -> EpisodeFactory:
                 max_turns=12,
                 unseen=False,
                 oracle_calls=3,
+                features=Features(hops=1, entities=2, exceptions=0, writes=1, messages=1),
             ),
             agent=agent,
             seed=seed,

@@ -58,8 +58,8 @@ def test_a_family_knows_its_world_and_its_name() -> None:
 
 
 def test_the_splits_divide_the_indices() -> None:
-    assert [split_of(n) for n in (0, 4_999, 5_000, 6_999, 7_000, LAST_INDEX)] == [
-        "train", "train", "dev", "dev", "heldout", "heldout",
+    assert [split_of(n) for n in (0, 4_999, 5_000, 6_999, 7_000, 8_499, 8_500, LAST_INDEX)] == [
+        "train", "train", "dev", "dev", "heldout", "heldout", "heldout-policy", "heldout-policy",
     ]  # fmt: skip
     assert list(FIRST_INDEX) == list(SPLITS)
 

@@ -76,8 +76,9 @@ def start(seed: int) -> datetime:
     return datetime(2031, 3, 3, 9, 0) + timedelta(days=seed)
 
 
-def populate(seed: int) -> Base:
+def populate(seed: int, rules: object = None) -> Base:
     """The library of a world seed."""
+    del rules
     stream = Stream.root("library", seed)
     members = [
         Member(
@@ -325,7 +326,7 @@ LIBRARY = World(
     briefing=lambda now: f"You are the librarian EMP-1. It is {now:%Y-%m-%d}.",
     draft=Draft,
     families="worlds.library",
-    seeds={"train": (1, 2), "dev": (3,), "heldout": (4,)},
-    instances={"train": 4, "dev": 2, "heldout": 2},
+    seeds={"train": (1, 2), "dev": (3,), "heldout": (4,), "heldout-policy": (5,)},
+    instances={"train": 4, "dev": 2, "heldout": 2, "heldout-policy": 1},
     unseen_instances=2,
 )

@@ -42,7 +42,9 @@ class SupportDesk:
     def __init__(self, role: str = "agent") -> None:
         self.state = Overlay(base())
         self.clock = Clock(world_start(SEED))
-        self.context = ToolContext(state=self.state, clock=self.clock, role=role, actor="EMP-101", ids_in=SCHEMA.ids_in)
+        self.context = ToolContext(
+            state=self.state, clock=self.clock, role=role, actor="EMP-101", ids_in=SCHEMA.ids_in, rules=POLICY
+        )
         self.events: list[ToolEvent] = []
 
     def _call(self, tool: str, arguments: Mapping[str, Json]) -> Any:

@@ -28,7 +28,7 @@ from palaestra.envs.episode import LiveEpisode, Snapshot
 from palaestra.envs.instance import Instance
 from palaestra.envs.spaces import CallSpace, MessageSpace, calls_of
 from palaestra.envs.taskset import TaskSet, bundled, load_folder
-from palaestra.envs.world import WORLDS
+from palaestra.envs.world import CONVENTIONAL, WORLDS
 from palaestra.errors import EpisodeOverError, InfrastructureError, RubricError, TaskError, UnknownNameError
 from palaestra.protocols import Action, StateView
 from palaestra.records import ANY_TABLE, EndReason, Message, RowChange, Score, TaskSpec, ToolCall, ToolEvent
@@ -43,16 +43,20 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
 
     Args:
         env_id: The registered id, such as "palaestra/Storefront-v0".
-        split: From which split `reset` draws an instance.
+        split: From which split `reset` draws an instance, or an axis of the held-out tasks: "heldout-world",
+            "heldout-family", "heldout-policy" or "heldout-surface".
         task: The id of the one task to play; `split` then has no effect.
         tasks: A folder of task files to use in place of the world's own.
+        surface: The tools to act with: "conventional", or another set over the same rows. Left out, "conventional"; for
+            the split "heldout-surface" the first of the others.
+        handbook: 0 for the world's own rules; any other number changes some of them, and the rubric with them.
         reward: "checklist" (after every turn) or "outcome" (at the end).
         action_format: How raw text is read: "compact", "hermes", "json", "qwen" or "qwen-thinking".
         max_turns: A budget in place of the task's own.
         render_mode: "ansi" for text, or `None`.
 
     Raises:
-        UnknownNameError: no such world, task, split or format.
+        UnknownNameError: no such world, task, split, surface or format.
         TaskError: a task file breaks a rule.
     """
 
@@ -65,6 +69,8 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         split: str = "train",
         task: str | None = None,
         tasks: str | Path | None = None,
+        surface: str | None = None,
+        handbook: int = 0,
         reward: RewardMode = "checklist",
         action_format: str = "hermes",
         max_turns: int | None = None,
@@ -74,6 +80,8 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
             raise UnknownNameError.of("reward", reward, get_args(RewardMode))
         if max_turns is not None and max_turns < 1:
             raise ValueError(f"max_turns={max_turns}: a budget is at least 1")
+        if handbook < 0:
+            raise ValueError(f"handbook={handbook}: handbooks are numbered from 0, which is the world's own")
         if render_mode not in (None, "ansi"):
             raise UnknownNameError.of("render mode", str(render_mode), ["ansi"])
         self.env_id = env_id
@@ -85,12 +93,17 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         self._reward_mode: RewardMode = reward
         self._format = FORMATS.get(action_format)
         self._budget = max_turns
-        self._offered = tuple(self.world.toolbox.offered(self.world.role))
+        other = next(iter(self.world.surfaces), CONVENTIONAL)
+        self.surface = surface or (other if split == "heldout-surface" else CONVENTIONAL)
+        self._surface = self.world.surface(self.surface)
+        self.toolbox = self._surface.toolbox
+        self.handbook = handbook
+        self._offered = tuple(self.toolbox.offered(self.world.role))
         self.action_space = CallSpace(self._offered, self._format)
         self.observation_space = MessageSpace()
         self._episode: LiveEpisode | None = None
         if task is not None:
-            self.task_set.instance(task)
+            self.task_set.instance(task, handbook)
 
     # Gymnasium
 
@@ -118,9 +131,10 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         if seed is None:
             seed = int(self.np_random.integers(2**31))
         named = (options or {}).get("task", self._task_id)
-        episode = self._begun(self.task_set.instance(self._drawn(seed) if named is None else named), seed)
+        instance = self.task_set.instance(self._drawn(seed) if named is None else named, self.handbook)
+        episode = self._begun(instance, seed)
         info = {
-            "tools": self.world.toolbox.export(self.world.role),
+            "tools": self.toolbox.export(self.world.role),
             "task": episode.instance.spec,
             "rubric": episode.instance.rubric.specs,
             "seed": seed,
@@ -139,7 +153,7 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
 
     def _begun(self, instance: Instance, seed: int) -> LiveEpisode:
         max_turns = self._budget or instance.spec.max_turns
-        self._episode = LiveEpisode(instance, seed=seed, max_turns=max_turns)
+        self._episode = LiveEpisode(instance, seed=seed, max_turns=max_turns, toolbox=self.toolbox)
         return self._episode
 
     def step(self, action: Action) -> tuple[tuple[Message, ...], float, bool, bool, dict[str, Any]]:
@@ -208,7 +222,7 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         return parsed.calls, parsed.error
 
     def _spoken(self, prose: str) -> tuple[tuple[ToolCall, ...], str | None]:
-        tool = self.world.toolbox.prose_tool
+        tool = self.toolbox.prose_tool
         if tool is None:
             return (), "this world takes calls only; prose without a call means nothing in it"
         return (ToolCall(tool=tool, arguments={"message": prose}),), None
@@ -245,8 +259,12 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         return self.episode.instance
 
     def oracle(self) -> tuple[ToolCall, ...]:
-        """Calls that solve the task. For trusted callers."""
-        return self.episode.instance.oracle
+        """Calls of this surface that solve the task. For trusted callers."""
+        return self._surface.translate(self.instance.oracle, self.instance.settled)
+
+    def alternatives(self) -> tuple[tuple[ToolCall, ...], ...]:
+        """Other calls that solve it, as its author states them. For trusted callers."""
+        return tuple(self._surface.translate(calls, self.instance.settled) for calls in self.instance.alternatives)
 
     def score(self) -> Score:
         """The rubric's judgement so far."""
@@ -297,8 +315,9 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         if snapshot.world != self.world.name:
             raise TaskError(f"a snapshot of {snapshot.world} does not fit {self.world.name}; restore it there")
         episode = self._episode
-        if episode is None or episode.instance.spec.id != snapshot.task_id:
-            episode = self._begun(self.task_set.instance(snapshot.task_id), snapshot.seed)
+        playing = None if episode is None else (episode.instance.spec.id, episode.instance.handbook)
+        if episode is None or playing != (snapshot.task_id, snapshot.handbook):
+            episode = self._begun(self.task_set.instance(snapshot.task_id, snapshot.handbook), snapshot.seed)
         episode.restore(snapshot)
 
     def fork(self) -> "ToolEnv":

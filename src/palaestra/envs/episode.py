@@ -8,7 +8,7 @@ from palaestra.envs.instance import Instance
 from palaestra.envs.state import Overlay, OverlaySnapshot
 from palaestra.records import EndReason, JsonObject, Message, ToolCall, ToolEvent
 from palaestra.rubrics import Checklist, ChecklistSnapshot
-from palaestra.tools import ToolContext
+from palaestra.tools import Toolbox, ToolContext
 
 UNPARSABLE_LIMIT = 3
 """Turns in a row without a readable call after which an episode is truncated."""
@@ -20,6 +20,7 @@ class Snapshot:
 
     world: str
     task_id: str
+    handbook: int
     seed: int
     rows: OverlaySnapshot
     checklist: ChecklistSnapshot
@@ -39,6 +40,7 @@ class LiveEpisode:
     Attributes:
         instance: The task.
         seed: What drives everything that the task does not fix.
+        toolbox: The tools of the surface that is played on.
         state: The rows.
         evidence: What a rubric reads: events, changes, answer, end.
         checklist: The rubric at work.
@@ -47,14 +49,20 @@ class LiveEpisode:
         faulted: Whether the world failed; the episode is then void.
     """
 
-    def __init__(self, instance: Instance, *, seed: int, max_turns: int) -> None:
+    def __init__(self, instance: Instance, *, seed: int, max_turns: int, toolbox: Toolbox) -> None:
         world = instance.world
         self.instance = instance
         self.seed = seed
+        self.toolbox = toolbox
         self.state: Overlay = instance.settled.fork()
         self.clock = Clock(instance.start)
         self.context = ToolContext(
-            state=self.state, clock=self.clock, role=world.role, actor=world.actor, ids_in=world.schema.ids_in
+            state=self.state,
+            clock=self.clock,
+            role=world.role,
+            actor=world.actor,
+            ids_in=world.schema.ids_in,
+            rules=instance.rules,
         )
         self.evidence = instance.evidence(self.state)
         self.checklist = Checklist(instance.rubric)
@@ -73,7 +81,7 @@ class LiveEpisode:
         messages: list[Message] = []
         for position, call in enumerate(calls):
             call_id = f"call_{self.turn}_{position}"
-            result = self.instance.world.toolbox.call(self.context, self.state, call_id, call, self.evidence.events)
+            result = self.toolbox.call(self.context, self.state, call_id, call, self.evidence.events)
             self.evidence.events.append(result.event)
             self.checklist.update(self.evidence)
             messages.append(
@@ -103,6 +111,7 @@ class LiveEpisode:
         return Snapshot(
             world=self.instance.world.name,
             task_id=self.instance.spec.id,
+            handbook=self.instance.handbook,
             seed=self.seed,
             rows=self.state.snapshot(),
             checklist=self.checklist.snapshot(),
@@ -135,7 +144,7 @@ class LiveEpisode:
 
     def fork(self) -> "LiveEpisode":
         """An independent episode that stands at the same place."""
-        copy = LiveEpisode(self.instance, seed=self.seed, max_turns=self._max_turns)
+        copy = LiveEpisode(self.instance, seed=self.seed, max_turns=self._max_turns, toolbox=self.toolbox)
         copy.restore(self.snapshot())
         return copy
 
@@ -145,6 +154,7 @@ class LiveEpisode:
         return digest(
             (
                 self.instance.spec.id,
+                self.instance.handbook,
                 self.seed,
                 self.state.state_hash(),
                 self.state.journal,

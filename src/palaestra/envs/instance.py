@@ -3,14 +3,16 @@
 import re
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from palaestra.digest import digest
 from palaestra.envs.state import Overlay
 from palaestra.envs.task import FIRST_INDEX, Draft, Family, Task, split_of
+from palaestra.envs.user.persona import Persona
 from palaestra.envs.world import World
 from palaestra.errors import TaskError, ToolRefusal, UnknownNameError
-from palaestra.records import Message, TaskSpec, ToolCall
-from palaestra.rubrics import Allowance, Checklist, Evidence, Rubric, collateral, ungrounded
+from palaestra.records import Features, Message, TaskSpec, ToolCall
+from palaestra.rubrics import Allowance, Checklist, Evidence, Rubric, collateral, guards, ungrounded
 from palaestra.seeding import Stream
 
 _WORD = re.compile(r"[\w-]+")
@@ -22,6 +24,10 @@ class Instance:
 
     spec: TaskSpec
     world: World
+    handbook: int
+    """Which handbook the world goes by; 0 is its own."""
+    rules: Any
+    """What the world goes by under that handbook, of the world's own type."""
     settled: Overlay
     """The rows before the first call. Never written: episodes fork it."""
     start: datetime
@@ -33,11 +39,15 @@ class Instance:
     """Changes that the task permits and does not ask for."""
     oracle: tuple[ToolCall, ...]
     alternatives: tuple[tuple[ToolCall, ...], ...]
+    user: Persona | None
 
     def print(self) -> str:
         """A hash of what the task is: its messages, rows, rubric and calls."""
         hashed = self.settled.state_hash()
-        return digest((self.spec, self.start, self.messages, hashed, self.rubric.specs, self.oracle, self.alternatives))
+        calls = (self.oracle, self.alternatives)
+        return digest(
+            (self.spec, self.handbook, self.start, self.messages, hashed, self.rubric.specs, self.user, *calls)
+        )
 
     def evidence(self, state: Overlay) -> Evidence:
         """The evidence of an episode that plays on `state`, a fork of `settled`."""
@@ -50,8 +60,8 @@ class Instance:
         )
 
 
-def instantiate(world: World, family: "Family[Draft]", index: int) -> Instance:
-    """The instance `index` of `family`: a pure function of its arguments.
+def instantiate(world: World, family: "Family[Draft]", index: int, *, handbook: int = 0) -> Instance:
+    """The instance `index` of `family` under a handbook: a pure function of its arguments.
 
     Raises:
         TaskError: the family's function fails or states something inconsistent; the message names file and line.
@@ -59,20 +69,22 @@ def instantiate(world: World, family: "Family[Draft]", index: int) -> Instance:
     split = split_of(index)
     ordinal, slot = divmod(index - FIRST_INDEX[split], len(world.seeds[split]))
     seed = world.seeds[split][slot]
-    base = world.base(seed)
-    start = world.start(seed)
+    start, rules = world.start(seed), world.rules(seed, handbook)
     draft = world.draft(
-        state=Overlay(base),
+        state=Overlay(world.base(seed, handbook)),
         start=start,
-        family_stream=Stream.root("task", family.id, seed),
+        # A twin draws what its sibling draws, so that the request is the same.
+        family_stream=Stream.root("task", family.twin_of or family.id, seed),
         ordinal=ordinal,
+        rules=rules,
+        twin=family.twin_of is not None,
     )
     task_id = f"{family.id}/{index:04d}"
     try:
         task = family.make(draft)
         _check_calls(world, task)
         settled = draft.state.settled()
-        rubric = _rubric(task)
+        rubric = _rubric(world, task)
         Checklist(rubric).begin(_probe(settled))
     except TaskError as error:
         raise type(error)(f"{family.source}: {task_id}: {error}") from error
@@ -82,6 +94,7 @@ def instantiate(world: World, family: "Family[Draft]", index: int) -> Instance:
         {"role": "system", "content": world.briefing(start)},
         {"role": "user", "content": task.prompt},
     )
+    given = frozenset(word for message in messages for word in _WORD.findall(message["content"]))
     return Instance(
         spec=TaskSpec(
             id=task_id,
@@ -93,22 +106,39 @@ def instantiate(world: World, family: "Family[Draft]", index: int) -> Instance:
             world_seed=seed,
             max_turns=task.max_turns,
             oracle_calls=len(task.oracle),
+            features=_features(world, family, task, given),
         ),
         world=world,
+        handbook=handbook,
+        rules=rules,
         settled=settled,
         start=start,
         messages=messages,
-        given=frozenset(word for message in messages for word in _WORD.findall(message["content"])),
+        given=given,
         rubric=rubric,
         permitted=tuple(task.allow),
         oracle=tuple(task.oracle),
         alternatives=tuple(tuple(calls) for calls in task.alternatives),
+        user=task.user,
     )
 
 
-def _rubric(task: Task) -> Rubric:
-    expected = [allowance for criterion in task.rubric for allowance in criterion.allows]
-    return Rubric([*task.rubric, ungrounded(), collateral([*expected, *task.allow])])
+def _rubric(world: World, task: Task) -> Rubric:
+    permitted = [*(allowance for criterion in task.rubric for allowance in criterion.allows), *task.allow]
+    harm = guards(permitted, world.guards) if world.guards else [collateral(permitted)]
+    return Rubric([*task.rubric, ungrounded(), *harm])
+
+
+def _features(world: World, family: "Family[Draft]", task: Task, given: frozenset[str]) -> Features:
+    tools = [world.toolbox[call.tool] for call in task.oracle]
+    named = {i for call, tool in zip(task.oracle, tools, strict=True) for i in tool.named(call.arguments)}
+    return Features(
+        hops=len(named - given),
+        entities=len(named),
+        exceptions=family.traits.count("policy-exception"),
+        writes=sum(tool.writes for tool in tools),
+        messages=sum(tool.name == world.toolbox.prose_tool for tool in tools),
+    )
 
 
 def _check_calls(world: World, task: Task) -> None:

@@ -7,20 +7,22 @@ set in, follows from the index alone.
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 from palaestra.envs.state import Overlay
+from palaestra.envs.user.persona import Persona
 from palaestra.errors import DrawError, TaskError
 from palaestra.protocols import R
 from palaestra.records import Json, ToolCall
 from palaestra.rubrics import Allowance, Criterion
 from palaestra.seeding import Stream
 
-Split: TypeAlias = Literal["train", "dev", "heldout"]
-SPLITS: tuple[Split, ...] = ("train", "dev", "heldout")
-FIRST_INDEX: dict[Split, int] = {"train": 0, "dev": 5_000, "heldout": 7_000}
+Split: TypeAlias = Literal["train", "dev", "heldout", "heldout-policy"]
+SPLITS: tuple[Split, ...] = ("train", "dev", "heldout", "heldout-policy")
+"""In "heldout-policy" the worlds are new and go by rules that no other split has."""
+FIRST_INDEX: dict[Split, int] = {"train": 0, "dev": 5_000, "heldout": 7_000, "heldout-policy": 8_500}
 """The index at which each split begins; it ends where the next one begins."""
 LAST_INDEX = 9_999
 
@@ -46,6 +48,8 @@ class Task:
     """Changes permitted beside those that the rubric expects."""
     alternatives: Sequence[Sequence[ToolCall]] = ()
     """Other right ways to solve it; the proof holds the rubric to accepting them."""
+    user: Persona | None = None
+    """Who answers when they are written to; `None`: they read and do not answer."""
     max_turns: int = 30
 
 
@@ -56,11 +60,25 @@ class Draft:
         state: The world's rows; what is written here is there before the episode begins.
         start: When the episode begins.
         stream: This instance's randomness.
+        rules: What the world goes by, such as a company's policy; the world's own type.
+        twin: Whether the impossible twin is asked for: the same draws and so the same request, in a world changed so
+            that the right answer is to refuse it.
     """
 
-    def __init__(self, *, state: Overlay, start: datetime, family_stream: Stream, ordinal: int) -> None:
+    def __init__(
+        self,
+        *,
+        state: Overlay,
+        start: datetime,
+        family_stream: Stream,
+        ordinal: int,
+        rules: Any = None,
+        twin: bool = False,
+    ) -> None:
         self.state = state
         self.start = start
+        self.rules = rules
+        self.twin = twin
         self.stream = family_stream.split("instance", ordinal)
         self._family_stream = family_stream
         self._ordinal = ordinal
@@ -106,6 +124,15 @@ class Family(Generic[D]):
     make: Callable[[D], Task]
     source: str
     """File and line, for error messages."""
+    twin: bool = False
+    """Whether `make` can set the impossible twin of a task as well."""
+    twin_of: str | None = None
+    """The family whose impossible twins these are."""
+
+    def twins(self) -> "Family[D]":
+        """The family of this family's impossible twins."""
+        traits = tuple(dict.fromkeys((*self.traits, "refusal", "twin")))
+        return replace(self, id=f"{self.id}-twin", traits=traits, twin=False, twin_of=self.id)
 
     @property
     def world(self) -> str:
@@ -129,6 +156,7 @@ def family(
     level: int,
     traits: tuple[str, ...] = (),
     splits: tuple[Split, ...] = SPLITS,
+    twin: bool = False,
 ) -> "Callable[[Callable[[Any], Task]], Family[Any]]":
     """Make a family of a function that takes a draft of its world and returns a `Task`.
 
@@ -137,6 +165,7 @@ def family(
         level: Difficulty, 1 to 3.
         traits: What it turns on, such as "policy-exception", "multi-hop", "refusal".
         splits: Where it occurs; a family only in "heldout" is unseen in training.
+        twin: Whether the function asks `desk.twin` and then sets a task in which the same request must be refused.
 
     Raises:
         TaskError: the id, the level or a split is not of that form.
@@ -150,7 +179,7 @@ def family(
             raise TaskError(f"{source}: {id}: level {level}; levels are 1, 2 and 3")
         if not splits or not set(splits) <= set(SPLITS):
             raise TaskError(f"{source}: {id}: splits {splits}; there are {', '.join(SPLITS)}")
-        return Family(id=id, level=level, traits=traits, splits=splits, make=function, source=source)
+        return Family(id=id, level=level, traits=traits, splits=splits, make=function, source=source, twin=twin)
 
     return make
 

@@ -35,7 +35,8 @@ class TaskSet:
     def __init__(self, world: World, families: Iterable[Family[Any]]) -> None:
         self.world = world
         self.families: dict[str, Family[Any]] = {}
-        for family in sorted(families, key=lambda f: f.id):
+        stated = list(families)
+        for family in sorted([*stated, *(f.twins() for f in stated if f.twin)], key=lambda f: f.id):
             if family.world != world.name:
                 raise TaskError(
                     f"{family.source}: family {family.id} is set in {family.world!r}, not in {world.name!r}; "
@@ -48,16 +49,22 @@ class TaskSet:
             self.families[family.id] = family
         # Shared by every environment of the set: written out for each, they would be most of what it weighs.
         self._ids: dict[str, tuple[str, ...]] = {split: tuple(self._listed(split)) for split in SPLITS}
-        self._instances: dict[str, Instance] = {}
+        unseen = frozenset(task for task in self._ids["heldout"] if self.families[task.rpartition("/")[0]].unseen)
+        self._ids |= {
+            "heldout-world": tuple(task for task in self._ids["heldout"] if task not in unseen),
+            "heldout-family": tuple(task for task in self._ids["heldout"] if task in unseen),
+            "heldout-surface": tuple(task for task in self._ids["heldout"] if task not in unseen),
+        }
+        self._instances: dict[tuple[str, int], Instance] = {}
 
     def ids(self, split: str) -> tuple[str, ...]:
-        """The ids of the instances that a split lists, family by family.
+        """The ids of the instances that a split, or an axis of the held-out tasks, lists, family by family.
 
         Raises:
             UnknownNameError: there is no such split.
         """
-        if split not in SPLITS:
-            raise UnknownNameError.of("split", split, SPLITS)
+        if split not in self._ids:
+            raise UnknownNameError.of("split", split, self._ids)
         return self._ids[split]
 
     def _listed(self, split: Split) -> Iterator[str]:
@@ -67,24 +74,25 @@ class TaskSet:
                     yield f"{family.id}/{FIRST_INDEX[split] + n:04d}"
 
     def _count(self, family: Family[Any], split: Split) -> int:
+        if family.twin_of is not None:
+            return self.world.twin_instances.get(split, 0)
         return self.world.unseen_instances if family.unseen else self.world.instances[split]
 
-    def instance(self, task_id: str) -> Instance:
-        """The instance of that id, listed or not; made once and kept.
+    def instance(self, task_id: str, handbook: int = 0) -> Instance:
+        """The instance of that id, listed or not, in its world under a handbook; made once and kept.
 
         Raises:
             UnknownNameError: no family has such an id.
             TaskError: the index is out of range, or the family fails to make it.
         """
-        made = self._instances.get(task_id)
+        made = self._instances.get((task_id, handbook))
         if made is None:
-            family, index = self._parse(task_id)
-            made = self._instances[task_id] = instantiate(self.world, family, index)
+            made = self._instances[task_id, handbook] = self.made_again(task_id, handbook)
         return made
 
-    def made_again(self, task_id: str) -> Instance:
+    def made_again(self, task_id: str, handbook: int = 0) -> Instance:
         """The instance of that id, made anew: a task is a pure function of its id, and this is how one checks."""
-        return instantiate(self.world, *self._parse(task_id))
+        return instantiate(self.world, *self._parse(task_id), handbook=handbook)
 
     def _parse(self, task_id: str) -> tuple[Family[Any], int]:
         family_id, _, index = task_id.rpartition("/")

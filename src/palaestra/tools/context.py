@@ -1,6 +1,7 @@
 """What a tool is given besides its arguments: the rows, the time, who calls, and a way to say what was shown."""
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from palaestra.clock import Clock
 from palaestra.protocols import State
@@ -15,23 +16,45 @@ class ToolContext:
         clock: The virtual clock.
         role: In which role the agent acts; tools are open to some roles and closed to others.
         actor: The id under which the agent acts, such as an employee's.
+        rules: What the world goes by, such as a company's policy; the world's own type, fixed for an episode.
         end_reason: Set by a tool that ends the episode.
         answer: What the agent answered when it ended the episode.
     """
 
-    __slots__ = ("_ids_in", "actor", "answer", "clock", "end_reason", "mentioned", "role", "shown", "state")
+    __slots__ = (
+        "_ids_in",
+        "actor",
+        "answer",
+        "clock",
+        "end_reason",
+        "mentioned",
+        "named",
+        "role",
+        "rules",
+        "shown",
+        "state",
+    )
 
     def __init__(
-        self, *, state: State, clock: Clock, role: str, actor: str, ids_in: Callable[[Row], Iterable[str]]
+        self,
+        *,
+        state: State,
+        clock: Clock,
+        role: str,
+        actor: str,
+        ids_in: Callable[[Row], Iterable[str]],
+        rules: Any = None,
     ) -> None:
         self.state = state
         self.clock = clock
         self.role = role
         self.actor = actor
+        self.rules = rules
         self.end_reason: EndReason | None = None
         self.answer: dict[str, Json] = {}
         self.shown: list[tuple[str, str]] = []
         self.mentioned: set[str] = set()
+        self.named: list[str] = []
         self._ids_in = ids_in
 
     def show(self, *rows: Row) -> None:
@@ -44,6 +67,10 @@ class ToolContext:
         """Say that the result names these ids and no more."""
         self.mentioned.update(ids)
 
+    def name(self, *ids: str) -> None:
+        """Say that the call acts on these ids, where they stand deeper in its arguments than a schema can tell."""
+        self.named.extend(ids)
+
     def end(self, reason: EndReason, answer: dict[str, Json] | None = None) -> None:
         """End the episode after this turn."""
         self.end_reason = reason
@@ -55,3 +82,4 @@ class ToolContext:
         self.answer = {}
         self.shown = []
         self.mentioned = set()
+        self.named = []

@@ -60,6 +60,17 @@ class Tool:
             return False
         return True
 
+    def named(self, arguments: Mapping[str, Json]) -> tuple[str, ...]:
+        """The ids of rows that the arguments name."""
+        named: list[str] = []
+        for name in self.references:
+            value = arguments.get(name)
+            if isinstance(value, str):
+                named.append(value)
+            elif isinstance(value, list):
+                named += [v for v in value if isinstance(v, str)]
+        return tuple(named)
+
     def validated(self, arguments: object) -> dict[str, Any]:
         """The arguments as the function takes them, defaults filled in.
 

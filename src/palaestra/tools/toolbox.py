@@ -124,7 +124,7 @@ class Toolbox:
                 cost=tool.cost if tool else 0,
                 latency=latency,
                 duplicate_of=_duplicate(name, arguments, past),
-                named=_named(tool, call.arguments) if tool and answer.schema_ok else (),
+                named=(*tool.named(call.arguments), *context.named) if tool and answer.schema_ok else (),
                 written=len(state.journal) - mark,
                 shown=tuple(context.shown),
                 mentioned=frozenset(context.mentioned),
@@ -171,17 +171,6 @@ def _refused(code: str, message: str, *, schema_ok: bool) -> _Answer:
 
 def _closed(tool: Tool, role: str) -> str:
     return f"{tool.name} is open to {', '.join(sorted(tool.roles))}; you act as {role}"
-
-
-def _named(tool: Tool, arguments: Mapping[str, Json]) -> tuple[str, ...]:
-    named: list[str] = []
-    for name in tool.references:
-        value = arguments.get(name)
-        if isinstance(value, str):
-            named.append(value)
-        elif isinstance(value, list):
-            named += [v for v in value if isinstance(v, str)]
-    return tuple(named)
 
 
 def _duplicate(tool: str, arguments: Mapping[str, Json], past: Sequence[ToolEvent]) -> str | None:

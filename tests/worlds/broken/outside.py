@@ -64,9 +64,9 @@ class Impure(Late):
         return stepped
 
 
-def _populated_by_clock(seed: int) -> Any:
+def _populated_by_clock(seed: int, rules: object) -> Any:
     time.time()
-    return LIBRARY.populate(seed)
+    return LIBRARY.populate(seed, rules)
 
 
 CLOCKWORK = replace(LIBRARY, populate=_populated_by_clock, _bases={})

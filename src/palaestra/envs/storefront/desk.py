@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 
 from palaestra.envs.state.schema import number_of
-from palaestra.envs.storefront.policy import POLICY, Policy, last_return_day, paid_cents, warranty_end
+from palaestra.envs.storefront.policy import Policy, last_return_day, paid_cents, warranty_end
 from palaestra.envs.storefront.schema import (
     CompetitorOffer,
     Customer,
@@ -26,7 +26,11 @@ from palaestra.rubrics import Allowance, Criterion, called, changed, either, lis
 class Desk(Draft):
     """A draft of a Storefront world. Policies are read from `policy`, as the tools do."""
 
-    policy: Policy = POLICY
+    @property
+    def policy(self) -> Policy:
+        """The rules that this desk goes by: those of its world's handbook."""
+        policy: Policy = self.rules
+        return policy
 
     # What an order is about
 

@@ -58,8 +58,9 @@ def _returns(policy: Policy) -> list[Section]:
             "records whether the customer told us that the package was opened. The fee is worked out on "
             "what the customer really paid for the pieces that come back, that is, after the order's "
             "discount (REF-3), and rounded half up to a cent.",
-            "Platinum customers pay no restocking fee. Nobody pays it for goods that arrived damaged, are "
-            "faulty or are not what was ordered, opened or not, because the mistake was ours.",
+            f"{_listed([t.capitalize() for t in policy.fee_free_tiers])} customers pay no restocking fee. Nobody "
+            "pays it for goods that arrived damaged, are faulty or are not what was ordered, opened or not, "
+            "because the mistake was ours.",
         ),
         _section(
             "RET-3",
@@ -125,8 +126,8 @@ def _refunds(policy: Policy) -> list[Section]:
             "REF-4",
             "Duplicate charges",
             "It happens that a payment provider charges the same order twice. The sign is two captured "
-            "payments of the same amount on one order. In that case the later of the two is refunded in "
-            "full, shipping included, as a billing error, and the earlier one stays as it is. The order "
+            f"payments of the same amount on one order. In that case the {policy.wrong_charge} of the two is refunded "
+            "in full, shipping included, as a billing error, and the other one stays as it is. The order "
             "itself, its goods and its parcels are not touched, and no return window applies. Payments of "
             "different orders are not duplicates, even when the amounts agree.",
         ),

@@ -6,6 +6,7 @@ Functions take plain values so that a rubric and a tool that ask the same questi
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
+from typing import Literal
 
 from palaestra.envs.storefront.schema import Category, Order, OrderLine, Product, Promotion, Tier
 from palaestra.protocols import StateView
@@ -24,11 +25,15 @@ class Policy:
     holiday_until: tuple[int, int] = (1, 31)
     """RET-4: delivered from the first to the second (month, day), returnable at least until the third of January."""
     restocking_percent: int = 15
-    """RET-2: kept from an opened item that comes back for a change of mind; platinum customers pay none."""
+    """RET-2: kept from an opened item that comes back for a change of mind."""
+    fee_free_tiers: tuple[Tier, ...] = ("platinum",)
+    """RET-2: the tiers that pay no restocking fee."""
     agent_limit_cents: int = 30_000
     """REF-2: the largest refund that a support agent may pay alone."""
     supervisor_limit_cents: int = 150_000
     """REF-2: the largest that a support supervisor approves; above it, a finance manager."""
+    wrong_charge: Literal["earlier", "later"] = "later"
+    """REF-4: which of two equal charges goes back."""
     price_match_days: int = 14
     """PRM-1: counted from the day of the order."""
     price_match_cap_percent: int = 20
@@ -106,7 +111,7 @@ def paid_cents(order: Order, line: OrderLine, quantity: int) -> int:
 
 def restocking_fee(policy: Policy, tier: Tier, paid: int, *, opened: bool, change_of_mind: bool) -> int:
     """What is kept from `paid` when goods come back (RET-2)."""
-    if not (opened and change_of_mind) or tier == "platinum":
+    if not (opened and change_of_mind) or tier in policy.fee_free_tiers:
         return 0
     return percent_of(paid, policy.restocking_percent)
 

@@ -12,7 +12,7 @@ Observations
 Policy
     A handbook of numbered sections, read through `read_handbook`. Tasks turn on it; most tools do not enforce it.
 Seeds
-    World seeds 1000-1007 (train), 2000-2001 (dev), 3000-3002 (heldout).
+    World seeds 1000-1007 (train), 2000-2001 (dev), 3000-3002 (heldout), 4000-4002 (heldout-policy: other rules).
 """
 
 from datetime import datetime
@@ -21,6 +21,7 @@ from palaestra.envs.storefront.desk import Desk
 from palaestra.envs.storefront.handbook import sections
 from palaestra.envs.storefront.policy import POLICY
 from palaestra.envs.storefront.population import populate, world_start
+from palaestra.envs.storefront.rules import rules
 from palaestra.envs.storefront.schema import SCHEMA
 from palaestra.envs.storefront.tools import TOOLBOX
 from palaestra.envs.world import World
@@ -61,7 +62,20 @@ STOREFRONT = World(
     briefing=briefing,
     draft=Desk,
     families="palaestra.envs.storefront.tasks",
-    seeds={"train": tuple(range(1000, 1008)), "dev": (2000, 2001), "heldout": (3000, 3001, 3002)},
-    instances={"train": 24, "dev": 4, "heldout": 6},
+    rules=rules,
+    guards={
+        "money": frozenset({"refunds", "payments", "credits", "promotions"}),
+        "goods": frozenset({"orders", "order_lines", "shipments", "returns", "warranty_claims", "builds", "products"}),
+        "people": frozenset({"customers", "employees", "internal_messages", "competitor_offers", "handbook"}),
+        "case": frozenset({"tickets"}),
+    },
+    seeds={
+        "train": tuple(range(1000, 1008)),
+        "dev": (2000, 2001),
+        "heldout": (3000, 3001, 3002),
+        "heldout-policy": (4000, 4001, 4002),
+    },
+    instances={"train": 24, "dev": 2, "heldout": 3, "heldout-policy": 3},
     unseen_instances=12,
+    twin_instances={"train": 8, "dev": 2, "heldout": 3, "heldout-policy": 3},
 )

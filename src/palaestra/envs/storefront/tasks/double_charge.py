@@ -1,4 +1,4 @@
-"""Charged twice for one order: the later charge goes back, whole."""
+"""Charged twice for one order: the charge that the handbook says goes back, whole."""
 
 from palaestra.envs.storefront.desk import Desk, closing, touches
 from palaestra.envs.storefront.schema import Order, Refund
@@ -21,30 +21,31 @@ def double_charge(desk: Desk) -> Task:
             desk.state.update(first, charged=second.charged),
             desk.state.update(second, charged=first.charged),
         )
-    later = max(first, second, key=lambda p: p.charged)
+    earlier, later = sorted((first, second), key=lambda p: p.charged)
+    wrong = later if desk.policy.wrong_charge == "later" else earlier
     ticket = desk.ticket(customer, "Charged twice")
     paid_back: dict[str, Json] = {
-        "payment_id": later.id,
-        "amount_cents": later.amount_cents,
+        "payment_id": wrong.id,
+        "amount_cents": wrong.amount_cents,
         "reason": "billing_error",
     }
     facts = ["saw-payment", "saw-account", "read-REF-4"]
     return Task(
         prompt=desk.mail(ticket, f"My bank shows two charges for {order.id}. I ordered once. Please put that right."),
         rubric=[
-            saw(later, id="saw-payment"),
+            saw(wrong, id="saw-payment"),
             desk.account(customer),
             desk.read("REF-4"),
             created(Refund, {**paid_back, "status": "paid"}, id="refund", after=facts),
             *desk.resolved(ticket, after=["refund"]),
         ],
-        allow=[touches(later, "refunded_cents")],
+        allow=[touches(wrong, "refunded_cents")],
         oracle=[
             call("get_order", order_id=order.id),
             call("get_customer", customer_id=customer.id),
             call("get_payments", order_id=order.id),
             call("read_handbook", section_id="REF-4"),
             call("refund_payment", **paid_back),
-            *closing(ticket, "You were charged twice; the second charge is on its way back."),
+            *closing(ticket, "You were charged twice; one charge is on its way back."),
         ],
     )

@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from palaestra.envs.storefront.policy import (
-    POLICY,
+    Policy,
     build_draw,
     build_problems,
     paid_cents,
@@ -55,6 +55,7 @@ def compute_return_window(context: ToolContext, line_id: LineId) -> object:
     Args:
         line_id: The line's id.
     """
+    policy: Policy = context.rules
     _, order = line_and_order(context, line_id)
     parcel = last_delivery(context.state, order)
     context.mention(parcel.id)
@@ -63,7 +64,7 @@ def compute_return_window(context: ToolContext, line_id: LineId) -> object:
         "shipment_id": parcel.id,
         "delivered": delivered,
         "days_since_delivery": (context.clock.today - delivered).days,
-        "standard_last_day": delivered + timedelta(days=POLICY.return_days["bronze"]),
+        "standard_last_day": delivered + timedelta(days=policy.return_days["bronze"]),
     }
 
 
@@ -94,7 +95,7 @@ def check_compatibility(
         product_ids: The parts.
     """
     parts = [context.state.get(Product, p) for p in product_ids]
-    problems = build_problems(POLICY, parts)
+    problems = build_problems(context.rules, parts)
     return {"compatible": not problems, "problems": problems, "draw_watts": build_draw(parts)}
 
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from palaestra.envs.storefront.policy import POLICY, paid_cents
+from palaestra.envs.storefront.policy import Policy, paid_cents
 from palaestra.envs.storefront.schema import (
     Credit,
     CreditReason,
@@ -51,7 +51,7 @@ def issue_refund(
     line, order = line_and_order(context, line_id)
     _check_pieces(line, quantity)
     _check_amount(order, line, quantity, amount_cents)
-    _check_limit(amount_cents)
+    _check_limit(context.rules, amount_cents)
     payment = _charged(context, order, amount_cents)
     context.state.update(line, returned=line.returned + quantity)
     return _refund(context, order, line, payment, quantity, amount_cents, reason)
@@ -70,7 +70,7 @@ def refund_payment(context: ToolContext, payment_id: PaymentId, amount_cents: Ce
     order = context.state.get(Order, payment.order_id)
     if payment.status != "captured":
         raise ToolRefusal("not_captured", f"{payment_id} is {payment.status}; only captured money can go back")
-    _check_limit(amount_cents)
+    _check_limit(context.rules, amount_cents)
     _check_left(payment, amount_cents)
     return _refund(context, order, None, payment, 0, amount_cents, reason)
 
@@ -157,7 +157,7 @@ def give_credit(
     order = context.state.get(Order, order_id)
     if order.customer_id != customer_id:
         raise ToolRefusal("wrong_customer", f"{order_id} is not an order of {customer_id}")
-    _check_limit(amount_cents)
+    _check_limit(context.rules, amount_cents)
     credit = Credit(
         id=context.state.next_id(Credit),
         customer_id=customer_id,
@@ -189,11 +189,11 @@ def _check_amount(order: Order, line: OrderLine, quantity: int, amount_cents: in
         )
 
 
-def _check_limit(amount_cents: int) -> None:
-    if amount_cents > POLICY.agent_limit_cents:
+def _check_limit(policy: Policy, amount_cents: int) -> None:
+    if amount_cents > policy.agent_limit_cents:
         raise ToolRefusal(
             "over_limit",
-            f"{euros(amount_cents)} is above your limit of {euros(POLICY.agent_limit_cents)}; ask for approval",
+            f"{euros(amount_cents)} is above your limit of {euros(policy.agent_limit_cents)}; ask for approval",
         )
 
 
