@@ -4,13 +4,15 @@ import pickle
 from dataclasses import dataclass, fields, replace
 from typing import Any, TypeAlias
 
-from hypothesis import settings
+import pytest
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import invariant, precondition, rule
 
 from palaestra.envs.state import Base, Overlay, OverlaySnapshot, SqlProjection
 from palaestra.envs.state.base import HASH_MASK, row_hash, words_of
 from palaestra.errors import RowError, RowMissingError
+from property.budget import MACHINE_SHARDS, MACHINE_STEPS
+from property.machines import CountedMachine, run_shard
 from worlds.library import SCHEMA, Book
 
 Model: TypeAlias = dict[str, Book]
@@ -54,7 +56,7 @@ class Branch:
         self.history.append(model)
 
 
-class OverlayMachine(RuleBasedStateMachine):
+class OverlayMachine(CountedMachine):
     def __init__(self) -> None:
         super().__init__()
         planted = Overlay(BASE)
@@ -191,5 +193,6 @@ class OverlayMachine(RuleBasedStateMachine):
             assert copy.state_hash() == f"{total:032x}"
 
 
-TestOverlayMachine = OverlayMachine.TestCase
-TestOverlayMachine.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+@pytest.mark.parametrize("shard", MACHINE_SHARDS)
+def test_overlay_dictionaries_and_sql_agree(shard: int) -> None:
+    assert run_shard(OverlayMachine, shard, steps=MACHINE_STEPS) >= MACHINE_STEPS

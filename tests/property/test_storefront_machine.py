@@ -2,55 +2,29 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
-from functools import cache
 from typing import Any, cast
 
-import gymnasium as gym
 import pytest
-from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import (
-    Bundle,
-    RuleBasedStateMachine,
-    initialize,
-    invariant,
-    precondition,
-    rule,
-    run_state_machine_as_test,
-)
+from hypothesis.stateful import Bundle, initialize, invariant, precondition, rule
 
 from palaestra.agents import as_action
 from palaestra.envs import Snapshot, ToolEnv
-from palaestra.envs.state import Overlay, SqlProjection
+from palaestra.envs.state import Overlay
 from palaestra.envs.state.base import HASH_MASK, row_hash
 from palaestra.envs.storefront.invariants import violations
-from palaestra.envs.storefront.schema import SCHEMA, Order, OrderLine, Payment, Shipment
+from palaestra.envs.storefront.schema import SCHEMA
 from palaestra.errors import EpisodeOverError
 from palaestra.protocols import Action
-from palaestra.records import ANY_TABLE, Row, RowChange
+from palaestra.records import RowChange
 from palaestra.rubrics import TurnLog, rescore
 from palaestra.seeding import Stream
-from palaestra.tools import legal_call, sample_call
+from palaestra.tools import sample_call
+from property.budget import MACHINE_SHARDS, MACHINE_STEPS
+from property.desks import make, mirror, near_call, tasks
+from property.ledger import imbalances, unpermitted
+from property.machines import CountedMachine, run_shard
 
-SETTINGS = settings(
-    max_examples=60,
-    stateful_step_count=30,
-    derandomize=True,
-    deadline=None,
-    phases=(Phase.explicit, Phase.generate),  # streams drawn from seeds do not shrink, they only take minutes to try
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
-)
-TASKS = (
-    "storefront/cancel-order/0000",
-    "storefront/lost-parcel/0001",
-    "storefront/refund-damaged-item/5000",
-    "storefront/return-opened-item/7000",
-)
-AMOUNTS: dict[str, tuple[int, ...]] = {
-    "amount_cents": (1, 500, 4_999, 29_999, 30_000, 30_001),
-    "quantity": (1, 1, 1, 2, 3),
-    "fee_cents": (0, 0, 150, 10_000_000),
-}
 BROKEN: tuple[Action, ...] = (
     [],
     "",
@@ -61,6 +35,8 @@ BROKEN: tuple[Action, ...] = (
     {"tool": "adjust_stock", "arguments": {"product_id": "GPU-1012", "stock": 0}},
     {"tool": "issue_refund", "arguments": {"line_id": "LIN-10001", "quantity": 0, "amount_cents": -1, "reason": "x"}},
 )
+MIRRORED = 4
+"""Of how many tasks the rows are held in SQL, too; each takes a third of a second to load."""
 Seeds = st.integers(0, 2**32)
 Chain = tuple[float, ...]
 
@@ -75,39 +51,6 @@ class Mark:
     log: tuple[TurnLog, ...]
 
 
-def make(task: str) -> ToolEnv:
-    env = gym.make("palaestra/Storefront-v0", task=task, max_turns=60).unwrapped
-    assert isinstance(env, ToolEnv)
-    return env
-
-
-@cache
-def mirror(task: str) -> SqlProjection:
-    """The rows of a task in SQL; it follows one overlay after the other."""
-    return SqlProjection(make(task).task_set.instance(task).settled)
-
-
-@cache
-def neighbourhood(task: str) -> frozenset[str]:
-    """A few rows that belong together, so that random calls meet each other's traces."""
-    instance = make(task).task_set.instance(task)
-    state = instance.settled
-    ids = {word for word in instance.given if any(state.peek(info.kind, word) for info in SCHEMA)}
-    orders = [o for status in ("processing", "shipped", "delivered") for o in state.find(Order, status=status)[:3]]
-    orders += [o for o in state.find(Order) if o.id in ids]
-    for order in orders:
-        ids |= {order.id, order.customer_id}
-        for line in state.find(OrderLine, order_id=order.id):
-            ids |= {line.id, line.product_id}
-        belongings: list[Row] = [*state.find(Payment, order_id=order.id), *state.find(Shipment, order_id=order.id)]
-        ids |= {row.id for row in belongings}
-    for info in SCHEMA:
-        rows = state.find(info.kind)
-        if not any(row.id in ids for row in rows):
-            ids |= {row.id for row in (*rows[:2], *rows[-2:])}
-    return frozenset(ids)
-
-
 def write(state: Overlay, change: RowChange) -> None:
     """Make a journal entry again."""
     if change.before is None:
@@ -119,10 +62,12 @@ def write(state: Overlay, change: RowChange) -> None:
         state.update(change.before, **{f.name: getattr(change.after, f.name) for f in fields(change.after)})
 
 
-class Storefront(RuleBasedStateMachine):
+class Storefront(CountedMachine):
     marks = Bundle("marks")
+    sound: set[tuple[str, str]]
+    """States whose books were found in order: task and hash. A shard comes back to many of them."""
 
-    @initialize(task=st.sampled_from(TASKS), seed=Seeds)
+    @initialize(task=st.sampled_from(tasks()), seed=Seeds)
     def begin(self, task: str, seed: int) -> None:
         self.task = task
         self.env = make(task)
@@ -160,7 +105,7 @@ class Storefront(RuleBasedStateMachine):
     @precondition(running)
     @rule(seed=Seeds)
     def call_whatever_the_schemas_allow(self, seed: int) -> None:
-        self.play(as_action(sample_call(list(self.env.world.toolbox), Stream.root("schema", seed))))
+        self.play(as_action(sample_call(list(self.env.toolbox), Stream.root("schema", seed))))
 
     @precondition(running)
     @rule(position=st.integers(0, 7))
@@ -171,25 +116,18 @@ class Storefront(RuleBasedStateMachine):
     @rule(seed=Seeds, calls=st.integers(1, 4))
     def write_close_by(self, seed: int, calls: int) -> None:
         stream = Stream.root("near", seed)
-        self.play([cast("dict[str, Any]", self._near_write(stream)) for _ in range(calls)])
+        self.play([self._near_write(stream) for _ in range(calls)])
 
-    def _near_write(self, stream: Stream) -> Action:
-        tools = [t for t in self.env.world.toolbox.offered("agent") if t.writes]
-        drawn = legal_call(tools, self._near, stream)
-        arguments = dict(drawn.arguments)
-        for name, amounts in AMOUNTS.items():
-            if name in arguments:
-                arguments[name] = stream.choice(amounts)
-        for name in self.env.world.toolbox[drawn.tool].references:
-            if name in arguments and stream.chance(12):
-                arguments[name] = "ORD-0"
-        return {"tool": drawn.tool, "arguments": arguments}
+    @precondition(running)
+    @rule(seed=Seeds, calls=st.integers(2, 8))
+    def write_turn_by_turn(self, seed: int, calls: int) -> None:
+        stream = Stream.root("turns", seed)
+        for _ in range(calls):
+            if self.running():
+                self.play(self._near_write(stream))
 
-    def _near(self, table: str) -> list[str]:
-        kinds = [info.kind for info in SCHEMA if table in (ANY_TABLE, info.name)]
-        settled, near = self.env.instance.settled, neighbourhood(self.task)
-        rows = [row for kind in kinds for row in self.env.state.find(kind)]
-        return [row.id for row in rows if row.id in near or settled.peek(type(row), row.id) is None]
+    def _near_write(self, stream: Stream) -> dict[str, Any]:
+        return near_call(self.env, [t for t in self.env.toolbox.offered("agent") if t.writes], stream)
 
     @precondition(running)
     @rule(count=st.integers(1, 3))
@@ -205,6 +143,30 @@ class Storefront(RuleBasedStateMachine):
         self.play(action)
         assert self.env.state_hash() == before
 
+    # Roles
+
+    @precondition(running)
+    @rule(seed=Seeds)
+    def call_what_is_closed_to_the_role(self, seed: int) -> None:
+        closed = [t for t in self.env.toolbox if t.roles and "agent" not in t.roles]
+        before = self.env.state_hash()
+        self.play(near_call(self.env, closed, Stream.root("closed", seed)))
+        assert [event.error for event in self.log[-1].events] == ["forbidden"]
+        assert self.env.state_hash() == before
+
+    @precondition(running)
+    @rule(seed=Seeds)
+    def let_a_colleague_do_it(self, seed: int) -> None:
+        stream = Stream.root("colleague", seed)
+        tool = stream.choice([t for t in self.env.toolbox if t.roles and "agent" not in t.roles])
+        fork = self.env.fork()
+        fork.episode.context.role = stream.choice(sorted(tool.roles))
+        *_, info = fork.step(near_call(fork, [tool], stream))
+        assert [event.error for event in info["events"]] != ["forbidden"]
+        assert self._broken_rules(fork) == []
+
+    # Ends and copies
+
     @precondition(lambda self: not cast("Storefront", self).running())
     @rule(seed=Seeds)
     def go_on_after_the_end(self, seed: int) -> None:
@@ -214,8 +176,6 @@ class Storefront(RuleBasedStateMachine):
         assert self.env.digest() == before
         self.env.reset(seed=seed)
         self._fresh()
-
-    # Copies
 
     @rule(target=marks)
     def snapshot(self) -> Mark:
@@ -256,18 +216,36 @@ class Storefront(RuleBasedStateMachine):
     def siblings_do_not_meet(self, seed: int) -> None:
         stream, here = Stream.root("siblings", seed), self.env.digest()
         first, second = self.env.fork(), self.env.fork()
-        first.step([cast("dict[str, Any]", self._near_write(stream)) for _ in range(3)])
+        first.step([self._near_write(stream) for _ in range(3)])
         there = first.digest()
         assert (self.env.digest(), second.digest()) == (here, here)
-        second.step([cast("dict[str, Any]", self._near_write(stream)) for _ in range(3)])
+        second.step([self._near_write(stream) for _ in range(3)])
         second.restore(self.env.snapshot())
         assert (self.env.digest(), first.digest(), second.digest()) == (here, there, here)
 
     # What holds
 
+    def _broken_rules(self, env: ToolEnv) -> list[str]:
+        context = env.episode.context
+        return violations(env.state, context.clock.today, context.rules)
+
     @invariant()
     def the_books_are_sound(self) -> None:
-        assert violations(self.env.state, self.env.episode.clock.today) == []
+        here = (self.task, self.env.state_hash())
+        if here not in self.sound:  # what was sound on one day stays so on the next: days only exclude the future
+            assert self._broken_rules(self.env) == []
+            self.sound.add(here)
+
+    @invariant()
+    def no_cent_and_no_piece_comes_from_nowhere(self) -> None:
+        assert imbalances(self.env.instance.settled, self.env.state, self.env.changes) == []
+
+    @invariant()
+    def a_change_that_nothing_permits_counts_against_the_agent(self) -> None:
+        instance = self.env.instance
+        allowed = [a for c in instance.rubric.criteria for a in c.allows]
+        wrong = unpermitted(self.env.changes, [*allowed, *instance.permitted])
+        assert not wrong or self.env.episode.checklist.named("forbid"), wrong
 
     @invariant()
     def the_journal_replays_to_the_same_rows(self) -> None:
@@ -281,11 +259,14 @@ class Storefront(RuleBasedStateMachine):
         score = self.env.score()
         assert score.points == sum(score.components.values()) == sum(self.rewards)
 
+    @precondition(lambda self: cast("Storefront", self).task in tasks()[:MIRRORED])
     @rule(seed=Seeds)
     def sql_says_the_same(self, seed: int) -> None:
+        if self.task not in tasks()[:MIRRORED]:
+            return
         sql, state, stream = mirror(self.task), self.env.state, Stream.root("sql", seed)
         sql.sync(self.env.episode.state)
-        for table, key in sorted(self.touched):
+        for table, key in stream.sample(sorted(self.touched), 6):
             assert sql.peek(SCHEMA[table].kind, key) == state.peek(SCHEMA[table].kind, key)
         info = stream.choice([SCHEMA[table] for table, _ in sorted(self.touched)] or list(SCHEMA))
         row = stream.choice(state.find(info.kind))
@@ -315,5 +296,9 @@ def _running_sums(rewards: Iterable[float]) -> Sequence[float]:
     return sums
 
 
-def test_whatever_is_called_undone_or_copied_the_world_keeps_its_promises() -> None:
-    run_state_machine_as_test(Storefront, settings=SETTINGS)
+@pytest.mark.parametrize("shard", MACHINE_SHARDS)
+def test_whatever_is_called_undone_or_copied_the_world_keeps_its_promises(
+    shard: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Storefront, "sound", set[tuple[str, str]](), raising=False)
+    assert run_shard(Storefront, shard, steps=MACHINE_STEPS) >= MACHINE_STEPS
