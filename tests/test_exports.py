@@ -39,6 +39,7 @@ EXPORTS = {
         "HARM MET TOTAL UNMET Allowance Check Checklist ChecklistSnapshot Criterion Evidence Rubric TurnLog "
         "answered called changed collateral created either guards listed never rescore saw ungrounded"
     ),
+    "palaestra.rubrics.derivation": "Deed Derived Run Table Tables derive",
     "palaestra.tools": (
         "CHAT_FORMATS CONTROL FORMATS ActionFormat CallResult ChatFormat CompactFormat HermesFormat JournaledState "
         "JsonFormat Mark ParsedTurn QwenFormat Rendering Tool ToolContext Toolbox "

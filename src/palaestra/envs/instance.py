@@ -1,18 +1,21 @@
 """A task made ready: its world settled, its rubric compiled, its messages written; shared by all its episodes."""
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from palaestra.digest import digest
+from palaestra.envs.solution import solution
 from palaestra.envs.state import Overlay
 from palaestra.envs.task import FIRST_INDEX, Draft, Family, Task, split_of
 from palaestra.envs.user.persona import Persona
 from palaestra.envs.world import World
 from palaestra.errors import TaskError, ToolRefusal, UnknownNameError
 from palaestra.records import Features, Message, TaskSpec, ToolCall
-from palaestra.rubrics import Allowance, Checklist, Evidence, Rubric, collateral, guards, ungrounded
+from palaestra.rubrics import Allowance, Checklist, Criterion, Evidence, Rubric, collateral, guards, ungrounded
+from palaestra.rubrics.derivation import Derived, derive
 from palaestra.seeding import Stream
 
 _WORD = re.compile(r"[\w-]+")
@@ -59,6 +62,16 @@ class Instance:
             given=self.given,
         )
 
+    def derived_rubric(self, *, alternatives: bool = True) -> Rubric:
+        """The rubric that follows from the author's calls alone, whatever `rubric` and `permitted` say.
+
+        Args:
+            alternatives: Whether to learn from the alternatives too, or from the oracle alone.
+        """
+        routes = (self.oracle, *(self.alternatives if alternatives else ()))
+        derived = _derived(self.world, self.settled, routes, start=self.start, rules=self.rules, given=self.given)
+        return _rubric(self.world, derived.criteria, derived.allow)
+
 
 def instantiate(world: World, family: "Family[Draft]", index: int, *, handbook: int = 0) -> Instance:
     """The instance `index` of `family` under a handbook: a pure function of its arguments.
@@ -84,17 +97,22 @@ def instantiate(world: World, family: "Family[Draft]", index: int, *, handbook: 
         task = family.make(draft)
         _check_calls(world, task)
         settled = draft.state.settled()
-        rubric = _rubric(world, task)
+        messages: tuple[Message, ...] = (
+            {"role": "system", "content": world.briefing(start)},
+            {"role": "user", "content": task.prompt},
+        )
+        given = frozenset(word for message in messages for word in _WORD.findall(message["content"]))
+        expected, permitted = task.rubric, tuple(task.allow)
+        if expected is None:
+            routes = (task.oracle, *task.alternatives)
+            derived = _derived(world, settled, routes, start=start, rules=rules, given=given)
+            expected, permitted = derived.criteria, (*permitted, *derived.allow)
+        rubric = _rubric(world, expected, permitted)
         Checklist(rubric).begin(_probe(settled))
     except TaskError as error:
         raise type(error)(f"{family.source}: {task_id}: {error}") from error
     except Exception as error:
         raise TaskError(f"{_line(error, family)}: {task_id}: {type(error).__name__}: {error}") from error
-    messages: tuple[Message, ...] = (
-        {"role": "system", "content": world.briefing(start)},
-        {"role": "user", "content": task.prompt},
-    )
-    given = frozenset(word for message in messages for word in _WORD.findall(message["content"]))
     return Instance(
         spec=TaskSpec(
             id=task_id,
@@ -116,17 +134,35 @@ def instantiate(world: World, family: "Family[Draft]", index: int, *, handbook: 
         messages=messages,
         given=given,
         rubric=rubric,
-        permitted=tuple(task.allow),
+        permitted=permitted,
         oracle=tuple(task.oracle),
         alternatives=tuple(tuple(calls) for calls in task.alternatives),
         user=task.user,
     )
 
 
-def _rubric(world: World, task: Task) -> Rubric:
-    permitted = [*(allowance for criterion in task.rubric for allowance in criterion.allows), *task.allow]
+def _rubric(world: World, expected: Sequence[Criterion], allow: Iterable[Allowance]) -> Rubric:
+    permitted = [*(allowance for criterion in expected for allowance in criterion.allows), *allow]
     harm = guards(permitted, world.guards) if world.guards else [collateral(permitted)]
-    return Rubric([*task.rubric, ungrounded(), *harm])
+    return Rubric([*expected, ungrounded(), *harm])
+
+
+def _derived(
+    world: World,
+    settled: Overlay,
+    routes: Sequence[Sequence[ToolCall]],
+    *,
+    start: datetime,
+    rules: Any,
+    given: frozenset[str],
+) -> Derived:
+    """What a rubric is made of where its author gives calls only, the oracle's first."""
+    names = ("oracle", *(f"alternative {number}" for number in range(1, len(routes))))
+    runs = [
+        solution(world, settled, calls, start=start, rules=rules, name=name)
+        for name, calls in zip(names, routes, strict=True)
+    ]
+    return derive(runs, given=given, initial=settled, tables=world.schema.tables)
 
 
 def _features(world: World, family: "Family[Draft]", task: Task, given: frozenset[str]) -> Features:

@@ -40,8 +40,9 @@ class Task:
 
     prompt: str
     """What the user says."""
-    rubric: Sequence[Criterion]
-    """What an expert would check. `collateral` and `ungrounded` are added to every task."""
+    rubric: Sequence[Criterion] | None = None
+    """What an expert would check; left out, it is derived from `oracle` and `alternatives`. `collateral` and
+    `ungrounded` are added to every task."""
     oracle: Sequence[ToolCall]
     """Calls that solve it."""
     allow: Sequence[Allowance] = ()

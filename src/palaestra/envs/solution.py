@@ -1,0 +1,58 @@
+"""Playing an author's calls before there is a rubric: what each did, for a rubric to be derived from."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+import orjson
+
+from palaestra.clock import Clock
+from palaestra.envs.state import Overlay
+from palaestra.envs.world import World
+from palaestra.errors import TaskError
+from palaestra.records import EndReason, RowChange, ToolCall, ToolEvent
+from palaestra.rubrics.derivation import Deed, Run
+from palaestra.tools import ToolContext
+
+
+def solution(
+    world: World, settled: Overlay, calls: Iterable[ToolCall], *, start: datetime, rules: Any, name: str = "oracle"
+) -> Run:
+    """What `calls` do on a fork of `settled`, one a turn.
+
+    Args:
+        world: The world that the task is set in.
+        settled: The rows as the episode begins.
+        calls: Calls that solve the task.
+        start: When the episode begins.
+        rules: What the world goes by.
+        name: What the calls are called where they are wrong.
+
+    Raises:
+        TaskError: the calls do not finish.
+    """
+    state = settled.fork()
+    context = ToolContext(
+        state=state, clock=Clock(start), role=world.role, actor=world.actor, ids_in=world.schema.ids_in, rules=rules
+    )
+    deeds: list[Deed] = []
+    past: list[ToolEvent] = []
+    for turn, call in enumerate(calls):
+        mark = len(state.journal)
+        result = world.toolbox.call(context, state, f"call_{turn}_0", call, past)
+        past.append(result.event)
+        if context.end_reason is not None:
+            break
+        deeds.append(_deed(world, result.event, state.journal[mark:], result.content))
+    if context.end_reason is not EndReason.FINISHED:
+        raise TaskError(f"{name}: does not finish; end it with call('finish')")
+    return Run(deeds=tuple(deeds), answer=dict(context.answer))
+
+
+def _deed(world: World, event: ToolEvent, changes: Iterable[RowChange], content: str) -> Deed:
+    return Deed(
+        event=event,
+        changes=tuple(changes),
+        said=orjson.loads(content),
+        prose=frozenset(world.toolbox[event.tool].prose),
+    )

@@ -1,0 +1,168 @@
+"""A rubric from runs that solve a task, for tasks that no expert has written one for.
+
+Every run is accepted by the rubric that is derived from it. From one run alone nothing tells what it could have left
+out; each further run that an author gives (an `alternative`) makes the rubric fairer: only facts that all of them
+learnt are asked for, a value in which they differ may be any of theirs, and work that only some of them did is
+permitted and not asked for.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from palaestra.protocols import StateView
+from palaestra.records import Verdict
+from palaestra.rubrics.criterion import Allowance, Criterion
+from palaestra.rubrics.derivation.effects import Outcome, effects, outcomes, side_effects
+from palaestra.rubrics.derivation.facts import Fact, facts
+from palaestra.rubrics.derivation.neighbours import spared
+from palaestra.rubrics.derivation.runs import Run, Tables, numbered
+from palaestra.rubrics.evidence import Evidence
+from palaestra.rubrics.library import answered, called
+from palaestra.rubrics.rubric import LOOKUPS
+
+TOLD = 10
+"""What telling the person wins beside other work, as in rubrics that experts write."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Derived:
+    """What a rubric is made of; `collateral` and `ungrounded` belong to every task and are not in it."""
+
+    criteria: tuple[Criterion, ...]
+    allow: tuple[Allowance, ...]
+    """Changes permitted beside those that the criteria expect."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Step:
+    """Something that a rubric asks for, and the call of each run that did it."""
+
+    id: str
+    at: tuple[int, ...]
+
+    def before(self, other: "_Step") -> bool:
+        """Whether every run did this first."""
+        return all(mine < theirs for mine, theirs in zip(self.at, other.at, strict=True))
+
+
+def derive(runs: Sequence[Run], *, given: frozenset[str], initial: StateView, tables: Tables) -> Derived:
+    """The criteria that all of `runs` meet.
+
+    Args:
+        runs: Runs that solve the task, the oracle's first.
+        given: The ids that the task's messages name.
+        initial: The rows as the episode begins.
+        tables: The world's tables by name.
+    """
+    by_run = [effects(run) for run in runs]
+    expected = outcomes(by_run)
+    case = _case(runs[0], given)
+    found = facts(runs, given, case, initial, tables)
+    lookups = _named_facts(found, runs)
+    steps, work = _work(expected, lookups, runs[0], case)
+    told = _told(runs, lookups, [step for step, outcome in steps if outcome.effect.key != case], alone=not expected)
+    finished = _finished(runs, lookups)
+    points = 1 if len(found) > LOOKUPS else None
+    criteria = [
+        *(fact.criterion(step.id, points) for fact, step in zip(found, lookups, strict=True)),
+        *work,
+        *told,
+        *finished,
+        *spared(runs, by_run, expected, initial, tables),
+    ]
+    return Derived(criteria=tuple(criteria), allow=tuple(side_effects(by_run, expected)))
+
+
+def _case(run: Run, given: frozenset[str]) -> str | None:
+    """The record of the request itself, such as a ticket: the last row changed that the request names.
+
+    Closing it needs no look at it, and the person may be told before or after.
+    """
+    changed = [c.key for deed in run.deeds for c in deed.changes if c.before is not None and c.key in given]
+    return changed[-1] if changed else None
+
+
+def _named_facts(found: Sequence[Fact], runs: Sequence[Run]) -> list[_Step]:
+    steps: list[_Step] = []
+    for fact in found:
+        at = [fact.learnt(run) for run in runs]
+        steps.append(
+            _Step(
+                id=numbered(fact.name, (step.id for step in steps)),
+                at=tuple(i for i in at if i is not None),
+            )
+        )
+    return steps
+
+
+def _work(
+    expected: Sequence[Outcome], lookups: Sequence[_Step], run: Run, case: str | None
+) -> tuple[list[tuple[_Step, Outcome]], list[Criterion]]:
+    """The criteria about rows: each waits for what every run found out, and did, before it."""
+    steps: list[tuple[_Step, Outcome]] = []
+    criteria: list[Criterion] = []
+    for outcome in expected:
+        verb = "created" if outcome.effect.before is None else "changed" if outcome.effect.after else "deleted"
+        step = _Step(
+            id=numbered(f"{verb}-{outcome.effect.table}", (s.id for s, _ in steps)),
+            at=tuple(e.calls[-1] for e in outcome.all),
+        )
+        closes = outcome.effect.key == case
+        first = [s for s, o in steps if s.before(step) and (closes or _leads_to(o, outcome, run))]
+        criteria.append(outcome.criterion(step.id, _after(step, lookups, first)))
+        steps.append((step, outcome))
+    return steps, criteria
+
+
+def _leads_to(earlier: Outcome, later: Outcome, run: Run) -> bool:
+    """Whether the later work was done on what the earlier work had left."""
+    written = {c.key for index in earlier.effect.calls for c in run.deeds[index].changes}
+    deeds = [run.deeds[index] for index in later.effect.calls]
+    return any(written & ({*deed.event.named} | {c.key for c in deed.changes}) for deed in deeds)
+
+
+def _told(runs: Sequence[Run], lookups: Sequence[_Step], work: Sequence[_Step], *, alone: bool) -> list[Criterion]:
+    """Expect that the person is told, once there is something to tell; nothing where some run told nobody."""
+    spoken = [[i for i, deed in enumerate(run.deeds) if deed.spoke] for run in runs]
+    if not all(spoken):
+        return []
+    step = _Step(id="told", at=tuple(positions[-1] for positions in spoken))
+    tools = dict.fromkeys(run.deeds[i].event.tool for run, i in zip(runs, step.at, strict=True))
+    return [
+        called(
+            *tools,
+            id=step.id,
+            text="Told the person who asked, once there was something to tell.",
+            layer="task",
+            points=None if alone else TOLD,
+            after=_after(step, lookups, [s for s in work if s.before(step)]),
+        )
+    ]
+
+
+def _after(step: _Step, lookups: Sequence[_Step], work: Sequence[_Step]) -> list[str]:
+    """What `step` waits for; not what the work that it waits for has waited for itself."""
+    awaited = {s.id for s in lookups if any(s.before(done) for done in work)}
+    return [s.id for s in lookups if s.before(step) and s.id not in awaited] + [s.id for s in work]
+
+
+def _finished(runs: Sequence[Run], lookups: Sequence[_Step]) -> list[Criterion]:
+    """Expect the answer that runs finished with, or any one of theirs."""
+    if not all(run.answer for run in runs):
+        return []
+    options = [answered(run.answer, after=[step.id for step in lookups]) for run in runs]
+
+    def check(evidence: Evidence) -> Verdict:
+        verdicts = [option.check(evidence) for option in options]
+        return next((v for v in verdicts if v.met), verdicts[0])
+
+    return [
+        Criterion(
+            id="answer",
+            text=" Or: ".join(dict.fromkeys(option.text for option in options)),
+            check=check,
+            layer="task",
+            after=options[0].after,
+            about="answer",
+        )
+    ]

@@ -1,0 +1,215 @@
+"""What runs changed: the rows that the work was about, and those that tools changed along with them."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from datetime import datetime
+
+from palaestra.records import Json, Row, RowChange, Verdict
+from palaestra.rubrics.criterion import MET, UNMET, Allowance, Criterion, changed_columns
+from palaestra.rubrics.derivation.runs import Deed, Run
+from palaestra.rubrics.evidence import Evidence
+from palaestra.rubrics.library import changed, created
+
+_DIGITS = re.compile(r"\d{2,}$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effect:
+    """What a run did to one row, all together."""
+
+    table: str
+    key: str
+    before: Row | None
+    first: Row | None
+    """The row after the first call that wrote it."""
+    after: Row | None
+    calls: tuple[int, ...]
+    """The calls that wrote it, by position."""
+    main: bool
+    """Whether a call was about this row; else a tool changed it along with another."""
+    wording: frozenset[Json]
+    """What the calls that wrote it were told in free words."""
+    made: frozenset[str]
+    """The ids of all rows that the run created."""
+
+    @property
+    def created(self) -> bool:
+        """Whether the row is new."""
+        return self.before is None and self.after is not None
+
+    def free(self, column: str) -> bool:
+        """Whether the value of a column says nothing: a time, a generated id, somebody's own words."""
+        value = getattr(self.after, column)
+        if isinstance(value, datetime) or value in self.wording or value in self.made:
+            return True
+        number = _DIGITS.search(self.key) if self.before is None else None
+        return number is not None and isinstance(value, str) and number.group() in value
+
+    def columns(self) -> list[str]:
+        """The columns that the run wrote, but for the id."""
+        assert self.after is not None, "a row that is gone has no columns"
+        names = [f.name for f in fields(self.after) if f.name != "id"]
+        if self.before is None:
+            return names
+        written = changed_columns(self.change) | changed_columns(replace_after(self.change, self.first))
+        return [name for name in names if name in written]
+
+    @property
+    def change(self) -> RowChange:
+        """The net difference."""
+        return RowChange(table=self.table, key=self.key, before=self.before, after=self.after)
+
+
+def replace_after(change: RowChange, after: Row | None) -> RowChange:
+    """A change that ended otherwise."""
+    return replace(change, after=after)
+
+
+def effects(run: Run) -> list[Effect]:
+    """What `run` did to each row that it wrote, in the order in which it was last written."""
+    made = frozenset(c.key for deed in run.deeds for c in deed.changes if c.before is None)
+    found: dict[tuple[str, str], Effect] = {}
+    for index, deed in enumerate(run.deeds):
+        net = _net(deed.changes)
+        main = set(_main(deed, net))
+        for change in net:
+            place = (change.table, change.key)
+            past = found.pop(place, None)
+            found[place] = Effect(
+                table=change.table,
+                key=change.key,
+                before=past.before if past else change.before,
+                first=past.first if past else change.after,
+                after=change.after,
+                calls=(*(past.calls if past else ()), index),
+                main=place in main or bool(past and past.main),
+                wording=deed.wording() | (past.wording if past else frozenset[Json]()),
+                made=made,
+            )
+    return list(found.values())
+
+
+def _net(changes: Iterable[RowChange]) -> list[RowChange]:
+    """The net difference that one call made."""
+    net: dict[tuple[str, str], RowChange] = {}
+    for change in changes:
+        past = net.get((change.table, change.key))
+        net[change.table, change.key] = change if past is None else replace(past, after=change.after)
+    return [change for change in net.values() if change.before != change.after]
+
+
+def _main(deed: Deed, net: Sequence[RowChange]) -> Iterator[tuple[str, str]]:
+    """The rows that a call was about: those it created, else those it names, else all that it wrote."""
+    new = [c for c in net if c.before is None]
+    named = [c for c in net if c.key in deed.event.named]
+    return ((c.table, c.key) for c in new or named or net)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """A row that every run left alike, but for what may differ."""
+
+    effect: Effect
+    """As the first run left it."""
+    others: tuple[Effect, ...]
+    """As the others left it."""
+
+    @property
+    def all(self) -> tuple[Effect, ...]:
+        """As each run left it."""
+        return (self.effect, *self.others)
+
+    def values(self) -> dict[str, object]:
+        """What the row must hold: a value, or a frozenset of those that runs left."""
+        names = dict.fromkeys(name for e in self.all for name in e.columns())
+        checked = [name for name in names if not any(e.free(name) for e in self.all)]
+        return {name: _one_or_any(getattr(e.after, name) for e in self.all) for name in checked}
+
+    def criterion(self, id: str, after: Sequence[str]) -> Criterion:
+        """Expect the row as the runs left it; the change is permitted, and so is the way to it."""
+        effect, values = self.effect, self.values()
+        if effect.after is None:
+            return _deleted(effect, id, after)
+        if effect.before is None:
+            expected = created(type(effect.after), values, id=id, after=after)
+            steady = {
+                n: v for n, v in values.items() if all(getattr(e.first, n) == getattr(e.after, n) for e in self.all)
+            }
+            return replace(expected, allows=(Allowance(table=effect.table, values=tuple(steady.items())),))
+        loose = [n for e in self.all for n in e.columns() if n not in values or len(e.calls) > 1]
+        return changed(effect.before, values, id=id, after=after, also=loose)
+
+
+def _deleted(effect: Effect, id: str, after: Sequence[str]) -> Criterion:
+    """Expect that a row is gone."""
+    row = effect.before
+    assert row is not None, "a row that was never there is not deleted"
+
+    def check(evidence: Evidence) -> Verdict:
+        return MET if evidence.state.peek(type(row), row.id) is None else UNMET
+
+    return Criterion(
+        id=id,
+        text=f"{row.id} ({row.table}) is gone.",
+        check=check,
+        after=tuple(after),
+        tables=frozenset({row.table}),
+        allows=(Allowance(table=row.table, key=row.id, deletes=True),),
+    )
+
+
+def outcomes(by_run: Sequence[Sequence[Effect]]) -> list[Outcome]:
+    """The rows that work was about and that every run changed, in the order of the first run."""
+    found: list[Outcome] = []
+    for effect in by_run[0]:
+        partners = [_partner(effect, by_run[0], theirs) for theirs in by_run[1:]]
+        others = tuple(p for p in partners if p is not None)
+        if effect.main and effect.before != effect.after and len(others) == len(partners):
+            found.append(Outcome(effect=effect, others=others))
+    return found
+
+
+def _partner(effect: Effect, mine: Sequence[Effect], theirs: Sequence[Effect]) -> Effect | None:
+    """The same row in another run; for a new row, the one of its table that was created as the same number."""
+    if not effect.created:
+        return next(
+            (e for e in theirs if e.key == effect.key and e.table == effect.table and e.before != e.after), None
+        )
+    number = [e.key for e in mine if e.created and e.table == effect.table].index(effect.key)
+    new = [e for e in theirs if e.created and e.table == effect.table]
+    return new[number] if number < len(new) else None
+
+
+def side_effects(by_run: Sequence[Sequence[Effect]], expected: Sequence[Outcome]) -> list[Allowance]:
+    """Permit what runs changed besides: exactly where one call of each run made it, else in whatever way."""
+    covered = {id(e) for outcome in expected for e in outcome.all}
+    left = [effect for run in by_run for effect in run if id(effect) not in covered]
+    rows: dict[tuple[str, str], list[Effect]] = {}
+    for effect in left:
+        rows.setdefault((effect.table, effect.key), []).append(effect)
+    return [a for same in rows.values() for a in dict.fromkeys(_allowances(same))]
+
+
+def _allowances(same: Sequence[Effect]) -> Iterator[Allowance]:
+    effect = same[0]
+    if effect.before is None:
+        for new in (e for e in same if e.first is not None):
+            kept = replace(new, after=new.first)
+            values = tuple((n, getattr(new.first, n)) for n in kept.columns() if not kept.free(n))
+            yield Allowance(table=new.table, values=values)
+        return
+    if any(e.after is None for e in same):
+        yield Allowance(table=effect.table, key=effect.key, deletes=True)
+    standing = [e for e in same if e.after is not None]
+    names = dict.fromkeys(name for e in standing for name in e.columns())
+    loose = frozenset(n for n in names if any(e.free(n) or len(e.calls) > 1 for e in standing))
+    values = tuple((n, _one_or_any(getattr(e.after, n) for e in standing)) for n in names if n not in loose)
+    if names:
+        yield Allowance(table=effect.table, key=effect.key, values=values, columns=loose)
+
+
+def _one_or_any(values: Iterable[object]) -> object:
+    """The value that all share, or the frozenset of them."""
+    found = frozenset(values)
+    return next(iter(found)) if len(found) == 1 else found

@@ -1,0 +1,189 @@
+"""What a run found out before it acted, told apart from what it need not have read.
+
+A look-up counts where what it told decided something: records that it was the first to show whole, or a figure, a list
+or an absence that nothing read before could tell. It does not count where others see to it: an id that it was the
+first to name is one that no other call could act on (`ungrounded`), and a figure worked out of records that were read,
+and written afterwards, is checked where it is written.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from palaestra.protocols import StateView
+from palaestra.records import Json, ToolEvent, Verdict
+from palaestra.rubrics.criterion import MET, UNMET, Criterion
+from palaestra.rubrics.derivation.runs import Deed, Run, Tables, leaves
+from palaestra.rubrics.evidence import Evidence
+from palaestra.rubrics.library import GUESSED
+
+_NO_ARGUMENTS: Mapping[str, Json] = {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sight:
+    """One way to learn a fact: an answer that shows these rows whole, or else the answer to such a call."""
+
+    shows: frozenset[str] = frozenset()
+    """The ids of rows that one answer shows whole; empty where a call is meant."""
+    tool: str = ""
+    names: frozenset[str] = frozenset()
+    """Ids that the call names, perhaps among others."""
+    mentions: frozenset[str] = frozenset()
+    """Ids that its answer mentions, perhaps among others."""
+    arguments: Mapping[str, Json] = field(default_factory=lambda: _NO_ARGUMENTS)
+    """Its other arguments, where they make the question."""
+
+    def had_by(self, event: ToolEvent) -> bool:
+        """Whether a call had this sight. A call that writes looks nothing up."""
+        if event.written or not event.executed:
+            return False
+        if self.shows:
+            return self.shows <= {key for _, key in event.shown}
+        return (
+            event.tool == self.tool
+            and self.names <= set(event.named)
+            and self.mentions <= event.mentioned
+            and all(event.arguments.get(name) == value for name, value in self.arguments.items())
+        )
+
+    @property
+    def text(self) -> str:
+        """The sight in a sentence."""
+        if self.shows:
+            return f"Looked at {' and '.join(sorted(self.shows))}."
+        about = [*sorted(self.names | self.mentions), *(f"{n}={v!r}" for n, v in self.arguments.items())]
+        return f"Asked {self.tool} about {', '.join(about) or 'it'}."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """Something that had to be found out, and the ways to do so."""
+
+    name: str
+    """What a criterion about it is called, the same in every task of a family."""
+    subject: frozenset[str]
+    """The ids of the rows that it tells of."""
+    sights: tuple[Sight, ...]
+
+    def had_by(self, event: ToolEvent) -> bool:
+        """Whether a call learnt it."""
+        return any(sight.had_by(event) for sight in self.sights)
+
+    def learnt(self, run: Run) -> int | None:
+        """The first call of `run` that learnt it."""
+        return next((i for i, deed in enumerate(run.deeds) if self.had_by(deed.event)), None)
+
+    def criterion(self, id: str, points: int | None) -> Criterion:
+        """Expect that the agent found it out, asking about ids that it knew."""
+
+        def check(evidence: Evidence) -> Verdict:
+            if not self.had_by(evidence.event):
+                return UNMET
+            return MET if evidence.known().issuperset(evidence.event.named) else GUESSED
+
+        text = " Or: ".join(sight.text for sight in self.sights)
+        return Criterion(id=id, text=text, check=check, points=points, layer="selection", about="event")
+
+
+def facts(
+    runs: Sequence[Run], given: frozenset[str], case: str | None, initial: StateView, tables: Tables
+) -> list[Fact]:
+    """What every one of `runs` found out, in the order of the first; ways that only some took become further sights."""
+    found, *others = (list(_Reader(run, given, case, initial, tables).facts()) for run in runs)
+    for run, theirs in zip(runs[1:], others, strict=True):
+        found = list(_shared(found, run, theirs, runs[0]))
+    return found
+
+
+def _shared(found: Iterable[Fact], run: Run, theirs: Sequence[Fact], first: Run) -> Iterator[Fact]:
+    """The facts of `found` that `run` learnt too: in the same way, or in one that it took in its place."""
+    spare = [fact for fact in theirs if fact.learnt(first) is None]
+    for fact in found:
+        if fact.learnt(run) is not None:
+            yield fact
+            continue
+        other = next((f for f in spare if f.subject & fact.subject or f.name == fact.name), None)
+        if other is not None:
+            spare.remove(other)
+            yield replace(fact, sights=(*fact.sights, *other.sights))
+
+
+class _Reader:
+    """Reads one run from its beginning, remembering what had been shown, named and written."""
+
+    def __init__(self, run: Run, given: frozenset[str], case: str | None, initial: StateView, tables: Tables) -> None:
+        self._run = run
+        self._case = case
+        self._initial = initial
+        self._tables = tables
+        self._shown: set[str] = set()
+        self._known = set(given)
+        self._written: set[str] = set()
+
+    def facts(self) -> Iterator[Fact]:
+        """The facts of the run, in the order in which it learnt them."""
+        for index, deed in enumerate(self._run.deeds):
+            later = self._run.deeds[index + 1 :]
+            if deed.looked and (self._run.answer or any(d.spoke or d.changes for d in later)):
+                fact = self._records(deed, later) if deed.event.shown else self._told(deed, later)
+                if fact is not None:
+                    yield fact
+            self._shown.update(key for _, key in deed.event.shown)
+            self._known |= deed.event.mentioned
+            self._written.update(change.key for change in deed.changes)
+
+    def _records(self, deed: Deed, later: Sequence[Deed]) -> Fact | None:
+        """The rows that a look-up was the first to show; of them, those that later work names, where it names any."""
+        new = {key: table for table, key in deed.event.shown if key not in self._shown | self._written}
+        new.pop(self._case or "", None)
+        if not new:
+            return None
+        rows = frozenset(_acted_on(new, later)) or frozenset(new)
+        table = next(table for key, table in new.items() if key in rows)
+        return Fact(name=f"saw-{table}", subject=rows, sights=(Sight(shows=rows),))
+
+    def _told(self, deed: Deed, later: Sequence[Deed]) -> Fact | None:
+        """What a look-up told without showing a row: a figure, a list, or that there is nothing."""
+        event = deed.event
+        news = event.mentioned - self._known
+        if news and any(news & set(d.event.named) for d in later):
+            return None  # `ungrounded` sees to it
+        named, mentioned = set(event.named) - self._shown, set(event.mentioned) - self._shown
+        values = frozenset(leaves(deed.said))
+        if values and not named and not mentioned and values & _written_later(later):
+            return None  # the write's own criterion sees to it
+        subject = frozenset((mentioned & self._known) or mentioned or named or self._linked(event) - self._shown)
+        if values and not subject:
+            return None  # it can be worked out of what was read
+        listed = frozenset(event.mentioned & self._known)
+        asked = Sight(
+            tool=event.tool,
+            names=frozenset(event.named),
+            mentions=listed,
+            arguments=_NO_ARGUMENTS if listed else _question(event),
+        )
+        whole = (Sight(shows=subject),) if values and len(subject) == 1 else ()
+        return Fact(name=f"asked-{event.tool}", subject=subject, sights=(asked, *whole))
+
+    def _linked(self, event: ToolEvent) -> set[str]:
+        """The ids that the rows which a call names hold."""
+        rows = [row for key in event.named for t in self._tables.values() if (row := self._initial.peek(t.kind, key))]
+        held = (getattr(row, column) for row in rows for column in self._tables[row.table].references)
+        return {value for value in held if value is not None}
+
+
+def _acted_on(rows: Iterable[str], later: Sequence[Deed]) -> Iterator[str]:
+    """Those of `rows` that a later write names."""
+    values = _written_later(later)
+    return (key for key in rows if key in values)
+
+
+def _written_later(later: Sequence[Deed]) -> frozenset[Json]:
+    """The values that later writes are made with."""
+    return frozenset[Json]().union(*(deed.arguments() for deed in later if deed.changes))
+
+
+def _question(event: ToolEvent) -> dict[str, Json]:
+    """The arguments of a call that name no row: with the ids, they are what was asked."""
+    named = set(event.named)
+    return {n: v for n, v in event.arguments.items() if not set(leaves(v)) or not set(leaves(v)) <= named}
