@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import gymnasium as gym
 
@@ -15,11 +15,16 @@ from palaestra.seeding import Stream
 from palaestra.tools import Tool, legal_call
 
 AMOUNTS: Mapping[str, tuple[int, ...]] = {
-    "amount_cents": (1, 1, 500, 4_999, 29_999, 30_000, 30_001),
+    "amount_cents": (1, 1, 1, 500, 4_999, 29_999, 30_000, 30_001),
     "quantity": (1, 1, 1, 2, 3),
     "fee_cents": (0, 0, 150, 10_000_000),
 }
 """Amounts on either side of the rules' limits."""
+STATUSES = ("processing", "shipped", "delivered")
+FEW = 6
+"""Rows of each table that are near whether they belong to anything or not."""
+
+T = TypeVar("T")
 
 
 def make(task: str) -> ToolEnv:
@@ -55,19 +60,24 @@ def belongings(state: StateView, order: Order) -> set[str]:
     return {order.id, order.customer_id, *(row.id for row in rows), *(line.product_id for line in lines)}
 
 
+def _spread(items: Sequence[T], count: int) -> Sequence[T]:
+    """`count` of `items`, or one more, at even distances."""
+    return items[:: max(1, len(items) // count)]
+
+
 @cache
 def neighbourhood(task: str) -> Mapping[str, frozenset[str]]:
     """By table: a few rows that belong together, so that random calls meet each other's traces."""
     instance = make(task).task_set.instance(task)
     state = instance.settled
     ids = {word for word in instance.given if any(state.peek(info.kind, word) for info in SCHEMA)}
-    orders = [o for status in ("processing", "shipped", "delivered") for o in state.find(Order, status=status)[:3]]
+    orders = [o for status in STATUSES for o in _spread(state.find(Order, status=status), 3)]
     for order in [*orders, *(o for o in state.find(Order) if o.id in ids)]:
         ids |= belongings(state, order)
     near: dict[str, frozenset[str]] = {}
     for info in SCHEMA:
         keys = state.keys(info.name)
-        near[info.name] = frozenset(ids.intersection(keys) or (*keys[:2], *keys[-2:]))
+        near[info.name] = frozenset({*ids.intersection(keys), *_spread(keys, FEW)})
     return near
 
 
@@ -76,10 +86,12 @@ def near_call(env: ToolEnv, tools: Sequence[Tool], stream: Stream) -> dict[str, 
     order = stream.choice(_ids_near(env, "orders"))
     found = env.state.peek(Order, order)
     close = belongings(env.state, found) if found is not None and stream.chance(75) else set[str]()
+    # What was just written is where the next rule of the business applies: a lost parcel, a refund to approve.
+    fresh = {change.key for change in env.journal[-3:]} if stream.chance(40) else set[str]()
 
     def ids(table: str) -> Sequence[str]:
         near = _ids_near(env, table)
-        return [key for key in near if key in close] or near
+        return [key for key in near if key in fresh] or [key for key in near if key in close] or near
 
     drawn = legal_call(tools, ids, stream)
     arguments = dict(drawn.arguments)

@@ -1,17 +1,17 @@
 """State machines that count the steps they take, run shard by shard until they have taken enough."""
 
 import itertools
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, run_state_machine_as_test
 
 SETTINGS = settings(
-    max_examples=30,
+    max_examples=20,
     stateful_step_count=60,
     deadline=None,
     database=None,
-    # What a stream draws from a seed does not shrink; trying would only take minutes. The steps are printed as they are.
+    # What a stream draws from a seed does not shrink, and trying takes minutes; the steps are printed as they are.
     phases=(Phase.explicit, Phase.generate),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
 )
@@ -35,7 +35,7 @@ class CountedMachine(RuleBasedStateMachine):
 
 def run_shard(machine: type[CountedMachine], shard: int, *, steps: int) -> int:
     """Run `machine` on this shard's own seeds until it has taken `steps` steps; how many it took."""
-    counted = type(f"{machine.__name__}{shard}", (machine,), {"steps": 0})
+    counted = cast("type[CountedMachine]", type(f"{machine.__name__}{shard}", (machine,), {"steps": 0}))
     for turn in itertools.count():
         if counted.steps >= steps:
             return counted.steps
