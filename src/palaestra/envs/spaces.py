@@ -10,6 +10,7 @@ from palaestra.protocols import Action
 from palaestra.records import Message, ToolCall
 from palaestra.seeding import Stream
 from palaestra.tools import ActionFormat, Tool, sample_call
+from palaestra.tools.wire import glimpse
 
 _ROLES = ("system", "user", "assistant", "tool")
 
@@ -23,19 +24,23 @@ def calls_of(action: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> tuple[T
     # `dict` and `list` first, here and below: the abstract classes decide by a slow call of Python.
     parts: object = [action] if isinstance(action, (dict, Mapping)) else action
     if not isinstance(parts, (list, Sequence)) or isinstance(parts, bytes):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ActionError(f"an action is a call, a list of calls or text, not {type(action).__name__}: {action!r:.80}")
+        raise ActionError(
+            f"an action is a call, a list of calls or text, not {type(action).__name__}: {glimpse(action, 80)}"
+        )
     return tuple(map(_call, parts))
 
 
 def _call(part: object) -> ToolCall:
     if not isinstance(part, (dict, Mapping)):
-        raise ActionError(f"a call is a mapping with `tool` and `arguments`, not {type(part).__name__}: {part!r:.80}")
+        raise ActionError(
+            f"a call is a mapping with `tool` and `arguments`, not {type(part).__name__}: {glimpse(part, 80)}"
+        )
     fields = cast("Mapping[str, Any]", part)
     name, arguments = fields.get("tool"), fields.get("arguments", {})
-    if unknown := sorted(map(str, fields.keys() - {"tool", "arguments"})):
-        raise ActionError(f"a call has `tool` and `arguments`, and no {', '.join(map(repr, unknown))}")
+    if unknown := sorted(map(glimpse, fields.keys() - {"tool", "arguments"})):
+        raise ActionError(f"a call has `tool` and `arguments`, and no {', '.join(unknown[:3])}")
     if not isinstance(name, str) or not isinstance(arguments, (dict, Mapping)):
-        raise ActionError(f'a call is {{"tool": "name", "arguments": {{...}}}}, not {dict(fields)!r:.120}')
+        raise ActionError(f'a call is {{"tool": "name", "arguments": {{...}}}}, not {glimpse(dict(fields), 120)}')
     return ToolCall(tool=name, arguments=dict(cast("Mapping[str, Any]", arguments)))
 
 

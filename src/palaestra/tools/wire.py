@@ -17,11 +17,13 @@ INT_RANGE = range(-(2**63), 2**63)
 
 
 def glimpse(value: object, limit: int = 60) -> str:
-    """`value` as Python writes it, cut short; its type alone where it is too deep or too large to write."""
+    """`value` as Python writes it, cut short; its type alone where it is too deep or too large, or cannot be written."""
     try:
         text = repr(value)
     except (RecursionError, ValueError):
         return f"a {type(value).__name__} too large to show"
+    except Exception:  # an object's own `__repr__` may do anything
+        return f"a {type(value).__name__} that cannot be shown"
     return text if len(text) <= limit else f"{text[:limit]}..."
 
 
