@@ -63,6 +63,20 @@ class Agent(Protocol):
         ...
 
 
+class ChatModel(Protocol):
+    """A language model that answers a chat."""
+
+    def complete(self, messages: Sequence[Message], *, seed: int) -> str:
+        """What the model writes after `messages`.
+
+        Raises:
+            TimeoutError: it took too long.
+            ConnectionError: it could not be reached.
+            ValueError: what it gave is no text.
+        """
+        ...
+
+
 class ForkableWorld(Protocol):
     """What `env.unwrapped` adds to Gymnasium: a world that can be copied, rewound and compared."""
 

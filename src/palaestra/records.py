@@ -113,6 +113,10 @@ class ToolEvent:
     """(table, key) of every row that the result shows whole."""
     mentioned: frozenset[str]
     """Every id that the result lets the agent know, those of `shown` and of the rows they point to."""
+    acts: tuple[str, ...] = ()
+    """What the person who was written to understood, such as "ask:order"; empty where nobody answers."""
+    said: tuple[str, ...] = ()
+    """What they answered, such as "reveal:order" or "leave"."""
 
 
 class EndReason(StrEnum):

@@ -6,13 +6,14 @@ Actions
     One tool call `{"tool": name, "arguments": {...}}`, a list of calls made in one turn (run in order), or raw model
     text, which the action format reads. Talking to the user, finishing and giving up are tools too.
 Observations
-    The chat messages that are new to the agent: at reset the system's and the user's, then one for each call.
+    The chat messages that are new to the agent: at reset the system's and the user's, then one for each call, and
+    what the user answers where the task has a user.
 Reward
     `checklist`: the change of the score in points, after every turn, so that the return is the score. `outcome`: the
     score at the end, 0 before. The score lies between the rubric's worst case and 100.
 Ends
-    Terminated when the agent finishes or gives up; truncated at `max_turns`, or after three turns in a row that hold
-    no readable call. A fault of the world raises `InfrastructureError`; it is never a reward.
+    Terminated when the agent finishes or gives up, or the user leaves; truncated at `max_turns`, or after three turns
+    in a row that hold no readable call. A fault of the world raises `InfrastructureError`; it is never a reward.
 Seeds
     A task id fixes world and prompt. Without one, `reset(seed=s)` draws the instance from the split by the seed alone.
 """
@@ -28,6 +29,7 @@ from palaestra.envs.episode import LiveEpisode, Snapshot
 from palaestra.envs.instance import Instance
 from palaestra.envs.spaces import CallSpace, MessageSpace, calls_of
 from palaestra.envs.taskset import TaskSet, bundled, load_folder
+from palaestra.envs.user import ScriptedUser, UserFactory
 from palaestra.envs.world import CONVENTIONAL, WORLDS
 from palaestra.errors import EpisodeOverError, InfrastructureError, RubricError, TaskError, UnknownNameError
 from palaestra.protocols import Action, StateView
@@ -53,6 +55,7 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         reward: "checklist" (after every turn) or "outcome" (at the end).
         action_format: How raw text is read: "compact", "hermes", "json", "qwen" or "qwen-thinking".
         max_turns: A budget in place of the task's own.
+        user: Who answers where a task has a user: "scripted", or what makes one of a persona, such as an `LlmUser`.
         render_mode: "ansi" for text, or `None`.
 
     Raises:
@@ -74,6 +77,7 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         reward: RewardMode = "checklist",
         action_format: str = "hermes",
         max_turns: int | None = None,
+        user: Literal["scripted"] | UserFactory = "scripted",
         render_mode: str | None = None,
     ) -> None:
         if reward not in get_args(RewardMode):
@@ -93,6 +97,9 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         self._reward_mode: RewardMode = reward
         self._format = FORMATS.get(action_format)
         self._budget = max_turns
+        if isinstance(user, str) and user != "scripted":
+            raise UnknownNameError.of("user", user, ["scripted"])
+        self._user: UserFactory = ScriptedUser if isinstance(user, str) else user
         other = next(iter(self.world.surfaces), CONVENTIONAL)
         self.surface = surface or (other if split == "heldout-surface" else CONVENTIONAL)
         self._surface = self.world.surface(self.surface)
@@ -153,7 +160,7 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
 
     def _begun(self, instance: Instance, seed: int) -> LiveEpisode:
         max_turns = self._budget or instance.spec.max_turns
-        self._episode = LiveEpisode(instance, seed=seed, max_turns=max_turns, toolbox=self.toolbox)
+        self._episode = LiveEpisode(instance, seed=seed, max_turns=max_turns, toolbox=self.toolbox, user=self._user)
         return self._episode
 
     def step(self, action: Action) -> tuple[tuple[Message, ...], float, bool, bool, dict[str, Any]]:
@@ -162,7 +169,8 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         Returns:
             The answers to its calls, the reward, terminated, truncated, and `info`, which is the trainer's: "calls",
             "unreadable" (why there are none), "events" and "changes" of this turn; "points" so far, "components"
-            (points by layer), "met" and "violated" (criteria); "end" and, at the end, the `Score`; hashes.
+            (points by layer), "met" and "violated" (criteria); "end" and, at the end, the `Score`; "user", the
+            `UserReport` where a user answers; hashes.
 
         Raises:
             EpisodeOverError: there is no episode, or it has ended.
@@ -189,6 +197,7 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
             "violated": checklist.named("forbid"),
             "end": end,
             "score": checklist.score(end) if end else None,
+            "user": None if episode.conversation is None else episode.conversation.report,
             **episode.hashes(),
         }
         reward = points - before if self._reward_mode == "checklist" else points if end else 0

@@ -6,6 +6,7 @@ from palaestra.clock import Clock
 from palaestra.digest import digest
 from palaestra.envs.instance import Instance
 from palaestra.envs.state import Overlay, OverlaySnapshot
+from palaestra.envs.user import Conversation, ScriptedUser, UserFactory, UserState
 from palaestra.records import EndReason, JsonObject, Message, ToolCall, ToolEvent
 from palaestra.rubrics import Checklist, ChecklistSnapshot
 from palaestra.tools import Toolbox, ToolContext
@@ -32,6 +33,7 @@ class Snapshot:
     answer: JsonObject
     end: EndReason | None
     observation: tuple[Message, ...]
+    user: UserState | None
 
 
 class LiveEpisode:
@@ -46,10 +48,19 @@ class LiveEpisode:
         checklist: The rubric at work.
         observation: The messages that are new to the agent.
         turn: How many turns have been played.
+        conversation: The talk with the user; `None` where nobody answers.
         faulted: Whether the world failed; the episode is then void.
     """
 
-    def __init__(self, instance: Instance, *, seed: int, max_turns: int, toolbox: Toolbox) -> None:
+    def __init__(
+        self,
+        instance: Instance,
+        *,
+        seed: int,
+        max_turns: int,
+        toolbox: Toolbox,
+        user: UserFactory = ScriptedUser,
+    ) -> None:
         world = instance.world
         self.instance = instance
         self.seed = seed
@@ -68,7 +79,11 @@ class LiveEpisode:
         self.checklist = Checklist(instance.rubric)
         self.observation = instance.messages
         self.turn = 0
+        self.conversation: Conversation | None = None
+        if instance.user is not None:
+            self.conversation = Conversation(instance.user, user(instance.user), seed=seed)
         self.faulted = False
+        self._user = user
         self._unparsable = 0
         self._max_turns = max_turns
 
@@ -77,19 +92,33 @@ class LiveEpisode:
         self.evidence.turn_start = len(self.evidence.events)
 
     def run(self, calls: tuple[ToolCall, ...]) -> list[Message]:
-        """Run the calls of one turn, in order, up to one that ends the episode; give their answers."""
+        """Run the calls of one turn, in order, up to one that ends the episode; give their answers.
+
+        What the user says to the messages among them comes last, since chat models read a turn's answers in one piece.
+        """
         messages: list[Message] = []
+        spoken: list[Message] = []
         for position, call in enumerate(calls):
             call_id = f"call_{self.turn}_{position}"
             result = self.toolbox.call(self.context, self.state, call_id, call, self.evidence.events)
-            self.evidence.events.append(result.event)
+            event = result.event if self.conversation is None else self._answered(result.event, spoken)
+            self.evidence.events.append(event)
             self.checklist.update(self.evidence)
-            messages.append(
-                {"role": "tool", "tool_call_id": call_id, "name": result.event.tool, "content": result.content}
-            )
+            messages.append({"role": "tool", "tool_call_id": call_id, "name": event.tool, "content": result.content})
             if self.context.end_reason is not None:
                 break
-        return messages
+        return messages + spoken
+
+    def _answered(self, event: ToolEvent, spoken: list[Message]) -> ToolEvent:
+        """The event as the user took it, if it is a message to them; what they say is added to `spoken`."""
+        if self.conversation is None or event.tool != self.toolbox.prose_tool or not event.executed:
+            return event
+        event, message = self.conversation.answer(event)
+        if message is not None:
+            spoken.append(message)
+        if self.conversation.left:
+            self.context.end(EndReason.USER_LEFT)
+        return event
 
     def close_turn(self, observation: tuple[Message, ...], *, readable: bool) -> None:
         """Count the turn and end the episode where something ended it."""
@@ -123,6 +152,7 @@ class LiveEpisode:
             answer=dict(self.evidence.answer),
             end=self.evidence.end,
             observation=self.observation,
+            user=None if self.conversation is None else self.conversation.state,
         )
 
     def restore(self, snapshot: Snapshot) -> None:
@@ -130,8 +160,8 @@ class LiveEpisode:
         self.seed = snapshot.seed
         self.state.restore(snapshot.rows)
         self.checklist.restore(snapshot.checklist)
-        self.evidence.went_back()
         self.evidence.events = list(snapshot.events)
+        self.evidence.went_back()
         self.evidence.answer = dict(snapshot.answer)
         self.evidence.end = snapshot.end
         self.context.answer = dict(snapshot.answer)
@@ -141,10 +171,14 @@ class LiveEpisode:
         self._unparsable = snapshot.unparsable
         self._max_turns = snapshot.max_turns
         self.observation = snapshot.observation
+        if self.conversation is not None and snapshot.user is not None:
+            self.conversation.state = snapshot.user
 
     def fork(self) -> "LiveEpisode":
         """An independent episode that stands at the same place."""
-        copy = LiveEpisode(self.instance, seed=self.seed, max_turns=self._max_turns, toolbox=self.toolbox)
+        copy = LiveEpisode(
+            self.instance, seed=self.seed, max_turns=self._max_turns, toolbox=self.toolbox, user=self._user
+        )
         copy.restore(self.snapshot())
         return copy
 
@@ -163,6 +197,7 @@ class LiveEpisode:
                 (checklist.counts, checklist.holds, checklist.journal_length),
                 (self.turn, self._unparsable, self._max_turns, self.evidence.end, self.evidence.answer),
                 self.observation,
+                None if self.conversation is None else self.conversation.state,
             )
         )
 

@@ -4,7 +4,7 @@ if __name__ != "palaestra.tools":
     raise ImportError(f"this folder is palaestra.tools, not {__name__}; write `import palaestra.tools`")
 
 from palaestra.tools.context import ToolContext
-from palaestra.tools.control import CONTROL, finish, give_up, reply
+from palaestra.tools.control import CONTROL, ActKind, finish, give_up, reply
 from palaestra.tools.formats import (
     CHAT_FORMATS,
     FORMATS,
@@ -27,6 +27,7 @@ __all__ = [
     "CHAT_FORMATS",
     "CONTROL",
     "FORMATS",
+    "ActKind",
     "ActionFormat",
     "CallResult",
     "ChatFormat",

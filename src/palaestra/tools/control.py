@@ -1,6 +1,6 @@
 """The tools that every world has: talk, finish, give up."""
 
-from typing import Annotated
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
@@ -8,15 +8,27 @@ from palaestra.records import EndReason, Prose
 from palaestra.tools.context import ToolContext
 from palaestra.tools.tool import tool
 
+ActKind: TypeAlias = Literal["inform", "ask", "confirm", "offer", "refuse", "apologise", "close"]
+"""What a message can do: tell, ask, ask to check, offer, say no, say sorry, say goodbye."""
+
 
 @tool(latency=20)
-def reply(context: ToolContext, message: Annotated[str, Prose(), Field(min_length=1)]) -> object:
-    """Say something to the person you are helping. They read it; they do not answer.
+def reply(
+    context: ToolContext,
+    message: Annotated[str, Prose(), Field(min_length=1)],
+    act: ActKind | None = None,
+    about: Annotated[str, Field(max_length=40)] | None = None,
+) -> object:
+    """Say something to the person you are helping. They read it; whether they answer depends on the task.
+
+    An answer follows as a message of theirs. One question at a time gets the best answers.
 
     Args:
         message: What you tell them.
+        act: What the message does; it is worked out from the text where you leave it out.
+        about: The one thing that it is about, such as "order" or "address".
     """
-    del context, message
+    del context, message, act, about
     return {"delivered": True}
 
 

@@ -11,6 +11,7 @@ from palaestra.errors import TaskError
 
 Temper: TypeAlias = Literal["calm", "terse", "heated"]
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
     """Something that the user knows and does not say until they are asked about its topic."""
@@ -70,6 +71,8 @@ class Persona:
     """What they bring forward when they push, in this order; then words of their temper."""
     yields: Literal["accepts", "sulks"] = "accepts"
     """What they do when they have pushed in vain: accept it, or say no more. Neither ends the episode."""
+    owed: bool = False
+    """Whether the policy gives them what they want, so that a refusal is the agent's fault."""
 
     def __post_init__(self) -> None:
         named = [fact.topic for fact in self.facts]

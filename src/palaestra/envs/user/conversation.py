@@ -1,0 +1,60 @@
+"""A talk under way in one episode: what the agent sends is understood, answered, and put down in the call's event."""
+
+import re
+from dataclasses import replace
+
+from palaestra.envs.user.acts import understood
+from palaestra.envs.user.agenda import UserState, opening
+from palaestra.envs.user.persona import Persona
+from palaestra.envs.user.report import UserReport, reported
+from palaestra.envs.user.user import User
+from palaestra.records import Message, ToolEvent
+
+_WORD = re.compile(r"[\w-]+")
+
+
+class Conversation:
+    """One user in one episode.
+
+    Args:
+        persona: Who they are.
+        user: Who words what they say; it may answer in other episodes as well.
+        seed: The episode's.
+
+    Attributes:
+        state: Where the talk stands; to be stored and put back.
+    """
+
+    __slots__ = ("_persona", "_user", "state")
+
+    def __init__(self, persona: Persona, user: User, *, seed: int) -> None:
+        self._persona = persona
+        self._user = user
+        self.state: UserState = opening(persona, seed)
+
+    def answer(self, event: ToolEvent) -> tuple[ToolEvent, Message | None]:
+        """The event of a message with what came of it, and what the user says; `None` where they say nothing.
+
+        Raises:
+            InfrastructureError: the user failed.
+        """
+        acts = understood(event.arguments, self._persona.topics)
+        answer = self._user.hear(self.state, str(event.arguments.get("message", "")), acts)
+        self.state = answer.state
+        heard = replace(event, acts=acts, said=answer.said, mentioned=event.mentioned | named_in(answer.text))
+        return heard, {"role": "user", "content": answer.text} if answer.text else None
+
+    @property
+    def left(self) -> bool:
+        """Whether the user has left."""
+        return self.state.mood == "gone"
+
+    @property
+    def report(self) -> UserReport:
+        """How the talk stands, and whose fault it is where it stands badly."""
+        return reported(self._persona, self.state)
+
+
+def named_in(text: str) -> frozenset[str]:
+    """The words of a text that may be ids: those with a digit in them."""
+    return frozenset(word for word in _WORD.findall(text) if any(c.isdigit() for c in word))
