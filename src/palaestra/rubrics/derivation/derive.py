@@ -39,10 +39,16 @@ class _Step:
 
     id: str
     at: tuple[int, ...]
+    needed: tuple[int, ...] = ()
+    """For what was found out: the first call of each run that could not do without it."""
 
     def before(self, other: "_Step") -> bool:
         """Whether every run did this first."""
         return all(mine < theirs for mine, theirs in zip(self.at, other.at, strict=True))
+
+    def decided(self, other: "_Step") -> bool:
+        """Whether every run found this out before the other, and had a use for it by then."""
+        return self.before(other) and all(need <= at for need, at in zip(self.needed, other.at, strict=True))
 
 
 def derive(runs: Sequence[Run], *, given: frozenset[str], initial: StateView, tables: Tables) -> Derived:
@@ -85,11 +91,11 @@ def _case(run: Run, given: frozenset[str]) -> str | None:
 def _named_facts(found: Sequence[Fact], runs: Sequence[Run]) -> list[_Step]:
     steps: list[_Step] = []
     for fact in found:
-        at = [fact.learnt(run) for run in runs]
         steps.append(
             _Step(
                 id=numbered(fact.name, (step.id for step in steps)),
-                at=tuple(i for i in at if i is not None),
+                at=tuple(i for run in runs if (i := fact.learnt(run)) is not None),
+                needed=tuple(i for run in runs if (i := fact.needed(run)) is not None),
             )
         )
     return steps
@@ -109,7 +115,8 @@ def _work(
         )
         closes = outcome.effect.key == case
         first = [s for s, o in steps if s.before(step) and (closes or _leads_to(o, outcome, run))]
-        criteria.append(outcome.criterion(step.id, _after(step, lookups, first)))
+        known = lookups if closes else [s for s in lookups if s.decided(step)]
+        criteria.append(outcome.criterion(step.id, _after(step, known, first)))
         steps.append((step, outcome))
     return steps, criteria
 

@@ -63,6 +63,12 @@ class Fact:
     """What a criterion about it is called, the same in every task of a family."""
     subject: frozenset[str]
     """The ids of the rows that it tells of."""
+    around: frozenset[str]
+    """The ids that its subject hangs on: what the call named, and what the rows that it named or showed hold."""
+    acted_on: bool
+    """Whether later work names its subject."""
+    computed: bool
+    """Whether it is a figure that some tool worked out."""
     sights: tuple[Sight, ...]
 
     def had_by(self, event: ToolEvent) -> bool:
@@ -72,6 +78,14 @@ class Fact:
     def learnt(self, run: Run) -> int | None:
         """The first call of `run` that learnt it."""
         return next((i for i, deed in enumerate(run.deeds) if self.had_by(deed.event)), None)
+
+    def needed(self, run: Run) -> int | None:
+        """The first call of `run` that could not do without it: the one that names its subject, else any after it."""
+        learnt = self.learnt(run)
+        if learnt is None or not self.acted_on:
+            return learnt
+        later = range(learnt + 1, len(run.deeds))
+        return next((i for i in later if run.deeds[i].changes and self.subject & run.deeds[i].arguments()), learnt)
 
     def criterion(self, id: str, points: int | None) -> Criterion:
         """Expect that the agent found it out, asking about ids that it knew."""
@@ -97,15 +111,21 @@ def facts(
 
 def _shared(found: Iterable[Fact], run: Run, theirs: Sequence[Fact], first: Run) -> Iterator[Fact]:
     """The facts of `found` that `run` learnt too: in the same way, or in one that it took in its place."""
-    spare = [fact for fact in theirs if fact.learnt(first) is None]
+    spare = [fact for fact in theirs if not any(fact.sights[0].had_by(deed.event) for deed in first.deeds)]
     for fact in found:
         if fact.learnt(run) is not None:
             yield fact
             continue
-        other = next((f for f in spare if f.subject & fact.subject or f.name == fact.name), None)
-        if other is not None:
-            spare.remove(other)
+        if other := _instead(fact, spare):
             yield replace(fact, sights=(*fact.sights, *other.sights))
+
+
+def _instead(fact: Fact, spare: Sequence[Fact]) -> Fact | None:
+    """What a run learnt in the place of `fact`: of the same rows, else of their kind, else worked out from around."""
+    same = (f for f in spare if f.subject & fact.subject)
+    alike = (f for f in spare if f.name == fact.name)
+    near = (f for f in spare if f.computed and f.around & fact.around)
+    return next(same, None) or next(alike, None) or next(near, None)
 
 
 class _Reader:
@@ -138,9 +158,17 @@ class _Reader:
         new.pop(self._case or "", None)
         if not new:
             return None
-        rows = frozenset(_acted_on(new, later)) or frozenset(new)
+        acted_on = frozenset(_written_later(later)) & new.keys()
+        rows = frozenset(key for key in new if key in acted_on) or frozenset(new)
         table = next(table for key, table in new.items() if key in rows)
-        return Fact(name=f"saw-{table}", subject=rows, sights=(Sight(shows=rows),))
+        return Fact(
+            name=f"saw-{table}",
+            subject=rows,
+            around=frozenset(self._linked(rows)) | {*deed.event.named},
+            acted_on=bool(acted_on),
+            computed=False,
+            sights=(Sight(shows=rows),),
+        )
 
     def _told(self, deed: Deed, later: Sequence[Deed]) -> Fact | None:
         """What a look-up told without showing a row: a figure, a list, or that there is nothing."""
@@ -152,7 +180,7 @@ class _Reader:
         values = frozenset(leaves(deed.said))
         if values and not named and not mentioned and values & _written_later(later):
             return None  # the write's own criterion sees to it
-        subject = frozenset((mentioned & self._known) or mentioned or named or self._linked(event) - self._shown)
+        subject = frozenset((mentioned & self._known) or mentioned or named or self._linked(event.named) - self._shown)
         if values and not subject:
             return None  # it can be worked out of what was read
         listed = frozenset(event.mentioned & self._known)
@@ -163,19 +191,20 @@ class _Reader:
             arguments=_NO_ARGUMENTS if listed else _question(event),
         )
         whole = (Sight(shows=subject),) if values and len(subject) == 1 else ()
-        return Fact(name=f"asked-{event.tool}", subject=subject, sights=(asked, *whole))
+        return Fact(
+            name=f"asked-{event.tool}",
+            subject=subject,
+            around=frozenset(self._linked(event.named)) | {*event.named},
+            acted_on=False,
+            computed=not event.mentioned and bool(values),
+            sights=(asked, *whole),
+        )
 
-    def _linked(self, event: ToolEvent) -> set[str]:
-        """The ids that the rows which a call names hold."""
-        rows = [row for key in event.named for t in self._tables.values() if (row := self._initial.peek(t.kind, key))]
+    def _linked(self, keys: Iterable[str]) -> set[str]:
+        """The ids that these rows hold."""
+        rows = [row for key in keys for t in self._tables.values() if (row := self._initial.peek(t.kind, key))]
         held = (getattr(row, column) for row in rows for column in self._tables[row.table].references)
         return {value for value in held if value is not None}
-
-
-def _acted_on(rows: Iterable[str], later: Sequence[Deed]) -> Iterator[str]:
-    """Those of `rows` that a later write names."""
-    values = _written_later(later)
-    return (key for key in rows if key in values)
 
 
 def _written_later(later: Sequence[Deed]) -> frozenset[Json]:
