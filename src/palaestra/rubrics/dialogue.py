@@ -1,0 +1,71 @@
+"""Criteria about what is said between the agent and the person who asked.
+
+They read what the log keeps of a message: the acts that the person understood, and what they answered. The agent's
+words themselves are never read.
+"""
+
+from collections.abc import Sequence
+
+from palaestra.records import Layer, Verdict
+from palaestra.rubrics.criterion import MET, UNMET, Criterion
+from palaestra.rubrics.evidence import Evidence
+
+_RIGHT = ("reveal", "correct", "affirm")
+
+
+def asked(topic: str, *, id: str | None = None, points: int | None = None, after: Sequence[str] = ()) -> Criterion:
+    """Expect that the agent asked about `topic` and was told what is so; a mistake does not count until it is mended."""
+    return heard(
+        *(f"{kind}:{topic}" for kind in _RIGHT),
+        id=id or f"asked-{topic}",
+        text=f"Asked about the {topic}, and was told.",
+        points=points,
+        after=after,
+    )
+
+
+def heard(
+    *said: str,
+    id: str,
+    text: str | None = None,
+    points: int | None = None,
+    after: Sequence[str] = (),
+) -> Criterion:
+    """Expect that the person said any of these, such as "accept:replacement"; it counts once the agent could read it."""
+
+    def check(evidence: Evidence) -> Verdict:
+        return UNMET if set(said).isdisjoint(evidence.event.said) else MET
+
+    return Criterion(
+        id=id,
+        text=text or f"Heard the customer's answer: {' or '.join(said)}.",
+        check=check,
+        points=points,
+        layer="selection",
+        after=tuple(after),
+        about="event",
+    )
+
+
+def informed(
+    *acts: str,
+    id: str,
+    text: str | None = None,
+    points: int | None = None,
+    layer: Layer = "task",
+    after: Sequence[str] = (),
+) -> Criterion:
+    """Expect that the agent did any of these things with a message, as the person understood it: "inform:fee"."""
+
+    def check(evidence: Evidence) -> Verdict:
+        return UNMET if set(acts).isdisjoint(evidence.event.acts) else MET
+
+    return Criterion(
+        id=id,
+        text=text or f"Said to the customer: {' or '.join(acts)}.",
+        check=check,
+        points=points,
+        layer=layer,
+        after=tuple(after),
+        about="event",
+    )
