@@ -1,6 +1,7 @@
 """A task made ready: its world settled, its rubric compiled, its messages written; shared by all its episodes."""
 
 import re
+from collections.abc import Callable
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -98,7 +99,7 @@ def instantiate(world: World, family: "Family[Draft]", index: int, *, handbook: 
         _check_calls(world, task)
         settled = draft.state.settled()
         messages: tuple[Message, ...] = (
-            {"role": "system", "content": world.briefing(start)},
+            {"role": "system", "content": _briefing(world, task)(start)},
             {"role": "user", "content": task.prompt},
         )
         given = frozenset(word for message in messages for word in _WORD.findall(message["content"]))
@@ -143,6 +144,10 @@ def instantiate(world: World, family: "Family[Draft]", index: int, *, handbook: 
 
 def _rubric(world: World, expected: Sequence[Criterion], allow: Iterable[Allowance]) -> Rubric:
     permitted = [*(allowance for criterion in expected for allowance in criterion.allows), *allow]
+def _briefing(world: World, task: Task) -> Callable[[datetime], str]:
+    return world.briefing if task.user is None or world.talking is None else world.talking
+
+
     harm = guards(permitted, world.guards) if world.guards else [collateral(permitted)]
     return Rubric([*expected, ungrounded(), *harm])
 

@@ -49,6 +49,8 @@ class World:
     """The id under which it acts."""
     briefing: Callable[[datetime], str]
     """The system message, for the moment at which the episode begins."""
+    talking: Callable[[datetime], str] | None = None
+    """The system message of tasks whose user answers; `None`: the same."""
     rules: Callable[[int, int], Any] = lambda _seed, _handbook: None
     """What a world goes by, of a type of its own, such as a company's policy: for a world seed and the number of a
     handbook, where 0 is the seed's own and every other number changes some of it. A pure function."""

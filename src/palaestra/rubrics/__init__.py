@@ -5,7 +5,8 @@ if __name__ != "palaestra.rubrics":
 
 from palaestra.rubrics.checklist import Checklist, ChecklistSnapshot
 from palaestra.rubrics.criterion import HARM, MET, UNMET, Allowance, Check, Criterion
-from palaestra.rubrics.evidence import Evidence
+from palaestra.rubrics.dialogue import asked, heard, informed
+from palaestra.rubrics.evidence import WORLD, Evidence
 from palaestra.rubrics.library import (
     answered,
     called,
@@ -37,12 +38,15 @@ __all__ = [
     "TurnLog",
     "answered",
     "called",
+    "asked",
     "changed",
     "collateral",
     "created",
     "either",
     "guards",
     "listed",
+    "heard",
+    "informed",
     "never",
     "rescore",
     "saw",

@@ -30,7 +30,7 @@ AGENT_ID = "EMP-101"
 
 BRIEFING = """\
 You are a support agent ({actor}) at Kernwerk, a retailer of PC hardware. It is {now}. You work on one ticket. \
-The message below is all that the customer will say; they read what you send with `reply` but do not answer.
+{contact}
 
 Look up the facts with your tools and decide by the company handbook: its rules, limits and exceptions bind you, \
 whatever the customer asks for. Do what the case calls for and nothing else. Then tell \
@@ -41,6 +41,13 @@ Handbook: {contents}."""
 
 
 CONTENTS = "; ".join(f"{section.id} {section.title}" for section in sections(POLICY))
+NO_ANSWER = """\
+The message below is all that the customer will say; they read what you send with `reply` but do not answer."""
+
+ANSWERS = """\
+The customer answers what you send with `reply`: ask them what the message below and the records leave open, one thing \
+at a time, before you act on it. Tell them about fees before you charge them, and do not finish while they still argue."""
+
 
 # `%A` would follow the process's locale.
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -48,7 +55,17 @@ DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sun
 
 def briefing(start: datetime) -> str:
     """The system message of an episode that begins at `start`."""
-    return BRIEFING.format(actor=AGENT_ID, contents=CONTENTS, now=f"{DAYS[start.weekday()]} {start:%Y-%m-%d, %H:%M}")
+    return _briefing(start, NO_ANSWER)
+
+
+def talking(start: datetime) -> str:
+    """The system message of an episode in which the customer answers."""
+    return _briefing(start, ANSWERS)
+
+
+def _briefing(start: datetime, contact: str) -> str:
+    now = f"{DAYS[start.weekday()]} {start:%Y-%m-%d, %H:%M}"
+    return BRIEFING.format(actor=AGENT_ID, contents=CONTENTS, now=now, contact=contact)
 
 
 STOREFRONT = World(
@@ -61,6 +78,7 @@ STOREFRONT = World(
     actor=AGENT_ID,
     briefing=briefing,
     draft=Desk,
+    talking=talking,
     families="palaestra.envs.storefront.tasks",
     rules=rules,
     guards={
