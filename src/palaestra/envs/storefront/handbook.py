@@ -130,6 +130,8 @@ def _refunds(policy: Policy) -> list[Section]:
             "in full, shipping included, as a billing error, and the other one stays as it is. The order "
             "itself, its goods and its parcels are not touched, and no return window applies. Payments of "
             "different orders are not duplicates, even when the amounts agree.",
+            "Where no order was charged twice, the request is declined on the grounds of this section; the "
+            "record that shows them is an order whose charge the customer takes for a duplicate.",
         ),
     ]
 
@@ -164,7 +166,7 @@ def _prices(policy: Policy) -> list[Section]:
             "The difference between the unit price paid and the offer counts for each piece of the order "
             "line; all of it is given as one store credit with the reason price_match. For one piece it is "
             f"at most {policy.price_match_cap_percent} % of the unit price paid, rounded half up to a cent. "
-            "Orders that used a promotion code "
+            "What is due for several lines of one order is given in one sum. Orders that used a promotion code "
             "are not matched. A request that does not qualify is declined on the grounds of this section; "
             "the record that shows them is the order.",
         ),
@@ -179,6 +181,17 @@ def _prices(policy: Policy) -> list[Section]:
             "What the code would have taken off is given as store credit with the reason missed_promotion. "
             "The order and its payment stay as they are. A code that is limited to a category counts only "
             "the goods of that category, but its minimum is measured on all the goods of the order.",
+        ),
+        _section(
+            "PRM-3",
+            "Bundle codes",
+            "A promotion code that begins with SET is a bundle code: it rewards buying the goods together. "
+            "When goods of such an order come back because the customer changed their mind, look at what is "
+            "kept. If the list prices of the goods kept still reach the code's minimum order value, nothing "
+            "changes.",
+            "If they do not, the discount that the goods kept had is taken from what is due for the goods that "
+            "come back. It is entered in the fee of the return, together with a restocking fee where there is "
+            "one (RET-2). Goods that are damaged, faulty or not what was ordered come back without it.",
         ),
     ]
 
@@ -260,6 +273,8 @@ def _loyalty(policy: Policy) -> list[Section]:
             "for an order, when the customer asks, and only after the parcel has arrived. A parcel that is "
             "still on its way earns nothing yet, and one that arrived within the days of grace earns "
             "nothing at all.",
+            "Where nothing is earned, the request is declined on the grounds of this section; the record that "
+            "shows them is the shipment.",
         ),
     ]
 
@@ -290,6 +305,16 @@ def _desk(policy: Policy) -> list[Section]:
             "finished. If a request holds several wishes, deal with each on its own merits.",
         ),
         _section(
+            "TCK-2",
+            "Several tickets about one matter",
+            "A customer who gets no answer writes again. Open tickets of one customer that ask the same about "
+            "the same order are one matter. It is dealt with on the ticket that was opened first, and that "
+            "ticket is closed as the case deserves. Each of the others is declined on the grounds of this "
+            "section; the record that shows them is the ticket that was opened first.",
+            "A ticket about another order, or with another wish, is a matter of its own. It stays open until "
+            "its turn comes.",
+        ),
+        _section(
             "WHO-1",
             "Who may do what",
             "Support agents answer customers, authorise returns, open warranty claims, issue refunds of up "
@@ -302,6 +327,32 @@ def _desk(policy: Policy) -> list[Section]:
             "team gives no rights in another: a manager of the fraud team does not approve refunds.",
         ),
         _section(
+            "WHO-2",
+            "Whom to ask, and who stands in",
+            "Where several colleagues may approve a refund (REF-2), the one with the lowest limit that covers "
+            "the amount is asked; among equal limits, any of them. If none of those who may approve it is at "
+            "work, the ticket is escalated to finance with high priority on the grounds of this section; the "
+            "record that shows them is the order line.",
+            "A refund that waits for a colleague who is on leave is not asked for again, since both would be "
+            "paid. Whoever would be asked for it today stands in: send them a note that names the ticket, and "
+            "resolve the ticket. While the colleague is at work, their decision is waited for. A request to "
+            "hurry is then declined on the grounds of this section; the record that shows them is the refund.",
+        ),
+        _section(
+            "REC-1",
+            "Recalls",
+            "When a maker recalls a product, the notice is put into this handbook; a search for the word recall "
+            "finds it. It names the product and the days of delivery that are concerned, the first and the "
+            "last included. The warehouse then sends a ticket with the orders in which the product went out. "
+            "Go through all of them. What follows is done in the customers' favour and needs no request of theirs.",
+            "An order is concerned when it arrived on one of those days and its customer still has a piece "
+            f"of the product. The customer gets store credit of {policy.recall_credit_percent} % of what was paid "
+            "for the pieces still held, rounded half up to a cent, with the reason goodwill, once for an order. "
+            "An account under a fraud hold gets nothing. When all orders were looked at, the ticket is "
+            "resolved. If none is concerned, it is declined on the grounds of the notice; the record that shows "
+            "them is the product.",
+        ),
+        _section(
             "BLD-1",
             "Compatibility of builds",
             "A custom build must work before it may be ordered. The processor and the motherboard share a "
@@ -311,6 +362,8 @@ def _desk(policy: Policy) -> list[Section]:
             "The power supply must give what all other parts draw together plus "
             f"{policy.psu_headroom_percent} % headroom, rounded up to a whole watt. When a build does not "
             "work, change as little of it as possible, and use parts that are in stock.",
+            "Where no part in stock does what the customer asks for, or none at their price, the build stays as "
+            "it is. The request is declined on the grounds of this section; the record that shows them is the build.",
         ),
     ]
 

@@ -58,6 +58,8 @@ class Policy:
     """LOY-1: how far back the spending that earns a tier is counted."""
     psu_headroom_percent: int = 30
     """BLD-1: what a build's power supply must give over the sum of what its parts draw."""
+    recall_credit_percent: int = 10
+    """REC-1: the share of the price paid that the owner of a recalled piece gets as store credit."""
 
 
 POLICY = Policy()

@@ -36,6 +36,7 @@ CHANGES: Mapping[str, tuple[Any, ...]] = {
     "delay_grace_days": (2, 4, 5),
     "promotion_claim_days": (6, 8, 9, 10),
     "psu_headroom_percent": (20, 25, 40),
+    "recall_credit_percent": (6, 8, 12, 15),
 }
 """What a rule may be changed to; never what the company's own handbook says."""
 _FEWEST, _MOST = 5, 8
