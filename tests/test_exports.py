@@ -36,14 +36,14 @@ EXPORTS = {
         "answered call called changed closing created either family listed never saw told touches"
     ),
     "palaestra.rubrics": (
-        "HARM MET TOTAL UNMET Allowance Check Checklist ChecklistSnapshot Criterion Evidence Rubric TurnLog "
+        "HARM MET TOTAL UNMET WORLD Allowance Check Checklist ChecklistSnapshot Criterion Evidence Rubric TurnLog "
         "answered called changed collateral created either guards listed never rescore saw ungrounded"
     ),
     "palaestra.rubrics.derivation": "Deed Derived Run Table Tables derive",
     "palaestra.tools": (
         "CHAT_FORMATS CONTROL FORMATS ActionFormat CallResult ChatFormat CompactFormat HermesFormat JournaledState "
         "JsonFormat Mark ParsedTurn QwenFormat Rendering Tool ToolContext Toolbox "
-        "finish give_up legal_call plain_call plain_text reply sample_call sample_value tool"
+        "finish give_up joined legal_call plain_call plain_text reply run_composite sample_call sample_value tool"
     ),
     "palaestra.tools.formats": (
         "CHAT_FORMATS FORMATS ActionFormat ChatFormat CompactFormat HermesFormat JsonFormat Mark ParsedTurn QwenFormat "

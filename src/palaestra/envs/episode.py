@@ -9,7 +9,7 @@ from palaestra.envs.state import Overlay, OverlaySnapshot
 from palaestra.envs.user import Conversation, ScriptedUser, UserFactory, UserState
 from palaestra.records import EndReason, JsonObject, Message, ToolCall, ToolEvent
 from palaestra.rubrics import Checklist, ChecklistSnapshot
-from palaestra.tools import Toolbox, ToolContext
+from palaestra.tools import CallResult, Toolbox, ToolContext, joined, run_composite
 
 UNPARSABLE_LIMIT = 3
 """Turns in a row without a readable call after which an episode is truncated."""
@@ -100,6 +100,9 @@ class LiveEpisode:
         spoken: list[Message] = []
         for position, call in enumerate(calls):
             call_id = f"call_{self.turn}_{position}"
+            if call.tool in self.toolbox.composites:
+                messages.append(self._run_composite(call_id, call))
+                continue
             result = self.toolbox.call(self.context, self.state, call_id, call, self.evidence.events)
             event = result.event if self.conversation is None else self._answered(result.event, spoken)
             self.evidence.events.append(event)
@@ -108,6 +111,16 @@ class LiveEpisode:
             if self.context.end_reason is not None:
                 break
         return messages + spoken
+
+    def _run_composite(self, call_id: str, call: ToolCall) -> Message:
+        """Run the actions that a composite call stands for, each an event of its own, and give their answer."""
+        results: list[CallResult] = []
+        events = self.evidence.events
+        for result in run_composite(self.toolbox, self.context, self.state, call_id, call, events):
+            results.append(result)
+            events.append(result.event)
+            self.checklist.update(self.evidence)
+        return {"role": "tool", "tool_call_id": call_id, "name": call.tool, "content": joined(results)}
 
     def _answered(self, event: ToolEvent, spoken: list[Message]) -> ToolEvent:
         """The event as the user took it, if it is a message to them; what they say is added to `spoken`."""

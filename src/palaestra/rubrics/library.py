@@ -39,10 +39,14 @@ def saw(row: Row, *, id: str | None = None, points: int | None = None, after: Se
 
 
 def listed(row: Row, *tools: str, id: str | None = None, points: int | None = None) -> Criterion:
-    """Expect that one of `tools` listed this row, for facts that its list already tells."""
+    """Expect that one of `tools` listed this row, for facts that its list already tells; a look at it serves as well."""
+    listing = frozenset(tools)
+    whole = (row.table, row.id)
 
     def check(evidence: Evidence) -> Verdict:
-        return MET if row.id in evidence.event.mentioned else UNMET
+        event = evidence.event
+        told = event.tool in listing and row.id in event.mentioned
+        return MET if told or (whole in event.shown and not event.written and _knew(evidence)) else UNMET
 
     return Criterion(
         id=id or f"listed-{row.id}",
@@ -51,7 +55,6 @@ def listed(row: Row, *tools: str, id: str | None = None, points: int | None = No
         points=points,
         layer="selection",
         about="event",
-        tools=frozenset(tools),
     )
 
 

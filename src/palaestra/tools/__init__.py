@@ -3,6 +3,7 @@
 if __name__ != "palaestra.tools":
     raise ImportError(f"this folder is palaestra.tools, not {__name__}; write `import palaestra.tools`")
 
+from palaestra.tools.composite import joined, run_composite
 from palaestra.tools.context import ToolContext
 from palaestra.tools.control import CONTROL, ActKind, finish, give_up, reply
 from palaestra.tools.formats import (
@@ -44,10 +45,12 @@ __all__ = [
     "Toolbox",
     "finish",
     "give_up",
+    "joined",
     "legal_call",
     "plain_call",
     "plain_text",
     "reply",
+    "run_composite",
     "sample_call",
     "sample_value",
     "tool",

@@ -78,6 +78,8 @@ def legal_call(tools: Sequence[Tool], ids: Callable[[str], Sequence[str]], strea
     """
     call = sample_call(tools, stream)
     tool = next(t for t in tools if t.name == call.tool)
+    if tool.draw is not None:
+        return ToolCall(tool=tool.name, arguments=tool.draw(ids, stream))
     arguments = dict(call.arguments)
     for name, value in call.arguments.items():
         known = ids(tool.references[name]) if name in tool.references else ()

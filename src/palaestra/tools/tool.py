@@ -1,7 +1,7 @@
 """A typed Python function becomes a tool: a JSON schema from its annotations and docstring, validated by pydantic."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Annotated, Any, TypeAlias, cast, get_args, get_origin, get_type_hints
@@ -11,11 +11,14 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from pydantic_core import SchemaValidator
 
 from palaestra.errors import DefinitionError, ToolRefusal
-from palaestra.records import Json, JsonSchema, Prose, References
+from palaestra.records import Json, JsonObject, JsonSchema, Prose, References
+from palaestra.seeding import Stream
 from palaestra.tools.context import ToolContext
 from palaestra.tools.wire import carried, glimpse, plain_text
 
 ToolFunction: TypeAlias = Callable[..., object]
+Draw: TypeAlias = Callable[[Callable[[str], Sequence[str]], Stream], JsonObject]
+"""Draws arguments whose ids exist, given the ids of each table."""
 
 MAX_TEXT = 4_000
 """The longest string that any argument may be; nothing a support desk does needs more."""
@@ -42,6 +45,10 @@ class Tool:
     prose: frozenset[str]
     """The arguments that are free text for people."""
     validator: SchemaValidator
+    composite: bool
+    """Whether its function gives the calls of actions that it stands for, to be run in its place."""
+    draw: Draw | None
+    """How to draw arguments whose ids exist, where `references` cannot tell."""
 
     def __reduce__(self) -> tuple[Callable[[str, str], "Tool"], tuple[str, str]]:
         """A tool pickles as its place: the decorator has put it where its function's name says."""
@@ -88,7 +95,13 @@ class Tool:
 
 
 def tool(
-    *, writes: bool = False, roles: tuple[str, ...] = (), latency: int = 2, cost: int = 1
+    *,
+    writes: bool = False,
+    roles: tuple[str, ...] = (),
+    latency: int = 2,
+    cost: int = 1,
+    composite: bool = False,
+    draw: Draw | None = None,
 ) -> Callable[[ToolFunction], Tool]:
     """Make a tool of a function `f(context, argument, ...)`.
 
@@ -100,6 +113,8 @@ def tool(
         roles: Who may call it; empty for everyone.
         latency: Seconds that a call takes on the virtual clock.
         cost: Price of a call, in the world's own units.
+        composite: Whether the function gives calls of the toolbox's actions, which are run in its place, all or none.
+        draw: Draws arguments whose ids exist, where ids stand deeper than annotations can tell.
 
     Raises:
         DefinitionError: an annotation or a description is missing.
@@ -123,6 +138,8 @@ def tool(
             references={n: m.table for n in names[1:] for m in _marks(hints[n]) if isinstance(m, References)},
             prose=frozenset(n for n in names[1:] if any(isinstance(m, Prose) for m in _marks(hints[n]))),
             validator=cast("SchemaValidator", model.__pydantic_validator__),
+            composite=composite,
+            draw=draw,
         )
 
     return make

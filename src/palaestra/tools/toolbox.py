@@ -47,12 +47,17 @@ class Toolbox:
     Args:
         tools: The tools, in the order in which they are listed to agents.
         prose_tool: The tool that a turn of prose without a call means; its one argument is `message`.
+        actions: The tools that composite ones stand for.
     """
 
-    def __init__(self, tools: Iterable[Tool], *, prose_tool: str | None = None) -> None:
+    def __init__(
+        self, tools: Iterable[Tool], *, prose_tool: str | None = None, actions: "Toolbox | None" = None
+    ) -> None:
         self._tools = {t.name: t for t in tools}
         self._exports: dict[str, bytes] = {}
         self.prose_tool = prose_tool
+        self.actions = actions
+        self.composites = frozenset(t.name for t in self._tools.values() if t.composite)
         if prose_tool is not None and prose_tool not in self._tools:
             raise UnknownNameError.of("tool", prose_tool, self._tools)
 

@@ -23,6 +23,7 @@ from palaestra.envs.storefront.policy import POLICY
 from palaestra.envs.storefront.population import populate, world_start
 from palaestra.envs.storefront.rules import rules
 from palaestra.envs.storefront.schema import SCHEMA
+from palaestra.envs.storefront.surfaces import SURFACES
 from palaestra.envs.storefront.tools import TOOLBOX
 from palaestra.envs.world import World
 
@@ -40,7 +41,6 @@ cents.
 Handbook: {contents}."""
 
 
-CONTENTS = "; ".join(f"{section.id} {section.title}" for section in sections(POLICY))
 NO_ANSWER = """\
 The message below is all that the customer will say; they read what you send with `reply` but do not answer."""
 
@@ -48,6 +48,7 @@ ANSWERS = """\
 The customer answers what you send with `reply`: ask them what the message below and the records leave open, one thing \
 at a time, before you act on it. Tell them about fees before you charge them, and do not finish while they still argue."""
 
+CONTENTS = "; ".join(f"{section.id} {section.title}" for section in sections(POLICY))
 
 # `%A` would follow the process's locale.
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -77,10 +78,11 @@ STOREFRONT = World(
     role="agent",
     actor=AGENT_ID,
     briefing=briefing,
-    draft=Desk,
     talking=talking,
+    draft=Desk,
     families="palaestra.envs.storefront.tasks",
     rules=rules,
+    surfaces=SURFACES,
     guards={
         "money": frozenset({"refunds", "payments", "credits", "promotions"}),
         "goods": frozenset({"orders", "order_lines", "shipments", "returns", "warranty_claims", "builds", "products"}),
