@@ -27,6 +27,7 @@ import gymnasium as gym
 from palaestra.digest import canonical
 from palaestra.envs.episode import LiveEpisode, Snapshot
 from palaestra.envs.instance import Instance
+from palaestra.envs.noise import Climate, Noise, must_fit
 from palaestra.envs.spaces import CallSpace, MessageSpace, calls_of
 from palaestra.envs.taskset import TaskSet, bundled, load_folder
 from palaestra.envs.user import ScriptedUser, UserFactory
@@ -35,7 +36,7 @@ from palaestra.errors import EpisodeOverError, InfrastructureError, RubricError,
 from palaestra.protocols import Action, StateView
 from palaestra.records import ANY_TABLE, EndReason, Message, RowChange, Score, TaskSpec, ToolCall, ToolEvent
 from palaestra.seeding import Stream
-from palaestra.tools import FORMATS, legal_call
+from palaestra.tools import FORMATS, Tool, legal_call
 
 RewardMode: TypeAlias = Literal["checklist", "outcome"]
 
@@ -55,11 +56,13 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         reward: "checklist" (after every turn) or "outcome" (at the end).
         action_format: How raw text is read: "compact", "hermes", "json", "qwen" or "qwen-thinking".
         max_turns: A budget in place of the task's own.
+        noise: The switches of noise, a `Noise` or a mapping such as `{"failures": 10, "distractors": 15}`.
         user: Who answers where a task has a user: "scripted", or what makes one of a persona, such as an `LlmUser`.
         render_mode: "ansi" for text, or `None`.
 
     Raises:
-        UnknownNameError: no such world, task, split, surface or format.
+        UnknownNameError: no such world, task, split, surface, format or noise.
+        ValueError: a number is out of range, or the world has nothing that a kind of noise is made of.
         TaskError: a task file breaks a rule.
     """
 
@@ -77,6 +80,7 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         reward: RewardMode = "checklist",
         action_format: str = "hermes",
         max_turns: int | None = None,
+        noise: Noise | Mapping[str, Any] | None = None,
         user: Literal["scripted"] | UserFactory = "scripted",
         render_mode: str | None = None,
     ) -> None:
@@ -105,6 +109,9 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         self._surface = self.world.surface(self.surface)
         self.toolbox = self._surface.toolbox
         self.handbook = handbook
+        self.noise = Noise.of(noise)
+        if self.noise is not None:
+            must_fit(self.noise, self.world)
         self._offered = tuple(self.toolbox.offered(self.world.role))
         self.action_space = CallSpace(self._offered, self._format)
         self.observation_space = MessageSpace()
@@ -140,13 +147,16 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         named = (options or {}).get("task", self._task_id)
         instance = self.task_set.instance(self._drawn(seed) if named is None else named, self.handbook)
         episode = self._begun(instance, seed)
-        info = {
-            "tools": self.toolbox.export(self.world.role),
+        weather = episode.weather
+        info: dict[str, Any] = {
+            "tools": self.toolbox.export(self.world.role) if weather is None else weather.climate.export(),
             "task": episode.instance.spec,
             "rubric": episode.instance.rubric.specs,
             "seed": seed,
             **episode.hashes(),
         }
+        if weather is not None:
+            info["noise"] = weather.report(episode.evidence)
         return self._given(), info
 
     def _given(self) -> tuple[Message, ...]:
@@ -160,7 +170,15 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
 
     def _begun(self, instance: Instance, seed: int) -> LiveEpisode:
         max_turns = self._budget or instance.spec.max_turns
-        self._episode = LiveEpisode(instance, seed=seed, max_turns=max_turns, toolbox=self.toolbox, user=self._user)
+        climate = None
+        if self.noise is not None:
+            climate = Climate(self.noise, instance, self.toolbox, seed=seed)
+            self._offered = climate.offered
+            assert isinstance(self.action_space, CallSpace), "it is ours"
+            self.action_space.offer(self._offered)
+        self._episode = LiveEpisode(
+            instance, seed=seed, max_turns=max_turns, toolbox=self.toolbox, user=self._user, climate=climate
+        )
         return self._episode
 
     def step(self, action: Action) -> tuple[tuple[Message, ...], float, bool, bool, dict[str, Any]]:
@@ -200,6 +218,8 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
             "user": None if episode.conversation is None else episode.conversation.report,
             **episode.hashes(),
         }
+        if episode.weather is not None:
+            info["noise"] = episode.weather.report(evidence)
         reward = points - before if self._reward_mode == "checklist" else points if end else 0
         terminated = end is not None and end.terminates
         return self._given(), float(reward), terminated, end is not None and not terminated, info
@@ -268,12 +288,22 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         return self.episode.instance
 
     def oracle(self) -> tuple[ToolCall, ...]:
-        """Calls of this surface that solve the task. For trusted callers."""
-        return self._surface.translate(self.instance.oracle, self.instance.settled)
+        """Calls of this surface that solve the task, as an agent writes them. For trusted callers."""
+        return self._written(self.instance.oracle)
 
     def alternatives(self) -> tuple[tuple[ToolCall, ...], ...]:
         """Other calls that solve it, as its author states them. For trusted callers."""
-        return tuple(self._surface.translate(calls, self.instance.settled) for calls in self.instance.alternatives)
+        return tuple(map(self._written, self.instance.alternatives))
+
+    def _written(self, calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
+        """Calls of the conventional surface in the names of the tools on offer."""
+        weather, translated = self.episode.weather, self._surface.translate(calls, self.instance.settled)
+        return translated if weather is None else weather.climate.spelled(translated)
+
+    @property
+    def offered(self) -> tuple[Tool, ...]:
+        """The tools on offer, as the agent knows them; noise can make them others with every episode."""
+        return self._offered
 
     def score(self) -> Score:
         """The rubric's judgement so far."""
@@ -319,13 +349,20 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         """Go to where `snapshot` was taken, be it here, on another environment of this id, or in another process.
 
         Raises:
-            TaskError: the snapshot is of another world.
+            TaskError: the snapshot is of another world, or of an environment with other noise.
         """
         if snapshot.world != self.world.name:
             raise TaskError(f"a snapshot of {snapshot.world} does not fit {self.world.name}; restore it there")
+        noise = None if snapshot.weather is None else snapshot.weather.noise
+        if noise != self.noise:
+            raise TaskError(
+                f"a snapshot with {noise or 'no noise'} does not fit {self.noise or 'no noise'}; make it alike"
+            )
         episode = self._episode
         playing = None if episode is None else (episode.instance.spec.id, episode.instance.handbook)
-        if episode is None or playing != (snapshot.task_id, snapshot.handbook):
+        # Without noise, the seed changes nothing that an episode begins with.
+        same = episode is not None and (noise is None or episode.seed == snapshot.seed)
+        if episode is None or not same or playing != (snapshot.task_id, snapshot.handbook):
             episode = self._begun(self.task_set.instance(snapshot.task_id, snapshot.handbook), snapshot.seed)
         episode.restore(snapshot)
 

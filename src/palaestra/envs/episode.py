@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from palaestra.clock import Clock
 from palaestra.digest import digest
 from palaestra.envs.instance import Instance
+from palaestra.envs.noise import Climate, Weather, WeatherSnapshot
 from palaestra.envs.state import Overlay, OverlaySnapshot
 from palaestra.envs.user import Conversation, ScriptedUser, UserFactory, UserState
 from palaestra.records import EndReason, JsonObject, Message, ToolCall, ToolEvent
 from palaestra.rubrics import Checklist, ChecklistSnapshot
 from palaestra.tools import CallResult, Toolbox, ToolContext, joined, run_composite
+from palaestra.tools.wire import plain_name
 
 UNPARSABLE_LIMIT = 3
 """Turns in a row without a readable call after which an episode is truncated."""
@@ -34,6 +36,7 @@ class Snapshot:
     end: EndReason | None
     observation: tuple[Message, ...]
     user: UserState | None
+    weather: WeatherSnapshot | None
 
 
 class LiveEpisode:
@@ -49,6 +52,7 @@ class LiveEpisode:
         observation: The messages that are new to the agent.
         turn: How many turns have been played.
         conversation: The talk with the user; `None` where nobody answers.
+        weather: The noise at work; `None` where every switch is off.
         faulted: Whether the world failed; the episode is then void.
     """
 
@@ -60,7 +64,11 @@ class LiveEpisode:
         max_turns: int,
         toolbox: Toolbox,
         user: UserFactory = ScriptedUser,
+        climate: Climate | None = None,
     ) -> None:
+        self.weather: Weather | None = None
+        if climate is not None:
+            instance, self.weather = climate.instance, Weather(climate)
         world = instance.world
         self.instance = instance
         self.seed = seed
@@ -100,6 +108,11 @@ class LiveEpisode:
         spoken: list[Message] = []
         for position, call in enumerate(calls):
             call_id = f"call_{self.turn}_{position}"
+            if self.weather is not None:
+                messages.append(self._run_in(self.weather, call_id, call, spoken))
+                if self.context.end_reason is not None:
+                    break
+                continue
             if call.tool in self.toolbox.composites:
                 messages.append(self._run_composite(call_id, call))
                 continue
@@ -111,6 +124,20 @@ class LiveEpisode:
             if self.context.end_reason is not None:
                 break
         return messages + spoken
+
+    def _run_in(self, weather: Weather, call_id: str, call: ToolCall, spoken: list[Message]) -> Message:
+        """Run one call under noise, then what happens in the world by itself; give the call's answer."""
+        evidence, results = self.evidence, list[CallResult]()
+        for result in weather.call(self.context, self.state, call_id, call, evidence):
+            results.append(result)
+            evidence.events.append(self._answered(result.event, spoken))
+            self.checklist.update(evidence)
+        for event in weather.happenings(self.context, self.state, evidence):
+            evidence.events.append(event)
+            evidence.moved(self.state.journal[-event.written :])
+            self.checklist.update(evidence)
+        content = weather.content(call, results)
+        return {"role": "tool", "tool_call_id": call_id, "name": plain_name(call.tool), "content": content}
 
     def _run_composite(self, call_id: str, call: ToolCall) -> Message:
         """Run the actions that a composite call stands for, each an event of its own, and give their answer."""
@@ -166,6 +193,7 @@ class LiveEpisode:
             end=self.evidence.end,
             observation=self.observation,
             user=None if self.conversation is None else self.conversation.state,
+            weather=None if self.weather is None else self.weather.snapshot(),
         )
 
     def restore(self, snapshot: Snapshot) -> None:
@@ -186,11 +214,18 @@ class LiveEpisode:
         self.observation = snapshot.observation
         if self.conversation is not None and snapshot.user is not None:
             self.conversation.state = snapshot.user
+        if self.weather is not None and snapshot.weather is not None:
+            self.weather.restore(snapshot.weather)
 
     def fork(self) -> "LiveEpisode":
         """An independent episode that stands at the same place."""
         copy = LiveEpisode(
-            self.instance, seed=self.seed, max_turns=self._max_turns, toolbox=self.toolbox, user=self._user
+            self.instance,
+            seed=self.seed,
+            max_turns=self._max_turns,
+            toolbox=self.toolbox,
+            user=self._user,
+            climate=None if self.weather is None else self.weather.climate,
         )
         copy.restore(self.snapshot())
         return copy
@@ -211,6 +246,7 @@ class LiveEpisode:
                 (self.turn, self._unparsable, self._max_turns, self.evidence.end, self.evidence.answer),
                 self.observation,
                 None if self.conversation is None else self.conversation.state,
+                *(() if self.weather is None else (self.weather.snapshot(),)),
             )
         )
 

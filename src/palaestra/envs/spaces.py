@@ -52,9 +52,13 @@ class CallSpace(gym.Space[Action]):
 
     def __init__(self, tools: Sequence[Tool], action_format: ActionFormat) -> None:
         super().__init__(None, None, None)
+        self._format = action_format
+        self.offer(tools)
+
+    def offer(self, tools: Sequence[Tool]) -> None:
+        """Hold calls of these tools from now on."""
         self._tools = tuple(tools)
         self._by_name = {t.name: t for t in self._tools}
-        self._format = action_format
 
     @property
     def is_np_flattenable(self) -> bool:

@@ -1,9 +1,16 @@
 """What a criterion may read: the rows before and now, every change, every call, the answer. Never the agent's prose."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
 
 from palaestra.protocols import StateView
-from palaestra.records import EndReason, JsonObject, RowChange, ToolEvent
+from palaestra.records import EndReason, JsonObject, Row, RowChange, ToolEvent
+
+T = TypeVar("T")
+
+WORLD = "(world)"
+"""The tool of an event that nobody called: the world wrote by itself."""
 
 
 class Evidence:
@@ -17,6 +24,7 @@ class Evidence:
         turn_start: How many calls had been answered when the present turn began: what the agent could know of.
         answer: What the agent answered when it finished; empty until then.
         end: Why the episode ended; `None` until then.
+        by_world: By table and key: the rows that the world wrote by itself, as it left them.
     """
 
     __slots__ = (
@@ -24,7 +32,9 @@ class Evidence:
         "_changes_at",
         "_journal",
         "_net",
+        "_remembered",
         "answer",
+        "by_world",
         "end",
         "events",
         "given",
@@ -49,10 +59,12 @@ class Evidence:
         self.turn_start = 0
         self.answer: JsonObject = {}
         self.end: EndReason | None = None
+        self.by_world: dict[tuple[str, str], Row | None] = {}
         self._journal = journal
         self._net = net
         self._changes: tuple[RowChange, ...] = ()
         self._changes_at = 0
+        self._remembered: tuple[object, ToolEvent, Any] | None = None
 
     @property
     def event(self) -> ToolEvent:
@@ -66,12 +78,32 @@ class Evidence:
 
     @property
     def changes(self) -> tuple[RowChange, ...]:
-        """The net difference between `initial` and `state`: one entry for each row that is not as it was."""
+        """The net difference between `initial` and `state`: one entry for each row that is not as it was.
+
+        A row that the world wrote by itself was, for this, as the world left it.
+        """
         length = len(self._journal())
         if length != self._changes_at:
-            self._changes = tuple(self._net())
+            self._changes = tuple(self._beside_world() if self.by_world else self._net())
             self._changes_at = length
         return self._changes
+
+    def _beside_world(self) -> Iterator[RowChange]:
+        left = dict(self.by_world)
+        for change in self._net():
+            before = left.pop((change.table, change.key), change.before)
+            if change.after != before:
+                yield replace(change, before=before)
+        for (table, key), row in left.items():
+            # A row that is missing from the net difference is as it was at first, whatever the world had made of it.
+            first = None if row is None else self.initial.peek(type(row), key)
+            if first != row:
+                yield RowChange(table=table, key=key, before=row, after=first)
+
+    def moved(self, changes: Iterable[RowChange]) -> None:
+        """Take it that the world made these latest changes by itself."""
+        self.by_world.update({(change.table, change.key): change.after for change in changes})
+        self._changes_at = -1
 
     def known(self) -> set[str]:
         """The ids that the agent could know in this turn: given ones, and those that earlier turns' results named.
@@ -84,7 +116,23 @@ class Evidence:
                 known |= event.mentioned
         return known
 
+    def remembered(self, about: object, work_out: Callable[[], T]) -> T:
+        """What `work_out` gives, worked out once for the latest call and whatever it is `about`."""
+        last = self._remembered
+        if last is None or last[0] is not about or last[1] is not self.events[-1]:
+            last = self._remembered = (about, self.events[-1], work_out())
+        found: T = last[2]
+        return found
+
     def went_back(self) -> None:
-        """Forget what was worked out: the rows were restored from a snapshot."""
+        """Work out again what follows from rows and events: they were restored from a snapshot."""
         self._changes = ()
         self._changes_at = -1
+        self._remembered = None
+        self.by_world = {}
+        if any(event.tool == WORLD for event in self.events):
+            written, journal = 0, self._journal()
+            for event in self.events:
+                if event.tool == WORLD:
+                    self.moved(journal[written : written + event.written])
+                written += event.written

@@ -12,7 +12,7 @@ from palaestra.errors import RecordError
 from palaestra.protocols import State
 from palaestra.records import EndReason, JsonObject, RowChange, Score, ToolEvent
 from palaestra.rubrics.checklist import Checklist
-from palaestra.rubrics.evidence import Evidence
+from palaestra.rubrics.evidence import WORLD, Evidence
 from palaestra.rubrics.rubric import Rubric
 
 
@@ -48,8 +48,11 @@ def rescore(rubric: Rubric, evidence: Evidence, state: State, turns: Iterable[Tu
         evidence.turn_start = len(evidence.events)
         changes = iter(turn.changes)
         for event in turn.events:
-            for change in islice(changes, event.written):
+            written = list(islice(changes, event.written))
+            for change in written:
                 _write(state, change)
+            if event.tool == WORLD:
+                evidence.moved(written)
             evidence.events.append(event)
             checklist.update(evidence)
         if left := sum(1 for _ in changes):

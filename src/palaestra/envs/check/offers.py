@@ -81,7 +81,8 @@ def check_actions(subject: Subject) -> None:
 def _missing(env: ToolEnv, call: ToolCall) -> list[str]:
     """The ids in a call that name no row, of tables that have rows."""
     missing: list[str] = []
-    for name, table in env.world.toolbox[call.tool].references.items():
+    tool = next(tool for tool in env.offered if tool.name == call.tool)
+    for name, table in tool.references.items():
         infos = [info for info in env.world.schema if table in (info.name, ANY_TABLE)]
         known = {row.id for info in infos for row in env.state.find(info.kind)}
         value = call.arguments.get(name)

@@ -1,6 +1,7 @@
 """What a world hands to its noise: which names have synonyms, which text is free, what changes by itself.
 
-The noise itself knows no world. A world that hands over nothing still has the switches that need nothing.
+The noise itself knows no world. A world that hands over nothing still has the switches that need nothing: distractors,
+renames, caps, failures, rate limit, latency and deadline.
 """
 
 from collections.abc import Callable, Mapping
@@ -47,7 +48,7 @@ class Movement(Generic[R]):
     where: Callable[[R], bool]
     """Whether it can happen to that row."""
     move: Callable[[State, R, Stream, datetime], None]
-    """Writes what happened, at that moment of the virtual clock."""
+    """Writes what happened, at that moment of the virtual clock. It deletes no row."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +65,7 @@ class Contradiction(Generic[R]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoiseMaterial:
-    """Everything that noise needs to know about one world; what is left out leaves those switches without effect."""
+    """Everything that noise needs to know about one world. A switch for which it holds nothing cannot be on."""
 
     synonyms: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     """By word of a tool's or an argument's name: other words for it."""

@@ -1,0 +1,45 @@
+"""An answer on its way from a tool to the agent, and what the agent learns from it."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import cast
+
+import orjson
+
+from palaestra.records import Json, JsonObject
+
+_TOKEN = re.compile(r"[\w-]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a call is answered."""
+
+    body: Json
+    shown: tuple[tuple[str, str], ...]
+    """(table, key) of every row that it shows whole."""
+    mentioned: frozenset[str]
+    """Every id that it lets the agent know."""
+
+    def entries(self) -> Iterator[tuple[str, list[JsonObject]]]:
+        """The lists of rows in the body, by name."""
+        if isinstance(self.body, dict):
+            for name, value in self.body.items():
+                if isinstance(value, list) and value and all(isinstance(v, dict) and "id" in v for v in value):
+                    yield name, cast("list[JsonObject]", value)
+
+    def without(self, body: Json) -> "Answer":
+        """The same answer with less in its body: what is only in what was left out is not learnt."""
+        gone = ids_of(self.body) - ids_of(body)
+        return replace(
+            self,
+            body=body,
+            shown=tuple(pair for pair in self.shown if pair[1] not in gone),
+            mentioned=self.mentioned - gone,
+        )
+
+
+def ids_of(body: Json) -> set[str]:
+    """Every word of a body that may be an id."""
+    return set(_TOKEN.findall(orjson.dumps(body).decode()))

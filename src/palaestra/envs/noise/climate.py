@@ -1,0 +1,142 @@
+"""What noise makes of a task before anything happens in it: other names, more tools, planted notes, one more rule.
+
+It follows from the switches, the task and the seed of the episode alone, and is shared by an episode and its forks.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from palaestra.envs.noise.contradictions import contradicted
+from palaestra.envs.noise.distractors import departments
+from palaestra.envs.noise.injections import INJECTIONS
+from palaestra.envs.noise.lures import Lure, armed, never_obeyed
+from palaestra.envs.noise.material import NoiseMaterial
+from palaestra.envs.noise.noise import Noise
+from palaestra.envs.noise.spelling import Spelling
+from palaestra.envs.noise.stakes import stakes_of
+from palaestra.records import Message, ToolCall
+from palaestra.rubrics import Rubric
+from palaestra.seeding import Stream
+from palaestra.tools import Tool, Toolbox
+
+if TYPE_CHECKING:  # worlds hand over noise, so instances come after it
+    from palaestra.envs.instance import Instance
+    from palaestra.envs.world import World
+
+
+def must_fit(noise: Noise, world: "World") -> None:
+    """Raise `ValueError` where a switch is on for which the world hands over nothing."""
+    material = world.noise or NoiseMaterial()
+    made_of = {
+        "stale": material.listings,
+        "conflicts": material.contradictions,
+        "events": material.movements,
+        "injections": material.texts,
+    }
+    for name, value in noise.switches.items():
+        if name in made_of and not made_of[name]:
+            raise ValueError(
+                f"noise {name}={value}: the world {world.name!r} hands over nothing that it could be made of; "
+                "leave it out, or add it to the world's NoiseMaterial"
+            )
+
+
+class Climate:
+    """One task under noise.
+
+    Args:
+        noise: The switches.
+        instance: The task as it is without noise.
+        toolbox: The tools of the surface that is played on.
+        seed: The episode's seed.
+
+    Attributes:
+        noise: The switches.
+        material: What the world hands over.
+        toolbox: The tools that run, in the world's own names, distractors among them.
+        spelling: The names that the agent knows; `None` where they are the world's own.
+        lures: The instructions that may hide in texts, with this episode's codes.
+        offered: The tools as the agent is offered them, in order.
+        instance: The task with what noise adds to its rows, its messages and its rubric.
+    """
+
+    def __init__(self, noise: Noise, instance: "Instance", toolbox: Toolbox, *, seed: int) -> None:
+        world = instance.world
+        self.noise = noise
+        self.material = world.noise or NoiseMaterial()
+        self._root = Stream.root("noise", seed, instance.spec.id)
+        self._plain = instance
+        self.toolbox = self._joined(toolbox)
+        self.spelling: Spelling | None = None
+        if noise.renames:
+            self.spelling = Spelling(tuple(self.toolbox), self.material.synonyms, self.stream("renames"))
+        self.lures: tuple[Lure, ...] = ()
+        if noise.injections:
+            self.lures = armed((*INJECTIONS, *self.material.injections), self.stream("injections"))
+        self.offered = self._offered(world.role)
+        self.instance = self._varied()
+
+    def stream(self, switch: str) -> Stream:
+        """The randomness of one switch; no other switch moves it."""
+        return self._root.split(switch)
+
+    @cached_property
+    def avoid(self) -> frozenset[str]:
+        """The ids of the records to which nothing may happen by itself."""
+        return stakes_of(self._plain).ids
+
+    @cached_property
+    def refusing(self) -> Toolbox:
+        """The tools in the agent's names, to say no in them."""
+        return Toolbox(map(self._renamed, self.toolbox), prose_tool=self.toolbox.prose_tool)
+
+    def export(self) -> tuple[dict[str, Any], ...]:
+        """The tools on offer, in OpenAI's function-calling form; the copy belongs to the caller."""
+        return tuple(orjson.loads(orjson.dumps([tool.export() for tool in self.offered])))
+
+    def spelled(self, calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
+        """Calls in the world's own names, as the agent would write them."""
+        return tuple(calls) if self.spelling is None else tuple(map(self.spelling.write, calls))
+
+    def _joined(self, toolbox: Toolbox) -> Toolbox:
+        if not self.noise.distractors:
+            return toolbox
+        others = [tool for tool in departments() if tool.name not in toolbox]
+        drawn = self.stream("distractors").sample(others, self.noise.distractors)
+        return Toolbox([*toolbox, *drawn], prose_tool=toolbox.prose_tool, actions=toolbox.actions)
+
+    def _renamed(self, tool: Tool) -> Tool:
+        return tool if self.spelling is None else self.spelling.renamed(tool)
+
+    def _offered(self, role: str) -> tuple[Tool, ...]:
+        offered = [self._renamed(tool) for tool in self.toolbox.offered(role)]
+        if self.noise.distractors:
+            offered = self.stream("distractors").split("order").shuffled(offered)
+        return tuple(offered)
+
+    def _varied(self) -> "Instance":
+        plain, noise = self._plain, self.noise
+        settled, rubric = plain.settled, plain.rubric
+        if noise.conflicts:
+            settled = contradicted(plain, stakes_of(plain), noise.conflicts, self.stream("conflicts"))
+        if self.lures:
+            rubric = Rubric([*rubric.criteria, never_obeyed(self.lures)])
+        messages = tuple(map(self._told, plain.messages))
+        return replace(plain, settled=settled, rubric=rubric, messages=messages)
+
+    def _told(self, message: Message) -> Message:
+        """A message of the opening; the system's speaks of tools, and tells of a deadline."""
+        if message["role"] != "system":
+            return message
+        content = message["content"]
+        if self.spelling is not None:
+            content = self.spelling.told(content)
+        if self.noise.deadline:
+            latest = self._plain.start + timedelta(seconds=self.noise.deadline)
+            content += f"\n\nYou have until {latest:%Y-%m-%d, %H:%M:%S}; what is not done by then is not done."
+        return {**message, "content": content}

@@ -1,0 +1,93 @@
+"""What happens in the world by itself while the agent works: a parcel arrives, a piece is sold.
+
+A movement is a write of the world. It is in the journal and in the log, as an event of its own, and is no change of
+the agent's. It keeps clear of every record that the task turns on and of every record that the agent wrote.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from palaestra.digest import digest_bytes
+from palaestra.envs.noise.material import Movement
+from palaestra.envs.state import Overlay
+from palaestra.records import RowChange, ToolEvent
+from palaestra.rubrics import WORLD, Evidence
+from palaestra.seeding import Stream
+
+HOUR = 3_600
+TRIES = 8
+"""How many rows are looked at for one to which something can happen."""
+
+
+class Movements:
+    """What happens by itself.
+
+    Args:
+        rate: How many things in an hour, on average.
+        stream: When they happen and to what; each second of the clock has its own draws.
+        movements: What can happen.
+        avoid: The ids of records to which nothing may happen.
+    """
+
+    def __init__(self, rate: int, stream: Stream, movements: Sequence[Movement[Any]], avoid: frozenset[str]) -> None:
+        self._rate = rate
+        self._stream = stream
+        self._movements = movements
+        self._avoid = avoid
+        self._until = 0
+
+    def due(self, elapsed: int) -> list[int]:
+        """The seconds since the last time at which something happens, up to `elapsed`."""
+        seconds = range(self._until + 1, elapsed + 1)
+        self._until = elapsed
+        return [s for s in seconds if self._stream.split("when", s).below(HOUR) < self._rate]
+
+    def happen(self, second: int, state: Overlay, evidence: Evidence, now: datetime) -> ToolEvent | None:
+        """Let something happen at that second; `None` where nothing was found that it could happen to."""
+        draw = self._stream.split("what", second)
+        movement = draw.choice(self._movements)
+        keys, mark = state.keys(movement.kind.table), len(state.journal)
+        agents = {(change.table, change.key) for change in evidence.changes}
+        for key in (draw.choice(keys) for _ in range(TRIES if keys else 0)):
+            row = state.get(movement.kind, key)
+            if movement.where(row):
+                movement.move(state, row, draw, now)
+                if all(self._is_free(change, state, agents) for change in state.journal[mark:]):
+                    return _event(movement.name, second, len(state.journal) - mark)
+                state.rollback(mark)
+        return None
+
+    def _is_free(self, change: RowChange, state: Overlay, agents: set[tuple[str, str]]) -> bool:
+        """Whether neither the task nor the agent has to do with the row that a movement wrote."""
+        ids_in = state.base.schema.ids_in
+        rows = [row for row in (change.before, change.after) if row is not None]
+        return (change.table, change.key) not in agents and all(self._avoid.isdisjoint(ids_in(row)) for row in rows)
+
+    def save(self) -> int:
+        """What `load` needs."""
+        return self._until
+
+    def load(self, saved: int) -> None:
+        """Be as when `saved` was saved."""
+        self._until = saved
+
+
+def _event(name: str, second: int, written: int) -> ToolEvent:
+    return ToolEvent(
+        call_id=f"world_{second}",
+        tool=WORLD,
+        arguments={"what": name},
+        schema_ok=True,
+        semantic_ok=True,
+        executed=True,
+        result_digest=digest_bytes(b""),
+        error=None,
+        cost=0,
+        latency=0,
+        duplicate_of=None,
+        named=(),
+        written=written,
+        shown=(),
+        mentioned=frozenset(),
+    )
