@@ -129,7 +129,8 @@ class _Talk:
             self._state = replace(self._state, mood="gone")
             self._points = [Point(said="leave")]
         elif not self._points and acts:
-            polite = "thanks" if self._state.mood == "settled" or "close" in acts else "acknowledge"
+            told = bool(self._persona.facts) and len(self._state.told) == len(self._persona.facts)
+            polite = "thanks" if told or self._state.mood == "settled" or "close" in acts else "acknowledge"
             if polite not in self._state.said[-1:]:
                 self._say(polite)
 
@@ -153,7 +154,8 @@ class _Talk:
     def _reaction(self, act: str) -> tuple[int, Reaction] | None:
         """The first reaction to an act that has not been had."""
         for position, reaction in enumerate(self._persona.reactions):
-            if reaction.to in (act, kind_of(act)) and position not in self._state.reacted:
+            had = position in self._state.reacted or reaction.said in self._state.said
+            if reaction.to in (act, kind_of(act)) and not had:
                 return position, reaction
         return None
 
