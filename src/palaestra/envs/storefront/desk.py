@@ -184,16 +184,21 @@ class Desk(Draft):
             changed(ticket, {"status": "resolved"}, id="resolved", text="Resolved the ticket.", after=after),
         ]
 
-    def declined(self, ticket: Ticket, section: str, evidence: Row, *, after: Sequence[str]) -> list[Criterion]:
-        """Expect that the request was declined on the right grounds: this section, and the record that shows it."""
+    def declined(self, ticket: Ticket, section: str, *evidence: Row, after: Sequence[str]) -> list[Criterion]:
+        """Expect that the request was declined on the right grounds: this section, and a record that shows it."""
         facts = [*after, f"read-{section}"]
+        shown = [row.id for row in evidence]
         return [
             self.read(section),
             changed(
                 ticket,
-                {"status": "declined", "policy_id": section, "evidence_id": evidence.id},
+                {
+                    "status": "declined",
+                    "policy_id": section,
+                    "evidence_id": frozenset(shown) if len(shown) > 1 else shown[0],
+                },
                 id="declined",
-                text=f"Declined the request under {section}, with {evidence.id} as the record that shows it.",
+                text=f"Declined the request under {section}, with {' or '.join(shown)} as the record that shows it.",
                 after=facts,
             ),
             told(after=facts),
