@@ -25,7 +25,11 @@ help:
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[train]'
 	@touch $@
 
-.venv/test.stamp: .venv/train.stamp
+.venv/bench.stamp: .venv/core.stamp
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	@touch $@
+
+.venv/test.stamp: .venv/train.stamp .venv/bench.stamp
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
 	@touch $@
 
@@ -43,7 +47,7 @@ check: .venv/test.stamp
 	$(BIN)/mypy
 	$(BIN)/pyright
 
-bench: .venv/core.stamp
+bench: .venv/bench.stamp
 	$(BIN)/palaestra bench env
 
 clean:

@@ -21,7 +21,10 @@ EXPORTS = {
     "palaestra.benchmarks.proof": (
         "MUTANT_KINDS ROUTE_KINDS Finding Proof Tally TaskProof proof_document proof_tables prove prove_task"
     ),
-    "palaestra.benchmarks.speed": "SECTIONS Memory Ratio SpeedReport Timing bench_env report_table speed_tables",
+    "palaestra.benchmarks.speed": (
+        "FULL QUICK SECTIONS Memory Process Ratio Scale SpeedReport Throughput Timing Unmeasured "
+        "bench_env report_table speed_markdown speed_tables"
+    ),
     "palaestra.benchmarks.viewer": "render_page",
     "palaestra.cli": "main",
     "palaestra.envs": (

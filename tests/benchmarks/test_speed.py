@@ -1,26 +1,51 @@
 """The speed benchmark: a report is complete and its figures add up; how large they are is nobody's test."""
 
+import importlib.util
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
 
 from palaestra.agents import as_action
-from palaestra.benchmarks.speed import SECTIONS, SpeedReport, Timing, bench_env, report_table, speed_tables
+from palaestra.benchmarks.speed import (
+    QUICK,
+    SECTIONS,
+    Scale,
+    SpeedReport,
+    Timing,
+    bench_env,
+    report_table,
+    speed_markdown,
+    speed_tables,
+)
+from palaestra.benchmarks.speed.aims import AIMS, LIVE_BYTES, judged
 from palaestra.benchmarks.speed.copies import write
-from palaestra.benchmarks.speed.episodes import CLASSES, class_of
+from palaestra.benchmarks.speed.episodes import CLASSES, class_of, mix
 from palaestra.benchmarks.speed.naive import NaiveState, tables_of
-from palaestra.clock import Clock
-from palaestra.digest import canonical
-from palaestra.envs import WORLDS, Instance, ToolEnv, bundled
-from palaestra.errors import RowMissingError, TaskError, UnknownNameError
-from palaestra.protocols import State
-from palaestra.tools import Toolbox, ToolContext
+from palaestra.benchmarks.speed.peers import HOW, PEERS, adapter
+from palaestra.benchmarks.speed.server import NAME, agrees, served_tasks, time_server
+from palaestra.benchmarks.speed.server.client import Served
+from palaestra.benchmarks.speed.server.database import write_database
+from palaestra.benchmarks.speed.server.program import round_half_up
+from palaestra.benchmarks.speed.sqlstate import SqlState
+from palaestra.benchmarks.speed.stopwatch import Stopwatch
+from palaestra.benchmarks.speed.stores import time_calls
+from palaestra.benchmarks.speed.vectors import measure_vectors, plays
+from palaestra.envs import WORLDS, ToolEnv
+from palaestra.envs.storefront.schema import Order, OrderLine
+from palaestra.errors import InfrastructureError, RowMissingError, TaskError, UnknownNameError
+from palaestra.protocols import Action
+from palaestra.tools import Toolbox
 
 WORLD = "palaestra/Storefront-v0"
-EPISODES = 3
+SCALE = replace(QUICK, episodes=3, cold=1, places=1, copies=1, served=2, played=1, worlds=5)
 
 
 @pytest.fixture(scope="module")
@@ -30,21 +55,32 @@ def told() -> list[str]:
 
 @pytest.fixture(scope="module")
 def report(told: list[str]) -> SpeedReport:
-    return bench_env(WORLD, episodes=EPISODES, worlds=5, progress=told.append)
+    return bench_env(WORLD, scale=SCALE, progress=told.append)
+
+
+@pytest.fixture
+def env() -> ToolEnv:
+    return ToolEnv(WORLD, max_turns=1_000)
+
+
+# The report
 
 
 def test_every_part_is_measured(report: SpeedReport) -> None:
     names = {timing.name for timing in report.timings}
     copies = ("snapshot", "restore", "fork", "state_hash", "anchor", "digest")
     assert names >= {f"{copy}, {writes} writes" for copy in copies for writes in (0, 10)}
+    assert names >= {f"{copy}, {writes} writes, cold" for copy in copies[:3] for writes in (0, 10)}
     assert names >= {"step", "reset, warm", "reset, cold instance", "reset, cold world"}
-    assert names >= {"bare function", "naive function", "naive reset", "point read, overlay"}
-    assert names >= {"point read, SQL projection", "copy.deepcopy of the rows", "pickle.loads of the rows"}
+    stores = ("overlay", "plain dictionaries", "SQL projection")
+    assert names >= {"bare function", *(f"{part}, {store}" for part in ("function", "beginning") for store in stores)}
+    assert names >= {"point read, overlay", "point read, SQL projection"}
+    assert names >= {"copy.deepcopy of the rows", "pickle.loads of the rows"}
+    assert names >= {f"reset, {NAME}", f"step, {NAME}"}
 
 
 def test_classes_of_tools_add_up_to_the_steps(report: SpeedReport) -> None:
-    classes = [t for t in report.timings if t.name.startswith("step, ")]
-    assert {t.name.removeprefix("step, ") for t in classes} <= set(CLASSES)
+    classes = [t for t in report.timings if t.name.startswith("step, ") and t.name.removeprefix("step, ") in CLASSES]
     assert sum(t.count for t in classes) == report.timing("step").count
     assert report.timing("bare function").count == report.timing("step").count
     weighted = sum(t.mean * t.count for t in classes)
@@ -60,12 +96,22 @@ def test_every_figure_is_positive_and_in_order(report: SpeedReport) -> None:
 
 
 def test_each_ratio_is_that_of_its_timings(report: SpeedReport) -> None:
+    assert len(report.ratios) >= 11
     for ratio in report.ratios:
         assert ratio.value == pytest.approx(report.timing(ratio.of).mean / report.timing(ratio.to).mean)
 
 
+def test_every_way_is_timed_on_the_same_calls(report: SpeedReport) -> None:
+    overlay, plain, sql = (
+        report.timing(f"function, {store}") for store in ("overlay", "plain dictionaries", "SQL projection")
+    )
+    assert overlay.count == plain.count == sql.count > 0
+    assert report.timing(f"step, {NAME}").count == report.timing("step, the server's tasks here").count
+    assert report.timing(f"reset, {NAME}").count == SCALE.served
+
+
 def test_every_episode_counts_one_warm_reset_and_every_world_one_cold(report: SpeedReport) -> None:
-    assert report.timing("reset, warm").count == EPISODES
+    assert report.timing("reset, warm").count == SCALE.episodes
     cold = report.timing("reset, cold world").count + report.timing("reset, cold instance").count
     assert cold == len(WORLDS.get(WORLD).seeds["train"]) + 1
 
@@ -77,28 +123,60 @@ def test_weighed_environments_have_written(report: SpeedReport) -> None:
     assert report.memory.resident_bytes is None or report.memory.resident_bytes >= 0
 
 
+def test_every_aim_is_of_something_measured_and_shown_beside_it(report: SpeedReport) -> None:
+    shown = {row[0]: row[-1] for row in speed_tables(report)[0].rows}
+    assert {name for name, aim in shown.items() if aim} == set(AIMS)
+    assert shown["step"] == judged(report.timing("step").mean, AIMS["step"])
+    memory = speed_tables(report)[-1].rows[0][-1]
+    assert memory.startswith(judged(report.memory.traced_bytes, LIVE_BYTES))
+
+
+def test_an_aim_is_met_up_to_its_figure() -> None:
+    assert judged(20.0, 20.0) == "20, met"
+    assert judged(20.01, 20.0) == "20, not met"
+
+
 def test_progress_is_told_each_section_in_order(report: SpeedReport, told: list[str]) -> None:
-    assert report.episodes == EPISODES
+    assert report.episodes == SCALE.episodes
     assert told == list(SECTIONS)
 
 
 def test_the_report_is_json_that_reads_back(report: SpeedReport) -> None:
-    read = json.loads(canonical(report.as_json()))
+    read = json.loads(json.dumps(report.as_json()))
     assert read["env_id"] == WORLD
     assert [t["name"] for t in read["timings"]] == [t.name for t in report.timings]
+    assert [t["processes"] for t in read["throughputs"]] == [1, 1, 2, 1, 2]
 
 
 def test_the_tables_show_every_figure(report: SpeedReport) -> None:
     console = Console(width=200, record=True, quiet=True)
     console.print(report_table(report))
-    assert [len(table.rows) for table in speed_tables(report)] == [len(report.timings), len(report.ratios), 1]
+    others = len(report.ratios) + len(report.unmeasured)
+    shown = [len(table.rows) for table in speed_tables(report)]
+    assert shown == [len(report.timings), others, len(report.throughputs), 1 + len(report.processes)]
     blind = replace(report, memory=replace(report.memory, resident_bytes=None))
-    assert speed_tables(blind)[-1].rows[0][-1] == "-"
+    assert speed_tables(blind)[-1].rows[0][-2] == "-"
+
+
+def test_the_markdown_holds_every_table(report: SpeedReport) -> None:
+    document = speed_markdown(report)
+    assert all(table.markdown() in document for table in speed_tables(report))
+    assert document.startswith("Measured by `palaestra bench env` on one machine")
 
 
 def test_an_unknown_timing_answers_with_near_names(report: SpeedReport) -> None:
     with pytest.raises(UnknownNameError, match="snapshot, 10 writes"):
         report.timing("snapshot, 10 write")
+
+
+def test_a_scale_that_measures_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match="runs=0: at least 1"):
+        Scale(runs=0)
+    with pytest.raises(ValueError, match="worlds=0: at least 1"):
+        Scale(worlds=0)
+
+
+# Taking the time
 
 
 def test_percentiles_are_nearest_ranks() -> None:
@@ -113,38 +191,42 @@ def test_a_timing_of_nothing_is_refused() -> None:
         Timing.of("x", [])
 
 
+def test_the_quietest_run_is_kept_whole() -> None:
+    runs: Iterator[tuple[int, int]] = iter([(9_000, 1_000), (2_000, 6_000), (1_000, 8_000)])
+
+    def measure(watch: Stopwatch) -> None:
+        part, rest = next(runs)
+        watch.add("part", part)
+        watch.add("rest", rest)
+
+    watch = Stopwatch()
+    watch.quietest(measure, 3)
+    # The sums are 10, 8 and 9: the second run counts, though each other run has one shorter part.
+    assert [(t.name, t.mean, t.count) for t in watch.timings()] == [("part", 2.0, 1), ("rest", 6.0, 1)]
+
+
 def test_every_class_of_tools_occurs() -> None:
     assert {class_of(tool) for tool in WORLDS.get(WORLD).toolbox} == set(CLASSES)
 
 
-def instances() -> Iterator[Instance]:
-    tasks = bundled(WORLDS.get(WORLD))
-    return (tasks.instance(task_id) for task_id in tasks.ids("dev")[::5])
+# Other stores
 
 
-def answers(instance: Instance, state: State) -> list[bytes]:
-    world = instance.world
-    clock = Clock(instance.start)
-    context = ToolContext(state=state, clock=clock, role=world.role, actor=world.actor, ids_in=world.schema.ids_in)
-    given: list[bytes] = []
-    for call in instance.oracle:
-        tool = world.toolbox[call.tool]
-        given.append(canonical(tool.function(context, **tool.validated(call.arguments))))
-        clock.advance(tool.latency)
-    return given
+def test_every_store_answers_as_the_engine_does(env: ToolEnv) -> None:
+    for task_id in env.task_set.ids("dev")[::25]:
+        settled = env.task_set.instance(task_id).settled
+        ours = time_calls(Stopwatch(), "x", env, task_id)
+        naive = NaiveState(env.world.schema, tables_of(settled))
+        assert time_calls(Stopwatch(), "x", env, task_id, naive) == ours
+        projected = SqlState(settled.fork())
+        assert time_calls(Stopwatch(), "x", env, task_id, projected) == ours
+        projected.close()
 
 
-def test_the_baseline_gives_the_same_answers_as_the_engine() -> None:
-    for instance in instances():
-        naive = NaiveState(instance.world.schema, tables_of(instance.settled))
-        assert answers(instance, naive) == answers(instance, instance.settled.fork())
-
-
-def test_the_baseline_copies_its_rows_and_misses_what_is_gone() -> None:
-    instance = next(instances())
-    tables = tables_of(instance.settled)
-    naive = NaiveState(instance.world.schema, tables)
-    kind = next(iter(instance.world.schema)).kind
+def test_the_baseline_copies_its_rows_and_misses_what_is_gone(env: ToolEnv) -> None:
+    tables = tables_of(env.task_set.instance(env.task_set.ids("dev")[0]).settled)
+    naive = NaiveState(env.world.schema, tables)
+    kind = next(iter(env.world.schema)).kind
     first = naive.find(kind)[0]
     naive.delete(first)
     assert first.id in tables[kind.table]
@@ -152,8 +234,18 @@ def test_the_baseline_copies_its_rows_and_misses_what_is_gone() -> None:
         naive.get(kind, first.id)
 
 
-def test_write_writes_as_much_as_asked_and_does_not_end_the_episode() -> None:
-    env = ToolEnv(WORLD, max_turns=1_000)
+def test_rows_read_through_sql_follow_what_is_written(env: ToolEnv) -> None:
+    state = SqlState(env.task_set.instance(env.task_set.ids("dev")[0]).settled.fork())
+    line = next(line for line in state.find(OrderLine))
+    assert state.get(OrderLine, state.update(line, returned=line.returned + 1).id).returned == line.returned + 1
+    added = state.insert(replace(state.get(OrderLine, line.id), id=state.next_id(OrderLine)))
+    assert added in state.find(OrderLine, order_id=line.order_id)
+    state.delete(added)
+    assert state.peek(OrderLine, added.id) is None
+    state.close()
+
+
+def test_write_writes_as_much_as_asked_and_does_not_end_the_episode(env: ToolEnv) -> None:
     env.reset(seed=4)
     write(env, 10)
     assert len(env.journal) >= 10
@@ -161,9 +253,138 @@ def test_write_writes_as_much_as_asked_and_does_not_end_the_episode() -> None:
     env.step(as_action(env.oracle()[0]))
 
 
-def test_a_world_that_cannot_write_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    env = ToolEnv(WORLD, max_turns=1_000)
+def test_a_world_that_cannot_write_is_refused(env: ToolEnv, monkeypatch: pytest.MonkeyPatch) -> None:
     env.reset(seed=4)
     monkeypatch.setattr(env, "_offered", tuple(t for t in Toolbox(env.world.toolbox) if not t.writes))
     with pytest.raises(TaskError, match="none of 256 legal calls writes"):
         write(env, 1)
+
+
+# The server
+
+
+def served_task(env: ToolEnv) -> str:
+    return next(iter(served_tasks(env, mix(env, 0))))
+
+
+@pytest.fixture
+def database(env: ToolEnv, tmp_path: Path) -> Path:
+    path = tmp_path / "world.db"
+    write_database(env.task_set.instance(served_task(env)).settled, path)
+    return path
+
+
+def test_the_server_serves_reads_and_writes_of_several_families(env: ToolEnv) -> None:
+    chosen = list(served_tasks(env, mix(env, 0)))
+    tools = {call.tool for task_id in chosen for call in env.task_set.instance(task_id).oracle}
+    assert tools >= {"get_order", "get_customer", "read_handbook", "issue_refund", "resolve_ticket"}
+    families = [task_id.rpartition("/")[0] for task_id in chosen]
+    assert len(set(families)) == len(set(families[: len(set(families))])) >= 5
+
+
+def test_the_server_answers_as_the_world_does_in_every_family_it_serves(env: ToolEnv) -> None:
+    chosen = list(served_tasks(env, mix(env, 1)))
+    first = chosen[: len({task_id.rpartition("/")[0] for task_id in chosen})]
+    time_server(Stopwatch(), env, first, len(first))  # it asserts that every answer agrees
+
+
+def test_the_server_refuses_what_the_rows_do_not_allow(env: ToolEnv, database: Path) -> None:
+    settled = env.task_set.instance(served_task(env)).settled
+    order = next(o for o in settled.find(Order))
+    with Served(database, date(2026, 1, 1)) as served:
+        served.ready()
+        assert agrees({"order": {"total_cents": order.total_cents}}, served.call("get_order", {"id": order.id}))
+        with pytest.raises(InfrastructureError, match="404"):
+            served.call("get_order", {"id": "ORD-0"})
+        with pytest.raises(InfrastructureError, match="422"):
+            served.call("reply", {"message": ""})
+
+
+def test_an_episode_on_the_server_leaves_the_next_one_alone(env: ToolEnv, database: Path) -> None:
+    instance = env.task_set.instance(served_task(env))
+    ticket = next(t for t in tables_of(instance.settled)["tickets"].values() if getattr(t, "status") == "open")  # noqa: B009
+    for _ in range(2):
+        with Served(database, instance.start.date()) as served:
+            assert served.call("resolve_ticket", {"id": ticket.id})["status"] == "resolved"
+            with pytest.raises(InfrastructureError, match="not open"):
+                served.call("resolve_ticket", {"id": ticket.id})
+
+
+def test_the_server_imports_nothing_of_palaestra() -> None:
+    loaded = "import sys; print([m for m in sys.modules if m.startswith('palaestra')])"
+    program = importlib.util.find_spec("palaestra.benchmarks.speed.server.program")
+    assert program is not None
+    assert program.origin is not None
+    script = f"import runpy; runpy.run_path({program.origin!r}); {loaded}"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_tasks_that_the_server_has_no_tools_for_are_refused(env: ToolEnv) -> None:
+    other = [t for t in mix(env, 0) if t not in set(served_tasks(env, mix(env, 0)))]
+    with pytest.raises(TaskError, match="solve none of these tasks"):
+        time_server(Stopwatch(), env, other[:5], 1)
+
+
+def test_rounding_half_up() -> None:
+    assert [round_half_up(n, 2) for n in (0, 1, 2, 3)] == [0, 1, 1, 2]
+    assert round_half_up(0, 0) == 0
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours", "same"),
+    [
+        ({"a": 1}, {"a": 1, "b": 2}, True),
+        ({"a": 1, "b": 2}, {"a": 1}, False),
+        ({"a": 1}, {"a": 2}, False),
+        ({"lines": [{"id": "x"}]}, {"lines": [{"id": "x", "more": 1}]}, True),
+        ({"lines": [{"id": "x"}]}, {"lines": [{"id": "x"}, {"id": "y"}]}, False),
+        ([], {}, False),
+        (1, 1, True),
+    ],
+)
+def test_answers_agree_where_every_field_of_theirs_is_ours(theirs: Any, ours: Any, same: bool) -> None:
+    assert agrees(theirs, ours) is same
+
+
+def test_without_its_packages_the_server_is_left_out_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    from palaestra.benchmarks.speed import bench
+
+    monkeypatch.setattr(bench, "SECTIONS", (bench.SERVER, "memory"))
+    monkeypatch.setattr(bench, "_NEEDS", ("fastapi", "no_such_package"))
+    report = bench_env(WORLD, scale=SCALE)
+    assert [(u.section, u.why) for u in report.unmeasured] == [(NAME, "not measured: pip install 'palaestra[bench]'")]
+    assert any("palaestra[bench]" in " ".join(row) for row in speed_tables(report)[1].rows)
+
+
+# Peers
+
+
+def test_a_peer_that_is_not_installed_is_told_of(report: SpeedReport) -> None:
+    told = {peer: found for peer in PEERS if isinstance(found := adapter(peer), str)}
+    assert {u.section: u.why for u in report.unmeasured} == told
+    measured = {t.name.partition(", ")[2].split()[0] for t in report.timings if t.name.startswith("reset, ")}
+    assert not told.keys() & measured
+
+
+@pytest.mark.parametrize("peer", PEERS)
+def test_a_missing_peer_says_how_to_install_it(peer: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def nowhere(_: str) -> None:
+        return None
+
+    monkeypatch.setattr("palaestra.benchmarks.speed.peers.find_spec", nowhere)
+    assert adapter(peer) == HOW[peer]
+    assert "not installed" in HOW[peer]
+
+
+# Vectors
+
+
+def test_a_vector_plays_every_call_of_every_task(env: ToolEnv) -> None:
+    played = plays(env, mix(env, 0)[:2])
+    calls: list[Action] = [action for _, actions in played for action in actions]
+    assert len(calls) == sum(len(env.task_set.instance(t).oracle) for t, _ in played)
+    sync, piped, *workers = measure_vectors(WORLD, played, processes=(1,))
+    assert (sync.scaling, piped.scaling) == (1.0, 1.0)
+    assert [w.processes for w in workers] == [1]
+    assert min(t.steps_per_second for t in (sync, piped, *workers)) > 0

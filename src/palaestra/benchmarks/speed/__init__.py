@@ -1,16 +1,24 @@
-"""Speed: what a step, a reset, a copy and a live world cost, and how that compares with simpler ways to do it."""
+"""Speed: what a step, a reset, a copy and a live world cost, and how that compares with other ways to do it."""
 
 from palaestra.benchmarks.speed.bench import SECTIONS, bench_env
-from palaestra.benchmarks.speed.figures import Memory, Ratio, SpeedReport, Timing
-from palaestra.benchmarks.speed.tables import report_table, speed_tables
+from palaestra.benchmarks.speed.figures import Memory, Process, Ratio, SpeedReport, Throughput, Timing, Unmeasured
+from palaestra.benchmarks.speed.scale import FULL, QUICK, Scale
+from palaestra.benchmarks.speed.tables import report_table, speed_markdown, speed_tables
 
 __all__ = [
+    "FULL",
+    "QUICK",
     "SECTIONS",
     "Memory",
+    "Process",
     "Ratio",
+    "Scale",
     "SpeedReport",
+    "Throughput",
     "Timing",
+    "Unmeasured",
     "bench_env",
     "report_table",
+    "speed_markdown",
     "speed_tables",
 ]

@@ -1,103 +1,152 @@
 """`palaestra bench env`: what a world costs, measured in one run so that its ratios mean something on any machine."""
 
+import gc
 import os
 import platform
 from collections.abc import Callable, Sequence
-from itertools import cycle, islice
+from dataclasses import dataclass, field
+from importlib.util import find_spec
 
 import gymnasium as gym
 
-from palaestra.benchmarks.speed.copies import WRITES, time_copies
+from palaestra.benchmarks.speed.comparisons import ratios
+from palaestra.benchmarks.speed.copies import time_copies
 from palaestra.benchmarks.speed.episodes import mix, time_cold_resets, time_episodes
-from palaestra.benchmarks.speed.figures import Ratio, SpeedReport, Timing, ratio
-from palaestra.benchmarks.speed.peers import time_functions, time_naive, time_reads, time_row_copies
+from palaestra.benchmarks.speed.figures import Memory, Process, SpeedReport, Throughput, Unmeasured
+from palaestra.benchmarks.speed.peers import PEERS, adapter
+from palaestra.benchmarks.speed.scale import FULL, Scale
 from palaestra.benchmarks.speed.stopwatch import METHOD, Stopwatch
+from palaestra.benchmarks.speed.stores import time_functions, time_reads, time_row_copies, time_stores
+from palaestra.benchmarks.speed.vectors import measure_vectors, plays
 from palaestra.benchmarks.speed.weights import weigh
 from palaestra.envs import ToolEnv
 from palaestra.records import JsonObject
+
+SERVER = "AWM-shaped server"
+_NEEDS = ("fastapi", "httpx", "uvicorn")
 
 SECTIONS = (
     "cold resets",
     "episodes",
     "copies",
     "bare functions",
-    "plain dictionaries",
+    "stores",
     "reads",
     "row copies",
+    SERVER,
+    *PEERS,
+    "vectors",
     "memory",
 )
 """What is measured, in this order; `progress` is told each name when it is done."""
-
-_PLACES = 40
-"""At how many tasks copies and hashes are measured."""
-_NAIVE = 100
-"""For how many tasks the naive baseline copies its rows."""
-_COPIES = 20
-
-_RATIOS = (
-    ("validation, journal, events, reward, hashes and observation", "step", "bare function"),
-    ("the same functions on plain dictionaries", "naive function", "bare function"),
-    ("resetting plain dictionaries", "naive reset", "reset, warm"),
-    ("resetting by copy.deepcopy", "copy.deepcopy of the rows", "reset, warm"),
-    ("resetting by pickle.loads", "pickle.loads of the rows", "reset, warm"),
-    ("forking by copy.deepcopy", "copy.deepcopy of the rows", f"fork, {WRITES} writes"),
-    ("reading through SQL", "point read, SQL projection", "point read, overlay"),
-)
 
 
 def bench_env(
     env_id: str = "palaestra/Storefront-v0",
     *,
-    episodes: int = 2_000,
-    worlds: int = 2_000,
+    scale: Scale = FULL,
     seed: int = 0,
     progress: Callable[[str], None] = lambda _: None,
 ) -> SpeedReport:
-    """Measure a world: steps over the oracle's mix of split train, resets, copies, hashes, memory, and simpler ways.
+    """Measure a world: the oracle's mix of split train, copies, memory, vectors, and other ways to do the same.
 
     Args:
         env_id: The world.
-        episodes: How many episodes the oracle plays with the clock on it.
-        worlds: How many environments live at once when they are weighed.
+        scale: How much is measured.
         seed: Draws the order of the tasks.
         progress: Told the name of each of `SECTIONS` when it is done.
     """
-    env = _made(env_id)
-    task_ids = mix(env, seed)
-    train = len(env.world.seeds["train"])
-    watch = Stopwatch()
-    watch.time_empty("the clock itself", 1_000)
-    few = task_ids[: min(episodes, _PLACES)]
-    sections: dict[str, Callable[[], None]] = {
-        # One task more than there are worlds: then one world at least is met again, warm.
-        "cold resets": lambda: time_cold_resets(watch, env, task_ids[: max(episodes, train + 1)]),
-        "episodes": lambda: _time_warm_episodes(watch, env, task_ids, episodes),
-        "copies": lambda: time_copies(watch, _made(env_id, max_turns=100_000), few),
-        "bare functions": lambda: time_functions(watch, env, list(islice(cycle(task_ids), episodes))),
-        "plain dictionaries": lambda: time_naive(watch, env, task_ids[: min(episodes, _NAIVE)]),
-        "reads": lambda: time_reads(watch, env, task_ids[0]),
-        "row copies": lambda: time_row_copies(watch, env, task_ids[0], min(episodes, _COPIES)),
-    }
-    for name, measure in sections.items():
-        watch.section()
-        measure()
+    run = _Run(env=made(env_id), env_id=env_id, scale=scale, seed=seed)
+    for name in SECTIONS:
+        run.measure(name)
         progress(name)
-    memory = weigh(env_id, task_ids[: max(1, episodes)], worlds)
-    progress(SECTIONS[-1])
-    timings = watch.timings()
-    return SpeedReport(
-        env_id=env_id,
-        episodes=episodes,
-        seed=seed,
-        machine=_machine(),
-        method=METHOD,
-        timings=timings,
-        ratios=_ratios(timings),
-        memory=memory,
-    )
+    return run.report()
 
 
-def _made(env_id: str, *, max_turns: int | None = None) -> ToolEnv:
+@dataclass(slots=True, kw_only=True)
+class _Run:
+    """A run under way: the world, and what was found so far."""
+
+    env: ToolEnv
+    env_id: str
+    scale: Scale
+    seed: int
+    watch: Stopwatch = field(default_factory=Stopwatch)
+    memory: Memory | None = None
+    processes: list[Process] = field(default_factory=list[Process])
+    throughputs: list[Throughput] = field(default_factory=list[Throughput])
+    unmeasured: list[Unmeasured] = field(default_factory=list[Unmeasured])
+
+    def measure(self, name: str) -> None:
+        """Measure one of `SECTIONS`."""
+        task_ids, scale = mix(self.env, self.seed), self.scale
+        if name == "memory":
+            self.memory = weigh(self.env_id, task_ids[: scale.episodes], scale.worlds)
+        elif name == "vectors":
+            self.throughputs += measure_vectors(self.env_id, plays(self.env, task_ids[: scale.played]), scale.processes)
+        elif name == SERVER:
+            self._measure_server(task_ids)
+        elif name in PEERS:
+            self._measure_peer(name)
+        else:
+            self.watch.quietest(self._timed(task_ids)[name], scale.runs)
+
+    def _timed(self, task_ids: Sequence[str]) -> dict[str, Callable[[Stopwatch], None]]:
+        env, scale = self.env, self.scale
+        train = len(env.world.seeds["train"])
+        few = task_ids[: scale.places]
+        return {
+            # One task more than there are worlds: then one world at least is met again, warm.
+            "cold resets": lambda watch: time_cold_resets(watch, env, task_ids[: max(scale.cold, train + 1)]),
+            "episodes": lambda watch: _time_warm_episodes(watch, env, task_ids, scale.episodes),
+            "copies": lambda watch: time_copies(watch, made(self.env_id, max_turns=100_000), few),
+            "bare functions": lambda watch: time_functions(watch, env, task_ids[: scale.episodes]),
+            "stores": lambda watch: time_stores(watch, env, few),
+            "reads": lambda watch: time_reads(watch, env, task_ids[0]),
+            "row copies": lambda watch: time_row_copies(watch, env, task_ids[0], scale.copies),
+        }
+
+    def _measure_server(self, task_ids: Sequence[str]) -> None:
+        if any(find_spec(package) is None for package in _NEEDS):
+            self._leave_out(SERVER, "not measured: pip install 'palaestra[bench]'")
+            return
+        from palaestra.benchmarks.speed.server import time_server  # noqa: PLC0415  its packages are an extra
+
+        process = time_server(self.watch, self.env, task_ids, self.scale.served)
+        if process is not None:
+            self.processes.append(process)
+
+    def _measure_peer(self, name: str) -> None:
+        found = adapter(name)
+        if isinstance(found, str):
+            self._leave_out(name, found)
+        else:
+            self.watch.quietest(lambda watch: found.measure(watch, self.scale.peer_tasks), 1)
+
+    def _leave_out(self, section: str, why: str) -> None:
+        self.unmeasured.append(Unmeasured(section=section, why=why))
+
+    def report(self) -> SpeedReport:
+        """Everything that was found."""
+        assert self.memory is not None, "memory is one of SECTIONS"
+        timings = self.watch.timings()
+        return SpeedReport(
+            env_id=self.env_id,
+            episodes=self.scale.episodes,
+            seed=self.seed,
+            machine=_machine(),
+            method=METHOD,
+            timings=timings,
+            ratios=ratios(timings),
+            memory=self.memory,
+            processes=tuple(self.processes),
+            throughputs=tuple(self.throughputs),
+            unmeasured=tuple(self.unmeasured),
+        )
+
+
+def made(env_id: str, *, max_turns: int | None = None) -> ToolEnv:
+    """The environment of that id as it is, unwrapped."""
     env = gym.make(env_id, max_turns=max_turns)
     assert isinstance(env, ToolEnv), f"{env_id} is wrapped, or no environment of Palaestra's"
     return env
@@ -105,12 +154,8 @@ def _made(env_id: str, *, max_turns: int | None = None) -> ToolEnv:
 
 def _time_warm_episodes(watch: Stopwatch, env: ToolEnv, task_ids: Sequence[str], episodes: int) -> None:
     time_episodes(Stopwatch(), env, task_ids, min(episodes, len(task_ids)))  # indexes are built when first used
-    watch.section()
+    gc.collect()
     time_episodes(watch, env, task_ids, episodes)
-
-
-def _ratios(timings: Sequence[Timing]) -> tuple[Ratio, ...]:
-    return tuple(ratio(name, timings, of, to) for name, of, to in _RATIOS)
 
 
 def _machine() -> JsonObject:

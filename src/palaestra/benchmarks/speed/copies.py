@@ -9,27 +9,37 @@ from palaestra.errors import TaskError
 WRITES = 10
 """After how many writes copies are measured, besides before the first."""
 
+COPIES = ("snapshot", "restore", "fork")
+"""The copies that are measured; hashes come beside them."""
+
 _REPEATS = 5
 _DRAWS = 256
+
+
+def named(copy: str, writes: int, *, cold: bool = False) -> str:
+    """What the timing of a copy is called: cold is the first at a place, warm every later one."""
+    return f"{copy}, {writes} writes, cold" if cold else f"{copy}, {writes} writes"
 
 
 def time_copies(watch: Stopwatch, env: ToolEnv, task_ids: Sequence[str]) -> None:
     """Time copies and hashes at the beginning of each task, and after `WRITES` writes."""
     for task_id in task_ids:
         env.reset(seed=0, options={"task": task_id})
-        _time_at(watch, env, "0 writes")
+        _time_at(watch, env, 0)
         write(env, WRITES)
-        _time_at(watch, env, f"{WRITES} writes")
+        _time_at(watch, env, WRITES)
 
 
-def _time_at(watch: Stopwatch, env: ToolEnv, when: str) -> None:
+def _time_at(watch: Stopwatch, env: ToolEnv, writes: int) -> None:
+    for repeat in range(1 + _REPEATS):
+        cold = repeat == 0
+        snapshot = watch.time(named("snapshot", writes, cold=cold), env.snapshot)
+        watch.time(named("restore", writes, cold=cold), env.restore, snapshot)
+        watch.time(named("fork", writes, cold=cold), env.fork)
     for _ in range(_REPEATS):
-        snapshot = watch.time(f"snapshot, {when}", env.snapshot)
-        watch.time(f"restore, {when}", env.restore, snapshot)
-        watch.time(f"fork, {when}", env.fork)
-        watch.time(f"state_hash, {when}", env.state_hash)
-        watch.time(f"anchor, {when}", env.anchor)
-        watch.time(f"digest, {when}", env.digest)
+        watch.time(f"state_hash, {writes} writes", env.state_hash)
+        watch.time(f"anchor, {writes} writes", env.anchor)
+        watch.time(f"digest, {writes} writes", env.digest)
 
 
 def write(env: ToolEnv, count: int) -> None:

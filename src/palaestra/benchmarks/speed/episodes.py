@@ -12,7 +12,8 @@ from palaestra.protocols import Action
 from palaestra.seeding import Stream
 from palaestra.tools import CONTROL, Tool
 
-CLASSES = ("search", "read", "compute", "write", "control")
+TALK = "talk or finish"
+CLASSES = ("search", "read", "compute", "write", TALK)
 """What kinds of tools there are, by what a call of them does."""
 
 _CONTROL = frozenset(tool.name for tool in CONTROL)
@@ -21,7 +22,7 @@ _CONTROL = frozenset(tool.name for tool in CONTROL)
 def class_of(tool: Tool) -> str:
     """Which of `CLASSES` a tool belongs to."""
     if tool.name in _CONTROL:
-        return "control"
+        return TALK
     if tool.writes:
         return "write"
     if tool.name.startswith("search_"):
@@ -38,7 +39,8 @@ def time_cold_resets(watch: Stopwatch, env: ToolEnv, task_ids: Sequence[str]) ->
     """Time the first reset to each task: in a world of which there are rows already, and in one that must be made."""
     warm = env.task_set
     # A world and task set that nobody has used, whatever this process did before.
-    env.task_set = TaskSet(replace(warm.world, _bases={}), warm.families.values())
+    stated = (family for family in warm.families.values() if family.twin_of is None)
+    env.task_set = TaskSet(replace(warm.world, _bases={}), stated)
     known: set[int] = set()
     for task_id in task_ids:
         start = perf_counter_ns()

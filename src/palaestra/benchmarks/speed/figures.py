@@ -1,4 +1,4 @@
-"""What a measurement says: timings, ratios, memory, and the report that holds them."""
+"""What a measurement says: timings, comparisons, memory, scaling, and the report that holds them."""
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -53,8 +53,17 @@ class Ratio:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Unmeasured:
+    """What this run did not measure, and why."""
+
+    section: str
+    why: str
+    """In words, with the way out: what to install."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
-    """What a live environment weighs beyond what all environments share."""
+    """What live environments weigh beyond what all environments share."""
 
     worlds: int
     """How many lived at once."""
@@ -65,13 +74,38 @@ class Memory:
     resident_bytes: float | None
     """Bytes for each, by how much the process grew; `None` where the system does not tell.
 
-    The process grows by whole arenas and first fills the holes it has, so this is the rougher figure.
+    The process grows by whole arenas and first fills the holes it has, so of few worlds this is the rougher figure.
     """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Process:
+    """What a world weighs that is a process of its own."""
+
+    name: str
+    resident_bytes: float
+    """Bytes that such a process holds, libraries included: nothing of it is shared by the next one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Throughput:
+    """How fast a vector of environments plays the oracle's mix, resets included."""
+
+    name: str
+    """How it runs."""
+    processes: int
+    """How many processes step environments."""
+    envs: int
+    """How many environments there are in all."""
+    steps_per_second: float
+    """Steps of single environments, summed over all of them, in the fastest of several passes."""
+    scaling: float
+    """How many times as fast as the same with one process, in this run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SpeedReport:
-    """The figures of one run, in one process, on one core."""
+    """The figures of one run."""
 
     env_id: str
     episodes: int
@@ -83,6 +117,9 @@ class SpeedReport:
     timings: tuple[Timing, ...]
     ratios: tuple[Ratio, ...]
     memory: Memory
+    processes: tuple[Process, ...]
+    throughputs: tuple[Throughput, ...]
+    unmeasured: tuple[Unmeasured, ...]
 
     def timing(self, name: str) -> Timing:
         """The timing of that name.

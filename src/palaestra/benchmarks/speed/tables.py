@@ -3,7 +3,8 @@
 import rich.table
 from rich import box
 
-from palaestra.benchmarks.speed.figures import Memory, SpeedReport
+from palaestra.benchmarks.speed.aims import AIMS, LIVE_BYTES, LIVE_WORLDS, judged
+from palaestra.benchmarks.speed.figures import SpeedReport
 from palaestra.benchmarks.table import Table
 
 
@@ -16,38 +17,92 @@ def report_table(report: SpeedReport) -> rich.table.Table:
 
 
 def speed_tables(report: SpeedReport) -> list[Table]:
-    """The report's tables: times, ratios, memory."""
-    return [times_table(report), ratios_table(report), memory_table(report.memory)]
+    """The report's tables: times, comparisons, vectors, memory."""
+    return [times_table(report), comparisons_table(report), vectors_table(report), memory_table(report)]
+
+
+def speed_markdown(report: SpeedReport) -> str:
+    """The report's tables as a document to include."""
+    machine = ", ".join(f"{key}: {value}" for key, value in report.machine.items())
+    lines = [f"Measured by `palaestra bench env` on one machine ({machine})."]
+    for table in speed_tables(report):
+        lines += [f"**{table.title}**", table.markdown(), *([table.note] if table.note else [])]
+    return "\n\n".join(lines) + "\n"
 
 
 def times_table(report: SpeedReport) -> Table:
-    """How long things take."""
+    """How long things take, beside what is aimed at."""
     return Table(
         title=f"What things cost in {report.env_id}, in microseconds",
-        columns=("what", "mean", "p50", "p99", "count"),
-        rows=tuple((t.name, _figure(t.mean), _figure(t.p50), _figure(t.p99), f"{t.count:,}") for t in report.timings),
+        columns=("what", "mean", "p50", "p99", "count", "aim at most"),
+        rows=tuple(
+            (
+                t.name,
+                figure(t.mean),
+                figure(t.p50),
+                figure(t.p99),
+                f"{t.count:,}",
+                judged(t.mean, AIMS[t.name]) if t.name in AIMS else "",
+            )
+            for t in report.timings
+        ),
         note=report.method,
     )
 
 
-def ratios_table(report: SpeedReport) -> Table:
-    """How that compares."""
+def comparisons_table(report: SpeedReport) -> Table:
+    """The same work done otherwise, and through peers, by means in microseconds; what is missing says why."""
     return Table(
-        title="Ratios of means in this run",
-        columns=("ratio", "of", "to", "times"),
-        rows=tuple((r.name, r.of, r.to, f"{r.value:,.2f}") for r in report.ratios),
+        title="The same work in other ways, in microseconds",
+        columns=("what", "takes", "compared with", "takes ", "times"),
+        rows=(
+            *(
+                (r.name, figure(report.timing(r.of).mean), r.to, figure(report.timing(r.to).mean), f"{r.value:,.1f}")
+                for r in report.ratios
+            ),
+            *((u.section, "-", u.why, "-", "-") for u in report.unmeasured),
+        ),
+        note="Means of this run. Peers play tasks of their own: theirs compare kinds of work, and not the same calls.",
     )
 
 
-def memory_table(memory: Memory) -> Table:
-    """What a live environment weighs."""
+def vectors_table(report: SpeedReport) -> Table:
+    """How many environments play at once, and how fast."""
+    return Table(
+        title="Vectors of environments from gymnasium.make_vec, resets included",
+        columns=("how", "processes", "environments", "steps a second", "times one process"),
+        rows=tuple(
+            (t.name, str(t.processes), str(t.envs), f"{t.steps_per_second:,.0f}", f"{t.scaling:.2f}")
+            for t in report.throughputs
+        ),
+        note=f"{report.machine['cores']} cores; the fastest of several passes.",
+    )
+
+
+def memory_table(report: SpeedReport) -> Table:
+    """What a live world weighs."""
+    memory = report.memory
     resident = "-" if memory.resident_bytes is None else f"{memory.resident_bytes:,.0f}"
+    traced = f"{memory.traced_bytes:,.0f}"
+    ours = ("an environment here", f"{memory.worlds:,}", f"{memory.written_rows:.1f}", traced, resident)
+    aim = f"{judged(memory.traced_bytes, LIVE_BYTES)}, of {LIVE_WORLDS:,} alive"
     return Table(
-        title="Memory of a live environment beyond what all share, in bytes",
-        columns=("environments alive", "rows written by each", "tracemalloc", "growth of the process"),
-        rows=((f"{memory.worlds:,}", f"{memory.written_rows:.1f}", f"{memory.traced_bytes:,.0f}", resident),),
+        title="Memory of a live world beyond what all share, in bytes",
+        columns=(
+            "what",
+            "alive at once",
+            "rows written by each",
+            "tracemalloc",
+            "growth of the process",
+            "aim at most",
+        ),
+        rows=(
+            (*ours, aim),
+            *((f"{p.name}, a process", "1", "-", "-", f"{p.resident_bytes:,.0f}", "") for p in report.processes),
+        ),
     )
 
 
-def _figure(microseconds: float) -> str:
+def figure(microseconds: float) -> str:
+    """A time as tables show it."""
     return f"{microseconds:,.0f}" if microseconds >= 1_000 else f"{microseconds:.2f}"

@@ -1,0 +1,75 @@
+"""One episode on the server: its process, its copy of the database, and calls over a connection that stays open."""
+
+import resource
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+from datetime import date
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import httpx
+
+from palaestra.errors import InfrastructureError
+from palaestra.records import JsonObject
+
+_PROGRAM = Path(__file__).with_name("program.py")
+_WAIT = 60.0
+"""Seconds after which a server that says nothing is given up."""
+
+
+class Served:
+    """A server process with a database of its own. Leaving the block ends it.
+
+    Args:
+        database: The SQLite file to begin with; copied.
+        today: The day on which the episode begins.
+    """
+
+    def __init__(self, database: Path, today: date) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="palaestra-bench-")
+        copied = shutil.copy(database, self._folder.name)
+        with socket.create_server(("127.0.0.1", 0)) as listening:
+            # The socket is handed over listening: the first request waits in line until the server takes it, so
+            # nothing polls, and no other program can take the port in between.
+            descriptor, address = listening.fileno(), listening.getsockname()
+            self._process = subprocess.Popen(  # noqa: S603  our own program
+                [sys.executable, str(_PROGRAM), copied, str(descriptor), today.isoformat()],
+                pass_fds=[descriptor],
+            )
+        self._client = httpx.Client(base_url=f"http://{address[0]}:{address[1]}", timeout=_WAIT, trust_env=False)
+
+    def ready(self) -> None:
+        """Wait until the server answers."""
+        self._client.get("/openapi.json").raise_for_status()
+
+    def call(self, tool: str, arguments: JsonObject) -> JsonObject:
+        """What the tool answers.
+
+        Raises:
+            InfrastructureError: the server refuses the call, or answers no object.
+        """
+        response = self._client.post(f"/{tool}", json=arguments)
+        if not response.is_success:
+            raise InfrastructureError(f"the server refuses {tool} {arguments}: {response.status_code} {response.text}")
+        answer: JsonObject = response.json()
+        return answer
+
+    def resident_bytes(self) -> int | None:
+        """What the process holds, where the system tells."""
+        statm = Path(f"/proc/{self._process.pid}/statm")
+        return int(statm.read_text().split()[1]) * resource.getpagesize() if statm.exists() else None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._client.close()
+        self._process.kill()
+        self._process.wait()
+        self._folder.cleanup()

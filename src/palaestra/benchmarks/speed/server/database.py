@@ -1,0 +1,29 @@
+"""A world's rows as an SQLite file, through the tables that its schema declares."""
+
+import sqlite3
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from palaestra.envs.state import Overlay
+
+
+def write_database(overlay: Overlay, path: Path) -> None:
+    """Write every row of `overlay` into a new SQLite file."""
+    schema = overlay.base.schema
+    engine = sa.create_engine(f"sqlite:///{path}")
+    with engine.begin() as connection:
+        schema.metadata.create_all(connection)
+        for info in schema:
+            rows = [{name: getattr(row, name) for name in info.columns} for row in overlay.find(info.kind)]
+            if rows:
+                connection.execute(info.sql.insert(), rows)
+    engine.dispose()
+
+
+def indexed(path: Path) -> None:
+    """Index the columns that the server looks rows up by, as whoever tunes such a server would."""
+    with sqlite3.connect(path) as connection:
+        for table in ("order_lines", "payments", "shipments", "refunds"):
+            connection.execute(f"CREATE INDEX {table}_by_order ON {table} (order_id)")
+    connection.close()

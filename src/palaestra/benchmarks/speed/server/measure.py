@@ -1,0 +1,116 @@
+"""The same calls on the same tasks, through the server and here; the answers must agree."""
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from palaestra.agents import as_action
+from palaestra.benchmarks.speed.figures import Process
+from palaestra.benchmarks.speed.server.client import Served
+from palaestra.benchmarks.speed.server.database import indexed, write_database
+from palaestra.benchmarks.speed.stopwatch import Stopwatch
+from palaestra.envs import ToolEnv
+from palaestra.errors import TaskError
+from palaestra.records import Json, JsonObject, ToolCall
+
+NAME = "AWM-shaped server"
+
+_SERVED: dict[str, str | None] = {
+    "compute_paid": None,
+    "compute_return_window": "line_id",
+    "decline_request": None,
+    "finish": None,
+    "get_customer": "customer_id",
+    "get_order": "order_id",
+    "get_payments": "order_id",
+    "get_product": "product_id",
+    "get_refunds": "order_id",
+    "get_shipments": "order_id",
+    "get_ticket": "ticket_id",
+    "issue_refund": None,
+    "read_handbook": "section_id",
+    "refund_payment": None,
+    "reply": None,
+    "resolve_ticket": "ticket_id",
+}
+"""The tools that the server has; where it asks for an `id`, the name of that argument here."""
+
+
+def served_tasks(env: ToolEnv, task_ids: Sequence[str]) -> Iterator[str]:
+    """Those of `task_ids` that the server's tools solve, a family once before any comes twice."""
+    fitting = [t for t in task_ids if all(c.tool in _SERVED for c in env.task_set.instance(t).oracle)]
+    seen: dict[str, int] = {}
+    turn: dict[str, int] = {}
+    for task_id in fitting:
+        family = task_id.rpartition("/")[0]
+        turn[task_id] = seen[family] = seen.get(family, 0) + 1
+    return iter(sorted(fitting, key=turn.__getitem__))
+
+
+def time_server(watch: Stopwatch, env: ToolEnv, task_ids: Sequence[str], episodes: int) -> Process | None:
+    """Time resets and steps of the oracle on `episodes` tasks, through the server and here.
+
+    Each task's database lies ready; what a reset takes through the server is to copy it and to start the process.
+
+    Returns:
+        What such a process weighs; `None` where the system does not tell.
+
+    Raises:
+        TaskError: the server's tools solve none of `task_ids`.
+        AssertionError: the server answers otherwise than the world.
+    """
+    weights: list[int] = []
+    chosen = list(islice(served_tasks(env, task_ids), episodes))
+    if not chosen:
+        raise TaskError("the server's tools solve none of these tasks; give it the tools that the oracle uses most")
+    with tempfile.TemporaryDirectory(prefix="palaestra-bench-") as folder:
+        for task_id in chosen:
+            instance = env.task_set.instance(task_id)
+            database = Path(folder) / f"{len(weights)}.db"
+            write_database(instance.settled, database)
+            indexed(database)
+            answers = _time_here(watch, env, task_id)
+            with watch.time(f"reset, {NAME}", _begun, database, instance.start.date()) as served:
+                _time_there(watch, served, instance.oracle, answers)
+                weights.append(served.resident_bytes() or 0)
+    return Process(name=NAME, resident_bytes=sum(weights) / len(weights)) if all(weights) else None
+
+
+def _begun(database: Path, today: Any) -> Served:
+    served = Served(database, today)
+    served.ready()
+    return served
+
+
+def _time_here(watch: Stopwatch, env: ToolEnv, task_id: str) -> list[JsonObject]:
+    env.reset(seed=0, options={"task": task_id})  # the first reset to a task makes it; the server's lies ready too
+    watch.time("reset, the server's tasks here", env.reset, seed=0, options={"task": task_id})
+    answers: list[JsonObject] = []
+    for call in env.oracle():
+        observation = watch.time("step, the server's tasks here", env.step, as_action(call))[0]
+        answers.append(orjson.loads(observation[0]["content"]))
+    return answers
+
+
+def _time_there(watch: Stopwatch, served: Served, calls: Sequence[ToolCall], answers: Sequence[JsonObject]) -> None:
+    for call, ours in zip(calls, answers, strict=True):
+        theirs = watch.time(f"step, {NAME}", served.call, call.tool, _arguments(call))
+        assert agrees(theirs, ours), f"{call.tool} {call.arguments}: the server answers {theirs}, the world {ours}"
+
+
+def _arguments(call: ToolCall) -> JsonObject:
+    name = _SERVED[call.tool]
+    return dict(call.arguments) if name is None else {"id": call.arguments[name]}
+
+
+def agrees(theirs: Json, ours: Json) -> bool:
+    """Whether every field that `theirs` has is in `ours` and the same; `ours` may say more."""
+    if isinstance(theirs, dict) and isinstance(ours, dict):
+        return all(key in ours and agrees(value, ours[key]) for key, value in theirs.items())
+    if isinstance(theirs, list) and isinstance(ours, list):
+        return len(theirs) == len(ours) and all(map(agrees, theirs, ours))
+    return theirs == ours

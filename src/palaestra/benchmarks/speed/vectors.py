@@ -1,0 +1,128 @@
+"""How fast vectors of environments play: `gymnasium.make_vec` in one process and over several, and rollout workers.
+
+Every environment of a vector plays the same tasks in step, so that what is compared is the way to run them and not
+the luck of the draw.
+"""
+
+import multiprocessing as mp
+from collections.abc import Sequence
+from multiprocessing.connection import Connection
+from time import perf_counter
+from typing import Any, Literal, TypeAlias
+
+import gymnasium as gym
+
+from palaestra.agents import as_action
+from palaestra.benchmarks.speed.figures import Throughput
+from palaestra.envs import ToolEnv
+from palaestra.protocols import Action
+
+Play: TypeAlias = tuple[str, list[Action]]
+"""A task's id and the oracle's actions."""
+
+PROCESSES = (1, 2, 4)
+_ENVS = 8
+"""How many environments a process holds that holds several."""
+_PASSES = 4
+_GO, _END = "go", "end"
+_CONTEXT: Literal["spawn"] = "spawn"
+"""How processes start: nothing of this one's memory is theirs, as with workers on other machines."""
+
+
+def plays(env: ToolEnv, task_ids: Sequence[str]) -> list[Play]:
+    """What the oracle does on each task."""
+    return [(task_id, [as_action(call) for call in env.task_set.instance(task_id).oracle]) for task_id in task_ids]
+
+
+def measure_vectors(env_id: str, played: Sequence[Play], processes: Sequence[int] = PROCESSES) -> list[Throughput]:
+    """The throughput of each way to run a vector, over each number of processes."""
+    alone = _measured(env_id, "sync", _ENVS, played)
+    name = "SyncVectorEnv"
+    found = [Throughput(name=name, processes=1, envs=_ENVS, steps_per_second=alone, scaling=1.0)]
+    piped = {n: _measured(env_id, "async", n, played) for n in processes}
+    found += _scaled("AsyncVectorEnv, an environment a process", piped, 1)
+    found += _scaled(
+        "rollout workers, a SyncVectorEnv each", {n: _workers(env_id, played, n) for n in processes}, _ENVS
+    )
+    return found
+
+
+def _scaled(name: str, rates: dict[int, float], envs: int) -> list[Throughput]:
+    one = rates[min(rates)] / min(rates)
+    return [
+        Throughput(name=name, processes=n, envs=n * envs, steps_per_second=rate, scaling=rate / one)
+        for n, rate in rates.items()
+    ]
+
+
+def _made(env_id: str, mode: str, envs: int) -> Any:
+    options: dict[str, Any] = {"copy": False}
+    if mode == "async":
+        # Text has no place in shared memory that would not be a guess at its length.
+        options |= {"shared_memory": False, "context": _CONTEXT}
+    return gym.make_vec(env_id, num_envs=envs, vectorization_mode=mode, vector_kwargs=options)
+
+
+def _measured(env_id: str, mode: str, envs: int, played: Sequence[Play]) -> float:
+    vector = _made(env_id, mode, envs)
+    _play(vector, played)  # the first pass makes the tasks in every process
+    rate = max(_rate(vector, played) for _ in range(_PASSES))
+    vector.close()
+    return rate
+
+
+def _rate(vector: Any, played: Sequence[Play]) -> float:
+    start = perf_counter()
+    steps = _play(vector, played)
+    return steps / (perf_counter() - start)
+
+
+def _play(vector: Any, played: Sequence[Play]) -> int:
+    """Play every task in every environment of `vector`; give how many steps of single environments that was."""
+    steps = 0
+    for task_id, actions in played:
+        vector.reset(options={"task": task_id})
+        for action in actions:
+            vector.step([action] * vector.num_envs)
+            steps += vector.num_envs
+    return steps
+
+
+def _workers(env_id: str, played: Sequence[Play], count: int) -> float:
+    """Steps a second of `count` processes that each run a vector of their own, beginning together in each pass."""
+    context = mp.get_context(_CONTEXT)
+    pipes: list[Connection] = []
+    started: list[Any] = []
+    for _ in range(count):
+        here, there = context.Pipe()
+        process = context.Process(target=_work, args=(there, env_id, list(played)), daemon=True)
+        process.start()
+        there.close()
+        pipes.append(here)
+        started.append(process)
+    for pipe in pipes:
+        pipe.recv()
+    rate = max(_passed(pipes) for _ in range(_PASSES))
+    for pipe, process in zip(pipes, started, strict=True):
+        pipe.send(_END)
+        process.join()
+        pipe.close()
+    return rate
+
+
+def _passed(pipes: Sequence[Connection]) -> float:
+    start = perf_counter()
+    for pipe in pipes:
+        pipe.send(_GO)
+    steps: int = sum(pipe.recv() for pipe in pipes)
+    return steps / (perf_counter() - start)
+
+
+def _work(pipe: Connection, env_id: str, played: Sequence[Play]) -> None:
+    """What a worker does: make a vector, play once to warm up, then once for each time that it is asked to."""
+    vector = _made(env_id, "sync", _ENVS)
+    pipe.send(_play(vector, played))
+    while pipe.recv() == _GO:
+        pipe.send(_play(vector, played))
+    vector.close()
+    pipe.close()
