@@ -3,6 +3,7 @@
 if __name__ != "palaestra.agents":
     raise ImportError(f"this folder is palaestra.agents, not {__name__}; write `import palaestra.agents`")
 
+from palaestra.agents.patient import Patient
 from palaestra.agents.rollout import Env, Recording, rollout
 from palaestra.agents.scripted import (
     AlwaysRefuse,
@@ -22,6 +23,7 @@ __all__ = [
     "Env",
     "JunkText",
     "LegalRandom",
+    "Patient",
     "Reader",
     "Recording",
     "SchemaRandom",

@@ -53,8 +53,9 @@ class Movements:
             row = state.get(movement.kind, key)
             if movement.where(row):
                 movement.move(state, row, draw, now)
-                if all(self._is_free(change, state, agents) for change in state.journal[mark:]):
-                    return _event(movement.name, second, len(state.journal) - mark)
+                written = state.journal[mark:]
+                if written and all(self._is_free(change, state, agents) for change in written):
+                    return _event(movement.name, second, len(written))
                 state.rollback(mark)
         return None
 

@@ -19,6 +19,7 @@ from datetime import datetime
 
 from palaestra.envs.storefront.desk import Desk
 from palaestra.envs.storefront.handbook import sections
+from palaestra.envs.storefront.noise import NOISE
 from palaestra.envs.storefront.policy import POLICY
 from palaestra.envs.storefront.population import populate, world_start
 from palaestra.envs.storefront.rules import rules
@@ -83,6 +84,7 @@ STOREFRONT = World(
     families="palaestra.envs.storefront.tasks",
     rules=rules,
     surfaces=SURFACES,
+    noise=NOISE,
     guards={
         "money": frozenset({"refunds", "payments", "credits", "promotions"}),
         "goods": frozenset({"orders", "order_lines", "shipments", "returns", "warranty_claims", "builds", "products"}),
