@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 EXPORTS = {
     "palaestra": "ENVIRONMENTS __version__",
     "palaestra.agents": (
-        "AlwaysRefuse Env JunkText LegalRandom Reader Recording SchemaRandom Scripted "
+        "AlwaysRefuse Env JunkText LegalRandom Patient Reader Recording SchemaRandom Scripted "
         "as_action finish_at_once no_op oracle rollout"
     ),
     "palaestra.benchmarks.learning": (
@@ -32,6 +32,9 @@ EXPORTS = {
         "bundled call check_env env_id_of family instantiate load_families load_folder split_of"
     ),
     "palaestra.envs.check": "CHECKS Subject check_env",
+    "palaestra.envs.noise": (
+        "Climate Contradiction Injection Listing Movement Noise NoiseMaterial Weather WeatherSnapshot must_fit"
+    ),
     "palaestra.envs.state": "Base Column Overlay OverlaySnapshot Schema SqlProjection TableInfo",
     "palaestra.envs.storefront": (
         "POLICY Allowance Build CompetitorOffer Credit Criterion Customer Desk Employee InternalMessage Order "
