@@ -1,8 +1,7 @@
 """A task made ready: its world settled, its rubric compiled, its messages written; shared by all its episodes."""
 
 import re
-from collections.abc import Callable
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -70,7 +69,9 @@ class Instance:
             alternatives: Whether to learn from the alternatives too, or from the oracle alone.
         """
         routes = (self.oracle, *(self.alternatives if alternatives else ()))
-        derived = _derived(self.world, self.settled, routes, start=self.start, rules=self.rules, given=self.given)
+        derived = _derived(
+            self.world, self.settled, routes, start=self.start, rules=self.rules, user=self.user, given=self.given
+        )
         return _rubric(self.world, derived.criteria, derived.allow)
 
 
@@ -106,7 +107,7 @@ def instantiate(world: World, family: "Family[Draft]", index: int, *, handbook: 
         expected, permitted = task.rubric, tuple(task.allow)
         if expected is None:
             routes = (task.oracle, *task.alternatives)
-            derived = _derived(world, settled, routes, start=start, rules=rules, given=given)
+            derived = _derived(world, settled, routes, start=start, rules=rules, user=task.user, given=given)
             expected, permitted = derived.criteria, (*permitted, *derived.allow)
         rubric = _rubric(world, expected, permitted)
         Checklist(rubric).begin(_probe(settled))
@@ -142,12 +143,12 @@ def instantiate(world: World, family: "Family[Draft]", index: int, *, handbook: 
     )
 
 
-def _rubric(world: World, expected: Sequence[Criterion], allow: Iterable[Allowance]) -> Rubric:
-    permitted = [*(allowance for criterion in expected for allowance in criterion.allows), *allow]
 def _briefing(world: World, task: Task) -> Callable[[datetime], str]:
     return world.briefing if task.user is None or world.talking is None else world.talking
 
 
+def _rubric(world: World, expected: Sequence[Criterion], allow: Iterable[Allowance]) -> Rubric:
+    permitted = [*(allowance for criterion in expected for allowance in criterion.allows), *allow]
     harm = guards(permitted, world.guards) if world.guards else [collateral(permitted)]
     return Rubric([*expected, ungrounded(), *harm])
 
@@ -159,15 +160,21 @@ def _derived(
     *,
     start: datetime,
     rules: Any,
+    user: Persona | None,
     given: frozenset[str],
 ) -> Derived:
     """What a rubric is made of where its author gives calls only, the oracle's first."""
     names = ("oracle", *(f"alternative {number}" for number in range(1, len(routes))))
     runs = [
-        solution(world, settled, calls, start=start, rules=rules, name=name)
+        solution(world, settled, calls, start=start, rules=rules, user=user, name=name)
         for name, calls in zip(names, routes, strict=True)
     ]
-    return derive(runs, given=given, initial=settled, tables=world.schema.tables)
+    derived = derive(runs, given=given, initial=settled, tables=world.schema.tables)
+    if all(criterion.kind == "forbid" for criterion in derived.criteria):
+        raise TaskError(
+            "the oracle does nothing that a rubric could ask for; look something up, write, reply or answer"
+        )
+    return derived
 
 
 def _features(world: World, family: "Family[Draft]", task: Task, given: frozenset[str]) -> Features:

@@ -8,6 +8,7 @@ import orjson
 
 from palaestra.clock import Clock
 from palaestra.envs.state import Overlay
+from palaestra.envs.user import Conversation, Persona, ScriptedUser
 from palaestra.envs.world import World
 from palaestra.errors import TaskError
 from palaestra.records import EndReason, RowChange, ToolCall, ToolEvent
@@ -16,7 +17,14 @@ from palaestra.tools import ToolContext
 
 
 def solution(
-    world: World, settled: Overlay, calls: Iterable[ToolCall], *, start: datetime, rules: Any, name: str = "oracle"
+    world: World,
+    settled: Overlay,
+    calls: Iterable[ToolCall],
+    *,
+    start: datetime,
+    rules: Any,
+    user: Persona | None,
+    name: str = "oracle",
 ) -> Run:
     """What `calls` do on a fork of `settled`, one a turn.
 
@@ -26,6 +34,7 @@ def solution(
         calls: Calls that solve the task.
         start: When the episode begins.
         rules: What the world goes by.
+        user: Who answers what the calls tell them.
         name: What the calls are called where they are wrong.
 
     Raises:
@@ -35,15 +44,19 @@ def solution(
     context = ToolContext(
         state=state, clock=Clock(start), role=world.role, actor=world.actor, ids_in=world.schema.ids_in, rules=rules
     )
+    talk = None if user is None else Conversation(user, ScriptedUser(user), seed=0)
     deeds: list[Deed] = []
     past: list[ToolEvent] = []
     for turn, call in enumerate(calls):
         mark = len(state.journal)
         result = world.toolbox.call(context, state, f"call_{turn}_0", call, past)
-        past.append(result.event)
+        event = result.event
+        if talk is not None and event.executed and event.tool == world.toolbox.prose_tool:
+            event, _ = talk.answer(event)
+        past.append(event)
         if context.end_reason is not None:
             break
-        deeds.append(_deed(world, result.event, state.journal[mark:], result.content))
+        deeds.append(_deed(world, event, state.journal[mark:], result.content))
     if context.end_reason is not EndReason.FINISHED:
         raise TaskError(f"{name}: does not finish; end it with call('finish')")
     return Run(deeds=tuple(deeds), answer=dict(context.answer))
@@ -54,5 +67,5 @@ def _deed(world: World, event: ToolEvent, changes: Iterable[RowChange], content:
         event=event,
         changes=tuple(changes),
         said=orjson.loads(content),
-        prose=frozenset(world.toolbox[event.tool].prose),
+        prose=world.toolbox[event.tool].prose,
     )

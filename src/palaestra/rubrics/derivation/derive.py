@@ -70,7 +70,10 @@ def derive(runs: Sequence[Run], *, given: frozenset[str], initial: StateView, ta
     finished = _finished(runs, lookups)
     points = 1 if len(found) > LOOKUPS else None
     criteria = [
-        *(fact.criterion(step.id, points) for fact, step in zip(found, lookups, strict=True)),
+        *(
+            fact.criterion(step.id, points, [s.id for s in lookups if s.before(step)] if fact.informed else [])
+            for fact, step in zip(found, lookups, strict=True)
+        ),
         *work,
         *told,
         *finished,
@@ -82,10 +85,14 @@ def derive(runs: Sequence[Run], *, given: frozenset[str], initial: StateView, ta
 def _case(run: Run, given: frozenset[str]) -> str | None:
     """The record of the request itself, such as a ticket: the last row changed that the request names.
 
-    Closing it needs no look at it, and the person may be told before or after.
+    Closing it needs no look at it, and the person may be told before or after. A row that is all that was changed,
+    after a look at it, is no such record: it is the work.
     """
-    changed = [c.key for deed in run.deeds for c in deed.changes if c.before is not None and c.key in given]
-    return changed[-1] if changed else None
+    written = {c.key for deed in run.deeds for c in deed.changes}
+    seen = {key for deed in run.deeds if deed.looked for _, key in deed.event.shown}
+    named = [c.key for deed in run.deeds for c in deed.changes if c.before is not None and c.key in given]
+    last = named[-1] if named else None
+    return None if last in seen and len(written) == 1 else last
 
 
 def _named_facts(found: Sequence[Fact], runs: Sequence[Run]) -> list[_Step]:

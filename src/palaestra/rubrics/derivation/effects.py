@@ -128,9 +128,10 @@ class Outcome:
 
     def criterion(self, id: str, after: Sequence[str]) -> Criterion:
         """Expect the row as the runs left it; the change is permitted, and so is the way to it."""
-        effect, values = self.effect, self.values()
+        effect = self.effect
         if effect.after is None:
             return _deleted(effect, id, after)
+        values = self.values()
         if effect.before is None:
             expected = created(type(effect.after), values, id=id, after=after)
             steady = {

@@ -7,7 +7,7 @@ and written afterwards, is checked where it is written.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from palaestra.protocols import StateView
 from palaestra.records import Json, ToolEvent, Verdict
@@ -16,7 +16,12 @@ from palaestra.rubrics.derivation.runs import Deed, Run, Tables, leaves
 from palaestra.rubrics.evidence import Evidence
 from palaestra.rubrics.library import GUESSED
 
-_NO_ARGUMENTS: Mapping[str, Json] = {}
+_TELLING = ("reveal", "correct", "affirm")
+"""What a person does who tells something that is so: it comes to the same."""
+_SMALL_TALK = frozenset({"acknowledge", "leave", "mistake", "push", "repeat", "sulk", "thanks", "unclear", "unknown"})
+"""What a person says that tells nothing to act on."""
+_ASKING = ("ask", "confirm")
+"""What an agent does who wants to be told."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,28 +35,34 @@ class Sight:
     """Ids that the call names, perhaps among others."""
     mentions: frozenset[str] = frozenset()
     """Ids that its answer mentions, perhaps among others."""
-    arguments: Mapping[str, Json] = field(default_factory=lambda: _NO_ARGUMENTS)
-    """Its other arguments, where they make the question."""
+    question: Mapping[str, Json] | None = None
+    """Its other arguments, all of them; `None` for any."""
+    said: frozenset[str] = frozenset()
+    """What a person answered, any of these, for something that they told."""
 
     def had_by(self, event: ToolEvent) -> bool:
         """Whether a call had this sight. A call that writes looks nothing up."""
         if event.written or not event.executed:
             return False
+        if self.said:
+            return not self.said.isdisjoint(event.said)
         if self.shows:
             return self.shows <= {key for _, key in event.shown}
         return (
             event.tool == self.tool
             and self.names <= set(event.named)
             and self.mentions <= event.mentioned
-            and all(event.arguments.get(name) == value for name, value in self.arguments.items())
+            and (self.question is None or self.question == _question(event))
         )
 
     @property
     def text(self) -> str:
         """The sight in a sentence."""
+        if self.said:
+            return f"Heard the customer's answer: {' or '.join(sorted(self.said))}."
         if self.shows:
             return f"Looked at {' and '.join(sorted(self.shows))}."
-        about = [*sorted(self.names | self.mentions), *(f"{n}={v!r}" for n, v in self.arguments.items())]
+        about = [*sorted(self.names | self.mentions), *(f"{n}={v!r}" for n, v in (self.question or {}).items())]
         return f"Asked {self.tool} about {', '.join(about) or 'it'}."
 
 
@@ -69,6 +80,8 @@ class Fact:
     """Whether later work names its subject."""
     computed: bool
     """Whether it is a figure that some tool worked out."""
+    informed: bool = False
+    """Whether it was heard in answer to something told, for which the facts had to be known first."""
     sights: tuple[Sight, ...]
 
     def had_by(self, event: ToolEvent) -> bool:
@@ -87,7 +100,7 @@ class Fact:
         later = range(learnt + 1, len(run.deeds))
         return next((i for i in later if run.deeds[i].changes and self.subject & run.deeds[i].arguments()), learnt)
 
-    def criterion(self, id: str, points: int | None) -> Criterion:
+    def criterion(self, id: str, points: int | None, after: Sequence[str]) -> Criterion:
         """Expect that the agent found it out, asking about ids that it knew."""
 
         def check(evidence: Evidence) -> Verdict:
@@ -96,7 +109,9 @@ class Fact:
             return MET if evidence.known().issuperset(evidence.event.named) else GUESSED
 
         text = " Or: ".join(sight.text for sight in self.sights)
-        return Criterion(id=id, text=text, check=check, points=points, layer="selection", about="event")
+        return Criterion(
+            id=id, text=text, check=check, points=points, layer="selection", after=tuple(after), about="event"
+        )
 
 
 def facts(
@@ -116,16 +131,16 @@ def _shared(found: Iterable[Fact], run: Run, theirs: Sequence[Fact], first: Run)
         if fact.learnt(run) is not None:
             yield fact
             continue
-        if other := _instead(fact, spare):
-            yield replace(fact, sights=(*fact.sights, *other.sights))
+        if instead := _instead(fact, spare):
+            yield replace(fact, sights=(*fact.sights, *(s for s in instead if s not in fact.sights)))
 
 
-def _instead(fact: Fact, spare: Sequence[Fact]) -> Fact | None:
+def _instead(fact: Fact, spare: Sequence[Fact]) -> tuple[Sight, ...]:
     """What a run learnt in the place of `fact`: of the same rows, else of their kind, else worked out from around."""
-    same = (f for f in spare if f.subject & fact.subject)
-    alike = (f for f in spare if f.name == fact.name)
-    near = (f for f in spare if f.computed and f.around & fact.around)
-    return next(same, None) or next(alike, None) or next(near, None)
+    same = (f.sights for f in spare if f.subject & fact.subject)
+    alike = (f.sights for f in spare if f.name == fact.name)
+    near = (f.sights[:1] for f in spare if f.computed and f.around & fact.around)
+    return next(same, None) or next(alike, None) or next(near, ())
 
 
 class _Reader:
@@ -142,12 +157,17 @@ class _Reader:
 
     def facts(self) -> Iterator[Fact]:
         """The facts of the run, in the order in which it learnt them."""
+        acts = [index for index, deed in enumerate(self._run.deeds) if deed.spoke or deed.changes]
+        # What is read after the last act serves nothing, unless there is an answer to give, or reading is all there is.
+        last = len(self._run.deeds) if self._run.answer or not acts else acts[-1]
         for index, deed in enumerate(self._run.deeds):
             later = self._run.deeds[index + 1 :]
-            if deed.looked and (self._run.answer or any(d.spoke or d.changes for d in later)):
+            if deed.looked and index < last:
                 fact = self._records(deed, later) if deed.event.shown else self._told(deed, later)
                 if fact is not None:
                     yield fact
+            elif deed.spoke:
+                yield from _heard(deed)
             self._shown.update(key for _, key in deed.event.shown)
             self._known |= deed.event.mentioned
             self._written.update(change.key for change in deed.changes)
@@ -188,7 +208,7 @@ class _Reader:
             tool=event.tool,
             names=frozenset(event.named),
             mentions=listed,
-            arguments=_NO_ARGUMENTS if listed else _question(event),
+            question=None if listed else _question(event),
         )
         whole = (Sight(shows=subject),) if values and len(subject) == 1 else ()
         return Fact(
@@ -207,6 +227,23 @@ class _Reader:
         return {value for value in held if value is not None}
 
 
+def _heard(deed: Deed) -> Iterator[Fact]:
+    """What a person answered that says something."""
+    for said in deed.event.said:
+        kind, _, topic = said.partition(":")
+        if kind not in _SMALL_TALK:
+            options = frozenset(f"{k}:{topic}" for k in _TELLING) if kind in _TELLING else frozenset({said})
+            yield Fact(
+                name=f"heard-{said.replace(':', '-')}",
+                subject=frozenset(),
+                around=frozenset(),
+                acted_on=False,
+                computed=False,
+                informed=not any(act.startswith(_ASKING) for act in deed.event.acts),
+                sights=(Sight(said=options),),
+            )
+
+
 def _written_later(later: Sequence[Deed]) -> frozenset[Json]:
     """The values that later writes are made with."""
     return frozenset[Json]().union(*(deed.arguments() for deed in later if deed.changes))
@@ -215,4 +252,5 @@ def _written_later(later: Sequence[Deed]) -> frozenset[Json]:
 def _question(event: ToolEvent) -> dict[str, Json]:
     """The arguments of a call that name no row: with the ids, they are what was asked."""
     named = set(event.named)
-    return {n: v for n, v in event.arguments.items() if not set(leaves(v)) or not set(leaves(v)) <= named}
+    given = {name: value for name, value in event.arguments.items() if value is not None}
+    return {name: value for name, value in given.items() if not {*leaves(value)} or not {*leaves(value)} <= named}
