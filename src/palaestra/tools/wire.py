@@ -17,7 +17,7 @@ INT_RANGE = range(-(2**63), 2**63)
 
 
 def glimpse(value: object, limit: int = 60) -> str:
-    """`value` as Python writes it, cut short; its type alone where it cannot be written, or not in the space there is."""
+    """`value` as Python writes it, cut short; its type alone where that is too deep or too large, or fails."""
     try:
         text = repr(value)
     except (RecursionError, ValueError):
