@@ -6,7 +6,7 @@ from typing import cast
 from palaestra.records import ToolCall
 from palaestra.tools.formats.calls import decoded, encoded, turn_of
 from palaestra.tools.formats.format import ParsedTurn
-from palaestra.tools.formats.hermes import FENCE, THINKING
+from palaestra.tools.formats.hermes import THINKING, unfenced
 
 
 class JsonFormat:
@@ -17,9 +17,7 @@ class JsonFormat:
 
     def parse(self, text: str) -> ParsedTurn:
         """Read one turn."""
-        text = THINKING.sub("", text).strip()
-        if fenced := FENCE.match(text):
-            text = fenced.group(1).strip()
+        text = unfenced(THINKING.sub("", text).strip())
         if not text.startswith(("{", "[")):
             return turn_of((), text)
         value = decoded(text)

@@ -11,7 +11,9 @@ from palaestra.tools.formats.format import ParsedTurn
 # Chat templates may open the thinking in the prompt, so that the text begins inside it and holds its end alone.
 THINKING = re.compile(r"\A.*</think>", re.DOTALL)
 _BLOCK = re.compile(r"<tool_call>(.*?)(?:</tool_call>|\Z)", re.DOTALL)
-FENCE = re.compile(r"\A```(?:json)?\s*\n(.*?)\n?```\Z", re.DOTALL)
+_FENCE = "```"
+# Only the opening is a pattern: one over the whole fence goes back and forth over long runs of line ends.
+_FENCE_OPENS = re.compile(r"\A```(?:json)?[^\S\n]*\n")
 
 
 class HermesFormat:
@@ -40,8 +42,15 @@ class HermesFormat:
         return "\n".join([prose, *blocks] if prose else blocks)
 
 
+def unfenced(text: str) -> str:
+    """What stands in a code fence that holds all of `text`; `text` itself where there is none."""
+    opening = _FENCE_OPENS.match(text)
+    if opening is None or len(text) < opening.end() + len(_FENCE) or not text.endswith(_FENCE):
+        return text
+    return text[opening.end() : -len(_FENCE)].strip()
+
+
 def _is_bare_call(prose: str) -> bool:
     """Whether text is a call without its wrapper, which must not pass for something said."""
-    fenced = FENCE.match(prose)
-    value = decoded(fenced.group(1) if fenced else prose)
+    value = decoded(unfenced(prose))
     return isinstance(value, dict) and not {"name", "tool"}.isdisjoint(cast("dict[str, Any]", value))
