@@ -16,7 +16,7 @@ import pytest
 from palaestra.agents import as_action, oracle, rollout
 from palaestra.digest import digest
 from palaestra.envs import SPLITS, Instance, TaskSet, ToolEnv, bundled, instantiate
-from palaestra.envs.storefront.schema import SCHEMA, Order
+from palaestra.envs.storefront.schema import SCHEMA, Build, Order
 from palaestra.envs.storefront.world import STOREFRONT
 from palaestra.envs.task import FIRST_INDEX, LAST_INDEX
 from palaestra.errors import TaskError, UnknownNameError
@@ -89,7 +89,8 @@ def test_an_id_names_its_family_and_an_index_of_its_split() -> None:
 
 @pytest.mark.parametrize("split", SPLITS)
 def test_prompts_of_a_split_differ(split: str) -> None:
-    prompts = Counter(i.messages[1]["content"] for i in instances() if i.spec.split == split)
+    told_apart = [i for i in instances() if i.spec.split == split and "twin" not in i.spec.traits]
+    prompts = Counter(i.messages[1]["content"] for i in told_apart)
     assert [prompt for prompt, times in prompts.items() if times > 1] == []
 
 
@@ -150,6 +151,7 @@ def test_a_prompt_names_only_what_a_customer_can_name() -> None:
         assert set(ids_in(instance).values()) <= OPEN_TABLES, instance.spec.id
 
 
+NAMED = (Order.prefix, Build.prefix)
 HIDDEN = ("policy_id", "evidence_id", "approver_id", "payment_id", "shipment_id", "line_id", "product_id")
 """Arguments whose values an agent has to find."""
 
@@ -157,14 +159,14 @@ HIDDEN = ("policy_id", "evidence_id", "approver_id", "payment_id", "shipment_id"
 def test_a_prompt_names_neither_the_grounds_nor_what_the_oracle_acts_on() -> None:
     checked = 0
     for instance in instances():
-        prompt = instance.messages[1]["content"]
+        words = set(re.findall(r"[\w-]+", instance.messages[1]["content"]))
         for call in instance.oracle:
             for name in HIDDEN:
                 value = call.arguments.get(name)
-                if not isinstance(value, str) or (name == "evidence_id" and value.startswith(Order.prefix)):
-                    continue  # where the order itself is the evidence, its number cannot be a secret
+                if not isinstance(value, str) or (name == "evidence_id" and value.startswith(NAMED)):
+                    continue  # where the order or build itself is the evidence, its number cannot be a secret
                 checked += 1
-                assert value not in prompt, (instance.spec.id, name)
+                assert value not in words, (instance.spec.id, name)
     assert checked > 500
 
 
@@ -233,7 +235,7 @@ def test_making_an_instance_again_gives_the_same_one() -> None:
 
 def test_instances_do_not_depend_on_the_order_in_which_they_are_made() -> None:
     some = [i.spec.id for i in instances()[::29]]
-    backwards = TaskSet(STOREFRONT, tasks().families.values())
+    backwards = TaskSet(STOREFRONT, (f for f in tasks().families.values() if f.twin_of is None))
     for task in reversed(some):
         assert digest_of(backwards.instance(task)) == digest_of(tasks().instance(task))
 

@@ -47,7 +47,9 @@ def _returns(policy: Policy) -> list[Section]:
             "that shows up later is a matter for the warranty (WAR-1). A request that comes too late is "
             "declined on the grounds of this section, and the record that shows them is the shipment with "
             "its day of delivery. Goods that have not been delivered yet cannot be returned, and no piece "
-            "can be returned or refunded twice.",
+            "can be returned or refunded twice: where a return of all its pieces stands, or all of them were "
+            "paid back, a further request about a line is declined on the grounds of this section, and the "
+            "record that shows them is that return or refund.",
         ),
         _section(
             "RET-2",
@@ -111,6 +113,10 @@ def _refunds(policy: Policy) -> list[Section]:
             "been asked for, the agent's part is done and the ticket is resolved; the refund is paid when "
             "the approver agrees. The request itself tells the approver all they need; a note to them is "
             "welcome and not required.",
+            "A refund that waits for approval is not asked for a second time. Such a request is declined on "
+            "the grounds of this section; the record that shows them is the refund that waits. When all who "
+            "may approve an amount are on leave, the ticket is escalated to finance with normal priority "
+            "on the grounds of this section; the record is the order line.",
         ),
         _section(
             "REF-3",
@@ -130,8 +136,9 @@ def _refunds(policy: Policy) -> list[Section]:
             "in full, shipping included, as a billing error, and the other one stays as it is. The order "
             "itself, its goods and its parcels are not touched, and no return window applies. Payments of "
             "different orders are not duplicates, even when the amounts agree.",
-            "Where no order was charged twice, the request is declined on the grounds of this section; the "
-            "record that shows them is an order whose charge the customer takes for a duplicate.",
+            "Where an order was charged once, or one of two charges went back already, there is nothing to "
+            "correct. The request is declined on the grounds of this section; the record that shows them is "
+            "the one payment, or the refund by which the other went back.",
         ),
     ]
 
@@ -142,7 +149,7 @@ def _fraud() -> list[Section]:
             "FRD-1",
             "Fraud hold",
             "The fraud team can place a hold on an account. As long as it stands, the account gets no "
-            "refund, no return, no replacement, no store credit and no cancellation, however plain the "
+            "refund, no return, no replacement, no repair, no store credit and no cancellation, however plain the "
             "case looks, and nobody outside the fraud team may lift the hold or discuss its reasons.",
             "A request from such an account is escalated to the fraud team with high priority. The grounds "
             "are this section, and the record that shows them is the customer's own. Beyond telling the "
@@ -180,7 +187,9 @@ def _prices(policy: Policy) -> list[Section]:
             "not have used another code.",
             "What the code would have taken off is given as store credit with the reason missed_promotion. "
             "The order and its payment stay as they are. A code that is limited to a category counts only "
-            "the goods of that category, but its minimum is measured on all the goods of the order.",
+            "the goods of that category, but its minimum is measured on all the goods of the order. An order "
+            "gets it once. A claim that does not qualify is declined on the grounds of this section; the "
+            "record that shows them is the order or, where it was given before, that credit.",
         ),
         _section(
             "PRM-3",
@@ -214,7 +223,8 @@ def _warranty() -> list[Section]:
             "The remedy follows from the warehouse: if the product is in stock, the piece is replaced; if "
             "it is not, the piece is repaired. The customer does not choose between the two, and neither "
             "of them costs the customer anything. Open the claim on the order line with the fault that the "
-            "customer describes.",
+            "customer describes. While a claim is open on a line, no second one is: such a request is "
+            "declined on the grounds of this section, and the record that shows them is the open claim.",
             "The warranty covers faults of the product. It does not cover physical damage, such as a "
             "cracked panel, a bent pin or a spill, once the return window has closed. Such a claim is "
             "declined on the grounds of this section; the record that shows them is the order line.",
@@ -272,9 +282,8 @@ def _loyalty(policy: Policy) -> list[Section]:
             f"earns the customer store credit, by tier: {by_tier}. The reason is delay. It is given once "
             "for an order, when the customer asks, and only after the parcel has arrived. A parcel that is "
             "still on its way earns nothing yet, and one that arrived within the days of grace earns "
-            "nothing at all.",
-            "Where nothing is earned, the request is declined on the grounds of this section; the record that "
-            "shows them is the shipment.",
+            "nothing at all. Where nothing is due, the request is declined on the grounds of this section; the "
+            "record that shows them is the shipment or, where the credit was given before, that credit.",
         ),
     ]
 
@@ -330,13 +339,12 @@ def _desk(policy: Policy) -> list[Section]:
             "WHO-2",
             "Whom to ask, and who stands in",
             "Where several colleagues may approve a refund (REF-2), the one with the lowest limit that covers "
-            "the amount is asked; among equal limits, any of them. If none of those who may approve it is at "
-            "work, the ticket is escalated to finance with high priority on the grounds of this section; the "
-            "record that shows them is the order line.",
-            "A refund that waits for a colleague who is on leave is not asked for again, since both would be "
-            "paid. Whoever would be asked for it today stands in: send them a note that names the ticket, and "
-            "resolve the ticket. While the colleague is at work, their decision is waited for. A request to "
-            "hurry is then declined on the grounds of this section; the record that shows them is the refund.",
+            "the amount is asked, so that those with higher limits are free for what only they can decide. "
+            "Among equal limits it is any of them.",
+            "A refund may be waiting for a colleague who has since gone on leave. Then whoever would be asked for "
+            "it today stands in: send them a note that names the ticket, and resolve the ticket. The refund is "
+            "not asked for again, since both would be paid. While the colleague is at work, their decision is "
+            "waited for, however long it takes (REF-2).",
         ),
         _section(
             "REC-1",
@@ -361,9 +369,9 @@ def _desk(policy: Policy) -> list[Section]:
             "mATX larger than ITX, and the graphics card is no longer than the room in the case.",
             "The power supply must give what all other parts draw together plus "
             f"{policy.psu_headroom_percent} % headroom, rounded up to a whole watt. When a build does not "
-            "work, change as little of it as possible, and use parts that are in stock.",
-            "Where no part in stock does what the customer asks for, or none at their price, the build stays as "
-            "it is. The request is declined on the grounds of this section; the record that shows them is the build.",
+            "work, change as little of it as possible, and use parts that are in stock. Where no part in stock "
+            "does what the customer asks for, or none at the price that they name, the request is declined on "
+            "the grounds of this section, and the record that shows them is the build.",
         ),
     ]
 

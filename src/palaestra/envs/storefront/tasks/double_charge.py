@@ -1,13 +1,15 @@
 """Charged twice for one order: the charge that the handbook says goes back, whole."""
 
 from palaestra.envs.storefront.desk import Desk, closing, touches
-from palaestra.envs.storefront.schema import Order, Refund
+from palaestra.envs.storefront.grounds import charge_went_back, charged_once
+from palaestra.envs.storefront.schema import Order, Payment, Refund, Ticket
+from palaestra.envs.storefront.twins import refused_order
 from palaestra.envs.task import Task, call, family
 from palaestra.records import Json
 from palaestra.rubrics import created, saw
 
 
-@family("storefront/double-charge", level=2, traits=("write", "lookup"))
+@family("storefront/double-charge", level=2, traits=("write", "lookup"), twin=True)
 def double_charge(desk: Desk) -> Task:
     def fits(order: Order) -> bool:
         charges = [(p.amount_cents, p.status, p.refunded_cents) for p in desk.payments(order)]
@@ -24,6 +26,10 @@ def double_charge(desk: Desk) -> Task:
     earlier, later = sorted((first, second), key=lambda p: p.charged)
     wrong = later if desk.policy.wrong_charge == "later" else earlier
     ticket = desk.ticket(customer, "Charged twice")
+    body = f"My bank shows two charges for {order.id}. I ordered once. Please put that right."
+    prompt = desk.mail(ticket, body)
+    if desk.twin:
+        return refusal(desk, ticket, prompt, order, wrong)
     paid_back: dict[str, Json] = {
         "payment_id": wrong.id,
         "amount_cents": wrong.amount_cents,
@@ -31,7 +37,7 @@ def double_charge(desk: Desk) -> Task:
     }
     facts = ["saw-payment", "saw-account", "read-REF-4"]
     return Task(
-        prompt=desk.mail(ticket, f"My bank shows two charges for {order.id}. I ordered once. Please put that right."),
+        prompt=prompt,
         rubric=[
             saw(wrong, id="saw-payment"),
             desk.account(customer),
@@ -48,4 +54,22 @@ def double_charge(desk: Desk) -> Task:
             call("refund_payment", **paid_back),
             *closing(ticket, "You were charged twice; one charge is on its way back."),
         ],
+        alternatives=[
+            [
+                call("read_handbook", section_id="REF-4"),
+                call("get_payments", order_id=order.id),
+                call("get_refunds", order_id=order.id),
+                call("get_ticket", ticket_id=ticket.id),
+                call("get_customer", customer_id=customer.id),
+                call("refund_payment", **paid_back),
+                call("resolve_ticket", ticket_id=ticket.id),
+                call("reply", message="The charge that was too many is paid back."),
+                call("finish"),
+            ]
+        ],
     )
+
+
+def refusal(desk: Desk, ticket: Ticket, prompt: str, order: Order, wrong: Payment) -> Task:
+    grounds = charge_went_back(desk, wrong) if desk.stream.chance(50) else charged_once(desk, order, wrong)
+    return refused_order(desk, ticket, prompt, grounds, order)

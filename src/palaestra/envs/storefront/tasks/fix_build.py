@@ -1,8 +1,10 @@
 """A custom PC does not fit together: one part is replaced by the cheapest in stock that works."""
 
 from palaestra.envs.storefront.desk import Desk, closing
+from palaestra.envs.storefront.grounds import anothers_build, parts_sold_out
 from palaestra.envs.storefront.policy import build_problems
-from palaestra.envs.storefront.schema import Build, Customer, Product
+from palaestra.envs.storefront.schema import Build, Customer, Product, Ticket
+from palaestra.envs.storefront.twins import refused
 from palaestra.envs.task import Task, call, family
 from palaestra.records import Verdict
 from palaestra.rubrics import MET, UNMET, Criterion, Evidence, changed, either, saw
@@ -46,7 +48,7 @@ def checked_together(parts: list[str]) -> Criterion:
     )
 
 
-@family("storefront/fix-build", level=3, traits=("write", "multi-hop", "arithmetic"))
+@family("storefront/fix-build", level=3, traits=("write", "multi-hop", "arithmetic"), twin=True)
 def fix_build(desk: Desk) -> Task:
     def slots(build: Build) -> list[str]:
         return [s for s in ("psu", "memory", "case", "cooler") if clear_fix(desk, build, s)]
@@ -66,10 +68,13 @@ def fix_build(desk: Desk) -> Task:
         f"The shop says that my build {build.id} will not work. I think that it is the {slot}. Please put in the "
         f"cheapest {slot} you have in stock that makes it work, and leave the rest."
     )
+    prompt = desk.mail(ticket, body)
+    if desk.twin:
+        return refusal(desk, ticket, prompt, build, slot)
     ids = [p.id for p in parts_of(desk, build)]
     kept = [p.id for p in parts_of(desk, build) if p.category != slot]
     return Task(
-        prompt=desk.mail(ticket, body),
+        prompt=prompt,
         rubric=[
             saw(build, id="saw-build"),
             desk.account(customer),
@@ -86,4 +91,28 @@ def fix_build(desk: Desk) -> Task:
             call("replace_build_part", build_id=build.id, product_id=part.id),
             *closing(ticket, f"{part.name} is in your build now, and it works."),
         ],
+        alternatives=[
+            [
+                call("read_handbook", section_id="BLD-1"),
+                call("get_build", build_id=build.id),
+                call("search_products", category=slot, max_price_cents=part.price_cents),
+                call("get_product", product_id=part.id),
+                call("get_ticket", ticket_id=ticket.id),
+                call("get_customer", customer_id=customer.id),
+                call("replace_build_part", build_id=build.id, product_id=part.id),
+                call("resolve_ticket", ticket_id=ticket.id),
+                call("reply", message="Your build will work now."),
+                call("finish"),
+            ]
+        ],
     )
+
+
+def refusal(desk: Desk, ticket: Ticket, prompt: str, build: Build, slot: str) -> Task:
+    owner = desk.state.get(Customer, build.customer_id)
+    if desk.stream.chance(50):
+        grounds = parts_sold_out(desk, build, fixes(desk, build, slot))
+    else:
+        grounds, owner = anothers_build(desk, build)
+    opening = [call("get_build", build_id=build.id), call("get_customer", customer_id=owner.id)]
+    return refused(desk, ticket, prompt, grounds, account=owner, opening=opening)

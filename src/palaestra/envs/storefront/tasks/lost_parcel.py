@@ -2,13 +2,15 @@
 
 from palaestra.envs.storefront import requests
 from palaestra.envs.storefront.desk import Desk, closing, touches
-from palaestra.envs.storefront.schema import Order, Refund, Shipment
+from palaestra.envs.storefront.grounds import not_yet_lost, scanned_lately
+from palaestra.envs.storefront.schema import Order, Refund, Shipment, Ticket
+from palaestra.envs.storefront.twins import refused_order
 from palaestra.envs.task import Task, call, family
 from palaestra.records import Json
 from palaestra.rubrics import changed, created, saw
 
 
-@family("storefront/lost-parcel", level=3, traits=("write", "multi-hop", "policy-exception"))
+@family("storefront/lost-parcel", level=3, traits=("write", "multi-hop", "policy-exception"), twin=True)
 def lost_parcel(desk: Desk) -> Task:
     again = desk.stream.chance(50)
 
@@ -24,6 +26,9 @@ def lost_parcel(desk: Desk) -> Task:
     customer, request = desk.customer(order), requests.overdue(desk.stream, order)
     known = ["lost", *(f"saw-stock-{line.product_id}" for line in lines)]
     ticket = desk.ticket(customer, request.subject)
+    prompt = desk.mail(ticket, request.body)
+    if desk.twin:
+        return refusal(desk, ticket, prompt, order)
     if again:
         remedy = created(Shipment, {"order_id": order.id, "replaces": parcel.id}, id="remedy", after=known)
         fix = call("send_replacement", shipment_id=parcel.id)
@@ -37,7 +42,7 @@ def lost_parcel(desk: Desk) -> Task:
         remedy = created(Refund, {**paid_back, "status": "paid"}, id="remedy", after=known)
         fix, allow = call("refund_payment", **paid_back), desk.pays(order)
     return Task(
-        prompt=desk.mail(ticket, request.body),
+        prompt=prompt,
         rubric=[
             saw(parcel, id="saw-parcel"),
             desk.account(customer),
@@ -59,4 +64,23 @@ def lost_parcel(desk: Desk) -> Task:
             fix,
             *closing(ticket, "Your parcel is lost. " + ("We send it again." if again else "We have paid you back.")),
         ],
+        alternatives=[
+            [
+                call("read_handbook", section_id="SHP-1"),
+                call("get_order", order_id=order.id),
+                call("get_shipments", order_id=order.id),
+                call("get_customer", customer_id=customer.id),
+                call("declare_lost", shipment_id=parcel.id),
+                call("get_payments", order_id=order.id),
+                *(call("search_products", query=desk.product(line).name) for line in lines),
+                fix,
+                *closing(ticket, "The carrier has lost it, and we have made up for it."),
+            ]
+        ],
     )
+
+
+def refusal(desk: Desk, ticket: Ticket, prompt: str, order: Order) -> Task:
+    [parcel] = desk.shipments(order)
+    grounds = scanned_lately(desk, parcel) if desk.stream.chance(50) else not_yet_lost(desk, parcel)
+    return refused_order(desk, ticket, prompt, grounds, order)

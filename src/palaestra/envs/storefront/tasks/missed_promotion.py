@@ -1,8 +1,10 @@
 """A promotion code was forgotten: what it would have saved is credited. Never seen in training."""
 
 from palaestra.envs.storefront.desk import Desk, closing, touches
+from palaestra.envs.storefront.grounds import credited_already, ordered_too_long_ago
 from palaestra.envs.storefront.policy import promotion_cents
-from palaestra.envs.storefront.schema import Category, Credit, Order, Promotion
+from palaestra.envs.storefront.schema import Category, Credit, Order, Promotion, Ticket
+from palaestra.envs.storefront.twins import refused_order
 from palaestra.envs.task import Task, call, family
 from palaestra.records import Json
 from palaestra.rubrics import called, created, either, saw
@@ -21,6 +23,7 @@ def savings(desk: Desk, order: Order) -> list[tuple[int, Promotion]]:
     level=3,
     traits=("write", "arithmetic", "policy-exception"),
     splits=("heldout",),
+    twin=True,
 )
 def missed_promotion(desk: Desk) -> Task:
     def fits(order: Order) -> bool:
@@ -32,6 +35,9 @@ def missed_promotion(desk: Desk) -> Task:
     amount, promotion = desk.stream.choice(savings(desk, order))
     customer = desk.customer(order)
     ticket = desk.ticket(customer, "I forgot my code")
+    prompt = desk.mail(ticket, f"I forgot to enter {promotion.id} when I placed {order.id}. Can I still have it?")
+    if desk.twin:
+        return refusal(desk, ticket, prompt, order, amount)
     use: dict[str, Json] = {"order_id": order.id, "code": promotion.id}
     credit: dict[str, Json] = {
         "customer_id": customer.id,
@@ -40,7 +46,7 @@ def missed_promotion(desk: Desk) -> Task:
         "reason": "missed_promotion",
     }
     return Task(
-        prompt=desk.mail(ticket, f"I forgot to enter {promotion.id} when I placed {order.id}. Can I still have it?"),
+        prompt=prompt,
         rubric=[
             saw(order, id="saw-order"),
             desk.account(customer),
@@ -69,3 +75,11 @@ def missed_promotion(desk: Desk) -> Task:
             ]
         ],
     )
+
+
+def refusal(desk: Desk, ticket: Ticket, prompt: str, order: Order, amount: int) -> Task:
+    if desk.stream.chance(50):
+        grounds = ordered_too_long_ago(desk, order, desk.policy.promotion_claim_days, "PRM-2")
+    else:
+        grounds = credited_already(desk, order, "missed_promotion", amount, "PRM-2")
+    return refused_order(desk, ticket, prompt, grounds, order)

@@ -1,13 +1,15 @@
 """Where is my parcel? A lookup over four hops, without an order number."""
 
 from palaestra.envs.storefront.desk import Desk, told
+from palaestra.envs.storefront.grounds import written_from_elsewhere
 from palaestra.envs.storefront.schema import Order
+from palaestra.envs.storefront.twins import refused
 from palaestra.envs.task import Task, call, family
 from palaestra.records import Json
 from palaestra.rubrics import answered, changed, saw
 
 
-@family("storefront/order-status", level=1, traits=("lookup", "multi-hop"))
+@family("storefront/order-status", level=1, traits=("lookup", "multi-hop"), twin=True)
 def order_status(desk: Desk) -> Task:
     def one_parcel_under_way(order: Order) -> bool:
         others = desk.state.find(Order, customer_id=order.customer_id, status="shipped")
@@ -27,6 +29,11 @@ def order_status(desk: Desk) -> Task:
             "Could you tell me the tracking number of the parcel you sent me, and on which day it should arrive?",
         )
     )
+    prompt = desk.mail(ticket, body) + "\n\n(Finish with `tracking` and `due`, the day as YYYY-MM-DD.)"
+    if desk.twin:
+        grounds = written_from_elsewhere(desk, customer)
+        opening = [call("get_ticket", ticket_id=ticket.id), call("get_customer", customer_id=customer.id)]
+        return refused(desk, ticket, prompt, grounds, account=customer, opening=opening)
     facts = ["saw-account", "saw-parcel"]
     closing = [
         call("reply", message=f"Your parcel {parcel.tracking} is due on {parcel.due}."),
@@ -34,7 +41,7 @@ def order_status(desk: Desk) -> Task:
         call("finish", answer=answer),
     ]
     return Task(
-        prompt=desk.mail(ticket, body) + "\n\n(Finish with `tracking` and `due`, the day as YYYY-MM-DD.)",
+        prompt=prompt,
         rubric=[
             desk.account(customer),
             saw(parcel, id="saw-parcel"),

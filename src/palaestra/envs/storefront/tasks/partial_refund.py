@@ -1,13 +1,15 @@
 """One of several pieces is faulty, and the order had a discount: its share of what was paid comes back."""
 
 from palaestra.envs.storefront.desk import Desk, closing, touches
-from palaestra.envs.storefront.schema import OrderLine, Refund
+from palaestra.envs.storefront.grounds import coming_back_already, on_hold
+from palaestra.envs.storefront.schema import OrderLine, Refund, Ticket
+from palaestra.envs.storefront.twins import refused_order
 from palaestra.envs.task import Task, call, family
 from palaestra.records import Json
 from palaestra.rubrics import created, either, saw
 
 
-@family("storefront/partial-refund", level=2, traits=("write", "arithmetic", "policy-exception"))
+@family("storefront/partial-refund", level=2, traits=("write", "arithmetic", "policy-exception"), twin=True)
 def partial_refund(desk: Desk) -> Task:
     def fits(line: OrderLine) -> bool:
         discounted = line.quantity > 1 and desk.order(line).discount_cents > 0
@@ -19,8 +21,11 @@ def partial_refund(desk: Desk) -> Task:
     refund: dict[str, Json] = {"line_id": line.id, "quantity": 1, "amount_cents": amount, "reason": "faulty"}
     ticket = desk.ticket(customer, "It does not work")
     body = f"One of the {line.quantity} {product.name} from {order.id} is faulty. Please refund that one."
+    prompt = desk.mail(ticket, body)
+    if desk.twin:
+        return refusal(desk, ticket, prompt, line)
     return Task(
-        prompt=desk.mail(ticket, body),
+        prompt=prompt,
         rubric=[
             saw(line, id="saw-line"),
             desk.account(customer),
@@ -60,3 +65,9 @@ def partial_refund(desk: Desk) -> Task:
             ]
         ],
     )
+
+
+def refusal(desk: Desk, ticket: Ticket, prompt: str, line: OrderLine) -> Task:
+    order = desk.order(line)
+    grounds = coming_back_already(desk, line) if desk.stream.chance(50) else on_hold(desk, desk.customer(order))
+    return refused_order(desk, ticket, prompt, grounds, order)

@@ -2,14 +2,16 @@
 
 from palaestra.envs.storefront import requests
 from palaestra.envs.storefront.desk import Desk, closing, touches
+from palaestra.envs.storefront.grounds import ordered_too_long_ago, sold_out_elsewhere
 from palaestra.envs.storefront.policy import price_match_cents
-from palaestra.envs.storefront.schema import Credit, OrderLine
+from palaestra.envs.storefront.schema import Credit, OrderLine, Ticket
+from palaestra.envs.storefront.twins import refused_order
 from palaestra.envs.task import Task, call, family
 from palaestra.records import Json
 from palaestra.rubrics import created, saw
 
 
-@family("storefront/price-match", level=3, traits=("write", "arithmetic", "multi-hop", "policy-exception"))
+@family("storefront/price-match", level=3, traits=("write", "arithmetic", "multi-hop", "policy-exception"), twin=True)
 def price_match(desk: Desk) -> Task:
     def fits(line: OrderLine) -> bool:
         order = desk.order(line)
@@ -23,6 +25,9 @@ def price_match(desk: Desk) -> Task:
     customer, request = desk.customer(order), requests.cheaper(desk.stream, order, product)
     amount = line.quantity * price_match_cents(desk.policy, line.unit_cents, best.price_cents)
     ticket = desk.ticket(customer, request.subject)
+    prompt = desk.mail(ticket, request.body)
+    if desk.twin:
+        return refusal(desk, ticket, prompt, line)
     credit: dict[str, Json] = {
         "customer_id": customer.id,
         "order_id": order.id,
@@ -31,7 +36,7 @@ def price_match(desk: Desk) -> Task:
     }
     facts = ["saw-line", "saw-account", "saw-offer", "read-PRM-1"]
     return Task(
-        prompt=desk.mail(ticket, request.body),
+        prompt=prompt,
         rubric=[
             saw(line, id="saw-line"),
             desk.account(customer),
@@ -50,4 +55,27 @@ def price_match(desk: Desk) -> Task:
             call("give_credit", **credit),
             *closing(ticket, f"You have {amount} cents of store credit for the difference."),
         ],
+        alternatives=[
+            [
+                call("get_ticket", ticket_id=ticket.id),
+                call("get_customer", customer_id=customer.id),
+                call("search_products", query=product.name),
+                call("search_offers", product_id=product.id),
+                call("read_handbook", section_id="PRM-1"),
+                call("get_order", order_id=order.id),
+                call("give_credit", **credit),
+                call("resolve_ticket", ticket_id=ticket.id),
+                call("reply", message="The difference is in your account."),
+                call("finish"),
+            ]
+        ],
     )
+
+
+def refusal(desk: Desk, ticket: Ticket, prompt: str, line: OrderLine) -> Task:
+    order = desk.order(line)
+    if desk.stream.chance(50):
+        grounds = ordered_too_long_ago(desk, order, desk.policy.price_match_days, "PRM-1")
+    else:
+        grounds = sold_out_elsewhere(desk, line)
+    return refused_order(desk, ticket, prompt, grounds, order)

@@ -2,13 +2,15 @@
 
 from palaestra.envs.storefront import requests
 from palaestra.envs.storefront.desk import Desk, closing, touches
-from palaestra.envs.storefront.schema import OrderLine, Refund
+from palaestra.envs.storefront.grounds import on_hold, paid_back_already, written_from_elsewhere
+from palaestra.envs.storefront.schema import OrderLine, Refund, RefundReason, Ticket
+from palaestra.envs.storefront.twins import refused_order
 from palaestra.envs.task import Task, call, family
 from palaestra.records import Json
 from palaestra.rubrics import created, saw
 
 
-@family("storefront/refund-damaged-item", level=2, traits=("write", "arithmetic"))
+@family("storefront/refund-damaged-item", level=2, traits=("write", "arithmetic"), twin=True)
 def refund_damaged_item(desk: Desk) -> Task:
     def fits(line: OrderLine) -> bool:
         return line.quantity == 1 and desk.returnable(line) and desk.paid(line, 1) <= desk.policy.agent_limit_cents
@@ -20,16 +22,15 @@ def refund_damaged_item(desk: Desk) -> Task:
         request = requests.damaged(desk.stream, order, product)
     else:
         request = requests.faulty(desk.stream, order, product, requests.fault_of(desk.stream, product))
-    refund: dict[str, Json] = {
-        "line_id": line.id,
-        "quantity": 1,
-        "amount_cents": amount,
-        "reason": "damaged" if works else "faulty",
-    }
+    reason: RefundReason = "damaged" if works else "faulty"
     ticket = desk.ticket(customer, request.subject)
+    prompt = desk.mail(ticket, request.body)
+    if desk.twin:
+        return refusal(desk, ticket, prompt, line, reason)
+    refund: dict[str, Json] = {"line_id": line.id, "quantity": 1, "amount_cents": amount, "reason": reason}
     facts = ["saw-line", "saw-account", "knew-delivery", "read-RET-1", "read-REF-1"]
     return Task(
-        prompt=desk.mail(ticket, request.body),
+        prompt=prompt,
         rubric=[
             saw(line, id="saw-line"),
             desk.account(customer),
@@ -63,3 +64,14 @@ def refund_damaged_item(desk: Desk) -> Task:
             ]
         ],
     )
+
+
+def refusal(desk: Desk, ticket: Ticket, prompt: str, line: OrderLine, reason: RefundReason) -> Task:
+    order, why = desk.order(line), desk.stream.below(3)
+    if why == 0:
+        grounds = paid_back_already(desk, line, reason)
+    elif why == 1:
+        grounds = written_from_elsewhere(desk, desk.customer(order))
+    else:
+        grounds = on_hold(desk, desk.customer(order))
+    return refused_order(desk, ticket, prompt, grounds, order)

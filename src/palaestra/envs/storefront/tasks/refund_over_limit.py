@@ -2,13 +2,15 @@
 
 from palaestra.envs.storefront import requests
 from palaestra.envs.storefront.desk import Desk, closing
-from palaestra.envs.storefront.schema import Employee, InternalMessage, OrderLine, Refund
+from palaestra.envs.storefront.grounds import nobody_to_approve, waiting_for_approval
+from palaestra.envs.storefront.schema import Employee, InternalMessage, OrderLine, Refund, Ticket
+from palaestra.envs.storefront.twins import refused_order
 from palaestra.envs.task import Task, call, family
 from palaestra.records import Json
 from palaestra.rubrics import Allowance, created, saw
 
 
-@family("storefront/refund-over-limit", level=3, traits=("write", "multi-hop", "policy-exception"))
+@family("storefront/refund-over-limit", level=3, traits=("write", "multi-hop", "policy-exception"), twin=True)
 def refund_over_limit(desk: Desk) -> Task:
     def fits(line: OrderLine) -> bool:
         return line.quantity == 1 and desk.returnable(line) and desk.paid(line, 1) > desk.policy.agent_limit_cents
@@ -18,13 +20,17 @@ def refund_over_limit(desk: Desk) -> Task:
     high = amount > desk.policy.supervisor_limit_cents
     team, rank = ("finance", "manager") if high else ("support", "supervisor")
     colleagues = [e for e in desk.state.find(Employee, team=team, rank=rank) if not e.on_leave]
-    approvers = [e.id for e in colleagues if e.approval_limit_cents >= amount]
+    able = [e for e in colleagues if e.approval_limit_cents >= amount]
+    approvers = [e.id for e in able]
     customer = desk.customer(order)
     complaint = requests.faulty(desk.stream, order, product, requests.fault_of(desk.stream, product))
     request: dict[str, Json] = {"line_id": line.id, "quantity": 1, "amount_cents": amount, "reason": "faulty"}
     ticket = desk.ticket(customer, complaint.subject)
+    prompt = desk.mail(ticket, complaint.body)
+    if desk.twin:
+        return refusal(desk, ticket, prompt, line, able)
     return Task(
-        prompt=desk.mail(ticket, complaint.body),
+        prompt=prompt,
         rubric=[
             saw(line, id="saw-line"),
             desk.account(customer),
@@ -66,3 +72,11 @@ def refund_over_limit(desk: Desk) -> Task:
             ]
         ],
     )
+
+
+def refusal(desk: Desk, ticket: Ticket, prompt: str, line: OrderLine, able: list[Employee]) -> Task:
+    if desk.stream.chance(50):
+        grounds = waiting_for_approval(desk, line, desk.paid(line, 1), able[0])
+    else:
+        grounds = nobody_to_approve(desk, line, able)
+    return refused_order(desk, ticket, prompt, grounds, desk.order(line))

@@ -2,13 +2,15 @@
 
 from palaestra.envs.storefront import requests
 from palaestra.envs.storefront.desk import Desk, closing, touches
-from palaestra.envs.storefront.schema import OrderLine, Return
+from palaestra.envs.storefront.grounds import arrived_too_long_ago, final_sale
+from palaestra.envs.storefront.schema import OrderLine, Return, Ticket
+from palaestra.envs.storefront.twins import refused_order
 from palaestra.envs.task import Task, call, family
 from palaestra.records import Json
 from palaestra.rubrics import created, saw
 
 
-@family("storefront/return-extended-window", level=2, traits=("write", "policy-exception"))
+@family("storefront/return-extended-window", level=2, traits=("write", "policy-exception"), twin=True)
 def return_extended_window(desk: Desk) -> Task:
     def fits(line: OrderLine) -> bool:
         if line.opened or line.quantity > 1 or desk.product(line).final_sale or not desk.untouched(line):
@@ -23,8 +25,11 @@ def return_extended_window(desk: Desk) -> Task:
     back: dict[str, Json] = {"line_id": line.id, "quantity": 1, "reason": "changed_mind", "fee_cents": 0}
     ticket = desk.ticket(customer, request.subject)
     facts = ["saw-line", "saw-account", "saw-product", "knew-delivery", "read-RET-1"]
+    prompt = desk.mail(ticket, request.body)
+    if desk.twin:
+        return refusal(desk, ticket, prompt, line)
     return Task(
-        prompt=desk.mail(ticket, request.body),
+        prompt=prompt,
         rubric=[
             saw(line, id="saw-line"),
             desk.account(customer),
@@ -44,4 +49,23 @@ def return_extended_window(desk: Desk) -> Task:
             call("authorise_return", **back),
             *closing(ticket, "You are inside your return window. Please send it back."),
         ],
+        alternatives=[
+            [
+                call("read_handbook", section_id="RET-1"),
+                call("get_ticket", ticket_id=ticket.id),
+                call("get_customer", customer_id=customer.id),
+                call("get_order", order_id=order.id),
+                call("get_shipments", order_id=order.id),
+                call("get_product", product_id=product.id),
+                call("authorise_return", **back),
+                call("resolve_ticket", ticket_id=ticket.id),
+                call("reply", message="You may return it; your money follows once it is here."),
+                call("finish"),
+            ]
+        ],
     )
+
+
+def refusal(desk: Desk, ticket: Ticket, prompt: str, line: OrderLine) -> Task:
+    grounds = arrived_too_long_ago(desk, line) if desk.stream.chance(50) else final_sale(desk, desk.product(line))
+    return refused_order(desk, ticket, prompt, grounds, desk.order(line))

@@ -2,14 +2,16 @@
 
 from palaestra.envs.storefront import requests
 from palaestra.envs.storefront.desk import Desk, closing, touches
+from palaestra.envs.storefront.grounds import coming_back_already, final_sale
 from palaestra.envs.storefront.policy import restocking_fee
-from palaestra.envs.storefront.schema import OrderLine, Return
+from palaestra.envs.storefront.schema import OrderLine, Return, Ticket
+from palaestra.envs.storefront.twins import refused_order
 from palaestra.envs.task import Task, call, family
 from palaestra.records import Json
 from palaestra.rubrics import created, saw
 
 
-@family("storefront/return-opened-item", level=2, traits=("write", "arithmetic", "policy-exception"))
+@family("storefront/return-opened-item", level=2, traits=("write", "arithmetic", "policy-exception"), twin=True)
 def return_opened_item(desk: Desk) -> Task:
     exempt = desk.stream.chance(50)
 
@@ -28,8 +30,11 @@ def return_opened_item(desk: Desk) -> Task:
     back: dict[str, Json] = {"line_id": line.id, "quantity": 1, "reason": "changed_mind", "fee_cents": fee}
     ticket = desk.ticket(customer, request.subject)
     facts = ["saw-line", "saw-account", "saw-product", "knew-delivery", "read-RET-1", "read-RET-2"]
+    prompt = desk.mail(ticket, request.body)
+    if desk.twin:
+        return refusal(desk, ticket, prompt, line)
     return Task(
-        prompt=desk.mail(ticket, request.body),
+        prompt=prompt,
         rubric=[
             saw(line, id="saw-line"),
             desk.account(customer),
@@ -52,4 +57,24 @@ def return_opened_item(desk: Desk) -> Task:
             call("authorise_return", **back),
             *closing(ticket, f"Please send it back. {paid - fee} cents are yours once it is here."),
         ],
+        alternatives=[
+            [
+                call("read_handbook", section_id="RET-2"),
+                call("read_handbook", section_id="RET-1"),
+                call("get_ticket", ticket_id=ticket.id),
+                call("get_customer", customer_id=customer.id),
+                call("get_order", order_id=order.id),
+                call("get_shipments", order_id=order.id),
+                call("get_product", product_id=product.id),
+                call("authorise_return", **back),
+                call("resolve_ticket", ticket_id=ticket.id),
+                call("reply", message="You may return it; what is left after the fee follows once it is here."),
+                call("finish"),
+            ]
+        ],
     )
+
+
+def refusal(desk: Desk, ticket: Ticket, prompt: str, line: OrderLine) -> Task:
+    grounds = coming_back_already(desk, line) if desk.stream.chance(50) else final_sale(desk, desk.product(line))
+    return refused_order(desk, ticket, prompt, grounds, desk.order(line))

@@ -2,13 +2,15 @@
 
 from palaestra.envs.storefront import requests
 from palaestra.envs.storefront.desk import Desk, closing
-from palaestra.envs.storefront.schema import OrderLine, WarrantyClaim
+from palaestra.envs.storefront.grounds import claimed_already, on_hold
+from palaestra.envs.storefront.schema import Fault, OrderLine, Ticket, WarrantyClaim
+from palaestra.envs.storefront.twins import refused_order
 from palaestra.envs.task import Task, call, family
 from palaestra.records import Json
 from palaestra.rubrics import created, saw
 
 
-@family("storefront/warranty-claim", level=2, traits=("write", "policy-exception"))
+@family("storefront/warranty-claim", level=2, traits=("write", "policy-exception"), twin=True)
 def warranty_claim(desk: Desk) -> Task:
     line = desk.pick(
         OrderLine, lambda x: desk.claimable(x) and desk.warranty_ends(x) >= desk.today, what="line under warranty"
@@ -24,6 +26,9 @@ def warranty_claim(desk: Desk) -> Task:
         "remedy": "replace" if product.stock > 0 else "repair",
     }
     ticket = desk.ticket(customer, request.subject)
+    prompt = desk.mail(ticket, request.body)
+    if desk.twin:
+        return refusal(desk, ticket, prompt, line, fault)
     facts = [
         "saw-line",
         "saw-account",
@@ -34,7 +39,7 @@ def warranty_claim(desk: Desk) -> Task:
         f"saw-stock-{product.id}",
     ]
     return Task(
-        prompt=desk.mail(ticket, request.body),
+        prompt=prompt,
         rubric=[
             saw(line, id="saw-line"),
             desk.account(customer),
@@ -72,3 +77,9 @@ def warranty_claim(desk: Desk) -> Task:
             ]
         ],
     )
+
+
+def refusal(desk: Desk, ticket: Ticket, prompt: str, line: OrderLine, fault: Fault) -> Task:
+    order = desk.order(line)
+    grounds = claimed_already(desk, line, fault) if desk.stream.chance(50) else on_hold(desk, desk.customer(order))
+    return refused_order(desk, ticket, prompt, grounds, order)

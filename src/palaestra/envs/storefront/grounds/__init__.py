@@ -1,0 +1,53 @@
+"""Changes to a world after which a request must be refused, each with the grounds that they give.
+
+Each is what might as well have happened: the parcel left this morning, the goods came a day too long ago, a colleague
+has dealt with it. What follows from it is changed with it, so that the world's records still agree.
+"""
+
+from palaestra.envs.storefront.grounds.accounts import anothers_build, on_hold, written_from_elsewhere
+from palaestra.envs.storefront.grounds.goods import (
+    arrived_too_long_ago,
+    claimed_already,
+    coming_back_already,
+    final_sale,
+    parts_sold_out,
+)
+from palaestra.envs.storefront.grounds.money import (
+    charge_went_back,
+    charged_once,
+    nobody_to_approve,
+    paid_back_already,
+    waiting_for_approval,
+)
+from palaestra.envs.storefront.grounds.parcels import (
+    cancelled_already,
+    left_already,
+    not_yet_lost,
+    scanned_lately,
+    within_grace,
+)
+from palaestra.envs.storefront.grounds.prices import credited_already, ordered_too_long_ago, sold_out_elsewhere
+
+__all__ = [
+    "anothers_build",
+    "arrived_too_long_ago",
+    "cancelled_already",
+    "charge_went_back",
+    "charged_once",
+    "claimed_already",
+    "coming_back_already",
+    "credited_already",
+    "final_sale",
+    "left_already",
+    "nobody_to_approve",
+    "not_yet_lost",
+    "on_hold",
+    "ordered_too_long_ago",
+    "paid_back_already",
+    "parts_sold_out",
+    "scanned_lately",
+    "sold_out_elsewhere",
+    "waiting_for_approval",
+    "within_grace",
+    "written_from_elsewhere",
+]

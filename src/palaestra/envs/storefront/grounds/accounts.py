@@ -1,0 +1,36 @@
+"""Grounds in an account: who asks, and whether anything may be done for them."""
+
+from palaestra.envs.storefront.desk import Desk
+from palaestra.envs.storefront.population.names import MAIL_HOSTS
+from palaestra.envs.storefront.schema import Build, Customer
+from palaestra.envs.storefront.twins import Grounds
+
+
+def on_hold(desk: Desk, customer: Customer) -> Grounds:
+    """The fraud team has placed a hold on the account."""
+    held = desk.state.update(customer, fraud_hold=True)
+    return Grounds(
+        section="FRD-1", evidence=held, team="fraud", message="A colleague will look into this and write to you."
+    )
+
+
+def written_from_elsewhere(desk: Desk, customer: Customer) -> Grounds:
+    """The address on file is another than the one that the message came from, at another host."""
+    mailbox, _, host = customer.email.partition("@")
+    others = [h for h in MAIL_HOSTS if h != host]
+    owner = desk.state.update(customer, email=f"{mailbox}@{desk.stream.choice(others)}")
+    return Grounds(
+        section="PRV-1",
+        evidence=owner,
+        message="We can only act on a request that comes from the address on file.",
+    )
+
+
+def anothers_build(desk: Desk, build: Build) -> tuple[Grounds, Customer]:
+    """The build belongs to somebody else's account; the grounds, and whose it is."""
+    owner = desk.pick(Customer, lambda c: c.id != build.customer_id and not c.fraud_hold)
+    desk.state.update(build, customer_id=owner.id)
+    grounds = Grounds(
+        section="PRV-1", evidence=owner, message="We can only act on a request that comes from the account's owner."
+    )
+    return grounds, owner

@@ -1,0 +1,106 @@
+"""Grounds in payments and refunds: paid back already, waiting for approval, nobody there to approve."""
+
+from palaestra.envs.storefront.desk import Desk
+from palaestra.envs.storefront.grounds.consequences import lately, settle_account
+from palaestra.envs.storefront.schema import Employee, Order, OrderLine, Payment, Refund, RefundReason
+from palaestra.envs.storefront.twins import Grounds
+from palaestra.envs.task import call
+from palaestra.rubrics import listed, saw
+
+
+def paid_back_already(desk: Desk, line: OrderLine, reason: RefundReason) -> Grounds:
+    """A colleague has refunded every piece of the line."""
+    order = desk.order(line)
+    [payment] = desk.payments(order)
+    refund = _paid_back(desk, payment, desk.paid(line, line.quantity), reason, line)
+    desk.state.update(line, returned=line.quantity)
+    return _refunded("RET-1", refund)
+
+
+def charge_went_back(desk: Desk, charge: Payment) -> Grounds:
+    """A colleague has paid the second charge back."""
+    return _refunded("REF-4", _paid_back(desk, charge, charge.amount_cents, "billing_error", None))
+
+
+def charged_once(desk: Desk, order: Order, extra: Payment) -> Grounds:
+    """The second charge was never made."""
+    desk.state.delete(extra)
+    settle_account(desk, order.customer_id)
+    [only] = desk.payments(order)
+    return Grounds(
+        section="REF-4",
+        evidence=only,
+        facts=(saw(only, id="saw-payment"),),
+        lookups=(call("get_payments", order_id=order.id),),
+        message="We find one charge only for this order.",
+    )
+
+
+def waiting_for_approval(desk: Desk, line: OrderLine, amount: int, approver: Employee) -> Grounds:
+    """A colleague has asked for the refund, and it waits for its approver."""
+    order = desk.order(line)
+    [payment] = desk.payments(order)
+    waiting = desk.state.insert(_refund(desk, payment, amount, "faulty", line, approver=approver))
+    return Grounds(
+        section="REF-2",
+        evidence=waiting,
+        facts=(saw(waiting, id="saw-refund"),),
+        lookups=(call("get_refunds", order_id=order.id),),
+        message="Your refund has been asked for and waits for a colleague's approval.",
+    )
+
+
+def nobody_to_approve(desk: Desk, line: OrderLine, approvers: list[Employee]) -> Grounds:
+    """Everyone who may approve the amount is on leave."""
+    for approver in approvers:
+        desk.state.update(approver, on_leave=True)
+    [first, *_] = approvers
+    return Grounds(
+        section="REF-2",
+        evidence=line,
+        facts=(saw(line, id="saw-line"), listed(first, "search_employees", id="saw-approvers")),
+        lookups=(call("search_employees", team=first.team, rank=first.rank),),
+        otherwise=(call("search_employees", team=first.team),),
+        team="finance",
+        message="Our finance team will decide on your refund and write to you.",
+    )
+
+
+def _refunded(section: str, refund: Refund) -> Grounds:
+    return Grounds(
+        section=section,
+        evidence=refund,
+        facts=(saw(refund, id="saw-refund"),),
+        lookups=(call("get_refunds", order_id=refund.order_id),),
+        message="It has been paid back already.",
+    )
+
+
+def _paid_back(desk: Desk, payment: Payment, amount: int, reason: RefundReason, line: OrderLine | None) -> Refund:
+    refund = desk.state.insert(_refund(desk, payment, amount, reason, line, approver=None))
+    desk.state.update(payment, refunded_cents=payment.refunded_cents + amount)
+    settle_account(desk, desk.state.get(Order, payment.order_id).customer_id)
+    return refund
+
+
+def _refund(
+    desk: Desk,
+    payment: Payment,
+    amount: int,
+    reason: RefundReason,
+    line: OrderLine | None,
+    *,
+    approver: Employee | None,
+) -> Refund:
+    return Refund(
+        id=desk.state.next_id(Refund),
+        order_id=payment.order_id,
+        line_id=line.id if line else None,
+        payment_id=payment.id,
+        quantity=line.quantity if line else 0,
+        amount_cents=amount,
+        reason=reason,
+        status="pending_approval" if approver else "paid",
+        approver_id=approver.id if approver else None,
+        created=lately(desk, desk.state.get(Order, payment.order_id)),
+    )
