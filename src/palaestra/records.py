@@ -17,6 +17,8 @@ from typing import (
 from pydantic import JsonValue
 from typing_extensions import TypedDict
 
+from palaestra.record import record
+
 Json: TypeAlias = JsonValue
 JsonObject: TypeAlias = dict[str, Json]
 # Any: pydantic and JSON Schema documents are open by nature; they are read, never computed with.
@@ -34,7 +36,7 @@ class Message(TypedDict):
     tool_call_id: NotRequired[str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Row:
     """One row of a world's table; a world subclasses it with its columns and sets `table`."""
 
@@ -65,7 +67,7 @@ class Prose:
     """Marks an argument as free text for people: its wording never changes what a call does."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class RowChange:
     """One write: the row before and after; `None` where there was, or is, none."""
 
@@ -75,7 +77,7 @@ class RowChange:
     after: Row | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ToolCall:
     """What an agent asks for: a tool's name and its arguments as JSON."""
 
@@ -83,7 +85,7 @@ class ToolCall:
     arguments: Mapping[str, Json]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ToolEvent:
     """What came of one call; there is one for every call, also for a refused one."""
 
@@ -152,7 +154,7 @@ class CriterionSpec:
     """The criteria that must have been met before this one can be."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Verdict:
     """A criterion's answer and why."""
 

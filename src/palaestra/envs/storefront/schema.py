@@ -3,11 +3,11 @@
 Money is integer euro cents. Dates are naive; timestamps are UTC. Every row's `id` is its key.
 """
 
-from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Annotated, ClassVar, Literal, TypeAlias
 
 from palaestra.envs.state import Schema
+from palaestra.record import record
 from palaestra.records import References, Row, Searchable
 
 CustomerId: TypeAlias = Annotated[str, References("customers")]
@@ -35,7 +35,7 @@ CreditReason: TypeAlias = Literal["price_match", "delay", "missed_promotion", "g
 Fault: TypeAlias = Literal["dead", "intermittent", "noise", "overheating", "display", "physical_damage"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Customer(Row):
     """A person with an account. `tier` follows `lifetime_cents` by the thresholds of handbook LOY-1."""
 
@@ -55,7 +55,7 @@ class Customer(Row):
     fraud_hold: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Employee(Row):
     """A colleague. `approval_limit_cents` is the largest refund that they may approve."""
 
@@ -69,7 +69,7 @@ class Employee(Row):
     on_leave: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Product(Row):
     """A part on sale. Columns that mean nothing for its category are empty or zero."""
 
@@ -95,7 +95,7 @@ class Product(Row):
     """GPU: its length; case: the longest GPU that it takes."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Build(Row):
     """A custom PC that a customer has put together; `None` where a part is still missing."""
 
@@ -114,7 +114,7 @@ class Build(Row):
     cooler_id: ProductId
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Order(Row):
     """An order. subtotal - discount + shipping = total."""
 
@@ -133,7 +133,7 @@ class Order(Row):
     ship_city: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class OrderLine(Row):
     """One product of an order."""
 
@@ -150,7 +150,7 @@ class OrderLine(Row):
     """Whether the customer has told us that the package was opened."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Payment(Row):
     """A charge against an order."""
 
@@ -164,7 +164,7 @@ class Payment(Row):
     charged: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Shipment(Row):
     """A parcel. `delivered` is set once it arrived; `due` is what the customer was told."""
 
@@ -182,7 +182,7 @@ class Shipment(Row):
     """The lost shipment that this one replaces."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Refund(Row):
     """Money given back. A refund over the agent's limit waits for `approver_id`."""
 
@@ -199,7 +199,7 @@ class Refund(Row):
     created: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Return(Row):
     """An authorised return: the customer sends goods back, then gets `refund_due_cents`."""
 
@@ -215,7 +215,7 @@ class Return(Row):
     created: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Ticket(Row):
     """A customer's case, and how it ended."""
 
@@ -233,7 +233,7 @@ class Ticket(Row):
     """The record that shows those grounds."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class WarrantyClaim(Row):
     """A fault under warranty."""
 
@@ -246,7 +246,7 @@ class WarrantyClaim(Row):
     opened: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Promotion(Row):
     """A discount code; its id is the code."""
 
@@ -262,7 +262,7 @@ class Promotion(Row):
     """The smallest subtotal of goods, before any discount, that earns it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Section(Row):
     """One section of the company handbook; its id is its number, such as "RET-1"."""
 
@@ -272,7 +272,7 @@ class Section(Row):
     body: Annotated[str, Searchable()]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class CompetitorOffer(Row):
     """What another shop asks for a product, as our price watch saw it."""
 
@@ -285,7 +285,7 @@ class CompetitorOffer(Row):
     seen: date
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Credit(Row):
     """Store credit given to a customer, and why."""
 
@@ -298,7 +298,7 @@ class Credit(Row):
     created: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class InternalMessage(Row):
     """A note from one employee to another."""
 
