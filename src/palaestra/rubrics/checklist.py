@@ -4,6 +4,7 @@ It is asked after every call, and asks only the criteria that the call can have 
 integers, so the rewards that it gives sum to the score exactly.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import compress
 
@@ -42,9 +43,21 @@ class Checklist:
     Attributes:
         rubric: What is checked.
         counts: By position: whether the criterion counts, for an expectation as won, for a prohibition as broken.
+        points: Points won less points taken.
     """
 
-    __slots__ = ("_holds", "_journal_length", "_known", "_turn_start", "_verdicts", "counts", "rubric")
+    __slots__ = (
+        "_components",
+        "_holds",
+        "_journal_length",
+        "_known",
+        "_named",
+        "_turn_start",
+        "_verdicts",
+        "counts",
+        "points",
+        "rubric",
+    )
 
     def __init__(self, rubric: Rubric) -> None:
         self.rubric = rubric
@@ -56,6 +69,13 @@ class Checklist:
         self._known = [False] * size
         self._turn_start = 0
         self._journal_length = 0
+        self._counted()
+
+    def _counted(self) -> None:
+        """What counts has changed: work out what follows from it."""
+        self.points: int = sum(compress(self.rubric.signed, self.counts))
+        self._components: dict[Layer, int] | None = None
+        self._named: dict[str, tuple[str, ...]] = {}
 
     def begin(self, evidence: Evidence) -> None:
         """Check that nothing is won or broken before anything is done.
@@ -72,33 +92,55 @@ class Checklist:
 
     def update(self, evidence: Evidence) -> None:
         """Take in the latest call of `evidence`."""
-        before = self._done_before(evidence)
-        event = evidence.event
-        for position in self.rubric.about_events:
-            criterion = self.rubric.criteria[position]
-            if not self.counts[position] and (criterion.tools is None or event.tool in criterion.tools):
-                self._record(position, self._ask(position, evidence), before)
-        journal = evidence.journal
-        if len(journal) == self._journal_length:
+        self._take_in_turn(evidence)
+        asked = self._about_latest(evidence)
+        if not asked:
             return
+        # What this call does must not count as done before it, so the verdicts are taken first.
+        before = self._done_before() if any(self.rubric.after[position] for position, _ in asked) else []
+        for position, verdict in asked:
+            self._record(position, verdict, before)
+        self._counted()
+
+    def _about_latest(self, evidence: Evidence) -> list[tuple[int, Verdict]]:
+        """The verdicts on the latest call that are worth recording: those that say something new."""
+        counts, holds, verdicts = self.counts, self._holds, self._verdicts
+        event = evidence.event
+        news: list[tuple[int, Verdict]] = []
+        for position in self.rubric.about_call(event.tool, wrote=event.written > 0):
+            if not counts[position]:
+                verdict = self._ask(position, evidence)
+                if verdict.met or holds[position] or verdict is not verdicts[position]:
+                    news.append((position, verdict))
+        if event.written:
+            news += self._about_rows(evidence)
+        return news
+
+    def _about_rows(self, evidence: Evidence) -> Iterator[tuple[int, Verdict]]:
+        """The verdicts on the rows that the latest call wrote."""
+        journal = evidence.journal
         written = {change.table for change in journal[self._journal_length :]}
         self._journal_length = len(journal)
         for position in self.rubric.about_state:
             tables = self.rubric.criteria[position].tables
             if tables is None or not tables.isdisjoint(written):
-                self._record(position, self._ask(position, evidence), before)
+                yield position, self._ask(position, evidence)
 
     def finish(self, evidence: Evidence) -> None:
         """Take in the end of the episode."""
-        before = self._done_before(evidence)
+        self._take_in_turn(evidence)
+        before = self._done_before()
         for position in self.rubric.about_answer:
             self._record(position, self._ask(position, evidence), before)
+        self._counted()
 
-    def _done_before(self, evidence: Evidence) -> list[bool]:
-        """Which criteria may be built on: work done by an earlier call, look-ups answered in an earlier turn."""
+    def _take_in_turn(self, evidence: Evidence) -> None:
         if evidence.turn_start != self._turn_start:
             self._turn_start = evidence.turn_start
             self._known = self.counts.copy()
+
+    def _done_before(self) -> list[bool]:
+        """Which criteria may be built on: work done by an earlier call, look-ups answered in an earlier turn."""
         lookups = zip(self.rubric.lookups, self._known, self.counts, strict=True)
         return [known if lookup else counts for lookup, known, counts in lookups]
 
@@ -123,22 +165,21 @@ class Checklist:
                 self._holds[position] = self.rubric.criteria[position].about == "state"
         self._verdicts[position] = _EARLY if verdict.met and not self.counts[position] else verdict
 
-    @property
-    def points(self) -> int:
-        """Points won less points taken."""
-        return sum(compress(self.rubric.signed, self.counts))
-
     def components(self) -> dict[Layer, int]:
         """The points by layer; they sum to `points`."""
-        by_layer: dict[Layer, int] = dict.fromkeys(LAYERS, 0)
-        for position, counts in enumerate(self.counts):
-            if counts:
-                by_layer[self.rubric.criteria[position].layer] += self.rubric.signed[position]
-        return by_layer
+        if self._components is None:
+            by_layer: dict[Layer, int] = dict.fromkeys(LAYERS, 0)
+            for position, counts in enumerate(self.counts):
+                if counts:
+                    by_layer[self.rubric.criteria[position].layer] += self.rubric.signed[position]
+            self._components = by_layer
+        return self._components.copy()
 
     def named(self, kind: str) -> tuple[str, ...]:
         """The ids of the criteria of `kind` ("expect" or "forbid") that count."""
-        return tuple([c.id for c in compress(self.rubric.criteria, self.counts) if c.kind == kind])
+        if kind not in self._named:
+            self._named[kind] = tuple([c.id for c in compress(self.rubric.criteria, self.counts) if c.kind == kind])
+        return self._named[kind]
 
     def score(self, end: EndReason | None) -> Score:
         """The judgement as it stands, for an episode that ended by `end` (`None`: has not ended)."""
@@ -170,3 +211,4 @@ class Checklist:
         self._known = list(snapshot.known)
         self._turn_start = snapshot.turn_start
         self._journal_length = snapshot.journal_length
+        self._counted()

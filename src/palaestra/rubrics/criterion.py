@@ -96,6 +96,8 @@ class Criterion:
     about: Literal["event", "state", "answer"] = "state"
     tools: frozenset[str] | None = None
     """An "event" criterion is asked only about calls of these tools; `None` for all."""
+    calls: Literal["all", "reads", "writes"] = "all"
+    """An "event" criterion is asked only about calls that wrote no row ("reads"), or some ("writes")."""
     tables: frozenset[str] | None = None
     """A "state" criterion is asked again only after writes to these tables; `None` for all."""
     allows: tuple[Allowance, ...] = ()

@@ -35,11 +35,12 @@ def saw(row: Row, *, id: str | None = None, points: int | None = None, after: Se
         layer="selection",
         after=tuple(after),
         about="event",
+        calls="reads",
     )
 
 
 def listed(row: Row, *tools: str, id: str | None = None, points: int | None = None) -> Criterion:
-    """Expect that one of `tools` listed this row, for facts that its list already tells; a look at it serves as well."""
+    """Expect that one of `tools` listed this row, for facts that its list tells already; a look at it does as well."""
     listing = frozenset(tools)
     whole = (row.table, row.id)
 
@@ -209,8 +210,6 @@ def collateral(allowances: Iterable[Allowance], *, points: int | None = None) ->
     permitted = _particular_first(allowances)
 
     def check(evidence: Evidence) -> Verdict:
-        if not evidence.event.written:
-            return UNMET
         change = next(unpermitted(evidence.changes, permitted), None)
         return UNMET if change is None else Verdict(met=True, reason=_complaint(change))
 
@@ -222,6 +221,7 @@ def collateral(allowances: Iterable[Allowance], *, points: int | None = None) ->
         points=points,
         layer="outcome",
         about="event",
+        calls="writes",
     )
 
 
@@ -234,21 +234,16 @@ def guards(allowances: Iterable[Allowance], groups: Mapping[str, frozenset[str]]
         allowances: The changes that a task permits.
         groups: Names to tables; every table that can change is in one.
     """
-    permitted = _particular_first(allowances)
+    permitted = tuple(_particular_first(allowances))
 
-    def broken(evidence: Evidence) -> tuple[str, RowChange] | None:
-        found = list(unpermitted(evidence.changes, permitted))
-        in_group = ((name, change) for name, tables in groups.items() for change in found if change.table in tables)
-        return next(in_group, None)
-
-    def guard(name: str, tables: frozenset[str]) -> Criterion:
+    def guard(name: str, tables: frozenset[str], graver: frozenset[str]) -> Criterion:
         def check(evidence: Evidence) -> Verdict:
-            if not evidence.event.written:
+            # Every guard asks the same of the same call, so the answer stands with the evidence.
+            found = evidence.remembered(permitted, lambda: tuple(unpermitted(evidence.changes, permitted)))
+            if not found or any(change.table in graver for change in found):
                 return UNMET
-            harm = broken(evidence)
-            if harm is None or harm[0] != name:
-                return UNMET
-            return Verdict(met=True, reason=_complaint(harm[1]))
+            change = next((change for change in found if change.table in tables), None)
+            return UNMET if change is None else Verdict(met=True, reason=_complaint(change))
 
         return Criterion(
             id=f"collateral-{name}",
@@ -257,9 +252,15 @@ def guards(allowances: Iterable[Allowance], groups: Mapping[str, frozenset[str]]
             kind="forbid",
             layer="outcome",
             about="event",
+            calls="writes",
         )
 
-    return [guard(name, tables) for name, tables in groups.items()]
+    graver: frozenset[str] = frozenset()
+    found: list[Criterion] = []
+    for name, tables in groups.items():
+        found.append(guard(name, tables, graver))
+        graver |= tables
+    return found
 
 
 def unpermitted(changes: Iterable[RowChange], permitted: Sequence[Allowance]) -> Iterator[RowChange]:
@@ -286,7 +287,7 @@ def ungrounded(*, points: int | None = None) -> Criterion:
 
     def check(evidence: Evidence) -> Verdict:
         event = evidence.event
-        if not event.written or evidence.given.issuperset(event.named):
+        if evidence.given.issuperset(event.named):
             return UNMET
         unknown = sorted(set(event.named) - evidence.known())
         return Verdict(met=True, reason=f"{event.tool} names {', '.join(unknown)} unseen") if unknown else UNMET
@@ -299,6 +300,7 @@ def ungrounded(*, points: int | None = None) -> Criterion:
         points=points,
         layer="params",
         about="event",
+        calls="writes",
     )
 
 
@@ -312,11 +314,13 @@ def _kept_to(change: RowChange, permitted: Sequence[Allowance]) -> bool:
     """Whether every column in which a row was changed is permitted, by one allowance of the row or another."""
     if change.before is None or change.after is None:
         return False
+    about = [a for a in permitted if a.key == change.key and a.table == change.table]
+    if not about:
+        return False
     left = changed_columns(change)
-    for allowance in permitted:
-        if allowance.table == change.table and allowance.key == change.key:
-            left -= allowance.columns
-            left -= {name for name, value in allowance.values if has_values(change.after, [(name, value)])}
+    for allowance in about:
+        left -= allowance.columns
+        left -= {name for name, value in allowance.values if has_values(change.after, [(name, value)])}
     return not left
 
 

@@ -40,8 +40,23 @@ class Rubric:
         self.about_events = self._positions("event")
         self.about_state = self._positions("state")
         self.about_answer = self._positions("answer")
+        self._about_call: dict[tuple[str, bool], tuple[int, ...]] = {}
         self.worst = -sum(p for c, p in zip(self.criteria, self.points, strict=True) if c.kind == "forbid")
         """The lowest score that an episode can have."""
+
+    def about_call(self, tool: str, *, wrote: bool) -> tuple[int, ...]:
+        """By position: the "event" criteria that a call of `tool` can touch, given whether it wrote a row."""
+        key = (tool, wrote)
+        found = self._about_call.get(key)
+        if found is None:
+            other = "reads" if wrote else "writes"
+            found = self._about_call[key] = tuple(
+                position
+                for position in self.about_events
+                if self.criteria[position].calls != other
+                and (self.criteria[position].tools is None or tool in (self.criteria[position].tools or ()))
+            )
+        return found
 
     def _positions(self, about: str) -> tuple[int, ...]:
         return tuple(i for i, c in enumerate(self.criteria) if c.about == about)
