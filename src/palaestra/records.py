@@ -6,6 +6,7 @@ They hold what happened and nothing that acts. Rows of a world are records too: 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from hashlib import blake2b
 from typing import (
     Any,
     ClassVar,
@@ -14,9 +15,11 @@ from typing import (
     TypeAlias,
 )
 
+import orjson
 from pydantic import JsonValue
 from typing_extensions import TypedDict
 
+from palaestra.digest import canonical
 from palaestra.record import record
 
 Json: TypeAlias = JsonValue
@@ -36,14 +39,42 @@ class Message(TypedDict):
     tool_call_id: NotRequired[str]
 
 
+class _Worked:
+    """Where a row keeps what was worked out from it; neither compared nor written down."""
+
+    __slots__ = ("_hash", "_json")
+    _hash: int
+    _json: bytes
+
+
 @record
-class Row:
-    """One row of a world's table; a world subclasses it with its columns and sets `table`."""
+class Row(_Worked):
+    """One row of a world's table; a world subclasses it with its columns and sets `table`.
+
+    A row never changes, so its JSON and its hash are worked out once, however often it is shown.
+    """
 
     table: ClassVar[str]
     prefix: ClassVar[str]
     """What the ids of new rows start with, such as "RFD-"; empty where rows are never created."""
     id: str
+
+    def json(self) -> bytes:
+        """The row as a JSON object, its columns in the order of their declaration."""
+        try:
+            return self._json
+        except AttributeError:
+            object.__setattr__(self, "_json", orjson.dumps(self))
+            return self._json
+
+    def hash(self) -> int:
+        """128 bits of the row, its table included."""
+        try:
+            return self._hash
+        except AttributeError:
+            data = blake2b(self.table.encode() + canonical(self), digest_size=16).digest()
+            object.__setattr__(self, "_hash", int.from_bytes(data, "big"))
+            return self._hash
 
 
 @dataclass(frozen=True, slots=True)

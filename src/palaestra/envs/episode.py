@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from palaestra.clock import Clock
-from palaestra.digest import digest
+from palaestra.digest import digest, digest_bytes
 from palaestra.envs.instance import Instance
 from palaestra.envs.noise import Climate, Weather, WeatherSnapshot
 from palaestra.envs.state import Overlay, OverlaySnapshot
@@ -255,5 +255,5 @@ class LiveEpisode:
         state_hash = self.state.state_hash()
         return {
             "state_hash": state_hash,
-            "anchor": digest((state_hash, [message["content"] for message in self.observation])),
+            "anchor": digest_bytes("\0".join((state_hash, *(m["content"] for m in self.observation))).encode()),
         }

@@ -45,6 +45,10 @@ class Tool:
     prose: frozenset[str]
     """The arguments that are free text for people."""
     validator: SchemaValidator
+    flat: bool
+    """Whether no argument holds a list or an object."""
+    counts: bool
+    """Whether some argument may hold a number, however deep."""
     composite: bool
     """Whether its function gives the calls of actions that it stands for, to be run in its place."""
     draw: Draw | None
@@ -88,7 +92,7 @@ class Tool:
             values = cast("dict[str, Any]", self.validator.validate_python(arguments).__dict__)
         except ValidationError as error:
             raise ToolRefusal("invalid_arguments", _why(error)) from None
-        for name, value in values.items():
+        for name, value in values.items() if self.counts else ():
             if not carried(value):
                 raise ToolRefusal("invalid_arguments", f"{name}: an integer has at most 64 bits")
         return values
@@ -126,11 +130,13 @@ def tool(
         if not names or hints.get(names[0]) is not ToolContext:
             raise DefinitionError(f"tool {function.__name__}: the first parameter must be `context: ToolContext`")
         model = _model(function, names[1:], hints)
+        parameters = _trimmed(model.model_json_schema())
+        kinds = _kinds({**parameters, "type": None})
         return Tool(
             name=function.__name__,
             description=_description(function),
             function=function,
-            parameters=_trimmed(model.model_json_schema()),
+            parameters=parameters,
             roles=frozenset(roles),
             writes=writes,
             latency=latency,
@@ -138,6 +144,8 @@ def tool(
             references={n: m.table for n in names[1:] for m in _marks(hints[n]) if isinstance(m, References)},
             prose=frozenset(n for n in names[1:] if any(isinstance(m, Prose) for m in _marks(hints[n]))),
             validator=cast("SchemaValidator", model.__pydantic_validator__),
+            flat=not {"array", "object"} & kinds,
+            counts=bool({"integer", "number", "array", "object"} & kinds),
             composite=composite,
             draw=draw,
         )
@@ -179,6 +187,16 @@ def _marks(hint: Any) -> list[Any]:
     """Every mark in an annotation, however deep: `list[Annotated[str, References("orders")]] | None` has one."""
     own = list(get_args(hint)[1:]) if get_origin(hint) is Annotated else []
     return own + [mark for part in get_args(hint) for mark in _marks(part)]
+
+
+def _kinds(schema: Json) -> set[str]:
+    """Every type that a JSON schema names."""
+    if isinstance(schema, list):
+        return {kind for part in schema for kind in _kinds(part)}
+    if not isinstance(schema, dict):
+        return set()
+    named = schema.get("type")
+    return ({named} if isinstance(named, str) else set()) | _kinds(list(schema.values()))
 
 
 def _trimmed(schema: Json) -> Any:

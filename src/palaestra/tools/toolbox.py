@@ -4,8 +4,8 @@ A call is looked up, validated, allowed or refused, run, and answered; whatever 
 A refused call leaves the rows as they were, even where the tool had begun to write.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import is_dataclass
 from typing import Any, Protocol
 
 import orjson
@@ -13,7 +13,8 @@ import orjson
 from palaestra.digest import digest_bytes
 from palaestra.errors import InfrastructureError, RowMissingError, ToolRefusal, UnknownNameError
 from palaestra.protocols import State
-from palaestra.records import Json, RowChange, ToolCall, ToolEvent
+from palaestra.record import record
+from palaestra.records import Json, Row, RowChange, ToolCall, ToolEvent
 from palaestra.tools.context import ToolContext
 from palaestra.tools.tool import Tool
 from palaestra.tools.wire import glimpse, plain_arguments, plain_name
@@ -32,7 +33,7 @@ class JournaledState(State, Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class CallResult:
     """What came of a call."""
 
@@ -107,15 +108,16 @@ class Toolbox:
         context.begin_call()
         mark = len(state.journal)
         tool = self._tools.get(call.tool)
-        answer = self._answer(context, tool, call, lambda: state.rollback(mark))
+        answer = self._answer(context, tool, call, state, mark)
         if answer.error is not None:
             state.rollback(mark)
             context.begin_call()
         latency = tool.latency if tool else 1
         context.clock.advance(latency)
-        content = orjson.dumps(answer.result)
+        content = orjson.dumps(answer.result, default=_as_json, option=orjson.OPT_PASSTHROUGH_DATACLASS)
         name = tool.name if tool else plain_name(call.tool)
-        arguments = _own(call.arguments, clean=answer.schema_ok)
+        flat = tool is not None and tool.flat and answer.schema_ok
+        arguments = dict(call.arguments) if flat else plain_arguments(call.arguments)
         return CallResult(
             event=ToolEvent(
                 call_id=call_id,
@@ -137,8 +139,10 @@ class Toolbox:
             content=content.decode(),
         )
 
-    def _answer(self, context: ToolContext, tool: Tool | None, call: ToolCall, undo: Callable[[], None]) -> "_Answer":
-        """What the tool says, or why the call is refused; `undo` takes its writes back where it crashed."""
+    def _answer(
+        self, context: ToolContext, tool: Tool | None, call: ToolCall, state: JournaledState, mark: int
+    ) -> "_Answer":
+        """What the tool says, or why the call is refused; a tool that crashed has written nothing past `mark`."""
         schema_ok = False
         try:
             if tool is None:
@@ -155,13 +159,13 @@ class Toolbox:
         except RowMissingError as missing:
             return _refused("not_found", str(missing), schema_ok=schema_ok)
         except Exception as crash:
-            undo()
+            state.rollback(mark)
             raise InfrastructureError(
                 f"tool {call.tool} crashed on {glimpse(dict(call.arguments), 200)}: {crash!r}"
             ) from crash
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class _Answer:
     """What came of running a call's function."""
 
@@ -174,6 +178,15 @@ def _refused(code: str, message: str, *, schema_ok: bool) -> _Answer:
     return _Answer(result={"error": {"code": code, "message": message}}, schema_ok=schema_ok, error=code)
 
 
+def _as_json(value: object) -> orjson.Fragment:
+    """A row as the JSON that it keeps, any other dataclass written out."""
+    if isinstance(value, Row):
+        return orjson.Fragment(value.json())
+    if is_dataclass(value):
+        return orjson.Fragment(orjson.dumps(value))
+    raise TypeError(f"a tool answers with data, not with a {type(value).__name__}")
+
+
 def _closed(tool: Tool, role: str) -> str:
     return f"{tool.name} is open to {', '.join(sorted(tool.roles))}; you act as {role}"
 
@@ -183,10 +196,3 @@ def _duplicate(tool: str, arguments: Mapping[str, Json], past: Sequence[ToolEven
         if event.tool == tool and event.arguments == arguments:
             return event.duplicate_of or event.call_id
     return None
-
-
-def _own(arguments: Mapping[str, Json], *, clean: bool) -> Mapping[str, Json]:
-    """The arguments as the log keeps them: a copy that nobody else holds, and JSON whatever was given."""
-    if clean and isinstance(arguments, dict) and not any(isinstance(v, (dict, list)) for v in arguments.values()):
-        return dict(arguments)
-    return plain_arguments(arguments)

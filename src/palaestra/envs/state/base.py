@@ -3,10 +3,8 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
-from hashlib import blake2b
 from typing import Any
 
-from palaestra.digest import canonical
 from palaestra.envs.state.schema import Schema, number_of
 from palaestra.errors import DefinitionError, RowError
 from palaestra.records import Row
@@ -34,7 +32,7 @@ def row_hash(row: Row) -> int:
     The sum is the additive multiset hash of Bellare and Micciancio 1997 ("AdHash"): it does not depend on order, and
     one write changes it by one subtraction and one addition.
     """
-    return int.from_bytes(blake2b(row.table.encode() + canonical(row), digest_size=16).digest(), "big")
+    return row.hash()
 
 
 class Base:

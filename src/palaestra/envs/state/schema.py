@@ -7,9 +7,10 @@ strings or a `tuple[str, ...]`; `X | None` makes it nullable. Money is an `int` 
 
 import re
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from datetime import date, datetime
+from operator import attrgetter
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import sqlalchemy as sa
@@ -45,6 +46,8 @@ class TableInfo:
     references: tuple[str, ...]
     """The columns that name rows of other tables."""
     searchable: tuple[str, ...]
+    ids: Callable[[Row], Any]
+    """The row's own id and every id that it holds, `None` where a column is empty; a tuple, or the one id."""
     sql: sa.Table
 
 
@@ -78,8 +81,8 @@ class Schema:
 
     def ids_in(self, row: Row) -> list[str]:
         """The row's own id and every id that it holds: what whoever sees the row whole comes to know."""
-        held = [getattr(row, column) for column in self.tables[row.table].references]
-        return [row.id, *(value for value in held if value is not None)]
+        info = self.tables[row.table]
+        return [i for i in info.ids(row) if i is not None] if info.references else [row.id]
 
 
 def number_of(key: str) -> int:
@@ -97,12 +100,14 @@ def _table(kind: type[Row], names: set[str], metadata: sa.MetaData) -> TableInfo
                 f"{kind.__name__}.{column.name} references the table {column.references!r}, "
                 f"which the schema lacks; it has {', '.join(sorted(names))}"
             )
+    references = tuple(c.name for c in columns.values() if c.references)
     return TableInfo(
         name=kind.table,
         kind=kind,
         columns=columns,
-        references=tuple(c.name for c in columns.values() if c.references),
+        references=references,
         searchable=tuple(c.name for c in columns.values() if c.searchable),
+        ids=attrgetter("id", *references),
         sql=sa.Table(kind.table, metadata, *(_sql_column(c) for c in columns.values())),
     )
 
