@@ -47,7 +47,7 @@ def refused(
         account: Whose account has to be looked at.
         opening: The calls by which an agent gets from the message to that account.
     """
-    facts = [desk.account(account), *grounds.facts]
+    facts = [*grounds.facts, desk.account(account)]
     read = call("read_handbook", section_id=grounds.section)
     close = _closed(ticket, grounds)
     reply, finish = call("reply", message=grounds.message), call("finish")
