@@ -6,7 +6,7 @@ import sys
 import typer
 from rich.console import Console
 
-from palaestra.cli import bench, check, demo, evaluate, play, tasks, train, view
+from palaestra.cli import bench, check, demo, evaluate, play, rubrics, tasks, train, view
 from palaestra.errors import PalaestraError
 from palaestra.version import __version__
 
@@ -19,6 +19,7 @@ app = typer.Typer(
     add_completion=False,
 )
 app.add_typer(tasks.app, name="tasks")
+app.add_typer(rubrics.app, name="rubrics")
 app.add_typer(train.app, name="train")
 app.add_typer(bench.app, name="bench")
 app.command()(demo.demo)

@@ -77,7 +77,7 @@ def derive(runs: Sequence[Run], *, given: frozenset[str], initial: StateView, ta
         *work,
         *told,
         *finished,
-        *spared(runs, by_run, expected, initial, tables),
+        *spared(runs, by_run, [o for o in expected if o.effect.key != case], initial, tables),
     ]
     return Derived(criteria=tuple(criteria), allow=tuple(side_effects(by_run, expected)))
 

@@ -1,0 +1,263 @@
+"""How far a rubric derived from an author's calls agrees with the one that an expert wrote, on accept and reject.
+
+Everything is played once, the oracle's work, wrong work and other right work; both rubrics judge the same log. Neither
+is the measure of the other: a disagreement is a question to the author, and is listed as one.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, TypeAlias
+
+from palaestra.benchmarks.proof.hacks import HACKS, try_hack
+from palaestra.benchmarks.proof.mutants import mutants
+from palaestra.benchmarks.proof.routes import routes
+from palaestra.benchmarks.proof.trial import Outcome, Trial
+from palaestra.benchmarks.proof.variants import MUTANT_KINDS, ROUTE_KINDS
+from palaestra.benchmarks.table import Table
+from palaestra.envs import Instance, ToolEnv
+from palaestra.records import Score
+from palaestra.rubrics import Rubric, TurnLog, rescore
+
+AIM = 95
+"""Percent of the work on which a derived rubric is to judge as the expert's does."""
+SHOWN_CRITERIA = 3
+
+Side: TypeAlias = Literal["oracle", "right", "wrong", "hack"]
+SIDES: tuple[Side, ...] = ("oracle", "right", "wrong", "hack")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """One piece of work, and what both rubrics say of it."""
+
+    task: str
+    side: Side
+    """What it was made to be; the expert's rubric may see it otherwise."""
+    kind: str
+    what: str
+    expert: bool
+    """Whether the expert's rubric accepts it."""
+    derived: bool
+    """Whether the derived one does."""
+    expert_points: int
+    derived_points: int
+    why: tuple[str, ...]
+    """The criteria for which the stricter of the two rejects it, where they disagree."""
+
+    @property
+    def agreed(self) -> bool:
+        """Whether both accept it or both reject it."""
+        return self.expert == self.derived
+
+    @property
+    def family(self) -> str:
+        """The family of its task."""
+        return self.task.rpartition("/")[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreement:
+    """What two rubrics said of all the work on a set of tasks."""
+
+    judged: tuple[Judged, ...]
+    tasks: int
+
+    @property
+    def percent(self) -> float:
+        """The share of the work that both judge alike, 0 to 100."""
+        return _percent(self.judged)
+
+    @property
+    def disagreements(self) -> list[Judged]:
+        """The work that they judge differently."""
+        return [j for j in self.judged if not j.agreed]
+
+
+def agreement(
+    env: ToolEnv,
+    task_ids: Sequence[str],
+    *,
+    alternatives: bool = True,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Agreement:
+    """Compare the derived and the expert's rubrics of these tasks.
+
+    Args:
+        env: An environment of the tasks' world; it is moved at will.
+        task_ids: The tasks.
+        alternatives: Whether rubrics are derived from the authors' alternatives too, or from the oracle alone.
+        progress: Told each id when it is done.
+    """
+    judged: list[Judged] = []
+    for task_id in task_ids:
+        judged += agreement_on(Trial(env, task_id), alternatives=alternatives)
+        progress(task_id)
+    return Agreement(judged=tuple(judged), tasks=len(task_ids))
+
+
+def agreement_on(trial: Trial, *, alternatives: bool = True) -> Iterator[Judged]:
+    """What both rubrics of one task say of each piece of work that the proof makes."""
+    rubric = trial.instance.derived_rubric(alternatives=alternatives)
+    yield _judged(trial, rubric, "oracle", "oracle", "the oracle's own work", trial.outcome)
+    for route in routes(trial):
+        yield _judged(trial, rubric, "right", route.kind, route.what, trial.vary(route.turns))
+    for mutant in mutants(trial):
+        yield _judged(trial, rubric, "wrong", mutant.kind, mutant.what, trial.vary(mutant.turns))
+    for name, hack in HACKS.items():
+        outcome = try_hack(trial, hack)
+        if outcome is not None:
+            yield _judged(trial, rubric, "hack", name, hack.tries, outcome)
+
+
+def _judged(trial: Trial, rubric: Rubric, side: Side, kind: str, what: str, outcome: Outcome) -> Judged:
+    derived = judge(trial.instance, rubric, outcome)
+    expert = outcome.score
+    return Judged(
+        task=trial.instance.spec.id,
+        side=side,
+        kind=kind,
+        what=what,
+        expert=expert.passed,
+        derived=derived.passed,
+        expert_points=expert.points,
+        derived_points=derived.points,
+        why=_why(trial.instance.rubric, expert, rubric, derived),
+    )
+
+
+def judge(instance: Instance, rubric: Rubric, outcome: Outcome) -> Score:
+    """What `rubric` says of an episode of `instance` that was played already, from its log."""
+    last = len(outcome.turns) - 1
+    turns = (
+        TurnLog(
+            events=turn.events,
+            changes=turn.changes,
+            answer=outcome.answer if number == last else {},
+            end=outcome.end if number == last else None,
+        )
+        for number, turn in enumerate(outcome.turns)
+    )
+    state = instance.settled.fork()
+    *_, score = rescore(rubric, instance.evidence(state), state, turns)
+    return score
+
+
+def _why(expert_rubric: Rubric, expert: Score, derived_rubric: Rubric, derived: Score) -> tuple[str, ...]:
+    if expert.passed == derived.passed:
+        return ()
+    rubric, score = (derived_rubric, derived) if expert.passed else (expert_rubric, expert)
+    failed = (c for c in rubric.criteria if score.verdicts[c.id].met != (c.kind == "expect"))
+    return tuple(f"{c.id}: {c.text} ({score.verdicts[c.id].reason})" for c in failed)
+
+
+# As people read it
+
+
+def agreement_tables(found: Agreement) -> list[Table]:
+    """The agreement by kind of work and by family."""
+    return [kinds_table(found), families_table(found)]
+
+
+def kinds_table(found: Agreement) -> Table:
+    """Agreement by kind of work."""
+    words = {
+        "oracle": "nothing",
+        **_plain(ROUTE_KINDS),
+        **_plain(MUTANT_KINDS),
+        **{n: h.tries for n, h in HACKS.items()},
+    }
+    kinds = dict.fromkeys((j.side, j.kind) for j in sorted(found.judged, key=lambda j: SIDES.index(j.side)))
+    rows = [
+        (side, words.get(kind, kind), *_figures([j for j in found.judged if (j.side, j.kind) == (side, kind)]))
+        for side, kind in kinds
+    ]
+    return Table(
+        title="The derived rubric beside the expert's, by kind of work",
+        columns=("work", "what differs from the oracle's", *_COLUMNS),
+        rows=(*rows, ("all", "", *_figures(found.judged))),
+        note=f"{found.tasks} task(s). Stricter: the expert's rubric accepts what the derived one rejects; laxer: the "
+        "other way round. Points apart: the mean distance between their scores.",
+    )
+
+
+def families_table(found: Agreement) -> Table:
+    """Agreement by family."""
+    families = dict.fromkeys(j.family for j in found.judged)
+    return Table(
+        title="By family",
+        columns=("family", *_COLUMNS),
+        rows=tuple(
+            (family.partition("/")[2], *_figures([j for j in found.judged if j.family == family]))
+            for family in families
+        ),
+    )
+
+
+def _plain(words: Mapping[Any, str]) -> dict[str, str]:
+    return {str(name): text for name, text in words.items()}
+
+
+_COLUMNS = ("pieces", "agree", "stricter", "laxer", "share", "points apart")
+
+
+def _figures(judged: Sequence[Judged]) -> tuple[str, ...]:
+    apart = sum(abs(j.expert_points - j.derived_points) for j in judged) / len(judged)
+    return (
+        str(len(judged)),
+        str(sum(j.agreed for j in judged)),
+        str(sum(j.expert and not j.derived for j in judged)),
+        str(sum(j.derived and not j.expert for j in judged)),
+        f"{_percent(judged):.2f} %",
+        f"{apart:.1f}",
+    )
+
+
+def _percent(judged: Sequence[Judged]) -> float:
+    return 100 * sum(j.agreed for j in judged) / len(judged) if judged else 100.0
+
+
+def disagreement_lines(judged: Iterable[Judged]) -> list[str]:
+    """A disagreement a line: what was done, who accepts it, and for what the other rejects it."""
+    return [
+        f"{j.task}: {j.kind}: {j.what}: "
+        + (
+            "the expert accepts, the derived rubric rejects: "
+            if j.expert
+            else "the derived rubric accepts, the expert rejects: "
+        )
+        + "; ".join(j.why[:SHOWN_CRITERIA])
+        for j in judged
+        if not j.agreed
+    ]
+
+
+def rubrics_table(instance: Instance, derived: Rubric) -> Table:
+    """The derived rubric of a task above the expert's, a criterion a row; what every task has comes last, once."""
+    expert = instance.rubric
+    shared = [spec for spec in derived.specs if spec in expert.specs]
+    sides = [
+        *(("derived", spec) for spec in derived.specs if spec not in shared),
+        *(("expert", spec) for spec in expert.specs if spec not in shared),
+        *(("both", spec) for spec in shared),
+    ]
+    return Table(
+        title=f"Rubrics of {instance.spec.id}",
+        columns=("rubric", "criterion", "kind", "points", "after", "sentence"),
+        rows=tuple(
+            (side, spec.id, spec.kind, str(spec.points), ", ".join(spec.after), spec.text) for side, spec in sides
+        ),
+    )
+
+
+def agreement_document(found: Agreement) -> dict[str, Any]:
+    """The agreement as plain data: every judgement, and the share by kind and family."""
+    kinds = dict.fromkeys(j.kind for j in found.judged)
+    families = dict.fromkeys(j.family for j in found.judged)
+    return {
+        "tasks": found.tasks,
+        "pieces": len(found.judged),
+        "percent": found.percent,
+        "by_kind": {kind: _percent([j for j in found.judged if j.kind == kind]) for kind in kinds},
+        "by_family": {family: _percent([j for j in found.judged if j.family == family]) for family in families},
+        "disagreements": [asdict(j) for j in found.disagreements],
+    }
