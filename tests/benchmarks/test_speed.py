@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -274,18 +275,21 @@ def database(env: ToolEnv, tmp_path: Path) -> Path:
     return path
 
 
-def test_the_server_serves_reads_and_writes_of_several_families(env: ToolEnv) -> None:
-    chosen = list(served_tasks(env, mix(env, 0)))
-    tools = {call.tool for task_id in chosen for call in env.task_set.instance(task_id).oracle}
-    assert tools >= {"get_order", "get_customer", "read_handbook", "issue_refund", "resolve_ticket"}
-    families = [task_id.rpartition("/")[0] for task_id in chosen]
-    assert len(set(families)) == len(set(families[: len(set(families))])) >= 5
+def family_of(task_id: str) -> str:
+    return task_id.rpartition("/")[0]
 
 
-def test_the_server_answers_as_the_world_does_in_every_family_it_serves(env: ToolEnv) -> None:
-    chosen = list(served_tasks(env, mix(env, 1)))
-    first = chosen[: len({task_id.rpartition("/")[0] for task_id in chosen})]
-    time_server(Stopwatch(), env, first, len(first))  # it asserts that every answer agrees
+def test_the_server_answers_as_the_world_does_with_every_tool_it_has(env: ToolEnv) -> None:
+    used: set[str] = set()
+    chosen: list[str] = []
+    for task_id in islice(served_tasks(env, mix(env, 1)), len(env.task_set.families)):
+        tools = {call.tool for call in env.task_set.instance(task_id).oracle}
+        if not tools <= used:  # a process for each tool that is new, not for each family
+            used |= tools
+            chosen.append(task_id)
+    assert used >= {"get_order", "get_customer", "read_handbook", "issue_refund", "resolve_ticket"}
+    assert len({family_of(task_id) for task_id in chosen}) == len(chosen)
+    time_server(Stopwatch(), env, chosen, len(chosen))  # it asserts that every answer agrees
 
 
 def test_the_server_refuses_what_the_rows_do_not_allow(env: ToolEnv, database: Path) -> None:
@@ -321,7 +325,8 @@ def test_the_server_imports_nothing_of_palaestra() -> None:
 
 
 def test_tasks_that_the_server_has_no_tools_for_are_refused(env: ToolEnv) -> None:
-    other = [t for t in mix(env, 0) if t not in set(served_tasks(env, mix(env, 0)))]
+    served = {family_of(task_id) for task_id in islice(served_tasks(env, mix(env, 0)), len(env.task_set.families))}
+    other = [task_id for task_id in mix(env, 0) if family_of(task_id) not in served]
     with pytest.raises(TaskError, match="solve none of these tasks"):
         time_server(Stopwatch(), env, other[:5], 1)
 

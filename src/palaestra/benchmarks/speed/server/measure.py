@@ -2,7 +2,7 @@
 
 import tempfile
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -42,13 +42,17 @@ _SERVED: dict[str, str | None] = {
 
 def served_tasks(env: ToolEnv, task_ids: Sequence[str]) -> Iterator[str]:
     """Those of `task_ids` that the server's tools solve, a family once before any comes twice."""
-    fitting = [t for t in task_ids if all(c.tool in _SERVED for c in env.task_set.instance(t).oracle)]
-    seen: dict[str, int] = {}
-    turn: dict[str, int] = {}
-    for task_id in fitting:
-        family = task_id.rpartition("/")[0]
-        turn[task_id] = seen[family] = seen.get(family, 0) + 1
-    return iter(sorted(fitting, key=turn.__getitem__))
+    families: dict[str, list[str]] = {}
+    for task_id in task_ids:
+        families.setdefault(task_id.rpartition("/")[0], []).append(task_id)
+    # A family that needs other tools needs them mostly everywhere: its first task tells, and the rest is not made.
+    fitting = [ids for ids in families.values() if _serves(env, ids[0])]
+    for turn in zip_longest(*fitting):
+        yield from (task_id for task_id in turn if task_id is not None and _serves(env, task_id))
+
+
+def _serves(env: ToolEnv, task_id: str) -> bool:
+    return all(call.tool in _SERVED for call in env.task_set.instance(task_id).oracle)
 
 
 def time_server(watch: Stopwatch, env: ToolEnv, task_ids: Sequence[str], episodes: int) -> Process | None:
