@@ -7,8 +7,8 @@ from palaestra.envs.storefront.handbook import sections
 from palaestra.envs.storefront.policy import POLICY, Policy
 
 SECTIONS = (
-    "RET-1", "RET-2", "RET-3", "RET-4", "REF-1", "REF-2", "REF-3", "REF-4", "FRD-1", "PRM-1", "PRM-2", "PRM-3",
-    "WAR-1", "WAR-2", "SHP-1", "SHP-2", "LOY-1", "LOY-2", "PRV-1", "TCK-1", "TCK-2", "WHO-1", "WHO-2", "REC-1",
+    "RET-1", "RET-2", "RET-3", "RET-4", "RET-5", "REF-1", "REF-2", "REF-3", "REF-4", "FRD-1", "PRM-1", "PRM-2", "PRM-3",
+    "WAR-1", "WAR-2", "SHP-1", "SHP-2", "LOY-1", "LOY-2", "LOY-3", "PRV-1", "TCK-1", "TCK-2", "WHO-1", "WHO-2", "REC-1",
     "BLD-1",
 )  # fmt: skip
 
@@ -26,6 +26,8 @@ MUTATED = Policy(
     lost_after_days=25,
     delay_credit_cents={"bronze": 2_626, "silver": 2_727, "gold": 2_828, "platinum": 2_929},
     delay_grace_days=31,
+    claim_days=41,
+    claim_credit_percent=42,
     promotion_claim_days=32,
     tier_from_cents={"bronze": 0, "silver": 333_333, "gold": 343_434, "platinum": 353_535},
     lifetime_months=36,
@@ -62,8 +64,8 @@ def test_sections_refer_only_to_sections_that_exist() -> None:
 
 
 def test_every_number_of_a_mutated_policy_is_stated_and_no_other() -> None:
-    days = {"11", "12", "13", "14", "21", "22", "23", "19", "25", "31", "32"}
-    shares = {"16", "24", "36", "37", "38"}
+    days = {"11", "12", "13", "14", "21", "22", "23", "19", "25", "31", "32", "41"}
+    shares = {"16", "24", "36", "37", "38", "42"}
     amounts = {"171.17", "181.18", "26.26", "27.27", "28.28", "29.29", "0.00"}
     tiers = {"3,333.33", "3,434.34", "3,535.35"}
     assert numbers_of(MUTATED) == days | shares | amounts | tiers

@@ -83,6 +83,19 @@ def _returns(policy: Policy) -> list[Section]:
             "window of RET-1 ends later than that, the later day counts. The extension moves the end of "
             "the return window and changes nothing else.",
         ),
+        _section(
+            "RET-5",
+            "After a return was authorised",
+            "A customer may keep goods after all until the warehouse has received them: the return is "
+            "cancelled, and nothing is paid. Goods that have been received stay with us; a request to keep "
+            "them is declined on the grounds of this section, and the record that shows them is the return.",
+            "What is due for a return is paid once the warehouse has received the goods, and not before. "
+            "The return states the amount, from which the restocking fee is taken off already. It is paid to "
+            "the order's payment with the reason changed_mind, as a refund of the payment, since the pieces "
+            "are counted as returned. A request for the money that comes too early, or twice, is declined "
+            "on the grounds of this section; the record that shows them is the return or, where it was paid "
+            "before, the refund.",
+        ),
     ]
 
 
@@ -225,6 +238,11 @@ def _warranty() -> list[Section]:
             "of them costs the customer anything. Open the claim on the order line with the fault that the "
             "customer describes. While a claim is open on a line, no second one is: such a request is "
             "declined on the grounds of this section, and the record that shows them is the open claim.",
+            "When goods have come in since a claim for a repair was opened, and the customer asks for a new "
+            "piece, that claim is withdrawn and one for a replacement opened in its place, with the same "
+            "fault. Where the product is still out of stock, or the claim has been closed, the request is "
+            "declined on the grounds of this section; the record that shows them is the product or the "
+            "closed claim.",
             "The warranty covers faults of the product. It does not cover physical damage, such as a "
             "cracked panel, a bent pin or a spill, once the return window has closed. Such a claim is "
             "declined on the grounds of this section; the record that shows them is the order line.",
@@ -248,6 +266,10 @@ def _shipping(policy: Policy) -> list[Section]:
             "not, we refund the order instead, goods and shipping in one sum to its payment, with the reason "
             "lost. We do not send "
             "half an order and refund the other half.",
+            "A lost parcel is made up for once. Where a colleague has declared it lost and left it at that, "
+            "do what is left to do. Where a replacement is under way or the order was refunded, a further "
+            "request is declined on the grounds of this section; the record that shows them is the "
+            "replacement or the refund.",
         ),
         _section(
             "SHP-2",
@@ -265,6 +287,7 @@ def _shipping(policy: Policy) -> list[Section]:
 
 def _loyalty(policy: Policy) -> list[Section]:
     tiers = _listed([f"{t} from {_euros(policy.tier_from_cents[t])}" for t in _TIERS])
+    claim_days = _count(policy.claim_days, "day")
     by_tier = _listed([f"{_euros(policy.delay_credit_cents[t])} for {t}" for t in _TIERS])
     return [
         _section(
@@ -284,6 +307,16 @@ def _loyalty(policy: Policy) -> list[Section]:
             "still on its way earns nothing yet, and one that arrived within the days of grace earns "
             "nothing at all. Where nothing is due, the request is declined on the grounds of this section; the "
             "record that shows them is the shipment or, where the credit was given before, that credit.",
+        ),
+        _section(
+            "LOY-3",
+            "Credit for slow claims",
+            f"A warranty claim that has been open for more than {claim_days} earns the customer store credit "
+            f"of {policy.claim_credit_percent} % of the price paid for the piece (REF-3), rounded half up to "
+            "a cent. The reason is goodwill. It is given once for an order, when the customer asks, and only "
+            "while the claim is open. Where nothing is due, the request is declined on the grounds of this "
+            "section; the record that shows them is the claim or, where the credit was given before, that "
+            "credit.",
         ),
     ]
 

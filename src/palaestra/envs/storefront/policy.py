@@ -48,6 +48,10 @@ class Policy:
     """LOY-2: store credit for a parcel that arrived late."""
     delay_grace_days: int = 3
     """LOY-2: a parcel is late when it arrives more than this many days after its due date."""
+    claim_days: int = 14
+    """LOY-3: a warranty claim is slow when it has been open for more than this many days."""
+    claim_credit_percent: int = 10
+    """LOY-3: store credit for a slow claim, of the price paid for the piece."""
     promotion_claim_days: int = 7
     """PRM-2: how long after the order a forgotten promotion code may still be claimed."""
     tier_from_cents: dict[Tier, int] = field(

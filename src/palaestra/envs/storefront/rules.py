@@ -34,6 +34,8 @@ CHANGES: Mapping[str, tuple[Any, ...]] = {
         {"bronze": 700, "silver": 1_100, "gold": 1_800, "platinum": 3_000},
     ),
     "delay_grace_days": (2, 4, 5),
+    "claim_days": (10, 18, 21),
+    "claim_credit_percent": (5, 8, 12),
     "promotion_claim_days": (6, 8, 9, 10),
     "psu_headroom_percent": (20, 25, 40),
     "recall_credit_percent": (6, 8, 12, 15),
