@@ -1,26 +1,28 @@
-"""Junk calls: whatever an agent sends, the world answers in JSON, logs it, and keeps its rows."""
+"""Junk: whatever an agent sends, the world answers in JSON, in time, and keeps its rows."""
 
 import json
 import pickle
+from collections import Counter
 from collections.abc import Callable, Sequence
-from datetime import date
-from decimal import Decimal
 from typing import Any
 
 import gymnasium as gym
 import pytest
 
+from corpus.actions import FOUND
 from palaestra.agents import rollout
 from palaestra.envs import ToolEnv
 from palaestra.envs.storefront.invariants import violations
+from palaestra.errors import ActionError
 from palaestra.protocols import Action
 from palaestra.records import JsonSchema, Message
 from palaestra.seeding import Stream
 from palaestra.tools import FORMATS
 from palaestra.trajectory import dump_episode
+from property.budget import FUZZ_CALLS, FUZZ_SHARDS
+from property.deadline import within
+from property.junk import junk_action, junk_call
 
-CALLS = 500
-"""Junk calls of one episode; there are ten episodes."""
 TASKS = (
     "storefront/cancel-order/0000",
     "storefront/lost-parcel/0003",
@@ -28,92 +30,85 @@ TASKS = (
     "storefront/fix-build/0007",
     "storefront/third-party-request/7001",
 )
-REFUSALS = {
-    "unknown_tool", "invalid_arguments", "not_found", "forbidden", "bad_cursor", "bad_quantity", "bad_fee",
-    "not_delivered", "nothing_to_refund", "over_paid", "over_limit", "not_captured", "not_pending", "wrong_customer",
-    "already_sent", "not_in_transit", "not_lost", "already_replaced", "out_of_stock", "not_authorised", "already_open",
-    "not_open", "already_ordered", "no_such_slot", "same_team", "nothing_to_change", "email_taken",
-}  # fmt: skip
-"""Every way in which a Storefront tool says no."""
-
-
-def nested(stream: Stream) -> Any:
-    """A list or an object in itself, hundreds of times."""
-    value: Any = "ORD-1001"
-    wrap: Callable[[Any], Any] = stream.choice([lambda v: [v], lambda v: {"order_id": v}])
-    for _ in range(stream.choice((3, 60, 400, 3_000))):
-        value = wrap(value)
-    return value
-
-
-def huge(stream: Stream) -> str:
-    return stream.choice(("x", "é", "\x00", "ORD-1001 ", "\U0001f600")) * stream.choice((81, 4_001, 100_000))
-
-
-VALUES: tuple[tuple[Any, ...], ...] = (
-    (None, True, False, [], {}, "", " ", "\t\n"),
-    (0, -1, 1, 99, 100, 2**31, 2**63, 2**64, -(2**63) - 1, 10**30, 10**5000),
-    (0.5, 1.0, -0.0, 1e308, float("nan"), float("inf"), float("-inf")),
-    ("\x00", "\ud800", "\udfff\ud800", "\u202eDRO", "\ufeff", "\ufb00", "\u0130", "\u03a9" * 60, "\U0001f9ef"),
-    ("1", "true", "null", "NaN", "b'ORD-1001'", "0x10", "1e3", "[1]", '{"a": 1}'),
-    ("'; DROP TABLE orders; --", "%s%n", "../../etc/passwd", "${jndi:x}", "{0.__class__}", "*"),
-    (b"ORD-1001", bytearray(b"\xff"), {1, 2}, (1, 2), date(2026, 1, 1), Decimal("1.5"), object()),
-    ("ORD-1001", "ord-1001", "ORD-1001 ", " ORD-1001", "ORD-99999999", "ORD-", "LIN-10001", "RET-1"),
-)
-KEYS = ("__proto__", "constructor", "__class__", "__init__", "context", "self", "", "\x00", "\ud800", "k" * 50_000)
-ODD_KEYS = (1, None, True, 1.5, ("order_id",), b"order_id")
-NAMES = (
-    "", " ", "get_orderr", "GET_ORDER", "get_order ", "__class__", "__init__", "constructor", "functions.get_order",
-    "\x00", "\ud800", "\u202eget_order", "x" * 100_000, "rm -rf /", "get_order;cancel_order", "None", "🧯",
-)  # fmt: skip
-
-
-def junk_value(stream: Stream) -> Any:
-    drawn = stream.below(len(VALUES) + 2)
-    value = (nested, huge)[drawn](stream) if drawn < 2 else stream.choice(VALUES[drawn - 2])
-    return stream.choice((value, value, value, [value], {"a": value}))
-
-
-def junk_call(world: ToolEnv, stream: Stream) -> Action:
-    """A call that is wrong in some way, most often in its arguments."""
-    if stream.chance(10):
-        return {"tool": stream.choice(NAMES), "arguments": {"order_id": junk_value(stream)}}
-    tool = stream.choice(list(world.world.toolbox))
-    names: list[Any] = [n for n in tool.parameters["properties"] if stream.chance(85)]
-    if stream.chance(40):
-        names.append(stream.choice(KEYS))
-    if stream.chance(10):
-        names.append(stream.choice(ODD_KEYS))
-    return {"tool": tool.name, "arguments": {name: junk_value(stream) for name in names}}
+TURNS = 150
+"""Turns of one episode: enough for a log of some length, few enough that a log's length is not what is tested."""
+SECONDS = 1.0
+"""What one turn may take."""
 
 
 def make(task: str, **kwargs: Any) -> ToolEnv:
-    env = gym.make("palaestra/Storefront-v0", task=task, max_turns=10 * CALLS, **kwargs).unwrapped
+    env = gym.make("palaestra/Storefront-v0", task=task, max_turns=TURNS, **kwargs).unwrapped
     assert isinstance(env, ToolEnv)
     env.reset(seed=0)
     return env
 
 
-@pytest.mark.parametrize("seed", range(10))
-def test_a_junk_call_is_answered_in_json_logged_and_leaves_the_rows(seed: int) -> None:
-    env = make(TASKS[seed % len(TASKS)])
-    stream = Stream.root("fuzz", seed)
-    for number in range(1, CALLS + 1):
-        if env.end is not None:  # `finish` with no argument is no junk
-            env.reset(seed=0)
-        before, logged, action = env.state_hash(), len(env.events), junk_call(env, stream)
-        [message], _, _, _, info = env.step(action)
-        [event] = info["events"]
+def answer_to(env: ToolEnv, action: Any) -> str:
+    """Play one turn, and hold what comes of it to the contract; what became of it, in a word."""
+    rows, digest, logged = env.state_hash(), env.digest(), len(env.events)
+    try:
+        with within(SECONDS, action):
+            observation, reward, *_, info = env.step(action)
+    except ActionError as error:
+        assert len(str(error)) < 500
+        assert env.digest() == digest
+        return "no action"
+    events = info["events"]
+    answers = [message for message in observation if message["role"] == "tool"]
+    assert isinstance(reward, float)
+    assert len(env.events) == logged + len(events)
+    if info["unreadable"] is not None:
+        assert (events, env.state_hash()) == ((), rows)
+        assert json.loads(answers[0]["content"])["error"]["code"] == "unreadable"
+        return "unreadable"
+    assert len(answers) == len(events) >= 1
+    for message, event in zip(answers, events, strict=True):
         answer = json.loads(message["content"])
-        assert len(env.events) == logged + 1
-        assert event.error is None or event.error in REFUSALS
-        assert (event.error is None) == event.executed == ("error" not in answer)
-        if event.error is not None:
-            assert (answer["error"]["code"], env.state_hash(), event.written) == (event.error, before, 0)
-            assert len(message["content"]) < 5_000
-        if number % 50 == 0:
+        if event.error is None:
+            assert event.executed
+            assert "error" not in answer
+        else:
+            assert (event.executed, event.written) == (False, 0)
+            assert answer["error"]["code"] == event.error
+            assert event.error.replace("_", "").isalpha()
+            assert 0 < len(answer["error"]["message"]) < 5_000
+    if all(event.error is not None for event in events):
+        assert env.state_hash() == rows
+        return "refused"
+    return "ran"
+
+
+@pytest.mark.parametrize("shard", FUZZ_SHARDS)
+def test_junk_is_refused_in_kind_and_in_time_and_leaves_the_rows(shard: int) -> None:
+    action_format = list(FORMATS)[shard % len(list(FORMATS))]
+    env = make(TASKS[shard % len(TASKS)], action_format=action_format)
+    stream = Stream.root("fuzz", shard)
+    met: Counter[str] = Counter()
+    for number in range(FUZZ_CALLS):
+        if env.end is not None:
+            env.reset(seed=number)
+        met[answer_to(env, junk_action(env, action_format, stream))] += 1
+        if number % 200 == 0:
             assert env.digest() == env.fork().digest()
             assert pickle.loads(pickle.dumps(env.snapshot())) == env.snapshot()
+            assert violations(env.state, env.episode.clock.today, env.episode.context.rules) == []
+    assert met.total() == FUZZ_CALLS
+    # A fuzzer that meets one answer alone tests little.
+    assert min(met[kind] for kind in ("no action", "unreadable", "refused", "ran")) > FUZZ_CALLS // 100
+
+
+@pytest.mark.parametrize("action_format", list(FORMATS))
+@pytest.mark.parametrize("found", list(FOUND))
+def test_what_once_stopped_a_world_does_not_any_more(found: str, action_format: str) -> None:
+    env = make(TASKS[0], action_format=action_format)
+    assert answer_to(env, FOUND[found]()) != "ran"
+
+
+def test_a_call_of_which_a_name_is_no_text_is_logged_and_answered_like_any_other() -> None:
+    env = make(TASKS[0])
+    assert answer_to(env, {"tool": "get_order", "arguments": {1: 2, None: 3}}) == "refused"
+    [event] = env.events
+    assert json.loads(json.dumps(event.arguments)) == event.arguments
 
 
 GET = '{"name": "get_order", "arguments": {"order_id": VALUE}}'
@@ -147,6 +142,25 @@ class JunkWriter:
         return self._stream.choice(WRAPS)(self._stream.choice(TEXTS))
 
 
+LONG = "ab\\\"'=<>[]{}:,> \n\t`/"
+REPEATED: tuple[str, ...] = (
+    *(c for c in LONG), "<tool_call>", "</tool_call>", "<think>", "</think>", "```\n", "```json\n", '{"a":', "[{",
+    "get_order ", "a=1 ", "get_order\n", '"\\u0041', "<PAID_CENTS.0>", "9", "1e9", "\ud800", "é",
+)  # fmt: skip
+"""What a pattern may go back and forth over."""
+
+
+@pytest.mark.parametrize("action_format", list(FORMATS))
+def test_no_text_keeps_a_reader_busy(action_format: str) -> None:
+    read = FORMATS.get(action_format).parse
+    for piece in REPEATED:
+        for before in ("", "```json\n", "<tool_call>", 'get_order a="', "get_order a=", "get_order ", "> "):
+            for after in ("", "x", "``", "```", "}", '"'):
+                text = before + piece * (30_000 // len(piece)) + after
+                with within(SECONDS, text):
+                    read(text)
+
+
 @pytest.mark.parametrize("action_format", list(FORMATS))
 def test_junk_text_writes_nothing_and_its_episode_is_kept_whole(action_format: str) -> None:
     for seed in range(40):
@@ -168,7 +182,6 @@ def test_an_episode_of_junk_calls_is_kept_whole() -> None:
         env = make(TASKS[seed % len(TASKS)])
         episode = rollout(env, JunkCaller(), name="junk", seed=seed)
         assert json.loads(dump_episode(episode))["env_id"] == "palaestra/Storefront-v0"
-        assert violations(env.state, env.instance.start.date()) == []
 
 
 @pytest.mark.parametrize(
