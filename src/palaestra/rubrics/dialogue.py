@@ -6,7 +6,7 @@ words themselves are never read.
 
 from collections.abc import Sequence
 
-from palaestra.records import Layer, Verdict
+from palaestra.records import Layer, ToolEvent, Verdict
 from palaestra.rubrics.criterion import MET, UNMET, Criterion
 from palaestra.rubrics.evidence import Evidence
 
@@ -14,7 +14,7 @@ _RIGHT = ("reveal", "correct", "affirm")
 
 
 def asked(topic: str, *, id: str | None = None, points: int | None = None, after: Sequence[str] = ()) -> Criterion:
-    """Expect that the agent asked about `topic` and was told what is so; a mistake does not count until it is mended."""
+    """Expect that the agent asked about `topic` and was told what is so; a mistake counts once it is mended."""
     return heard(
         *(f"{kind}:{topic}" for kind in _RIGHT),
         id=id or f"asked-{topic}",
@@ -31,7 +31,7 @@ def heard(
     points: int | None = None,
     after: Sequence[str] = (),
 ) -> Criterion:
-    """Expect that the person said any of these, such as "accept:replacement"; it counts once the agent could read it."""
+    """Expect that the person said any of these, such as "accept:fee"; it counts once the agent could read it."""
 
     def check(evidence: Evidence) -> Verdict:
         return UNMET if set(said).isdisjoint(evidence.event.said) else MET
@@ -55,10 +55,25 @@ def informed(
     layer: Layer = "task",
     after: Sequence[str] = (),
 ) -> Criterion:
-    """Expect that the agent did any of these things with a message, as the person understood it: "inform:fee"."""
+    """Expect that the agent did any of these things with a message, as the person understood it.
+
+    The first time decides: said before what it comes `after`, it is not made good by saying it again.
+
+    Args:
+        acts: Such as "inform:fee"; a kind alone, "refuse", stands for any topic.
+        id: The criterion's id.
+        text: The sentence that people read.
+        points: What it wins.
+        layer: Where it counts.
+        after: What must have been found out or done before.
+    """
+
+    def does(event: ToolEvent) -> bool:
+        return any(act in acts or act.partition(":")[0] in acts for act in event.acts)
 
     def check(evidence: Evidence) -> Verdict:
-        return UNMET if set(acts).isdisjoint(evidence.event.acts) else MET
+        *before, event = evidence.events
+        return MET if does(event) and not any(map(does, before)) else UNMET
 
     return Criterion(
         id=id,

@@ -13,7 +13,7 @@ from palaestra.envs.storefront.schema import Customer, Order, OrderLine, Product
 from palaestra.envs.task import Task, call
 from palaestra.envs.user import Persona, Temper
 from palaestra.records import Json, Row, ToolCall
-from palaestra.rubrics import Criterion, created, heard, saw
+from palaestra.rubrics import Criterion, created, saw
 from palaestra.seeding import Stream
 
 TOPICS: Mapping[str, tuple[str, ...]] = {
@@ -165,7 +165,14 @@ def fee_calls(piece: OpenedPiece) -> list[ToolCall]:
 
 
 def taken_back(
-    desk: Desk, piece: OpenedPiece, ticket: Ticket, user: Persona, body: str, *, talk: Sequence[ToolCall], agreed: str
+    desk: Desk,
+    piece: OpenedPiece,
+    ticket: Ticket,
+    user: Persona,
+    body: str,
+    *,
+    talk: Sequence[ToolCall],
+    agreed: Sequence[Criterion],
 ) -> Task:
     """The task in which a piece comes back once its owner has agreed to the fee.
 
@@ -176,15 +183,20 @@ def taken_back(
         user: The customer.
         body: What they write.
         talk: The messages after which they agree.
-        agreed: What the log calls it when they do.
+        agreed: What has to be said and heard before it comes back.
     """
     return Task(
         prompt=desk.mail(ticket, body),
         user=user,
         rubric=[
             *fee_facts(desk, piece),
-            heard(agreed, id="agreed", text="Told the customer the fee, and heard that they agree."),
-            created(Return, {**piece.back, "status": "authorised"}, id="return", after=[*FEE_FACTS, "agreed"]),
+            *agreed,
+            created(
+                Return,
+                {**piece.back, "status": "authorised"},
+                id="return",
+                after=[*FEE_FACTS, *(criterion.id for criterion in agreed)],
+            ),
             *desk.resolved(ticket, after=["return"]),
         ],
         allow=[touches(piece.line, "returned")],

@@ -72,7 +72,8 @@ REFUSE = _any(
 
 ASK = _any(
     r"(?:please|kindly|could you|can you|would you|will you|may i ask you to) (?:please |kindly )?"
-    r"(?:also )?(?:tell|give|send(?! (?:it|them|this|that|the [\w -]{2,30}) back)|provide|share|let|name|state|describe|specify|say|write|explain|remind|"
+    r"(?:also )?(?:tell|give|send(?! (?:it|them|this|that|the [\w -]{2,30}) back)|provide|share|let|name|"
+    r"state|describe|specify|say|write|explain|remind|"
     r"supply|clarify|reply with|answer)",
     r"let (?:me|us) know (?:which|what|where|when|who|how|whether|your|the|if you (?:remember|know))",
     r"(?:i|we) (?:still |just |only |also )?(?:need|require|would need|am missing|are missing|lack)"

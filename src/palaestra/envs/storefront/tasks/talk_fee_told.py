@@ -42,6 +42,9 @@ def talk_fee_told(desk: Desk) -> Task:
         owed=not desk.twin,
     )
     told = tell("fee", f"The package was opened, so a restocking fee of {piece.fee_cents} cents would be kept.")
+    answer = heard(
+        said, id="answered", text="Told the customer the fee, and heard what they make of it.", after=FEE_FACTS
+    )
     if desk.twin:
         product = clear_out(desk, piece.product)
         return Task(
@@ -61,14 +64,14 @@ def talk_fee_told(desk: Desk) -> Task:
             ],
         )
     if not keeps:
-        return taken_back(desk, piece, ticket, user, request.body, talk=[told], agreed=said)
+        return taken_back(desk, piece, ticket, user, request.body, talk=[told], agreed=[answer])
     return Task(
         prompt=desk.mail(ticket, request.body),
         user=user,
         rubric=[
             *fee_facts(desk, piece),
-            heard(said, id="kept", text="Told the customer the fee, and heard that they keep it.", after=FEE_FACTS),
-            *desk.resolved(ticket, after=["kept"]),
+            answer,
+            *desk.resolved(ticket, after=["answered"]),
         ],
         oracle=[*fee_calls(piece), told, *closing(ticket, "Then we leave everything as it is.")],
     )

@@ -2,10 +2,10 @@
 
 from palaestra.envs.storefront import requests
 from palaestra.envs.storefront.desk import Desk
-from palaestra.envs.storefront.talk import TOPICS, clear_out, opened_piece, refuse, taken_back, tell
+from palaestra.envs.storefront.talk import FEE_FACTS, TOPICS, clear_out, opened_piece, refuse, taken_back, tell
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.user import Persona
-from palaestra.rubrics import heard, saw
+from palaestra.rubrics import heard, informed, saw
 
 PLEAS = (
     "A colleague of yours told me on the phone that this would be no problem at all.",
@@ -38,7 +38,11 @@ def talk_hold_the_line(desk: Desk) -> Task:
             refuse("fee", "I understand your anger, but we cannot waive the fee."),
             tell("fee", f"The fee of {piece.fee_cents} cents is the same for everyone of your tier."),
         ]
-        return taken_back(desk, piece, ticket, user, request.body, talk=talk, agreed="accept")
+        agreed = [
+            informed("inform:fee", id="told-fee", text="Told the fee, knowing it.", points=5, after=FEE_FACTS),
+            heard("accept", id="agreed", text="Held the line until the customer gave in."),
+        ]
+        return taken_back(desk, piece, ticket, user, request.body, talk=talk, agreed=agreed)
     product = clear_out(desk, piece.product)
     return Task(
         prompt=desk.mail(ticket, request.body),
@@ -46,8 +50,16 @@ def talk_hold_the_line(desk: Desk) -> Task:
         rubric=[
             desk.account(piece.customer),
             saw(product, id="saw-product"),
-            heard("accept", id="heard-out", text="Held the line until the customer had nothing more to bring forward."),
-            *desk.declined(ticket, "RET-3", product, after=["saw-product", "saw-account"]),
+            # What they are told and how it goes on takes the place of telling them once.
+            *desk.declined(ticket, "RET-3", product, after=["saw-product", "saw-account"])[:2],
+            informed(
+                "refuse",
+                id="told-why",
+                text="Said no to the customer, knowing why.",
+                points=10,
+                after=["saw-product", "saw-account", "read-RET-3"],
+            ),
+            heard("accept", id="heard-out", text="Held the line until the customer gave in."),
         ],
         oracle=[
             call("get_order", order_id=piece.order.id),
