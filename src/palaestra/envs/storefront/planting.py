@@ -12,6 +12,7 @@ from palaestra.envs.state.schema import number_of
 from palaestra.envs.storefront.desk import Desk
 from palaestra.envs.storefront.policy import earns_tier, promotion_cents, tier_for
 from palaestra.envs.storefront.population.courses import at
+from palaestra.envs.storefront.population.names import MAIL_HOSTS
 from palaestra.envs.storefront.population.plan import Course, Parcel
 from palaestra.envs.storefront.population.sales import CARRIERS
 from palaestra.envs.storefront.schema import (
@@ -143,6 +144,27 @@ def credit(desk: Desk, order: Order, cents: int, reason: CreditReason) -> Credit
     )
 
 
+def sent_today(desk: Desk, order: Order) -> Order:
+    """Let an order that was waiting have left this morning, so that its payment was captured.
+
+    Its customer must have room for what it costs.
+    """
+    for parcel in desk.shipments(order):
+        due = max(parcel.due, desk.today + timedelta(days=1))
+        desk.state.update(parcel, status="in_transit", shipped=desk.today, last_scan=desk.today, due=due)
+    for payment in desk.payments(order):
+        desk.state.update(payment, status="captured")
+    sent = desk.state.update(order, status="shipped")
+    _spent(desk, sent)
+    return sent
+
+
+def moved_mailbox(desk: Desk, customer: Customer) -> Customer:
+    """Give an account another e-mail address than the one that its owner is known to write from."""
+    mailbox, _, host = customer.email.partition("@")
+    return desk.state.update(customer, email=f"{mailbox}@{next(h for h in MAIL_HOSTS if h != host)}")
+
+
 def _line(desk: Desk, order: Order, product: Product, count: int) -> OrderLine:
     return desk.state.insert(
         OrderLine(
@@ -170,8 +192,14 @@ def _payment(desk: Desk, stream: Stream, order: Order) -> None:
             charged=order.placed + timedelta(seconds=stream.between(5, 90)),
         )
     )
+    if captured:
+        _spent(desk, order)
+
+
+def _spent(desk: Desk, order: Order) -> None:
+    """Count what an order cost for its customer's tier."""
     owner = desk.customer(order)
-    if captured and earns_tier(desk.policy, order.placed.date(), desk.today):
+    if earns_tier(desk.policy, order.placed.date(), desk.today):
         assert has_room(desk, owner, order.total_cents), f"{order.id} would lift {owner.id} into another tier"
         desk.state.update(owner, lifetime_cents=owner.lifetime_cents + order.total_cents)
 
