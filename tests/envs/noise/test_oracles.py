@@ -28,7 +28,7 @@ def test_a_patient_oracle_solves_a_sample_of_train_under_all_noise_at_once() -> 
 
 
 def test_the_oracle_of_another_surface_solves_under_noise_too() -> None:
-    env = storefront({**ALL, "renames": False}, split="heldout-surface")
+    env = storefront(ALL, split="heldout-surface")
     for seed, task in enumerate(env.task_set.ids("heldout-surface")[::23]):
         played = play(env, task, seed)
         assert played.score.passed, f"{task}: {played.score.verdicts}"

@@ -16,8 +16,8 @@ from palaestra.rubrics import WORLD, Evidence
 from palaestra.seeding import Stream
 
 HOUR = 3_600
-TRIES = 8
-"""How many rows are looked at for one to which something can happen."""
+TRIES = 16
+"""How many rows are looked at for one to which a movement can happen."""
 
 
 class Movements:
@@ -46,18 +46,27 @@ class Movements:
     def happen(self, second: int, state: Overlay, evidence: Evidence, now: datetime) -> ToolEvent | None:
         """Let something happen at that second; `None` where nothing was found that it could happen to."""
         draw = self._stream.split("what", second)
-        movement = draw.choice(self._movements)
-        keys, mark = state.keys(movement.kind.table), len(state.journal)
         agents = {(change.table, change.key) for change in evidence.changes}
+        for movement in draw.shuffled(self._movements):
+            written = self._moved(movement, draw, state, agents, now)
+            if written:
+                return _event(movement.name, second, written)
+        return None
+
+    def _moved(
+        self, movement: Movement[Any], draw: Stream, state: Overlay, agents: set[tuple[str, str]], now: datetime
+    ) -> int:
+        """Let `movement` happen to some row; how many rows it wrote, 0 where none was found."""
+        keys, mark = state.keys(movement.kind.table), len(state.journal)
         for key in (draw.choice(keys) for _ in range(TRIES if keys else 0)):
             row = state.get(movement.kind, key)
             if movement.where(row):
                 movement.move(state, row, draw, now)
                 written = state.journal[mark:]
-                if written and all(self._is_free(change, state, agents) for change in written):
-                    return _event(movement.name, second, len(written))
+                if all(self._is_free(change, state, agents) for change in written):
+                    return len(written)
                 state.rollback(mark)
-        return None
+        return 0
 
     def _is_free(self, change: RowChange, state: Overlay, agents: set[tuple[str, str]]) -> bool:
         """Whether neither the task nor the agent has to do with the row that a movement wrote."""
