@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from itertools import chain, count
 from typing import Any
 
 from palaestra.envs.noise.synonyms import SYNONYMS
@@ -12,6 +13,8 @@ from palaestra.seeding import Stream
 from palaestra.tools import CONTROL, Tool
 from palaestra.tools.wire import glimpse
 
+_COMPOUND = re.compile(r"\b\w+_\w+\b")
+"""A name of several words; a single word in a text may be meant as a word."""
 KEPT = frozenset(tool.name for tool in CONTROL)
 """The tools that keep their names: briefings speak of them."""
 
@@ -36,8 +39,6 @@ class Spelling:
         """The same for arguments; a name means the same in every tool."""
         self._own_tools = {outer: own for own, outer in self.tools.items()}
         self._own_arguments = {outer: own for own, outer in self.arguments.items()}
-        self._tool_names = _pattern(self.tools)
-        self._all_names = _pattern([*self.tools, *self.arguments])
 
     def write(self, call: ToolCall) -> ToolCall:
         """A call in the world's own names, as an agent would write it."""
@@ -59,11 +60,11 @@ class Spelling:
 
     def told(self, text: str) -> str:
         """A text for the agent, with the names of tools that it knows."""
-        return self._tool_names.sub(lambda match: self.tools[match[0]], text)
+        return _COMPOUND.sub(lambda match: self.tools.get(match[0], match[0]), text)
 
     def described(self, text: str) -> str:
         """A text about tools for the agent, with the names of tools and arguments that it knows."""
-        return self._all_names.sub(lambda m: self.tools.get(m[0]) or self.arguments[m[0]], text)
+        return _COMPOUND.sub(lambda m: self.tools.get(m[0]) or self.arguments.get(m[0], m[0]), text)
 
     def complaint(self, text: str) -> str:
         """What is wrong with a call's arguments, with the names that the agent gave them."""
@@ -131,15 +132,10 @@ def _names(names: Iterable[str], words: Mapping[str, str], taken: set[str]) -> d
     used = set(taken)
     for name in names:
         new = "_".join(words.get(word, word) for word in name.split("_"))
-        given[name] = next(n for n in (new, *(f"{new}_{i}" for i in range(2, len(used) + 3))) if n not in used)
+        candidates = chain([new], (f"{new}_{number}" for number in count(2)))
+        given[name] = next(candidate for candidate in candidates if candidate not in used)
         used.add(given[name])
     return given
-
-
-def _pattern(names: Iterable[str]) -> re.Pattern[str]:
-    """Finds names of several words; a single word may be meant as a word."""
-    compound = sorted((n for n in names if "_" in n), key=lambda n: (-len(n), n))
-    return re.compile(r"(?<![\w])(?:" + "|".join(map(re.escape, compound)) + r")(?![\w])" if compound else r"(?!)")
 
 
 def _renamed_schema(schema: JsonSchema, spelling: Spelling) -> JsonSchema:
