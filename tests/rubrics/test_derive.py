@@ -243,12 +243,35 @@ def test_the_answer_is_one_of_those_that_right_runs_gave() -> None:
 
 
 def test_a_person_is_told_after_the_work() -> None:
-    prompt = f"{MEMBER.id} asks for {LOAN.id}; the case is {OTHER.id}."
-    close = call("renew_loan", loan_id=OTHER.id)
-    instance = made(fixed(READ, RENEW, REPLY, close, FINISH), prompt=prompt)
+    instance = made(fixed(READ, RENEW, REPLY, FINISH), prompt=NAMED)
+    assert not score(instance, READ, REPLY, RENEW, FINISH).passed
+    assert score(instance, READ, RENEW, REPLY, FINISH).passed
+
+
+def test_the_record_of_the_request_is_closed_after_the_work_and_before_or_after_telling() -> None:
+    case = replace(LOAN, id="LN-900")
+    close = call("renew_loan", loan_id=case.id)
+
+    def oracle(draft: Draft) -> Calls:
+        draft.state.insert(case)
+        return [call("get_loan", loan_id=case.id), READ, RENEW, REPLY, close, FINISH]
+
+    instance = made(oracle, prompt=f"{LOAN.id}, about which there is {case.id}.")
+    assert score(instance, READ, RENEW, close, REPLY, FINISH).points == TOTAL, "its own row need not be read"
+    assert score(instance, READ, RENEW, REPLY, close, FINISH).points == TOTAL
+    assert not score(instance, READ, close, RENEW, REPLY, FINISH).passed
     assert not score(instance, READ, REPLY, RENEW, close, FINISH).passed
-    assert score(instance, READ, RENEW, close, REPLY, FINISH).passed, "a case may be closed before or after"
-    assert not score(instance, READ, close, RENEW, REPLY, FINISH).passed, "but not before the work"
+
+
+def test_new_rows_of_two_runs_are_paired_by_what_they_say() -> None:
+    lend = [call("lend_book", book_id=book.id, member_id=MEMBER.id) for book in STATE.find(Book) if book.copies][:2]
+    prompt = " ".join(str(value) for c in lend for value in c.arguments.values())
+    instance = made(fixed(CARD, *lend, FINISH), fixed(CARD, *reversed(lend), FINISH), prompt=prompt)
+    assert "created-loans-2" in specs(instance)
+    for calls in (lend, lend[::-1]):
+        assert score(instance, CARD, *calls, FINISH).points == TOTAL
+    assert not score(instance, CARD, lend[0], FINISH).passed
+    assert not score(instance, CARD, lend[0], lend[0], FINISH).passed
 
 
 # What lies beside

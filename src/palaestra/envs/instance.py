@@ -169,7 +169,15 @@ def _derived(
         solution(world, settled, calls, start=start, rules=rules, user=user, name=name)
         for name, calls in zip(names, routes, strict=True)
     ]
-    derived = derive(runs, given=given, initial=settled, tables=world.schema.tables)
+    tables = world.schema.tables
+    base = settled.base.rows
+    planted = frozenset(
+        word
+        for word in given
+        for name, table in tables.items()
+        if word not in base[name] and settled.peek(table.kind, word) is not None
+    )
+    derived = derive(runs, given=given, own=planted, initial=settled, tables=tables)
     if all(criterion.kind == "forbid" for criterion in derived.criteria):
         raise TaskError(
             "the oracle does nothing that a rubric could ask for; look something up, write, reply or answer"

@@ -51,19 +51,24 @@ class _Step:
         return self.before(other) and all(need <= at for need, at in zip(self.needed, other.at, strict=True))
 
 
-def derive(runs: Sequence[Run], *, given: frozenset[str], initial: StateView, tables: Tables) -> Derived:
+def derive(
+    runs: Sequence[Run], *, given: frozenset[str], own: frozenset[str], initial: StateView, tables: Tables
+) -> Derived:
     """The criteria that all of `runs` meet.
 
     Args:
         runs: Runs that solve the task, the oracle's first.
         given: The ids that the task's messages name.
+        own: Those of them that name rows of the task's own, planted for it: its ticket, say.
         initial: The rows as the episode begins.
         tables: The world's tables by name.
     """
     by_run = [effects(run) for run in runs]
     expected = outcomes(by_run)
-    case = _case(runs[0], given)
-    found = facts(runs, given, case, initial, tables)
+    case = _case(runs[0], own)
+    # The request says what its record says, so closing it needs no look at it; but it may be all the work there is.
+    unasked = case if any(outcome.effect.key != case for outcome in expected) else None
+    found = facts(runs, given, unasked, initial, tables)
     lookups = _named_facts(found, runs)
     steps, work = _work(expected, lookups, runs[0], case)
     told = _told(runs, lookups, [step for step, outcome in steps if outcome.effect.key != case], alone=not expected)
@@ -82,17 +87,13 @@ def derive(runs: Sequence[Run], *, given: frozenset[str], initial: StateView, ta
     return Derived(criteria=tuple(criteria), allow=tuple(side_effects(by_run, expected)))
 
 
-def _case(run: Run, given: frozenset[str]) -> str | None:
-    """The record of the request itself, such as a ticket: the last row changed that the request names.
+def _case(run: Run, own: frozenset[str]) -> str | None:
+    """The record of the request itself, such as a ticket: the last changed of the task's own rows.
 
-    Closing it needs no look at it, and the person may be told before or after. A row that is all that was changed,
-    after a look at it, is no such record: it is the work.
+    The person may be told before it is closed or after.
     """
-    written = {c.key for deed in run.deeds for c in deed.changes}
-    seen = {key for deed in run.deeds if deed.looked for _, key in deed.event.shown}
-    named = [c.key for deed in run.deeds for c in deed.changes if c.before is not None and c.key in given]
-    last = named[-1] if named else None
-    return None if last in seen and len(written) == 1 else last
+    changed = [c.key for deed in run.deeds for c in deed.changes if c.before is not None and c.key in own]
+    return changed[-1] if changed else None
 
 
 def _named_facts(found: Sequence[Fact], runs: Sequence[Run]) -> list[_Step]:
@@ -129,10 +130,9 @@ def _work(
 
 
 def _leads_to(earlier: Outcome, later: Outcome, run: Run) -> bool:
-    """Whether the later work was done on what the earlier work had left."""
-    written = {c.key for index in earlier.effect.calls for c in run.deeds[index].changes}
+    """Whether the later work was done on the row that the earlier work was about."""
     deeds = [run.deeds[index] for index in later.effect.calls]
-    return any(written & ({*deed.event.named} | {c.key for c in deed.changes}) for deed in deeds)
+    return any(earlier.effect.key in {*deed.event.named, *(c.key for c in deed.changes)} for deed in deeds)
 
 
 def _told(runs: Sequence[Run], lookups: Sequence[_Step], work: Sequence[_Step], *, alone: bool) -> list[Criterion]:

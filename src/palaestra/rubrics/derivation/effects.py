@@ -162,24 +162,43 @@ def _deleted(effect: Effect, id: str, after: Sequence[str]) -> Criterion:
 
 def outcomes(by_run: Sequence[Sequence[Effect]]) -> list[Outcome]:
     """The rows that work was about and that every run changed, in the order of the first run."""
-    found: list[Outcome] = []
-    for effect in by_run[0]:
-        partners = [_partner(effect, by_run[0], theirs) for theirs in by_run[1:]]
-        others = tuple(p for p in partners if p is not None)
-        if effect.main and effect.before != effect.after and len(others) == len(partners):
-            found.append(Outcome(effect=effect, others=others))
+    mine = [effect for effect in by_run[0] if effect.main and effect.before != effect.after]
+    paired = [_partners(mine, theirs) for theirs in by_run[1:]]
+    found = [(effect, [partners.get(n) for partners in paired]) for n, effect in enumerate(mine)]
+    return [
+        Outcome(effect=effect, others=tuple(p for p in partners if p is not None))
+        for effect, partners in found
+        if None not in partners
+    ]
+
+
+def _partners(mine: Sequence[Effect], theirs: Sequence[Effect]) -> dict[int, Effect]:
+    """By position in `mine`: the same row in another run; new rows are paired so that the most alike go together."""
+    found = {
+        n: e
+        for n, effect in enumerate(mine)
+        for e in theirs
+        if not effect.created and (e.table, e.key) == (effect.table, effect.key) and e.before != e.after
+    }
+    new = [e for e in theirs if e.created]
+    pairs = [
+        (_alike(effect, e), n, m)
+        for n, effect in enumerate(mine)
+        for m, e in enumerate(new)
+        if effect.created and e.table == effect.table
+    ]
+    taken: set[int] = set()
+    for _, n, m in sorted(pairs, key=lambda pair: (-pair[0], *pair[1:])):
+        if n not in found and m not in taken:
+            found[n] = new[m]
+            taken.add(m)
     return found
 
 
-def _partner(effect: Effect, mine: Sequence[Effect], theirs: Sequence[Effect]) -> Effect | None:
-    """The same row in another run; for a new row, the one of its table that was created as the same number."""
-    if not effect.created:
-        return next(
-            (e for e in theirs if e.key == effect.key and e.table == effect.table and e.before != e.after), None
-        )
-    number = [e.key for e in mine if e.created and e.table == effect.table].index(effect.key)
-    new = [e for e in theirs if e.created and e.table == effect.table]
-    return new[number] if number < len(new) else None
+def _alike(one: Effect, other: Effect) -> int:
+    """In how many columns two new rows of one table agree."""
+    names = [n for n in one.columns() if not one.free(n)]
+    return sum(getattr(one.after, n) == getattr(other.after, n) for n in names)
 
 
 def side_effects(by_run: Sequence[Sequence[Effect]], expected: Sequence[Outcome]) -> list[Allowance]:
