@@ -39,7 +39,7 @@ EXPORTS = {
     "palaestra.envs.storefront": (
         "POLICY Allowance Build CompetitorOffer Credit Criterion Customer Desk Employee InternalMessage Order "
         "OrderLine Payment Policy Product Promotion Refund Return Section Shipment Task Ticket WarrantyClaim "
-        "answered call called changed closing created either family listed never saw told touches"
+        "answered call called changed closing created declining either family listed never saw told touches"
     ),
     "palaestra.rubrics": (
         "HARM MET TOTAL UNMET WORLD Allowance Check Checklist ChecklistSnapshot Criterion Evidence Rubric TurnLog "
@@ -48,7 +48,7 @@ EXPORTS = {
     "palaestra.rubrics.derivation": "Deed Derived Run Table Tables derive",
     "palaestra.tools": (
         "CHAT_FORMATS CONTROL FORMATS ActionFormat CallResult ChatFormat CompactFormat HermesFormat JournaledState "
-        "JsonFormat Mark ParsedTurn QwenFormat Rendering Tool ToolContext Toolbox "
+        "JsonFormat Mark ParsedTurn QwenFormat Rendering Schemas Tool ToolContext Toolbox "
         "finish give_up joined legal_call plain_call plain_text reply run_composite sample_call sample_value tool"
     ),
     "palaestra.tools.formats": (

@@ -6,7 +6,7 @@ import sys
 import typer
 from rich.console import Console
 
-from palaestra.cli import bench, check, demo, evaluate, play, rubrics, tasks, train, view
+from palaestra.cli import bench, check, demo, evaluate, play, rubrics, scaffold, tasks, train, view
 from palaestra.errors import PalaestraError
 from palaestra.version import __version__
 
@@ -18,6 +18,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
+tasks.app.command()(scaffold.new)
 app.add_typer(tasks.app, name="tasks")
 app.add_typer(rubrics.app, name="rubrics")
 app.add_typer(train.app, name="train")

@@ -3,7 +3,7 @@
 Importing this populates nothing; `gymnasium.make("palaestra/Storefront-v0")` does.
 """
 
-from palaestra.envs.storefront.desk import Desk, closing, told, touches
+from palaestra.envs.storefront.desk import Desk, closing, declining, told, touches
 from palaestra.envs.storefront.policy import POLICY, Policy
 from palaestra.envs.storefront.schema import (
     Build,
@@ -57,6 +57,7 @@ __all__ = [
     "changed",
     "closing",
     "created",
+    "declining",
     "either",
     "family",
     "listed",

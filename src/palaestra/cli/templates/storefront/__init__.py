@@ -1,0 +1,1 @@
+"""Families of the Storefront to begin from, and their test."""
