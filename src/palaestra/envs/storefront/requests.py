@@ -111,3 +111,49 @@ def overdue(stream: Stream, order: Order) -> Request:
         f"I am still waiting for {order.id}. I think that it is lost; please replace it or refund me.",
     )
     return Request(subject="My parcel never came", body=stream.choice(bodies))
+
+
+def another_in_the_box(stream: Stream, order: Order, product: Product, *, wrong: int, of: int) -> Request:
+    """Pieces of a line are something else than was ordered."""
+    which = f"the {product.name}" if of == 1 else f"{wrong} of the {of} {product.name}"
+    bodies = (
+        f"I unpacked {order.id}, and in place of {which} there was something else. Please put that right.",
+        f"You sent me something else for {which} in {order.id}. I want what I paid for, or my money.",
+    )
+    return Request(subject="Not what I ordered", body=stream.choice(bodies))
+
+
+def keep_it(stream: Stream, order: Order, product: Product) -> Request:
+    """A wish to keep goods that were to be sent back."""
+    bodies = (
+        f"I wanted to return the {product.name} from {order.id}. I would like to keep it after all.",
+        f"Please forget about my return of the {product.name} ({order.id}): I have decided to keep it.",
+    )
+    return Request(subject="I would like to keep it", body=stream.choice(bodies))
+
+
+def money_for_return(stream: Stream, order: Order, product: Product) -> Request:
+    """A question for the money for goods that were sent back."""
+    bodies = (
+        f"I sent you back the {product.name} from {order.id}. I would like to have my money now.",
+        f"Where is my money for the {product.name} that I returned from {order.id}? Please pay it out.",
+    )
+    return Request(subject="The money for my return", body=stream.choice(bodies))
+
+
+def new_one(stream: Stream, order: Order, product: Product) -> Request:
+    """A wish for a new piece in place of a repair."""
+    bodies = (
+        f"You are to repair my {product.name} from {order.id}. I would rather have a new one.",
+        f"I do not want to wait for the repair of the {product.name} ({order.id}). Please send me a new one for it.",
+    )
+    return Request(subject="A new one, please", body=stream.choice(bodies))
+
+
+def slow_repair(stream: Stream, order: Order, product: Product) -> Request:
+    """A wish for compensation, because a warranty claim takes so long."""
+    bodies = (
+        f"My claim for the {product.name} from {order.id} is taking for ever. Do I get something for the wait?",
+        f"I have been waiting for you to deal with my {product.name} ({order.id}). Is there any compensation?",
+    )
+    return Request(subject="I am still waiting", body=stream.choice(bodies))

@@ -7,16 +7,18 @@ has dealt with it. What follows from it is changed with it, so that the world's 
 from palaestra.envs.storefront.grounds.accounts import anothers_build, on_hold, written_from_elsewhere
 from palaestra.envs.storefront.grounds.goods import (
     arrived_too_long_ago,
-    claimed_already,
     coming_back_already,
     final_sale,
-    parts_sold_out,
+    not_received,
+    received_already,
 )
 from palaestra.envs.storefront.grounds.money import (
     charge_went_back,
     charged_once,
+    loss_paid_already,
     nobody_to_approve,
     paid_back_already,
+    return_paid_already,
     waiting_for_approval,
 )
 from palaestra.envs.storefront.grounds.parcels import (
@@ -24,9 +26,17 @@ from palaestra.envs.storefront.grounds.parcels import (
     left_already,
     not_yet_lost,
     scanned_lately,
+    sent_again_already,
     within_grace,
 )
 from palaestra.envs.storefront.grounds.prices import credited_already, ordered_too_long_ago, sold_out_elsewhere
+from palaestra.envs.storefront.grounds.repairs import (
+    claim_is_young,
+    claimed_already,
+    mended_already,
+    parts_sold_out,
+    sold_out,
+)
 
 __all__ = [
     "anothers_build",
@@ -34,18 +44,26 @@ __all__ = [
     "cancelled_already",
     "charge_went_back",
     "charged_once",
+    "claim_is_young",
     "claimed_already",
     "coming_back_already",
     "credited_already",
     "final_sale",
     "left_already",
+    "loss_paid_already",
+    "mended_already",
     "nobody_to_approve",
+    "not_received",
     "not_yet_lost",
     "on_hold",
     "ordered_too_long_ago",
     "paid_back_already",
     "parts_sold_out",
+    "received_already",
+    "return_paid_already",
     "scanned_lately",
+    "sent_again_already",
+    "sold_out",
     "sold_out_elsewhere",
     "waiting_for_approval",
     "within_grace",

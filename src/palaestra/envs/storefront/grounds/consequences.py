@@ -1,17 +1,10 @@
 """What follows from a change to the past, so that a world's records still agree."""
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from palaestra.envs.storefront.desk import Desk
 from palaestra.envs.storefront.policy import earns_tier, tier_for
 from palaestra.envs.storefront.schema import Credit, Customer, Order, Promotion, Refund, Return
-
-
-def lately(desk: Desk, order: Order) -> datetime:
-    """A moment of yesterday afternoon, or of this morning where the order was placed or came only today."""
-    yesterday = desk.start - timedelta(hours=18)
-    since = desk.delivered(order) or order.placed.date()
-    return yesterday if since <= yesterday.date() else desk.start - timedelta(hours=1)
 
 
 def move_back(desk: Desk, order_id: str, *, days: int) -> None:

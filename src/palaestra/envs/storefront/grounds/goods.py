@@ -1,14 +1,14 @@
-"""Grounds in the goods that are to come back or to be mended: too late, final sale, dealt with already."""
+"""Grounds in goods that are to come back, or to be kept: too late, final sale, on their way, received."""
 
-from datetime import date, datetime, timedelta
+from datetime import date
 
+from palaestra.envs.storefront.aftersales import sent_back
 from palaestra.envs.storefront.desk import Desk
-from palaestra.envs.storefront.grounds.consequences import lately, move_back
-from palaestra.envs.storefront.policy import restocking_fee
-from palaestra.envs.storefront.schema import Build, Fault, OrderLine, Product, Return, WarrantyClaim
+from palaestra.envs.storefront.grounds.consequences import move_back
+from palaestra.envs.storefront.schema import OrderLine, Product, Return
 from palaestra.envs.storefront.twins import Grounds
 from palaestra.envs.task import call
-from palaestra.rubrics import called, saw
+from palaestra.rubrics import saw
 
 
 def arrived_too_long_ago(desk: Desk, line: OrderLine) -> Grounds:
@@ -41,67 +41,26 @@ def final_sale(desk: Desk, product: Product) -> Grounds:
 
 def coming_back_already(desk: Desk, line: OrderLine) -> Grounds:
     """A return of every piece of the line was authorised."""
-    order = desk.order(line)
-    paid, tier = desk.paid(line, line.quantity), desk.customer(order).tier
-    fee = restocking_fee(desk.policy, tier, paid, opened=line.opened, change_of_mind=True)
-    authorised = desk.state.insert(
-        Return(
-            id=desk.state.next_id(Return),
-            order_id=order.id,
-            line_id=line.id,
-            quantity=line.quantity,
-            reason="changed_mind",
-            fee_cents=fee,
-            refund_due_cents=paid - fee,
-            status="authorised",
-            created=lately(desk, order),
-        )
-    )
-    desk.state.update(line, returned=line.quantity)
+    return _returned("RET-1", sent_back(desk, line, "authorised"), "A return is open for it; please send it as agreed.")
+
+
+def received_already(desk: Desk, back: Return) -> Grounds:
+    """The warehouse has received what was to come back."""
+    received = desk.state.update(back, status="received")
+    return _returned("RET-5", received, "Our warehouse has received it already, so that you cannot keep it.")
+
+
+def not_received(desk: Desk, back: Return) -> Grounds:
+    """What was sent back has not reached the warehouse."""
+    expected = desk.state.update(back, status="authorised")
+    return _returned("RET-5", expected, "It has not reached our warehouse yet; we pay you once it has.")
+
+
+def _returned(section: str, back: Return, message: str) -> Grounds:
     return Grounds(
-        section="RET-1",
-        evidence=authorised,
-        facts=(saw(authorised, id="saw-return"),),
-        lookups=(call("get_returns", order_id=order.id),),
-        message="A return is open for it already; please send it back as agreed.",
-    )
-
-
-def claimed_already(desk: Desk, line: OrderLine, fault: Fault) -> Grounds:
-    """A claim is open for the line."""
-    day = max(desk.last_return_day(desk.order(line)) + timedelta(days=1), desk.today - timedelta(days=3))
-    claim = desk.state.insert(
-        WarrantyClaim(
-            id=desk.state.next_id(WarrantyClaim),
-            line_id=line.id,
-            fault=fault,
-            remedy="replace" if desk.product(line).stock else "repair",
-            status="open",
-            opened=datetime.combine(day, desk.start.time()) - timedelta(hours=1),
-        )
-    )
-    return Grounds(
-        section="WAR-2",
-        evidence=claim,
-        facts=(saw(claim, id="saw-claim"),),
-        lookups=(call("get_warranty_claims", line_id=line.id),),
-        message="Your claim is open already, and our warranty team is at work on it.",
-    )
-
-
-def parts_sold_out(desk: Desk, build: Build, parts: list[Product]) -> Grounds:
-    """None of the parts that would make the build work is left."""
-    for part in parts:
-        desk.state.update(part, stock=0)
-    category = parts[0].category
-    return Grounds(
-        section="BLD-1",
-        evidence=build,
-        facts=(
-            saw(build, id="saw-build"),
-            called("search_products", arguments={"category": category}, id="saw-shelf"),
-        ),
-        lookups=(call("search_products", category=category, in_stock=True),),
-        otherwise=(call("search_products", category=category),),
-        message=f"No {category} that we have in stock makes your build work.",
+        section=section,
+        evidence=back,
+        facts=(saw(back, id="saw-return"),),
+        lookups=(call("get_returns", order_id=back.order_id),),
+        message=message,
     )

@@ -1,8 +1,9 @@
 """Grounds in payments and refunds: paid back already, waiting for approval, nobody there to approve."""
 
+from palaestra.envs.storefront.aftersales import lately
 from palaestra.envs.storefront.desk import Desk
-from palaestra.envs.storefront.grounds.consequences import lately, settle_account
-from palaestra.envs.storefront.schema import Employee, Order, OrderLine, Payment, Refund, RefundReason
+from palaestra.envs.storefront.grounds.consequences import settle_account
+from palaestra.envs.storefront.schema import Employee, Order, OrderLine, Payment, Refund, RefundReason, Return
 from palaestra.envs.storefront.twins import Grounds
 from palaestra.envs.task import call
 from palaestra.rubrics import listed, saw
@@ -15,6 +16,19 @@ def paid_back_already(desk: Desk, line: OrderLine, reason: RefundReason) -> Grou
     refund = _paid_back(desk, payment, desk.paid(line, line.quantity), reason, line)
     desk.state.update(line, returned=line.quantity)
     return _refunded("RET-1", refund)
+
+
+def return_paid_already(desk: Desk, back: Return) -> Grounds:
+    """A colleague has paid what was due for a return."""
+    line = desk.state.get(OrderLine, back.line_id)
+    [payment] = desk.payments(desk.order(line))
+    return _refunded("RET-5", _paid_back(desk, payment, back.refund_due_cents, "changed_mind", line))
+
+
+def loss_paid_already(desk: Desk, order: Order) -> Grounds:
+    """A colleague has paid a lost order back."""
+    [payment] = desk.payments(order)
+    return _refunded("SHP-1", _paid_back(desk, payment, order.total_cents, "lost", None))
 
 
 def charge_went_back(desk: Desk, charge: Payment) -> Grounds:

@@ -63,6 +63,32 @@ def _not_lost(parcel: Shipment) -> Grounds:
     )
 
 
+def sent_again_already(desk: Desk, parcel: Shipment) -> Grounds:
+    """A colleague has sent the goods of the lost parcel again, and they are under way."""
+    again = desk.state.next_id(Shipment)
+    replacement = desk.state.insert(
+        Shipment(
+            id=again,
+            order_id=parcel.order_id,
+            carrier=parcel.carrier,
+            tracking=f"{parcel.tracking[:2]}{again.removeprefix(Shipment.prefix)}R",
+            status="in_transit",
+            shipped=desk.today - timedelta(days=1),
+            due=desk.today + timedelta(days=3),
+            last_scan=desk.today - timedelta(days=1),
+            delivered=None,
+            replaces=parcel.id,
+        )
+    )
+    return Grounds(
+        section="SHP-1",
+        evidence=replacement,
+        facts=(saw(replacement, id="saw-parcel"),),
+        lookups=(call("get_shipments", order_id=parcel.order_id),),
+        message=f"A replacement is under way and due on {replacement.due}.",
+    )
+
+
 def within_grace(desk: Desk, parcel: Shipment) -> Grounds:
     """The parcel was due so late that it came on the last day of grace."""
     assert parcel.delivered is not None, f"{parcel.id} has not arrived"

@@ -1,0 +1,63 @@
+"""Returns and warranty claims that a task adds to its world, for lines to which nothing has happened."""
+
+from datetime import datetime, timedelta
+from typing import Literal
+
+from palaestra.envs.storefront.desk import Desk
+from palaestra.envs.storefront.policy import restocking_fee
+from palaestra.envs.storefront.schema import Fault, Order, OrderLine, Return, WarrantyClaim
+
+
+def lately(desk: Desk, order: Order) -> datetime:
+    """A moment of yesterday afternoon, or of this morning where the order was placed or came only today."""
+    yesterday = desk.start - timedelta(hours=18)
+    since = desk.delivered(order) or order.placed.date()
+    return yesterday if since <= yesterday.date() else desk.start - timedelta(hours=1)
+
+
+def sent_back(desk: Desk, line: OrderLine, status: Literal["authorised", "received"]) -> Return:
+    """Add a return of every piece of a line, for a change of mind, with the fee that the handbook asks for."""
+    order = desk.order(line)
+    paid, tier = desk.paid(line, line.quantity), desk.customer(order).tier
+    fee = restocking_fee(desk.policy, tier, paid, opened=line.opened, change_of_mind=True)
+    desk.state.update(line, returned=line.quantity)
+    return desk.state.insert(
+        Return(
+            id=desk.state.next_id(Return),
+            order_id=order.id,
+            line_id=line.id,
+            quantity=line.quantity,
+            reason="changed_mind",
+            fee_cents=fee,
+            refund_due_cents=paid - fee,
+            status=status,
+            created=lately(desk, order),
+        )
+    )
+
+
+def claimed(
+    desk: Desk,
+    line: OrderLine,
+    fault: Fault,
+    *,
+    ago: int,
+    remedy: Literal["replace", "repair"] | None = None,
+    status: Literal["open", "withdrawn"] = "open",
+) -> WarrantyClaim:
+    """Add a claim on a line that was opened `ago` days before today, or as soon after the return window as it can be.
+
+    The remedy is the one that the stock calls for, where none is given.
+    """
+    first = desk.last_return_day(desk.order(line)) + timedelta(days=1)
+    day = max(first, desk.today - timedelta(days=ago))
+    return desk.state.insert(
+        WarrantyClaim(
+            id=desk.state.next_id(WarrantyClaim),
+            line_id=line.id,
+            fault=fault,
+            remedy=remedy or ("replace" if desk.product(line).stock else "repair"),
+            status=status,
+            opened=datetime.combine(day, desk.start.time()) - timedelta(hours=1),
+        )
+    )
