@@ -45,8 +45,7 @@ class Recording:
     @property
     def tools(self) -> tuple[JsonObject, ...]:
         """The schemas of the tools on offer."""
-        tools: tuple[JsonObject, ...] = self._opening["tools"]
-        return tools
+        return tuple(self._opening["tools"])
 
     @property
     def over(self) -> bool:

@@ -23,6 +23,8 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 import gymnasium as gym
+import numpy as np
+from gymnasium.utils import seeding
 
 from palaestra.digest import canonical
 from palaestra.envs.episode import LiveEpisode, Snapshot
@@ -116,6 +118,8 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         self.action_space = CallSpace(self._offered, self._format)
         self.observation_space = MessageSpace()
         self._episode: LiveEpisode | None = None
+        self._np_random_seed: int | None = None
+        self._generator: np.random.Generator | None = None
         if task is not None:
             self.task_set.instance(task, handbook)
 
@@ -131,14 +135,16 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
             options: `{"task": id}` names the task of this episode.
 
         Returns:
-            The opening messages, and `info`: the tools' schemas under "tools", which an agent may see; the `TaskSpec`
-            under "task", the criteria under "rubric", the seed and hashes, which are the trainer's.
+            The opening messages, and `info`: the tools' schemas under "tools", which an agent may see (a sequence;
+            `list` of it is plain JSON); the `TaskSpec` under "task", the criteria under "rubric", the seed and hashes,
+            which are the trainer's.
 
         Raises:
             UnknownNameError: an option or the task is unknown.
             TaskError: the split lists no instance.
         """
-        super().reset(seed=seed)
+        if seed is not None:
+            self._reseed(seed)
         for option in options or {}:
             if option != "task":
                 raise UnknownNameError.of("reset option", option, ["task"])
@@ -158,6 +164,23 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         if weather is not None:
             info["noise"] = weather.report(episode.evidence)
         return self._given(), info
+
+    def _reseed(self, seed: int) -> None:
+        """What `super().reset` does, without making a generator that most episodes never draw from."""
+        if seed < 0:
+            raise ValueError(f"seed={seed}: seeds are 0 or above")
+        self._np_random_seed = seed
+        self._generator = None
+
+    @property
+    def _np_random(self) -> np.random.Generator:
+        if self._generator is None:
+            self._generator, self._np_random_seed = seeding.np_random(self._np_random_seed)
+        return self._generator
+
+    @_np_random.setter
+    def _np_random(self, generator: np.random.Generator) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        self._generator = generator
 
     def _given(self) -> tuple[Message, ...]:
         """The observation, as copies: whoever is given it may do with it what they like."""
@@ -371,7 +394,7 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         copy = type(self).__new__(type(self))
         copy.__dict__.update(self.__dict__)
         # Gymnasium's generators move when drawn from: a shared one would let a copy disturb its origin.
-        copy._np_random = None
+        copy._generator = None
         copy.action_space = CallSpace(self._offered, self._format)
         copy.observation_space = MessageSpace()
         copy._episode = self.episode.fork()

@@ -169,9 +169,8 @@ class Checklist:
         """The points by layer; they sum to `points`."""
         if self._components is None:
             by_layer: dict[Layer, int] = dict.fromkeys(LAYERS, 0)
-            for position, counts in enumerate(self.counts):
-                if counts:
-                    by_layer[self.rubric.criteria[position].layer] += self.rubric.signed[position]
+            for layer, points in compress(self.rubric.layered, self.counts):
+                by_layer[layer] += points
             self._components = by_layer
         return self._components.copy()
 

@@ -33,6 +33,7 @@ class Rubric:
         )
         self.signed = tuple(p if c.kind == "expect" else -p for c, p in zip(self.criteria, self.points, strict=True))
         """By position: what the score changes by while the criterion counts."""
+        self.layered = tuple((c.layer, p) for c, p in zip(self.criteria, self.signed, strict=True))
         position = {c.id: i for i, c in enumerate(self.criteria)}
         self.after = tuple(tuple(position[name] for name in c.after) for c in self.criteria)
         self.lookups = tuple(c.layer == "selection" for c in self.criteria)

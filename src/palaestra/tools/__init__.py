@@ -20,6 +20,7 @@ from palaestra.tools.formats import (
     Rendering,
 )
 from palaestra.tools.sampling import legal_call, sample_call, sample_value
+from palaestra.tools.schemas import Schemas
 from palaestra.tools.tool import Tool, tool
 from palaestra.tools.toolbox import CallResult, JournaledState, Toolbox
 from palaestra.tools.wire import plain_call, plain_text
@@ -40,6 +41,7 @@ __all__ = [
     "ParsedTurn",
     "QwenFormat",
     "Rendering",
+    "Schemas",
     "Tool",
     "ToolContext",
     "Toolbox",

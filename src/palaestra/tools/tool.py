@@ -195,8 +195,8 @@ def _kinds(schema: Json) -> set[str]:
         return {kind for part in schema for kind in _kinds(part)}
     if not isinstance(schema, dict):
         return set()
-    named = schema.get("type")
-    return ({named} if isinstance(named, str) else set()) | _kinds(list(schema.values()))
+    named, inner = schema.get("type"), _kinds(list(schema.values()))
+    return inner | {named} if isinstance(named, str) else inner
 
 
 def _trimmed(schema: Json) -> Any:

@@ -1,6 +1,7 @@
 """Broken in what they return: ends, tools, actions, observations, rewards."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -139,7 +140,9 @@ class Flattered(ToolEnv):
     def _run(self, calls: tuple[ToolCall, ...]) -> list[Message]:
         messages = super()._run(calls)
         if any(call.tool == "reply" for call in calls):
-            self.episode.checklist.counts[0] = True
+            checklist = self.episode.checklist
+            seen = checklist.snapshot()
+            checklist.restore(replace(seen, counts=(True, *seen.counts[1:])))
         return messages
 
 

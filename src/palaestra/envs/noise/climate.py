@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
-
-import orjson
+from typing import TYPE_CHECKING
 
 from palaestra.envs.noise.contradictions import contradicted
 from palaestra.envs.noise.distractors import departments
@@ -22,7 +20,7 @@ from palaestra.envs.noise.stakes import stakes_of
 from palaestra.records import Message, ToolCall
 from palaestra.rubrics import Rubric
 from palaestra.seeding import Stream
-from palaestra.tools import Tool, Toolbox
+from palaestra.tools import Schemas, Tool, Toolbox
 
 if TYPE_CHECKING:  # worlds hand over noise, so instances come after it
     from palaestra.envs.instance import Instance
@@ -95,9 +93,9 @@ class Climate:
         """The tools in the agent's names, to say no in them."""
         return Toolbox(map(self._renamed, self.toolbox), prose_tool=self.toolbox.prose_tool)
 
-    def export(self) -> tuple[dict[str, Any], ...]:
+    def export(self) -> Schemas:
         """The tools on offer, in OpenAI's function-calling form; the copy belongs to the caller."""
-        return tuple(orjson.loads(orjson.dumps([tool.export() for tool in self.offered])))
+        return Schemas.of(tool.export() for tool in self.offered)
 
     def spelled(self, calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
         """Calls in the world's own names, as the agent would write them."""

@@ -36,6 +36,7 @@ class Overlay:
 
     __slots__ = (
         "_hash",
+        "_hash_text",
         "_hashed",
         "_last_numbers",
         "_origin",
@@ -56,6 +57,7 @@ class Overlay:
         # `_hash` is the hash of the rows after the first `_hashed` entries of the journal.
         self._settled_hash = self._hash = base.state_hash()
         self._hashed = 0
+        self._hash_text = ""
 
     # Reading
 
@@ -140,7 +142,7 @@ class Overlay:
                 would change.
         """
         self._must_stand(row)
-        new = replace(row, **changes)
+        new = self._changed(row, changes)
         if new.id != row.id:
             raise RowError(f"{row.table} {row.id!r} keeps its id; delete it and insert {new.id!r}")
         if new != row:
@@ -158,6 +160,13 @@ class Overlay:
         inserted = [number_of(c.key) for c in self.journal if c.table == table and c.before is None]
         return f"{kind.prefix}{max([self._last_numbers[table], *inserted]) + 1}"
 
+    def _changed(self, row: R, changes: dict[str, Any]) -> R:
+        columns = self.base.schema[row.table].columns
+        # `dataclasses.replace` does the same in three times the time; it is left to say what is wrong.
+        if not changes.keys() <= columns.keys():
+            return replace(row, **changes)
+        return type(row)(**({name: getattr(row, name) for name in columns} | changes))
+
     def _must_stand(self, row: Row) -> None:
         standing = self.peek(type(row), row.id)
         if standing is not row and standing != row:
@@ -172,7 +181,7 @@ class Overlay:
     def rollback(self, length: int) -> None:
         """Undo writes until the journal has `length` entries again; at 0 the rows are as they settled."""
         if length < self._hashed:
-            self._hash, self._hashed = self._settled_hash, 0
+            self._hash, self._hashed, self._hash_text = self._settled_hash, 0, ""
         while len(self.journal) > length:
             change = self.journal.pop()
             self._rows[change.table][change.key] = change.before
@@ -192,6 +201,8 @@ class Overlay:
 
     def state_hash(self) -> str:
         """A hash of the rows and nothing but the rows; it follows the journal, so it costs what was written."""
+        if self._hashed == len(self.journal) and self._hash_text:
+            return self._hash_text
         total = self._hash
         for change in self.journal[self._hashed :]:
             if change.before is not None:
@@ -200,7 +211,8 @@ class Overlay:
                 total += row_hash(change.after)
         self._hash = total & HASH_MASK
         self._hashed = len(self.journal)
-        return f"{self._hash:032x}"
+        self._hash_text = f"{self._hash:032x}"
+        return self._hash_text
 
     # Copies
 
@@ -220,6 +232,7 @@ class Overlay:
         copy.journal.clear()
         copy._settled_hash = copy._hash
         copy._hashed = 0
+        copy._hash_text = ""
         copy._origin = {table: dict(rows) for table, rows in self._rows.items()}
         copy._last_numbers = {
             table: max([last, *map(number_of, self._rows.get(table, ()))]) for table, last in self._last_numbers.items()
@@ -247,6 +260,7 @@ class Overlay:
         copy._settled_hash = self._settled_hash
         copy._hash = self._hash
         copy._hashed = self._hashed
+        copy._hash_text = self._hash_text
         return copy
 
     def snapshot(self) -> OverlaySnapshot:
@@ -264,3 +278,4 @@ class Overlay:
         self.journal = list(snapshot.journal)
         self._hash = snapshot.hash
         self._hashed = snapshot.hashed
+        self._hash_text = ""

@@ -1,0 +1,64 @@
+"""The schemas of the tools on offer, as a reset hands them out: a sequence of its own each time, read when looked at.
+
+Fifty schemas take longer to copy than everything else that a reset does, and most who reset never look at them again.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, overload
+
+import orjson
+
+from palaestra.records import JsonObject
+
+
+class Schemas(Sequence[JsonObject]):
+    """Tools in OpenAI's function-calling form. They belong to whoever holds them; `list(schemas)` is plain JSON.
+
+    Args:
+        written: The schemas as a JSON array.
+    """
+
+    __slots__ = ("_read", "written")
+
+    def __init__(self, written: bytes) -> None:
+        self.written = written
+        self._read: list[JsonObject] | None = None
+
+    @classmethod
+    def of(cls, schemas: Iterable[JsonObject]) -> "Schemas":
+        """These schemas, written down."""
+        return cls(orjson.dumps(list(schemas)))
+
+    def fresh(self) -> "Schemas":
+        """The same schemas for somebody else."""
+        return Schemas(self.written)
+
+    @property
+    def _all(self) -> list[JsonObject]:
+        if self._read is None:
+            read: list[JsonObject] = orjson.loads(self.written)
+            self._read = read
+        return self._read
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    @overload
+    def __getitem__(self, index: int) -> JsonObject: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[JsonObject]: ...
+
+    def __getitem__(self, index: int | slice) -> Any:
+        return self._all[index]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and self._all == list(other)  # pyright: ignore[reportUnknownArgumentType]
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Schemas({self._all!r})"
+
+    def __reduce__(self) -> tuple[type["Schemas"], tuple[bytes]]:
+        return Schemas, (orjson.dumps(self._all),)
