@@ -42,14 +42,17 @@ def _ranked(values: list[int], percent: int) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ratio:
-    """How many times as long one thing takes as another, by their means in the same run."""
+    """How many times as long one thing takes as another, in the same run."""
 
     name: str
     of: str
     """The name of the timing above the line."""
     to: str
     """The name of the timing below it."""
-    value: float
+    means: float
+    """By their means, which rare slow calls move."""
+    medians: float
+    """By their medians, which they do not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,5 +142,6 @@ class SpeedReport:
 
 def ratio(name: str, timings: Iterable[Timing], of: str, to: str) -> Ratio:
     """The ratio of two of `timings`."""
-    means = {t.name: t.mean for t in timings}
-    return Ratio(name=name, of=of, to=to, value=means[of] / means[to])
+    named = {t.name: t for t in timings}
+    above, below = named[of], named[to]
+    return Ratio(name=name, of=of, to=to, means=above.mean / below.mean, medians=above.p50 / below.p50)

@@ -54,15 +54,23 @@ def comparisons_table(report: SpeedReport) -> Table:
     """The same work done otherwise, and through peers, by means in microseconds; what is missing says why."""
     return Table(
         title="The same work in other ways, in microseconds",
-        columns=("what", "takes", "compared with", "takes ", "times"),
+        columns=("what", "mean", "compared with", "its mean", "times", "by medians"),
         rows=(
             *(
-                (r.name, figure(report.timing(r.of).mean), r.to, figure(report.timing(r.to).mean), f"{r.value:,.1f}")
+                (
+                    r.name,
+                    figure(report.timing(r.of).mean),
+                    r.to,
+                    figure(report.timing(r.to).mean),
+                    f"{r.means:,.1f}",
+                    f"{r.medians:,.1f}",
+                )
                 for r in report.ratios
             ),
-            *((u.section, "-", u.why, "-", "-") for u in report.unmeasured),
+            *((u.section, "-", u.why, "-", "-", "-") for u in report.unmeasured),
         ),
-        note="Means of this run. Peers play tasks of their own: theirs compare kinds of work, and not the same calls.",
+        note="How many times as long by means, and by medians. Peers play tasks of their own: theirs compare kinds of "
+        "work, and not the same calls.",
     )
 
 
