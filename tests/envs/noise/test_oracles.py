@@ -27,6 +27,14 @@ def test_a_patient_oracle_solves_a_sample_of_train_under_all_noise_at_once() -> 
     solved_and_accounted_for(ALL, "train", 41)
 
 
+def test_a_changed_handbook_composes_with_all_noise_at_once() -> None:
+    env = storefront(ALL, split="heldout-policy")
+    for seed, task in enumerate(env.task_set.ids("heldout-policy")[::29]):
+        played = play(env, task, seed)
+        assert played.score.passed, f"{task}: {played.score.verdicts}"
+        assert tuple(scored_again(env, played)) == played.points, task
+
+
 def test_the_oracle_of_another_surface_solves_under_noise_too() -> None:
     env = storefront(ALL, split="heldout-surface")
     for seed, task in enumerate(env.task_set.ids("heldout-surface")[::23]):

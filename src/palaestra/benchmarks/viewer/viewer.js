@@ -250,9 +250,11 @@ function turnView(turn) {
 function calls(turn) {
   const entries = messages(turn.observation);
   const answer = (event) => entries.find((entry) => entry.role === "tool" && entry.tool_call_id === event.call_id);
-  const answers = turn.events.map(answer);
+  // What the world did by itself answers no call; its writes are among the turn's changes.
+  const events = turn.events.filter((event) => event.tool !== "(world)");
+  const answers = events.map(answer);
   const others = entries.filter((entry) => !answers.includes(entry));
-  const list = turn.calls.map((call, place) => callView(call, turn.events[place], answers[place]));
+  const list = turn.calls.map((call, place) => callView(call, events[place], answers[place]));
   return [section(turn.calls.length === 1 ? "Call" : "Calls",
     list.length ? list : h("p", { class: "note bad-text" }, "No call could be read from this turn.")),
     others.length > 0 && section("Then the agent was told", others.map(message))];
