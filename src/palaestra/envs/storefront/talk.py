@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from palaestra.envs.storefront.desk import Desk, closing, touches
+from palaestra.envs.storefront.grounds.consequences import settle_account
 from palaestra.envs.storefront.policy import restocking_fee
 from palaestra.envs.storefront.schema import Customer, Order, OrderLine, Product, Return, Ticket
 from palaestra.envs.task import Task, call
@@ -27,7 +28,7 @@ TOPICS: Mapping[str, tuple[str, ...]] = {
     "return": ("return", "send back", "sending back", "take back"),
     "replacement": ("replacement", "replace", "new one", "exchange"),
     "repair": ("repair", "repaired"),
-    "cancellation": ("cancellation", "cancel", "cancelled"),
+    "cancellation": ("cancellation", "cancel", "cancelled", "cancelling"),
     "account": ("account", "e-mail", "email", "e-mail address", "email address", "mail address", "mailbox", "sender"),
 }
 """Topics, each with the words that name it."""
@@ -82,6 +83,7 @@ def send_off(desk: Desk, order: Order) -> Order:
         desk.state.update(parcel, status="in_transit", shipped=left, last_scan=left)
     for payment in desk.payments(order):
         desk.state.update(payment, status="captured")
+    settle_account(desk, order.customer_id)
     return desk.state.update(order, status="shipped")
 
 

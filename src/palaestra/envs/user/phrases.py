@@ -13,6 +13,7 @@ CONFIRM = _any(
     r"check (?:it |that |them |this )?(?:again|once more)",
     r"are you (?:quite |really |absolutely )?(?:sure|certain)",
     r"(?:is|are) (?:that|this|it|those|they) (?:really |indeed )?(?:the )?(?:right|correct)",
+    r"is [\w -]{3,40} (?:really |indeed )?the (?:right|correct)",
     r"just to be (?:sure|clear|safe)",
     r"did you mean",
     r"do you mean",
@@ -21,6 +22,7 @@ CONFIRM = _any(
     r"(?:please|could you|can you|would you) (?:kindly |please )?(?:verify|check|have another look|"
     r"take another look|look once more)",
     r"might you be thinking",
+    r"(?:would|do) you mind (?:checking|looking|verifying|confirming)",
     r"may(?:be)? (?:you|it) (?:is|are|have) mistaken",
 )
 """Asks to check what was said."""
@@ -32,6 +34,9 @@ OFFER = _any(
     r"am able to) (?:instead |also |happily |gladly |certainly )?(?:offer|replace|repair|give you|"
     r"send you|credit|propose|arrange|exchange)",
     r"(?:what i|what we|all i|all we) can (?:do|offer)(?: you)?(?: instead)? is",
+    r"(?:would be|am|are) (?:glad|happy|pleased) to (?:offer|replace|repair|give|send|credit|propose|arrange|exchange)",
+    r"would (?:a|an|the|some) [\w -]{3,40} (?:work|do|suit|help)",
+    r"would it be (?:ok|okay|fine|all right|alright) (?:if|for)",
     r"how about",
     r"what about (?:a|an|having|getting)",
     r"shall (?:i|we)",
@@ -50,9 +55,13 @@ REFUSE = _any(
     r"(?:i|we|that) (?:can|could|will|would|may|am|are|do|is|shall) (?:therefore |sadly |unfortunately |"
     r"simply |really |just )*not(?! (?:see|find|tell which|tell what|locate|know|sure|certain|help but|"
     r"clear|only|have (?:your|the) (?:order|street|number|name|address)|worry|yet))",
+    r"can not (?:be|come|go|qualify|do|make|take|accept|offer|give|grant|waive|change|cancel|refund|return|replace)"
+    r"(?! (?:found|seen|located))",
+    r"say no to",
+    r"(?:will|would) not (?:change|be changed)",
+    r"answer (?:is|remains|stays|has to be) no",
     r"(?:i|we) (?:am|are) (?:unable|not able|not allowed|not permitted)",
-    r"(?:is|are) (?:not |im)possible",
-    r"not (?:eligible|entitled|possible|allowed|permitted)",
+    r"not (?:something (?:i|we) can do|eligible|entitled|possible|allowed|permitted)",
     r"(?:must|have to|need to|had to|will) (?:decline|refuse|reject|turn (?:it |this |that )?down)",
     r"(?:is|was|be|been) (?:declined|refused|rejected|denied)",
     r"(?:i|we) (?:decline|refuse)",
@@ -74,14 +83,15 @@ ASK = _any(
     r"(?:please|kindly|could you|can you|would you|will you|may i ask you to) (?:please |kindly )?"
     r"(?:also )?(?:tell|give|send(?! (?:it|them|this|that|the [\w -]{2,30}) back)|provide|share|let|name|"
     r"state|describe|specify|say|write|explain|remind|"
-    r"supply|clarify|reply with|answer)",
+    r"supply|clarify|reply|respond|answer|(?:e-?)?mail (?:me|us))",
     r"let (?:me|us) know (?:which|what|where|when|who|how|whether|your|the|if you (?:remember|know))",
-    r"(?:i|we) (?:still |just |only |also )?(?:need|require|would need|am missing|are missing|lack)"
+    r"(?:i|we) (?:still |just |only |also |will |would |first )*(?:need|require|would need|am missing|are missing|lack)"
     r"(?! to (?:decline|refuse|reject|inform|tell you))",
     r"(?:may|can|could|might) (?:i|we) (?:ask|have|get|know)",
     r"(?:i|we) (?:would|should) (?:like|need) to know",
     r"(?:i|we) (?:can|could|do) not (?:see|find|tell|know|locate) (?:which|what|where|when|who|how|"
     r"whether|your|the)",
+    r"^(?:(?:tell|send|give) (?:me|us)|describe|specify|name|provide|share|state)",
     r"what i need (?:to know )?is",
     r"do you (?:have|know|remember|recall|happen to)",
     r"tell (?:me|us) (?:which|what|where|when|who|how|more|your|the)",
@@ -92,10 +102,12 @@ ASK = _any(
 """Asks for something without a question mark, perhaps."""
 
 QUESTION_WORD = re.compile(
-    r"^(?:(?:hi|hello|hey|dear|ok|okay|so|and|also|well|but|sorry|thanks|thank you|understood|great|sure|"
-    r"of course|first|now|then|before that|just|for that)\b[ ,:-]*(?:there\b[ ,]*|[a-z]+, )?)*(?:which|"
-    r"what(?! (?:we|i) (?:can|could))|where|when|who|whose|why|how (?:many|much|long|did|do|can|is)|(?:at|"
-    r"to|on|in|for|of|from|by) (?:which|what|whom))\b"
+    r"(?:^|: |, (?!which|who|where|when))"
+    r"(?:(?:hi|hello|hey|dear)(?: [a-z]+){0,2}[,:-]* )?"
+    r"(?:(?:ok|okay|so|and|also|well|but|sorry|thanks|thank you|understood|great|sure|of course|first|now|then|"
+    r"before that|just|for that)[,:-]* ){0,3}"
+    r"(?:which|what(?! (?:we|i) (?:can|could))|where|when|who|whose|why|how (?:many|much|long|did|do|can|is)|"
+    r"(?:at|to|on|in|for|of|from|by) (?:which|what|whom))\b"
 )
 """Begins as a question does, after a greeting or the like."""
 
@@ -113,6 +125,7 @@ CLOSE = _any(
     r"bye(?: bye)?",
     r"have a (?:nice|good|great|lovely|wonderful|pleasant)",
     r"take care",
+    r"(?:i|we) wish you",
     r"best (?:regards|wishes)",
     r"kind regards",
     r"(?:i|we) (?:will|am going to|are going to|have|now|shall|can)?\s*(?:now |hereby |then )?(?:close|"

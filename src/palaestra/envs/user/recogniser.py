@@ -38,9 +38,14 @@ _SHORT = (
     (re.compile(r"\b(\w+)'(ve)\b"), r"\1 have"),
     (re.compile(r"\b(\w+)'(d)\b"), r"\1 would"),
     (re.compile(r"\bi'm\b"), "i am"),
+    (re.compile(r"\bno (?:problem|issue|trouble)s?(?: at all)?\b"), "all right"),
     (re.compile(r"\b(that|it|what|which|where|who|when|here|there)'s\b"), r"\1 is"),
 )
 _SENTENCE = re.compile(r"[^.!?;\n]+[.!?;\n]*|[.!?;\n]+")
+_PART = re.compile(r",| and (?=the |your |which |what |how |where )")
+"""What parts two questions in one sentence; of what one of them names, the first is what it is about."""
+_INSTEAD_OF = re.compile(r"\b(?:instead of|rather than) (?:an? |the |your )?[\w-]+")
+_ONE_AT_A_TIME = ("ask", "confirm")
 _WORD = re.compile(r"[a-z0-9][a-z0-9@+'-]*")
 _DOT_IN_WORD = re.compile(r"(?<=\w)\.(?=\w)")
 
@@ -56,8 +61,12 @@ def recognised(message: str, topics: Mapping[str, tuple[str, ...]]) -> tuple[str
     if _stuffed(text, topics_in(text, topics), topics):
         return ()
     found: list[str] = []
+    spoken_of = ""
     for sentence in _sentences(text):
-        found += _pointed(_acts_of(sentence, topics), found)
+        # A question about nothing, "Which one is it?", is about what the sentence before it spoke of.
+        acts = [f"{a}:{spoken_of}" if a in _ONE_AT_A_TIME and spoken_of else a for a in _acts_of(sentence, topics)]
+        spoken_of = _subject(acts) or spoken_of
+        found += acts
     kept = [act for act in dict.fromkeys(found) if ":" in act or not any(a.startswith(f"{act}:") for a in found)]
     return tuple(kept)
 
@@ -82,34 +91,36 @@ def topics_in(text: str, topics: Mapping[str, tuple[str, ...]]) -> tuple[str, ..
 def normalised(message: str) -> str:
     """A message as it is read: one case, plain quotes, no contractions, single spaces; line ends stay."""
     text = unicodedata.normalize("NFKC", message[:MAX_READ]).casefold().translate(_QUOTES)
+    text = "\n".join(" ".join(line.split()) for line in text.splitlines())
     text = _DOT_IN_WORD.sub("", text)
     for pattern, long in _SHORT:
         text = pattern.sub(long, text)
-    return "\n".join(" ".join(line.split()) for line in text.splitlines())
+    return text
 
 
 def _sentences(text: str) -> list[str]:
     return [part.strip() for part in _SENTENCE.findall(text) if _WORD.search(part)]
 
 
-def _pointed(acts: list[str], before: list[str]) -> list[str]:
-    """`acts`, where a question about nothing ("Which one is it?") is about what was spoken of just before."""
-    topics = [act.partition(":")[2] for act in before if ":" in act]
-    return [f"{act}:{topics[-1]}" if act in ("ask", "confirm") and topics else act for act in acts]
+def _subject(acts: list[str]) -> str:
+    """What a sentence is about first; empty where it is about nothing."""
+    return next((act.partition(":")[2] for act in acts if ":" in act), "")
 
 
 def _acts_of(sentence: str, topics: Mapping[str, tuple[str, ...]]) -> list[str]:
-    named = topics_in(sentence, topics)
+    named = topics_in(_INSTEAD_OF.sub("", sentence), topics)
     if _stuffed(sentence, named, topics):
         return []
     acts = ["apologise"] if APOLOGISE.search(sentence) else []
     if CLOSE.search(sentence) and not named:
         return [*acts, "close"]
     kind = _kind(sentence)
+    if kind in _ONE_AT_A_TIME:
+        named = tuple(dict.fromkeys(topic for part in _PART.split(sentence) for topic in topics_in(part, topics)[:1]))
     if kind is None:
-        kind = "inform" if named or (not acts and len(_WORD.findall(sentence)) > STUFFED_TOPICS) else None
-    if kind is None:
-        return acts
+        if acts and not named:
+            return acts
+        kind = "inform"
     return [*acts, *(f"{kind}:{topic}" for topic in named)] if named else [*acts, kind]
 
 

@@ -1,0 +1,83 @@
+"""What is claimed of the recogniser: it never fails, form does not matter, and people would mostly agree with it."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from palaestra.envs.storefront.talk import TOPICS
+from palaestra.envs.user import recognised
+from palaestra.envs.user.acts import KINDS, kind_of, topic_of
+from worlds.messages import MESSAGES
+
+SENTENCES = [message for message, _ in MESSAGES]
+# Letters whose two cases are not one to one (the German sharp s, dotted i) are not English.
+ASCII = st.text(st.characters(min_codepoint=9, max_codepoint=126))
+
+
+def deeds(acts: frozenset[str] | tuple[str, ...]) -> frozenset[str]:
+    """The acts that ask for something: telling things by the way does no harm."""
+    return frozenset(act for act in acts if kind_of(act) != "inform")
+
+
+def right(message: str, wanted: frozenset[str]) -> bool:
+    acts = recognised(message, TOPICS)
+    if deeds(acts) != deeds(wanted):
+        return False
+    return bool(deeds(wanted)) or not wanted.isdisjoint(acts)
+
+
+def test_people_agree_with_at_least_95_percent_of_the_readings() -> None:
+    wrong = [message for message, wanted in MESSAGES if not right(message, wanted)]
+    assert len(MESSAGES) >= 60
+    assert len(wrong) <= 0.05 * len(MESSAGES), wrong
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["", "   ", "\n\t", "?", "?!?!", "...", "order", "Order product.", "order product address fee refund replacement"],
+)
+def test_nothing_is_understood_where_nothing_is_said(message: str) -> None:
+    assert recognised(message, TOPICS) == ()
+
+
+def test_keywords_strung_together_are_no_question() -> None:
+    every = [words[0] for words in TOPICS.values()]
+    for joint in (" ", ", ", "? ", " and ", "\n", ". "):
+        assert recognised(joint.join(every) + "?", TOPICS) == ()
+
+
+def test_a_pointing_question_is_about_what_was_spoken_of_before() -> None:
+    assert "ask:order" in recognised("You have two orders with us. Which one is it?", TOPICS)
+    assert recognised("Which one is it?", TOPICS) == ("ask",)
+
+
+@given(st.text(max_size=400))
+def test_any_text_is_read(message: str) -> None:
+    for act in recognised(message, TOPICS):
+        assert kind_of(act) in KINDS
+        assert topic_of(act) in ("", *TOPICS)
+
+
+@given(st.lists(st.sampled_from(SENTENCES), max_size=4).map(" ".join) | ASCII)
+def test_case_does_not_matter(message: str) -> None:
+    assert recognised(message.upper(), TOPICS) == recognised(message.lower(), TOPICS) == recognised(message, TOPICS)
+
+
+@given(st.sampled_from(SENTENCES), st.sampled_from([" ", "  ", "\t", " \t  "]))
+def test_white_space_does_not_matter(message: str, space: str) -> None:
+    spread = space + re.sub(r" ", space, message) + space
+    assert recognised(spread, TOPICS) == recognised(message, TOPICS)
+
+
+@given(st.sampled_from(SENTENCES), st.integers(2, 4))
+def test_doubled_marks_and_typographic_quotes_do_not_matter(message: str, times: int) -> None:
+    loud = re.sub(r"[.!?]+(?=\s|$)", lambda found: found.group() * times, message).replace("'", "\u2019")
+    assert recognised(loud, TOPICS) == recognised(message, TOPICS)
+
+
+def test_a_long_message_is_read_in_time() -> None:
+    # Nested repetition in a pattern would make this take years; no clock is needed to see that it ends.
+    for text in ("hi, " * 5_000, "can not " * 5_000, "would a " + "b " * 5_000, "please " * 5_000, "a" * 20_000):
+        recognised(text, TOPICS)
