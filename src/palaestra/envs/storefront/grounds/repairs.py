@@ -7,7 +7,7 @@ from palaestra.envs.storefront.desk import Desk
 from palaestra.envs.storefront.schema import Build, Fault, OrderLine, Product, WarrantyClaim
 from palaestra.envs.storefront.twins import Grounds
 from palaestra.envs.task import call
-from palaestra.rubrics import called, saw
+from palaestra.rubrics import called, either, saw
 
 
 def claimed_already(desk: Desk, line: OrderLine, fault: Fault) -> Grounds:
@@ -52,7 +52,11 @@ def parts_sold_out(desk: Desk, build: Build, parts: list[Product]) -> Grounds:
         evidence=build,
         facts=(
             saw(build, id="saw-build"),
-            called("search_products", arguments={"category": category}, id="saw-shelf"),
+            either(
+                called("search_products", arguments={"category": category}),
+                called("query", arguments={"table": "products"}),
+                id="saw-shelf",
+            ),
         ),
         lookups=(call("search_products", category=category, in_stock=True),),
         otherwise=(call("search_products", category=category),),
