@@ -1,6 +1,7 @@
 """Impossible twins: the same words in another world, where the handbook refuses what it granted before."""
 
 from collections import defaultdict
+from collections.abc import Mapping
 from functools import cache
 from itertools import chain
 
@@ -19,9 +20,10 @@ from palaestra.envs.storefront.invariants.fresh import (
     returned_is_exact,
     the_desk_is_dated,
 )
-from palaestra.envs.storefront.schema import Ticket
+from palaestra.envs.storefront.policy import last_return_day
+from palaestra.envs.storefront.schema import Customer, Order, Refund, Return, Shipment, Ticket
 from palaestra.envs.storefront.world import STOREFRONT
-from palaestra.records import ToolCall
+from palaestra.records import Json, ToolCall
 
 KEPT = (
     lifetimes_are_sums,
@@ -69,9 +71,15 @@ def passes(instance: Instance, calls: tuple[ToolCall, ...]) -> bool:
     return episode.score.passed
 
 
-def ending(instance: Instance) -> ToolCall | None:
-    """The call by which a task is refused."""
-    return next((call for call in instance.oracle if call.tool in CLOSES), None)
+def grounds(instance: Instance) -> Mapping[str, Json] | None:
+    """The arguments of the call that refuses the request or hands it over; `None` where there is none."""
+    return next((call.arguments for call in instance.oracle if call.tool in CLOSES), None)
+
+
+def answer(instance: Instance) -> frozenset[str]:
+    """The names of what a task has to be answered with."""
+    given = instance.oracle[-1].arguments.get("answer")
+    return frozenset(given) if isinstance(given, dict) else frozenset()
 
 
 def test_every_family_that_grants_something_has_a_twin() -> None:
@@ -95,11 +103,12 @@ def test_a_twin_has_its_siblings_words_and_another_world(family: str) -> None:
 def test_a_twin_is_refused_and_its_sibling_is_not(family: str) -> None:
     for task in ids(family):
         sibling, twin = pair(task)
-        assert (ending(sibling), sibling.spec.traits.count("twin")) == (None, 0), task
-        refusal = ending(twin)
-        assert refusal is not None, task
-        assert refusal.arguments["evidence_id"] not in {None, ""}, task
+        assert grounds(sibling) is None, task
+        # Where an answer is all that is asked for, another one says that it cannot be given.
+        says_no = bool(answer(twin)) and answer(twin).isdisjoint(answer(sibling))
+        assert says_no or grounds(twin) is not None, task
         assert {"refusal", "twin"} <= set(twin.spec.traits), task
+        assert "twin" not in sibling.spec.traits, task
 
 
 @pytest.mark.parametrize("family", twins())
@@ -132,15 +141,28 @@ def test_a_twin_is_refused_under_every_handbook(family: str) -> None:
 
 
 def test_families_refuse_on_several_grounds() -> None:
-    grounds = defaultdict[str, set[object]](set)
-    for family in twins():
-        for split in SPLITS:
-            for task in tasks().ids(split):
-                if task.startswith(f"{family}/"):
-                    refusal = ending(tasks().instance(task))
-                    assert refusal is not None, task
-                    evidence = str(refusal.arguments["evidence_id"])
-                    grounds[family].add((refusal.arguments["policy_id"], evidence.partition("-")[0]))
-    several = [family for family, found in grounds.items() if len(found) > 1]
-    assert len(several) >= len(grounds) // 2
-    assert len(set(chain.from_iterable(grounds.values()))) >= 15
+    found = defaultdict[str, set[tuple[Json, str]]](set)
+    for task in chain.from_iterable(tasks().ids(split) for split in SPLITS):
+        twin = tasks().instance(task)
+        under = grounds(twin) if "twin" in twin.spec.traits else None
+        if under is not None:
+            found[twin.spec.family].add((under["policy_id"], str(under["evidence_id"]).partition("-")[0]))
+    assert len([family for family, several in found.items() if len(several) > 1]) >= len(found) // 2
+    assert len(set(chain.from_iterable(found.values()))) >= 20
+
+
+def test_goods_that_came_back_are_refused_while_the_window_is_open() -> None:
+    """Otherwise the parcel would show the grounds as well as the return or the refund does."""
+    checked = 0
+    for task in chain.from_iterable(ids(family) for family in twins()):
+        twin = tasks().instance(task)
+        under = grounds(twin) or {}
+        kind = {"RMA": Return, "RFD": Refund}.get(str(under.get("evidence_id"))[:3])
+        if kind is None or under["policy_id"] != "RET-1":
+            continue
+        order = twin.settled.get(Order, twin.settled.get(kind, str(under["evidence_id"])).order_id)
+        tier = twin.settled.get(Customer, order.customer_id).tier
+        days = [s.delivered for s in twin.settled.find(Shipment, order_id=order.id) if s.delivered is not None]
+        assert last_return_day(twin.rules, tier, max(days)) >= twin.start.date(), task
+        checked += 1
+    assert checked >= 10

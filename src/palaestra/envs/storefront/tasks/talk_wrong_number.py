@@ -25,7 +25,8 @@ def older(desk: Desk, line: OrderLine) -> OrderLine:
         if before.customer_id != order.customer_id or before.id == order.id or not desk.untouched(other):
             return False
         single = other.quantity == 1 and len(desk.shipments(before)) == 1
-        return single and desk.last_return_day(before) < desk.today and before.build_id is None
+        plain = before.build_id is None and before.promotion_code is None
+        return single and plain and desk.last_return_day(before) < desk.today
 
     other = desk.pick(OrderLine, fits, what="older line of the same customer")
     return desk.state.update(other, product_id=line.product_id)
@@ -35,8 +36,9 @@ def older(desk: Desk, line: OrderLine) -> OrderLine:
 def talk_wrong_number(desk: Desk) -> Task:
     def past(order: Order) -> bool:
         parcels = desk.shipments(order)
-        delivered = len(parcels) == 1 and desk.delivered(order) is not None and order.build_id is None
-        return delivered and desk.plain(order) and desk.last_return_day(order) < desk.today
+        delivered = len(parcels) == 1 and desk.delivered(order) is not None
+        ordinary = order.build_id is None and order.promotion_code is None
+        return delivered and ordinary and desk.plain(order) and desk.last_return_day(order) < desk.today
 
     def fits(line: OrderLine) -> bool:
         order = desk.order(line)
