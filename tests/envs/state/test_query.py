@@ -74,7 +74,8 @@ def signs(column: Column) -> list[str]:
 @settings(max_examples=150, deadline=None)
 def test_conditions_choose_the_rows_that_sql_chooses(query: tuple[TableInfo, Where, list[Any]]) -> None:
     info, where, clauses = query
-    wanted = projection().query(sa.select(info.sql.c.id).where(*clauses).order_by(info.sql.c.id))
+    statement: Any = sa.select(info.sql.c.id).where(*clauses).order_by(info.sql.c.id)
+    wanted = projection().query(statement)
     assert [row.id for row in select(rows(), info, where)] == [row["id"] for row in wanted]
 
 
@@ -94,10 +95,12 @@ def test_measures_are_those_that_sql_takes(table: str, column: str, group_by: st
     if info.columns[column].type is int:
         measures["sum"] = sa.func.sum(of)
     for name, function in measures.items():
-        [whole] = projection().query(sa.select(function.label("value")).select_from(info.sql))
+        over_all: Any = sa.select(function.label("value")).select_from(info.sql)
+        [whole] = projection().query(over_all)
         measure = cast("Measure", name)
         assert measured(found, info, measure, column, "") == {"value": plain(whole["value"])}
-        groups = projection().query(sa.select(by.label("of"), function.label("value")).group_by(by))
+        by_group: Any = sa.select(by.label("of"), function.label("value")).group_by(by)
+        groups = projection().query(by_group)
         told: Any = measured(found, info, measure, column, group_by)["groups"]
         assert {g["of"]: g["value"] for g in told} == {g["of"]: plain(g["value"]) for g in groups}
 
