@@ -5,6 +5,7 @@ play the user except in solo mode, which the retail domain does not have; hence 
 """
 
 import json
+import os
 from importlib import import_module
 from itertools import islice
 from typing import Any
@@ -26,6 +27,7 @@ def unfit() -> str:
 
 def measure(watch: Stopwatch, tasks: int) -> None:
     """Time making an environment and answering the reference calls of `tasks` tasks, then the Gymnasium wrapper."""
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else importing it asks the network for prices
     import_module("loguru").logger.disable("tau2")  # it prints a line for each step
     _time_bare(watch, tasks)
     _time_wrapped(watch, min(tasks, _EPISODES))

@@ -31,7 +31,9 @@ def unfit() -> str:
 def measure(watch: Stopwatch, tasks: int) -> None:
     """Time the beginning and each tool call of `tasks` rollouts."""
     vf: Any = import_module("verifiers")
-    dataset = import_module("datasets").Dataset.from_list([{"question": "What is the status of my order?"}])
+    datasets: Any = import_module("datasets")
+    datasets.disable_progress_bars()
+    dataset = datasets.Dataset.from_list([{"question": "What is the status of my order?"}])
     env = vf.ToolEnv(tools=[get_order], dataset=dataset, rubric=vf.Rubric(), max_turns=_CALLS + 1)
     asyncio.run(_roll_out(env, _scripted(watch), tasks))
 
