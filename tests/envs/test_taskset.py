@@ -106,7 +106,7 @@ def out_of_range(draft: Draft) -> Task:
 
 def twice(draft: Draft) -> Task:
     del draft
-    return Task(prompt="", rubric=[called("x"), called("x")], oracle=[])
+    return Task(prompt="", rubric=[called("reply"), called("reply")], oracle=[])
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def twice(draft: Draft) -> Task:
     [
         (nothing_fits, DrawError, "library/made/0003: the world has no row of books that fits"),
         (out_of_range, TaskError, "library/made/0003: IndexError: pop index out of range"),
-        (twice, TaskError, "library/made/0003: RubricError: criterion id 'called-x' occurs twice"),
+        (twice, TaskError, "library/made/0003: RubricError: criterion id 'called-reply' occurs twice"),
     ],
 )
 def test_a_family_that_fails_is_named_with_the_line_of_its_own_file(
@@ -130,8 +130,8 @@ def test_a_family_that_takes_no_draft_is_told_at_the_family() -> None:
     def takes_nothing() -> Task:
         raise AssertionError
 
-    with pytest.raises(TaskError, match=r"test_taskset\.py:\d+: library/made/0000: TypeError"):
-        instantiate(LIBRARY, made(takes_nothing), 0)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    with pytest.raises(TaskError, match=r"test_taskset\.py:\d+: library/made: takes_nothing takes 0 arguments"):
+        made(takes_nothing)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 
 
 def test_instances_of_a_seed_share_their_base_and_not_their_rows() -> None:

@@ -20,7 +20,7 @@ from palaestra.errors import DrawError, PalaestraError, TaskError, UnknownNameEr
 ENV_ID = "palaestra/Storefront-v0"
 WHOLE = '''"""A customer moves house."""
 
-from palaestra.envs.storefront import Customer, Desk, Task, call, changed, closing, family, saw
+from palaestra.envs.storefront import Customer, Desk, Task, call, changed, closing, declining, family, saw
 
 
 @family("storefront/move-house", level=1, traits=("write",), splits=("train", "dev"))
@@ -28,8 +28,21 @@ def move_house(desk: Desk) -> Task:
     customer = desk.pick(Customer, lambda c: not c.fraud_hold)
     street = f"Ringstrasse {desk.stream.between(1, 199)}"
     ticket = desk.ticket(customer, "We have moved")
+    prompt = desk.mail(ticket, f"We live at {street} now. Please keep it with my account.")
+    if desk.twin:  # the address on file is another one now, so the request is not the owner's
+        owner = desk.state.update(customer, email=f"another.{customer.email}")
+        return Task(
+            prompt=prompt,
+            rubric=[desk.account(owner), *desk.declined(ticket, "PRV-1", owner, after=["saw-account"])],
+            oracle=[
+                call("get_ticket", ticket_id=ticket.id),
+                call("get_customer", customer_id=owner.id),
+                call("read_handbook", section_id="PRV-1"),
+                *declining(ticket, "PRV-1", owner, "Only its owner can change an account."),
+            ],
+        )
     return Task(
-        prompt=desk.mail(ticket, f"We live at {street} now. Please keep it with my account."),
+        prompt=prompt,
         rubric=[
             saw(ticket, id="saw-ticket"),
             changed(customer, {"street": street}, id="street", after=["saw-ticket"]),
@@ -43,6 +56,8 @@ def move_house(desk: Desk) -> Task:
     )
 '''
 """A task file as a user writes one."""
+TWINNED = WHOLE.replace('"dev"))', '"dev"), twin=True)')
+"""The same with its impossible twins."""
 
 HEAD = """
 from palaestra.envs.storefront import Desk, Order, OrderLine, Product, Task, call, changed, closing, family, saw, told
@@ -89,14 +104,14 @@ def line_of(folder: Path, words: str, name: str = "mine.py") -> int:
 # A file that is right
 
 
-def test_a_task_file_of_thirty_lines_is_registered_proved_and_played(tmp_path: Path) -> None:
-    assert len(WHOLE.splitlines()) <= 30
+def test_a_task_file_of_fifty_lines_is_registered_proved_and_played(tmp_path: Path) -> None:
+    assert len(WHOLE.splitlines()) <= 50
     assert re.findall(r"^from ([\w.]+)", WHOLE, re.MULTILINE) == ["palaestra.envs.storefront"]
-    env = make(write(tmp_path / "tasks", WHOLE))
+    env = make(write(tmp_path / "tasks", TWINNED))
     proof = prove(env, env.task_set.ids("train"))
     assert proof.faults() == []
-    assert len(proof.tasks) == 24
-    episode = rollout(env, oracle(env.oracle), name="oracle", seed=3)
+    assert len(proof.tasks) == len(env.task_set.ids("train"))
+    episode = rollout(env, oracle(env.oracle), name="oracle", seed=3, task="storefront/move-house/0003")
     assert (episode.task.family, episode.task.split) == ("storefront/move-house", "train")
     assert (episode.episode_return, episode.score.points, episode.score.passed) == (100, 100, True)
 
@@ -149,12 +164,19 @@ def test_a_users_task_lists_no_split_that_it_does_not_occur_in(tmp_path: Path) -
     [
         ("x = 1\ndef broken(:\n", r"mine\.py:2: .*; mend the task file"),
         ("import palaestra\nraise KeyError('a')\n", r"mine\.py:2: KeyError: 'a'; mend the task file"),
-        ("\n\nfrom palaestra.envs.storefront import Desc\n", r"mine\.py:3: ImportError: .*Desc.*; mend the task file"),
+        ("\n\nfrom palaestra.envs.storefront import Desc\n", r"mine\.py:3: ImportError: .*Desc.*; did you mean Desk"),
         ("import json\njson.loads('{')\n", r"mine\.py:2: JSONDecodeError: .*; mend the task file"),
+        ("\x00", r"mine\.py:1: .*null bytes.*; mend the task file"),
+        ("import sys\nsys.exit(0)\n", r"mine\.py:2: SystemExit: 0; mend the task file"),
+        ("import mine_too\n", r"mine\.py:1: ModuleNotFoundError: .*'mine_too'; mend the task file"),
+        (
+            "import mine\n",
+            r"mine\.py:1: ModuleNotFoundError: .*; task files are loaded one by one; put what they share",
+        ),
         ("x = 1\n", r"no task family in 1 Python file\(s\); decorate a function with @family"),
         ("", r"no task family in 1 Python file\(s\); decorate a function with @family"),
     ],
-    ids=["syntax", "raises", "import", "raises elsewhere", "no family", "empty"],
+    ids=["syntax", "raises", "import", "elsewhere", "null", "exit", "no module", "a neighbour", "no family", "empty"],
 )
 def test_a_file_that_does_not_load_is_named_with_its_line(tmp_path: Path, text: str, says: str) -> None:
     with pytest.raises(TaskError, match=says) as caught:
@@ -196,6 +218,22 @@ def test_a_split_that_is_none_is_refused(tmp_path: Path, splits: str) -> None:
         make(write(tmp_path, WHOLE.replace('("train", "dev")', splits)))
 
 
+@pytest.mark.parametrize(
+    ("right", "wrong", "says"),
+    [
+        ('traits=("write",)', 'traits="write"', r"traits 'write'; write a tuple, as in \('write',\)"),
+        ('splits=("train", "dev")', 'splits="train"', r"splits 'train'; there are train, .*, in a tuple"),
+        ("(desk: Desk)", "()", r"move_house takes 0 arguments; a family takes one, as in def move_house\(desk: Desk\)"),
+        ("(desk: Desk)", "(desk, stream)", "move_house takes 2 arguments; a family takes one"),
+    ],
+)
+def test_a_decorator_or_a_signature_of_another_form_is_refused(
+    right: str, wrong: str, says: str, tmp_path: Path
+) -> None:
+    with pytest.raises(TaskError, match=rf"mine\.py:6: storefront/move-house: {says}"):
+        make(write(tmp_path, WHOLE.replace(right, wrong)))
+
+
 def test_a_family_of_another_world_is_refused(tmp_path: Path) -> None:
     says = r"mine\.py:6: family bank/move-house is set in 'bank', not in 'storefront'; begin its id with storefront/"
     with pytest.raises(TaskError, match=says):
@@ -223,13 +261,16 @@ WRONG: dict[str, tuple[str, str]] = {
     ),
     "an unknown column that is expected": (
         task(rubric="[changed(order, {'statuss': 'cancelled'}, id='cancelled')]"),
-        "RubricError: criterion 'cancelled' crashed: AttributeError",
+        r"rubric: orders: unknown column 'statuss'; did you mean 'status'\?",
     ),
     "an unknown column that is planted": (
         body("desk.state.update(order, statuss='x')"),
-        "TypeError: .*'statuss'",
+        r"TypeError: .*'statuss'; did you mean 'status'\?",
     ),
-    "an unknown attribute of the desk": (body("desk.orderline(order)"), "AttributeError: .*'orderline'"),
+    "an unknown attribute of the desk": (
+        body("desk.orderline(order)"),
+        r"AttributeError: .*'orderline'; did you mean 'order'",
+    ),
     "an unknown tool": (
         task(oracle="[call('cancel_ordr', order_id=order.id)]"),
         "oracle: unknown tool 'cancel_ordr'; did you mean 'cancel_order'",
@@ -241,7 +282,7 @@ WRONG: dict[str, tuple[str, str]] = {
     ),
     "an alternative that calls an unknown tool": (
         task(alternatives="[[call('cancel', order_id=order.id)]]"),
-        "alternative: unknown tool 'cancel'",
+        "alternative 1: unknown tool 'cancel'; did you mean 'cancel_order'",
     ),
     "a crash": (body(CRASH), "ZeroDivisionError: integer division or modulo by zero"),
     "nothing that fits": (
@@ -292,7 +333,76 @@ WRONG: dict[str, tuple[str, str]] = {
         body("desk.state.insert(order)"),
         r"RowError: orders has a row 'ORD-[0-9]+' already; ask next_id for a new id",
     ),
-    "no task at all": (body("return None"), "AttributeError: 'NoneType' object has no attribute"),
+    "no task at all": (
+        body("return None"),
+        r"the family's function gives None and no task; end it with `return Task\(...\)`",
+    ),
+    "a task that is forgotten to return": (body("Task(prompt='', rubric=[], oracle=[])"), "gives None and no task"),
+    "a task that is yielded": (body("yield Task(prompt='', rubric=[], oracle=[])"), "gives <generator .* and no task"),
+    "a prompt that is no text": (task(prompt="ticket"), r"prompt: Ticket .* is no text; write what the user says"),
+    "a list of criteria in the rubric": (
+        task(rubric="[desk.resolved(ticket, after=[])]"),
+        r"rubric: holds a list in the list; write a \* before what gives several criteria",
+    ),
+    "a rubric that is one criterion": (
+        task(rubric="saw(order)"),
+        r"rubric: Criterion .* is no list; write a list of criteria, as `saw\(...\)`",
+    ),
+    "a call in the rubric": (
+        task(rubric="[call('get_order', order_id=order.id)]"),
+        r"rubric: holds ToolCall .*; write a list of criteria",
+    ),
+    "a list of calls in the oracle": (
+        task(oracle="[closing(ticket, 'Done')]"),
+        r"oracle: holds a list in the list; write a \* before what gives several calls",
+    ),
+    "a criterion in the oracle": (task(oracle="[saw(order)]"), "oracle: holds Criterion .*; write a list of calls"),
+    "an oracle that is one call": (
+        task(oracle="call('finish')"),
+        "oracle: ToolCall.* is no list; write a list of calls",
+    ),
+    "an oracle that does not finish": (
+        task(oracle="[call('cancel_order', order_id=order.id)]"),
+        r"oracle: does not finish; end it with call\('finish'\)",
+    ),
+    "alternatives that are one list of calls": (
+        task(alternatives="[call('finish')]"),
+        "alternative 1: ToolCall.* is no list; write a list of calls",
+    ),
+    "an argument without a name": (
+        task(oracle="[call('cancel_order', order.id)]"),
+        r"call\('cancel_order'\): 'ORD-[0-9]+' has no name; name each argument, as in order_id='ORD-[0-9]+'",
+    ),
+    "a row in the place of its id": (
+        task(oracle="[call('cancel_order', order_id=order)]"),
+        "oracle: cancel_order: order_id: Input should be a valid string",
+    ),
+    "a value that is not JSON": (
+        task(oracle="[call('finish', answer={'due': desk.today})]"),
+        "oracle: finish: answer.due.*: Input should be a valid string \\(got datetime.date",
+    ),
+    "an unknown column that is permitted": (
+        task(allow="[touches(order, 'statuss')]").replace("told\n", "told, touches\n", 1),
+        r"allow: orders: unknown column 'statuss'; did you mean 'status'\?",
+    ),
+    "a criterion about an unknown tool": (
+        task(rubric="[called('cancel_ordr', id='cancelled')]").replace("told\n", "told, called\n", 1),
+        r"rubric: criterion 'cancelled': unknown tool 'cancel_ordr'; did you mean 'cancel_order'",
+    ),
+    "an `after` that is no list": (
+        task(rubric="[saw(order, id='saw'), changed(order, {'status': 'cancelled'}, id='cancelled', after='saw')]"),
+        r"RubricError: criterion 'cancelled': after='saw' is a text; write a list, after=\['saw'\]",
+    ),
+    "fewer turns than the oracle takes": (
+        task(max_turns="2"),
+        "max_turns: 2 is less than the oracle's 4 calls; allow more",
+    ),
+    "a pick of no class": (
+        body("desk.pick('orders')"),
+        r"pick: 'orders' is no class of rows; name one, as in desk.pick\(Order\)",
+    ),
+    "a name that is misspelt": (body("return Tsk()"), r"NameError: name 'Tsk' is not defined; did you mean 'Task'"),
+    "a helper that takes another row": (body("desk.customer(ticket.id)"), "AttributeError: 'str' object has no"),
 }
 LINES = {
     "an unknown column that is searched": "statuss",
@@ -301,6 +411,12 @@ LINES = {
     "a crash": "return 1 //",
     "an unknown name": "always",
     "a planted row whose key is taken": "insert(order)",
+    "nothing that fits": "eaten",
+    "nothing that fits, unnamed": "p.stock < 0",
+    "an argument without a name": "call('cancel_order', order.id)",
+    "a pick of no class": "desk.pick('orders')",
+    "a name that is misspelt": "Tsk",
+    "a helper that takes another row": "desk.customer(ticket.id)",
 }
 """Where it is known, the line in which it went wrong; else the family's own."""
 

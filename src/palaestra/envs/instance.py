@@ -7,12 +7,13 @@ from datetime import datetime
 from typing import Any
 
 from palaestra.digest import digest
+from palaestra.envs.proofread import line_of, proofread, told
 from palaestra.envs.solution import solution
 from palaestra.envs.state import Overlay
 from palaestra.envs.task import FIRST_INDEX, Draft, Family, Task, split_of
 from palaestra.envs.user.persona import Persona
 from palaestra.envs.world import World
-from palaestra.errors import TaskError, ToolRefusal, UnknownNameError
+from palaestra.errors import TaskError
 from palaestra.records import Features, Message, TaskSpec, ToolCall
 from palaestra.rubrics import Allowance, Checklist, Criterion, Evidence, Rubric, collateral, guards, ungrounded
 from palaestra.rubrics.derivation import Derived, derive
@@ -96,8 +97,7 @@ def instantiate(world: World, family: "Family[Draft]", index: int, *, handbook: 
     )
     task_id = f"{family.id}/{index:04d}"
     try:
-        task = family.make(draft)
-        _check_calls(world, task)
+        task = proofread(world, family.make(draft))
         settled = draft.state.settled()
         messages: tuple[Message, ...] = (
             {"role": "system", "content": _briefing(world, task)(start)},
@@ -112,9 +112,9 @@ def instantiate(world: World, family: "Family[Draft]", index: int, *, handbook: 
         rubric = _rubric(world, expected, permitted)
         Checklist(rubric).begin(_probe(settled))
     except TaskError as error:
-        raise type(error)(f"{family.source}: {task_id}: {error}") from error
+        raise type(error)(f"{line_of(error, family)}: {task_id}: {error}") from error
     except Exception as error:
-        raise TaskError(f"{_line(error, family)}: {task_id}: {type(error).__name__}: {error}") from error
+        raise TaskError(f"{line_of(error, family)}: {task_id}: {told(error, world.schema)}") from error
     return Instance(
         spec=TaskSpec(
             id=task_id,
@@ -197,29 +197,5 @@ def _features(world: World, family: "Family[Draft]", task: Task, given: frozense
     )
 
 
-def _check_calls(world: World, task: Task) -> None:
-    """Raise `TaskError` where the author's own calls could not be made."""
-    offered = {tool.name: tool for tool in world.toolbox.offered(world.role)}
-    for name, calls in (("oracle", task.oracle), *(("alternative", route) for route in task.alternatives)):
-        for call in calls:
-            if call.tool not in offered:
-                raise TaskError(f"{name}: {UnknownNameError.of('tool', call.tool, offered)}")
-            try:
-                offered[call.tool].validated(call.arguments)
-            except ToolRefusal as refusal:
-                raise TaskError(f"{name}: {call.tool}: {refusal.message}") from None
-
-
 def _probe(settled: Overlay) -> Evidence:
     return Evidence(initial=settled, state=settled, journal=lambda: (), net=settled.changes, given=frozenset())
-
-
-def _line(error: BaseException, family: "Family[Draft]") -> str:
-    """The line of the task's own file at which `error` arose."""
-    file = family.make.__code__.co_filename
-    trace, line = error.__traceback__, None
-    while trace is not None:
-        if trace.tb_frame.f_code.co_filename == file:
-            line = trace.tb_lineno
-        trace = trace.tb_next
-    return f"{file}:{line}" if line else family.source

@@ -15,7 +15,7 @@ from palaestra.envs.state import Overlay
 from palaestra.envs.user.persona import Persona
 from palaestra.errors import DrawError, TaskError
 from palaestra.protocols import R
-from palaestra.records import Json, ToolCall
+from palaestra.records import Json, Row, ToolCall
 from palaestra.rubrics import Allowance, Criterion
 from palaestra.seeding import Stream
 
@@ -29,8 +29,16 @@ LAST_INDEX = 9_999
 _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*/[a-z0-9]+(-[a-z0-9]+)*")
 
 
-def call(tool: str, /, **arguments: Json) -> ToolCall:
-    """A call, as oracles are written."""
+def call(tool: str, /, *nameless: object, **arguments: Json) -> ToolCall:
+    """A call, as oracles are written.
+
+    Raises:
+        TaskError: an argument has no name.
+    """
+    if nameless:
+        raise TaskError(
+            f"call({tool!r}): {nameless[0]!r} has no name; name each argument, as in order_id={nameless[0]!r}"
+        )
     return ToolCall(tool=tool, arguments=arguments)
 
 
@@ -98,7 +106,10 @@ class Draft:
 
         Raises:
             DrawError: no row fits; `what` says in the message what was looked for.
+            TaskError: `kind` is no class of rows.
         """
+        if not _is_rows(kind):
+            raise TaskError(f"pick: {kind!r} is no class of rows; name one, as in desk.pick(Order)")
         rows = [row for row in self.state.find(kind) if where(row)]
         if not rows:
             raise DrawError(f"the world has no {what or f'row of {kind.table} that fits'}; ask for less, or plant it")
@@ -107,6 +118,10 @@ class Draft:
         if first:
             return self._family_stream.split("deal").shuffled(rows)[self._ordinal % len(rows)]
         return self.stream.choice(rows)
+
+
+def _is_rows(kind: object) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Row)
 
 
 D = TypeVar("D", bound=Draft)
@@ -178,11 +193,22 @@ def family(
             raise TaskError(f"{source}: family id {id!r}; write `world/family` in lower case with hyphens")
         if level not in (1, 2, 3):
             raise TaskError(f"{source}: {id}: level {level}; levels are 1, 2 and 3")
-        if not splits or not set(splits) <= set(SPLITS):
-            raise TaskError(f"{source}: {id}: splits {splits}; there are {', '.join(SPLITS)}")
+        if _is_text(splits) or not splits or not set(splits) <= set(SPLITS):
+            raise TaskError(f"{source}: {id}: splits {splits!r}; there are {', '.join(SPLITS)}, in a tuple")
+        if _is_text(traits):
+            raise TaskError(f"{source}: {id}: traits {traits!r}; write a tuple, as in ({traits!r},)")
+        if function.__code__.co_argcount != 1:
+            raise TaskError(
+                f"{source}: {id}: {function.__name__} takes {function.__code__.co_argcount} arguments; "
+                f"a family takes one, as in def {function.__name__}(desk: Desk)"
+            )
         return Family(id=id, level=level, traits=traits, splits=splits, make=function, source=source, twin=twin)
 
     return make
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
 
 
 def split_of(index: int) -> Split:

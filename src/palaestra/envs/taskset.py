@@ -5,6 +5,7 @@ import importlib.util
 import pkgutil
 import sys
 from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
 from functools import lru_cache
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -165,11 +166,22 @@ def _load(file: Path) -> ModuleType:
     except TaskError:
         raise
     except SyntaxError as error:
-        raise TaskError(f"{error.filename}:{error.lineno}: {error.msg}; mend the task file") from error
-    except Exception as error:
+        where = f"{error.filename or file}:{error.lineno or 1}"
+        raise TaskError(f"{where}: {error.msg}; mend the task file") from error
+    except (Exception, SystemExit) as error:
         trace = error.__traceback__
         while trace is not None and trace.tb_next is not None and trace.tb_frame.f_code.co_filename != str(file):
             trace = trace.tb_next
         line = trace.tb_lineno if trace is not None else 1
-        raise TaskError(f"{file}:{line}: {type(error).__name__}: {error}; mend the task file") from error
+        raise TaskError(f"{file}:{line}: {type(error).__name__}: {error}; {_way_out(error, file)}") from error
     return module
+
+
+def _way_out(error: BaseException, file: Path) -> str:
+    if isinstance(error, ModuleNotFoundError) and error.name and file.with_name(f"{error.name}.py").exists():
+        return "task files are loaded one by one; put what they share in a package that is installed"
+    if isinstance(error, ImportError) and error.name in sys.modules:
+        offered = dir(sys.modules[error.name])
+        near = [n for word in str(error).split("'")[1::2] for n in get_close_matches(word, offered, n=2)]
+        return f"did you mean {' or '.join(near)}?" if near else "mend the task file"
+    return "mend the task file"

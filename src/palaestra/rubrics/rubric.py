@@ -67,6 +67,10 @@ class Rubric:
         if repeated := sorted({i for i in ids if ids.count(i) > 1}):
             raise RubricError(f"criterion id {repeated[0]!r} occurs twice; give one of them its own `id=`")
         for criterion in self.criteria:
+            if (text := "".join(criterion.after)) in ids and text not in criterion.after:
+                raise RubricError(
+                    f"criterion {criterion.id!r}: after={text!r} is a text; write a list, after=[{text!r}]"
+                )
             for name in criterion.after:
                 if name not in ids:
                     raise RubricError(
