@@ -4,12 +4,13 @@ PYTHON ?= python3
 TORCH ?= torch==2.13.0
 BIN := .venv/bin
 
-.PHONY: demo test check bench clean
+.PHONY: demo test soak check bench clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo    prove every task, train a small policy, measure it on tasks it never saw; writes runs/demo/"
 	@echo "make test    the test suite, with its coverage floors"
+	@echo "make soak    the same property, fuzz and digest tests with ten to fifty times the cases; see docs/reliability.md"
 	@echo "make check   ruff, mypy, pyright, import-linter"
 	@echo "make bench   what one step, reset, fork and snapshot cost"
 
@@ -39,6 +40,10 @@ demo: .venv/train.stamp
 test: .venv/test.stamp
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --cov --cov-report=
 	$(BIN)/coverage report --fail-under=90 --include='src/palaestra/*.py,src/palaestra/tools/*,src/palaestra/rubrics/*,src/palaestra/envs/*'
+
+# -v, so that progress is seen: a line for each shard.
+soak: .venv/test.stamp
+	PALAESTRA_SOAK=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -v tests/property tests/golden tests/envs/storefront/test_fuzz.py
 
 check: .venv/test.stamp
 	$(BIN)/ruff format --check src tests

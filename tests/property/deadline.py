@@ -1,7 +1,7 @@
 """A bound on what one call may take, in processor time of this process: a machine that others load changes nothing."""
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from types import FrameType
 
@@ -13,7 +13,7 @@ class DeadlineError(BaseException):
 
 
 @contextmanager
-def within(seconds: float, what: object) -> Iterator[None]:
+def within(seconds: float, what: object) -> Generator[None]:
     """Raise `DeadlineError`, out of whatever hangs, where the block takes more than `seconds`."""
 
     def late(number: int, frame: FrameType | None) -> None:

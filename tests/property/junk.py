@@ -15,7 +15,18 @@ VALUES: tuple[tuple[Any, ...], ...] = (
     (None, True, False, [], {}, "", " ", "\t\n"),
     (0, -1, 1, 99, 100, 2**31, 2**63, 2**64, -(2**63) - 1, 10**30, 10**400, 10**5_000),
     (0.5, 1.0, -0.0, 1e308, 5e-324, float("nan"), float("inf"), float("-inf")),
-    ("\x00", "\ud800", "\udfff\ud800", "\u202eDRO", "\ufeff", "\ufb00", "\u0130", "\u03a9" * 60, "\U0001f9ef", "e\u0301"),
+    (
+        "\x00",
+        "\ud800",
+        "\udfff\ud800",
+        "\u202eDRO",
+        "\ufeff",
+        "\ufb00",
+        "\u0130",
+        "\u03a9" * 60,
+        "\U0001f9ef",
+        "e\u0301",
+    ),
     ("1", "true", "null", "NaN", "b'ORD-1001'", "0x10", "1e3", "[1]", '{"a": 1}', "\uff11\uff10", "\u0661"),
     ("'; DROP TABLE orders; --", "%s%n", "../../etc/passwd", "${jndi:x}", "{0.__class__}", "*", "<|im_end|>"),
     (b"ORD-1001", bytearray(b"\xff"), {1, 2}, (1, 2), date(2026, 1, 1), Decimal("1.5"), object(), len, Unwritable()),
@@ -29,9 +40,10 @@ NAMES = (
     "", " ", "get_orderr", "GET_ORDER", "get_order ", "__class__", "__init__", "constructor", "functions.get_order",
     "\x00", "\ud800", "\u202eget_order", "x" * 100_000, "rm -rf /", "get_order;cancel_order", "None", "🧯",
 )  # fmt: skip
+NOTHING: dict[str, Any] = {}
 PIECES = (
     "<tool_call>", "</tool_call>", "<think>", "</think>", "```json\n", "```", "{", "}", "[", "]", '"', "\\", "\\u", ":",
-    ",", "=", " ", "\n", "\r\n", "> ", "\x00", "\ud800", "\u202e", "1e999", "-", "NaN", "null", "<PAID_CENTS.0>", "é" * 99,
+    ",", "=", " ", "\n", "\r\n", "> ", "\x00", "\ud800", "\u202e", "1e999", "-", "NaN", "null", "<PAID_CENTS.0>", "éé",
 )  # fmt: skip
 
 
@@ -91,7 +103,7 @@ def junk_action(env: ToolEnv, action_format: str, stream: Stream) -> Any:
         (lambda: [junk_call(env, stream) for _ in range(stream.between(2, 4))], 5),
         (lambda: env.legal_actions(1)[0], 8),
         (lambda: _no_action(stream), 6),
-        (lambda: stream.choice(list(FOUND.values()))(), 1),
+        (stream.choice(list(FOUND.values())), 1),
     )
     return stream.weighted(kinds)()
 
@@ -99,12 +111,14 @@ def junk_action(env: ToolEnv, action_format: str, stream: Stream) -> Any:
 def _no_action(stream: Stream) -> Any:
     value = junk_value(stream)
     name = stream.choice(NAMES)
-    return stream.choice((
-        value,
-        [value],
-        {"tool": value},
-        {"tool": name, "arguments": value},
-        {"tool": name, "arguments": {}, "more": value},
-        {"name": name, "arguments": {}},
-        [{"tool": name, "arguments": {}}, value],
-    ))
+    return stream.choice(
+        (
+            value,
+            [value],
+            {"tool": value},
+            {"tool": name, "arguments": value},
+            {"tool": name, "arguments": NOTHING, "more": value},
+            {"name": name, "arguments": NOTHING},
+            [{"tool": name, "arguments": NOTHING}, value],
+        )
+    )
