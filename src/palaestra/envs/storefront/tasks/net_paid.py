@@ -74,8 +74,8 @@ def net_paid(desk: Desk) -> Task:
             desk.account(customer),
             *counted,
             told(after=facts),
-            changed(ticket, {"status": "resolved"}, id="resolved", points=5, after=facts),
-            answered(answer, after=facts),
+            changed(ticket, {"status": "resolved"}, id="resolved", points=40, after=facts),
+            answered(answer, after=["resolved"]),
         ],
         oracle=[*opening, call("search_orders", customer_id=customer.id), *looks, *closing],
         alternatives=[
