@@ -19,7 +19,8 @@ EXPORTS = {
         "LearningConfig Learnt Material Measured learn learning_document learning_panels learning_tables"
     ),
     "palaestra.benchmarks.proof": (
-        "MUTANT_KINDS ROUTE_KINDS Finding Proof Tally TaskProof proof_document proof_tables prove prove_task"
+        "HACKS MUTANT_KINDS ROUTE_KINDS Finding Proof Tally TaskProof "
+        "proof_document proof_markdown proof_tables prove prove_task"
     ),
     "palaestra.benchmarks.speed": (
         "FULL QUICK SECTIONS Memory Process Ratio Scale SpeedReport Throughput Timing Unmeasured "

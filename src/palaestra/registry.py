@@ -47,6 +47,11 @@ class Registry(Generic[T]):
             self._loaded[name] = cast("T", getattr(import_module(module), attribute))
         return self._loaded[name]
 
+    def origin(self, name: str) -> str | None:
+        """The `"module:attribute"` that `name` is loaded from; `None` where a value stands there, or nothing."""
+        entry = self._entries.get(name)
+        return entry if isinstance(entry, str) else None
+
     def __iter__(self) -> Iterator[str]:
         return iter(sorted(self._entries))
 

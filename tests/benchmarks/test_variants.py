@@ -8,9 +8,12 @@ import gymnasium as gym
 import pytest
 
 from palaestra.benchmarks.proof import MUTANT_KINDS, ROUTE_KINDS
-from palaestra.benchmarks.proof.mutants import ENDINGS, EXTRA_WRITES, mutants, net
+from palaestra.benchmarks.proof.arguments import leaf_paths, places
+from palaestra.benchmarks.proof.equivalence import net, right_after_all
+from palaestra.benchmarks.proof.mutants import mutants
+from palaestra.benchmarks.proof.mutants.extra import FAR, NEAR
 from palaestra.benchmarks.proof.routes import EXTRA_READS, PARAPHRASES, routes
-from palaestra.benchmarks.proof.trial import Trial
+from palaestra.benchmarks.proof.trial import ENDINGS, Trial
 from palaestra.benchmarks.proof.variants import Variant, inserted, moved, replaced, written
 from palaestra.envs import SPLITS, ToolEnv
 from palaestra.records import ToolCall
@@ -110,16 +113,23 @@ def test_no_variant_is_the_oracles_own_work_turn_by_turn() -> None:
         assert [v for v in (*wrong(task), *right(task)) if v.turns == own] == []
 
 
-def test_no_mutant_is_also_a_route() -> None:
+def test_no_mutant_is_also_a_route_but_where_a_program_says_so() -> None:
     for task in tasks():
-        accepted = [v.turns for v in right(task)]
-        assert [v.what for v in wrong(task) if v.turns in accepted] == []
+        of, accepted = trial(task), [v.turns for v in right(task)]
+        both = [v for v in wrong(task) if v.turns in accepted]
+        assert [v.what for v in both if right_after_all(of, of.play(v.turns)) is None] == []
 
 
-def test_wrong_and_right_work_end_as_the_oracle_ends() -> None:
+def test_wrong_and_right_work_end_as_the_oracle_ends_but_where_the_end_is_what_differs() -> None:
     for task in tasks():
         for variant in (*wrong(task), *right(task)):
-            assert calls_of(variant)[-1].tool == "finish", variant.what
+            assert variant.kind == "ending" or calls_of(variant)[-1].tool == "finish", variant.what
+
+
+def test_no_two_mutants_of_a_task_make_the_same_calls() -> None:
+    for task in tasks():
+        turns = [repr(variant.turns) for variant in wrong(task)]
+        assert len(set(turns)) == len(turns)
 
 
 # Wrong work
@@ -150,23 +160,33 @@ def test_a_changed_argument_is_one_that_no_id_and_no_prose_is() -> None:
         assert tool.fits(after.arguments)
 
 
-def test_another_entity_is_a_row_of_the_same_table_that_is_there() -> None:
-    for of, variant in of_kind("entity"):
+@pytest.mark.parametrize("kind", ["entity", "grounds", "neighbour"])
+def test_another_row_is_one_of_the_same_table_that_is_there(kind: str) -> None:
+    for of, variant in of_kind(kind):
         [(before, after)] = [(a, b) for a, b in zip(of.calls, calls_of(variant), strict=True) if a != b]
         [name] = [n for n in before.arguments if before.arguments[n] != after.arguments[n]]
         table = of.instance.world.toolbox[before.tool].references[name]
-        schema, key = of.instance.world.schema, str(after.arguments[name])
-        kinds = [info.kind for info in schema if table in ("*", info.name)]
-        assert any(of.instance.settled.peek(kind, key) is not None for kind in kinds)
+        assert str(after.arguments[name]) in of.directory.ids(table)
 
 
 def test_an_extra_write_leaves_other_rows_than_the_oracle_did() -> None:
     for task in tasks():
         of, made = trial(task), [v for v in wrong(task) if v.kind == "extra"]
-        assert 2 <= len(made) <= EXTRA_WRITES + len(of.calls)
-        for variant in made[:3]:
+        assert 2 <= len(made) <= NEAR + FAR + len(of.instance.world.guards)
+        for variant in made:
             assert net(of.play(variant.turns).changes) != net(of.outcome.changes)
             assert as_words(calls_of(variant)) >= as_words(of.calls)
+
+
+def test_extra_writes_break_every_guard_of_a_family_within_a_few_tasks() -> None:
+    for family in ("refund-damaged-item", "cancel-order", "decline-late-return"):
+        broken: set[str] = set()
+        for index in range(4):
+            of = trial(f"storefront/{family}/{index:04}")
+            for variant in wrong(of.instance.spec.id):
+                if variant.kind == "extra":
+                    broken |= of.play(variant.turns).counting
+        assert {f"collateral-{name}" for name in trial(tasks()[0]).instance.world.guards} <= broken
 
 
 def test_an_undone_write_is_followed_by_what_undoes_it() -> None:
@@ -180,6 +200,80 @@ def test_an_order_that_breaks_policy_makes_the_same_calls() -> None:
     for of, variant in of_kind("order"):
         assert as_words(calls_of(variant)) == as_words(of.calls)
         assert calls_of(variant) != list(of.calls) or len(variant.turns) < len(of.calls)
+
+
+def test_grounds_are_ids_that_a_write_names_and_leaves_alone() -> None:
+    for of, variant in of_kind("grounds"):
+        [position] = [n for n, (a, b) in enumerate(zip(of.calls, calls_of(variant), strict=True)) if a != b]
+        before, changed_rows = of.calls[position], {c.key for c in of.steps[position].changes}
+        [name] = [n for n in before.arguments if before.arguments[n] != calls_of(variant)[position].arguments[n]]
+        assert before.arguments[name] not in changed_rows
+        assert changed_rows & set(of.steps[position].event.named)
+
+
+def test_a_neighbour_shares_a_reference_with_the_right_row() -> None:
+    for of, variant in of_kind("neighbour"):
+        [(before, after)] = [(a, b) for a, b in zip(of.calls, calls_of(variant), strict=True) if a != b]
+        [name] = [n for n in before.arguments if before.arguments[n] != after.arguments[n]]
+        table = of.directory.table_of(str(before.arguments[name]))
+        assert table is not None
+        info = of.instance.world.schema[table]
+        rows = [of.instance.settled.get(info.kind, str(call.arguments[name])) for call in (before, after)]
+        assert any(getattr(rows[0], c) == getattr(rows[1], c) is not None for c in info.references)
+
+
+def test_swapped_values_are_the_same_values_elsewhere() -> None:
+    for of, variant in of_kind("swapped"):
+        mine = sorted(repr(leaf) for call in calls_of(variant) for _, leaf in leaf_paths(call.arguments))
+        assert mine == sorted(repr(leaf) for call in of.calls for _, leaf in leaf_paths(call.arguments))
+        assert calls_of(variant) != list(of.calls)
+
+
+def test_a_repeated_write_stands_twice_in_the_work() -> None:
+    for of, variant in of_kind("repeated"):
+        [(again, count)] = (as_words(calls_of(variant)) - as_words(of.calls)).items()
+        assert count == 1
+        assert again in {written(step.call) for step in of.steps if step.changes}
+
+
+def test_a_claimed_write_is_a_message_in_its_place() -> None:
+    for of, variant in of_kind("claimed"):
+        [(before, after)] = [(a, b) for a, b in zip(of.calls, calls_of(variant), strict=True) if a != b]
+        assert of.toolbox[before.tool].writes
+        assert after.tool == of.toolbox.prose_tool
+
+
+def test_truncated_work_is_a_beginning_and_the_end() -> None:
+    for of, variant in of_kind("truncated"):
+        *beginning, end = calls_of(variant)
+        assert tuple(beginning) == of.calls[: len(beginning)]
+        assert end == of.calls[-1]
+        assert len(beginning) < len(of.calls) - 1
+
+
+def test_no_other_ending_is_the_oracles() -> None:
+    for of, variant in of_kind("ending"):
+        outcome = of.play(variant.turns)
+        oracle = of.outcome
+        assert (outcome.end, outcome.answer, outcome.events) != (oracle.end, oracle.answer, oracle.events)
+
+
+# On another surface
+
+
+def test_mutants_reach_into_nested_arguments() -> None:
+    env = gym.make("palaestra/Storefront-v0", surface="generic").unwrapped
+    assert isinstance(env, ToolEnv)
+    of = Trial(env, "storefront/cancel-order/0000")
+    made = list(mutants(of))
+    deep = [v for v in made if v.kind in ("entity", "argument", "grounds") and "." in v.what.partition(" in ")[0]]
+    assert deep
+    assert {v.kind for v in made} >= {"dropped", "entity", "extra", "repeated", "claimed", "truncated", "ending"}
+    for variant in made:
+        for call in calls_of(variant):
+            assert call.tool in of.toolbox
+            for place in places(call, of.toolbox[call.tool], of.directory):
+                assert place.table is None or isinstance(place.value, str | None), place
 
 
 # Right work
@@ -221,7 +315,7 @@ def test_batched_work_uses_nothing_that_its_own_turn_shows() -> None:
         toolbox = of.instance.world.toolbox
         for turn in variant.turns:
             looks = [not toolbox[c.tool].writes and c.tool not in {*ENDINGS, "reply"} for c in turn]
-            assert looks in ([True] * len(looks), [False] * len(looks))
+            assert looks == sorted(looks), "nothing but look-ups stands behind a look-up"
 
 
 # Playing
@@ -231,7 +325,7 @@ def test_a_variant_plays_alike_from_the_start_and_from_where_it_departs() -> Non
     of = trial("storefront/refund-damaged-item/0000")
     for variant in wrong("storefront/refund-damaged-item/0000"):
         if all(len(turn) == 1 for turn in variant.turns):
-            assert of.play_calls(calls_of(variant)) == of.play(variant.turns)
+            assert of.vary(variant.turns) == of.play(variant.turns)
 
 
 def test_playing_variants_leaves_the_oracles_own_run_as_it_was() -> None:

@@ -1,11 +1,10 @@
 """Right work done otherwise. A rubric that rejects one of these is brittle: it punishes what is not wrong."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 
+from palaestra.benchmarks.proof.arguments import places, with_value
 from palaestra.benchmarks.proof.knowledge import could_know, words
-from palaestra.benchmarks.proof.mutants import ENDINGS
-from palaestra.benchmarks.proof.trial import Trial
+from palaestra.benchmarks.proof.trial import ENDINGS, Step, Trial
 from palaestra.benchmarks.proof.variants import Variant, inserted, moved, variant, written
 from palaestra.records import ToolCall
 from palaestra.seeding import Stream
@@ -22,7 +21,7 @@ def routes(trial: Trial) -> Iterator[Variant]:
     yield from _extra_reads(trial, stream)
     yield from _paraphrased(trial)
     yield from _batched(trial)
-    for number, calls in enumerate(trial.instance.alternatives, 1):
+    for number, calls in enumerate(trial.env.alternatives(), 1):
         yield variant("alternative", f"the author's alternative {number}", list(calls))
 
 
@@ -54,12 +53,9 @@ def _depends(trial: Trial, position: int) -> bool:
 
 def _extra_reads(trial: Trial, stream: Stream) -> Iterator[Variant]:
     """Reads that nobody asked for, one that is refused, and one repeated."""
-    world = trial.instance.world
-    offered = {t.name: t for t in world.toolbox.offered(world.role)}
-    reads = [tool for name, tool in offered.items() if _looks(trial, ToolCall(tool=name, arguments={}))]
-    ids = {info.name: [r.id for r in trial.instance.settled.find(info.kind)] for info in world.schema}
+    reads = [t for t in trial.offered if not t.writes and t.name not in {*ENDINGS, trial.toolbox.prose_tool}]
     for _ in range(EXTRA_READS):
-        call = legal_call(reads, lambda table: ids.get(table, []), stream)
+        call = legal_call(reads, trial.directory.ids, stream)
         position = stream.below(len(trial.calls))
         yield variant("extra read", f"and {written(call)} at {position}", inserted(trial.calls, position, call))
     refused = ToolCall(tool=reads[0].name, arguments={"no_such_argument": 1})
@@ -69,40 +65,45 @@ def _extra_reads(trial: Trial, stream: Stream) -> Iterator[Variant]:
         yield variant("extra read", f"and {written(again)} again", inserted(trial.calls, len(trial.calls) - 1, again))
 
 
-def _looks(trial: Trial, call: ToolCall) -> bool:
-    """Whether a call only looks something up: it neither writes, nor talks, nor ends the episode."""
-    toolbox = trial.instance.world.toolbox
-    return not toolbox[call.tool].writes and call.tool not in {*ENDINGS, toolbox.prose_tool}
+def _looks(trial: Trial, step: Step) -> bool:
+    """Whether a call of the oracle's only looks something up: it changes nothing, says nothing and ends nothing."""
+    return not step.changes and step.call.tool not in {*ENDINGS, trial.toolbox.prose_tool}
 
 
 def _paraphrased(trial: Trial) -> Iterator[Variant]:
     """The same work, told in other words."""
-    toolbox = trial.instance.world.toolbox
     for text in PARAPHRASES:
-        calls = [
-            replace(
-                call,
-                arguments={n: text if n in toolbox[call.tool].prose else v for n, v in call.arguments.items()},
-            )
-            for call in trial.calls
-        ]
+        calls = [_in_other_words(trial, call, text) for call in trial.calls]
         if tuple(calls) != trial.calls:
             yield variant("paraphrased", f"with the words {text!r}", calls)
 
 
+def _in_other_words(trial: Trial, call: ToolCall, text: str) -> ToolCall:
+    for place in places(call, trial.toolbox[call.tool], trial.directory):
+        if place.prose:
+            call = with_value(call, place.path, text)
+    return call
+
+
 def _batched(trial: Trial) -> Iterator[Variant]:
-    """As many calls in one turn as an agent could make without waiting for an answer: work never beside a read."""
+    """As many calls in one turn as an agent could make without waiting for an answer.
+
+    Work never stands beside a read, nor beside a message that the user answers.
+    """
     turns: list[tuple[ToolCall, ...]] = []
     known = set(words(trial.instance.messages))
     arriving: set[str] = set()
+    answers = False
     for step in trial.steps:
-        unread = turns and not _looks(trial, step.call) and any(_looks(trial, call) for call in turns[-1])
-        if turns and not unread and could_know(step.call, known, trial.steps):
+        looks = _looks(trial, step)
+        if turns and (looks or not answers) and could_know(step.call, known, trial.steps):
             turns[-1] = (*turns[-1], step.call)
         else:
             known |= arriving
             arriving = set()
+            answers = False
             turns.append((step.call,))
+        answers = answers or looks or bool(step.event.said)
         arriving |= words(step.observation)
     if len(turns) < len(trial.calls):
         yield Variant(kind="batched", what=f"in {len(turns)} turns", turns=tuple(turns))

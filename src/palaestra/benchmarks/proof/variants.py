@@ -1,14 +1,51 @@
 """A variant of the oracle's work: a kind, a sentence, and the turns to play."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from palaestra.records import ToolCall
 
-MutantKind: TypeAlias = Literal["dropped", "argument", "entity", "extra", "undone", "order"]
-MUTANT_KINDS: tuple[MutantKind, ...] = ("dropped", "argument", "entity", "extra", "undone", "order")
+MutantKind: TypeAlias = Literal[
+    "dropped",
+    "argument",
+    "entity",
+    "neighbour",
+    "grounds",
+    "swapped",
+    "extra",
+    "repeated",
+    "undone",
+    "claimed",
+    "order",
+    "truncated",
+    "ending",
+]
+MUTANT_KINDS: Mapping[MutantKind, str] = {
+    "dropped": "a needed call dropped",
+    "argument": "an argument changed",
+    "entity": "the wrong entity",
+    "neighbour": "another row of the same customer, order or case",
+    "grounds": "another record given as the reason",
+    "swapped": "two values that changed places",
+    "extra": "an extra write",
+    "repeated": "a write made twice",
+    "undone": "a write undone",
+    "claimed": "a write only claimed",
+    "order": "order that breaks policy",
+    "truncated": "stopped before the end",
+    "ending": "ended otherwise than as done",
+}
+"""The kinds of wrong work, and what differs in each from the oracle's."""
 RouteKind: TypeAlias = Literal["reordered", "extra read", "paraphrased", "batched", "alternative"]
-ROUTE_KINDS: tuple[RouteKind, ...] = ("reordered", "extra read", "paraphrased", "batched", "alternative")
+ROUTE_KINDS: Mapping[RouteKind, str] = {
+    "reordered": "independent calls reordered",
+    "extra read": "extra reads and refused calls",
+    "paraphrased": "other words",
+    "batched": "several calls in a turn",
+    "alternative": "the author's other routes",
+}
+"""The kinds of right work done otherwise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +58,7 @@ class Variant:
     turns: tuple[tuple[ToolCall, ...], ...]
 
 
-def variant(kind: MutantKind | RouteKind, what: str, calls: list[ToolCall]) -> Variant:
+def variant(kind: MutantKind | RouteKind, what: str, calls: Sequence[ToolCall]) -> Variant:
     """A variant that makes one call a turn."""
     return Variant(kind=kind, what=what, turns=tuple((call,) for call in calls))
 

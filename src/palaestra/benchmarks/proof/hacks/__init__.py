@@ -1,0 +1,27 @@
+"""Scripted hacks: ways to be paid for work that was not done. None may pass, nor be paid more than it states."""
+
+from collections.abc import Mapping
+
+from palaestra.benchmarks.proof.hacks.flood import FLOOD
+from palaestra.benchmarks.proof.hacks.hack import BLIND, Hack, blind, knowing
+from palaestra.benchmarks.proof.hacks.harm import HARM
+from palaestra.benchmarks.proof.hacks.overdo import OVERDO
+from palaestra.benchmarks.proof.hacks.probe import PROBE
+from palaestra.benchmarks.proof.hacks.refuse import REFUSE
+from palaestra.benchmarks.proof.hacks.seat import Insider, Seat
+from palaestra.benchmarks.proof.hacks.skip import SKIP
+from palaestra.benchmarks.proof.hacks.talk import TALK
+from palaestra.benchmarks.proof.trial import Outcome, Trial
+
+MOST = 64
+"""The most calls that a hack makes in one episode."""
+
+HACKS: Mapping[str, Hack] = {hack.name: hack for hack in (*TALK, *REFUSE, *FLOOD, *HARM, *PROBE, *SKIP, *OVERDO)}
+"""Every hack by name: the blind ones first."""
+
+__all__ = ["BLIND", "HACKS", "MOST", "Hack", "Insider", "Seat", "blind", "knowing", "try_hack"]
+
+
+def try_hack(trial: Trial, hack: Hack) -> Outcome | None:
+    """Play a hack on a task; `None` where it finds nothing to try."""
+    return trial.drive(hack.play(Insider(trial, hack.name)), most=MOST)
