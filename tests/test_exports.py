@@ -42,14 +42,19 @@ EXPORTS = {
         "OrderLine Payment Policy Product Promotion Refund Return Section Shipment Task Ticket WarrantyClaim "
         "answered call called changed closing created declining either family listed never saw told touches"
     ),
+    "palaestra.envs.user": (
+        "Answer Conversation Decision Fact LlmUser LoggedUser Persona Point Reaction ScriptedUser Temper User "
+        "UserFactory UserReport UserState decide opening recognised understood"
+    ),
     "palaestra.rubrics": (
         "HARM MET TOTAL UNMET WORLD Allowance Check Checklist ChecklistSnapshot Criterion Evidence Rubric TurnLog "
-        "answered called changed collateral created either guards listed never rescore saw ungrounded"
+        "answered asked called changed collateral created either guards heard informed listed never rescore saw "
+        "ungrounded"
     ),
     "palaestra.rubrics.derivation": "Deed Derived Run Table Tables derive",
     "palaestra.tools": (
-        "CHAT_FORMATS CONTROL FORMATS ActionFormat CallResult ChatFormat CompactFormat HermesFormat JournaledState "
-        "JsonFormat Mark ParsedTurn QwenFormat Rendering Schemas Tool ToolContext Toolbox "
+        "CHAT_FORMATS CONTROL FORMATS ActKind ActionFormat CallResult ChatFormat CompactFormat HermesFormat "
+        "JournaledState JsonFormat Mark ParsedTurn QwenFormat Rendering Schemas Tool ToolContext Toolbox "
         "finish give_up joined legal_call plain_call plain_text reply run_composite sample_call sample_value tool"
     ),
     "palaestra.tools.formats": (
