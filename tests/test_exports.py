@@ -20,7 +20,7 @@ EXPORTS = {
     ),
     "palaestra.benchmarks.proof": (
         "HACKS MUTANT_KINDS ROUTE_KINDS Finding Proof Tally TaskProof "
-        "proof_document proof_markdown proof_tables prove prove_task"
+        "proof_document proof_markdown proof_tables prove prove_task release_of"
     ),
     "palaestra.benchmarks.speed": (
         "FULL QUICK SECTIONS Memory Process Ratio Scale SpeedReport Throughput Timing Unmeasured "

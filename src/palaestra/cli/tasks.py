@@ -1,5 +1,6 @@
 """`palaestra tasks`: list, show and prove tasks."""
 
+import os
 from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any
@@ -8,12 +9,12 @@ import orjson
 import typer
 from rich.markup import escape
 
-from palaestra.benchmarks.proof import proof_document, proof_tables
+from palaestra.benchmarks.proof import Proof, proof_document, proof_markdown, proof_tables, release_of
 from palaestra.benchmarks.proof import prove as prove_tasks
 from palaestra.benchmarks.table import Table
 from palaestra.cli.console import output
 from palaestra.cli.progress import bar
-from palaestra.cli.target import open_target, open_task
+from palaestra.cli.target import folder_of, open_target, open_task
 from palaestra.durable import write_file
 from palaestra.envs import SPLITS, ToolEnv
 from palaestra.errors import TaskError, UnknownNameError
@@ -28,13 +29,20 @@ SplitOption = Annotated[list[str] | None, typer.Option("--split", help="Only thi
 FamilyOption = Annotated[str | None, typer.Option("--family", help="Only this family, such as cancel-order.")]
 
 
-def chosen(env: ToolEnv, splits: list[str] | None, family: str | None) -> list[str]:
+def chosen(env: ToolEnv, splits: list[str] | None, family: str | None, *, unreleased: bool = False) -> list[str]:
     """The ids of the tasks that the options choose.
+
+    Args:
+        env: An environment of their world.
+        splits: Only these; `None` for all.
+        family: Only this one; `None` for all.
+        unreleased: Whether to take also what no release lists.
 
     Raises:
         UnknownNameError: there is no such split or family.
     """
-    ids = [task for split in splits or SPLITS for task in env.task_set.ids(split)]
+    of_split = env.task_set.candidates if unreleased else env.task_set.ids
+    ids = [task for split in splits or SPLITS for task in of_split(split)]
     if family is None:
         return ids
     family = family.removeprefix(f"{env.world.name}/")
@@ -103,18 +111,36 @@ def prove(
     target: Target = "storefront",
     split: SplitOption = None,
     family: FamilyOption = None,
+    surface: Annotated[str | None, typer.Option("--surface", help="The tools to act with, such as generic.")] = None,
+    jobs: Annotated[int | None, typer.Option("--jobs", min=1, help="Processes; as many as cores if left out.")] = None,
     json: Annotated[Path | None, typer.Option("--json", help="Write the whole proof to this file.")] = None,
+    markdown: Annotated[Path | None, typer.Option("--markdown", help="Write the tables to this file.")] = None,
+    release: Annotated[  # noqa: FBT002
+        bool, typer.Option("--release", help="When all is proved, let the world's splits list it.")
+    ] = False,
 ) -> None:
-    """Prove tasks: solvable, not solved by idle agents, wrong work rejected, right work accepted.
+    """Prove tasks: solvable, not solved by idle agents or hacks, wrong work rejected, right work accepted.
 
     Exits with 1 when they are not proved, and says why.
     """
-    env = open_target(target)
-    ids = chosen(env, split, family)
+    env = open_target(target, surface=surface)
+    if release and (folder_of(target) or split or family or surface or env.world.release is None):
+        raise TaskError(f"--release is for a whole bundled world on its own tools, not for a part of it or {target!r}")
+    ids = chosen(env, split, family, unreleased=True)
     if not ids:
         raise TaskError(f"no task of {target} is in {', '.join(split or SPLITS)}; there is nothing to prove")
     with bar("proving", len(ids)) as progress:
-        proof = prove_tasks(env, ids, progress=progress.step)
+        proof = prove_tasks(env, ids, jobs=jobs or os.cpu_count() or 1, progress=progress.step)
+    report(proof, json=json, markdown=markdown, command=_command(target, split, family, surface))
+    if proof.faults():
+        raise typer.Exit(1)
+    if release and env.world.release is not None:
+        release_of(env.task_set, proof).save(env.world.release)
+    output().print(f"{len(ids)} tasks proved.", style="green")
+
+
+def report(proof: Proof, *, json: Path | None, markdown: Path | None, command: str) -> None:
+    """Print what a proof found, and write it to the files that are named."""
     console = output()
     for table in proof_tables(proof):
         console.print(table.for_terminal())
@@ -124,11 +150,17 @@ def prove(
     if json is not None:
         document: dict[str, Any] = proof_document(proof)
         write_file(json, orjson.dumps(document, option=orjson.OPT_INDENT_2))
+    if markdown is not None:
+        write_file(markdown, proof_markdown(proof, command=command).encode())
     faults = proof.faults()
     for fault in faults[:SHOWN]:
         console.print(f"not proved: {fault}", style="red", markup=False, highlight=False)
     if len(faults) > SHOWN:
         console.print(f"not proved: {len(faults) - SHOWN} more faults; `--json FILE` writes them all", style="red")
-    if faults:
-        raise typer.Exit(1)
-    console.print(f"{len(ids)} tasks proved.", style="green")
+
+
+def _command(target: str, splits: list[str] | None, family: str | None, surface: str | None) -> str:
+    """The command that proves the same tasks."""
+    parts = [f"--split {split}" for split in splits or ()]
+    parts += [f"--{name} {value}" for name, value in (("family", family), ("surface", surface)) if value]
+    return " ".join(["palaestra tasks prove", target, *parts])

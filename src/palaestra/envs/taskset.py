@@ -4,7 +4,7 @@ import importlib
 import importlib.util
 import pkgutil
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from difflib import get_close_matches
 from functools import lru_cache
 from importlib.metadata import entry_points
@@ -14,6 +14,7 @@ from typing import Any
 
 from palaestra.digest import digest
 from palaestra.envs.instance import Instance, instantiate
+from palaestra.envs.release import load
 from palaestra.envs.task import FIRST_INDEX, LAST_INDEX, SPLITS, Family, Split, split_of
 from palaestra.envs.world import World
 from palaestra.errors import TaskError, UnknownNameError
@@ -28,12 +29,19 @@ class TaskSet:
     Args:
         world: The world that every family is set in.
         families: The families; ids are unique.
+        lists: Whether a split lists the tasks of a family; without it, every split lists all that it could.
 
     Raises:
         TaskError: two families share an id, or one is set in another world.
     """
 
-    def __init__(self, world: World, families: Iterable[Family[Any]]) -> None:
+    def __init__(
+        self,
+        world: World,
+        families: Iterable[Family[Any]],
+        *,
+        lists: Callable[[Family[Any], Split], bool] = lambda _family, _split: True,
+    ) -> None:
         self.world = world
         self.families: dict[str, Family[Any]] = {}
         stated = list(families)
@@ -49,7 +57,11 @@ class TaskSet:
                 )
             self.families[family.id] = family
         # Shared by every environment of the set: written out for each, they would be most of what it weighs.
-        self._ids: dict[str, tuple[str, ...]] = {split: tuple(self._listed(split)) for split in SPLITS}
+        self._candidates: dict[str, tuple[str, ...]] = {split: tuple(self._stated(split)) for split in SPLITS}
+        self._ids: dict[str, tuple[str, ...]] = {
+            split: tuple(task for task in self._candidates[split] if lists(self._family(task), split))
+            for split in SPLITS
+        }
         unseen = frozenset(task for task in self._ids["heldout"] if self.families[task.rpartition("/")[0]].unseen)
         self._ids |= {
             "heldout-world": tuple(task for task in self._ids["heldout"] if task not in unseen),
@@ -68,7 +80,20 @@ class TaskSet:
             raise UnknownNameError.of("split", split, self._ids)
         return self._ids[split]
 
-    def _listed(self, split: Split) -> Iterator[str]:
+    def candidates(self, split: str) -> tuple[str, ...]:
+        """The ids that a split would list if all families were released: what there is to prove.
+
+        Raises:
+            UnknownNameError: there is no such split.
+        """
+        if split not in self._candidates:
+            raise UnknownNameError.of("split", split, self._candidates)
+        return self._candidates[split]
+
+    def _family(self, task_id: str) -> Family[Any]:
+        return self.families[task_id.rpartition("/")[0]]
+
+    def _stated(self, split: Split) -> Iterator[str]:
         for family in self.families.values():
             if split in family.splits:
                 for n in range(self._count(family, split)):
@@ -113,13 +138,21 @@ class TaskSet:
 
 @lru_cache(maxsize=64)
 def bundled(world: World) -> TaskSet:
-    """The world's own families, and those that installed packages offer for it."""
-    packages = [
-        world.families,
-        *(p.value for p in sorted(entry_points(group=ENTRY_POINTS), key=lambda p: p.name)),
-    ]
-    found = [family for package in packages for module in _modules(package) for family in _families(module)]
-    return TaskSet(world, (f for f in found if f.world == world.name))
+    """The world's own families, and those that installed packages offer for it.
+
+    Of its own, the splits list what the world's release lists.
+    """
+    own = [family for module in _modules(world.families) for family in _families(module)]
+    packages = [p.value for p in sorted(entry_points(group=ENTRY_POINTS), key=lambda p: p.name)]
+    offered = [family for package in packages for module in _modules(package) for family in _families(module)]
+    release, governed = load(world), {family.id for family in own}
+
+    def lists(family: Family[Any], split: Split) -> bool:
+        if release is None or (family.twin_of or family.id) not in governed:
+            return True
+        return release.lists(family.id, split)
+
+    return TaskSet(world, (f for f in (*own, *offered) if f.world == world.name), lists=lists)
 
 
 def load_families(folder: Path) -> list[Family[Any]]:

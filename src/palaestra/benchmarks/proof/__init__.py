@@ -4,6 +4,7 @@ from palaestra.benchmarks.proof.document import proof_document, proof_markdown
 from palaestra.benchmarks.proof.hacks import HACKS
 from palaestra.benchmarks.proof.proof import Proof
 from palaestra.benchmarks.proof.prove import prove
+from palaestra.benchmarks.proof.release import release_of
 from palaestra.benchmarks.proof.tables import proof_tables
 from palaestra.benchmarks.proof.tally import Finding, Tally
 from palaestra.benchmarks.proof.task import TaskProof, prove_task
@@ -22,4 +23,5 @@ __all__ = [
     "proof_tables",
     "prove",
     "prove_task",
+    "release_of",
 ]
