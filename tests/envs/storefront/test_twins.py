@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Mapping
+from datetime import date
 from functools import cache
 from itertools import chain
 
@@ -71,9 +72,9 @@ def passes(instance: Instance, calls: tuple[ToolCall, ...]) -> bool:
     return episode.score.passed
 
 
-def grounds(instance: Instance) -> Mapping[str, Json] | None:
-    """The arguments of the call that refuses the request or hands it over; `None` where there is none."""
-    return next((call.arguments for call in instance.oracle if call.tool in CLOSES), None)
+def refusals(instance: Instance) -> list[Mapping[str, Json]]:
+    """The arguments of the calls that refuse a request or hand it over."""
+    return [call.arguments for call in instance.oracle if call.tool in CLOSES]
 
 
 def answer(instance: Instance) -> frozenset[str]:
@@ -103,10 +104,9 @@ def test_a_twin_has_its_siblings_words_and_another_world(family: str) -> None:
 def test_a_twin_is_refused_and_its_sibling_is_not(family: str) -> None:
     for task in ids(family):
         sibling, twin = pair(task)
-        assert grounds(sibling) is None, task
         # Where an answer is all that is asked for, another one says that it cannot be given.
         says_no = bool(answer(twin)) and answer(twin).isdisjoint(answer(sibling))
-        assert says_no or grounds(twin) is not None, task
+        assert says_no or [r for r in refusals(twin) if r not in refusals(sibling)] != [], task
         assert {"refusal", "twin"} <= set(twin.spec.traits), task
         assert "twin" not in sibling.spec.traits, task
 
@@ -144,8 +144,7 @@ def test_families_refuse_on_several_grounds() -> None:
     found = defaultdict[str, set[tuple[Json, str]]](set)
     for task in chain.from_iterable(tasks().ids(split) for split in SPLITS):
         twin = tasks().instance(task)
-        under = grounds(twin) if "twin" in twin.spec.traits else None
-        if under is not None:
+        for under in refusals(twin) if "twin" in twin.spec.traits else ():
             found[twin.spec.family].add((under["policy_id"], str(under["evidence_id"]).partition("-")[0]))
     assert len([family for family, several in found.items() if len(several) > 1]) >= len(found) // 2
     assert len(set(chain.from_iterable(found.values()))) >= 20
@@ -154,15 +153,19 @@ def test_families_refuse_on_several_grounds() -> None:
 def test_goods_that_came_back_are_refused_while_the_window_is_open() -> None:
     """Otherwise the parcel would show the grounds as well as the return or the refund does."""
     checked = 0
-    for task in chain.from_iterable(ids(family) for family in twins()):
-        twin = tasks().instance(task)
-        under = grounds(twin) or {}
-        kind = {"RMA": Return, "RFD": Refund}.get(str(under.get("evidence_id"))[:3])
-        if kind is None or under["policy_id"] != "RET-1":
-            continue
-        order = twin.settled.get(Order, twin.settled.get(kind, str(under["evidence_id"])).order_id)
-        tier = twin.settled.get(Customer, order.customer_id).tier
-        days = [s.delivered for s in twin.settled.find(Shipment, order_id=order.id) if s.delivered is not None]
-        assert last_return_day(twin.rules, tier, max(days)) >= twin.start.date(), task
-        checked += 1
+    for twin in map(tasks().instance, chain.from_iterable(ids(family) for family in twins())):
+        for under in refusals(twin):
+            evidence = str(under["evidence_id"])
+            kind = {"RMA": Return, "RFD": Refund}.get(evidence[:3])
+            if kind is not None and under["policy_id"] == "RET-1":
+                assert window_ends(twin, twin.settled.get(kind, evidence).order_id) >= twin.start.date(), twin.spec.id
+                checked += 1
     assert checked >= 10
+
+
+def window_ends(instance: Instance, order_id: str) -> date:
+    """The last day on which goods of an order may come back."""
+    order = instance.settled.get(Order, order_id)
+    tier = instance.settled.get(Customer, order.customer_id).tier
+    days = [s.delivered for s in instance.settled.find(Shipment, order_id=order_id) if s.delivered is not None]
+    return last_return_day(instance.rules, tier, max(days))

@@ -1,11 +1,11 @@
-"""Returns and warranty claims that a task adds to its world, for lines to which nothing has happened."""
+"""Returns, warranty claims and requests for approval that a task adds, for lines to which nothing has happened."""
 
 from datetime import datetime, timedelta
 from typing import Literal
 
 from palaestra.envs.storefront.desk import Desk
 from palaestra.envs.storefront.policy import restocking_fee
-from palaestra.envs.storefront.schema import Fault, Order, OrderLine, Return, WarrantyClaim
+from palaestra.envs.storefront.schema import Employee, Fault, Order, OrderLine, Refund, Return, WarrantyClaim
 
 
 def lately(desk: Desk, order: Order) -> datetime:
@@ -59,5 +59,25 @@ def claimed(
             remedy=remedy or ("replace" if desk.product(line).stock else "repair"),
             status=status,
             opened=datetime.combine(day, desk.start.time()) - timedelta(hours=1),
+        )
+    )
+
+
+def asked_for(desk: Desk, line: OrderLine, approver: Employee) -> Refund:
+    """Add a refund of every piece of a faulty line that waits for the approval of a colleague."""
+    order = desk.order(line)
+    [payment] = desk.payments(order)
+    return desk.state.insert(
+        Refund(
+            id=desk.state.next_id(Refund),
+            order_id=order.id,
+            line_id=line.id,
+            payment_id=payment.id,
+            quantity=line.quantity,
+            amount_cents=desk.paid(line, line.quantity),
+            reason="faulty",
+            status="pending_approval",
+            approver_id=approver.id,
+            created=lately(desk, order),
         )
     )

@@ -48,6 +48,16 @@ def redirect(stream: Stream, order: Order) -> tuple[Request, tuple[str, str]]:
     return Request(subject="Other delivery address", body=stream.choice(bodies)), (street, city)
 
 
+def new_home(stream: Stream) -> tuple[Request, tuple[str, str]]:
+    """A wish to have everything that is still to come sent elsewhere, and the street and city where."""
+    street, city = stream.choice(_STREETS), stream.choice(_CITIES)
+    bodies = (
+        f"I have moved. Please send everything that I have ordered and not yet received to {street} in {city}.",
+        f"Whatever is still to come from my orders, please deliver it to our new flat: {street}, {city}.",
+    )
+    return Request(subject="New address for my orders", body=stream.choice(bodies)), (street, city)
+
+
 def cancel(stream: Stream, order: Order) -> Request:
     """A wish to cancel an order."""
     bodies = (
@@ -157,3 +167,12 @@ def slow_repair(stream: Stream, order: Order, product: Product) -> Request:
         f"I have been waiting for you to deal with my {product.name} ({order.id}). Is there any compensation?",
     )
     return Request(subject="I am still waiting", body=stream.choice(bodies))
+
+
+def other_card(stream: Stream, build_id: str, product: Product) -> Request:
+    """A wish to have another graphics card in a build."""
+    bodies = (
+        f"Please put the {product.name} into my build {build_id}, in place of the graphics card that is in it.",
+        f"I would like the {product.name} as the graphics card of {build_id}. Please change that and nothing else.",
+    )
+    return Request(subject="Another graphics card", body=stream.choice(bodies))

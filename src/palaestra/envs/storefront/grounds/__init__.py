@@ -4,7 +4,8 @@ Each is what might as well have happened: the parcel left this morning, the good
 has dealt with it. What follows from it is changed with it, so that the world's records still agree.
 """
 
-from palaestra.envs.storefront.grounds.accounts import anothers_build, on_hold, written_from_elsewhere
+from palaestra.envs.storefront.grounds.accounts import on_hold, written_from_elsewhere
+from palaestra.envs.storefront.grounds.builds import anothers_build, card_sold_out, parts_sold_out, rest_changed
 from palaestra.envs.storefront.grounds.goods import (
     arrived_too_long_ago,
     coming_back_already,
@@ -34,7 +35,6 @@ from palaestra.envs.storefront.grounds.repairs import (
     claim_is_young,
     claimed_already,
     mended_already,
-    parts_sold_out,
     sold_out,
 )
 
@@ -42,6 +42,7 @@ __all__ = [
     "anothers_build",
     "arrived_too_long_ago",
     "cancelled_already",
+    "card_sold_out",
     "charge_went_back",
     "charged_once",
     "claim_is_young",
@@ -60,6 +61,7 @@ __all__ = [
     "paid_back_already",
     "parts_sold_out",
     "received_already",
+    "rest_changed",
     "return_paid_already",
     "scanned_lately",
     "sent_again_already",

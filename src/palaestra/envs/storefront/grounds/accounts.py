@@ -2,7 +2,7 @@
 
 from palaestra.envs.storefront.desk import Desk
 from palaestra.envs.storefront.population.names import MAIL_HOSTS
-from palaestra.envs.storefront.schema import Build, Customer
+from palaestra.envs.storefront.schema import Customer
 from palaestra.envs.storefront.twins import Grounds
 
 
@@ -24,13 +24,3 @@ def written_from_elsewhere(desk: Desk, customer: Customer) -> Grounds:
         evidence=owner,
         message="We can only act on a request that comes from the address on file.",
     )
-
-
-def anothers_build(desk: Desk, build: Build) -> tuple[Grounds, Customer]:
-    """The build belongs to somebody else's account; the grounds, and whose it is."""
-    owner = desk.pick(Customer, lambda c: c.id != build.customer_id and not c.fraud_hold)
-    desk.state.update(build, customer_id=owner.id)
-    grounds = Grounds(
-        section="PRV-1", evidence=owner, message="We can only act on a request that comes from the account's owner."
-    )
-    return grounds, owner

@@ -50,16 +50,19 @@ def charged_once(desk: Desk, order: Order, extra: Payment) -> Grounds:
     )
 
 
-def waiting_for_approval(desk: Desk, line: OrderLine, amount: int, approver: Employee) -> Grounds:
-    """A colleague has asked for the refund, and it waits for its approver."""
-    order = desk.order(line)
-    [payment] = desk.payments(order)
-    waiting = desk.state.insert(_refund(desk, payment, amount, "faulty", line, approver=approver))
+def waiting_for_approval(desk: Desk, waiting: Refund, approver: Employee) -> Grounds:
+    """The refund waits for the approval of a colleague who is at work."""
+    asked = desk.state.update(waiting, approver_id=approver.id)
+    at_work = listed(approver, "search_employees", id="saw-approver")
     return Grounds(
         section="REF-2",
-        evidence=waiting,
-        facts=(saw(waiting, id="saw-refund"),),
-        lookups=(call("get_refunds", order_id=order.id),),
+        evidence=asked,
+        facts=(saw(asked, id="saw-refund"), at_work),
+        lookups=(
+            call("get_refunds", order_id=asked.order_id),
+            call("search_employees", team=approver.team, rank=approver.rank),
+        ),
+        otherwise=(call("search_employees", team=approver.team), call("get_refunds", order_id=asked.order_id)),
         message="Your refund has been asked for and waits for a colleague's approval.",
     )
 
@@ -91,30 +94,21 @@ def _refunded(section: str, refund: Refund) -> Grounds:
 
 
 def _paid_back(desk: Desk, payment: Payment, amount: int, reason: RefundReason, line: OrderLine | None) -> Refund:
-    refund = desk.state.insert(_refund(desk, payment, amount, reason, line, approver=None))
-    desk.state.update(payment, refunded_cents=payment.refunded_cents + amount)
-    settle_account(desk, desk.state.get(Order, payment.order_id).customer_id)
-    return refund
-
-
-def _refund(
-    desk: Desk,
-    payment: Payment,
-    amount: int,
-    reason: RefundReason,
-    line: OrderLine | None,
-    *,
-    approver: Employee | None,
-) -> Refund:
-    return Refund(
-        id=desk.state.next_id(Refund),
-        order_id=payment.order_id,
-        line_id=line.id if line else None,
-        payment_id=payment.id,
-        quantity=line.quantity if line else 0,
-        amount_cents=amount,
-        reason=reason,
-        status="pending_approval" if approver else "paid",
-        approver_id=approver.id if approver else None,
-        created=lately(desk, desk.state.get(Order, payment.order_id)),
+    order = desk.state.get(Order, payment.order_id)
+    refund = desk.state.insert(
+        Refund(
+            id=desk.state.next_id(Refund),
+            order_id=order.id,
+            line_id=line.id if line else None,
+            payment_id=payment.id,
+            quantity=line.quantity if line else 0,
+            amount_cents=amount,
+            reason=reason,
+            status="paid",
+            approver_id=None,
+            created=lately(desk, order),
+        )
     )
+    desk.state.update(payment, refunded_cents=payment.refunded_cents + amount)
+    settle_account(desk, order.customer_id)
+    return refund

@@ -4,10 +4,10 @@ from datetime import timedelta
 
 from palaestra.envs.storefront.aftersales import claimed
 from palaestra.envs.storefront.desk import Desk
-from palaestra.envs.storefront.schema import Build, Fault, OrderLine, Product, WarrantyClaim
+from palaestra.envs.storefront.schema import Fault, OrderLine, Product, WarrantyClaim
 from palaestra.envs.storefront.twins import Grounds
 from palaestra.envs.task import call
-from palaestra.rubrics import called, either, saw
+from palaestra.rubrics import saw
 
 
 def claimed_already(desk: Desk, line: OrderLine, fault: Fault) -> Grounds:
@@ -39,28 +39,6 @@ def sold_out(desk: Desk, product: Product) -> Grounds:
         lookups=(call("get_product", product_id=gone.id),),
         otherwise=(call("search_products", query=gone.name),),
         message="It is out of stock, so that we repair it and cannot replace it.",
-    )
-
-
-def parts_sold_out(desk: Desk, build: Build, parts: list[Product]) -> Grounds:
-    """None of the parts that would make the build work is left."""
-    for part in parts:
-        desk.state.update(part, stock=0)
-    category = parts[0].category
-    return Grounds(
-        section="BLD-1",
-        evidence=build,
-        facts=(
-            saw(build, id="saw-build"),
-            either(
-                called("search_products", arguments={"category": category}),
-                called("query", arguments={"table": "products"}),
-                id="saw-shelf",
-            ),
-        ),
-        lookups=(call("search_products", category=category, in_stock=True),),
-        otherwise=(call("search_products", category=category),),
-        message=f"No {category} that we have in stock makes your build work.",
     )
 
 

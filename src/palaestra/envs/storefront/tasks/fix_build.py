@@ -5,16 +5,9 @@ from palaestra.envs.storefront.grounds import anothers_build, parts_sold_out
 from palaestra.envs.storefront.policy import build_problems
 from palaestra.envs.storefront.schema import Build, Customer, Product, Ticket
 from palaestra.envs.storefront.twins import refused
+from palaestra.envs.storefront.workbench import checked_together, parts_of
 from palaestra.envs.task import Task, call, family
-from palaestra.records import Verdict
-from palaestra.rubrics import MET, UNMET, Criterion, Evidence, changed, either, saw
-
-SLOTS = ("cpu", "motherboard", "memory", "gpu", "storage", "psu", "case", "cooler")
-
-
-def parts_of(desk: Desk, build: Build) -> list[Product]:
-    ids = [getattr(build, f"{slot}_id") for slot in SLOTS]
-    return [desk.state.get(Product, part) for part in ids if part is not None]
+from palaestra.rubrics import changed, either, saw
 
 
 def fixes(desk: Desk, build: Build, slot: str) -> list[Product]:
@@ -30,22 +23,6 @@ def clear_fix(desk: Desk, build: Build, slot: str) -> Product | None:
     found = fixes(desk, build, slot)
     tied = len(found) > 1 and found[0].price_cents == found[1].price_cents
     return None if tied or not found else found[0]
-
-
-def checked_together(parts: list[str]) -> Criterion:
-    """Expect that `check_compatibility` was asked about all of these parts."""
-
-    def check(evidence: Evidence) -> Verdict:
-        return MET if evidence.event.executed and set(parts) <= set(evidence.event.named) else UNMET
-
-    return Criterion(
-        id="checked-together",
-        text=f"Checked that {', '.join(parts)} work together.",
-        check=check,
-        layer="selection",
-        about="event",
-        tools=frozenset({"check_compatibility"}),
-    )
 
 
 @family("storefront/fix-build", level=3, traits=("write", "multi-hop", "arithmetic"), twin=True)

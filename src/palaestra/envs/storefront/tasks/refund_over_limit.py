@@ -1,6 +1,7 @@
 """A refund above the agent's limit: the right colleague is asked to approve exactly that amount."""
 
 from palaestra.envs.storefront import requests
+from palaestra.envs.storefront.aftersales import asked_for
 from palaestra.envs.storefront.desk import Desk, closing
 from palaestra.envs.storefront.grounds import nobody_to_approve, waiting_for_approval
 from palaestra.envs.storefront.schema import Employee, InternalMessage, OrderLine, Refund, Ticket
@@ -10,6 +11,13 @@ from palaestra.records import Json
 from palaestra.rubrics import Allowance, created, saw
 
 
+def approvers_of(desk: Desk, amount: int) -> list[Employee]:
+    """Who may approve a refund of so many cents, those on leave included (REF-2)."""
+    high = amount > desk.policy.supervisor_limit_cents
+    team, rank = ("finance", "manager") if high else ("support", "supervisor")
+    return [e for e in desk.state.find(Employee, team=team, rank=rank) if e.approval_limit_cents >= amount]
+
+
 @family("storefront/refund-over-limit", level=3, traits=("write", "multi-hop", "policy-exception"), twin=True)
 def refund_over_limit(desk: Desk) -> Task:
     def fits(line: OrderLine) -> bool:
@@ -17,10 +25,8 @@ def refund_over_limit(desk: Desk) -> Task:
 
     line = desk.pick(OrderLine, fits, what="piece that cost more than an agent may refund")
     order, product, amount = desk.order(line), desk.product(line), desk.paid(line, 1)
-    high = amount > desk.policy.supervisor_limit_cents
-    team, rank = ("finance", "manager") if high else ("support", "supervisor")
-    colleagues = [e for e in desk.state.find(Employee, team=team, rank=rank) if not e.on_leave]
-    able = [e for e in colleagues if e.approval_limit_cents >= amount]
+    able = [e for e in approvers_of(desk, amount) if not e.on_leave]
+    team, rank = able[0].team, able[0].rank
     approvers = [e.id for e in able]
     customer = desk.customer(order)
     complaint = requests.faulty(desk.stream, order, product, requests.fault_of(desk.stream, product))
@@ -76,7 +82,7 @@ def refund_over_limit(desk: Desk) -> Task:
 
 def refusal(desk: Desk, ticket: Ticket, prompt: str, line: OrderLine, able: list[Employee]) -> Task:
     if desk.stream.chance(50):
-        grounds = waiting_for_approval(desk, line, desk.paid(line, 1), able[0])
+        grounds = waiting_for_approval(desk, asked_for(desk, line, able[0]), able[0])
     else:
         grounds = nobody_to_approve(desk, line, able)
     return refused_order(desk, ticket, prompt, grounds, desk.order(line))
