@@ -9,7 +9,7 @@ import orjson
 import pytest
 from pydantic import TypeAdapter
 
-from golden.walks import LISTED, SETTINGS, make
+from golden.walks import LISTED, SETTINGS, listed, make
 from palaestra.agents import LegalRandom, Scripted, as_action, rollout
 from palaestra.envs import ToolEnv
 from palaestra.envs.storefront.schema import SCHEMA
@@ -20,7 +20,6 @@ from palaestra.seeding import Stream
 from palaestra.trajectory import Episode, read_episodes, write_episodes
 from property.budget import SOAK
 
-FAMILIES = tuple(make("plain").task_set.families)
 ROWS = {info.name: TypeAdapter[Row](info.kind) for info in SCHEMA}
 EVERY = 1 if SOAK else 29
 """Under settings other than the plain one, every how many-th task is played: a number prime to how tasks are listed."""
@@ -89,7 +88,7 @@ def check_rewards(setting: str, tasks: list[str], path: Path) -> None:
         assert [turn.state_hash for turn in episode.turns][-1] == state.state_hash()
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", listed())
 def test_every_task_s_rewards_follow_from_its_log(family: str, tmp_path: Path) -> None:
     ids = make("plain").task_set.ids
     check_rewards("plain", [t for s in LISTED for t in ids(s) if t.startswith(f"{family}/")], tmp_path / "log.jsonl")

@@ -85,8 +85,13 @@ def make(setting: str) -> ToolEnv:
 
 def walks() -> list[tuple[str, str]]:
     """Every walk: its setting, and its family or "every family"."""
-    families = make("plain").task_set.families
-    return [("plain", family) for family in families] + [(s, "every family") for s in SETTINGS if s != "plain"]
+    return [("plain", family) for family in listed()] + [(s, "every family") for s in SETTINGS if s != "plain"]
+
+
+def listed() -> list[str]:
+    """The families of which a split lists tasks."""
+    known = make("plain").task_set
+    return sorted({task.rpartition("/")[0] for split in LISTED for task in known.ids(split)})
 
 
 def tasks_of(env: ToolEnv, family: str) -> list[str]:
