@@ -1,6 +1,7 @@
 """Rows that the world wrote by itself are no changes of the agent's: live, after a restore, and from the log."""
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -19,6 +20,10 @@ def bench() -> Bench:
 
 def copies(bench: Bench, number: int, key: str = "BK-1") -> None:
     bench.state.update(bench.state.get(Book, key), copies=number)
+
+
+def _write(state: Overlay, *, number: int, key: str) -> None:
+    state.update(state.get(Book, key), copies=number)
 
 
 def by_world(bench: Bench, number: int, key: str = "BK-1") -> None:
@@ -77,6 +82,19 @@ def test_another_row_s_change_is_seen_beside_the_world_s() -> None:
     by_world(table, 8)
     table.call(write=lambda _: copies(table, before + 1, "BK-2"))
     assert changes(table) == [("BK-2", before, before + 1)]
+
+
+def test_what_is_known_of_the_agent_s_changes_is_what_working_them_out_again_gives() -> None:
+    table = bench()
+    steps = ((by_world, 8, "BK-1"), (None, 9, "BK-2"), (by_world, 3, "BK-2"), (by_world, 4, "BK-3"), (None, 5, "BK-3"))
+    for by, number, key in steps:
+        if by is None:
+            table.call(write=partial(_write, number=number, key=key))
+        else:
+            by_world(table, number, key)
+        known = changes(table)
+        table.evidence.went_back()
+        assert changes(table) == known
 
 
 def test_going_back_works_it_out_again_from_events_and_journal() -> None:

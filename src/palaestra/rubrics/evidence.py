@@ -100,10 +100,14 @@ class Evidence:
             if first != row:
                 yield RowChange(table=table, key=key, before=row, after=first)
 
-    def moved(self, changes: Iterable[RowChange]) -> None:
+    def moved(self, changes: Sequence[RowChange]) -> None:
         """Take it that the world made these latest changes by itself."""
-        self.by_world.update({(change.table, change.key): change.after for change in changes})
-        self._changes_at = -1
+        left = {(change.table, change.key): change.after for change in changes}
+        self.by_world.update(left)
+        length = len(self._journal())
+        # A row that was as the world had left it still is: what the agent has changed is what it was.
+        apart = self._changes_at == length - len(changes) and not any((c.table, c.key) in left for c in self._changes)
+        self._changes_at = length if apart else -1
 
     def known(self) -> set[str]:
         """The ids that the agent could know in this turn: given ones, and those that earlier turns' results named.

@@ -39,7 +39,7 @@ def test_movements_are_events_of_the_world_and_the_journal_belongs_to_events() -
 
 def test_what_the_world_did_keeps_the_world_s_rules() -> None:
     env = begun()
-    for _ in range(10):
+    for _ in range(5):
         env.step([MINUTE] * 6)
     before = set(violations(env.instance.settled, today=env.instance.start.date()))
     after = set(violations(env.state, today=env.instance.start.date()))
@@ -78,7 +78,7 @@ def test_nothing_happens_to_what_the_agent_changed_and_the_agent_answers_for_it(
     info = env.step({"tool": "update_shipping_address", "arguments": address})[-1]
     assert info["points"] < 0
     assert order.id in {change.key for change in env.changes}
-    for _ in range(8):
+    for _ in range(4):
         env.step([MINUTE] * 6)
     [change] = [change for change in env.changes if change.key == order.id]
     assert change.after is not None
