@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
 
 from pydantic import TypeAdapter
 
@@ -61,7 +63,7 @@ def evaluate(
     samples: int,
     seed: int = 0,
     rollouts: RolloutConfig,
-    folder: str | None = None,
+    switches: Mapping[str, Any] = MappingProxyType({}),
     name: str = "policy",
     progress: Callable[[str], None] | None = None,
 ) -> tuple[Evaluation, list[Episode]]:
@@ -83,7 +85,7 @@ def evaluate(
         for task in tasks
         for sample in range(samples)
     ]
-    episodes = play(policy, env_id, jobs, rollouts, folder=folder, name=name, progress=progress)
+    episodes = play(policy, env_id, jobs, rollouts, switches=switches, name=name, progress=progress)
     by_task: dict[str, list[Episode]] = {task: [] for task in tasks}
     for episode in episodes:
         if episode.valid_for_baseline:

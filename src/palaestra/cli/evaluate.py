@@ -9,6 +9,7 @@ import typer
 from palaestra.cli.console import output
 from palaestra.cli.extra import train_extra
 from palaestra.cli.progress import bar
+from palaestra.cli.switches import HandbookOption, NoiseOption, SurfaceOption, switches
 from palaestra.cli.target import folder_of, open_target
 from palaestra.durable import saving
 from palaestra.trajectory import write_episodes
@@ -26,19 +27,25 @@ def evaluate(
     context: Annotated[int, typer.Option(min=1, help="Tokens that an episode may have.")] = 768,
     turn: Annotated[int, typer.Option(min=1, help="Tokens that a turn may have.")] = 48,
     rows: Annotated[int, typer.Option(min=1, help="Episodes in a batch; memory goes with it.")] = 128,
+    surface: SurfaceOption = None,
+    handbook: HandbookOption = 0,
+    noise: NoiseOption = None,
     out: Annotated[
         Path | None, typer.Option("--out", help="Write every figure, and an episode of each task, to this folder.")
     ] = None,
 ) -> None:
     """Play every task of a split several times, and say how it went, with intervals.
 
-    Example: `palaestra eval runs/demo/seed-0/after-grpo --split dev`
+    Examples: `palaestra eval runs/demo/seed-0/after-grpo --split dev`, `palaestra eval CHECKPOINT --split
+    heldout-policy --noise failures=10 --noise renames`
     """
     with train_extra():
         from palaestra.benchmarks.evaluation import evaluate as run  # noqa: PLC0415  torch takes seconds to import
         from palaestra.benchmarks.evaluation import evaluation_table  # noqa: PLC0415
         from palaestra.trainers import RolloutConfig, load_policy  # noqa: PLC0415
-    env = open_target(target)
+    settings = {"tasks": folder_of(target), **switches(surface, handbook, noise)}
+    env = open_target(target, split=split, **switches(surface, handbook, noise))
+    settings["surface"] = env.surface
     tasks = env.task_set.ids(split)
     policy = load_policy(checkpoint, format_name=chat_format)
     rollouts = RolloutConfig(rows=rows, context=context, turn=turn)
@@ -50,7 +57,7 @@ def evaluate(
             samples=samples,
             seed=seed,
             rollouts=rollouts,
-            folder=folder_of(target),
+            switches=settings,
             progress=shown.step,
         )
     output().print(evaluation_table(evaluation, title=f"{checkpoint} on {split}").for_terminal())

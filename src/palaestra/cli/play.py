@@ -7,11 +7,13 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from palaestra.cli.switches import HandbookOption, NoiseOption, SurfaceOption, switches
 from palaestra.cli.target import open_task
 from palaestra.envs import ToolEnv
 from palaestra.errors import ActionError, UnknownNameError
 from palaestra.protocols import Action
 from palaestra.records import Json, Message
+from palaestra.tools import Tool
 
 HELP = """\
   TOOL name=value ...   call a tool; a value is JSON, or text as it stands
@@ -26,9 +28,12 @@ HELP = """\
 def play(
     task: Annotated[str, typer.Argument(help="A task's id, such as storefront/cancel-order/0000.")],
     tasks: Annotated[str | None, typer.Option("--tasks", help="The folder of your own tasks that holds it.")] = None,
+    surface: SurfaceOption = None,
+    handbook: HandbookOption = 0,
+    noise: NoiseOption = None,
 ) -> None:
     """Play a task yourself: read what the agent reads, call what it may call, see the checklist move."""
-    env, console = open_task(task, tasks), Console()
+    env, console = open_task(task, tasks, **switches(surface, handbook, noise)), Console()
     observation, _ = env.reset(seed=0)
     _show(console, observation)
     console.print(f"\n[dim]{escape(HELP)}[/]\n", highlight=False)
@@ -54,17 +59,24 @@ def _take(console: Console, env: ToolEnv, line: str) -> None:
     if not line:
         return
     if word == "tools":
-        for tool in env.world.toolbox.offered(env.world.role):
+        for tool in env.offered:
             if rest.lower() in f"{tool.name} {tool.description}".lower():
                 console.print(f"  [bold]{tool.name}[/]  {escape(tool.description)}", highlight=False)
     elif word == "help" and rest:
-        console.print_json(orjson.dumps(env.world.toolbox[rest.strip()].export()["function"]).decode())
+        console.print_json(orjson.dumps(_named(env, rest.strip()).export()["function"]).decode())
     elif word == "help":
         console.print(HELP, markup=False, highlight=False)
     elif word == "score":
         _checklist(console, env)
     else:
         _step(console, env, line)
+
+
+def _named(env: ToolEnv, name: str) -> Tool:
+    tools = {tool.name: tool for tool in env.offered}
+    if name not in tools:
+        raise UnknownNameError.of("tool", name, tools)
+    return tools[name]
 
 
 def _step(console: Console, env: ToolEnv, line: str) -> None:

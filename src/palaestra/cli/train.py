@@ -63,7 +63,9 @@ def reference(
     warm_up = WarmUp(WarmUpConfig(steps=warm_up_steps), episodes, seed=seed)
     warm = run_stage(warm_up, out / "warm-up", bar=bar, say=say)
     config = GrpoConfig(steps=grpo_steps, rollouts=RolloutConfig(context=context, turn=turn))
-    grpo = Grpo(config, env_id=env.env_id, tasks=tasks, folder=folder_of(target), seed=seed, start=warm.policy)
+    grpo = Grpo(
+        config, env_id=env.env_id, tasks=tasks, switches={"tasks": folder_of(target)}, seed=seed, start=warm.policy
+    )
     taught = run_stage(grpo, out / "grpo", bar=bar, say=say)
     last = taught.progress.history[-1]
     console.print(f"the last batch of rollouts scored {last['score']:.1f} on average", highlight=False)

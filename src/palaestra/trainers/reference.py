@@ -5,8 +5,10 @@ and a control that spends the time of GRPO on more supervised steps. It stays as
 does the plain thing everywhere: one process, one step after the other, every rollout by the policy that is trained.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
 
 import torch
 
@@ -150,7 +152,7 @@ class Grpo:
         config: How.
         env_id: The world.
         tasks: Ids of tasks to learn from, in an order that does not matter.
-        folder: Task files in place of the world's own.
+        switches: What `gymnasium.make` takes besides: task files, a surface, a handbook, noise.
         seed: Of the draws.
         start: The policy to begin with.
 
@@ -167,7 +169,7 @@ class Grpo:
         *,
         env_id: str,
         tasks: Sequence[str],
-        folder: str | None = None,
+        switches: Mapping[str, Any] = MappingProxyType({}),
         seed: int,
         start: Policy,
     ) -> None:
@@ -175,7 +177,7 @@ class Grpo:
             raise TaskError("GRPO has no task to learn from; give a split that lists tasks")
         self._config = config
         self._env_id = env_id
-        self._folder = folder
+        self._switches = dict(switches)
         self._tasks = sorted(tasks)
         self._seed = seed
         self._start = start
@@ -184,7 +186,7 @@ class Grpo:
 
     def fingerprint(self) -> str:
         """A hash of the settings, the tasks, the seed and the beginning."""
-        return digest([self._config, self._env_id, self._folder, self._tasks, self._seed, self._start.digest()])
+        return digest([self._config, self._env_id, self._switches, self._tasks, self._seed, self._start.digest()])
 
     def start(self) -> Policy:
         """A copy of the policy to begin with."""
@@ -199,7 +201,7 @@ class Grpo:
         del done
         config = self._config
         played = play(
-            learner.policy, self._env_id, self._jobs(step), config.rollouts, folder=self._folder, version=step
+            learner.policy, self._env_id, self._jobs(step), config.rollouts, switches=self._switches, version=step
         )
         valid = [(episode, place // config.group_size) for place, episode in enumerate(played)]
         valid = [(episode, group) for episode, group in valid if episode.valid_for_baseline]

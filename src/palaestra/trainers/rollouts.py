@@ -4,8 +4,10 @@ Worlds answer within microseconds, so the batch waits for nobody: each turn, eve
 world answers, and an episode that has ended gives its row to the next job.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
 
 import gymnasium as gym
 
@@ -96,7 +98,7 @@ def play(
     jobs: Sequence[Job],
     config: RolloutConfig,
     *,
-    folder: str | None = None,
+    switches: Mapping[str, Any] = MappingProxyType({}),
     name: str = "policy",
     version: int = 0,
     progress: Callable[[str], None] | None = None,
@@ -108,7 +110,7 @@ def play(
         env_id: The world.
         jobs: What to play.
         config: How.
-        folder: Task files in place of the world's own.
+        switches: What `gymnasium.make` takes besides: task files, a surface, a handbook, noise.
         name: The policy's name, for the record.
         version: The policy's, for the record.
         progress: Told the task of each episode that has ended.
@@ -139,7 +141,7 @@ def play(
         return None
 
     envs: list[Env] = [
-        gym.make(env_id, tasks=folder, action_format=policy.codec.format.name, disable_env_checker=True)
+        gym.make(env_id, **switches, action_format=policy.codec.format.name, disable_env_checker=True)
         for _ in range(rows)
     ]
     seats = [seated(place, env) for place, env in enumerate(envs)]

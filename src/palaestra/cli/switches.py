@@ -1,0 +1,42 @@
+"""Options that say in which variant of a world a command works: its surface, its handbook, its noise."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+import typer
+
+SurfaceOption = Annotated[
+    str | None, typer.Option("--surface", help="The tools to act with, such as generic; the conventional ones if none.")
+]
+HandbookOption = Annotated[
+    int, typer.Option("--handbook", min=0, help="A handbook with some rules changed; 0 is the world's own.")
+]
+NoiseOption = Annotated[
+    list[str] | None,
+    typer.Option("--noise", help="A switch of noise, such as failures=10 or renames; may be given more than once."),
+]
+
+
+def switches(surface: str | None, handbook: int, noise: Sequence[str] | None) -> Mapping[str, Any]:
+    """What `gymnasium.make` takes for these options; what is left out is not named.
+
+    Raises:
+        ValueError: a switch of noise has a value that is no whole number.
+    """
+    given: dict[str, Any] = {}
+    if surface is not None:
+        given["surface"] = surface
+    if handbook:
+        given["handbook"] = handbook
+    if noise:
+        given["noise"] = dict(map(_switch, noise))
+    return given
+
+
+def _switch(text: str) -> tuple[str, int | bool]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        return name, True
+    if not value.isdecimal():
+        raise ValueError(f"--noise {text}: write NAME=NUMBER, such as failures=10, or NAME for one that is on or off")
+    return name, int(value)
