@@ -1,6 +1,6 @@
 """Two values change places: street and city, the sums of two refunds, the reason and the record."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from palaestra.benchmarks.proof.arguments import Place, places, with_value
@@ -27,6 +27,8 @@ def swapped(trial: Trial, stream: Stream) -> Iterator[Variant]:
         calls = list(trial.calls)
         calls[first] = with_value(calls[first], one.path, other.value)
         calls[second] = with_value(calls[second], other.path, one.value)
+        if _permuted(calls, trial.calls):
+            continue
         if all(_fits(trial, calls[position]) for position in (first, second)):
             what = f"{one.value!r} and {other.value!r} swapped in {written(trial.calls[first])}"
             yield variant("swapped", what, calls)
@@ -37,6 +39,11 @@ def _can_swap(trial: Trial, a: tuple[int, Place], b: tuple[int, Place]) -> bool:
     if type(one.value) is not type(other.value) or one.value == other.value:
         return False
     return first == second or (trial.calls[first].tool == trial.calls[second].tool and one.path == other.path)
+
+
+def _permuted(calls: Sequence[ToolCall], oracle: Sequence[ToolCall]) -> bool:
+    """Whether the swap only made two calls change places: another order of the same work, which is no wrong value."""
+    return sorted(map(written, calls)) == sorted(map(written, oracle))
 
 
 def _fits(trial: Trial, call: ToolCall) -> bool:
