@@ -1,7 +1,8 @@
-"""Impossible twins: a family's request, byte for byte, in a world in which the handbook refuses it.
+"""Refusals, and so impossible twins: a family's request, byte for byte, in a world in which the handbook refuses it.
 
 A family draws and words its request; then, where `desk.twin` asks for the twin, it has one of the functions of
-`grounds` change the world and returns what `refused` makes of that.
+`grounds` change the world and returns what `refused` makes of that. Families that always refuse state their grounds
+themselves.
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,9 @@
 """A parcel is late but not lost: the customer has to wait, and is told so on the right grounds."""
 
 from palaestra.envs.storefront import requests
-from palaestra.envs.storefront.desk import Desk, declining
+from palaestra.envs.storefront.desk import Desk
 from palaestra.envs.storefront.schema import Order
+from palaestra.envs.storefront.twins import Grounds, refused_order
 from palaestra.envs.task import Task, call, family
 from palaestra.rubrics import saw
 
@@ -18,18 +19,11 @@ def decline_early_claim(desk: Desk) -> Task:
     customer, [parcel] = desk.customer(order), desk.shipments(order)
     request = requests.overdue(desk.stream, order)
     ticket = desk.ticket(customer, request.subject)
-    return Task(
-        prompt=desk.mail(ticket, request.body),
-        rubric=[
-            saw(parcel, id="saw-parcel"),
-            desk.account(customer),
-            *desk.declined(ticket, "SHP-1", parcel, after=["saw-parcel", "saw-account"]),
-        ],
-        oracle=[
-            call("get_order", order_id=order.id),
-            call("get_customer", customer_id=customer.id),
-            call("get_shipments", order_id=order.id),
-            call("read_handbook", section_id="SHP-1"),
-            *declining(ticket, "SHP-1", parcel, "It is late, but not lost. Please give it a few more days."),
-        ],
+    grounds = Grounds(
+        section="SHP-1",
+        evidence=parcel,
+        facts=(saw(parcel, id="saw-parcel"),),
+        lookups=(call("get_shipments", order_id=order.id),),
+        message="It is late, but not lost. Please give it a few more days.",
     )
+    return refused_order(desk, ticket, desk.mail(ticket, request.body), grounds, order)

@@ -1,8 +1,9 @@
 """A change of mind about clearance goods, inside the window: declined, on the right grounds."""
 
 from palaestra.envs.storefront import requests
-from palaestra.envs.storefront.desk import Desk, declining
+from palaestra.envs.storefront.desk import Desk
 from palaestra.envs.storefront.schema import OrderLine
+from palaestra.envs.storefront.twins import Grounds, refused_order
 from palaestra.envs.task import Task, call, family
 from palaestra.rubrics import saw
 
@@ -15,18 +16,11 @@ def decline_final_sale(desk: Desk) -> Task:
     order, product = desk.order(line), desk.product(line)
     customer, request = desk.customer(order), requests.send_back(desk.stream, order, product)
     ticket = desk.ticket(customer, request.subject)
-    return Task(
-        prompt=desk.mail(ticket, request.body),
-        rubric=[
-            saw(product, id="saw-product"),
-            desk.account(customer),
-            *desk.declined(ticket, "RET-3", product, after=["saw-product", "saw-account"]),
-        ],
-        oracle=[
-            call("get_order", order_id=order.id),
-            call("get_customer", customer_id=customer.id),
-            call("get_product", product_id=product.id),
-            call("read_handbook", section_id="RET-3"),
-            *declining(ticket, "RET-3", product, "It was a final sale, which we do not take back."),
-        ],
+    grounds = Grounds(
+        section="RET-3",
+        evidence=product,
+        facts=(saw(product, id="saw-product"),),
+        lookups=(call("get_product", product_id=product.id),),
+        message="It was a final sale, which we do not take back.",
     )
+    return refused_order(desk, ticket, desk.mail(ticket, request.body), grounds, order)

@@ -1,9 +1,10 @@
 """Cancel an order that has left already: declined, on the right grounds."""
 
 from palaestra.envs.storefront import requests
-from palaestra.envs.storefront.desk import Desk, declining
+from palaestra.envs.storefront.desk import Desk
 from palaestra.envs.storefront.schema import Order
-from palaestra.envs.task import Task, call, family
+from palaestra.envs.storefront.twins import Grounds, refused_order
+from palaestra.envs.task import Task, family
 from palaestra.rubrics import saw
 
 
@@ -16,17 +17,10 @@ def decline_late_cancel(desk: Desk) -> Task:
     order = desk.pick(Order, fits, what="order that has left")
     customer, request = desk.customer(order), requests.cancel(desk.stream, order)
     ticket = desk.ticket(customer, request.subject)
-    return Task(
-        prompt=desk.mail(ticket, request.body),
-        rubric=[
-            saw(order, id="saw-order"),
-            desk.account(customer),
-            *desk.declined(ticket, "SHP-2", order, after=["saw-order", "saw-account"]),
-        ],
-        oracle=[
-            call("get_order", order_id=order.id),
-            call("get_customer", customer_id=customer.id),
-            call("read_handbook", section_id="SHP-2"),
-            *declining(ticket, "SHP-2", order, "It is on its way already. You may return it once it has arrived."),
-        ],
+    grounds = Grounds(
+        section="SHP-2",
+        evidence=order,
+        facts=(saw(order, id="saw-order"),),
+        message="It is on its way already. You may return it once it has arrived.",
     )
+    return refused_order(desk, ticket, desk.mail(ticket, request.body), grounds, order)

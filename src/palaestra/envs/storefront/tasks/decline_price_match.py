@@ -1,9 +1,10 @@
 """Cheaper elsewhere, but bought too long ago or with a promotion: declined, on the right grounds."""
 
 from palaestra.envs.storefront import requests
-from palaestra.envs.storefront.desk import Desk, declining
+from palaestra.envs.storefront.desk import Desk
 from palaestra.envs.storefront.schema import OrderLine
-from palaestra.envs.task import Task, call, family
+from palaestra.envs.storefront.twins import Grounds, refused_order
+from palaestra.envs.task import Task, family
 from palaestra.rubrics import saw
 
 
@@ -20,17 +21,10 @@ def decline_price_match(desk: Desk) -> Task:
     order, product = desk.order(line), desk.product(line)
     customer, request = desk.customer(order), requests.cheaper(desk.stream, order, product)
     ticket = desk.ticket(customer, request.subject)
-    return Task(
-        prompt=desk.mail(ticket, request.body),
-        rubric=[
-            saw(order, id="saw-order"),
-            desk.account(customer),
-            *desk.declined(ticket, "PRM-1", order, after=["saw-order", "saw-account"]),
-        ],
-        oracle=[
-            call("get_order", order_id=order.id),
-            call("get_customer", customer_id=customer.id),
-            call("read_handbook", section_id="PRM-1"),
-            *declining(ticket, "PRM-1", order, "We cannot match a price for this order."),
-        ],
+    grounds = Grounds(
+        section="PRM-1",
+        evidence=order,
+        facts=(saw(order, id="saw-order"),),
+        message="We cannot match a price for this order.",
     )
+    return refused_order(desk, ticket, desk.mail(ticket, request.body), grounds, order)

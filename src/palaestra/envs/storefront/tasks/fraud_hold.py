@@ -3,7 +3,8 @@
 from palaestra.envs.storefront import requests
 from palaestra.envs.storefront.desk import Desk
 from palaestra.envs.storefront.schema import OrderLine
-from palaestra.envs.task import Task, call, family
+from palaestra.envs.storefront.twins import Grounds, refused_order
+from palaestra.envs.task import Task, family
 
 
 @family("storefront/fraud-hold", level=3, traits=("refusal", "policy-exception"))
@@ -23,25 +24,10 @@ def fraud_hold(desk: Desk) -> Task:
         )
     )
     ticket = desk.ticket(customer, request.subject)
-    return Task(
-        prompt=desk.mail(ticket, request.body),
-        rubric=[
-            desk.account(customer),
-            *desk.escalated(ticket, "FRD-1", customer, team="fraud", priority="high", after=["saw-account"]),
-        ],
-        oracle=[
-            call("get_order", order_id=order.id),
-            call("get_customer", customer_id=customer.id),
-            call("read_handbook", section_id="FRD-1"),
-            call(
-                "escalate_ticket",
-                ticket_id=ticket.id,
-                team="fraud",
-                priority="high",
-                policy_id="FRD-1",
-                evidence_id=customer.id,
-            ),
-            call("reply", message="A colleague will look into this and write to you."),
-            call("finish"),
-        ],
+    grounds = Grounds(
+        section="FRD-1",
+        evidence=customer,
+        team="fraud",
+        message="A colleague will look into this and write to you.",
     )
+    return refused_order(desk, ticket, desk.mail(ticket, request.body), grounds, order)
