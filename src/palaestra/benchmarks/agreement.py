@@ -159,18 +159,17 @@ def agreement_tables(found: Agreement) -> list[Table]:
 
 
 def kinds_table(found: Agreement) -> Table:
-    """Agreement by kind of work."""
+    """Agreement by kind of work; hacks count together, each being tried once on a task."""
     words = {
         "oracle": "nothing",
+        "hack": "any way to be paid for nothing",
         **_plain(ROUTE_KINDS),
         **_plain(MUTANT_KINDS),
-        **{n: h.tries for n, h in HACKS.items()},
     }
-    kinds = dict.fromkeys((j.side, j.kind) for j in sorted(found.judged, key=lambda j: SIDES.index(j.side)))
-    rows = [
-        (side, words.get(kind, kind), *_figures([j for j in found.judged if (j.side, j.kind) == (side, kind)]))
-        for side, kind in kinds
-    ]
+    groups: dict[tuple[Side, str], list[Judged]] = {}
+    for j in sorted(found.judged, key=lambda j: SIDES.index(j.side)):
+        groups.setdefault((j.side, "hack" if j.side == "hack" else j.kind), []).append(j)
+    rows = [(side, words[kind], *_figures(judged)) for (side, kind), judged in groups.items()]
     return Table(
         title="The derived rubric beside the expert's, by kind of work",
         columns=("work", "what differs from the oracle's", *_COLUMNS),
