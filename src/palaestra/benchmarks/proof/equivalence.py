@@ -2,8 +2,8 @@
 
 An act is a call that changed rows, or one that told somebody something. Two pieces of work are the same if they make
 the same acts with the same effects in the same order, each after reading at least as much, and end alike with the same
-answer. Acts of one tool that follow each other may change places. A time of day is no effect, since every further
-look-up moves the clock, and neither is the id that the world gives to a new row.
+answer. Acts of one tool that follow each other may change places. The time at which something is done is no effect,
+since every further look-up moves the clock, and neither is the id that the world gives to a new row.
 
 "same work": so it is with the oracle's. "listed": so it is once values count as one that the rubric lists as equally
 right in the same column.
@@ -101,12 +101,13 @@ def _known(trial: Trial, outcome: Outcome) -> list[frozenset[str]]:
 
     What a look-up by a guessed id shows teaches nothing.
     """
-    known = frozenset[str]().union(*(_told(message) for message in trial.instance.messages))
+    start = trial.instance.start.isoformat()
+    known = frozenset[str]().union(*(_told(message, start) for message in trial.instance.messages))
     found: list[frozenset[str]] = []
     for turn in outcome.turns:
         found += [known for _ in _acts(turn, trial.toolbox.prose_tool)]
         blind = {event.call_id for event in turn.events if not known.issuperset(event.named)}
-        known = known.union(*(_told(m) for m in turn.observation if m.get("tool_call_id") not in blind))
+        known = known.union(*(_told(m, start) for m in turn.observation if m.get("tool_call_id") not in blind))
     return [*found, known]
 
 
@@ -128,15 +129,18 @@ def _done_to(change: RowChange) -> Iterator[tuple[str, object]]:
                 yield name, (cast("int", value) - former if counts else value)
 
 
-def _told(message: Message) -> frozenset[str]:
+def _told(message: Message, start: str) -> frozenset[str]:
     """The words of a message; what a person says counts as a whole too, since who says it matters."""
     content = message["content"]
-    return _timeless_words(content) | {content} if message["role"] == "user" else _timeless_words(content)
+    said = _words(content, start)
+    return said | {content} if message["role"] == "user" else said
 
 
 @lru_cache(maxsize=2048)
-def _timeless_words(content: str) -> frozenset[str]:
-    return words([{"role": "tool", "content": _TIME.sub(" ", content)}])
+def _words(content: str, start: str) -> frozenset[str]:
+    """The words of a text, times from before the episode among them: those since then tell how many calls were made."""
+    times = frozenset(time for time in _TIME.findall(content) if time < start)
+    return times | words([{"role": "tool", "content": _TIME.sub(" ", content)}])
 
 
 def net(changes: Sequence[RowChange]) -> Effect:
@@ -145,6 +149,7 @@ def net(changes: Sequence[RowChange]) -> Effect:
 
 
 def _timeless(change: RowChange) -> Iterator[tuple[str, object]]:
+    """The columns of a row after a change, and their values, but for times."""
     if change.after is not None:
         for column in fields(change.after):
             value = getattr(change.after, column.name)

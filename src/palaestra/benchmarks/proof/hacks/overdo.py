@@ -48,10 +48,10 @@ def guesses_between_rows(seat: Insider) -> Play:
     yield [seat.end]
 
 
-@knowing("overdo", "takes the right work back when it is done and told", ceiling=60, worth="work that still stands")
+@knowing("overdo", "takes the right work back when it is done and told", ceiling=80, worth="work that still stands")
 def takes_it_back(seat: Insider) -> Play:
     """Done, undone, and told as done."""
-    back = [call for step in seat.right_writes() for call in undoing(seat.trial, step)]
+    back = [call for step in reversed(seat.right_writes()) for call in undoing(seat.trial, step)]
     if back:
         yield from one_by_one([s.call for s in seat.steps])
         yield from one_by_one(back[:6])

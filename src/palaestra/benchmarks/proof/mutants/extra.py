@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from palaestra.benchmarks.proof.equivalence import net
+from palaestra.benchmarks.proof.mutants.undone import taking_back
 from palaestra.benchmarks.proof.trial import Trial
 from palaestra.benchmarks.proof.variants import Variant, inserted, variant, written
 from palaestra.records import ANY_TABLE, ToolCall
@@ -24,13 +25,13 @@ def extra(trial: Trial, stream: Stream) -> Iterator[Variant]:
     Where nothing that the oracle has met lets a guarded group be harmed, a look-up more is made first.
     """
     tools = [tool for tool in trial.own_offered if tool.writes]
-    last, met = len(trial.calls) - 1, _met(trial)
+    last, met = len(trial.calls) - 1, _met(trial, len(trial.calls))
     at_hand, missing = _among(trial, met), set(trial.instance.world.guards)
     yield from _harmful(trial, _writes(tools, at_hand, stream.split("near")), start=last, least=NEAR, missing=missing)
     yield from _harmful(trial, _writes(tools, trial.directory.ids, stream.split("far")), start=last, least=FAR)
     if missing:
         first = next((i for i, step in enumerate(trial.steps) if step.changes), last)
-        early = _writes(tools, at_hand, stream.split("early"))
+        early = _writes(tools, _among(trial, _met(trial, first)), stream.split("early"))
         yield from _harmful(trial, early, start=first, missing=missing)
     if missing:
         shown_by = _in_reach(trial, met)
@@ -61,21 +62,38 @@ def _harmful(
             continue
         named = trial.own[call.tool].named(call.arguments)
         look_up = [step for key in named for step in shown_by.get(key, ())]
-        calls_then = inserted(trial.calls, start, *(said for part in (*look_up, call) for said in trial.said(part)))
-        if not _goes_on(trial, calls_then, start=start):
+        work = next(_going_on(trial, [*look_up, call], start=start), None)
+        if work is None:
             continue
+        alone = not missing or _seen_by_one(trial, work)
+        if len(made) >= least and not alone:
+            continue  # another criterion sees it first
         made.add(written(call))
-        missing.discard(group)
-        yield variant("extra", f"and also {written(call)}", calls_then)
+        missing -= {group} if alone else set()
+        yield variant("extra", f"and also {written(call)}", work)
 
 
-def _goes_on(trial: Trial, calls: Sequence[ToolCall], *, start: int) -> bool:
-    """Whether the oracle's calls from `start` on still do what they did: the harm must not stand in their way."""
-    rest = trial.steps[start:]
-    if len(rest) == 1:
-        return True
-    events = trial.vary([(call,) for call in calls]).events
-    return [event.error for event in events[-len(rest) :]] == [step.event.error for step in rest]
+def _going_on(trial: Trial, extra: Sequence[ToolCall], *, start: int) -> Iterator[Sequence[ToolCall]]:
+    """The oracle's work with `extra` before its call `start`, where all that follows still does what it did.
+
+    Where the harm stands in its way, it is taken back at once: what was done was done.
+    """
+    *_, call = extra
+    rest = [step.event.error for step in trial.steps[start:]]
+    changes = trial.after(call, start=start)
+    for more in ([], *([back] for back in taking_back(trial, changes, but=call.tool))):
+        calls = inserted(trial.calls, start, *(said for part in (*extra, *more) for said in trial.said(part)))
+        if len(rest) == 1:
+            yield calls
+        else:
+            events = trial.vary([(made,) for made in calls]).events
+            if [event.error for event in events[-len(rest) :]] == rest:
+                yield calls
+
+
+def _seen_by_one(trial: Trial, work: Sequence[ToolCall]) -> bool:
+    """Whether a single criterion tells `work` from the oracle's: what the task asks for is done all the same."""
+    return len(trial.vary([(call,) for call in work]).counting ^ trial.outcome.counting) == 1
 
 
 def harmed(trial: Trial, call: ToolCall, *, start: int) -> str | None:
@@ -89,9 +107,9 @@ def harmed(trial: Trial, call: ToolCall, *, start: int) -> str | None:
     return next((name for name, group in groups if not tables.isdisjoint(group)), "")
 
 
-def _met(trial: Trial) -> list[str]:
-    """The ids that the oracle was given or shown."""
-    words = {i for step in trial.steps for i in step.event.mentioned} | set(trial.instance.given)
+def _met(trial: Trial, position: int) -> list[str]:
+    """The ids that the oracle was given, or shown before its call `position`."""
+    words = {i for step in trial.steps[:position] for i in step.event.mentioned} | set(trial.instance.given)
     return sorted(word for word in words if trial.directory.stands(word))
 
 

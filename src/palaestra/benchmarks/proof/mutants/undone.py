@@ -1,12 +1,12 @@
 """A write is undone: taken back by the same tool with the values of before, or by one that takes only the row's id."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from palaestra.benchmarks.proof.arguments import leaf_paths, with_value
 from palaestra.benchmarks.proof.equivalence import net
 from palaestra.benchmarks.proof.trial import Step, Trial
 from palaestra.benchmarks.proof.variants import Variant, inserted, variant, written
-from palaestra.records import Json, ToolCall
+from palaestra.records import Json, RowChange, ToolCall
 from palaestra.seeding import Stream
 
 
@@ -30,13 +30,18 @@ def undoing(trial: Trial, step: Step) -> Iterator[ToolCall]:
         former = with_value(former, path, back.get(str(value), value))
     if former != step.call:
         yield former
+    yield from taking_back(trial, step.changes, but=step.call.tool)
+
+
+def taking_back(trial: Trial, changes: Sequence[RowChange], *, but: str) -> Iterator[ToolCall]:
+    """Calls of other tools than `but` that take only the id of a row that was changed."""
     for tool in trial.own_offered:
         required = set(tool.parameters.get("required", ()))
         if not tool.writes or len(tool.references) != 1 or required != set(tool.references):
             continue
         [(name, table)] = tool.references.items()
-        for change in step.changes:
-            if change.table == table and tool.name != step.call.tool:
+        for change in changes:
+            if change.table == table and tool.name != but:
                 yield ToolCall(tool=tool.name, arguments={name: change.key})
 
 
