@@ -6,6 +6,7 @@ import platform
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
+from itertools import cycle, islice
 
 import gymnasium as gym
 
@@ -56,7 +57,7 @@ def bench_env(
         seed: Draws the order of the tasks.
         progress: Told the name of each of `SECTIONS` when it is done.
     """
-    run = _Run(env=made(env_id), env_id=env_id, scale=scale, seed=seed)
+    run = _Run(env=made(env_id), env_id=env_id, scale=scale, seed=seed, machine=_machine())
     for name in SECTIONS:
         run.measure(name)
         progress(name)
@@ -71,6 +72,7 @@ class _Run:
     env_id: str
     scale: Scale
     seed: int
+    machine: JsonObject
     watch: Stopwatch = field(default_factory=Stopwatch)
     memory: Memory | None = None
     processes: list[Process] = field(default_factory=list[Process])
@@ -100,7 +102,7 @@ class _Run:
             "cold resets": lambda watch: time_cold_resets(watch, env, task_ids[: max(scale.cold, train + 1)]),
             "episodes": lambda watch: _time_warm_episodes(watch, env, task_ids, scale.episodes),
             "copies": lambda watch: time_copies(watch, made(self.env_id, max_turns=100_000), few),
-            "bare functions": lambda watch: time_functions(watch, env, task_ids[: scale.episodes]),
+            "bare functions": lambda watch: time_functions(watch, env, list(islice(cycle(task_ids), scale.episodes))),
             "stores": lambda watch: time_stores(watch, env, few),
             "reads": lambda watch: time_reads(watch, env, task_ids[0]),
             "row copies": lambda watch: time_row_copies(watch, env, task_ids[0], scale.copies),
@@ -134,7 +136,7 @@ class _Run:
             env_id=self.env_id,
             episodes=self.scale.episodes,
             seed=self.seed,
-            machine=_machine(),
+            machine=self.machine,
             method=METHOD,
             timings=timings,
             ratios=ratios(timings),
@@ -163,4 +165,5 @@ def _machine() -> JsonObject:
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "system": f"{platform.system()} {platform.machine()}",
         "cores": os.cpu_count() or 1,
+        "load before": round(os.getloadavg()[0], 1),
     }

@@ -114,7 +114,7 @@ class SpeedReport:
     episodes: int
     seed: int
     machine: JsonObject
-    """Python, processor and system that the run was made on."""
+    """Python, processor and system that the run was made on, and how many processes wanted to run before it began."""
     method: str
     """How it was measured, in words."""
     timings: tuple[Timing, ...]
