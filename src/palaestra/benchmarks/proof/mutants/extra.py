@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 
 from palaestra.benchmarks.proof.equivalence import net
 from palaestra.benchmarks.proof.mutants.undone import taking_back
@@ -37,6 +38,22 @@ def extra(trial: Trial, stream: Stream) -> Iterator[Variant]:
         shown_by = _in_reach(trial, met)
         wider = _writes(tools, _among(trial, [*met, *shown_by]), stream.split("wider"))
         yield from _harmful(trial, wider, start=last, missing=missing, shown_by=shown_by)
+    yield from _forbidden(trial, at_hand, stream.split("forbidden"))
+
+
+def _forbidden(trial: Trial, ids: Callable[[str], Sequence[str]], stream: Stream) -> Iterator[Variant]:
+    """For each prohibition about certain tools, a call of one of them that breaks it and leaves all else done."""
+    first = next((i for i, step in enumerate(trial.steps) if step.changes), len(trial.steps) - 1)
+    for criterion in trial.instance.rubric.criteria:
+        tools = [tool for tool in trial.own_offered if tool.writes and tool.name in (criterion.tools or ())]
+        if criterion.kind != "forbid" or not tools:
+            continue
+        calls = [call for _ in range(DRAWS) for call in _writes(tools, ids, stream)]
+        for call, start in product(calls, (len(trial.steps) - 1, first)):
+            work = inserted(trial.calls, start, *trial.said(call))
+            if criterion.id in trial.vary([(made,) for made in work]).counting:
+                yield variant("extra", f"and also {written(call)}", work)
+                break
 
 
 def _harmful(
