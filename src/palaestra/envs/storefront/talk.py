@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
+from palaestra.envs.storefront.consequences import settle_account
 from palaestra.envs.storefront.desk import Desk, closing, touches
-from palaestra.envs.storefront.grounds.consequences import settle_account
 from palaestra.envs.storefront.policy import restocking_fee
 from palaestra.envs.storefront.schema import Customer, Order, OrderLine, Product, Return, Ticket
 from palaestra.envs.task import Task, call
 from palaestra.envs.user import Persona, Temper
 from palaestra.records import Json, Row, ToolCall
-from palaestra.rubrics import Criterion, created, saw
+from palaestra.rubrics import Allowance, Criterion, created, saw
 from palaestra.seeding import Stream
 
 TOPICS: Mapping[str, tuple[str, ...]] = {
@@ -39,6 +39,22 @@ _TEMPERS: tuple[tuple[Temper, int], ...] = (("calm", 50), ("terse", 30), ("heate
 def temper(stream: Stream) -> Temper:
     """How a customer puts things."""
     return stream.weighted(_TEMPERS)
+
+
+def dialogue(
+    *,
+    prompt: str,
+    user: Persona,
+    rubric: Sequence[Criterion],
+    oracle: Sequence[ToolCall],
+    allow: Sequence[Allowance] = (),
+) -> Task:
+    """A task with a customer who answers. Its solution said in words alone, no act stated, is another right way."""
+    in_words = [
+        ToolCall(tool=c.tool, arguments={k: v for k, v in c.arguments.items() if k not in ("act", "about")})
+        for c in oracle
+    ]
+    return Task(prompt=prompt, user=user, rubric=rubric, oracle=oracle, allow=allow, alternatives=[in_words])
 
 
 # Saying something
@@ -187,7 +203,7 @@ def taken_back(
         talk: The messages after which they agree.
         agreed: What has to be said and heard before it comes back.
     """
-    return Task(
+    return dialogue(
         prompt=desk.mail(ticket, body),
         user=user,
         rubric=[

@@ -7,6 +7,7 @@ from palaestra.envs.storefront.talk import (
     TOPICS,
     clear_out,
     declined,
+    dialogue,
     fee_calls,
     fee_facts,
     opened_piece,
@@ -47,7 +48,7 @@ def talk_fee_told(desk: Desk) -> Task:
     )
     if desk.twin:
         product = clear_out(desk, piece.product)
-        return Task(
+        return dialogue(
             prompt=desk.mail(ticket, request.body),
             user=user,
             rubric=[
@@ -65,7 +66,7 @@ def talk_fee_told(desk: Desk) -> Task:
         )
     if not keeps:
         return taken_back(desk, piece, ticket, user, request.body, talk=[told], agreed=[answer])
-    return Task(
+    return dialogue(
         prompt=desk.mail(ticket, request.body),
         user=user,
         rubric=[

@@ -2,7 +2,16 @@
 
 from palaestra.envs.storefront import requests
 from palaestra.envs.storefront.desk import Desk
-from palaestra.envs.storefront.talk import FEE_FACTS, TOPICS, clear_out, opened_piece, refuse, taken_back, tell
+from palaestra.envs.storefront.talk import (
+    FEE_FACTS,
+    TOPICS,
+    clear_out,
+    dialogue,
+    opened_piece,
+    refuse,
+    taken_back,
+    tell,
+)
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.user import Persona
 from palaestra.rubrics import heard, informed, saw
@@ -44,7 +53,7 @@ def talk_hold_the_line(desk: Desk) -> Task:
         ]
         return taken_back(desk, piece, ticket, user, request.body, talk=talk, agreed=agreed)
     product = clear_out(desk, piece.product)
-    return Task(
+    return dialogue(
         prompt=desk.mail(ticket, request.body),
         user=user,
         rubric=[

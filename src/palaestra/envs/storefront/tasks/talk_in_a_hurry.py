@@ -2,7 +2,7 @@
 
 from palaestra.envs.storefront.desk import Desk, closing, touches
 from palaestra.envs.storefront.schema import OrderLine, Refund
-from palaestra.envs.storefront.talk import TOPICS, ask, declined, estrange
+from palaestra.envs.storefront.talk import TOPICS, ask, declined, dialogue, estrange
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.user import Fact, Persona
 from palaestra.records import Json
@@ -36,7 +36,7 @@ def talk_in_a_hurry(desk: Desk) -> Task:
     )
     if desk.twin:
         owner = estrange(desk, customer)
-        return Task(
+        return dialogue(
             prompt=prompt,
             user=user,
             rubric=[desk.account(owner), *desk.declined(ticket, "PRV-1", owner, after=["saw-account"])],
@@ -49,7 +49,7 @@ def talk_in_a_hurry(desk: Desk) -> Task:
         )
     refund: dict[str, Json] = {"line_id": line.id, "quantity": 1, "amount_cents": amount, "reason": "damaged"}
     facts = ["saw-line", "saw-account", "asked-product", "knew-delivery", "read-RET-1", "read-REF-1"]
-    return Task(
+    return dialogue(
         prompt=prompt,
         user=user,
         rubric=[

@@ -2,7 +2,7 @@
 
 from palaestra.envs.storefront.desk import Desk, closing
 from palaestra.envs.storefront.schema import Order
-from palaestra.envs.storefront.talk import TOPICS, ask, declined, send_off, temper
+from palaestra.envs.storefront.talk import TOPICS, ask, declined, dialogue, send_off, temper
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.user import Fact, Persona
 from palaestra.rubrics import asked, changed, saw
@@ -33,7 +33,7 @@ def talk_new_address(desk: Desk) -> Task:
     found = [call("get_order", order_id=order.id), call("get_customer", customer_id=customer.id)]
     if desk.twin:
         gone = send_off(desk, order)
-        return Task(
+        return dialogue(
             prompt=prompt,
             user=user,
             rubric=[
@@ -48,7 +48,7 @@ def talk_new_address(desk: Desk) -> Task:
             ],
         )
     where = {"ship_street": street, "ship_city": city}
-    return Task(
+    return dialogue(
         prompt=prompt,
         user=user,
         rubric=[

@@ -3,7 +3,7 @@
 from palaestra.envs.storefront import requests
 from palaestra.envs.storefront.desk import Desk, closing, touches
 from palaestra.envs.storefront.schema import Order
-from palaestra.envs.storefront.talk import TOPICS, ask, declined, temper
+from palaestra.envs.storefront.talk import TOPICS, ask, declined, dialogue, temper
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.user import Fact, Persona
 from palaestra.rubrics import Allowance, asked, changed, saw
@@ -36,7 +36,7 @@ def talk_right_sender(desk: Desk) -> Task:
     ]
     facts = [desk.account(owner), asked("account")]
     if desk.twin:
-        return Task(
+        return dialogue(
             prompt=prompt,
             user=user,
             rubric=[*facts, *desk.declined(ticket, "PRV-1", owner, after=["saw-account", "asked-account"])],
@@ -45,7 +45,7 @@ def talk_right_sender(desk: Desk) -> Task:
                 *declined(ticket, "PRV-1", owner, "account", "We can only act on a mail from the address on file."),
             ],
         )
-    return Task(
+    return dialogue(
         prompt=prompt,
         user=user,
         rubric=[

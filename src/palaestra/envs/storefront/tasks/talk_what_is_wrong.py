@@ -3,7 +3,7 @@
 from palaestra.envs.storefront.desk import Desk, closing
 from palaestra.envs.storefront.requests import fault_of
 from palaestra.envs.storefront.schema import Fault, OrderLine, WarrantyClaim
-from palaestra.envs.storefront.talk import TOPICS, ask, declined, offer, temper
+from palaestra.envs.storefront.talk import TOPICS, ask, declined, dialogue, offer, temper
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.user import Fact, Persona, Reaction
 from palaestra.records import Json
@@ -57,7 +57,7 @@ def talk_what_is_wrong(desk: Desk) -> Task:
     ]
     facts = [saw(line, id="saw-line"), desk.account(customer), desk.delivery(line), asked("fault")]
     if desk.twin:
-        return Task(
+        return dialogue(
             prompt=prompt,
             user=user,
             rubric=[
@@ -69,7 +69,7 @@ def talk_what_is_wrong(desk: Desk) -> Task:
             oracle=[*found, *declined(ticket, "WAR-2", line, "repair", "The warranty does not cover such damage.")],
         )
     claim: dict[str, Json] = {"line_id": line.id, "fault": fault, "remedy": remedy.replace("replacement", "replace")}
-    return Task(
+    return dialogue(
         prompt=prompt,
         user=user,
         rubric=[

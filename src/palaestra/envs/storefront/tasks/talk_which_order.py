@@ -2,7 +2,7 @@
 
 from palaestra.envs.storefront.desk import Desk, closing, touches
 from palaestra.envs.storefront.schema import Order
-from palaestra.envs.storefront.talk import TOPICS, ask, declined, send_off, temper
+from palaestra.envs.storefront.talk import TOPICS, ask, declined, dialogue, send_off, temper
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.user import Fact, Persona
 from palaestra.rubrics import Allowance, asked, changed, saw
@@ -51,7 +51,7 @@ def talk_which_order(desk: Desk) -> Task:
     facts = [asked("order"), saw(order, id="saw-order"), desk.account(customer)]
     if desk.twin:
         gone = send_off(desk, order)
-        return Task(
+        return dialogue(
             prompt=prompt,
             user=user,
             rubric=[
@@ -64,7 +64,7 @@ def talk_which_order(desk: Desk) -> Task:
                 *declined(ticket, "SHP-2", gone, "cancellation", "It has left already, so we cannot cancel it."),
             ],
         )
-    return Task(
+    return dialogue(
         prompt=prompt,
         user=user,
         rubric=[

@@ -3,7 +3,7 @@
 from palaestra.envs.storefront import requests
 from palaestra.envs.storefront.desk import Desk, closing, touches
 from palaestra.envs.storefront.schema import Order, OrderLine, Return
-from palaestra.envs.storefront.talk import TOPICS, declined, temper
+from palaestra.envs.storefront.talk import TOPICS, declined, dialogue, temper
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.user import Fact, Persona
 from palaestra.records import Json, ToolCall
@@ -79,7 +79,7 @@ def talk_wrong_number(desk: Desk) -> Task:
     prompt = desk.mail(ticket, request.body)
     if desk.twin:
         [parcel] = desk.shipments(order)
-        return Task(
+        return dialogue(
             prompt=prompt,
             user=user,
             rubric=[
@@ -97,7 +97,7 @@ def talk_wrong_number(desk: Desk) -> Task:
         )
     back: dict[str, Json] = {"line_id": line.id, "quantity": 1, "reason": "changed_mind", "fee_cents": 0}
     facts = ["asked-order", "saw-line", "saw-account", "saw-product", "knew-delivery", "read-RET-1"]
-    return Task(
+    return dialogue(
         prompt=prompt,
         user=user,
         rubric=[
