@@ -7,9 +7,9 @@ import pytest
 
 from palaestra.envs.state import Overlay
 from palaestra.envs.storefront import grounds
-from palaestra.envs.storefront.aftersales import asked_for, claimed, lately, sent_back
+from palaestra.envs.storefront.aftersales import asked_for, claimed, lately, paid_back, sent_back
+from palaestra.envs.storefront.consequences import move_back, settle_account
 from palaestra.envs.storefront.desk import Desk
-from palaestra.envs.storefront.grounds.consequences import move_back, settle_account
 from palaestra.envs.storefront.invariants import fresh_violations, violations
 from palaestra.envs.storefront.schema import (
     Build,
@@ -211,6 +211,22 @@ def refunded(desk: Desk) -> Grounds:
     return grounds.paid_back_already(desk, desk.pick(OrderLine, lambda x: small(desk, x)), "faulty")
 
 
+def short(desk: Desk) -> tuple[Refund, int]:
+    """A refund of a piece that left out one cent, and what was due."""
+    line = desk.pick(OrderLine, lambda x: small(desk, x) and x.quantity == 1)
+    [payment], due = desk.payments(desk.order(line)), desk.paid(line, 1)
+    desk.state.update(line, returned=1)
+    return paid_back(desk, payment, due - 1, "damaged", line=line, pieces=1), due
+
+
+def right_amount(desk: Desk) -> Grounds:
+    return grounds.refund_was_right(desk, *short(desk))
+
+
+def rest_paid(desk: Desk) -> Grounds:
+    return grounds.rest_paid_already(desk, *short(desk))
+
+
 def double(desk: Desk) -> Order:
     def fits(order: Order) -> bool:
         twice = len(desk.payments(order)) == 2 and not desk.state.find(Refund, order_id=order.id)
@@ -336,6 +352,8 @@ CHANGES: tuple[Change, ...] = (
     no_parts,
     no_card,
     other_case,
+    right_amount,
+    rest_paid,
 )
 
 

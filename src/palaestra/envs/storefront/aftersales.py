@@ -1,11 +1,22 @@
-"""Returns, warranty claims and requests for approval that a task adds, for lines to which nothing has happened."""
+"""Returns, refunds and warranty claims that a task adds to its world, for orders to which nothing has happened."""
 
 from datetime import datetime, timedelta
 from typing import Literal
 
+from palaestra.envs.storefront.consequences import settle_account
 from palaestra.envs.storefront.desk import Desk
 from palaestra.envs.storefront.policy import restocking_fee
-from palaestra.envs.storefront.schema import Employee, Fault, Order, OrderLine, Refund, Return, WarrantyClaim
+from palaestra.envs.storefront.schema import (
+    Employee,
+    Fault,
+    Order,
+    OrderLine,
+    Payment,
+    Refund,
+    RefundReason,
+    Return,
+    WarrantyClaim,
+)
 
 
 def lately(desk: Desk, order: Order) -> datetime:
@@ -61,6 +72,36 @@ def claimed(
             opened=datetime.combine(day, desk.start.time()) - timedelta(hours=1),
         )
     )
+
+
+def paid_back(
+    desk: Desk,
+    payment: Payment,
+    amount: int,
+    reason: RefundReason,
+    *,
+    line: OrderLine | None = None,
+    pieces: int = 0,
+) -> Refund:
+    """Add a refund that was paid, and let the account follow. The pieces of a line are the caller's to count."""
+    order = desk.state.get(Order, payment.order_id)
+    refund = desk.state.insert(
+        Refund(
+            id=desk.state.next_id(Refund),
+            order_id=order.id,
+            line_id=line.id if line else None,
+            payment_id=payment.id,
+            quantity=pieces,
+            amount_cents=amount,
+            reason=reason,
+            status="paid",
+            approver_id=None,
+            created=lately(desk, order),
+        )
+    )
+    desk.state.update(payment, refunded_cents=payment.refunded_cents + amount)
+    settle_account(desk, order.customer_id)
+    return refund
 
 
 def asked_for(desk: Desk, line: OrderLine, approver: Employee) -> Refund:

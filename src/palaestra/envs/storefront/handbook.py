@@ -138,6 +138,10 @@ def _refunds(policy: Policy) -> list[Section]:
             "part: its list price at the time of the order, less its share of the order's discount. The "
             "discount is shared among the goods in proportion to their list prices and rounded half up to "
             "a cent. Today's price in the catalogue plays no role.",
+            "Where a refund of pieces came out too small, what is missing is paid to the same payment, as a "
+            "refund of the payment with the reason billing_error. Where it was right, or the rest was paid "
+            "before, the request is declined on the grounds of this section; the record that shows them is "
+            "the refund or, where the rest was paid, the refund that paid it.",
             "Shipping is not refunded, except when the parcel was lost (SHP-1) or when the whole order is "
             "cancelled before it has left (SHP-2).",
         ),

@@ -176,3 +176,12 @@ def other_card(stream: Stream, build_id: str, product: Product) -> Request:
         f"I would like the {product.name} as the graphics card of {build_id}. Please change that and nothing else.",
     )
     return Request(subject="Another graphics card", body=stream.choice(bodies))
+
+
+def too_little(stream: Stream, order: Order, product: Product) -> Request:
+    """A doubt about the amount of a refund."""
+    bodies = (
+        f"Your refund for the {product.name} from {order.id} is less than what I paid. Please pay the rest.",
+        f"I got some money back for the {product.name} ({order.id}), but not all of it. Where is the rest?",
+    )
+    return Request(subject="My refund is too small", body=stream.choice(bodies))

@@ -19,6 +19,8 @@ from palaestra.envs.storefront.grounds.money import (
     loss_paid_already,
     nobody_to_approve,
     paid_back_already,
+    refund_was_right,
+    rest_paid_already,
     return_paid_already,
     waiting_for_approval,
 )
@@ -61,7 +63,9 @@ __all__ = [
     "paid_back_already",
     "parts_sold_out",
     "received_already",
+    "refund_was_right",
     "rest_changed",
+    "rest_paid_already",
     "return_paid_already",
     "scanned_lately",
     "sent_again_already",

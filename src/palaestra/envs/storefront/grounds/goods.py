@@ -3,8 +3,8 @@
 from datetime import date
 
 from palaestra.envs.storefront.aftersales import sent_back
+from palaestra.envs.storefront.consequences import move_back
 from palaestra.envs.storefront.desk import Desk
-from palaestra.envs.storefront.grounds.consequences import move_back
 from palaestra.envs.storefront.schema import OrderLine, Product, Return
 from palaestra.envs.storefront.twins import Grounds
 from palaestra.envs.task import call

@@ -1,19 +1,21 @@
 """Grounds in payments and refunds: paid back already, waiting for approval, nobody there to approve."""
 
-from palaestra.envs.storefront.aftersales import lately
+from dataclasses import replace
+
+from palaestra.envs.storefront.aftersales import paid_back
+from palaestra.envs.storefront.consequences import settle_account
 from palaestra.envs.storefront.desk import Desk
-from palaestra.envs.storefront.grounds.consequences import settle_account
 from palaestra.envs.storefront.schema import Employee, Order, OrderLine, Payment, Refund, RefundReason, Return
 from palaestra.envs.storefront.twins import Grounds
 from palaestra.envs.task import call
-from palaestra.rubrics import listed, saw
+from palaestra.rubrics import called, either, listed, saw
 
 
 def paid_back_already(desk: Desk, line: OrderLine, reason: RefundReason) -> Grounds:
     """A colleague has refunded every piece of the line."""
     order = desk.order(line)
     [payment] = desk.payments(order)
-    refund = _paid_back(desk, payment, desk.paid(line, line.quantity), reason, line)
+    refund = paid_back(desk, payment, desk.paid(line, line.quantity), reason, line=line, pieces=line.quantity)
     desk.state.update(line, returned=line.quantity)
     return _refunded("RET-1", refund)
 
@@ -22,18 +24,37 @@ def return_paid_already(desk: Desk, back: Return) -> Grounds:
     """A colleague has paid what was due for a return."""
     line = desk.state.get(OrderLine, back.line_id)
     [payment] = desk.payments(desk.order(line))
-    return _refunded("RET-5", _paid_back(desk, payment, back.refund_due_cents, "changed_mind", line))
+    due = back.refund_due_cents
+    return _refunded("RET-5", paid_back(desk, payment, due, "changed_mind", line=line, pieces=back.quantity))
 
 
 def loss_paid_already(desk: Desk, order: Order) -> Grounds:
     """A colleague has paid a lost order back."""
     [payment] = desk.payments(order)
-    return _refunded("SHP-1", _paid_back(desk, payment, order.total_cents, "lost", None))
+    return _refunded("SHP-1", paid_back(desk, payment, order.total_cents, "lost"))
+
+
+def refund_was_right(desk: Desk, refund: Refund, amount: int) -> Grounds:
+    """The refund of pieces of a line was for all that was due."""
+    more = amount - refund.amount_cents
+    payment = desk.state.get(Payment, refund.payment_id)
+    desk.state.update(payment, refunded_cents=payment.refunded_cents + more)
+    right = desk.state.update(refund, amount_cents=amount)
+    settle_account(desk, desk.state.get(Order, refund.order_id).customer_id)
+    line = desk.state.get(OrderLine, str(refund.line_id))
+    price = either(saw(line), called("compute_paid", arguments={"line_id": line.id}), id="knew-price")
+    return replace(_refunded("REF-3", right), facts=(price, saw(right, id="saw-refund")))
+
+
+def rest_paid_already(desk: Desk, refund: Refund, amount: int) -> Grounds:
+    """A colleague has paid what was missing from the refund."""
+    payment = desk.state.get(Payment, refund.payment_id)
+    return _refunded("REF-3", paid_back(desk, payment, amount - refund.amount_cents, "billing_error"))
 
 
 def charge_went_back(desk: Desk, charge: Payment) -> Grounds:
     """A colleague has paid the second charge back."""
-    return _refunded("REF-4", _paid_back(desk, charge, charge.amount_cents, "billing_error", None))
+    return _refunded("REF-4", paid_back(desk, charge, charge.amount_cents, "billing_error"))
 
 
 def charged_once(desk: Desk, order: Order, extra: Payment) -> Grounds:
@@ -91,24 +112,3 @@ def _refunded(section: str, refund: Refund) -> Grounds:
         lookups=(call("get_refunds", order_id=refund.order_id),),
         message="It has been paid back already.",
     )
-
-
-def _paid_back(desk: Desk, payment: Payment, amount: int, reason: RefundReason, line: OrderLine | None) -> Refund:
-    order = desk.state.get(Order, payment.order_id)
-    refund = desk.state.insert(
-        Refund(
-            id=desk.state.next_id(Refund),
-            order_id=order.id,
-            line_id=line.id if line else None,
-            payment_id=payment.id,
-            quantity=line.quantity if line else 0,
-            amount_cents=amount,
-            reason=reason,
-            status="paid",
-            approver_id=None,
-            created=lately(desk, order),
-        )
-    )
-    desk.state.update(payment, refunded_cents=payment.refunded_cents + amount)
-    settle_account(desk, order.customer_id)
-    return refund

@@ -2,8 +2,8 @@
 
 from datetime import timedelta
 
+from palaestra.envs.storefront.consequences import settle_account
 from palaestra.envs.storefront.desk import Desk
-from palaestra.envs.storefront.grounds.consequences import settle_account
 from palaestra.envs.storefront.schema import Order, Shipment
 from palaestra.envs.storefront.twins import Grounds
 from palaestra.envs.task import call

@@ -1,8 +1,8 @@
 """Grounds in prices and credit: ordered too long ago, sold out elsewhere, credited already."""
 
 from palaestra.envs.storefront.aftersales import lately
+from palaestra.envs.storefront.consequences import move_back
 from palaestra.envs.storefront.desk import Desk
-from palaestra.envs.storefront.grounds.consequences import move_back
 from palaestra.envs.storefront.schema import Credit, CreditReason, Order, OrderLine
 from palaestra.envs.storefront.twins import Grounds
 from palaestra.envs.task import call
