@@ -8,7 +8,8 @@ Actions
     49 tools for the role "agent": search (ten results at a time, with a cursor), read, compute, write, talk, finish,
     give up. Three more exist and are refused to this role.
 Observations
-    The customer's message under the desk's briefing, then one JSON answer for each call.
+    The customer's message under the desk's briefing, then one JSON answer for each call. In tasks with the trait
+    "dialogue" the customer answers what is said with `reply`.
 Policy
     A handbook of numbered sections, read through `read_handbook`. Tasks turn on it; most tools do not enforce it.
 Seeds
