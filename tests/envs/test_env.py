@@ -519,3 +519,12 @@ def _digest_of_oracle() -> str:
     env = begun()
     play(env, env.oracle())
     return env.digest()
+
+
+def test_a_turn_holds_a_bounded_number_of_calls() -> None:
+    env = begun()
+    rows = env.state_hash()
+    _, _, _, _, info = env.step([{"tool": "reply", "arguments": {"message": "hello"}}] * 65)
+    assert info["unreadable"] == "the turn holds 65 calls; 64 are taken at most"
+    assert info["events"] == ()
+    assert env.state_hash() == rows

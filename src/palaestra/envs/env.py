@@ -40,6 +40,8 @@ from palaestra.records import ANY_TABLE, EndReason, Message, RowChange, Score, T
 from palaestra.seeding import Stream
 from palaestra.tools import FORMATS, Tool, legal_call
 
+MOST_CALLS = 64
+"""The most calls that one turn may hold; a turn with more is not run."""
 RewardMode: TypeAlias = Literal["checklist", "outcome"]
 
 
@@ -267,11 +269,11 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         """The calls of an action, or why it has none that can be read."""
         if not isinstance(action, str):
             calls = calls_of(action)
-            return calls, None if calls else "the turn holds no call"
+            return calls, _why_not(calls)
         parsed = self._format.parse(action)
         if parsed.error is None and not parsed.calls:
             return self._spoken(parsed.prose)
-        return parsed.calls, parsed.error
+        return parsed.calls, parsed.error or _why_not(parsed.calls)
 
     def _spoken(self, prose: str) -> tuple[tuple[ToolCall, ...], str | None]:
         tool = self.toolbox.prose_tool
@@ -424,6 +426,14 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         if table != ANY_TABLE:
             return state.keys(table)
         return [key for info in self.world.schema for key in state.keys(info.name)]
+
+
+def _why_not(calls: Sequence[ToolCall]) -> str | None:
+    if not calls:
+        return "the turn holds no call"
+    if len(calls) > MOST_CALLS:
+        return f"the turn holds {len(calls)} calls; {MOST_CALLS} are taken at most"
+    return None
 
 
 def _unreadable(error: str) -> Message:

@@ -32,8 +32,11 @@ def reply(
     return {"delivered": True}
 
 
+Answer = Annotated[dict[str, str | int | bool], Field(max_length=50)]
+
+
 @tool()
-def finish(context: ToolContext, answer: dict[str, str | int | bool] | None = None) -> object:
+def finish(context: ToolContext, answer: Answer | None = None) -> object:
     """End the task as done. Nothing can be done afterwards.
 
     Args:

@@ -205,7 +205,9 @@ def _trimmed(schema: Json) -> Any:
         return {
             k: _trimmed(v)
             for k, v in schema.items()
-            if not (k == "title" and isinstance(v, str)) and not (k == "maxLength" and v == MAX_TEXT)
+            if not (k == "title" and isinstance(v, str))
+            and not (k == "maxLength" and v == MAX_TEXT)
+            and not (k == "propertyNames" and not v)
         }
     if isinstance(schema, list):
         return [_trimmed(v) for v in schema]

@@ -63,7 +63,7 @@ ALWAYS: tuple[Rule, ...] = (
     claims_follow_delivery,
     tickets_show_their_grounds,
 )
-"""What every state keeps that tool calls can reach."""
+"""What every state keeps that tool calls can reach; whole references first, since the others follow them."""
 
 
 def violations(state: StateView, today: date, policy: Policy = POLICY) -> list[str]:
@@ -77,13 +77,13 @@ def violations(state: StateView, today: date, policy: Policy = POLICY) -> list[s
         policy: The company's rules.
     """
     books = Books(state=state, today=today, policy=policy)
-    return list(references_are_whole(books)) or _broken(ALWAYS, books)
+    return list(references_are_whole(books)) or _broken(ALWAYS[1:], books)
 
 
 def fresh_violations(state: StateView, today: date, policy: Policy = POLICY) -> list[str]:
     """A sentence for each breach of any rule, those included that hold only before the first tool call."""
     books = Books(state=state, today=today, policy=policy)
-    return list(references_are_whole(books)) or _broken((*ALWAYS, *FRESH), books)
+    return list(references_are_whole(books)) or _broken((*ALWAYS[1:], *FRESH), books)
 
 
 def _broken(rules: Iterable[Rule], books: Books) -> list[str]:
