@@ -2,6 +2,7 @@
 
 from palaestra.envs.storefront import requests
 from palaestra.envs.storefront.aftersales import asked_for
+from palaestra.envs.storefront.authority import entitled
 from palaestra.envs.storefront.desk import Desk, closing
 from palaestra.envs.storefront.grounds import nobody_to_approve, waiting_for_approval
 from palaestra.envs.storefront.schema import Employee, InternalMessage, OrderLine, Refund, Ticket
@@ -11,13 +12,6 @@ from palaestra.records import Json
 from palaestra.rubrics import Allowance, created, saw
 
 
-def approvers_of(desk: Desk, amount: int) -> list[Employee]:
-    """Who may approve a refund of so many cents, those on leave included (REF-2)."""
-    high = amount > desk.policy.supervisor_limit_cents
-    team, rank = ("finance", "manager") if high else ("support", "supervisor")
-    return [e for e in desk.state.find(Employee, team=team, rank=rank) if e.approval_limit_cents >= amount]
-
-
 @family("storefront/refund-over-limit", level=3, traits=("write", "multi-hop", "policy-exception"), twin=True)
 def refund_over_limit(desk: Desk) -> Task:
     def fits(line: OrderLine) -> bool:
@@ -25,7 +19,7 @@ def refund_over_limit(desk: Desk) -> Task:
 
     line = desk.pick(OrderLine, fits, what="piece that cost more than an agent may refund")
     order, product, amount = desk.order(line), desk.product(line), desk.paid(line, 1)
-    able = [e for e in approvers_of(desk, amount) if not e.on_leave]
+    able = [e for e in entitled(desk, amount) if not e.on_leave]
     team, rank = able[0].team, able[0].rank
     approvers = [e.id for e in able]
     customer = desk.customer(order)
