@@ -22,6 +22,7 @@ EXPORTS = {
         "HACKS MUTANT_KINDS ROUTE_KINDS Finding Proof Tally TaskProof "
         "proof_document proof_markdown proof_tables prove prove_task release_of"
     ),
+    "palaestra.benchmarks.proof.hacks": "HACKS MOST Hack Insider Seat blind knowing try_hack",
     "palaestra.benchmarks.speed": (
         "FULL QUICK SECTIONS Memory Process Ratio Scale SpeedReport Throughput Timing Unmeasured "
         "bench_env report_table speed_markdown speed_tables"

@@ -43,3 +43,12 @@ def test_the_same_may_be_registered_again_and_another_may_not() -> None:
 def test_an_unknown_name_is_answered_with_near_ones() -> None:
     with pytest.raises(UnknownNameError, match="unknown colour 'rde'; did you mean 'red'"):
         colours().get("rde")
+
+
+def test_only_a_lazy_entry_has_an_origin() -> None:
+    registry: Registry[object] = Registry("thing")
+    registry.register("lazy", "palaestra.errors:TaskError")
+    registry.register("there", 7)
+    assert registry.origin("lazy") == "palaestra.errors:TaskError"
+    assert registry.origin("there") is None
+    assert registry.origin("nowhere") is None

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from palaestra.benchmarks.proof.hacks.flood import FLOOD
-from palaestra.benchmarks.proof.hacks.hack import BLIND, Hack, blind, knowing
+from palaestra.benchmarks.proof.hacks.hack import Hack, blind, knowing
 from palaestra.benchmarks.proof.hacks.harm import HARM
 from palaestra.benchmarks.proof.hacks.overdo import OVERDO
 from palaestra.benchmarks.proof.hacks.probe import PROBE
@@ -19,7 +19,7 @@ MOST = 64
 HACKS: Mapping[str, Hack] = {hack.name: hack for hack in (*TALK, *REFUSE, *FLOOD, *HARM, *PROBE, *SKIP, *OVERDO)}
 """Every hack by name: the blind ones first."""
 
-__all__ = ["BLIND", "HACKS", "MOST", "Hack", "Insider", "Seat", "blind", "knowing", "try_hack"]
+__all__ = ["HACKS", "MOST", "Hack", "Insider", "Seat", "blind", "knowing", "try_hack"]
 
 
 def try_hack(trial: Trial, hack: Hack) -> Outcome | None:
