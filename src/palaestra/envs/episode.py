@@ -255,5 +255,5 @@ class LiveEpisode:
         state_hash = self.state.state_hash()
         return {
             "state_hash": state_hash,
-            "anchor": digest_bytes("\0".join((state_hash, *(m["content"] for m in self.observation))).encode()),
+            "anchor": digest_bytes("\0".join([state_hash, *[m["content"] for m in self.observation]]).encode()),
         }

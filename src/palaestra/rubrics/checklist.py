@@ -97,10 +97,11 @@ class Checklist:
         if not asked:
             return
         # What this call does must not count as done before it, so the verdicts are taken first.
-        before = self._done_before() if any(self.rubric.after[position] for position, _ in asked) else []
+        before, counted = self._done_before(), self.counts.copy()
         for position, verdict in asked:
             self._record(position, verdict, before)
-        self._counted()
+        if counted != self.counts:
+            self._counted()
 
     def _about_latest(self, evidence: Evidence) -> list[tuple[int, Verdict]]:
         """The verdicts on the latest call that are worth recording: those that say something new."""
@@ -141,8 +142,10 @@ class Checklist:
 
     def _done_before(self) -> list[bool]:
         """Which criteria may be built on: work done by an earlier call, look-ups answered in an earlier turn."""
-        lookups = zip(self.rubric.lookups, self._known, self.counts, strict=True)
-        return [known if lookup else counts for lookup, known, counts in lookups]
+        before = self.counts.copy()
+        for position in self.rubric.lookups:
+            before[position] = self._known[position]
+        return before
 
     def _ask(self, position: int, evidence: Evidence) -> Verdict:
         criterion = self.rubric.criteria[position]

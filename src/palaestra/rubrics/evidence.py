@@ -31,6 +31,8 @@ class Evidence:
         "_changes",
         "_changes_at",
         "_journal",
+        "_known",
+        "_known_from",
         "_net",
         "_remembered",
         "answer",
@@ -65,6 +67,9 @@ class Evidence:
         self._changes: tuple[RowChange, ...] = ()
         self._changes_at = 0
         self._remembered: tuple[object, ToolEvent, Any] | None = None
+        # What the first `_known_from` events let the agent know, besides what was given.
+        self._known: set[str] = set(given)
+        self._known_from = 0
 
     @property
     def event(self) -> ToolEvent:
@@ -114,11 +119,11 @@ class Evidence:
 
         A call on a guessed id teaches nothing: what its result names does not count, so a lucky guess stays one.
         """
-        known = set(self.given)
-        for event in self.events[: self.turn_start]:
-            if known.issuperset(event.named):
-                known |= event.mentioned
-        return known
+        for event in self.events[self._known_from : self.turn_start]:
+            if self._known.issuperset(event.named):
+                self._known |= event.mentioned
+        self._known_from = max(self._known_from, self.turn_start)
+        return self._known
 
     def remembered(self, about: object, work_out: Callable[[], T]) -> T:
         """What `work_out` gives, worked out once for the latest call and whatever it is `about`."""
@@ -133,6 +138,7 @@ class Evidence:
         self._changes = ()
         self._changes_at = -1
         self._remembered = None
+        self._known, self._known_from = set(self.given), 0
         self.by_world = {}
         if any(event.tool == WORLD for event in self.events):
             written, journal = 0, self._journal()

@@ -36,8 +36,8 @@ class Rubric:
         self.layered = tuple((c.layer, p) for c, p in zip(self.criteria, self.signed, strict=True))
         position = {c.id: i for i, c in enumerate(self.criteria)}
         self.after = tuple(tuple(position[name] for name in c.after) for c in self.criteria)
-        self.lookups = tuple(c.layer == "selection" for c in self.criteria)
-        """By position: whether the criterion is a look-up, which counts once its answer could be read."""
+        self.lookups = tuple(i for i, c in enumerate(self.criteria) if c.layer == "selection")
+        """The positions of look-ups, which count once their answers could be read."""
         self.about_events = self._positions("event")
         self.about_state = self._positions("state")
         self.about_answer = self._positions("answer")

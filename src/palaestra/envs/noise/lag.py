@@ -35,11 +35,8 @@ class Lag:
         self._percent = percent
         self._stream = stream
         self._listings = listings
-        self._lookups = [
-            criterion
-            for criterion, is_lookup in zip(rubric.criteria, rubric.lookups, strict=True)
-            if is_lookup and criterion.about == "event"
-        ]
+        lookups = (rubric.criteria[position] for position in rubric.lookups)
+        self._lookups = [criterion for criterion in lookups if criterion.about == "event"]
         self.count = 0
 
     def shape(self, answer: Answer, event: ToolEvent, number: int, evidence: Evidence) -> Answer:
