@@ -7,7 +7,7 @@ from palaestra.envs.storefront.policy import Policy
 from palaestra.envs.storefront.schema import CompetitorOffer, Product
 from palaestra.seeding import Stream
 
-_OTHER_SHOPS = ("Pixelhof", "Nordbyte", "Zentron Outlet", "RigRiot")
+OTHER_SHOPS = ("Pixelhof", "Nordbyte", "Zentron Outlet", "RigRiot")
 _WATCHED = 40
 _MATCHED = 24
 _CHEAP_CENTS = 12_000
@@ -45,7 +45,7 @@ def _prices(stream: Stream, policy: Policy, *, matched: bool) -> list[tuple[str,
     # (shop, percent of our price, in stock). A trap undercuts every honest offer: a shop that is not
     # listed, or a listed one that has nothing left.
     listed = stream.shuffled(policy.price_match_shops)
-    other = stream.choice(_OTHER_SHOPS)
+    other = stream.choice(OTHER_SHOPS)
     trap = stream.choice(((other, True), (listed[-1], False)))
     offers = [(trap[0], stream.between(62, 74), trap[1])]
     if matched:
