@@ -39,9 +39,10 @@ EXPORTS = {
     ),
     "palaestra.envs.state": "Base Column Overlay OverlaySnapshot Schema SqlProjection TableInfo",
     "palaestra.envs.storefront": (
-        "POLICY Allowance Build CompetitorOffer Credit Criterion Customer Desk Employee InternalMessage Order "
+        "POLICY Allowance Build CompetitorOffer Credit Criterion Customer Desk Employee Grounds InternalMessage Order "
         "OrderLine Payment Policy Product Promotion Refund Return Section Shipment Task Ticket WarrantyClaim "
-        "answered call called changed closing created declining either family listed never saw told touches"
+        "answered call called changed closing created declining either family listed never refused "
+        "refused_order saw told touches"
     ),
     "palaestra.envs.user": (
         "Answer Conversation Decision Fact LlmUser LoggedUser Persona Point Reaction ScriptedUser Temper User "
@@ -108,6 +109,7 @@ def test_every_folder_that_offers_names_is_pinned() -> None:
         if "__all__" in path.read_text()
     }
     internal = {
+        "palaestra.envs.storefront.grounds",
         "palaestra.envs.storefront.invariants",
         "palaestra.envs.storefront.population",
         "palaestra.envs.storefront.tools",

@@ -24,6 +24,7 @@ from palaestra.envs.storefront.schema import (
     Ticket,
     WarrantyClaim,
 )
+from palaestra.envs.storefront.twins import Grounds, refused, refused_order
 from palaestra.envs.task import Task, call, family
 from palaestra.rubrics import Allowance, Criterion, answered, called, changed, created, either, listed, never, saw
 
@@ -37,6 +38,7 @@ __all__ = [
     "Customer",
     "Desk",
     "Employee",
+    "Grounds",
     "InternalMessage",
     "Order",
     "OrderLine",
@@ -62,6 +64,8 @@ __all__ = [
     "family",
     "listed",
     "never",
+    "refused",
+    "refused_order",
     "saw",
     "told",
     "touches",
