@@ -60,7 +60,7 @@ SIZES = {
     "tickets": (70, 90),
     "warranty_claims": (38, 42),
     "promotions": (25, 25),
-    "handbook": (21, 21),
+    "handbook": (27, 27),
     "competitor_offers": (90, 120),
     "credits": (28, 32),
     "internal_messages": (38, 42),
