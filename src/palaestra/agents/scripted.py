@@ -3,6 +3,7 @@
 import itertools
 import re
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from palaestra.protocols import Action
 from palaestra.records import JsonSchema, Message, ToolCall
@@ -97,6 +98,10 @@ class LegalRandom:
         return self._legal(1)[0]
 
 
+_AT_ONCE = 64
+"""The most calls that a turn may hold."""
+
+
 class Reader:
     """Looks up whatever it can and does nothing: every `get_` and `read_` tool that takes one id, on every id it meets.
 
@@ -112,14 +117,17 @@ class Reader:
             if function["name"].startswith(("get_", "read_")) and len(required) == 1:
                 self._lookups.append((function["name"], required[0]))
         self._met: set[str] = set()
+        self._left: list[dict[str, Any]] = []
 
     def act(self, messages: Sequence[Message]) -> Action:
         """Look up the ids that are new; finish when there are none, or too many to be of use."""
         found = {found for message in messages for found in _ID.findall(message["content"])}
         new = sorted(found - self._met)[:40]
         self._met |= found
-        calls = [{"tool": tool, "arguments": {name: i}} for i in new for tool, name in self._lookups]
-        return calls if calls and len(self._met) < 200 else FINISH
+        if len(self._met) < 200:
+            self._left += [{"tool": tool, "arguments": {name: i}} for i in new for tool, name in self._lookups]
+        calls, self._left = self._left[:_AT_ONCE], self._left[_AT_ONCE:]
+        return calls or FINISH
 
 
 _JUNK = (
