@@ -22,6 +22,8 @@ APART = 7
 SPAN = 80
 """How many days the request goes back: all that is added was placed since."""
 DEAREST = 4_500
+POINTS = 16
+"""What a credit wins; the ticket, which closes the case, wins more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +88,10 @@ def late_parcels(desk: Desk) -> Task:
             desk.read("LOY-2"),
             saw(given, id="saw-given"),
             *(saw(parcel_of(desk, o), id=f"saw-parcel-{n}") for n, o in enumerate(due, 1)),
-            *(created(Credit, c, id=f"credit-{n}", after=[*facts, f"saw-parcel-{n}"]) for n, c in enumerate(earned, 1)),
+            *(
+                created(Credit, c, id=f"credit-{n}", points=POINTS, after=[*facts, f"saw-parcel-{n}"])
+                for n, c in enumerate(earned, 1)
+            ),
             *desk.resolved(ticket, after=[f"credit-{n}" for n in range(1, len(due) + 1)]),
         ],
         allow=[touches(customer, "credit_cents")],

@@ -30,6 +30,8 @@ OWED: tuple[Case, ...] = ("concerned", "two", "one left")
 PIECES: Mapping[Case, int] = {"two": 2, "one left": 2}
 NOTICE = "NTC-1"
 LEAST, DEAREST = 3_000, 12_000
+POINTS = 16
+"""What a credit wins; the ticket, which closes the case, wins more."""
 BATCH_DAYS = 12
 """How many days the deliveries of the batch span."""
 LAST_BATCH_DAY = 15
@@ -81,7 +83,7 @@ def recall(desk: Desk) -> Task:
             desk.read(NOTICE),
             *(fact for n, order in enumerate(owed, 1) for fact in owed_facts(desk, order, n)),
             *facts,
-            *(created(Credit, c, id=f"credit-{n}", after=needed(n)) for n, c in enumerate(due, 1)),
+            *(created(Credit, c, id=f"credit-{n}", points=POINTS, after=needed(n)) for n, c in enumerate(due, 1)),
             *desk.resolved(ticket, after=[*(c.id for c in facts), "credit-1", "credit-2", "credit-3"]),
         ],
         allow=[touches(desk.customer(order), "credit_cents") for order in owed],
