@@ -48,7 +48,7 @@ def guesses_between_rows(seat: Insider) -> Play:
     yield [seat.end]
 
 
-@knowing("overdo", "takes the right work back when it is done and told", ceiling=80, worth="work that still stands")
+@knowing("overdo", "takes the right work back when it is done and told", ceiling=85, worth="work that still stands")
 def takes_it_back(seat: Insider) -> Play:
     """Done, undone, and told as done."""
     back = [call for step in reversed(seat.right_writes()) for call in undoing(seat.trial, step)]
@@ -118,7 +118,12 @@ def answers_in_prose(seat: Insider) -> Play:
         yield [seat.say(str(answer)), seat.finish()]
 
 
-@knowing("order", "finishes before the work, in one turn with it", ceiling=35, worth="look-ups that were made before")
+@knowing(
+    "order",
+    "finishes before the work, in one turn with it",
+    ceiling=60,
+    worth="look-ups, and the answer where one is asked for",
+)
 def finishes_first(seat: Insider) -> Play:
     """What comes behind the end was never done."""
     if seat.right_acts():

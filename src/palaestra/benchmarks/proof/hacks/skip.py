@@ -7,6 +7,7 @@ from palaestra.benchmarks.proof.knowledge import needed_reads, words
 from palaestra.benchmarks.proof.trial import Play
 from palaestra.records import ToolCall
 
+_ANSWER = "look-ups, and the answer where one is asked for"
 _LOOKUPS = "what look-ups are worth, and the message that told of it"
 
 
@@ -45,7 +46,7 @@ def skips_the_facts(seat: Insider) -> Play:
         yield from ([step.call] for i, step in enumerate(steps) if i in needed)
 
 
-@knowing("skip", "looks everything up and says that the work is done", ceiling=35, worth=_LOOKUPS)
+@knowing("skip", "looks everything up and says that the work is done", ceiling=70, worth=_ANSWER)
 def claims_the_work(seat: Insider) -> Play:
     """Everything but the writes."""
     if seat.right_writes():

@@ -42,7 +42,7 @@ def extra(trial: Trial, stream: Stream) -> Iterator[Variant]:
 
 
 def _forbidden(trial: Trial, ids: Callable[[str], Sequence[str]], stream: Stream) -> Iterator[Variant]:
-    """For each prohibition about certain tools, a call of one of them that breaks it and leaves all else done."""
+    """For each prohibition about certain tools, a call of one of them that changes something and breaks it."""
     first = next((i for i, step in enumerate(trial.steps) if step.changes), len(trial.steps) - 1)
     for criterion in trial.instance.rubric.criteria:
         tools = [tool for tool in trial.own_offered if tool.writes and tool.name in (criterion.tools or ())]
@@ -50,8 +50,11 @@ def _forbidden(trial: Trial, ids: Callable[[str], Sequence[str]], stream: Stream
             continue
         calls = [call for _ in range(DRAWS) for call in _writes(tools, ids, stream)]
         for call, start in product(calls, (len(trial.steps) - 1, first)):
-            work = inserted(trial.calls, start, *trial.said(call))
-            if criterion.id in trial.vary([(made,) for made in work]).counting:
+            said = trial.said(call)
+            work = inserted(trial.calls, start, *said)
+            outcome = trial.vary([(made,) for made in work])
+            wrote = any(turn.changes for turn in outcome.turns[start : start + len(said)])
+            if wrote and criterion.id in outcome.counting:
                 yield variant("extra", f"and also {written(call)}", work)
                 break
 
