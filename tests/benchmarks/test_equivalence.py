@@ -104,3 +104,10 @@ def test_what_a_guessed_id_shows_teaches_nothing() -> None:
 def given(task: str) -> frozenset[str]:
     """The words of the request and the briefing."""
     return trial(task).instance.given
+
+
+def test_a_computed_answer_says_nothing_without_its_question() -> None:
+    task = "storefront/fix-build/0000"
+    checks = [i for i, c in enumerate(trial(task).calls) if c.tool == "check_compatibility"]
+    assert checks
+    assert judged(task, *replaced(trial(task).calls, checks[-1])) is None

@@ -20,7 +20,8 @@ from typing import Literal, TypeAlias, cast
 
 from palaestra.benchmarks.proof.knowledge import words
 from palaestra.benchmarks.proof.trial import Outcome, Played, Trial
-from palaestra.records import Message, RowChange
+from palaestra.digest import digest
+from palaestra.records import Message, RowChange, ToolEvent
 
 Rule: TypeAlias = Literal["same work", "listed"]
 RULES: dict[Rule, str] = {
@@ -99,15 +100,19 @@ def _acts(turn: Played, talk: str | None) -> Iterator[tuple[str, Effect]]:
 def _known(trial: Trial, outcome: Outcome) -> list[frozenset[str]]:
     """What was known at each act and at the end: the words of the request and of every earlier turn's answers.
 
-    What a look-up by a guessed id shows teaches nothing.
+    What a look-up by a guessed id shows teaches nothing. A computed answer, which shows no record, says something only
+    together with its question.
     """
     start = trial.instance.start.isoformat()
     known = frozenset[str]().union(*(_told(message, start) for message in trial.instance.messages))
-    found: list[frozenset[str]] = []
+    talk, found = trial.toolbox.prose_tool, list[frozenset[str]]()
     for turn in outcome.turns:
-        found += [known for _ in _acts(turn, trial.toolbox.prose_tool)]
+        found += [known for _ in _acts(turn, talk)]
         blind = {event.call_id for event in turn.events if not known.issuperset(event.named)}
         known = known.union(*(_told(m, start) for m in turn.observation if m.get("tool_call_id") not in blind))
+        known = known.union(
+            digest((e.tool, e.arguments)) for e in turn.events if _computes(e, talk) and e.call_id not in blind
+        )
     return [*found, known]
 
 
@@ -127,6 +132,10 @@ def _done_to(change: RowChange) -> Iterator[tuple[str, object]]:
             if value != former:
                 counts = type(value) is int and type(former) is int
                 yield name, (cast("int", value) - former if counts else value)
+
+
+def _computes(event: ToolEvent, talk: str | None) -> bool:
+    return event.executed and event.tool != talk and not (event.written or event.shown or event.mentioned)
 
 
 def _told(message: Message, start: str) -> frozenset[str]:
