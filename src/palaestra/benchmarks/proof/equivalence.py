@@ -19,7 +19,7 @@ from itertools import groupby
 from typing import Literal, TypeAlias, cast
 
 from palaestra.benchmarks.proof.knowledge import words
-from palaestra.benchmarks.proof.trial import Outcome, Played, Trial
+from palaestra.benchmarks.proof.trial import ENDINGS, Outcome, Played, Trial
 from palaestra.digest import digest
 from palaestra.records import Message, RowChange, ToolEvent
 
@@ -105,7 +105,7 @@ def _known(trial: Trial, outcome: Outcome) -> list[frozenset[str]]:
     """
     start = trial.instance.start.isoformat()
     known = frozenset[str]().union(*(_told(message, start) for message in trial.instance.messages))
-    talk, found = trial.toolbox.prose_tool, list[frozenset[str]]()
+    found, talk = list[frozenset[str]](), trial.toolbox.prose_tool
     for turn in outcome.turns:
         found += [known for _ in _acts(turn, talk)]
         blind = {event.call_id for event in turn.events if not known.issuperset(event.named)}
@@ -135,7 +135,9 @@ def _done_to(change: RowChange) -> Iterator[tuple[str, object]]:
 
 
 def _computes(event: ToolEvent, talk: str | None) -> bool:
-    return event.executed and event.tool != talk and not (event.written or event.shown or event.mentioned)
+    return (
+        event.executed and event.tool not in {talk, *ENDINGS} and not (event.written or event.shown or event.mentioned)
+    )
 
 
 def _told(message: Message, start: str) -> frozenset[str]:
