@@ -12,7 +12,6 @@ from palaestra.seeding import Stream
 from palaestra.tools import ActionFormat, Tool, sample_call
 from palaestra.tools.wire import glimpse
 
-_CALL = frozenset({"tool", "arguments"})
 _ROLES = ("system", "user", "assistant", "tool")
 
 
@@ -22,10 +21,9 @@ def calls_of(action: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> tuple[T
     Raises:
         ActionError: it is neither a call nor a list of calls.
     """
-    if type(action) is dict and action.keys() == _CALL:  # the common case, in a third of the time
-        name, arguments = action["tool"], action["arguments"]
-        if type(name) is str and type(arguments) is dict:
-            return (ToolCall(tool=name, arguments=arguments.copy()),)
+    plain = _plain_call(action)
+    if plain is not None:
+        return (plain,)
     # `dict` and `list` first, here and below: the abstract classes decide by a slow call of Python.
     parts: object = [action] if isinstance(action, (dict, Mapping)) else action
     if not isinstance(parts, (list, Sequence)) or isinstance(parts, bytes):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -33,6 +31,17 @@ def calls_of(action: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> tuple[T
             f"an action is a call, a list of calls or text, not {type(action).__name__}: {glimpse(action, 80)}"
         )
     return tuple(map(_call, parts))
+
+
+def _plain_call(action: object) -> ToolCall | None:
+    """The common case in a third of the time: one call, as a dictionary of a name and a dictionary."""
+    if type(action) is not dict:
+        return None
+    fields = cast("dict[object, object]", action)
+    name, arguments = fields.get("tool"), fields.get("arguments")
+    if len(fields) != 2 or type(name) is not str or type(arguments) is not dict:
+        return None
+    return ToolCall(tool=name, arguments=cast("dict[str, Any]", arguments).copy())
 
 
 def _call(part: object) -> ToolCall:

@@ -4,14 +4,15 @@ Fifty schemas take longer to copy than everything else that a reset does, and mo
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any, overload
+from typing import Any, TypeAlias, overload
 
 import orjson
 
-from palaestra.records import JsonObject
+# Any: JSON schemas are open by nature.
+Schema: TypeAlias = dict[str, Any]
 
 
-class Schemas(Sequence[JsonObject]):
+class Schemas(Sequence[Schema]):
     """Tools in OpenAI's function-calling form. They belong to whoever holds them; `list(schemas)` is plain JSON.
 
     Args:
@@ -22,10 +23,10 @@ class Schemas(Sequence[JsonObject]):
 
     def __init__(self, written: bytes) -> None:
         self.written = written
-        self._read: list[JsonObject] | None = None
+        self._read: list[Schema] | None = None
 
     @classmethod
-    def of(cls, schemas: Iterable[JsonObject]) -> "Schemas":
+    def of(cls, schemas: Iterable[Schema]) -> "Schemas":
         """These schemas, written down."""
         return cls(orjson.dumps(list(schemas)))
 
@@ -34,9 +35,9 @@ class Schemas(Sequence[JsonObject]):
         return Schemas(self.written)
 
     @property
-    def _all(self) -> list[JsonObject]:
+    def _all(self) -> list[Schema]:
         if self._read is None:
-            read: list[JsonObject] = orjson.loads(self.written)
+            read: list[Schema] = orjson.loads(self.written)
             self._read = read
         return self._read
 
@@ -44,10 +45,10 @@ class Schemas(Sequence[JsonObject]):
         return len(self._all)
 
     @overload
-    def __getitem__(self, index: int) -> JsonObject: ...
+    def __getitem__(self, index: int) -> Schema: ...
 
     @overload
-    def __getitem__(self, index: slice) -> Sequence[JsonObject]: ...
+    def __getitem__(self, index: slice) -> Sequence[Schema]: ...
 
     def __getitem__(self, index: int | slice) -> Any:
         return self._all[index]

@@ -47,8 +47,9 @@ NO_ANSWER = """\
 The message below is all that the customer will say; they read what you send with `reply` but do not answer."""
 
 ANSWERS = """\
-The customer answers what you send with `reply`: ask them what the message below and the records leave open, one thing \
-at a time, before you act on it. Tell them about fees before you charge them, and do not finish while they still argue."""
+The customer answers what you send with `reply`: ask them what the message below and the records leave open, one \
+thing at a time, before you act on it. Tell them about fees before you charge them, and do not finish while they \
+still argue."""
 
 CONTENTS = "; ".join(f"{section.id} {section.title}" for section in sections(POLICY))
 

@@ -9,6 +9,7 @@ from typing import Annotated, Literal, TypeAlias, cast
 
 from pydantic import Field
 
+from palaestra.envs.state import TableInfo
 from palaestra.envs.state.query import Measure, Scalar, follow, measured, select
 from palaestra.envs.storefront.schema import SCHEMA
 from palaestra.envs.storefront.tools import TOOLBOX, compute
@@ -85,6 +86,7 @@ def query(
         raise ToolRefusal("bad_query", f"{table}: {UnknownNameError.of('column', unknown[0], info.columns)}")
     shown = found[:PAGE]
     _seen(context, shown, whole=columns is None)
+    context.name(*_ids_asked_for(info, where or {}))
     return {
         "rows": shown if columns is None else [{c: getattr(row, c) for c in ("id", *columns)} for row in shown],
         "next_after": shown[-1].id if len(found) > PAGE else None,
@@ -197,6 +199,16 @@ def _call(context: ToolContext, number: int, step: Step) -> ToolCall:
     if not isinstance(arguments, dict):
         raise ToolRefusal("bad_step", f"step {number}: `arguments` is an object of the action's arguments")
     return ToolCall(tool=name, arguments=cast("dict[str, Json]", arguments))
+
+
+def _ids_asked_for(info: TableInfo, where: Conditions) -> list[str]:
+    """The ids that conditions name: whoever asks for a record by its id has to know it."""
+    asked: list[str] = []
+    for key, value in where.items():
+        column, _, sign = key.strip().partition(" ")
+        if sign in ("", "=", "in") and (column in ("id", "tracking") or column in info.references):
+            asked += value if isinstance(value, list) else [value] if isinstance(value, str) else []
+    return asked
 
 
 def _seen(context: ToolContext, rows: Sequence[Row], *, whole: bool) -> None:

@@ -160,12 +160,13 @@ def too_dear(
     shelf = call("search_products", **query, in_stock=True)
     sold = call("search_products", **query, max_price_cents=gone.price_cents)
     asked = called("search_products", arguments={"category": "gpu", "in_stock": True})
+    queried = called("query", arguments={"table": "products"})
     return Task(
         prompt=prompt,
         rubric=[
             saw(build, id="saw-build"),
             desk.account(desk.state.get(Customer, build.customer_id)),
-            either(desk.stock(gone), asked, id="saw-shelf"),
+            either(desk.stock(gone), asked, queried, id="saw-shelf"),
             *desk.declined(ticket, "BLD-1", build, after=["saw-build", "saw-account", "saw-shelf"]),
         ],
         oracle=[*opening, sold, shelf, *declining(ticket, "BLD-1", build, "Nothing that fits is left at that price.")],
