@@ -27,6 +27,8 @@ EXPORTS = {
         "FULL QUICK SECTIONS Memory Process Ratio Scale SpeedReport Throughput Timing Unmeasured "
         "bench_env report_table speed_markdown speed_tables"
     ),
+    "palaestra.benchmarks.speed.peers": "HOW PEERS Adapter adapter",
+    "palaestra.benchmarks.speed.server": "NAME agrees served_tasks time_server",
     "palaestra.benchmarks.viewer": "render_page",
     "palaestra.cli": "main",
     "palaestra.envs": (
@@ -112,6 +114,7 @@ def test_every_folder_that_offers_names_is_pinned() -> None:
         "palaestra.envs.storefront.grounds",
         "palaestra.envs.storefront.invariants",
         "palaestra.envs.storefront.population",
+        "palaestra.envs.storefront.surfaces",
         "palaestra.envs.storefront.tools",
     }
     assert offering - internal == set(EXPORTS)

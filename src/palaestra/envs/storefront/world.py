@@ -17,6 +17,7 @@ Seeds
 """
 
 from datetime import datetime
+from pathlib import Path
 
 from palaestra.envs.storefront.desk import Desk
 from palaestra.envs.storefront.handbook import sections
@@ -86,6 +87,7 @@ STOREFRONT = World(
     families="palaestra.envs.storefront.tasks",
     rules=rules,
     surfaces=SURFACES,
+    release=Path(__file__).with_name("release.json"),
     noise=NOISE,
     guards={
         "money": frozenset({"refunds", "payments", "credits", "promotions"}),

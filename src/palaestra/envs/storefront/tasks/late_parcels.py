@@ -15,14 +15,15 @@ from palaestra.records import Json, ToolCall
 from palaestra.rubrics import Criterion, created, never, saw
 
 Course: TypeAlias = Literal["late", "grace", "punctual", "other carrier", "credited", "under way"]
-COURSES: tuple[Course, ...] = ("late", "late", "late", "grace", "punctual", "other carrier", "credited", "under way")
+LATE: tuple[Course, ...] = ("late",) * 8
+COURSES: tuple[Course, ...] = (*LATE, "grace", "punctual", "other carrier", "credited", "under way")
 IN_GRACE: Mapping[Course, Course] = {"late": "grace", "credited": "grace"}
-APART = 7
+APART = 5
 """Days from one delivery to the next."""
-SPAN = 80
+SPAN = 88
 """How many days the request goes back: all that is added was placed since."""
-DEAREST = 4_500
-POINTS = 16
+DEAREST = 3_000
+POINTS = 6
 """What a credit wins; the ticket, which closes the case, wins more."""
 
 
