@@ -8,7 +8,7 @@ from pathlib import Path
 import gymnasium as gym
 
 from palaestra.agents import oracle, rollout
-from palaestra.envs import ToolEnv
+from palaestra.envs import SPLITS, ToolEnv
 from palaestra.tools import CHAT_FORMATS
 from palaestra.trainers.batch import rendered
 from palaestra.trainers.codec import Codec, train_tokenizer
@@ -34,6 +34,17 @@ def test_the_task_file_is_the_example_and_short() -> None:
     example = (ROOT / "examples" / "tasks" / "new_phone_number.py").read_text(encoding="utf-8")
     assert blocks("python")[1] == example
     assert len(example.splitlines()) <= 30
+
+
+def test_the_gate_is_what_the_release_was_proved_by() -> None:
+    gate = (ROOT / "docs" / "gate.md").read_text(encoding="utf-8")
+    assert "Made by `palaestra tasks prove storefront`" in gate
+    table = re.findall(r"(?:^\|.*\|\n)+", gate, re.MULTILINE)[0]
+    assert table in README, "paste the first table of docs/gate.md"
+    env = gym.make("palaestra/Storefront-v0").unwrapped
+    assert isinstance(env, ToolEnv)
+    count = sum(len(env.task_set.ids(split)) for split in SPLITS)
+    assert f"| {count:,} of {count:,} |" in table
 
 
 def test_the_examples_run() -> None:

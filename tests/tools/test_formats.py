@@ -213,7 +213,7 @@ def test_the_oracle_of_every_storefront_family_reads_back_from_what_a_policy_wou
     form = CHAT_FORMATS.get(name)
     env: Any = gym.make("palaestra/Storefront-v0")
     families = one_task_of_each_family()
-    assert len(families) == 24
+    assert len(families) >= 90
     for task in families.values():
         observation, info = env.reset(options={"task": task})
         rendering = form.rendering()

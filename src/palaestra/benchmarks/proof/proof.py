@@ -9,6 +9,9 @@ from palaestra.benchmarks.proof.faults import faults_of
 from palaestra.benchmarks.proof.tally import Finding, Tally
 from palaestra.benchmarks.proof.task import TaskProof
 
+ENOUGH = 3
+"""Tasks of a family from which on its mutants say that a criterion guards nothing."""
+
 
 @dataclass(slots=True, kw_only=True)
 class Proof:
@@ -69,10 +72,13 @@ class Proof:
         return found
 
     def idle_criteria(self) -> list[tuple[str, str]]:
-        """(family, criterion) for criteria that are the first to fail for no mutant: they guard nothing."""
-        first = self.first_to_fail()
-        found = {(p.spec.family, c) for p in self.tasks for c in p.criteria if c not in first[p.spec.family]}
-        return sorted(found)
+        """(family, criterion) for criteria that are the first to fail for no mutant: they guard nothing.
+
+        Only of families of which enough tasks were proved to say so.
+        """
+        first, tasks = self.first_to_fail(), Counter(proof.spec.family for proof in self.tasks)
+        enough = [proof for proof in self.tasks if tasks[proof.spec.family] >= ENOUGH]
+        return sorted({(p.spec.family, c) for p in enough for c in p.criteria if c not in first[p.spec.family]})
 
     def working_criteria(self) -> Tally:
         """Over tasks, the criteria that are the first to fail for some mutant; hits are prohibitions among them."""
