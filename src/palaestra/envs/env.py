@@ -30,7 +30,8 @@ from palaestra.digest import canonical
 from palaestra.envs.episode import LiveEpisode, Snapshot
 from palaestra.envs.instance import Instance
 from palaestra.envs.noise import Climate, Noise, must_fit
-from palaestra.envs.spaces import CallSpace, MessageSpace, calls_of
+from palaestra.envs.reading import TurnReader
+from palaestra.envs.spaces import CallSpace, MessageSpace
 from palaestra.envs.taskset import TaskSet, bundled, load_folder
 from palaestra.envs.user import ScriptedUser, UserFactory
 from palaestra.envs.world import CONVENTIONAL, WORLDS
@@ -40,8 +41,6 @@ from palaestra.records import ANY_TABLE, EndReason, Message, RowChange, Score, T
 from palaestra.seeding import Stream
 from palaestra.tools import FORMATS, Tool, legal_call
 
-MOST_CALLS = 64
-"""The most calls that one turn may hold; a turn with more is not run."""
 RewardMode: TypeAlias = Literal["checklist", "outcome"]
 
 
@@ -112,6 +111,7 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         self.surface = surface or (other if split == "heldout-surface" else CONVENTIONAL)
         self._surface = self.world.surface(self.surface)
         self.toolbox = self._surface.toolbox
+        self._reader = TurnReader(format=self._format, prose_tool=self.toolbox.prose_tool)
         self.handbook = handbook
         self.noise = Noise.of(noise)
         if self.noise is not None:
@@ -223,7 +223,7 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         episode = self._running()
         checklist, evidence, state = episode.checklist, episode.evidence, episode.state
         before, first, written = checklist.points, len(evidence.events), len(state.journal)
-        calls, error = self._read(action)
+        calls, error = self._reader.read(action)
         episode.begin_turn()
         answers = tuple(self._run(calls)) if error is None else (_unreadable(error),)
         episode.close_turn(answers, readable=error is None)
@@ -264,22 +264,6 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         except (InfrastructureError, RubricError):
             self.episode.faulted = True
             raise
-
-    def _read(self, action: Action) -> tuple[tuple[ToolCall, ...], str | None]:
-        """The calls of an action, or why it has none that can be read."""
-        if not isinstance(action, str):
-            calls = calls_of(action)
-            return calls, _why_not(calls)
-        parsed = self._format.parse(action)
-        if parsed.error is None and not parsed.calls:
-            return self._spoken(parsed.prose)
-        return parsed.calls, parsed.error or _why_not(parsed.calls)
-
-    def _spoken(self, prose: str) -> tuple[tuple[ToolCall, ...], str | None]:
-        tool = self.toolbox.prose_tool
-        if tool is None:
-            return (), "this world takes calls only; prose without a call means nothing in it"
-        return (ToolCall(tool=tool, arguments={"message": prose}),), None
 
     def render(self) -> str:
         """The observation as text."""
@@ -426,14 +410,6 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         if table != ANY_TABLE:
             return state.keys(table)
         return [key for info in self.world.schema for key in state.keys(info.name)]
-
-
-def _why_not(calls: Sequence[ToolCall]) -> str | None:
-    if not calls:
-        return "the turn holds no call"
-    if len(calls) > MOST_CALLS:
-        return f"the turn holds {len(calls)} calls; {MOST_CALLS} are taken at most"
-    return None
 
 
 def _unreadable(error: str) -> Message:
