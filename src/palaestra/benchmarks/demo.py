@@ -1,6 +1,7 @@
 """The main job: agents rolled out, tasks proved, a policy that learns, and all of it written to be read."""
 
 import errno
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -141,7 +142,7 @@ def _proved(
     episodes = _rolled_out(env, world, bar)
     ids = world.task_set.ids(PROVED)
     with bar("proving", len(ids)) as progress:
-        proof = prove(world, ids, progress=progress.step)
+        proof = prove(world, ids, jobs=os.cpu_count() or 1, progress=progress.step)
     with saving(directory) as temporary:
         write_episodes(temporary / "trajectories.jsonl", episodes)
         (temporary / "proof.json").write_bytes(_PROOF.dump_json(proof))
