@@ -146,9 +146,14 @@ def ids_in(instance: Instance) -> dict[str, str]:
     return {w: info.name for w in words for info in SCHEMA if instance.settled.peek(info.kind, w) is not None}
 
 
+TELLS_ITS_ACCOUNT = {"storefront/find-store-credit", "storefront/find-store-credit-twin"}
+"""Families in which the customer gives the number of their own account, and which are so short for it."""
+
+
 def test_a_prompt_names_only_what_a_customer_can_name() -> None:
     for instance in instances():
-        assert set(ids_in(instance).values()) <= OPEN_TABLES, instance.spec.id
+        known = OPEN_TABLES | ({"customers"} if instance.spec.family in TELLS_ITS_ACCOUNT else set())
+        assert set(ids_in(instance).values()) <= known, instance.spec.id
 
 
 NAMED = (Order.prefix, Build.prefix)
