@@ -15,7 +15,12 @@
     ├── RecordError (ValueError)          a stored file cannot be read
     ├── CheckpointError (ValueError)      a checkpoint's parts are missing or do not fit together
     ├── StorageError (OSError)            a file could not be written; nothing was lost
+    ├── ConfigError (ValueError)          a file of settings breaks a rule
+    ├── DivergedError (ArithmeticError)   training came to a loss or gradient that is no number
+    ├── ReplayError (RuntimeError)        a recorded run cannot be gone through again as it was
     └── InfrastructureError (RuntimeError)  the world failed, not the agent; never a reward
+        ├── EngineError                   what draws tokens failed
+        └── WaitError (TimeoutError)      something did not come in time; says who waited for what
 
 A message names the value, the rule and the way out. Each error is also the standard library's, and pickles.
 """
@@ -127,3 +132,23 @@ class StorageError(PalaestraError, OSError):
 
 class InfrastructureError(PalaestraError, RuntimeError):
     """The world failed, not the agent. It ends the episode without a reward."""
+
+
+class EngineError(InfrastructureError):
+    """What draws tokens failed, or was closed, while it was needed."""
+
+
+class WaitError(InfrastructureError, TimeoutError):
+    """Something did not come in time. The message says who waited, for what, and for how long."""
+
+
+class ConfigError(PalaestraError, ValueError):
+    """A file of settings breaks a rule; the message names the file, the setting and the rule."""
+
+
+class DivergedError(PalaestraError, ArithmeticError):
+    """Training came to a loss or a gradient that is not a finite number. The weights of the step before stand."""
+
+
+class ReplayError(PalaestraError, RuntimeError):
+    """A recorded run cannot be gone through again as it was: something that the record depends on has changed."""

@@ -6,6 +6,7 @@ A context that is rewritten opens a new segment; nothing is ever edited. On disk
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 import orjson
 from pydantic import TypeAdapter, ValidationError
@@ -24,6 +25,21 @@ from palaestra.records import (
     ToolEvent,
 )
 
+SpanKind: TypeAlias = Literal["turn", "plan", "switch", "action"]
+Stop: TypeAlias = Literal["end", "length"]
+"""Why a turn's text stops: the policy ended it, or it ran into a limit."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """A run of a segment's tokens that means something."""
+
+    kind: SpanKind
+    """A whole turn, or a part of one: where it plans, switches to another subgoal, or acts."""
+    start: int
+    end: int
+    """Behind the last token."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tokens:
@@ -34,8 +50,12 @@ class Tokens:
     """Which of them the policy sampled; the others are the prompt's, the tools' and the users'."""
     logprobs: tuple[float, ...]
     """Of each sampled token, under the distribution that it was really drawn from; 0 for the others."""
-    version: int
-    """Of the policy that sampled them."""
+    versions: tuple[int, ...]
+    """Of the weights that sampled each token; 0 for the others. One turn may hold several, and so may one episode."""
+    spans: tuple[Span, ...] = ()
+    """One of kind "turn" for each turn, in order, each followed by its parts where it has any."""
+    stops: tuple[Stop, ...] = ()
+    """Of each turn."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +108,10 @@ class Episode:
     score: Score
     valid_for_baseline: bool
     """False where the world failed: the episode then counts neither as a success nor as a failure."""
+    id: str = ""
+    """Of the trajectory, within its run; empty where nobody told it from others."""
+    group: str = ""
+    """The trajectories that it is compared with have the same."""
 
     @property
     def turns(self) -> Iterator[Turn]:

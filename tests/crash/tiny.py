@@ -23,8 +23,8 @@ from palaestra.trainers import (
     WarmUp,
     WarmUpConfig,
 )
-from palaestra.trainers.learner import Learner
-from palaestra.trainers.stage import Metrics
+from palaestra.trainers.reference.learner import Learner
+from palaestra.trainers.reference.stage import Metrics
 from palaestra.trajectory import Episode
 from worlds.registration import LIBRARY_ID
 

@@ -10,9 +10,9 @@ import gymnasium as gym
 from palaestra.agents import oracle, rollout
 from palaestra.envs import SPLITS, ToolEnv
 from palaestra.tools import CHAT_FORMATS
-from palaestra.trainers.batch import rendered
 from palaestra.trainers.codec import Codec, train_tokenizer
-from palaestra.trainers.policy import ModelShape, Policy, new_model
+from palaestra.trainers.data.demonstration import rendered
+from palaestra.trainers.reference.policy import ModelShape, Policy, new_model
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

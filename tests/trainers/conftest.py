@@ -12,10 +12,11 @@ from palaestra.agents import oracle, rollout
 from palaestra.envs import ToolEnv
 from palaestra.records import Message
 from palaestra.tools import CHAT_FORMATS
-from palaestra.trainers.batch import Sample, demonstration, rendered
 from palaestra.trainers.codec import Codec, train_tokenizer
-from palaestra.trainers.learner import Learner, OptimiserConfig
-from palaestra.trainers.policy import ModelShape, Policy, new_model
+from palaestra.trainers.data.demonstration import demonstration, rendered
+from palaestra.trainers.reference.batch import Sample
+from palaestra.trainers.reference.learner import Learner, OptimiserConfig
+from palaestra.trainers.reference.policy import ModelShape, Policy, new_model
 from palaestra.trajectory import Episode
 from worlds.registration import LIBRARY_ID
 

@@ -9,9 +9,9 @@ from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 from palaestra.errors import CheckpointError
 from palaestra.tools import CHAT_FORMATS, Mark
-from palaestra.trainers.batch import rendered
 from palaestra.trainers.codec import Codec, train_tokenizer
-from palaestra.trainers.policy import Policy
+from palaestra.trainers.data.demonstration import rendered
+from palaestra.trainers.reference.policy import Policy
 from palaestra.trajectory import Episode
 
 SPELT = [

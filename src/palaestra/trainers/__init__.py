@@ -6,11 +6,12 @@ Needs the extra `train` (torch, transformers); nothing outside this folder impor
 if __name__ != "palaestra.trainers":
     raise ImportError(f"this folder is palaestra.trainers, not {__name__}; write `import palaestra.trainers`")
 
-from palaestra.trainers.learner import OptimiserConfig
-from palaestra.trainers.policy import ModelShape, Policy, load_policy
-from palaestra.trainers.reference import Control, Grpo, GrpoConfig, WarmUp, WarmUpConfig
-from palaestra.trainers.rollouts import Job, RolloutConfig, play
-from palaestra.trainers.stage import Bar, OpenBar, Progress, StageResult, run_stage
+from palaestra.trainers.progress import Bar, OpenBar
+from palaestra.trainers.reference.learner import OptimiserConfig
+from palaestra.trainers.reference.play import Job, RolloutConfig, play
+from palaestra.trainers.reference.policy import ModelShape, Policy, load_policy
+from palaestra.trainers.reference.stage import Progress, StageResult, run_stage
+from palaestra.trainers.reference.stages import Control, Grpo, GrpoConfig, WarmUp, WarmUpConfig
 
 __all__ = [
     "Bar",

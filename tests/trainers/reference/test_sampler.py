@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from palaestra.seeding import Stream
 from palaestra.tools import CHAT_FORMATS
 from palaestra.trainers.codec import Codec, train_tokenizer
-from palaestra.trainers.policy import ModelShape, Policy, new_model
-from palaestra.trainers.sampler import Row, Sampler
+from palaestra.trainers.reference.policy import ModelShape, Policy, new_model
+from palaestra.trainers.reference.sampler import Row, Sampler
 
 SHAPE = ModelShape(hidden=32, layers=2, heads=4, kv_heads=2, head_dim=8, mlp=32, context=512)
 CAPACITY = 160

@@ -7,8 +7,10 @@ from hypothesis import strategies as st
 
 from palaestra.seeding import Stream
 from palaestra.tools import Mark
-from palaestra.trainers.batch import Sample, batched, by_length, demonstration, epochs, rendered
-from palaestra.trainers.policy import Policy
+from palaestra.trainers.data.demonstration import demonstration, rendered
+from palaestra.trainers.data.order import epochs
+from palaestra.trainers.reference.batch import Sample, batched, by_length
+from palaestra.trainers.reference.policy import Policy
 from palaestra.trajectory import Episode, Tokens
 
 
@@ -18,7 +20,7 @@ def tokens(sampled: Sequence[bool], *, first: int = 1) -> Tokens:
         ids=tuple(range(first, first + count)),
         sampled=tuple(sampled),
         logprobs=tuple(-(i + 1) / 8 if own else 0.0 for i, own in enumerate(sampled)),
-        version=0,
+        versions=(0,) * count,
     )
 
 

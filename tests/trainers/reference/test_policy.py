@@ -11,9 +11,9 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenize
 from palaestra.durable import saving
 from palaestra.errors import CheckpointError, UnknownNameError
 from palaestra.tools import CHAT_FORMATS
-from palaestra.trainers.batch import demonstration
 from palaestra.trainers.codec import Codec, train_tokenizer
-from palaestra.trainers.policy import ModelShape, Policy, load_policy, new_model
+from palaestra.trainers.data.demonstration import demonstration
+from palaestra.trainers.reference.policy import ModelShape, Policy, load_policy, new_model
 from palaestra.trajectory import Episode
 
 Damage = Callable[[Path], object]

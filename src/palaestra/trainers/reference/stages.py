@@ -16,13 +16,15 @@ from palaestra.digest import digest
 from palaestra.errors import InfrastructureError, TaskError
 from palaestra.seeding import Stream
 from palaestra.tools import CHAT_FORMATS
-from palaestra.trainers.batch import Deal, Sample, demonstration, rendered
 from palaestra.trainers.codec import Codec, train_tokenizer
-from palaestra.trainers.grpo import group_advantages
-from palaestra.trainers.learner import Learner, OptimiserConfig
-from palaestra.trainers.policy import ModelShape, Policy, new_model
-from palaestra.trainers.rollouts import Job, RolloutConfig, play
-from palaestra.trainers.stage import Metrics, Progress
+from palaestra.trainers.data.demonstration import demonstration, rendered
+from palaestra.trainers.data.order import Deal
+from palaestra.trainers.reference.batch import Sample
+from palaestra.trainers.reference.grpo import group_advantages
+from palaestra.trainers.reference.learner import Learner, OptimiserConfig
+from palaestra.trainers.reference.play import Job, RolloutConfig, play
+from palaestra.trainers.reference.policy import ModelShape, Policy, new_model
+from palaestra.trainers.reference.stage import Metrics, Progress
 from palaestra.trajectory import Episode, Tokens
 
 

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from palaestra.trainers.batch import Sample, TokenBatch, batched, by_length
-from palaestra.trainers.grpo import grpo_loss
-from palaestra.trainers.policy import Policy
+from palaestra.trainers.reference.batch import Sample, TokenBatch, batched, by_length
+from palaestra.trainers.reference.grpo import grpo_loss
+from palaestra.trainers.reference.policy import Policy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

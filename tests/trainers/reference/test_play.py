@@ -13,12 +13,12 @@ from palaestra.errors import InfrastructureError
 from palaestra.protocols import Action
 from palaestra.records import EndReason
 from palaestra.seeding import Stream
-from palaestra.trainers.batch import Sample, batched, by_length
 from palaestra.trainers.codec import Codec
-from palaestra.trainers.learner import Learner, OptimiserConfig
-from palaestra.trainers.policy import Policy
-from palaestra.trainers.rollouts import Job, RolloutConfig, play
-from palaestra.trainers.sampler import Sampler
+from palaestra.trainers.reference.batch import Sample, batched, by_length
+from palaestra.trainers.reference.learner import Learner, OptimiserConfig
+from palaestra.trainers.reference.play import Job, RolloutConfig, play
+from palaestra.trainers.reference.policy import Policy
+from palaestra.trainers.reference.sampler import Sampler
 from palaestra.trajectory import Episode, Tokens
 
 CONFIG = RolloutConfig(rows=16, context=1024, turn=14)
@@ -122,7 +122,13 @@ def test_episodes_come_back_in_the_order_of_their_jobs(clerk: Policy, terse_id: 
     played = play(clerk, terse_id, given, replace(CONFIG, rows=6), name="clerk", version=3, progress=ended.append)
     assert [(episode.task.id, episode.seed) for episode in played] == [(job.task, job.seed) for job in given]
     assert {episode.agent for episode in played} == {"clerk"}
-    assert {tokens_of(episode).version for episode in played} == {3}
+    for episode in played:
+        tokens = tokens_of(episode)
+        assert all(version == 3 * own for version, own in zip(tokens.versions, tokens.sampled, strict=True))
+        assert len(tokens.stops) == len(list(episode.turns))
+        spans = [list(tokens.sampled[span.start : span.end]) for span in tokens.spans]
+        assert all(map(all, spans))
+        assert sum(map(len, spans)) == sum(tokens.sampled)
     assert {episode.env_id for episode in played} == {terse_id}
     assert sorted(ended) == sorted(job.task for job in given)
     assert ended != [job.task for job in given]  # they end in another order, or this would show nothing

@@ -5,8 +5,7 @@ by the run's seed, the stage and `n`.
 """
 
 import time
-from collections.abc import Callable, Generator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from io import BytesIO
 from pathlib import Path
@@ -18,22 +17,12 @@ from pydantic import TypeAdapter, ValidationError
 
 from palaestra.durable import saving, sweep, verified
 from palaestra.errors import CheckpointError, RecordError
-from palaestra.trainers.learner import Learner, OptimiserConfig
-from palaestra.trainers.policy import Policy, load_policy
+from palaestra.trainers.progress import OpenBar, silent
+from palaestra.trainers.reference.learner import Learner, OptimiserConfig
+from palaestra.trainers.reference.policy import Policy, load_policy
 
 Metrics: TypeAlias = dict[str, float]
 _PROGRESS, _OPTIMISER = "progress.json", "optimiser.pt"
-
-
-class Bar(Protocol):
-    """Something that shows how far long work is."""
-
-    def step(self, at: str) -> None:
-        """One more is done."""
-        ...
-
-
-OpenBar: TypeAlias = Callable[[str, int], AbstractContextManager[Bar]]
 
 
 @dataclass(kw_only=True)
@@ -86,18 +75,6 @@ class StageResult:
     progress: Progress
     directory: Path
     """Its last save: a checkpoint in Hugging Face's layout."""
-
-
-@contextmanager
-def silent(title: str, total: int) -> Generator[Bar]:
-    """A bar that nobody sees."""
-    del title, total
-
-    class Nothing:
-        def step(self, at: str) -> None:
-            del at
-
-    yield Nothing()
 
 
 def run_stage(

@@ -15,9 +15,9 @@ from palaestra.agents import Env, Recording
 from palaestra.records import EndReason
 from palaestra.seeding import Stream
 from palaestra.tools import Rendering
-from palaestra.trainers.policy import Policy
-from palaestra.trainers.sampler import Row, Sampler
-from palaestra.trajectory import Episode, Tokens
+from palaestra.trainers.reference.policy import Policy
+from palaestra.trainers.reference.sampler import Row, Sampler
+from palaestra.trajectory import Episode, Span, Stop, Tokens
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +57,8 @@ class _Seat:
         self._ids: list[int] = []
         self._sampled: list[bool] = []
         self._logprobs: list[float] = []
+        self._spans: list[Span] = []
+        self._stops: list[Stop] = []
         self._given(self._rendering.opening(self._recording.observation, self._recording.tools))
 
     def _given(self, pieces: Sequence[str]) -> None:
@@ -72,11 +74,14 @@ class _Seat:
     def answer(self) -> None:
         """Take the turn that the policy wrote, and have the world's answer pend."""
         drawn = self.row.drawn
+        ended = drawn[-1] == self._codec.end_id
+        self._spans.append(Span(kind="turn", start=len(self._ids), end=len(self._ids) + len(drawn)))
+        self._stops.append("end" if ended else "length")
         self._keep(drawn, self.row.logprobs, sampled=True)
         self._recording.step(self._rendering.read(self._codec.decode(drawn)))
         if self._recording.faulted:  # the world gave no answer
             return
-        cut = [] if drawn[-1] == self._codec.end_id else [self._codec.format.end]
+        cut = [] if ended else [self._codec.format.end]
         self._given([*cut, *self._rendering.following(self._recording.observation)])
 
     def over(self, room: int) -> bool:
@@ -87,7 +92,12 @@ class _Seat:
 
     def episode(self, version: int) -> Episode:
         tokens = Tokens(
-            ids=tuple(self._ids), sampled=tuple(self._sampled), logprobs=tuple(self._logprobs), version=version
+            ids=tuple(self._ids),
+            sampled=tuple(self._sampled),
+            logprobs=tuple(self._logprobs),
+            versions=tuple(version if own else 0 for own in self._sampled),
+            spans=tuple(self._spans),
+            stops=tuple(self._stops),
         )
         return self._recording.episode(tokens)
 

@@ -1,4 +1,4 @@
-"""Episodes flattened into aligned arrays.
+"""Sequences padded into aligned arrays.
 
 Axes: B sequences, T tokens.
 """
@@ -9,10 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from palaestra.seeding import Stream
-from palaestra.tools import ChatFormat
-from palaestra.trainers.codec import Codec
-from palaestra.trajectory import Episode, Tokens
+from palaestra.trajectory import Tokens
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,32 +43,6 @@ class Sample:
     advantage: float = 1.0
 
 
-def demonstration(episode: Episode, codec: Codec) -> Tokens:
-    """An episode as the policy would have read and written it; its turns count as sampled, with certainty."""
-    ids: list[int] = []
-    sampled: list[bool] = []
-    for pieces, own in _deltas(episode, codec.format):
-        new = codec.encode(pieces)
-        ids += new
-        sampled += [own] * len(new)
-    return Tokens(ids=tuple(ids), sampled=tuple(sampled), logprobs=(0.0,) * len(ids), version=0)
-
-
-def rendered(episode: Episode, form: ChatFormat) -> list[str]:
-    """An episode as pieces of text and marks: what a tokenizer is learnt from."""
-    return [piece for pieces, _ in _deltas(episode, form) for piece in pieces]
-
-
-def _deltas(episode: Episode, form: ChatFormat) -> Iterator[tuple[list[str], bool]]:
-    """What is appended in turn, and whether it is the policy's own."""
-    rendering = form.rendering()
-    segment = episode.segments[0]
-    yield rendering.opening(segment.prompt, episode.tools), False
-    for turn in segment.turns:
-        yield rendering.written(turn.calls), True
-        yield rendering.following(turn.observation), False
-
-
 def batched(samples: Sequence[Sample]) -> TokenBatch:
     """Pad `samples` to the longest; what follows the last trained token of each is left out, for nothing reads it."""
     lengths = [max((i + 1 for i, own in enumerate(s.tokens.sampled) if own), default=1) for s in samples]
@@ -102,27 +73,3 @@ def by_length(samples: Iterable[Sample], *, tokens: int) -> Iterator[list[Sample
         group.append(sample)
     if group:
         yield group
-
-
-def epochs(count: int, *, size: int, stream: Stream) -> Iterator[list[int]]:
-    """Without end: lists of `size` places below `count`, each place once before any comes again."""
-    deck: list[int] = []
-    while True:
-        while len(deck) < size:
-            deck += stream.shuffled(range(count))
-        yield deck[:size]
-        deck = deck[size:]
-
-
-class Deal:
-    """What each step draws from `count` things, asked for in any order; see `epochs`."""
-
-    def __init__(self, count: int, *, size: int, stream: Stream) -> None:
-        self._epochs = epochs(count, size=size, stream=stream)
-        self._drawn: list[list[int]] = []
-
-    def at(self, step: int) -> list[int]:
-        """The places that step number `step` draws."""
-        while len(self._drawn) <= step:
-            self._drawn.append(next(self._epochs))
-        return self._drawn[step]

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from palaestra.seeding import Stream
-from palaestra.trainers.cache import RaggedCache
-from palaestra.trainers.policy import Policy
+from palaestra.trainers.reference.cache import RaggedCache
+from palaestra.trainers.reference.policy import Policy
 
 _BELOW_ONE = 1 - 2.0**-24
 """The greatest number below 1 in single precision: noise of exactly 1 would pass every token."""

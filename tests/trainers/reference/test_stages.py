@@ -24,8 +24,8 @@ from palaestra.trainers import (
     play,
     run_stage,
 )
-from palaestra.trainers.learner import Learner
-from palaestra.trainers.stage import Metrics
+from palaestra.trainers.reference.learner import Learner
+from palaestra.trainers.reference.stage import Metrics
 from palaestra.trajectory import Episode
 from worlds.registration import LIBRARY_ID
 
@@ -160,7 +160,9 @@ def control(start: Policy, *, seconds: float, stop: int | None = None) -> Contro
 def a_second_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
     """A clock of its own for each test: every look at it takes a second, and a step looks twice."""
     ticks = count()
-    monkeypatch.setattr("palaestra.trainers.stage.time", SimpleNamespace(monotonic=lambda: float(next(ticks))))
+    monkeypatch.setattr(
+        "palaestra.trainers.reference.stage.time", SimpleNamespace(monotonic=lambda: float(next(ticks)))
+    )
 
 
 @pytest.mark.usefixtures("a_second_a_step")
@@ -219,7 +221,7 @@ def test_each_task_is_played_by_a_group_and_none_again_before_all(
         noises.extend(job.noise.save() for job in jobs)
         return play(policy, env_id, jobs, config, **how)
 
-    monkeypatch.setattr("palaestra.trainers.reference.play", noted)
+    monkeypatch.setattr("palaestra.trainers.reference.stages.play", noted)
     run_stage(TinyGrpo(warm), tmp_path / "grpo")
     size = GRPO.group_size
     groups = [batch[at : at + size] for batch in batches for at in range(0, len(batch), size)]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from palaestra.trainers.grpo import clipped_surrogate, group_advantages, grpo_loss, sequence_mean
+from palaestra.trainers.reference.grpo import clipped_surrogate, group_advantages, grpo_loss, sequence_mean
 
 CLIP = 0.2
 INF = math.inf

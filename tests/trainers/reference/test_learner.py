@@ -9,10 +9,10 @@ from torch import Tensor
 
 from palaestra.seeding import Stream
 from palaestra.tools import CHAT_FORMATS
-from palaestra.trainers.batch import Sample, TokenBatch, batched
 from palaestra.trainers.codec import Codec, train_tokenizer
-from palaestra.trainers.learner import Learner, OptimiserConfig
-from palaestra.trainers.policy import ModelShape, Policy, new_model
+from palaestra.trainers.reference.batch import Sample, TokenBatch, batched
+from palaestra.trainers.reference.learner import Learner, OptimiserConfig
+from palaestra.trainers.reference.policy import ModelShape, Policy, new_model
 from palaestra.trajectory import Tokens
 
 TINY = ModelShape(hidden=16, layers=2, heads=2, kv_heads=1, head_dim=8, mlp=32, context=64)
@@ -41,7 +41,7 @@ def sequences(advantages: Sequence[float] = (1.0, -0.5, 0.25, -1.0, 2.0)) -> lis
                     ids=tuple(stream.below(200) for _ in range(count)),
                     sampled=tuple(i == count - 1 or (i > 0 and stream.chance(50)) for i in range(count)),
                     logprobs=tuple(-stream.below(8) / 2 for _ in range(count)),
-                    version=0,
+                    versions=(0,) * count,
                 ),
                 advantage=advantage,
             )

@@ -1,0 +1,22 @@
+"""How the tokens of a batch go through a model in one pass.
+
+Axes: T tokens of the batch, N tokens of the pass.
+"""
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from palaestra.trainers.model.decoder import Attend
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """One pass: the tokens that are put through, how they see each other, and where the batch's tokens find theirs."""
+
+    ids_N: Tensor
+    position_N: Tensor
+    attend: Attend
+    before_T: Tensor
+    """For each token of the batch the token of the pass that predicts it: the one before it in its segment. Arbitrary,
+    but a valid index, for the first of a segment."""

@@ -1,0 +1,1 @@
+"""What draws tokens: the protocol, and the engines that keep it."""

@@ -1,0 +1,1 @@
+"""The language model itself: its shape, its forward pass, its files."""

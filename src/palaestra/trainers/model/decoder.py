@@ -1,0 +1,164 @@
+"""The decoder: one definition for rollouts and for training.
+
+It works on a flat run of tokens, whatever sequences they belong to; how tokens see each other is the business of the
+attention that is handed in: a cache's, when tokens are drawn; a layout's, when they are trained on. Weights have the
+names that Qwen3 and Llama have in Hugging Face's files, so a state dict fits both.
+
+Axes: T tokens, C hidden, H heads, G key-value heads, D head dimension, V vocabulary.
+"""
+
+import math
+from typing import Protocol
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from palaestra.trainers.model.shape import DecoderShape
+
+
+class Attend(Protocol):
+    """How the tokens of a pass see each other, and those before them."""
+
+    def __call__(self, layer: int, q_THD: Tensor, k_TGD: Tensor, v_TGD: Tensor, /) -> Tensor:
+        """What each token takes from those it sees, [T, H, D]; scores are scaled by 1 / sqrt(D)."""
+        ...
+
+
+class Decoder(nn.Module):
+    """A causal language model.
+
+    Args:
+        shape: Of its weights, which are uninitialised; see `fresh` and `checkpoint`.
+    """
+
+    def __init__(self, shape: DecoderShape) -> None:
+        super().__init__()
+        self.shape = shape
+        self.model = _Stack(shape)
+        self.lm_head = nn.Linear(shape.hidden, shape.vocabulary, bias=False)
+        if shape.tied:
+            self.lm_head.weight = self.model.embed_tokens.weight
+
+    def forward(self, ids_T: Tensor, position_T: Tensor, attend: Attend) -> Tensor:
+        """The last layer's states, normalised, [T, C].
+
+        Args:
+            ids_T: Token ids.
+            position_T: The place of each token in its own sequence.
+            attend: How they see each other.
+        """
+        states: Tensor = self.model(ids_T, position_T, attend)
+        return states
+
+    def logits(self, hidden_TC: Tensor) -> Tensor:
+        """What states say of the next token, [T, V]."""
+        logits: Tensor = self.lm_head(hidden_TC)
+        return logits
+
+
+class _Stack(nn.Module):
+    def __init__(self, shape: DecoderShape) -> None:
+        super().__init__()
+        self.embed_tokens = nn.Embedding(shape.vocabulary, shape.hidden)
+        self.layers = nn.ModuleList(_Block(shape, layer) for layer in range(shape.layers))
+        self.norm = nn.RMSNorm(shape.hidden, eps=shape.norm_epsilon)
+        self.rotary = Rotary(shape)
+
+    def forward(self, ids_T: Tensor, position_T: Tensor, attend: Attend) -> Tensor:
+        x_TC: Tensor = self.embed_tokens(ids_T)
+        rotation = self.rotary(position_T, x_TC.dtype)
+        for block in self.layers:
+            x_TC = block(x_TC, rotation, attend)
+        normed: Tensor = self.norm(x_TC)
+        return normed
+
+
+class _Block(nn.Module):
+    def __init__(self, shape: DecoderShape, layer: int) -> None:
+        super().__init__()
+        self.input_layernorm = nn.RMSNorm(shape.hidden, eps=shape.norm_epsilon)
+        self.self_attn = _Attention(shape, layer)
+        self.post_attention_layernorm = nn.RMSNorm(shape.hidden, eps=shape.norm_epsilon)
+        self.mlp = _SwiGlu(shape)
+
+    def forward(self, x_TC: Tensor, rotation: "Rotation", attend: Attend) -> Tensor:
+        x_TC = x_TC + self.self_attn(self.input_layernorm(x_TC), rotation, attend)
+        added: Tensor = x_TC + self.mlp(self.post_attention_layernorm(x_TC))
+        return added
+
+
+class _Attention(nn.Module):
+    def __init__(self, shape: DecoderShape, layer: int) -> None:
+        super().__init__()
+        self.layer = layer
+        self.head_dim = shape.head_dim
+        width, narrow = shape.heads * shape.head_dim, shape.kv_heads * shape.head_dim
+        self.q_proj = nn.Linear(shape.hidden, width, bias=False)
+        self.k_proj = nn.Linear(shape.hidden, narrow, bias=False)
+        self.v_proj = nn.Linear(shape.hidden, narrow, bias=False)
+        self.o_proj = nn.Linear(width, shape.hidden, bias=False)
+        if shape.qk_norm:
+            self.q_norm = nn.RMSNorm(shape.head_dim, eps=shape.norm_epsilon)
+            self.k_norm = nn.RMSNorm(shape.head_dim, eps=shape.norm_epsilon)
+        else:
+            self.q_norm = self.k_norm = nn.Identity()  # type: ignore[assignment]
+
+    def forward(self, x_TC: Tensor, rotation: "Rotation", attend: Attend) -> Tensor:
+        q_THD: Tensor = self.q_norm(self.q_proj(x_TC).unflatten(-1, (-1, self.head_dim)))
+        k_TGD: Tensor = self.k_norm(self.k_proj(x_TC).unflatten(-1, (-1, self.head_dim)))
+        v_TGD: Tensor = self.v_proj(x_TC).unflatten(-1, (-1, self.head_dim))
+        seen_THD = attend(self.layer, rotated(q_THD, rotation), rotated(k_TGD, rotation), v_TGD)
+        out: Tensor = self.o_proj(seen_THD.flatten(-2))
+        return out
+
+
+class _SwiGlu(nn.Module):
+    def __init__(self, shape: DecoderShape) -> None:
+        super().__init__()
+        self.gate_proj = nn.Linear(shape.hidden, shape.mlp, bias=False)
+        self.up_proj = nn.Linear(shape.hidden, shape.mlp, bias=False)
+        self.down_proj = nn.Linear(shape.mlp, shape.hidden, bias=False)
+
+    def forward(self, x_TC: Tensor) -> Tensor:
+        out: Tensor = self.down_proj(functional.silu(self.gate_proj(x_TC)) * self.up_proj(x_TC))
+        return out
+
+
+Rotation = tuple[Tensor, Tensor]
+"""Cosines and sines of each token's angles, [T, 1, D] each."""
+
+
+class Rotary(nn.Module):
+    """Rotary positions (Su et al. 2021, arXiv:2104.09864), halves paired as in Llama; no weights.
+
+    The frequencies are worked out anew in double precision and kept out of `state_dict`: nothing that is loaded, cast
+    or moved can change them.
+    """
+
+    def __init__(self, shape: DecoderShape) -> None:
+        super().__init__()
+        half = torch.arange(0, shape.head_dim, 2, dtype=torch.float64)
+        frequency = 1.0 / shape.rope_theta ** (half / shape.head_dim)
+        scaling = shape.rope_scaling
+        if scaling is not None:
+            wavelength = 2 * math.pi / frequency
+            smooth = (scaling.original_context / wavelength - scaling.low_freq_factor) / (
+                scaling.high_freq_factor - scaling.low_freq_factor
+            )
+            smooth = smooth.clamp(0, 1)
+            frequency = (1 - smooth) * frequency / scaling.factor + smooth * frequency
+        self._frequency = frequency.float()
+
+    def forward(self, position_T: Tensor, dtype: torch.dtype) -> Rotation:
+        """The rotation of tokens at these positions."""
+        self._frequency = self._frequency.to(position_T.device)
+        angle_TD = torch.outer(position_T.float(), self._frequency).repeat(1, 2)[:, None]
+        return angle_TD.cos().to(dtype), angle_TD.sin().to(dtype)
+
+
+def rotated(x_THD: Tensor, rotation: Rotation) -> Tensor:
+    """`x_THD` turned by each token's angles."""
+    cos, sin = rotation
+    left, right = x_THD.chunk(2, -1)
+    return x_THD * cos + torch.cat((-right, left), -1) * sin

@@ -1,0 +1,1 @@
+"""What a policy is trained towards: pure functions on a `TokenBatch`."""

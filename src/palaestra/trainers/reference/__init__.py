@@ -1,0 +1,1 @@
+"""The reference trainer: short, plain, synchronous, on transformers' own model; the fast one must agree with it."""

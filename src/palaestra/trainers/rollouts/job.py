@@ -1,0 +1,19 @@
+"""One trajectory that is to come about."""
+
+from palaestra.record import record
+
+
+@record
+class Job:
+    """A task to be played, once."""
+
+    trajectory: str
+    """The id of what comes of it, unique within its run."""
+    group: str
+    """Trajectories that are compared with each other have the same."""
+    task: str
+    """The task's id."""
+    seed: int
+    """Of the episode's world: its user and its noise."""
+    noise: bytes
+    """The key of the policy's choices; see `engines.noise`."""
