@@ -29,7 +29,7 @@ class Decoder(nn.Module):
     """A causal language model.
 
     Args:
-        shape: Of its weights, which are uninitialised; see `fresh` and `checkpoint`.
+        shape: Of its weights; `checkpoint` gives decoders whose weights mean something.
     """
 
     def __init__(self, shape: DecoderShape) -> None:
@@ -37,7 +37,11 @@ class Decoder(nn.Module):
         self.shape = shape
         self.model = _Stack(shape)
         self.lm_head = nn.Linear(shape.hidden, shape.vocabulary, bias=False)
-        if shape.tied:
+        self.tie()
+
+    def tie(self) -> None:
+        """Make the output layer the embedding, where the shape says so: needed after either was replaced."""
+        if self.shape.tied:
             self.lm_head.weight = self.model.embed_tokens.weight
 
     def forward(self, ids_T: Tensor, position_T: Tensor, attend: Attend) -> Tensor:
@@ -98,11 +102,8 @@ class _Attention(nn.Module):
         self.k_proj = nn.Linear(shape.hidden, narrow, bias=False)
         self.v_proj = nn.Linear(shape.hidden, narrow, bias=False)
         self.o_proj = nn.Linear(width, shape.hidden, bias=False)
-        if shape.qk_norm:
-            self.q_norm = nn.RMSNorm(shape.head_dim, eps=shape.norm_epsilon)
-            self.k_norm = nn.RMSNorm(shape.head_dim, eps=shape.norm_epsilon)
-        else:
-            self.q_norm = self.k_norm = nn.Identity()  # type: ignore[assignment]
+        self.q_norm = _head_norm(shape)
+        self.k_norm = _head_norm(shape)
 
     def forward(self, x_TC: Tensor, rotation: "Rotation", attend: Attend) -> Tensor:
         q_THD: Tensor = self.q_norm(self.q_proj(x_TC).unflatten(-1, (-1, self.head_dim)))
@@ -111,6 +112,10 @@ class _Attention(nn.Module):
         seen_THD = attend(self.layer, rotated(q_THD, rotation), rotated(k_TGD, rotation), v_TGD)
         out: Tensor = self.o_proj(seen_THD.flatten(-2))
         return out
+
+
+def _head_norm(shape: DecoderShape) -> nn.Module:
+    return nn.RMSNorm(shape.head_dim, eps=shape.norm_epsilon) if shape.qk_norm else nn.Identity()
 
 
 class _SwiGlu(nn.Module):
@@ -138,7 +143,7 @@ class Rotary(nn.Module):
 
     def __init__(self, shape: DecoderShape) -> None:
         super().__init__()
-        half = torch.arange(0, shape.head_dim, 2, dtype=torch.float64)
+        half = torch.arange(0, shape.head_dim, 2, dtype=torch.float64, device="cpu")
         frequency = 1.0 / shape.rope_theta ** (half / shape.head_dim)
         scaling = shape.rope_scaling
         if scaling is not None:

@@ -24,6 +24,12 @@ class DecoderShape:
     tied: bool = True
     """The output layer is the embedding."""
 
+    def __post_init__(self) -> None:
+        if self.heads % self.kv_heads:
+            raise ValueError(f"{self.heads} heads cannot share {self.kv_heads} kv_heads evenly; give a divisor")
+        if self.head_dim % 2:
+            raise ValueError(f"head_dim is {self.head_dim}, and rotary positions turn pairs; give an even number")
+
     @property
     def parameters(self) -> int:
         """How many numbers the weights are."""

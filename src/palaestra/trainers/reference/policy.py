@@ -1,36 +1,26 @@
 """A policy: a causal language model and the codec that feeds it, on disk in Hugging Face's layout."""
 
-import os
-import re
-from collections.abc import Generator
-from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-import orjson
 import torch
 from torch import Tensor
-from transformers import (
-    AutoModelForCausalLM,
-    AutoTokenizer,
-    PreTrainedModel,
-    PreTrainedTokenizerFast,
-    Qwen3Config,
-    Qwen3ForCausalLM,
-)
-from transformers.utils import logging
+from transformers import AutoModelForCausalLM, PreTrainedModel, Qwen3Config, Qwen3ForCausalLM
 
-from palaestra.digest import digest, digest_bytes
-from palaestra.durable import MANIFEST, verified
-from palaestra.errors import CheckpointError, RecordError
-from palaestra.tools import CHAT_FORMATS
+from palaestra.errors import CheckpointError
 from palaestra.trainers.codec import Codec
+from palaestra.trainers.folder import (
+    check_folder,
+    digest_weights,
+    load_codec,
+    read_with,
+    save_codec,
+    told_as_disk_errors,
+)
 
-_CARD = "palaestra.json"
 _MISFITS = ("missing_keys", "unexpected_keys", "mismatched_keys")
-logging.disable_progress_bar()  # transformers draws one for every save, over whatever else is being shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,34 +67,13 @@ class Policy:
 
     def save(self, directory: Path) -> None:
         """Write model, tokenizer and the name of the chat format, as `load_policy` and transformers read them."""
-        with _disk_errors(directory):
+        with told_as_disk_errors(directory):
             self.model.save_pretrained(directory)
-            self.codec.tokenizer.save_pretrained(directory)
-        (directory / _CARD).write_bytes(orjson.dumps({"format": self.codec.format.name}))
+        save_codec(self.codec, directory)
 
     def digest(self) -> str:
         """A hash of every weight, by name: equal digests mean equal policies, bit for bit."""
-        weights = self.model.state_dict()
-        return digest([(name, _digest_of(weights[name])) for name in sorted(weights)])
-
-
-@contextmanager
-def _disk_errors(directory: Path) -> Generator[None]:
-    """Tell what the disk refuses as `OSError`: libraries written in Rust have exceptions of their own for it."""
-    try:
-        yield
-    except OSError:
-        raise
-    except Exception as error:
-        number = re.search(r"os error (\d+)", str(error))
-        if number is None:
-            raise
-        raise OSError(int(number[1]), os.strerror(int(number[1])), str(directory)) from error
-
-
-def _digest_of(weight: Tensor) -> str:
-    flat = weight.detach().cpu().contiguous().reshape(-1)
-    return f"{weight.dtype} {list(weight.shape)} {digest_bytes(flat.view(torch.uint8).numpy().tobytes())}"
+        return digest_weights(self.model.state_dict())
 
 
 def new_model(shape: ModelShape, *, vocabulary: int, seed: int) -> Qwen3ForCausalLM:
@@ -140,51 +109,17 @@ def load_policy(directory: Path, *, format_name: str | None = None) -> Policy:
         CheckpointError: the folder is no checkpoint, is damaged, or its parts do not fit together.
         UnknownNameError: there is no such chat format.
     """
-    _check(directory)
-    form = CHAT_FORMATS.get(format_name or _format_of(directory))
-    # Any: what reading a damaged file raises depends on the file; whatever it is, it is told as one error.
+    form = check_folder(directory, format_name=format_name)
     model = _read_model(directory)
-    tokenizer = _read(AutoTokenizer, directory, "tokenizer")
-    if not isinstance(tokenizer, PreTrainedTokenizerFast):
-        raise CheckpointError(f"{directory}: its tokenizer is slow; save a fast one (tokenizer.json) beside the model")
     rows = len(cast("torch.nn.Embedding", model.get_input_embeddings()).weight)
-    if len(tokenizer) > rows:
-        raise CheckpointError(
-            f"{directory}: the tokenizer has {len(tokenizer)} tokens and the model embeds {rows}; "
-            "put the tokenizer there that the model was trained with"
-        )
+    codec = load_codec(directory, form, embedded=rows)
     model.eval()
-    return Policy(model=model, codec=Codec(tokenizer, form))
-
-
-def _check(directory: Path) -> None:
-    if not (directory / "config.json").is_file():
-        raise CheckpointError(
-            f"{directory} holds no config.json, so it is no checkpoint; give a folder that "
-            "`palaestra train reference` wrote, or one in Hugging Face's layout"
-        )
-    if (directory / MANIFEST).exists():
-        try:
-            whole = verified(directory)
-        except RecordError as error:
-            raise CheckpointError(str(error)) from error
-        if whole != directory:
-            raise CheckpointError(f"{directory} is damaged; the save before it is whole: give {whole} instead")
-
-
-def _format_of(directory: Path) -> str:
-    try:
-        card = orjson.loads((directory / _CARD).read_bytes())
-        return str(card["format"])
-    except (OSError, orjson.JSONDecodeError, KeyError, TypeError) as error:
-        raise CheckpointError(
-            f"{directory} does not say its chat format ({_CARD}); name one with --format, such as qwen for Qwen3"
-        ) from error
+    return Policy(model=model, codec=codec)
 
 
 def _read_model(directory: Path) -> PreTrainedModel:
     """The model; transformers draws weights that are missing at random and drops what it has no place for."""
-    read = _read(AutoModelForCausalLM, directory, "model", dtype=torch.float32, output_loading_info=True)
+    read = read_with(AutoModelForCausalLM, directory, "model", dtype=torch.float32, output_loading_info=True)
     model, found = cast("tuple[PreTrainedModel, dict[str, Any]]", read)
     misfits = [
         f"{kind.replace('_', ' ')}: {', '.join(map(str, sorted(found[kind])[:3]))}" for kind in _MISFITS if found[kind]
@@ -195,13 +130,3 @@ def _read_model(directory: Path) -> PreTrainedModel:
             "put the two together that were saved together"
         )
     return model
-
-
-def _read(kind: Any, directory: Path, what: str, **how: Any) -> Any:
-    try:
-        return kind.from_pretrained(directory, local_files_only=True, **how)
-    except Exception as error:
-        first = str(error).strip().partition("\n")[0]
-        raise CheckpointError(
-            f"{directory}: its {what} cannot be read ({first}); write the checkpoint again"
-        ) from error

@@ -1,0 +1,127 @@
+"""A policy's folder: what every checkpoint holds beside the model, and what is checked before anything is read."""
+
+import os
+import re
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import orjson
+import torch
+from torch import Tensor
+from transformers import AutoTokenizer, PreTrainedTokenizerFast
+from transformers.utils import logging
+
+from palaestra.digest import digest, digest_bytes
+from palaestra.durable import MANIFEST, verified
+from palaestra.errors import CheckpointError, RecordError
+from palaestra.tools import CHAT_FORMATS, ChatFormat
+from palaestra.trainers.codec import Codec
+
+_CARD = "palaestra.json"
+logging.disable_progress_bar()  # transformers draws one for every save, over whatever else is being shown
+
+
+def check_folder(directory: Path, *, format_name: str | None = None) -> ChatFormat:
+    """Check that the folder is a checkpoint and is undamaged.
+
+    Args:
+        directory: The folder.
+        format_name: The chat format, where the checkpoint does not say one itself or another is meant.
+
+    Returns:
+        The chat format.
+
+    Raises:
+        CheckpointError: it is no checkpoint, is damaged, or says no chat format and none is given.
+        UnknownNameError: there is no such chat format.
+    """
+    if not (directory / "config.json").is_file():
+        raise CheckpointError(
+            f"{directory} holds no config.json, so it is no checkpoint; give a folder that "
+            "`palaestra train reference` wrote, or one in Hugging Face's layout"
+        )
+    if (directory / MANIFEST).exists():
+        try:
+            whole = verified(directory)
+        except RecordError as error:
+            raise CheckpointError(str(error)) from error
+        if whole != directory:
+            raise CheckpointError(f"{directory} is damaged; the save before it is whole: give {whole} instead")
+    return CHAT_FORMATS.get(format_name or _format_of(directory))
+
+
+def _format_of(directory: Path) -> str:
+    try:
+        card = orjson.loads((directory / _CARD).read_bytes())
+        return str(card["format"])
+    except (OSError, orjson.JSONDecodeError, KeyError, TypeError) as error:
+        raise CheckpointError(
+            f"{directory} does not say its chat format ({_CARD}); name one with --format, such as qwen for Qwen3"
+        ) from error
+
+
+def load_codec(directory: Path, form: ChatFormat, *, embedded: int) -> Codec:
+    """The folder's tokenizer at work for `form`.
+
+    Args:
+        directory: The folder.
+        form: The chat format.
+        embedded: Tokens that the folder's model embeds.
+
+    Raises:
+        CheckpointError: it has no readable fast tokenizer, or one that does not fit the model or the format.
+    """
+    tokenizer = read_with(AutoTokenizer, directory, "tokenizer")
+    if not isinstance(tokenizer, PreTrainedTokenizerFast):
+        raise CheckpointError(f"{directory}: its tokenizer is slow; save a fast one (tokenizer.json) beside the model")
+    if len(tokenizer) > embedded:
+        raise CheckpointError(
+            f"{directory}: the tokenizer has {len(tokenizer)} tokens and the model embeds {embedded}; "
+            "put the tokenizer there that the model was trained with"
+        )
+    return Codec(tokenizer, form)
+
+
+def read_with(kind: Any, directory: Path, what: str, **how: Any) -> Any:
+    """What one of transformers' `Auto...` classes reads from the folder; whatever goes wrong is a `CheckpointError`."""
+    # Any: what reading a damaged file raises depends on the file.
+    try:
+        return kind.from_pretrained(directory, local_files_only=True, **how)
+    except Exception as error:
+        first = str(error).strip().partition("\n")[0]
+        raise CheckpointError(
+            f"{directory}: its {what} cannot be read ({first}); write the checkpoint again"
+        ) from error
+
+
+def save_codec(codec: Codec, directory: Path) -> None:
+    """Write the tokenizer and the name of the chat format."""
+    with told_as_disk_errors(directory):
+        codec.tokenizer.save_pretrained(directory)
+    (directory / _CARD).write_bytes(orjson.dumps({"format": codec.format.name}))
+
+
+@contextmanager
+def told_as_disk_errors(directory: Path) -> Generator[None]:
+    """Tell what the disk refuses as `OSError`: libraries written in Rust have exceptions of their own for it."""
+    try:
+        yield
+    except OSError:
+        raise
+    except Exception as error:
+        number = re.search(r"os error (\d+)", str(error))
+        if number is None:
+            raise
+        raise OSError(int(number[1]), os.strerror(int(number[1])), str(directory)) from error
+
+
+def digest_weights(weights: Mapping[str, Tensor]) -> str:
+    """A hash of every weight, by name: equal digests mean equal weights, bit for bit."""
+    return digest([(name, _digest_of(weights[name])) for name in sorted(weights)])
+
+
+def _digest_of(weight: Tensor) -> str:
+    flat = weight.detach().cpu().contiguous().reshape(-1)
+    return f"{weight.dtype} {list(weight.shape)} {digest_bytes(flat.view(torch.uint8).numpy().tobytes())}"

@@ -1,0 +1,229 @@
+"""Decoders new, from disk and to disk, in Hugging Face's layout: `config.json` and safetensors, in one file or several.
+
+Covered are the families Qwen3 and Llama as `DecoderShape` describes them; whatever else a `config.json` asks for is
+refused by name, since a model that is read half wrong still writes.
+"""
+
+from collections.abc import Generator, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import orjson
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+from transformers import AutoConfig, LlamaConfig, PreTrainedConfig, Qwen3Config
+
+from palaestra.errors import CheckpointError
+from palaestra.trainers.folder import read_with, told_as_disk_errors
+from palaestra.trainers.model.decoder import Decoder
+from palaestra.trainers.model.shape import DecoderShape, RopeScaling
+
+_WEIGHTS = "model.safetensors"
+_INDEX = "model.safetensors.index.json"
+_OUTPUT, _EMBEDDING = "lm_head.weight", "model.embed_tokens.weight"
+_INITIAL_DEVIATION = 0.02
+
+
+def fresh(shape: DecoderShape, *, seed: int) -> Decoder:
+    """A decoder with new weights in single precision: normal with deviation 0.02, norms 1; drawn from `seed` alone."""
+    generator = torch.Generator().manual_seed(seed)
+    weights: dict[str, Tensor] = {}
+    for name, empty in _empty(shape).named_parameters():
+        if empty.dim() == 1:
+            weights[name] = torch.ones(empty.shape)
+        else:
+            weights[name] = torch.empty(empty.shape).normal_(0.0, _INITIAL_DEVIATION, generator=generator)
+    return _assembled(shape, weights)
+
+
+def load_decoder(directory: Path, *, dtype: torch.dtype = torch.float32) -> Decoder:
+    """The decoder of a checkpoint, ready to draw from; nothing is fetched.
+
+    Args:
+        directory: A folder with `config.json` and weights.
+        dtype: That the weights are held in, whatever they were saved in.
+
+    Raises:
+        CheckpointError: a file is missing or damaged, the weights do not fit the configuration, or the configuration
+            asks for what the decoder does not do; the message names the field.
+    """
+    shape = _read_shape(directory)
+    weights: dict[str, Tensor] = {}
+    try:
+        for name, weight in _read_weights(directory):
+            weights[name] = weight.to(dtype, copy=True)
+    except (OSError, SafetensorError, ValueError, KeyError, TypeError) as error:
+        first = str(error).strip().partition("\n")[0]
+        raise CheckpointError(f"{directory}: its model cannot be read ({first}); write the checkpoint again") from error
+    _drop_redundant(directory, shape, weights)
+    _check_fit(directory, shape, weights)
+    return _assembled(shape, weights).eval()
+
+
+def save_decoder(decoder: Decoder, directory: Path) -> None:
+    """Write `config.json` and `model.safetensors`, as `load_decoder` and transformers read them.
+
+    Raises:
+        OSError: the disk refuses.
+    """
+    weights = {name: weight.detach().contiguous() for name, weight in decoder.state_dict().items()}
+    if decoder.shape.tied:
+        del weights[_OUTPUT]
+    config = _config_of(decoder.shape, weights[_EMBEDDING].dtype)
+    with told_as_disk_errors(directory):
+        directory.mkdir(parents=True, exist_ok=True)
+        config.save_pretrained(directory)
+        save_file(weights, directory / _WEIGHTS, metadata={"format": "pt"})
+
+
+def _empty(shape: DecoderShape) -> Decoder:
+    with torch.device("meta"):
+        return Decoder(shape)
+
+
+def _assembled(shape: DecoderShape, weights: Mapping[str, Tensor]) -> Decoder:
+    decoder = _empty(shape)
+    whole = {**weights, _OUTPUT: weights[_EMBEDDING]} if shape.tied else weights
+    decoder.load_state_dict(whole, assign=True)
+    decoder.tie()
+    return decoder
+
+
+def _read_weights(directory: Path) -> Generator[tuple[str, Tensor]]:
+    """Every weight by name; one shard is open at a time."""
+    names: Iterable[str] = [_WEIGHTS]
+    if not (directory / _WEIGHTS).is_file():
+        if not (directory / _INDEX).is_file():
+            raise FileNotFoundError(f"no file named {_WEIGHTS} or {_INDEX}")
+        index: dict[str, Any] = orjson.loads((directory / _INDEX).read_bytes())
+        names = sorted({str(name) for name in index["weight_map"].values()})
+    for name in names:
+        with safe_open(directory / name, "pt") as shard:
+            for key in shard.keys():  # noqa: SIM118  a shard is no mapping
+                yield key, shard.get_tensor(key)
+
+
+def _drop_redundant(directory: Path, shape: DecoderShape, weights: dict[str, Tensor]) -> None:
+    """Forget what older files hold twice: rotary frequencies, and the output layer where it is the embedding."""
+    for name in [name for name in weights if name.endswith("rotary_emb.inv_freq")]:
+        del weights[name]
+    if not shape.tied or _OUTPUT not in weights:
+        return
+    if _EMBEDDING in weights and not torch.equal(weights[_OUTPUT], weights[_EMBEDDING]):
+        raise CheckpointError(
+            f"{directory}: tie_word_embeddings says that {_OUTPUT} is {_EMBEDDING}, and they differ; "
+            "set it to false, or drop the one that is not meant"
+        )
+    del weights[_OUTPUT]
+
+
+def _check_fit(directory: Path, shape: DecoderShape, weights: Mapping[str, Tensor]) -> None:
+    wanted = {name: weight.shape for name, weight in _empty(shape).named_parameters()}
+    common = wanted.keys() & weights.keys()
+    misfits = {
+        "missing keys": wanted.keys() - common,
+        "unexpected keys": weights.keys() - common,
+        "mismatched keys": {name for name in common if weights[name].shape != wanted[name]},
+    }
+    found = [f"{kind}: {', '.join(sorted(names)[:3])}" for kind, names in misfits.items() if names]
+    if found:
+        raise CheckpointError(
+            f"{directory}: its weights do not fit its config.json ({'; '.join(found)}); "
+            "put the two together that were saved together"
+        )
+
+
+def _read_shape(directory: Path) -> DecoderShape:
+    # Any: transformers tells each family's fields apart.
+    config: Any = read_with(AutoConfig, directory, "model")
+    refused = list(_unsupported(config))
+    if refused:
+        raise CheckpointError(
+            f"{directory}/config.json: {refused[0]}, which the decoder does not do; "
+            "give a Qwen3 or Llama without it, or train with `palaestra train reference`, on transformers' own model"
+        )
+    rope: dict[str, Any] = config.rope_parameters
+    try:
+        return DecoderShape(
+            vocabulary=config.vocab_size,
+            hidden=config.hidden_size,
+            layers=config.num_hidden_layers,
+            heads=config.num_attention_heads,
+            kv_heads=config.num_key_value_heads,
+            head_dim=config.head_dim,
+            mlp=config.intermediate_size,
+            context=config.max_position_embeddings,
+            rope_theta=float(rope["rope_theta"]),
+            rope_scaling=_scaling_of(rope),
+            norm_epsilon=config.rms_norm_eps,
+            qk_norm=config.model_type == "qwen3",
+            tied=config.tie_word_embeddings,
+        )
+    except ValueError as error:
+        raise CheckpointError(f"{directory}/config.json: {error}") from error
+
+
+def _unsupported(config: Any) -> Generator[str]:
+    """What the configuration asks for and the decoder does not do, as fields and values."""
+    if config.model_type not in ("qwen3", "llama"):
+        yield f"model_type is {config.model_type!r}"
+        return
+    for field in ("attention_bias", "mlp_bias"):
+        if getattr(config, field, False):
+            yield f"{field} is true"
+    if config.hidden_act not in ("silu", "swish"):
+        yield f"hidden_act is {config.hidden_act!r}"
+    kinds = set(getattr(config, "layer_types", None) or ()) - {"full_attention"}
+    if kinds:
+        yield f"layer_types names {', '.join(sorted(kinds))} (use_sliding_window)"
+    if getattr(config, "quantization_config", None) is not None:
+        yield "quantization_config is given"
+    rope: dict[str, Any] = config.rope_parameters
+    if rope["rope_type"] not in ("default", "llama3"):
+        yield f"rope_type is {rope['rope_type']!r}"
+    if (rope.get("partial_rotary_factor") or 1.0) != 1.0:
+        yield f"partial_rotary_factor is {rope['partial_rotary_factor']}"
+
+
+def _scaling_of(rope: Mapping[str, Any]) -> RopeScaling | None:
+    if rope["rope_type"] == "default":
+        return None
+    return RopeScaling(
+        factor=float(rope["factor"]),
+        low_freq_factor=float(rope["low_freq_factor"]),
+        high_freq_factor=float(rope["high_freq_factor"]),
+        original_context=int(rope["original_max_position_embeddings"]),
+    )
+
+
+def _config_of(shape: DecoderShape, dtype: torch.dtype) -> PreTrainedConfig:
+    rope: dict[str, Any] = {"rope_type": "default", "rope_theta": shape.rope_theta}
+    scaling = shape.rope_scaling
+    if scaling is not None:
+        rope |= {
+            "rope_type": "llama3",
+            "factor": scaling.factor,
+            "low_freq_factor": scaling.low_freq_factor,
+            "high_freq_factor": scaling.high_freq_factor,
+            "original_max_position_embeddings": scaling.original_context,
+        }
+    family, architecture = (Qwen3Config, "Qwen3ForCausalLM") if shape.qk_norm else (LlamaConfig, "LlamaForCausalLM")
+    return family(
+        architectures=[architecture],
+        dtype=str(dtype).removeprefix("torch."),
+        vocab_size=shape.vocabulary,
+        hidden_size=shape.hidden,
+        num_hidden_layers=shape.layers,
+        num_attention_heads=shape.heads,
+        num_key_value_heads=shape.kv_heads,
+        head_dim=shape.head_dim,
+        intermediate_size=shape.mlp,
+        max_position_embeddings=shape.context,
+        rms_norm_eps=shape.norm_epsilon,
+        rope_parameters=rope,
+        tie_word_embeddings=shape.tied,
+        bos_token_id=None,
+        eos_token_id=None,
+    )

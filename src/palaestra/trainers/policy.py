@@ -1,0 +1,49 @@
+"""A policy: a decoder and the codec that feeds it, on disk in Hugging Face's layout."""
+
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
+
+from palaestra.trainers.codec import Codec
+from palaestra.trainers.folder import check_folder, digest_weights, load_codec, save_codec
+from palaestra.trainers.model.checkpoint import load_decoder, save_decoder
+from palaestra.trainers.model.decoder import Decoder
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """A model, and how it reads and writes."""
+
+    model: Decoder
+    codec: Codec
+
+    def copy(self) -> "Policy":
+        """The same policy with weights of its own."""
+        return Policy(model=deepcopy(self.model), codec=self.codec)
+
+    def save(self, directory: Path) -> None:
+        """Write model, tokenizer and the name of the chat format, as `load_policy` and transformers read them."""
+        save_decoder(self.model, directory)
+        save_codec(self.codec, directory)
+
+    def digest(self) -> str:
+        """A hash of every weight, by name: equal digests mean equal policies, bit for bit."""
+        return digest_weights(self.model.state_dict())
+
+
+def load_policy(directory: Path, *, format_name: str | None = None) -> Policy:
+    """A policy from disk: one that Palaestra saved, or any Qwen3 or Llama in Hugging Face's layout.
+
+    Weights are held in single precision whatever they were saved in, since small updates vanish in half of it.
+
+    Args:
+        directory: A folder with `config.json`, weights and tokenizer; nothing is fetched.
+        format_name: The chat format, where the checkpoint does not say one itself.
+
+    Raises:
+        CheckpointError: the folder is no checkpoint, is damaged, or its parts do not fit together.
+        UnknownNameError: there is no such chat format.
+    """
+    form = check_folder(directory, format_name=format_name)
+    model = load_decoder(directory)
+    return Policy(model=model, codec=load_codec(directory, form, embedded=model.shape.vocabulary))

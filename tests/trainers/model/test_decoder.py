@@ -1,0 +1,98 @@
+from copy import deepcopy
+from pathlib import Path
+
+import pytest
+import torch
+from transformers import LlamaForCausalLM, PreTrainedModel, Qwen3ForCausalLM
+
+from decoders import STRETCHED, in_transformers, logits_of, tiny, varied
+from palaestra.trainers.model.decoder import Decoder, Rotary, rotated
+from palaestra.trainers.model.shape import DecoderShape
+
+IDS = torch.randint(0, 48, (150,), generator=torch.Generator().manual_seed(5)).tolist()
+SHAPES = {
+    "qwen3": tiny(),
+    "qwen3, one key-value head": tiny(kv_heads=1),
+    "qwen3, untied, heads wider than hidden": tiny(tied=False, head_dim=16),
+    "qwen3, other theta and epsilon": tiny(rope_theta=1e6, norm_epsilon=1e-3),
+    "llama": tiny(qk_norm=False),
+    "llama, untied, no sharing of heads": tiny(qk_norm=False, tied=False, kv_heads=4),
+    "llama, stretched": tiny(qk_norm=False, rope_scaling=STRETCHED, rope_theta=5e5),
+}
+
+
+@pytest.fixture(params=SHAPES.values(), ids=SHAPES.keys())
+def shape(request: pytest.FixtureRequest) -> DecoderShape:
+    found: DecoderShape = request.param
+    return found
+
+
+def theirs(model: PreTrainedModel) -> torch.Tensor:
+    with torch.inference_mode():
+        logits: torch.Tensor = model(torch.tensor([IDS])).logits[0]
+    return logits
+
+
+def test_logits_are_those_of_transformers(shape: DecoderShape, tmp_path: Path) -> None:
+    decoder = varied(shape)
+    model = in_transformers(decoder, tmp_path)
+    assert isinstance(model, Qwen3ForCausalLM if shape.qk_norm else LlamaForCausalLM)
+    ours = logits_of(decoder, IDS)
+    assert ours.std() > 0.5  # else any two models would agree
+    torch.testing.assert_close(ours, theirs(model), atol=1e-4, rtol=0)
+
+
+def test_the_shape_counts_its_parameters(shape: DecoderShape) -> None:
+    assert shape.parameters == sum(weight.numel() for weight in varied(shape).parameters())
+
+
+def test_a_token_sees_nothing_behind_it() -> None:
+    decoder = varied(tiny())
+    torch.testing.assert_close(logits_of(decoder, IDS)[:40], logits_of(decoder, IDS[:40]), atol=1e-5, rtol=0)
+
+
+def test_every_weight_has_a_say() -> None:
+    decoder = varied(tiny(tied=False))
+    before = logits_of(decoder, IDS)
+    for name, weight in decoder.named_parameters():
+        changed = deepcopy(decoder)
+        with torch.no_grad():
+            changed.get_parameter(name).mul_(torch.linspace(0.5, 1.5, weight.numel()).view(weight.shape))
+        assert not torch.allclose(logits_of(changed, IDS), before, atol=1e-3), name
+
+
+@pytest.mark.parametrize(("changes", "says"), [({"kv_heads": 3}, "4 heads cannot share 3"), ({"head_dim": 7}, "even")])
+def test_a_shape_that_no_decoder_has_is_refused(changes: dict[str, int], says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        tiny(**changes)
+
+
+# Rotary positions
+
+
+def test_scores_of_rotated_vectors_depend_on_their_distance_alone() -> None:
+    rotary = Rotary(tiny(head_dim=16))
+    generator = torch.Generator().manual_seed(0)
+    q_1HD, k_1HD = torch.randn(2, 1, 1, 16, generator=generator)
+
+    def score(q_at: int, k_at: int) -> float:
+        q = rotated(q_1HD, rotary(torch.tensor([q_at]), torch.float32))
+        k = rotated(k_1HD, rotary(torch.tensor([k_at]), torch.float32))
+        return float((q * k).sum())
+
+    assert score(5, 2) == pytest.approx(score(105, 102), abs=1e-4)
+    assert score(0, 0) == pytest.approx(float((q_1HD * k_1HD).sum()), abs=1e-5)
+    assert score(5, 2) != pytest.approx(score(5, 3), abs=1e-2)
+
+
+def test_casting_a_decoder_leaves_its_rotation_as_it_is() -> None:
+    decoder = varied(tiny())
+    before, _ = decoder.model.rotary(torch.arange(99), torch.float32)
+    after, _ = deepcopy(decoder).bfloat16().model.rotary(torch.arange(99), torch.float32)
+    assert torch.equal(before, after)
+    assert not any("rotary" in name for name in decoder.state_dict())
+
+
+def test_a_copy_keeps_the_tie() -> None:
+    decoder: Decoder = deepcopy(varied(tiny()))
+    assert decoder.lm_head.weight is decoder.model.embed_tokens.weight
