@@ -59,4 +59,5 @@ def in_transformers(decoder: Decoder, directory: Path) -> PreTrainedModel:
     """Transformers' own model of the same weights."""
     save_decoder(decoder, directory)
     model: PreTrainedModel = AutoModelForCausalLM.from_pretrained(directory, local_files_only=True)
-    return model.eval()
+    model.eval()
+    return model

@@ -21,7 +21,7 @@ SHAPES = {
 }
 
 
-@pytest.fixture(params=SHAPES.values(), ids=SHAPES.keys())
+@pytest.fixture(params=SHAPES.values(), ids=list(SHAPES))
 def shape(request: pytest.FixtureRequest) -> DecoderShape:
     found: DecoderShape = request.param
     return found
