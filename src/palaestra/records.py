@@ -161,6 +161,7 @@ class EndReason(StrEnum):
     DEADLINE = "deadline"
     MAX_TURNS = "max_turns"
     TOKEN_BUDGET = "token_budget"  # noqa: S105
+    TIME_BUDGET = "time_budget"
     UNPARSABLE = "unparsable"
 
     @property

@@ -39,13 +39,23 @@ class Recording:
         self._points: Mapping[Layer, int] = dict.fromkeys(LAYERS, 0)
         self._score = _nothing(self._opening)
         self._end: EndReason | None = None
-        self.faulted = False
-        """Whether the world failed; the episode then has no reward."""
+        self.fault: InfrastructureError | None = None
+        """How the world failed, where it did; the episode then has no reward."""
 
     @property
     def tools(self) -> tuple[JsonObject, ...]:
         """The schemas of the tools on offer."""
         return tuple(self._opening["tools"])
+
+    @property
+    def faulted(self) -> bool:
+        """Whether the world failed."""
+        return self.fault is not None
+
+    @property
+    def turns(self) -> int:
+        """Turns taken so far."""
+        return len(self._turns)
 
     @property
     def over(self) -> bool:
@@ -56,8 +66,8 @@ class Recording:
         """Take one turn. A fault of the world ends the episode, without a reward."""
         try:
             self.observation, reward, _, _, info = self._env.step(action)
-        except InfrastructureError:
-            self.faulted = True
+        except InfrastructureError as error:
+            self.fault = error
             return
         self._turns.append(_turn(action, self.observation, float(reward), info, self._points))
         self._points, self._end = info["components"], info["end"]

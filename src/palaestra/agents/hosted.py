@@ -1,0 +1,132 @@
+"""A world for whoever plays from afar: asked in text and answered in plain records, with every crash a fault.
+
+It stands here, where nothing heavy is imported, so that a process that hosts worlds starts quickly and stays small.
+"""
+
+from collections.abc import Mapping
+from dataclasses import field
+from importlib import import_module
+from typing import Any
+
+import gymnasium as gym
+
+from palaestra.agents.rollout import Env, Recording
+from palaestra.errors import EpisodeOverError, InfrastructureError, PalaestraError
+from palaestra.record import record
+from palaestra.records import EndReason, JsonObject, Message
+from palaestra.trajectory import Episode
+
+
+@record
+class WorldSpec:
+    """How a world is made, in any process."""
+
+    env_id: str
+    """As `gymnasium.make` knows it."""
+    action_format: str
+    """In which format a policy's text is read: the policy's own."""
+    switches: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """What `gymnasium.make` takes besides: task files, a surface, a handbook, noise."""
+    imports: tuple[str, ...] = ("palaestra",)
+    """Modules that register environments, imported before the world is made."""
+
+    def make(self) -> Env:
+        """The environment."""
+        for module in self.imports:
+            import_module(module)
+        return gym.make(self.env_id, **self.switches, action_format=self.action_format, disable_env_checker=True)
+
+
+class Hosted:
+    """One environment, playing one episode after the other.
+
+    Args:
+        spec: How it is made.
+
+    Raises:
+        Exception: it cannot be made as `spec` says, for whatever reason `gymnasium.make` has.
+    """
+
+    def __init__(self, spec: WorldSpec) -> None:
+        self._spec = spec
+        self._env = spec.make()
+        self._recording: Recording | None = None
+        self._task = ""
+
+    def reset(self, task: str, seed: int) -> tuple[tuple[Message, ...], tuple[JsonObject, ...]]:
+        """Begin an episode; returns what there is to read, and the tools' schemas.
+
+        Raises:
+            InfrastructureError: the environment crashed.
+            UnknownNameError: there is no such task.
+            TaskError: the task breaks a rule.
+        """
+        self._recording, self._task = None, task
+        try:
+            self._recording = Recording(self._env, agent="policy", seed=seed, task=task)
+        except PalaestraError:
+            raise
+        except Exception as error:
+            raise self._crash("reset", error) from error
+        return self._recording.observation, self._recording.tools
+
+    def step(self, text: str) -> tuple[tuple[Message, ...], bool]:
+        """Take one turn; returns what is new to read, and whether the episode is over.
+
+        Raises:
+            InfrastructureError: the world failed or crashed; the episode is void.
+            EpisodeOverError: there is no episode, or it is over.
+        """
+        recording = self._begun
+        if recording.over:
+            raise EpisodeOverError(f"step of {self._place(recording)}, which is over; reset the world first")
+        try:
+            recording.step(text)
+        except Exception as error:
+            recording.fault = self._crash("step", error)
+            raise recording.fault from error
+        if recording.fault is not None:
+            raise recording.fault
+        return recording.observation, recording.over
+
+    def stop(self, reason: EndReason) -> None:
+        """End the episode from outside; its score stands as it is.
+
+        Raises:
+            InfrastructureError: the world could not say how it stands; the episode is void.
+            EpisodeOverError: there is no episode.
+        """
+        recording = self._begun
+        try:
+            recording.stop(reason)
+        except Exception as error:
+            recording.fault = self._crash("score", error)
+            raise recording.fault from error
+
+    def episode(self) -> Episode:
+        """The episode so far.
+
+        Raises:
+            EpisodeOverError: there is none.
+        """
+        return self._begun.episode()
+
+    def close(self) -> None:
+        """Free the environment."""
+        self._recording = None
+        self._env.close()
+
+    @property
+    def _begun(self) -> Recording:
+        if self._recording is None:
+            raise EpisodeOverError("no episode has begun in this world; reset it first")
+        return self._recording
+
+    def _place(self, recording: Recording | None) -> str:
+        return f"{self._spec.env_id}, task {self._task!r}, turn {recording.turns if recording else 0}"
+
+    def _crash(self, what: str, error: Exception) -> InfrastructureError:
+        return InfrastructureError(
+            f"{self._place(self._recording)}: {what} raised {type(error).__name__}: {error}; "
+            "a world that raises is at fault, and its episode is void"
+        )

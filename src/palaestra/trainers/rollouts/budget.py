@@ -1,0 +1,50 @@
+"""What a trajectory may take: tokens, turns and time."""
+
+from dataclasses import dataclass
+
+from palaestra.records import EndReason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlayConfig:
+    """How a trajectory is played, and what it may take."""
+
+    context: int
+    """Tokens that it may have; one that has no room for another turn ends there, truncated."""
+    turn: int
+    """Tokens that a turn may have; one that is cut off there is read as far as it goes."""
+    temperature: float = 1.0
+    top_p: float = 1.0
+    turns: int | None = None
+    """Turns that it may have, beside the task's own budget."""
+    seconds: float | None = None
+    """Seconds that it may last, all waiting included. A turn that is being drawn then is dropped; a world that is
+    answering then is heard out."""
+    turn_timeout: float | None = None
+    """Seconds after which the engine is held to have failed at a turn."""
+    name: str = "policy"
+    """Who plays, for the record."""
+
+    def __post_init__(self) -> None:
+        """Hold the numbers to their ranges."""
+        least = {"context": self.context, "turn": self.turn, "turns": 1 if self.turns is None else self.turns}
+        for setting, value in least.items():
+            if value < 1:
+                raise ValueError(f"{setting}={value}: a budget is at least 1")
+        for setting, seconds in (("seconds", self.seconds), ("turn_timeout", self.turn_timeout)):
+            if seconds is not None and seconds <= 0:
+                raise ValueError(f"{setting}={seconds}: a time is above 0; leave it out for no limit")
+
+    def room(self, tokens: int) -> int:
+        """Tokens that the next turn may have after `tokens`."""
+        return min(self.turn, self.context - tokens)
+
+    def spent(self, *, tokens: int, turns: int, seconds: float) -> EndReason | None:
+        """Which budget is used up, if any is."""
+        if self.room(tokens) < 1:
+            return EndReason.TOKEN_BUDGET
+        if self.turns is not None and turns >= self.turns:
+            return EndReason.MAX_TURNS
+        if self.seconds is not None and seconds >= self.seconds:
+            return EndReason.TIME_BUDGET
+        return None

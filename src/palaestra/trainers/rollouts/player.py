@@ -1,0 +1,194 @@
+"""One trajectory: a policy and a world take turns until one of them, or a budget, ends it.
+
+The plain version of this, for many episodes in step, is `reference.play`; given the same turns, both make the same
+record.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Literal, TypeAlias
+
+from palaestra.errors import ReplayError
+from palaestra.record import record
+from palaestra.records import EndReason
+from palaestra.trainers.codec import Codec
+from palaestra.trainers.engines.engine import Completion, Engine, Request, Sampling
+from palaestra.trainers.rollouts.budget import PlayConfig
+from palaestra.trainers.rollouts.job import Job
+from palaestra.trainers.rollouts.script import Begun, Script
+from palaestra.trainers.rollouts.world import World
+from palaestra.trajectory import Episode
+
+
+@record
+class Wait:
+    """Something that a player waited for, once it has come."""
+
+    what: Literal["reset", "turn", "step"]
+    seconds: float
+    tokens: int
+    """That it brought."""
+
+
+Note: TypeAlias = Callable[[Wait], None]
+
+
+class Player:
+    """Plays one job, once.
+
+    Args:
+        job: What to play.
+        world: Where; it is this player's until `play` returns, and of no more use if `play` raises.
+        engine: What draws the turns.
+        codec: Of the engine's policy.
+        config: How, and within which budgets.
+        begun: Where to go on, for a trajectory that was saved half-way.
+        note: Told of everything that was waited for.
+
+    Raises:
+        ValueError: the engine's context is smaller than `config.context`, or `begun` is another job's.
+    """
+
+    def __init__(
+        self,
+        job: Job,
+        world: World,
+        engine: Engine,
+        codec: Codec,
+        config: PlayConfig,
+        *,
+        begun: Begun | None = None,
+        note: Note | None = None,
+    ) -> None:
+        if config.context > engine.context:
+            raise ValueError(
+                f"context={config.context}: the engine's trajectories have {engine.context} tokens at most"
+            )
+        if begun is not None and begun.job != job:
+            raise ValueError(f"begun: it is of {begun.job}, not of {job}; give the job what was saved of it")
+        self._job = job
+        self._world = world
+        self._engine = engine
+        self._codec = codec
+        self._config = config
+        self._note = note
+        self._rendering = codec.format.rendering()
+        self._script = Script(job.trajectory, begun.tokens) if begun else Script(job.trajectory)
+        self._earlier = begun.seconds if begun else 0.0
+        self._clock: Callable[[], float] | None = None
+
+    def begun(self) -> Begun:
+        """How far it is; may be asked at any time, of a player that has failed too."""
+        return Begun(job=self._job, tokens=self._script.tokens(), seconds=self._seconds())
+
+    def _seconds(self) -> float:
+        return self._earlier + (0.0 if self._clock is None else self._clock())
+
+    async def play(self) -> Episode:
+        """Play the job to its end.
+
+        Whatever happens, cancellation included, the engine is told that the trajectory needs no place any more.
+
+        Returns:
+            The episode, with the tokens that the policy read and wrote.
+
+        Raises:
+            InfrastructureError: the world or the engine failed; nothing is to be learnt from this trajectory. What was
+                drawn until then can be gone on from, in another world: `begun`.
+            ReplayError: the world does not answer as it did when the trajectory was saved.
+        """
+        since = _now()
+        self._clock = lambda: _now() - since
+        try:
+            await self._reset()
+            over = False
+            while not over:
+                drawn = await self._turn()
+                if isinstance(drawn, EndReason):
+                    await self._world.stop(drawn)
+                    break
+                over = await self._step(drawn)
+            return self._marked(await self._world.episode())
+        finally:
+            self._earlier, self._clock = self._seconds(), None
+            self._engine.release(self._job.trajectory)
+
+    async def _reset(self) -> None:
+        since = _now()
+        opening = await self._world.reset(self._job.task, self._job.seed)
+        self._read("reset", since, self._rendering.opening(opening.observation, opening.tools))
+
+    async def _turn(self) -> Completion | EndReason:
+        """The next turn, or the budget that leaves none."""
+        config = self._config
+        if (recorded := self._script.recorded()) is not None:
+            self._script.wrote(recorded)
+            return recorded
+        seconds = self._seconds()
+        if spent := config.spent(tokens=len(self._script), turns=self._script.turns, seconds=seconds):
+            return spent
+        since = _now()
+        left = None if config.seconds is None else config.seconds - seconds
+        try:
+            async with asyncio.timeout(left) as budget:
+                drawn = await self._engine.generate(self._request())
+        except TimeoutError:  # the engine's own, or the budget's
+            if not budget.expired():
+                raise
+            return EndReason.TIME_BUDGET
+        self._script.wrote(drawn)
+        self._tell("turn", since, len(drawn.ids))
+        return drawn
+
+    def _request(self) -> Request:
+        config = self._config
+        return Request(
+            trajectory=self._job.trajectory,
+            context=self._script.ids,
+            sampling=Sampling(
+                limit=config.room(len(self._script)),
+                stop=(self._codec.end_id,),
+                temperature=config.temperature,
+                top_p=config.top_p,
+            ),
+            noise=self._job.noise,
+            timeout=config.turn_timeout,
+        )
+
+    async def _step(self, drawn: Completion) -> bool:
+        """Let the world answer a turn; whether the episode is over."""
+        since = _now()
+        answer = await self._world.step(self._rendering.read(self._codec.decode(drawn.ids)))
+        cut = [self._codec.format.end] if drawn.stop == "length" else []
+        self._read("step", since, [*cut, *self._rendering.following(answer.observation)])
+        if answer.over and self._script.recorded() is not None:
+            raise ReplayError(
+                f"trajectory {self._job.trajectory}: the episode is over after turn {self._script.turns}, and was not "
+                "when it was saved; the tasks or the world have changed. Play it from its beginning"
+            )
+        return answer.over
+
+    def _read(self, what: Literal["reset", "step"], since: float, pieces: Sequence[str]) -> None:
+        ids = self._codec.encode(pieces)
+        self._script.read(ids)
+        self._tell(what, since, len(ids))
+
+    def _tell(self, what: Literal["reset", "turn", "step"], since: float, tokens: int) -> None:
+        if self._note is not None:
+            self._note(Wait(what=what, seconds=_now() - since, tokens=tokens))
+
+    def _marked(self, episode: Episode) -> Episode:
+        """The world's record, with the names and the tokens that it does not know."""
+        (segment,) = episode.segments
+        return replace(
+            episode,
+            agent=self._config.name,
+            id=self._job.trajectory,
+            group=self._job.group,
+            segments=(replace(segment, tokens=self._script.tokens()),),
+        )
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

@@ -1,0 +1,120 @@
+"""A trajectory's tokens as they come about, and as they came about once before.
+
+A trajectory that was saved half-way is gone through again in a fresh world: what the policy wrote is taken from the
+record, and what the world answers must be what is recorded, token by token.
+"""
+
+from collections.abc import Sequence
+
+from palaestra.errors import ReplayError
+from palaestra.record import record
+from palaestra.trainers.engines.engine import Completion
+from palaestra.trainers.rollouts.job import Job
+from palaestra.trajectory import Span, Stop, Tokens
+
+_NOTHING = Tokens(ids=(), sampled=(), logprobs=(), versions=())
+
+
+@record
+class Begun:
+    """A trajectory under way: all that it takes to go on with it elsewhere. The turns' texts follow from the tokens."""
+
+    job: Job
+    tokens: Tokens
+    """Up to the last turn that was drawn whole, and what the world answered to it if it has."""
+    seconds: float
+    """How long it has lasted."""
+
+
+class Script:
+    """The tokens of one trajectory, appended once each.
+
+    Args:
+        trajectory: Its id, for errors.
+        before: What it went like when it was saved; empty for one that begins.
+    """
+
+    def __init__(self, trajectory: str, before: Tokens = _NOTHING) -> None:
+        self._trajectory = trajectory
+        self._before = before
+        self._ids: list[int] = []
+        self._sampled: list[bool] = []
+        self._logprobs: list[float] = []
+        self._versions: list[int] = []
+        self._spans: list[Span] = []
+        self._stops: list[Stop] = []
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    @property
+    def turns(self) -> int:
+        """Turns that the policy has written."""
+        return len(self._spans)
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        """Every token so far."""
+        return tuple(self._ids)
+
+    def recorded(self) -> Completion | None:
+        """The next turn as it is recorded; `None` where the record ends."""
+        before = self._before
+        if self.turns >= len(before.spans):
+            return None
+        start, end = before.spans[self.turns].start, before.spans[self.turns].end
+        return Completion(
+            ids=before.ids[start:end],
+            logprobs=before.logprobs[start:end],
+            versions=before.versions[start:end],
+            stop=before.stops[self.turns],
+        )
+
+    def read(self, ids: Sequence[int]) -> None:
+        """Append what the policy was given to read.
+
+        Raises:
+            ReplayError: something else is recorded at this place.
+        """
+        place, before = len(self._ids), self._before
+        if place < len(before.ids):
+            end = before.spans[self.turns].start if self.turns < len(before.spans) else len(before.ids)
+            self._compare(ids, before.ids[place:end])
+        self._append(ids, (0.0,) * len(ids), (0,) * len(ids), sampled=False)
+
+    def _compare(self, ids: Sequence[int], recorded: Sequence[int]) -> None:
+        if tuple(ids) == tuple(recorded):
+            return
+        pairs = zip(ids, recorded, strict=False)
+        offset = next((n for n, (now, then) in enumerate(pairs) if now != then), min(len(ids), len(recorded)))
+        now, then = (repr(run[offset]) if offset < len(run) else "the end" for run in (ids, recorded))
+        raise ReplayError(
+            f"trajectory {self._trajectory}: after turn {self.turns} the world's answer is another than the recorded "
+            f"one, from token {len(self._ids) + offset} on ({now} in place of {then}); the tasks, the world or the "
+            "tokenizer have changed. Play it from its beginning, or restore what it was saved with"
+        )
+
+    def wrote(self, drawn: Completion) -> None:
+        """Append a turn of the policy's."""
+        self._spans.append(Span(kind="turn", start=len(self), end=len(self) + len(drawn.ids)))
+        self._stops.append(drawn.stop)
+        self._append(drawn.ids, drawn.logprobs, drawn.versions, sampled=True)
+
+    def _append(self, ids: Sequence[int], logprobs: Sequence[float], versions: Sequence[int], *, sampled: bool) -> None:
+        self._ids += ids
+        self._sampled += [sampled] * len(ids)
+        self._logprobs += logprobs
+        self._versions += versions
+
+    def tokens(self) -> Tokens:
+        """Everything so far; while a record is gone through again, all that is recorded."""
+        if len(self) < len(self._before.ids):
+            return self._before
+        return Tokens(
+            ids=tuple(self._ids),
+            sampled=tuple(self._sampled),
+            logprobs=tuple(self._logprobs),
+            versions=tuple(self._versions),
+            spans=tuple(self._spans),
+            stops=tuple(self._stops),
+        )
