@@ -1,0 +1,25 @@
+"""What a run says of itself: figures of each step, alarms, and where both are written.
+
+Trackers whose packages are heavy stand in modules of their own: `tensorboard`, `wandb`.
+"""
+
+from palaestra.trainers.monitors.alarms import Action, Alarm, AlarmConfig, Alarms
+from palaestra.trainers.monitors.policy import effective_share, policy_metrics
+from palaestra.trainers.monitors.rollouts import rollout_metrics
+from palaestra.trainers.monitors.terminal import TerminalTracker, step_line
+from palaestra.trainers.monitors.tracker import JsonLinesTracker, Tracker, read_log
+
+__all__ = [
+    "Action",
+    "Alarm",
+    "AlarmConfig",
+    "Alarms",
+    "JsonLinesTracker",
+    "TerminalTracker",
+    "Tracker",
+    "effective_share",
+    "policy_metrics",
+    "read_log",
+    "rollout_metrics",
+    "step_line",
+]

@@ -1,0 +1,213 @@
+"""Alarms: what a person would want to be told of a run before it has wasted a night.
+
+Each looks at one figure of a step. Some compare it with what was usual in the steps before; what is usual is the
+median of a window, so that a level that lasts becomes usual and only a change is news.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from statistics import fmean, median
+from typing import Literal, TypeAlias
+
+from palaestra.errors import CheckpointError, ConfigError
+from palaestra.records import JsonObject
+from palaestra.trainers.monitors.policy import ENTROPY, ESS, KL
+from palaestra.trainers.monitors.rollouts import GROUPS_FLAT, LENGTH_CORRELATION
+from palaestra.trainers.objectives.objective import Metrics
+
+Action: TypeAlias = Literal["tell", "refresh"]
+"""What a loop does about it: write it down; or drop rollouts that wait and draw new ones with the newest weights."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alarm:
+    """Something that a person should look at."""
+
+    name: str
+    value: float
+    threshold: float
+    """What `value` went past."""
+    sentence: str
+    """What it means and what can be done."""
+    action: Action = "tell"
+    step: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlarmConfig:
+    """When alarms sound."""
+
+    window: int = 8
+    """Steps that say what is usual; nothing is compared with fewer."""
+    length_correlation: float = 0.5
+    """The mean over the window above which longer episodes are paid for their length."""
+    entropy_floor: float = 0.02
+    """Nats a token."""
+    entropy_fall: float = 0.5
+    """The share of its usual value that entropy may lose in a step."""
+    ess: float = 0.5
+    """The least effective share of the tokens."""
+    flat: float = 0.8
+    """The largest share of groups without a gradient, as a mean over the window."""
+    kl: float = 0.02
+    """Nats a token below which no jump counts."""
+    kl_jump: float = 5.0
+    """How many times its usual value KL may reach."""
+
+    def __post_init__(self) -> None:
+        if self.window < 2:
+            raise ConfigError(f"window={self.window}: what is usual takes 2 steps or more")
+        for name in ("length_correlation", "entropy_fall", "ess", "flat"):
+            value = getattr(self, name)
+            if not 0 < value < 1:
+                raise ConfigError(f"{name}={value}: must lie between 0 and 1, both excluded")
+        if self.entropy_floor < 0 or self.kl < 0 or self.kl_jump <= 1:
+            raise ConfigError(
+                f"entropy_floor={self.entropy_floor}, kl={self.kl} are 0 or more, and kl_jump={self.kl_jump} above 1"
+            )
+
+
+class Alarms:
+    """Watches a run, step by step.
+
+    Args:
+        config: When alarms sound.
+    """
+
+    def __init__(self, config: AlarmConfig) -> None:
+        self._config = config
+        self._seen: dict[str, list[float]] = {name: [] for name in _WATCHED}
+        self._checks: Mapping[str, Callable[[float, list[float]], Alarm | None]] = {
+            LENGTH_CORRELATION: self._length,
+            ENTROPY: self._entropy,
+            ESS: self._ess,
+            GROUPS_FLAT: self._flat,
+            KL: self._kl,
+        }
+
+    def check(self, metrics: Metrics, step: int) -> list[Alarm]:
+        """The alarms that a step's figures give; the figures are remembered, so each step is checked once, in order.
+
+        Args:
+            metrics: Of the step; a figure that is missing is not judged.
+            step: Its number, for the record.
+        """
+        sounded: list[Alarm] = []
+        for name, check in self._checks.items():
+            if name not in metrics:
+                continue
+            before = self._seen[name]
+            alarm = check(metrics[name], before)
+            self._seen[name] = [*before, metrics[name]][-self._config.window :]
+            if alarm is not None:
+                sounded.append(replace(alarm, step=step))
+        return sounded
+
+    def state(self) -> JsonObject:
+        """What to save beside a checkpoint."""
+        return {name: list(values) for name, values in self._seen.items()}
+
+    def restore(self, state: Mapping[str, object]) -> None:
+        """Go on from what `state` gave.
+
+        Raises:
+            CheckpointError: it is not what `state` gives.
+        """
+        if set(state) != set(_WATCHED):
+            raise CheckpointError(
+                f"the alarms' state is of {', '.join(sorted(state)) or 'nothing'} and should be of "
+                f"{', '.join(_WATCHED)}; take the checkpoint before this one"
+            )
+        self._seen = {name: _numbers(name, state[name]) for name in _WATCHED}
+
+    def _length(self, value: float, before: list[float]) -> Alarm | None:
+        """One step has few episodes and its correlation scatters; a mean over the window does not."""
+        recent = self._recent(before, value)
+        most = self._config.length_correlation
+        if recent is None or recent <= most:
+            return None
+        return Alarm(
+            name="reward follows length",
+            value=recent,
+            threshold=most,
+            sentence=f"Over the last {self._config.window} steps the reward of an episode followed its length within "
+            f"its group (correlation {recent:.2f}, above {most:g}): the policy may be paid for writing more. Read the "
+            "longest episodes, and take length out of the reward or use an objective that divides by it.",
+        )
+
+    def _entropy(self, value: float, before: list[float]) -> Alarm | None:
+        floor = self._config.entropy_floor
+        usual = self._usual(before)
+        least = floor if usual is None else max(floor, (1 - self._config.entropy_fall) * usual)
+        if value >= least:
+            return None
+        how = f"usually {usual:.3g}" if least > floor and usual is not None else f"the floor is {floor:g}"
+        return Alarm(
+            name="entropy collapse",
+            value=value,
+            threshold=least,
+            sentence=f"The policy is left with {value:.3g} nats a token ({how}): it tries little that is new, and "
+            "groups will turn out equal. Go back to an earlier checkpoint with a lower learning rate, a wider upper "
+            "clip or an entropy bonus.",
+        )
+
+    def _ess(self, value: float, before: list[float]) -> Alarm | None:
+        del before
+        least = self._config.ess
+        if value >= least:
+            return None
+        return Alarm(
+            name="few effective samples",
+            value=value,
+            threshold=least,
+            sentence=f"The tokens of this step count as {value:.0%} of as many fresh ones (below {least:.0%}): the "
+            "weights have moved too far from those that drew them. Rollouts that wait are drawn anew; if it goes on, "
+            "allow less staleness or a lower learning rate.",
+            action="refresh",
+        )
+
+    def _flat(self, value: float, before: list[float]) -> Alarm | None:
+        recent = self._recent(before, value)
+        most = self._config.flat
+        if recent is None or recent <= most:
+            return None
+        return Alarm(
+            name="groups without gradient",
+            value=recent,
+            threshold=most,
+            sentence=f"Over the last {self._config.window} steps {recent:.0%} of groups had equal returns throughout "
+            f"(above {most:.0%}): those rollouts taught nothing. The tasks are too easy or too hard for this policy; "
+            "choose others, larger groups or a denser reward.",
+        )
+
+    def _kl(self, value: float, before: list[float]) -> Alarm | None:
+        usual = self._usual(before)
+        if usual is None:
+            return None
+        most = max(self._config.kl, self._config.kl_jump * usual)
+        if value <= most:
+            return None
+        return Alarm(
+            name="KL jump",
+            value=value,
+            threshold=most,
+            sentence=f"The policy is {value:.3g} nats a token away from the weights that drew this step's tokens "
+            f"(usually {usual:.2g}): either one update went far, or the engine and the learner disagree on the "
+            "weights. Compare their log-probabilities at staleness 0; if those agree, lower the learning rate.",
+        )
+
+    def _usual(self, before: list[float]) -> float | None:
+        return median(before) if len(before) == self._config.window else None
+
+    def _recent(self, before: list[float], value: float) -> float | None:
+        recent = [*before, value][-self._config.window :]
+        return fmean(recent) if len(recent) == self._config.window else None
+
+
+_WATCHED = (LENGTH_CORRELATION, ENTROPY, ESS, GROUPS_FLAT, KL)
+
+
+def _numbers(name: str, values: object) -> list[float]:
+    if not isinstance(values, list):
+        raise CheckpointError(f"the alarms' state of {name} is {values!r} and should be a list of numbers")
+    return [float(str(value)) for value in values]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]

@@ -1,0 +1,94 @@
+"""How far the weights that are trained have moved from those that drew the tokens, overall and by where.
+
+Ratios are exp(logp - logprob) of single trained tokens: of the trained weights over those that drew them.
+Axes: T tokens, N trained tokens.
+"""
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+from palaestra.trainers.data.batch import TokenBatch
+from palaestra.trainers.objectives.objective import Metrics
+
+ENTROPY = "policy/entropy"
+KL = "policy/kl"
+ESS = "policy/ess"
+
+
+def policy_metrics(batch: TokenBatch, logp_T: Tensor, entropy_T: Tensor, *, version: int) -> Metrics:
+    """The figures of a batch under the weights that are trained.
+
+    `policy/kl` and `policy/kl_k1` estimate KL(drew || trained) in nats, from tokens that the former drew: k3 is
+    r - 1 - log r, k1 is -log r (Schulman 2020, "Approximating KL divergence"). Both are unbiased; k3 is never below 0.
+    `policy/ess` is the effective sample size, see `effective_share`; `ess/lag/...` and `ess/turn/...` are the same
+    over the tokens of one lag and of one turn of their trajectories. A lag is how many versions older the weights were
+    that drew a token; `staleness/lag/...` are shares of tokens that sum to 1.
+
+    Args:
+        batch: What was trained on.
+        logp_T: Of each trained token under the trained weights; elsewhere it is not read.
+        entropy_T: Of the distribution that each trained token is one draw from, in nats.
+        version: Of the trained weights; no token is of a later one.
+
+    Returns:
+        By name; nothing for a batch without a trained token. Lags and turns are single up to 3, then by doubling
+        ranges: `4-7`, `8-15`.
+    """
+    assert logp_T.shape == entropy_T.shape == batch.trained_T.shape, f"{logp_T.shape}, {entropy_T.shape}"
+    trained_T = batch.trained_T
+    if not bool(trained_T.any()):
+        return {}
+    log_ratio_N = (logp_T - batch.logprob_T)[trained_T].detach().double()
+    lag_N = version - batch.version_T[trained_T]
+    assert int(lag_N.min()) >= 0, f"a token of version {version - int(lag_N.min())} under weights of version {version}"
+    ratio_N = log_ratio_N.exp()
+    metrics = {
+        ENTROPY: float(entropy_T[trained_T].detach().double().mean()),
+        KL: float((log_ratio_N.expm1() - log_ratio_N).mean()),
+        "policy/kl_k1": -float(log_ratio_N.mean()),
+        "policy/ratio_mean": float(ratio_N.mean()),
+        "policy/ratio_min": float(ratio_N.min()),
+        "policy/ratio_max": float(ratio_N.max()),
+        ESS: effective_share(log_ratio_N),
+        "staleness/mean": float(lag_N.double().mean()),
+        "staleness/max": float(lag_N.max()),
+    }
+    for name, inside_N in _ranges(lag_N):
+        metrics[f"ess/lag/{name}"] = effective_share(log_ratio_N[inside_N])
+        metrics[f"staleness/lag/{name}"] = float(inside_N.double().mean())
+    for name, inside_N in _ranges(turn_in_trajectory(batch)[trained_T]):
+        metrics[f"ess/turn/{name}"] = effective_share(log_ratio_N[inside_N])
+    return metrics
+
+
+def effective_share(log_ratio_N: Tensor) -> float:
+    """(sum w)^2 / (n sum w^2) of weights w = exp(log ratio): the effective sample size (Kish 1965) as a share, (0, 1].
+
+    1 where all weights are equal, 1 / n where one is all there is. A common factor of the weights changes nothing, so
+    none of them can overflow.
+    """
+    assert len(log_ratio_N), "a share of nothing"
+    weight_N = (log_ratio_N - log_ratio_N.max()).exp()
+    share = float(weight_N.sum() ** 2 / (len(weight_N) * weight_N.square().sum()))
+    return min(share, 1.0)
+
+
+def turn_in_trajectory(batch: TokenBatch) -> Tensor:
+    """The place of each token's turn among its trajectory's turns, from 0; `NO_TURN` where no turn wrote it. [T]."""
+    first_R = torch.full((batch.trajectories,), len(batch.trajectory_U), device=batch.turn_T.device)
+    turns_U = torch.arange(len(batch.trajectory_U), device=batch.turn_T.device)
+    first_R = first_R.scatter_reduce(0, batch.trajectory_U, turns_U, "amin")
+    return torch.where(batch.turn_T >= 0, batch.turn_T - first_R[batch.trajectory_T], batch.turn_T)
+
+
+def _ranges(place_N: Tensor) -> Iterator[tuple[str, Tensor]]:
+    """Ranges that hold a place, by name, each with what is inside."""
+    low, most = 0, int(place_N.max())
+    while low <= most:
+        high = low if low < 4 else 2 * low - 1
+        inside_N = (place_N >= low) & (place_N <= high)
+        if bool(inside_N.any()):
+            yield (str(low) if low == high else f"{low}-{high}"), inside_N
+        low = high + 1

@@ -1,0 +1,136 @@
+"""Alarms: each can sound, none does on a healthy run, and a resumed run hears what the first would have heard."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import orjson
+import pytest
+
+from palaestra.errors import CheckpointError, ConfigError
+from palaestra.seeding import Stream
+from palaestra.trainers.monitors import Alarm, AlarmConfig, Alarms
+
+CONFIG = AlarmConfig(window=4)
+
+
+def healthy(steps: int) -> Iterator[dict[str, float]]:
+    """A run that learns: entropy falls slowly, KL and the rest scatter about a level."""
+    stream = Stream.root("healthy")
+
+    def about(level: float, spread: float) -> float:
+        return level + spread * (stream.below(2001) - 1000) / 1000
+
+    for step in range(steps):
+        yield {
+            "length/correlation": about(0.1, 0.4),
+            "policy/entropy": about(0.8 * 0.97**step, 0.03),
+            "policy/ess": about(0.9, 0.08),
+            "groups/flat": about(0.4, 0.3),
+            "policy/kl": about(0.004, 0.003),
+        }
+
+
+def heard(alarms: Alarms, name: str, values: list[float]) -> list[Alarm]:
+    """What sounds at the last of these values, none before it having sounded."""
+    *before, last = values
+    for step, value in enumerate(before):
+        assert alarms.check({name: value}, step) == []
+    return alarms.check({name: last}, len(before))
+
+
+def test_a_healthy_run_is_quiet() -> None:
+    alarms = Alarms(AlarmConfig())
+    sounded = [alarms.check(metrics, step) for step, metrics in enumerate(healthy(60))]
+    assert not any(sounded)
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "alarm", "says"),
+    [
+        ("length/correlation", [0.4, 0.6, 0.6, 0.6], "reward follows length", "correlation 0.55"),
+        ("policy/entropy", [0.01], "entropy collapse", "the floor is 0.02"),
+        ("policy/entropy", [0.8, 0.9, 0.8, 0.7, 0.39], "entropy collapse", "usually 0.8"),
+        ("policy/ess", [0.49], "few effective samples", "count as 49%"),
+        ("groups/flat", [0.7, 0.8, 0.9, 0.9], "groups without gradient", "82% of groups"),
+        ("policy/kl", [0.01, 0.01, 0.02, 0.01, 0.06], "KL jump", "usually 0.01"),
+    ],
+)
+def test_each_alarm_sounds_and_says_what_it_saw(name: str, values: list[float], alarm: str, says: str) -> None:
+    (found,) = heard(Alarms(CONFIG), name, values)
+    assert found.name == alarm
+    assert says in found.sentence
+    assert found.step == len(values) - 1
+
+
+def test_few_effective_samples_ask_for_new_rollouts_and_no_other_alarm_acts() -> None:
+    (starved,) = heard(Alarms(CONFIG), "policy/ess", [0.1])
+    assert starved.action == "refresh"
+    (collapsed,) = heard(Alarms(CONFIG), "policy/entropy", [0.0])
+    assert collapsed.action == "tell"
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("length/correlation", [0.9, 0.0, 0.0, 0.9]),
+        ("length/correlation", [-0.9] * 8),
+        ("policy/entropy", [0.8, 0.8, 0.8, 0.8, 0.41]),
+        ("policy/ess", [0.5]),
+        ("groups/flat", [1.0, 0.5, 0.5, 1.0]),
+        ("policy/kl", [1e-6, 1e-6, 1e-6, 1e-6, 0.019]),
+        ("policy/kl", [9.0]),
+    ],
+)
+def test_what_scatters_or_is_small_is_no_alarm(name: str, values: list[float]) -> None:
+    assert heard(Alarms(CONFIG), name, values) == []
+
+
+def test_a_new_level_of_kl_is_news_until_it_is_usual() -> None:
+    alarms = Alarms(CONFIG)
+    assert heard(alarms, "policy/kl", [0.01] * 4 + [0.1])
+    sounded = [bool(alarms.check({"policy/kl": 0.1}, step)) for step in range(5, 10)]
+    assert sounded == [True, False, False, False, False]
+
+
+def test_figures_that_are_missing_are_not_judged() -> None:
+    alarms = Alarms(CONFIG)
+    assert alarms.check({}, 0) == []
+    assert alarms.check({"reward/mean": -1e9}, 1) == []
+
+
+def test_a_resumed_run_hears_what_the_first_would_have_heard() -> None:
+    one, other = Alarms(CONFIG), Alarms(CONFIG)
+    values = [0.01, 0.02, 0.01, 0.02]
+    for step, value in enumerate(values):
+        one.check({"policy/kl": value, "policy/entropy": 1.0}, step)
+    other.restore(orjson.loads(orjson.dumps(one.state())))
+    jump = {"policy/kl": 1.0, "policy/entropy": 0.1}
+    assert len(one.check(jump, 4)) == 2
+    other.check(jump, 4)
+    assert other.state() == one.state()
+
+
+@pytest.mark.parametrize(
+    "state", [{}, {"policy/kl": [0.1]}, {**Alarms(CONFIG).state(), "policy/kl": "0.1"}, {"policy/kl": None}]
+)
+def test_a_state_that_is_none_is_refused(state: dict[str, object]) -> None:
+    with pytest.raises(CheckpointError, match="the alarms' state"):
+        Alarms(CONFIG).restore(state)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("window", 1),
+        ("length_correlation", 1.0),
+        ("entropy_fall", 0.0),
+        ("ess", -0.5),
+        ("flat", 2.0),
+        ("entropy_floor", -1.0),
+        ("kl", -0.1),
+        ("kl_jump", 1.0),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(field: str, value: float) -> None:
+    with pytest.raises(ConfigError, match=f"{field}={value}"):
+        replace(CONFIG, **{field: value})  # type: ignore[arg-type]
