@@ -7,7 +7,9 @@ Axes: T tokens, S segments, U turns, R trajectories. Segments, turns and traject
 of each stand together.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from itertools import accumulate
 
 import torch
 from torch import Tensor
@@ -56,9 +58,89 @@ class TokenBatch:
         """The trajectory of each token."""
         return self.trajectory_S[self.segment_T]
 
+    @property
+    def segments(self) -> int:
+        """How many segments there are."""
+        return len(self.trajectory_S)
+
     def to(self, device: torch.device) -> "TokenBatch":
         """The batch on another device."""
         return TokenBatch(**{one.name: getattr(self, one.name).to(device) for one in fields(self)})
+
+    def equals(self, other: "TokenBatch") -> bool:
+        """Whether every array is the same, bit for bit."""
+        return all(torch.equal(getattr(self, one.name), getattr(other, one.name)) for one in fields(self))
+
+    def select(self, trajectories: Sequence[int]) -> "TokenBatch":
+        """Some of the trajectories, in the order given, with segments, turns and trajectories numbered anew.
+
+        Groups keep their numbers, so that what is compared stays so.
+
+        Args:
+            trajectories: Places below `trajectories`, each at most once.
+        """
+        chosen_R = torch.tensor(list(trajectories), dtype=torch.long, device=self.group_R.device)
+        from_S, trajectory_S = _runs(self.trajectory_S, chosen_R, self.trajectories)
+        from_U, trajectory_U = _runs(self.trajectory_U, chosen_R, self.trajectories)
+        from_T, segment_T = _runs(self.segment_T, from_S, self.segments)
+        turns = len(self.trajectory_U)
+        new_U = torch.full((turns + 1,), NO_TURN, device=from_U.device)  # the last place is NO_TURN's
+        new_U[from_U] = torch.arange(len(from_U), device=from_U.device)
+        return TokenBatch(
+            ids_T=self.ids_T[from_T],
+            position_T=self.position_T[from_T],
+            trained_T=self.trained_T[from_T],
+            logprob_T=self.logprob_T[from_T],
+            version_T=self.version_T[from_T],
+            part_T=self.part_T[from_T],
+            advantage_T=self.advantage_T[from_T],
+            segment_T=segment_T,
+            turn_T=new_U[self.turn_T[from_T]],
+            trajectory_S=trajectory_S,
+            trajectory_U=trajectory_U,
+            reward_U=self.reward_U[from_U],
+            group_R=self.group_R[chosen_R],
+            return_R=self.return_R[chosen_R],
+        )
+
+
+def concatenate(batches: Sequence[TokenBatch]) -> TokenBatch:
+    """The trajectories of all batches, one behind the other.
+
+    Groups of different batches stay different groups; they are numbered on.
+
+    Args:
+        batches: At least one, on one device.
+    """
+    columns = {one.name: [getattr(batch, one.name) for batch in batches] for one in fields(TokenBatch)}
+    sizes = {
+        "segment_T": [batch.segments for batch in batches],
+        "turn_T": [len(batch.reward_U) for batch in batches],
+        "trajectory_S": [batch.trajectories for batch in batches],
+        "trajectory_U": [batch.trajectories for batch in batches],
+        "group_R": [int(batch.group_R.max()) + 1 if batch.trajectories else 0 for batch in batches],
+    }
+    for name, counts in sizes.items():
+        before = accumulate(counts, initial=0)
+        columns[name] = [torch.where(one < 0, one, one + n) for one, n in zip(columns[name], before, strict=False)]
+    return TokenBatch(**{name: torch.cat(column) for name, column in columns.items()})
+
+
+def _runs(owner: Tensor, chosen: Tensor, owners: int) -> tuple[Tensor, Tensor]:
+    """Where what belongs to `chosen` stands, owner after owner, and to which place of `chosen` each belongs.
+
+    Args:
+        owner: The owner of each thing, ascending.
+        chosen: Owners, in any order.
+        owners: How many there are.
+    """
+    count = torch.bincount(owner, minlength=owners)
+    first = (count.cumsum(0) - count)[chosen]
+    many = count[chosen]
+    place = torch.arange(len(chosen), device=owner.device).repeat_interleave(many)
+    begin = many.cumsum(0) - many
+    within = torch.arange(len(place), device=owner.device) - begin[place]
+    return first[place] + within, place
 
 
 PARTS = ("", "plan", "switch", "action")

@@ -19,4 +19,10 @@ class Layout:
     attend: Attend
     before_T: Tensor
     """For each token of the batch the token of the pass that predicts it: the one before it in its segment. Arbitrary,
-    but a valid index, for the first of a segment."""
+    but a valid index, for the first of a segment and for what follows its last trained token, since nothing reads what
+    is said of those and they need not be put through."""
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens are put through, padding included; what a pass costs goes with it."""
+        return len(self.ids_N)

@@ -1,0 +1,20 @@
+"""Segments one behind the other, without padding.
+
+Axes: S segments.
+"""
+
+from palaestra.trainers.data.batch import TokenBatch
+from palaestra.trainers.data.layout import Layout
+from palaestra.trainers.data.layouts.needed import needed
+from palaestra.trainers.data.layouts.paths import Path, PathAttention
+
+
+def packed(batch: TokenBatch) -> Layout:
+    """The needed tokens as they stand; each segment attends by itself."""
+    need = needed(batch)
+    return Layout(
+        ids_N=batch.ids_T[need.token_K],
+        position_N=batch.position_T[need.token_K],
+        attend=PathAttention([Path(length=length) for length in need.length_S.tolist() if length]),
+        before_T=need.before_T,
+    )
