@@ -1,0 +1,207 @@
+"""Groups of trajectories that are compared with each other, and what becomes of a group that lacks some.
+
+Dropping what failed is not innocent: if long episodes fail more often, what is left is short. So a trajectory is first
+played again in a fresh world, and only then does a rule say what happens to its group.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeAlias
+
+from palaestra.errors import ConfigError, TaskError
+from palaestra.record import record
+from palaestra.seeding import Stream
+from palaestra.trainers.data.order import Deal
+from palaestra.trainers.engines.noise import noise_key
+from palaestra.trainers.rollouts.job import Job
+from palaestra.trajectory import Episode
+
+
+class Plan(Protocol):
+    """What each group plays: pure functions, so that a run that goes on needs nothing but an index."""
+
+    def group(self, index: int) -> tuple[Job, ...]:
+        """The jobs of group number `index`."""
+        ...
+
+    def further(self, index: int, number: int) -> Job:
+        """A further job for that group, with noise of its own; `number` counts those from 0."""
+        ...
+
+
+class TaskPlan:
+    """Each group plays one task several times, and every task comes once before any comes again.
+
+    Args:
+        tasks: Ids of tasks, in an order that does not matter.
+        size: Trajectories of a group.
+        seed: Of the draws.
+        name: What the trajectories are for; two plans of different names share neither noise nor order.
+
+    Raises:
+        TaskError: there are no tasks.
+        ConfigError: a group would have no trajectories.
+    """
+
+    def __init__(self, tasks: Sequence[str], *, size: int, seed: int, name: str = "train") -> None:
+        if not tasks:
+            raise TaskError(f"{name}: there is no task to play; give a split that lists tasks")
+        if size < 1:
+            raise ConfigError(f"size = {size}: a group must have at least 1 trajectory")
+        self._tasks = sorted(tasks)
+        self._size = size
+        self._names = (name, seed)
+        self._deal = Deal(len(tasks), size=1, stream=Stream.root(*self._names))
+
+    def group(self, index: int) -> tuple[Job, ...]:
+        """The jobs of group number `index`."""
+        return tuple(self._job(index, member) for member in range(self._size))
+
+    def further(self, index: int, number: int) -> Job:
+        """A further job for that group."""
+        return self._job(index, self._size + number)
+
+    def _job(self, index: int, member: int) -> Job:
+        name, _ = self._names
+        (place,) = self._deal.at(index)
+        return Job(
+            trajectory=f"{name}/{index}/{member}",
+            group=f"{name}/{index}",
+            task=self._tasks[place],
+            seed=Stream.root(*self._names, "world", index).below(2**31),
+            noise=noise_key(*self._names, index, member),
+        )
+
+
+RuleKind: TypeAlias = Literal["complete", "partial", "top_up"]
+"""What a group needs: each of its trajectories, or it is dropped and the next group takes its place; a minimum of them;
+or as many as planned, with further jobs in place of those that failed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupRule:
+    """What becomes of a group some of whose trajectories failed, or are slow.
+
+    Raises:
+        ConfigError: the settings do not fit together.
+    """
+
+    kind: RuleKind = "complete"
+    minimum: int = 2
+    """With "partial": the finished trajectories that a group needs; with fewer it is dropped."""
+    enough: int | None = None
+    """With "partial": the finished trajectories after which slow ones get no more than `straggler_seconds`. Cutting
+    them off biases towards short episodes, the more the longer the successful ones are; `None` never does."""
+    straggler_seconds: float = 0.0
+    extras: int = 2
+    """With "top_up": the further jobs that a group may have; one that needs more is dropped."""
+
+    def __post_init__(self) -> None:
+        if self.minimum < 1:
+            raise ConfigError(f"minimum = {self.minimum}: a group needs at least 1 trajectory")
+        if self.extras < 0:
+            raise ConfigError(f"extras = {self.extras}: it must be at least 0")
+        if self.enough is None:
+            return
+        if self.kind != "partial":
+            raise ConfigError(f'enough = {self.enough} cuts off slow trajectories, which only kind = "partial" allows')
+        if self.enough < self.minimum:
+            raise ConfigError(f"enough = {self.enough}: it must be at least minimum = {self.minimum}")
+        if self.straggler_seconds < 0:
+            raise ConfigError(f"straggler_seconds = {self.straggler_seconds}: it must be at least 0")
+
+
+@record
+class Group:
+    """What is left of a group once everybody has come who will."""
+
+    index: int
+    version: int
+    """Of the weights when it was begun: none of its tokens is of an older one."""
+    episodes: tuple[Episode, ...]
+    """The valid ones, in the order of their jobs."""
+    failed: int
+    """Trajectories that the world failed, however often they were played again."""
+    straggled: int
+    """Trajectories that were cut off for being slow."""
+
+
+Fate: TypeAlias = Literal["finished", "failed", "straggled", "cancelled"]
+"""How a trajectory ended: by itself; not, because its world kept failing; cut off for being slow; cut off because
+nobody needed it any more."""
+Verdict: TypeAlias = Literal["growing", "complete", "broken"]
+
+
+@dataclass(slots=True, kw_only=True)
+class Member:
+    """A trajectory's place in its group."""
+
+    number: int
+    """From the size of a group upwards it is an extra one."""
+    job: Job
+    fate: Fate | None = None
+    """`None` while it is under way."""
+    episode: Episode | None = None
+    """Where it finished."""
+
+
+class Growing:
+    """A group under way.
+
+    Args:
+        index: Its number.
+        version: Of the weights when it was begun.
+        plan: What it plays.
+        rule: What it needs.
+    """
+
+    def __init__(self, index: int, version: int, plan: Plan, rule: GroupRule) -> None:
+        self.index = index
+        self.version = version
+        self._plan = plan
+        self._rule = rule
+        self.members = [Member(number=number, job=job) for number, job in enumerate(plan.group(index))]
+        self.size = len(self.members)
+
+    def count(self, fate: Fate | None) -> int:
+        """How many of its trajectories ended this way; of `None`, how many are under way."""
+        return sum(member.fate == fate for member in self.members)
+
+    @property
+    def under_way(self) -> list[Member]:
+        """Those that have not ended."""
+        return [member for member in self.members if member.fate is None]
+
+    def top_up(self) -> Member | None:
+        """One further job for one that failed, where the rule has any left."""
+        wanted = len(self.members) < self.size + min(self.count("failed"), self._rule.extras)
+        return self.add() if self._rule.kind == "top_up" and wanted else None
+
+    def add(self) -> Member:
+        """One further job."""
+        number = len(self.members)
+        member = Member(number=number, job=self._plan.further(self.index, number - self.size))
+        self.members.append(member)
+        return member
+
+    def verdict(self) -> Verdict:
+        """Whether it is complete, or can no longer become so."""
+        needed = self._rule.minimum if self._rule.kind == "partial" else self.size
+        finished, under_way = self.count("finished"), self.count(None)
+        if finished + under_way < needed:
+            return "broken"
+        return "growing" if under_way else "complete"
+
+    def enough(self) -> bool:
+        """Whether those still under way are stragglers, who may be cut off."""
+        return self._rule.enough is not None and self.count("finished") >= self._rule.enough
+
+    def group(self) -> Group:
+        """What it has become."""
+        return Group(
+            index=self.index,
+            version=self.version,
+            episodes=tuple(member.episode for member in self.members if member.episode is not None),
+            failed=self.count("failed"),
+            straggled=self.count("straggled"),
+        )

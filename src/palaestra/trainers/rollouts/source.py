@@ -1,0 +1,372 @@
+"""Groups for training, played in the background and never too old.
+
+Nothing random and no schedule is kept: what group number `n` plays follows from the plan, and `state` holds whatever
+was begun and not taken. A run that goes on from it counts every trajectory once.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+
+from palaestra.errors import CheckpointError, InfrastructureError, WaitError
+from palaestra.trainers.rollouts.gauge import Gauge, Meter
+from palaestra.trainers.rollouts.groups import Group, GroupRule, Growing, Member, Plan
+from palaestra.trainers.rollouts.pool import Played, Pool
+from palaestra.trainers.rollouts.script import Begun
+from palaestra.trainers.rollouts.staleness import Order, Staleness
+from palaestra.trainers.rollouts.state import BegunState, Counts, GroupState, MemberState, SourceState
+
+_HOPELESS = 8
+"""Groups in a row that break before the source gives up."""
+
+
+class GroupSource:
+    """Begins groups ahead of training, as far as their staleness allows, and hands them on in order.
+
+    It belongs to one event loop, and one task takes from it. Groups are begun from the first `take` on.
+
+    Args:
+        pool: What plays them. It is the source's until the source is closed; the caller closes it.
+        plan: What each plays.
+        limits: How far they may run ahead of training, and how far overtake each other.
+        rule: What becomes of a group that lacks some.
+        version: Of the weights to begin with: steps that were trained before.
+        say: Told, in a sentence, of every group that is dropped.
+    """
+
+    def __init__(
+        self,
+        pool: Pool,
+        plan: Plan,
+        limits: Staleness,
+        *,
+        rule: GroupRule | None = None,
+        version: int = 0,
+        say: Callable[[str], None] = print,
+    ) -> None:
+        self._pool = pool
+        self._plan = plan
+        self._limits = limits
+        self._rule = rule or GroupRule()
+        self._say = say
+        first = version * limits.per_step
+        self._order = Order(limits, version=version, begun=first)
+        self._groups: dict[int, Growing] = {}
+        self._tasks: dict[str, asyncio.Task[Played]] = {}
+        self._saved: dict[str, Begun] = {}
+        self._timers: dict[int, asyncio.TimerHandle] = {}
+        self._filler: asyncio.Task[None] | None = None
+        self._progress = asyncio.Event()
+        self._admitted = asyncio.Event()
+        self._fault: Exception | None = None
+        self._broken_in_a_row = 0
+        self._last_fault = ""
+        self._counts = Counts()
+        self._staleness: Counter[int] = Counter()
+        self._meter = Meter(pool)
+
+    @property
+    def version(self) -> int:
+        """Of the weights: steps that have been trained."""
+        return self._order.version
+
+    def counts(self) -> Counts:
+        """What has become of everything so far."""
+        return self._counts
+
+    @property
+    def under_way(self) -> int:
+        """Trajectories that have no fate yet; with those of `counts`, all that were started."""
+        return sum(growing.count(None) for growing in self._groups.values())
+
+    @property
+    def pending(self) -> int:
+        """Groups that were begun and neither taken nor dropped."""
+        return len(self._groups)
+
+    def gauge(self) -> Gauge:
+        """How it is doing since it was last asked."""
+        return self._meter.read(pending=self.pending, buffered=len(self._order.complete), staleness=self._staleness)
+
+    async def take(self, timeout: float | None = None) -> list[Group]:
+        """The groups of the next step.
+
+        Args:
+            timeout: Seconds that may pass without any trajectory ending; `None` waits on.
+
+        Raises:
+            WaitError: they did; the message says who waited for what. Taking again goes on waiting.
+            EngineError: the engine did not recover from a fault. The state can still be saved.
+            InfrastructureError: group after group broke.
+        """
+        if self._filler is None:
+            self._filler = asyncio.get_running_loop().create_task(self._filled(), name="rollouts")
+        while (taken := self._taken()) is None:
+            self._progress.clear()
+            try:
+                async with asyncio.timeout(timeout):
+                    await self._progress.wait()
+            except TimeoutError:
+                raise WaitError(self._overdue(timeout)) from None
+        return taken
+
+    def _taken(self) -> list[Group] | None:
+        if self._fault is not None:
+            raise self._fault
+        chosen = self._order.take()
+        if chosen is None:
+            return None
+        groups = [self._groups.pop(index).group() for index in chosen]
+        self._count(taken=len(groups), handed=sum(len(group.episodes) for group in groups))
+        self._staleness.update(self.version - group.version for group in groups)
+        return groups
+
+    def advance(self, version: int) -> None:
+        """The weights are at this version now: so many steps have been trained.
+
+        Raises:
+            ValueError: they were at a higher one.
+        """
+        if version < self.version:
+            raise ValueError(f"advance({version}): the weights are at version {self.version} and do not go back")
+        self._order.version = version
+        self._admitted.set()
+
+    def drop_older(self, version: int) -> int:
+        """Drop every group that was begun under weights older than `version`; return how many there were.
+
+        Their places go to groups that are yet to begin. Refreshing costs what was drawn.
+        """
+        stale = [growing for growing in self._groups.values() if growing.version < version]
+        for growing in stale:
+            self._drop(growing)
+        self._count(stale=len(stale))
+        return len(stale)
+
+    async def close(self) -> None:
+        """End every trajectory. Closing twice is fine; nothing can be taken afterwards."""
+        self._fault = self._fault or InfrastructureError("the source of groups was closed")
+        for timer in self._timers.values():
+            timer.cancel()
+        tasks = [*([self._filler] if self._filler else []), *self._tasks.values()]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+        self._progress.set()
+
+    async def _filled(self) -> None:
+        """Begin groups, as soon as they may and there is room."""
+        try:
+            for growing in list(self._groups.values()):
+                for member in growing.under_way:
+                    self._play(growing, member)
+                if growing.index not in self._order.complete:
+                    self._settle(growing)
+            while True:
+                while not self._order.may_begin():
+                    self._admitted.clear()
+                    await self._admitted.wait()
+                await self._pool.room()
+                self._begin()
+        except Exception as fault:  # of a plan, or a closed pool: whoever takes shall know
+            self._stop(fault)
+
+    def _begin(self) -> None:
+        growing = Growing(self._order.begun, self.version, self._plan, self._rule)
+        self._groups[self._order.begin()] = growing
+        self._count(groups=1, started=growing.size)
+        for member in growing.members:
+            self._play(growing, member)
+
+    def _play(self, growing: Growing, member: Member) -> None:
+        trajectory = member.job.trajectory
+        task = self._pool.submit(member.job, begun=self._saved.get(trajectory))
+        self._tasks[trajectory] = task
+        task.add_done_callback(lambda task: self._ended(growing, member, task))
+
+    def _ended(self, growing: Growing, member: Member, task: "asyncio.Task[Played]") -> None:
+        del self._tasks[member.job.trajectory]
+        if member.fate is not None:  # it was cut off
+            return
+        if task.cancelled():
+            self._stop(InfrastructureError(f"{member.job.trajectory} was stopped by somebody else"))
+        elif fault := task.exception():
+            self._stop(fault)
+        else:
+            self._fated(growing, member, task.result())
+
+    def _fated(self, growing: Growing, member: Member, played: Played) -> None:
+        """A trajectory has ended by itself."""
+        self._saved.pop(member.job.trajectory, None)
+        member.episode = played.episode
+        if played.episode is not None:
+            member.fate = "finished"
+            self._count(finished=1, retried=len(played.faults))
+        else:
+            member.fate = "failed"
+            self._last_fault = f"{member.job.trajectory} ({member.job.task}): {played.faults[-1]}"
+            self._count(failed=1, retried=len(played.faults) - 1)
+        while (extra := growing.top_up()) is not None:
+            self._count(started=1, extra=1)
+            self._play(growing, extra)
+        self._settle(growing)
+        self._progress.set()
+
+    def _settle(self, growing: Growing) -> None:
+        """See what has become of a group whose trajectories have ended, or some of them."""
+        verdict = growing.verdict()
+        if verdict == "growing":
+            if growing.enough() and growing.index not in self._timers:
+                later = asyncio.get_running_loop().call_later
+                self._timers[growing.index] = later(self._rule.straggler_seconds, self._cut, growing)
+            return
+        if timer := self._timers.pop(growing.index, None):
+            timer.cancel()
+        if verdict == "complete":
+            self._broken_in_a_row = 0
+            self._order.completed(growing.index)
+            self._progress.set()
+            return
+        self._say(f"group {growing.index} is dropped, with {growing.count('failed')} failed: {self._last_fault}")
+        self._drop(growing)
+        self._count(broken=1)
+        self._broken_in_a_row += 1
+        if self._broken_in_a_row >= _HOPELESS:
+            self._stop(
+                InfrastructureError(
+                    f"{self._broken_in_a_row} groups in a row broke, and {self._counts.failed} trajectories failed in "
+                    f"all; the last: {self._last_fault}. Mend the world and go on from the last checkpoint"
+                )
+            )
+
+    def _cut(self, growing: Growing) -> None:
+        """Cut off stragglers."""
+        del self._timers[growing.index]
+        for member in growing.under_way:
+            member.fate = "straggled"
+            self._count(straggled=1)
+            self._let_go(member)
+        self._settle(growing)
+
+    def _drop(self, growing: Growing) -> None:
+        for member in growing.under_way:
+            member.fate = "cancelled"
+            self._count(cancelled=1)
+            self._let_go(member)
+        if timer := self._timers.pop(growing.index, None):
+            timer.cancel()
+        self._count(discarded=growing.count("finished"))
+        del self._groups[growing.index]
+        self._order.drop(growing.index)
+        self._admitted.set()
+
+    def _let_go(self, member: Member) -> None:
+        self._saved.pop(member.job.trajectory, None)
+        if task := self._tasks.get(member.job.trajectory):  # none, before a restored source has begun
+            task.cancel()
+
+    def _stop(self, fault: BaseException) -> None:
+        """Whoever takes next is told."""
+        if self._fault is None:
+            self._fault = fault if isinstance(fault, Exception) else InfrastructureError(str(fault))
+        self._progress.set()
+
+    def _count(self, **more: int) -> None:
+        self._counts = replace(
+            self._counts, **{name: getattr(self._counts, name) + number for name, number in more.items()}
+        )
+
+    def _overdue(self, timeout: float | None) -> str:
+        """Who waited for what."""
+        lacking = [growing for growing in self._groups.values() if growing.verdict() == "growing"]
+        listed = ", ".join(
+            f"{growing.index} ({growing.size - growing.count(None)} of {growing.size} ended)" for growing in lacking[:8]
+        )
+        more = f" and {len(lacking) - 8} more" if len(lacking) > 8 else ""
+        behind = ""
+        if not self._order.may_begin():
+            behind = (
+                f"; group {self._order.begun} may begin at version {self._order.soonest}, "
+                f"and the weights are at {self.version}"
+            )
+        stats = self._pool.stats()
+        return (
+            f"step {self.version} waited for {self._limits.per_step} groups, and for {timeout:g} s no trajectory "
+            f"ended; {len(self._order.complete)} groups are complete, under way are {listed or 'none'}{more}{behind}. "
+            f"Of {self.under_way} trajectories, {self._pool.waits()}; the engine draws {stats.running} turns, and "
+            f"{stats.waiting} stand in line"
+        )
+
+    def state(self) -> SourceState:
+        """All that a run needs to go on from here; may be asked at any time before `close`."""
+        return SourceState(
+            per_step=self._limits.per_step,
+            version=self.version,
+            begun=self._order.begun,
+            groups=tuple(map(self._group_state, self._groups.values())),
+            counts=self._counts,
+            staleness=dict(sorted(self._staleness.items())),
+        )
+
+    def _group_state(self, growing: Growing) -> GroupState:
+        return GroupState(
+            index=growing.index, version=growing.version, members=tuple(map(self._member_state, growing.members))
+        )
+
+    def _member_state(self, member: Member) -> MemberState:
+        trajectory = member.job.trajectory
+        begun = None
+        if member.fate is None:
+            begun = self._pool.begun(trajectory) or self._saved.get(trajectory)
+        return MemberState(
+            trajectory=trajectory,
+            fate=member.fate,
+            episode=member.episode,
+            begun=BegunState(tokens=begun.tokens, seconds=begun.seconds) if begun else None,
+        )
+
+    def restore(self, state: SourceState) -> None:
+        """Go on from a state, before the first `take`.
+
+        Raises:
+            CheckpointError: the state is of another plan, or of steps of another size.
+        """
+        assert self._filler is None, "restore comes before the first take"
+        if state.per_step != self._limits.per_step:
+            raise CheckpointError(
+                f"per_step = {self._limits.per_step}, and the rollouts were saved with {state.per_step}: groups would "
+                "not fall to the same steps; keep it, or begin a new run from the weights alone"
+            )
+        counts = state.counts
+        self._counts = counts
+        self._staleness = Counter(state.staleness)
+        self._order = Order(
+            self._limits,
+            version=state.version,
+            begun=state.begun,
+            dropped=counts.broken + counts.stale,
+            pending=tuple(group.index for group in state.groups),
+        )
+        for group in state.groups:
+            growing = self._groups[group.index] = self._regrown(group)
+            if growing.verdict() == "complete":
+                self._order.completed(group.index)
+
+    def _regrown(self, group: GroupState) -> Growing:
+        growing = Growing(group.index, group.version, self._plan, self._rule)
+        while len(growing.members) < len(group.members):
+            growing.add()
+        for member, saved in zip(growing.members, group.members, strict=False):
+            if member.job.trajectory != saved.trajectory:
+                raise CheckpointError(
+                    f"group {group.index} plays {member.job.trajectory}, and {saved.trajectory} was saved; "
+                    "go on with the plan that the run began with"
+                )
+            member.fate, member.episode = saved.fate, saved.episode
+            if saved.begun is not None:
+                self._saved[saved.trajectory] = Begun(
+                    job=member.job, tokens=saved.begun.tokens, seconds=saved.begun.seconds
+                )
+        return growing

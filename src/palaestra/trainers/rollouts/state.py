@@ -1,0 +1,117 @@
+"""What a checkpoint keeps of rollouts: every group that was begun and not taken, finished trajectories and half ones.
+
+Jobs are not kept: they follow from the plan.
+"""
+
+from dataclasses import dataclass
+
+import orjson
+from pydantic import TypeAdapter, ValidationError
+
+from palaestra.errors import CheckpointError
+from palaestra.record import record
+from palaestra.trainers.rollouts.groups import Fate
+from palaestra.trajectory import Episode, Tokens
+
+
+@record
+class BegunState:
+    """A trajectory that was under way; see `script.Begun`."""
+
+    tokens: Tokens
+    seconds: float
+
+
+@record
+class MemberState:
+    """A trajectory of a group, in the order of their numbers."""
+
+    trajectory: str
+    fate: Fate | None
+    episode: Episode | None
+    begun: BegunState | None
+    """Where it was under way, and something was to be kept."""
+
+
+@record
+class GroupState:
+    """A group that was begun and not taken."""
+
+    index: int
+    version: int
+    members: tuple[MemberState, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """What has become of everything so far, since the run began.
+
+    Each trajectory has one fate: `started` is the sum of `finished`, `failed`, `straggled`, `cancelled` and those under
+    way. Each group has one too: `groups` is the sum of `taken`, `broken`, `stale` and those pending.
+    """
+
+    started: int = 0
+    """Trajectories that were asked for, extra ones included; however often each was played."""
+    finished: int = 0
+    """Ended by themselves, with a reward."""
+    failed: int = 0
+    """Their worlds failed at every try."""
+    straggled: int = 0
+    """Cut off for being slow."""
+    cancelled: int = 0
+    """Cut off because their group was dropped."""
+    retried: int = 0
+    """Further tries after faults of worlds."""
+    extra: int = 0
+    """Of `started`, those in place of failed ones."""
+    handed: int = 0
+    """Of `finished`, those in groups that were taken."""
+    discarded: int = 0
+    """Of `finished`, those in groups that were dropped."""
+    groups: int = 0
+    """Groups that were begun."""
+    taken: int = 0
+    """By a step, to train on."""
+    broken: int = 0
+    """Dropped because too many of their trajectories failed."""
+    stale: int = 0
+    """Dropped because they were begun under weights too old."""
+
+
+@record
+class SourceState:
+    """All of a source of groups."""
+
+    per_step: int
+    version: int
+    begun: int
+    """The index of the next group."""
+    groups: tuple[GroupState, ...]
+    """Those that were begun and are neither taken nor dropped."""
+    counts: Counts
+    staleness: dict[int, int]
+    """How many of the groups taken were so many versions old."""
+
+
+_STATE: TypeAdapter[SourceState] = TypeAdapter(SourceState)
+
+
+def dump_state(state: SourceState) -> bytes:
+    """The state as JSON."""
+    return orjson.dumps(state, option=orjson.OPT_NON_STR_KEYS, default=sorted)  # a set has no order of its own
+
+
+def load_state(data: bytes) -> SourceState:
+    """The state that `dump_state` wrote.
+
+    Raises:
+        CheckpointError: it is not one.
+    """
+    try:
+        return _STATE.validate_json(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "all of it"
+        raise CheckpointError(
+            f"the state of the rollouts cannot be read: {where}: {first['msg']}; go on from an older checkpoint"
+        ) from error
