@@ -1,0 +1,87 @@
+"""Worlds whose answers take time, as tools elsewhere do: for measuring how well a run goes on meanwhile."""
+
+import asyncio
+import math
+from collections import Counter
+from collections.abc import Callable
+
+from palaestra.record import record
+from palaestra.records import EndReason
+from palaestra.seeding import Stream
+from palaestra.trainers.rollouts.world import Answer, Opening, World, Worlds
+from palaestra.trajectory import Episode
+
+
+@record
+class Latency:
+    """Seconds between two bounds, as often between 0.1 and 0.2 as between 0.5 and 1: most are short, a few are long."""
+
+    low: float
+    """Above 0."""
+    high: float
+
+    def draw(self, stream: Stream) -> float:
+        """The next one of `stream`."""
+        return self.low * math.exp(math.log(self.high / self.low) * stream.word() / 2.0**64)
+
+
+class Delayed(World):
+    """A world that keeps each answer back for a while."""
+
+    def __init__(self, world: World, latency: Latency, stream_of: Callable[[str, int], Stream]) -> None:
+        self._world = world
+        self._latency = latency
+        self._stream_of = stream_of
+        self._stream: Stream | None = None
+
+    async def reset(self, task: str, seed: int) -> Opening:
+        """Begin an episode, without delay."""
+        self._stream = self._stream_of(task, seed)
+        return await self._world.reset(task, seed)
+
+    async def step(self, text: str) -> Answer:
+        """Take one turn, and answer later."""
+        answer = await self._world.step(text)
+        assert self._stream is not None, "a world that was not reset answers nothing"
+        await asyncio.sleep(self._latency.draw(self._stream))
+        return answer
+
+    async def stop(self, reason: EndReason) -> None:
+        """End the episode from outside."""
+        await self._world.stop(reason)
+
+    async def episode(self) -> Episode:
+        """The episode so far."""
+        return await self._world.episode()
+
+    async def close(self) -> None:
+        """Free it."""
+        await self._world.close()
+
+
+class DelayedWorlds(Worlds):
+    """Makes worlds whose answers take time.
+
+    Args:
+        worlds: Where they come from.
+        latency: What each answer takes.
+        seed: Of the latencies: the n-th time that a task is played with a seed, they are the same in every run.
+    """
+
+    def __init__(self, worlds: Worlds, latency: Latency, *, seed: int = 0) -> None:
+        self._worlds = worlds
+        self._latency = latency
+        self._seed = seed
+        self._played: Counter[tuple[str, int]] = Counter()
+
+    async def open(self) -> Delayed:
+        """A fresh world."""
+        return Delayed(await self._worlds.open(), self._latency, self._stream_of)
+
+    def _stream_of(self, task: str, seed: int) -> Stream:
+        self._played[task, seed] += 1
+        return Stream.root("latency", self._seed, task, seed, self._played[task, seed])
+
+    async def close(self) -> None:
+        """Free everything."""
+        await self._worlds.close()

@@ -1,0 +1,267 @@
+"""Worlds that others host: what processes and actors have in common.
+
+A worker hosts many worlds and does one call after the other. So the call that has waited longest is the one that is
+being done, and its time-out counts from when it became that: a worker that is busy with its other worlds makes nobody
+late, and the world that hangs is known by name. Python cannot interrupt it, so its worker is ended and replaced.
+"""
+
+import asyncio
+import pickle
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+from palaestra.agents.hosted import WorldSpec
+from palaestra.errors import InfrastructureError, WaitError
+from palaestra.records import EndReason
+from palaestra.trainers.rollouts.world import Answer, Opening, World, Worlds
+from palaestra.trajectory import Episode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeouts:
+    """Seconds that a world may take for its answer before it counts as hanging."""
+
+    open: float = 120.0
+    """To be made; the start of its worker included."""
+    reset: float = 60.0
+    step: float = 60.0
+    episode: float = 60.0
+    """To hand its episode over, or to be freed."""
+
+    def __post_init__(self) -> None:
+        """Hold them above 0."""
+        for name in ("open", "reset", "step", "episode"):
+            if (seconds := getattr(self, name)) <= 0:
+                raise ValueError(f"{name}={seconds}: a time-out is above 0")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Call:
+    what: str
+    """As it reads in an error."""
+    seconds: float
+    answer: asyncio.Future[Any]
+
+
+class Worker(ABC):
+    """Something that hosts worlds, seen from here; it belongs to one event loop.
+
+    Args:
+        name: What it is called in errors.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.worlds = 0
+        """That were opened there and not closed yet."""
+        self.lost: str | None = None
+        """Why it can do nothing more, if it cannot."""
+        self._calls: dict[int, _Call] = {}
+        self._numbers = count()
+        self._loop = asyncio.get_running_loop()
+        self._alarm: asyncio.TimerHandle | None = None
+
+    @abstractmethod
+    def send(self, number: int, frame: bytes) -> None:
+        """Hand a call over, whose answer is to be given to `answered`."""
+
+    @abstractmethod
+    def kill(self) -> None:
+        """End it at once."""
+
+    @abstractmethod
+    async def ended(self) -> None:
+        """Let it end, and wait until nothing of it is left."""
+
+    def ask(self, what: str, seconds: float, *call: Any) -> asyncio.Future[Any]:
+        """Have a call done.
+
+        Args:
+            what: The call, as it reads in an error.
+            seconds: What it may take.
+            call: Method, world's number, arguments.
+        """
+        answer: asyncio.Future[Any] = self._loop.create_future()
+        if self.lost is not None:
+            answer.set_exception(InfrastructureError(f"{what}: {self.lost}"))
+            return answer
+        number, frame = next(self._numbers), pickle.dumps(call)
+        self._calls[number] = _Call(what=what, seconds=seconds, answer=answer)
+        if len(self._calls) == 1:
+            self._watch()
+        self.send(number, frame)
+        return answer
+
+    def _watch(self) -> None:
+        """Time the call that is being done."""
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
+        if self._calls:
+            first = next(iter(self._calls.values()))
+            self._alarm = self._loop.call_later(first.seconds, self._hangs)
+
+    def answered(self, number: int, frame: bytes) -> None:
+        """Pass an answer on to whoever waits for it."""
+        call = self._calls.pop(number, None)
+        if call is None:  # it was lost before
+            return
+        self._watch()
+        went_well, came = pickle.loads(frame)  # noqa: S301  from our own program
+        if call.answer.done():  # nobody waits any more
+            return
+        if went_well:
+            call.answer.set_result(came)
+        else:
+            call.answer.set_exception(came)
+
+    def _hangs(self) -> None:
+        number = next(iter(self._calls))
+        call = self._calls.pop(number)
+        if not call.answer.done():
+            call.answer.set_exception(
+                WaitError(f"{call.what}: waited {call.seconds:g} s for {self.name}, which was ended and is replaced")
+            )
+        self.fail(f"{self.name} was ended because another of its worlds hung ({call.what})")
+        self.kill()
+
+    def fail(self, why: str) -> None:
+        """Have every call fail from now on, those that wait included. The first reason given stays."""
+        if self.lost is not None:
+            return
+        self.lost = why
+        calls, self._calls = self._calls, {}
+        self._watch()
+        for call in calls.values():
+            if not call.answer.done():
+                call.answer.set_exception(InfrastructureError(f"{call.what}: {why}"))
+
+
+class RemoteWorld(World):
+    """A world that a worker hosts, under a number."""
+
+    def __init__(self, worker: Worker, number: int, spec: WorldSpec, timeouts: Timeouts) -> None:
+        self._worker = worker
+        self._number = number
+        self._spec = spec
+        self._timeouts = timeouts
+        self._place = spec.env_id
+        self._turn = 0
+        self._closed = False
+
+    def _ask(self, method: str, seconds: float, *arguments: Any) -> asyncio.Future[Any]:
+        if self._closed:
+            raise InfrastructureError("this world was closed; open another one")
+        return self._worker.ask(f"{method} of {self._place}", seconds, method, self._number, arguments)
+
+    async def opened(self) -> None:
+        """Have it made."""
+        try:
+            await self._ask("open", self._timeouts.open, self._spec)
+        except BaseException:
+            await self.close()
+            raise
+
+    async def reset(self, task: str, seed: int) -> Opening:
+        """Begin an episode."""
+        self._place, self._turn = f"{self._spec.env_id}, task {task!r}", 0
+        observation, tools = await self._ask("reset", self._timeouts.reset, task, seed)
+        return Opening(observation=observation, tools=tools)
+
+    async def step(self, text: str) -> Answer:
+        """Take one turn."""
+        self._place = f"{self._place.partition(', turn ')[0]}, turn {self._turn}"
+        self._turn += 1
+        observation, over = await self._ask("step", self._timeouts.step, text)
+        return Answer(observation=observation, over=over)
+
+    async def stop(self, reason: EndReason) -> None:
+        """End the episode from outside."""
+        await self._ask("stop", self._timeouts.step, reason)
+
+    async def episode(self) -> Episode:
+        """The episode so far."""
+        episode: Episode = await self._ask("episode", self._timeouts.episode)
+        return episode
+
+    async def close(self) -> None:
+        """Have it freed, as soon as it has done what it is doing."""
+        if self._closed:
+            return
+        freed = self._ask("close", self._timeouts.episode)
+        freed.add_done_callback(asyncio.Future.exception)  # nobody waits for it, and nobody minds
+        self._closed = True
+        self._worker.worlds -= 1
+
+
+class RemoteWorlds(Worlds):
+    """Opens worlds in workers, in each about as many as in the others.
+
+    Args:
+        spec: How each world is made; it must pickle.
+        workers: How many there are at most; each is started when there is a world for it.
+        timeouts: How long a world may take.
+
+    Raises:
+        ValueError: `workers` is below 1, or `spec` cannot be sent anywhere.
+    """
+
+    def __init__(self, spec: WorldSpec, workers: int, timeouts: Timeouts) -> None:
+        if workers < 1:
+            raise ValueError(f"workers={workers}: worlds need at least 1")
+        try:
+            pickle.dumps(spec)
+        except Exception as error:
+            raise ValueError(
+                f"{spec} does not pickle ({error}), so it cannot be sent to a worker; "
+                "give what modules define by name, or play in this process"
+            ) from error
+        self._spec = spec
+        self._limit = workers
+        self._timeouts = timeouts
+        self._workers: list[Worker] = []
+        self._ended: set[asyncio.Task[None]] = set()
+        self._placing = asyncio.Lock()
+        self._numbers = count()
+        self._closed = False
+
+    @abstractmethod
+    async def start(self) -> Worker:
+        """A new worker; its first call may find that it does not come up."""
+
+    async def open(self) -> RemoteWorld:
+        """A fresh world.
+
+        Raises:
+            InfrastructureError: its worker did not come up or is gone, or `close` was called.
+            WaitError: it took too long.
+            Exception: it cannot be made as its spec says, for whatever reason `gymnasium.make` has.
+        """
+        async with self._placing:
+            worker = await self._worker()
+            worker.worlds += 1
+        world = RemoteWorld(worker, next(self._numbers), self._spec, self._timeouts)
+        await world.opened()
+        return world
+
+    async def _worker(self) -> Worker:
+        if self._closed:
+            raise InfrastructureError("these worlds were closed; make others")
+        for worker in [worker for worker in self._workers if worker.lost is not None]:
+            self._workers.remove(worker)
+            self._ended.add(asyncio.create_task(worker.ended()))
+        if len(self._workers) < self._limit:
+            self._workers.append(await self.start())
+            return self._workers[-1]
+        return min(self._workers, key=lambda worker: worker.worlds)
+
+    async def close(self) -> None:
+        """Free everything; when it returns, no worker is left."""
+        async with self._placing:
+            self._closed = True
+            workers, self._workers = self._workers, []
+            for worker in workers:
+                worker.fail("these worlds were closed")
+            await asyncio.gather(*self._ended, *(worker.ended() for worker in workers))
