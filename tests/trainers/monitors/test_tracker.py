@@ -1,17 +1,19 @@
 """Trackers: what was logged can be read again, and after a resume no step is there twice."""
 
+import sys
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+import wandb
 from rich.console import Console
 from tensorboard.backend.event_processing.event_accumulator import (  # type: ignore[import-untyped]
     EventAccumulator,
 )
 
-from palaestra.errors import RecordError, StorageError
-from palaestra.trainers.monitors import JsonLinesTracker, TerminalTracker, read_log, step_line
+from palaestra.errors import ConfigError, RecordError, StorageError
+from palaestra.trainers.monitors import TRACKERS, JsonLinesTracker, TerminalTracker, Tracker, read_log, step_line
 from palaestra.trainers.monitors.tensorboard import TensorBoardTracker
 from palaestra.trainers.monitors.tracker import LOG
 from palaestra.trainers.monitors.wandb import WandbTracker
@@ -131,12 +133,32 @@ def test_wandb_keeps_a_run_offline_and_goes_on_with_it(tmp_path: Path, monkeypat
     second = WandbTracker(tmp_path, 1)
     second.log(2, {"reward/mean": 0.625})
     second.close()
+    wandb.teardown()  # as at the process's end: its own process writes what is left
     assert (tmp_path / "wandb-id.txt").read_text() == begun
     kept = b"".join(path.read_bytes() for path in sorted((tmp_path / "wandb").glob(f"*/run-{begun}.wandb")))
     assert kept.count(b"reward/mean") >= 2
     assert b"0.25" in kept
     assert b"0.625" in kept
     assert b"look at it" in kept
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("jsonl", JsonLinesTracker), ("tensorboard", TensorBoardTracker), ("wandb", WandbTracker)]
+)
+def test_each_tracker_can_be_opened_by_its_name(
+    name: str, kind: type[Tracker], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WANDB_MODE", "disabled")
+    tracker = TRACKERS[name](tmp_path, 0)
+    tracker.close()
+    assert type(tracker) is kind
+
+
+def test_wandb_that_is_not_installed_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "wandb", None)
+    monkeypatch.delitem(sys.modules, "palaestra.trainers.monitors.wandb")
+    with pytest.raises(ConfigError, match="pip install wandb"):
+        TRACKERS["wandb"](tmp_path, 0)
 
 
 def test_a_terminal_is_told_a_line_for_each_step() -> None:

@@ -1,6 +1,6 @@
 """What a run says of itself: figures of each step, alarms, and where both are written.
 
-Trackers whose packages are heavy stand in modules of their own: `tensorboard`, `wandb`.
+Trackers whose packages are heavy stand in modules of their own, `tensorboard` and `wandb`; `TRACKERS` opens them.
 """
 
 from palaestra.trainers.monitors.alarms import Action, Alarm, AlarmConfig, Alarms
@@ -8,13 +8,16 @@ from palaestra.trainers.monitors.policy import effective_share, policy_metrics
 from palaestra.trainers.monitors.rollouts import rollout_metrics
 from palaestra.trainers.monitors.terminal import TerminalTracker, step_line
 from palaestra.trainers.monitors.tracker import JsonLinesTracker, Tracker, read_log
+from palaestra.trainers.monitors.trackers import TRACKERS, OpenTracker
 
 __all__ = [
+    "TRACKERS",
     "Action",
     "Alarm",
     "AlarmConfig",
     "Alarms",
     "JsonLinesTracker",
+    "OpenTracker",
     "TerminalTracker",
     "Tracker",
     "effective_share",
