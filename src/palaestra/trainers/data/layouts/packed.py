@@ -15,6 +15,6 @@ def packed(batch: TokenBatch) -> Layout:
     return Layout(
         ids_N=batch.ids_T[need.token_K],
         position_N=batch.position_T[need.token_K],
-        attend=PathAttention([Path(length=length) for length in need.length_S.tolist() if length]),
+        attend=PathAttention([Path(own=n) for n in need.length_S.tolist() if n], batch.ids_T.device),
         before_T=need.before_T,
     )

@@ -1,10 +1,9 @@
-"""Attention along paths: each sequence sees its own tokens, and before them the runs of others that it shares.
+"""Attention along paths: each sequence sees its own tokens, and before them those that it has in common with another.
 
-A sequence that shares nothing is a path without a prefix. A prefix is made of runs of tokens that belong to sequences
-before it, so that their keys and values are worked out once, and their gradients add up.
+A sequence that has nothing in common is a path of its own tokens. Where one begins as the path before it does, those
+tokens are not put through again: their keys and values are taken from there, and their gradients add up.
 
-Axes: N tokens of the pass, L a sequence's own tokens, P its prefix and its own, H heads, G key-value heads, D head
-dimension.
+Axes: N tokens of the pass, L a path's own tokens, P all tokens of a path, H heads, G key-value heads, D head dimension.
 """
 
 from collections.abc import Sequence
@@ -20,52 +19,51 @@ from palaestra.record import record
 class Path:
     """A sequence of a pass."""
 
-    length: int
-    """Its own tokens; they stand behind those of the path before it."""
-    prefix: tuple[int, ...] = ()
-    """The runs that come before its own tokens."""
+    own: int
+    """Its own tokens, at least one; they stand behind those of the path before it."""
+    common: int = 0
+    """How many tokens come first that the path before it begins with as well."""
 
 
 class PathAttention:
-    """An `Attend`: each path by itself, over views and without padding.
+    """An `Attend`: one call for each path, over views of what is there, without padding.
 
-    One call for each path was faster on a CPU than buckets of like lengths, which have to copy.
+    On a CPU this is faster than buckets of like lengths, which copy and pad, and than a mask over a whole tree, most of
+    which is empty.
 
     Args:
-        paths: What the pass is cut into.
-        runs: The lengths of the runs that prefixes name; they cut the pass too, from its beginning to its end.
+        paths: What the pass is cut into, in order.
+        device: Where the pass is.
     """
 
-    def __init__(self, paths: Sequence[Path], runs: Sequence[int] = ()) -> None:
+    def __init__(self, paths: Sequence[Path], device: torch.device) -> None:
         self._paths = paths
-        self._lengths = [path.length for path in paths]
-        self._runs = list(runs)
-        self._masks = [self._mask(path) for path in paths]
-
-    def _mask(self, path: Path) -> Tensor | None:
-        """Which of prefix and own tokens each own token sees, [L, P]; `None` without a prefix."""
-        before = sum(self._runs[run] for run in path.prefix)
-        return torch.ones(path.length, before + path.length, dtype=torch.bool).tril(before) if before else None
+        self._own = [path.own for path in paths]
+        self._masks = [_mask(path, device) for path in paths]
 
     def __call__(self, layer: int, q_NHD: Tensor, k_NGD: Tensor, v_NGD: Tensor, /) -> Tensor:
-        """What each token takes from its path up to itself."""
+        """What each token takes from its path, up to itself."""
         del layer
-        run_k = k_NGD.split(self._runs) if self._runs else ()
-        run_v = v_NGD.split(self._runs) if self._runs else ()
-        own = zip(*(x.split(self._lengths) for x in (q_NHD, k_NGD, v_NGD)), strict=True)
-        seen = [
-            _attend(q, _behind(run_k, path, k), _behind(run_v, path, v), mask)
-            for path, mask, (q, k, v) in zip(self._paths, self._masks, own, strict=True)
-        ]
+        own = (x_N.split(self._own) for x_N in (q_NHD, k_NGD, v_NGD))
+        seen: list[Tensor] = []
+        k_P, v_P = k_NGD[:0], v_NGD[:0]
+        for path, mask_LP, q_L, k_L, v_L in zip(self._paths, self._masks, *own, strict=True):
+            k_P = torch.cat((k_P[: path.common], k_L)) if path.common else k_L
+            v_P = torch.cat((v_P[: path.common], v_L)) if path.common else v_L
+            seen.append(_attend(q_L, k_P, v_P, mask_LP))
         return torch.cat(seen)
 
 
-def _behind(runs: Sequence[Tensor], path: Path, own: Tensor) -> Tensor:
-    return torch.cat((*(runs[run] for run in path.prefix), own)) if path.prefix else own
+def _mask(path: Path, device: torch.device) -> Tensor | None:
+    """Which tokens of its path each own token sees, [L, P]; `None` where a causal mask says it."""
+    if not path.common:
+        return None
+    return torch.ones(path.own, path.common + path.own, dtype=torch.bool, device=device).tril(path.common)
 
 
 def _attend(q_LHD: Tensor, k_PGD: Tensor, v_PGD: Tensor, mask_LP: Tensor | None) -> Tensor:
-    q, k, v = (x.transpose(0, 1)[None] for x in (q_LHD, k_PGD, v_PGD))
-    mask = None if mask_LP is None else mask_LP.to(q.device, non_blocking=True)
-    seen = functional.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=mask is None, enable_gqa=True)
-    return seen[0].transpose(0, 1)
+    q_HLD, k_GPD, v_GPD = (x.transpose(0, 1)[None] for x in (q_LHD, k_PGD, v_PGD))
+    seen_HLD = functional.scaled_dot_product_attention(
+        q_HLD, k_GPD, v_GPD, attn_mask=mask_LP, is_causal=mask_LP is None, enable_gqa=True
+    )
+    return seen_HLD[0].transpose(0, 1)

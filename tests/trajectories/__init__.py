@@ -1,0 +1,85 @@
+"""Random trajectories with tokens: several segments, branching prefixes, turns with parts, episodes around them."""
+
+from hypothesis import strategies as st
+
+from palaestra.records import Features, Score, TaskSpec
+from palaestra.trajectory import Episode, Segment, Span, SpanKind, Tokens, Turn
+
+VOCABULARY = 48
+PARTS: tuple[SpanKind, ...] = ("plan", "switch", "action")
+
+
+@st.composite
+def segment_tokens(draw: st.DrawFn, *, ids: st.SearchStrategy[int] = st.integers(0, VOCABULARY - 1)) -> Tokens:
+    """A segment: a prompt, perhaps none, then turns, sampled but for a token here and there, and what answers them."""
+    sampled: list[bool] = [False] * draw(st.integers(0, 4))
+    spans: list[Span] = []
+    for _ in range(draw(st.integers(0, 3))):
+        start = len(sampled)
+        sampled += draw(st.lists(st.sampled_from([True, True, True, False]), max_size=5))
+        spans += [Span(kind="turn", start=start, end=len(sampled)), *draw(_parts(start, len(sampled)))]
+        sampled += [False] * draw(st.integers(0, 3))
+    if not sampled:
+        sampled = [False]
+    count = len(sampled)
+    return Tokens(
+        ids=tuple(draw(st.lists(ids, min_size=count, max_size=count))),
+        sampled=tuple(sampled),
+        logprobs=tuple(-(place + 1) / 8 if own else 0.0 for place, own in enumerate(sampled)),
+        versions=tuple(draw(st.integers(1, 3)) if own else 0 for own in sampled),
+        spans=tuple(spans),
+        stops=("end",) * sum(span.kind == "turn" for span in spans),
+    )
+
+
+@st.composite
+def _parts(draw: st.DrawFn, start: int, end: int) -> list[Span]:
+    """Parts of a turn: none, or some that need not cover it."""
+    bounds = sorted(draw(st.lists(st.integers(start, end), max_size=6)))
+    return [
+        Span(kind=draw(st.sampled_from(PARTS)), start=low, end=high)
+        for low, high in zip(bounds[::2], bounds[1::2], strict=False)
+    ]
+
+
+def turn(reward: float) -> Turn:
+    """A turn of which nothing matters but what it was paid."""
+    return Turn(
+        text=None, calls=(), events=(), changes=(), observation=(), reward=reward, components={}, met=(), violated=(),
+        state_hash="", anchor="",
+    )  # fmt: skip
+
+
+def episode(*segments: Segment, id: str = "", group: str = "") -> Episode:  # noqa: A002  the field's own name
+    """An episode around segments."""
+    return Episode(
+        env_id="test/Nothing-v0",
+        task=TaskSpec(
+            id="nothing/none/0000", family="nothing/none", split="train", level=1, traits=(), world_seed=1,
+            max_turns=9, unseen=False, oracle_calls=1,
+            features=Features(hops=0, entities=0, exceptions=0, writes=0, messages=0),
+        ),
+        agent="hand", seed=0, tools=(), rubric=(), segments=segments, end=None,
+        score=Score(points=0, total=100, passed=False, verdicts={}, components={}), valid_for_baseline=True,
+        id=id, group=group,
+    )  # fmt: skip
+
+
+@st.composite
+def episodes(draw: st.DrawFn, *, ids: st.SearchStrategy[int] = st.integers(0, VOCABULARY - 1)) -> Episode:
+    """An episode of one to three segments; the world may have failed to answer its last turn."""
+    drawn = draw(st.lists(segment_tokens(ids=ids), min_size=1, max_size=3))
+    segments: list[Segment] = []
+    for number, tokens in enumerate(drawn):
+        written = sum(span.kind == "turn" for span in tokens.spans)
+        answered = written - (draw(st.booleans()) if written and number == len(drawn) - 1 else 0)
+        turns = tuple(turn(draw(st.integers(-8, 8)) / 4) for _ in range(answered))
+        segments.append(Segment(prompt=(), turns=turns, tokens=tokens))
+    return episode(*segments, group=draw(st.sampled_from(["", "a", "b"])))
+
+
+batches = st.lists(episodes(), min_size=1, max_size=5)
+"""Episodes that rarely begin alike."""
+
+forests = st.lists(episodes(ids=st.integers(0, 1)), min_size=1, max_size=6)
+"""Episodes of two different tokens: they branch everywhere, and some are the beginning of others."""
