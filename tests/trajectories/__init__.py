@@ -6,11 +6,12 @@ from palaestra.records import Features, Score, TaskSpec
 from palaestra.trajectory import Episode, Segment, Span, SpanKind, Tokens, Turn
 
 VOCABULARY = 48
+ANY_ID = st.integers(0, VOCABULARY - 1)
 PARTS: tuple[SpanKind, ...] = ("plan", "switch", "action")
 
 
 @st.composite
-def segment_tokens(draw: st.DrawFn, *, ids: st.SearchStrategy[int] = st.integers(0, VOCABULARY - 1)) -> Tokens:
+def segment_tokens(draw: st.DrawFn, *, ids: st.SearchStrategy[int] = ANY_ID) -> Tokens:
     """A segment: a prompt, perhaps none, then turns, sampled but for a token here and there, and what answers them."""
     sampled: list[bool] = [False] * draw(st.integers(0, 4))
     spans: list[Span] = []
@@ -28,7 +29,7 @@ def segment_tokens(draw: st.DrawFn, *, ids: st.SearchStrategy[int] = st.integers
         logprobs=tuple(-(place + 1) / 8 if own else 0.0 for place, own in enumerate(sampled)),
         versions=tuple(draw(st.integers(1, 3)) if own else 0 for own in sampled),
         spans=tuple(spans),
-        stops=("end",) * sum(span.kind == "turn" for span in spans),
+        stops=tuple("end" for span in spans if span.kind == "turn"),
     )
 
 
@@ -50,7 +51,7 @@ def turn(reward: float) -> Turn:
     )  # fmt: skip
 
 
-def episode(*segments: Segment, id: str = "", group: str = "") -> Episode:  # noqa: A002  the field's own name
+def episode(*segments: Segment, id: str = "", group: str = "") -> Episode:
     """An episode around segments."""
     return Episode(
         env_id="test/Nothing-v0",
@@ -66,7 +67,7 @@ def episode(*segments: Segment, id: str = "", group: str = "") -> Episode:  # no
 
 
 @st.composite
-def episodes(draw: st.DrawFn, *, ids: st.SearchStrategy[int] = st.integers(0, VOCABULARY - 1)) -> Episode:
+def episodes(draw: st.DrawFn, *, ids: st.SearchStrategy[int] = ANY_ID) -> Episode:
     """An episode of one to three segments; the world may have failed to answer its last turn."""
     drawn = draw(st.lists(segment_tokens(ids=ids), min_size=1, max_size=3))
     segments: list[Segment] = []

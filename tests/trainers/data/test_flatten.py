@@ -1,4 +1,3 @@
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -10,7 +9,7 @@ from palaestra.errors import RecordError
 from palaestra.trainers.data.batch import NO_TURN, PARTS, TokenBatch
 from palaestra.trainers.data.demonstration import demonstration
 from palaestra.trainers.data.flatten import flatten, flatten_tokens
-from palaestra.trainers.policy import Policy
+from palaestra.trainers.reference.policy import Policy
 from palaestra.trajectory import Episode, Segment, Span, Tokens
 from trajectories import batches, episode, segment_tokens, turn
 
@@ -121,7 +120,7 @@ def spans(*marked: tuple[str, int, int]) -> Callable[[], Episode]:
         (lambda: of(replace(GOOD, logprobs=(0.0,) * 5)), "4 ids and 5 logprobs"),
         (lambda: of(replace(GOOD, versions=())), "4 ids and 0 versions"),
         (lambda: of(GOOD, turns=2), "mark 1 turns and its record has 2"),
-        (lambda: episode(*of(GOOD, turns=0).segments, *of(GOOD).segments, id="run-7/3"), "mark 1 turns and its record has 0"),
+        (lambda: episode(*of(GOOD, turns=0).segments, *of(GOOD).segments, id="run-7/3"), "its record has 0"),
         (spans(("turn", 1, 5)), r"turn \[1, 5\) does not lie within \[0, 4\)"),
         (spans(("turn", -1, 3)), r"turn \[-1, 3\) does not lie"),
         (spans(("turn", 3, 1)), r"turn \[3, 1\) does not lie"),
