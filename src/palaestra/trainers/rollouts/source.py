@@ -15,7 +15,7 @@ from palaestra.trainers.rollouts.groups import Group, GroupRule, Growing, Member
 from palaestra.trainers.rollouts.pool import Played, Pool
 from palaestra.trainers.rollouts.script import Begun
 from palaestra.trainers.rollouts.staleness import Order, Staleness
-from palaestra.trainers.rollouts.state import BegunState, Counts, GroupState, MemberState, SourceState
+from palaestra.trainers.rollouts.state import Counts, SourceState, group_state, regrown
 
 _HOPELESS = 8
 """Groups in a row that break before the source gives up."""
@@ -305,27 +305,13 @@ class GroupSource:
             per_step=self._limits.per_step,
             version=self.version,
             begun=self._order.begun,
-            groups=tuple(map(self._group_state, self._groups.values())),
+            groups=tuple(group_state(growing, self._begun) for growing in self._groups.values()),
             counts=self._counts,
             staleness=dict(sorted(self._staleness.items())),
         )
 
-    def _group_state(self, growing: Growing) -> GroupState:
-        return GroupState(
-            index=growing.index, version=growing.version, members=tuple(map(self._member_state, growing.members))
-        )
-
-    def _member_state(self, member: Member) -> MemberState:
-        trajectory = member.job.trajectory
-        begun = None
-        if member.fate is None:
-            begun = self._pool.begun(trajectory) or self._saved.get(trajectory)
-        return MemberState(
-            trajectory=trajectory,
-            fate=member.fate,
-            episode=member.episode,
-            begun=BegunState(tokens=begun.tokens, seconds=begun.seconds) if begun else None,
-        )
+    def _begun(self, trajectory: str) -> Begun | None:
+        return self._pool.begun(trajectory) or self._saved.get(trajectory)
 
     def restore(self, state: SourceState) -> None:
         """Go on from a state, before the first `take`.
@@ -339,34 +325,18 @@ class GroupSource:
                 f"per_step = {self._limits.per_step}, and the rollouts were saved with {state.per_step}: groups would "
                 "not fall to the same steps; keep it, or begin a new run from the weights alone"
             )
-        counts = state.counts
-        self._counts = counts
+        kept = [regrown(group, self._plan, self._rule) for group in state.groups]
+        self._groups = {growing.index: growing for growing, _ in kept}
+        self._saved = {begun.job.trajectory: begun for _, half in kept for begun in half}
+        self._counts = state.counts
         self._staleness = Counter(state.staleness)
         self._order = Order(
             self._limits,
             version=state.version,
             begun=state.begun,
-            dropped=counts.broken + counts.stale,
-            pending=tuple(group.index for group in state.groups),
+            dropped=state.counts.broken + state.counts.stale,
+            pending=tuple(self._groups),
         )
-        for group in state.groups:
-            growing = self._groups[group.index] = self._regrown(group)
+        for growing in self._groups.values():
             if growing.verdict() == "complete":
-                self._order.completed(group.index)
-
-    def _regrown(self, group: GroupState) -> Growing:
-        growing = Growing(group.index, group.version, self._plan, self._rule)
-        while len(growing.members) < len(group.members):
-            growing.add()
-        for member, saved in zip(growing.members, group.members, strict=False):
-            if member.job.trajectory != saved.trajectory:
-                raise CheckpointError(
-                    f"group {group.index} plays {member.job.trajectory}, and {saved.trajectory} was saved; "
-                    "go on with the plan that the run began with"
-                )
-            member.fate, member.episode = saved.fate, saved.episode
-            if saved.begun is not None:
-                self._saved[saved.trajectory] = Begun(
-                    job=member.job, tokens=saved.begun.tokens, seconds=saved.begun.seconds
-                )
-        return growing
+                self._order.completed(growing.index)

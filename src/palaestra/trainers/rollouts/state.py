@@ -3,6 +3,7 @@
 Jobs are not kept: they follow from the plan.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import orjson
@@ -10,7 +11,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from palaestra.errors import CheckpointError
 from palaestra.record import record
-from palaestra.trainers.rollouts.groups import Fate
+from palaestra.trainers.rollouts.groups import Fate, GroupRule, Growing, Member, Plan
+from palaestra.trainers.rollouts.script import Begun
 from palaestra.trajectory import Episode, Tokens
 
 
@@ -39,6 +41,8 @@ class GroupState:
 
     index: int
     version: int
+    size: int
+    """Trajectories that were planned; the members beyond are extra ones."""
     members: tuple[MemberState, ...]
 
 
@@ -91,6 +95,53 @@ class SourceState:
     counts: Counts
     staleness: dict[int, int]
     """How many of the groups taken were so many versions old."""
+
+
+def group_state(growing: Growing, begun_of: Callable[[str], Begun | None]) -> GroupState:
+    """A group under way, as it is kept; `begun_of` says how far a trajectory is."""
+
+    def member_state(member: Member) -> MemberState:
+        begun = begun_of(member.job.trajectory) if member.fate is None else None
+        return MemberState(
+            trajectory=member.job.trajectory,
+            fate=member.fate,
+            episode=member.episode,
+            begun=BegunState(tokens=begun.tokens, seconds=begun.seconds) if begun else None,
+        )
+
+    return GroupState(
+        index=growing.index,
+        version=growing.version,
+        size=growing.size,
+        members=tuple(map(member_state, growing.members)),
+    )
+
+
+def regrown(group: GroupState, plan: Plan, rule: GroupRule) -> tuple[Growing, list[Begun]]:
+    """The group that was kept, and those of its trajectories that are half-way.
+
+    Raises:
+        CheckpointError: the plan plays something else.
+    """
+    growing = Growing(group.index, group.version, plan, rule)
+    if growing.size != group.size:
+        raise CheckpointError(
+            f"group {group.index} plays {growing.size} trajectories, and {group.size} were planned when it was saved; "
+            "go on with the plan that the run began with"
+        )
+    while len(growing.members) < len(group.members):
+        growing.add()
+    half: list[Begun] = []
+    for member, saved in zip(growing.members, group.members, strict=True):
+        if member.job.trajectory != saved.trajectory:
+            raise CheckpointError(
+                f"group {group.index} plays {member.job.trajectory}, and {saved.trajectory} was saved; "
+                "go on with the plan that the run began with"
+            )
+        member.fate, member.episode = saved.fate, saved.episode
+        if saved.begun is not None:
+            half.append(Begun(job=member.job, tokens=saved.begun.tokens, seconds=saved.begun.seconds))
+    return growing, half
 
 
 _STATE: TypeAdapter[SourceState] = TypeAdapter(SourceState)

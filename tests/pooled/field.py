@@ -1,0 +1,108 @@
+"""A pool over the small library, put together: an engine that babbles, worlds of this process, short episodes."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from palaestra.trainers.engines.engine import Engine
+from palaestra.trainers.rollouts.budget import PlayConfig
+from palaestra.trainers.rollouts.faults import Backoff
+from palaestra.trainers.rollouts.groups import Group, GroupRule, Plan, TaskPlan
+from palaestra.trainers.rollouts.pool import Pool, PoolConfig
+from palaestra.trainers.rollouts.source import GroupSource
+from palaestra.trainers.rollouts.staleness import Staleness
+from palaestra.trainers.rollouts.state import load_state
+from palaestra.trainers.rollouts.worlds.local import LocalWorlds
+from pooled.unruly import Deed, Unruly, meek
+from rollouts.engine import ScriptedEngine
+from rollouts.library import babbling, codec, library, tasks
+
+SHORT = PlayConfig(context=4096, turn=6, turns=2)
+CONFIG = PoolConfig(agents=8, world=Backoff(retries=2, first=0.0), engine=Backoff(retries=3, first=1.0))
+
+
+@dataclass(kw_only=True)
+class Field:
+    """What a test looks at."""
+
+    engine: Engine
+    worlds: Unruly
+    pool: Pool
+    said: list[str] = field(default_factory=list[str])
+
+
+@asynccontextmanager
+async def playing(
+    *,
+    engine: Callable[[], Engine] = lambda: ScriptedEngine(babbling()),
+    deed: Deed = meek,
+    play: PlayConfig = SHORT,
+    config: PoolConfig = CONFIG,
+) -> AsyncIterator[Field]:
+    """A pool at work; behind it no world stands open, and nothing is held in the engine."""
+    said: list[str] = []
+    drawing, worlds = engine(), Unruly(LocalWorlds(library()), deed)
+    pool = Pool(drawing, worlds, codec(), play, config, say=said.append)
+    try:
+        yield Field(engine=drawing, worlds=worlds, pool=pool, said=said)
+    finally:
+        await pool.close()
+        assert not worlds.standing, "worlds were left open"
+        assert drawing.stats().resident == 0, "the engine holds what nobody needs"
+        await drawing.close()
+        await worlds.close()
+
+
+@dataclass(kw_only=True)
+class Training:
+    """A source of groups at work, and a trainer that only counts."""
+
+    field: Field
+    source: GroupSource
+    taken: list[Group]
+
+    async def step(self, timeout: float | None = 1000.0) -> list[Group]:
+        """Take the groups of a step, and train on them: the weights get a new version."""
+        groups = await self.source.take(timeout)
+        self.taken += groups
+        self.check()
+        await self.field.engine.update_weights({}, self.source.version + 1)
+        self.source.advance(self.source.version + 1)
+        return groups
+
+    def check(self) -> None:
+        """Hold the counts to what they say of each other."""
+        counts = self.source.counts()
+        ended = counts.finished + counts.failed + counts.straggled + counts.cancelled
+        assert counts.started == ended + self.source.under_way
+        assert counts.groups == counts.taken + counts.broken + counts.stale + self.source.pending
+        held = sum(member.fate == "finished" for group in self.source.state().groups for member in group.members)
+        assert counts.finished == counts.handed + counts.discarded + held
+
+
+PLAN = TaskPlan(tasks(), size=3, seed=5)
+
+
+@asynccontextmanager
+async def training(
+    limits: Staleness,
+    *,
+    rule: GroupRule | None = None,
+    plan: Plan = PLAN,
+    state: bytes | None = None,
+    engine: Callable[[], Engine] = lambda: ScriptedEngine(babbling()),
+    deed: Deed = meek,
+    config: PoolConfig = CONFIG,
+) -> AsyncIterator[Training]:
+    """A source at work, gone on with from `state` where there is one."""
+    async with playing(engine=engine, deed=deed, config=config) as field:
+        source = GroupSource(field.pool, plan, limits, rule=rule, say=field.said.append)
+        if state is not None:
+            source.restore(load_state(state))
+            await field.engine.update_weights({}, source.version)
+        at_work = Training(field=field, source=source, taken=[])
+        try:
+            yield at_work
+        finally:
+            at_work.check()
+            await source.close()

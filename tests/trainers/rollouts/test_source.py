@@ -1,0 +1,428 @@
+"""Groups for training: none too old, none lost, none counted twice, and nobody waits for ever."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from palaestra.errors import EngineError, InfrastructureError, WaitError
+from palaestra.trainers.rollouts.groups import Group, GroupRule, RuleKind, TaskPlan
+from palaestra.trainers.rollouts.job import Job
+from palaestra.trainers.rollouts.player import Player
+from palaestra.trainers.rollouts.staleness import Staleness
+from palaestra.trainers.rollouts.worlds.local import LocalWorlds
+from palaestra.trajectory import Episode
+from pooled.clock import run
+from pooled.field import CONFIG, PLAN, SHORT, Training, training
+from pooled.narrow import Narrow
+from pooled.unruly import Call, Deed, stormy
+from rollouts.engine import ScriptedEngine
+from rollouts.library import babbling, codec, library, tasks
+
+SYNCHRONOUS, AHEAD = Staleness(per_step=2), Staleness(per_step=2, staleness=2, window=3)
+RULES: dict[RuleKind, GroupRule] = {
+    "complete": GroupRule(),
+    "partial": GroupRule(kind="partial", minimum=2),
+    "top_up": GroupRule(kind="top_up", extras=2),
+}
+
+
+async def _alone(job: Job) -> Episode:
+    world = await LocalWorlds(library()).open()
+    episode = await Player(job, world, ScriptedEngine(babbling()), codec(), SHORT).play()
+    await world.close()
+    return episode
+
+
+def _ids(groups: Sequence[Group]) -> list[str]:
+    return [episode.id for group in groups for episode in group.episodes]
+
+
+async def _for_ever(at_work: Training) -> None:
+    while True:
+        await at_work.step()
+
+
+def _hanging(*tasks_of: str, what: str = "step") -> Deed:
+    async def deed(call: Call) -> None:
+        await asyncio.sleep(10**9 if call.what == what and call.task in tasks_of else 0)
+
+    return deed
+
+
+def _broken(*tasks_of: str) -> Deed:
+    async def deed(call: Call) -> None:
+        if call.what == "step" and call.task in tasks_of:
+            raise InfrastructureError("the shelf is on fire")
+
+    return deed
+
+
+def _task(index: int) -> str:
+    return PLAN.group(index)[0].task
+
+
+def test_synchronous_training_gets_the_groups_of_each_step_under_its_own_weights() -> None:
+    async def main() -> None:
+        async with training(SYNCHRONOUS) as at_work:
+            for step in range(4):
+                groups = await at_work.source.take(1.0)
+                assert [group.index for group in groups] == [2 * step, 2 * step + 1]
+                assert [group.version for group in groups] == [step, step]
+                await asyncio.sleep(100)
+                assert at_work.source.pending == 0, "a group was begun before the step was trained"
+                await at_work.field.engine.update_weights({}, step + 1)
+                at_work.source.advance(step + 1)
+            played = [await _alone(job) for index in (0, 1) for job in PLAN.group(index)]
+            assert at_work.source.counts().handed == 4 * 2 * 3
+        async with training(SYNCHRONOUS) as at_work:
+            groups = await at_work.source.take(1.0)
+            assert [episode for group in groups for episode in group.episodes] == played
+
+    run(main())
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.builds(Staleness, per_step=st.integers(1, 3), staleness=st.integers(0, 2), window=st.integers(0, 4)),
+    st.sampled_from(sorted(RULES)),
+    st.integers(0, 10**6),
+    st.integers(0, 40),
+)
+def test_in_any_storm_counts_add_up_and_no_group_is_too_old_or_comes_twice(
+    limits: Staleness, rule: RuleKind, seed: int, faults: int
+) -> None:
+    async def main() -> None:
+        async with training(limits, rule=RULES[rule], deed=stormy(seed, faults=faults)) as at_work:
+            source = at_work.source
+            for step in range(5):
+                try:
+                    groups = await at_work.step()
+                except InfrastructureError:  # it can happen by chance that so many groups break
+                    assert source.counts().broken >= 8
+                    break
+                assert len(groups) == limits.per_step
+                for group in groups:
+                    assert step - group.version <= limits.bound
+                    assert all(min(_versions(episode)) >= group.version for episode in group.episodes)
+                    assert all(episode.valid_for_baseline for episode in group.episodes)
+                    assert len(group.episodes) >= (2 if rule == "partial" else 3)
+            assert len(set(_ids(at_work.taken))) == len(_ids(at_work.taken)) == source.counts().handed
+            assert sum(source.gauge().staleness.values()) == len(at_work.taken) == source.counts().taken
+
+    run(main())
+
+
+def _versions(episode: Episode) -> list[int]:
+    tokens = episode.segments[0].tokens
+    assert tokens is not None
+    return [version for version, own in zip(tokens.versions, tokens.sampled, strict=True) if own]
+
+
+def test_a_slow_group_is_overtaken_by_as_many_as_the_window_lets_and_then_waited_for() -> None:
+    slow = _task(1)
+
+    async def main() -> None:
+        async def deed(call: Call) -> None:
+            if call.what == "step" and call.task == slow and asyncio.get_running_loop().time() < 50:
+                await asyncio.sleep(50 - asyncio.get_running_loop().time())
+
+        limits = Staleness(per_step=1, staleness=5, window=3)
+        async with training(limits, deed=deed, config=replace(CONFIG, agents=64)) as at_work:
+            taken = [[group.index for group in await at_work.step()] for _ in range(5)]
+            assert taken == [[0], [2], [3], [4], [1]]
+            assert asyncio.get_running_loop().time() == 50
+            assert at_work.source.gauge().staleness[4] == 1
+
+    run(main())
+
+
+def test_a_group_begins_only_when_there_is_room_for_its_first_trajectory() -> None:
+    """So its version is that of the weights under which it is really begun."""
+
+    async def main() -> None:
+        limits = Staleness(per_step=1, staleness=9)
+        async with training(limits, deed=stormy(1, faults=0), config=replace(CONFIG, agents=3)) as at_work:
+            for _ in range(6):
+                (group,) = await at_work.step()
+                assert min(map(min, map(_versions, group.episodes))) >= group.version
+                assert at_work.source.pending <= 2
+            assert at_work.taken[-1].version == 3, "ten groups may be begun at version 0"
+
+    run(main())
+
+
+def test_a_failed_trajectory_breaks_its_group_and_the_next_takes_its_place() -> None:
+    async def main() -> None:
+        limits = Staleness(per_step=1, staleness=0)
+        async with training(limits, deed=_broken(_task(1))) as at_work:
+            taken = [(await at_work.step())[0] for _ in range(3)]
+            counts = at_work.source.counts()
+            assert [group.index for group in taken][:2] == [0, 2]
+            assert (counts.broken, counts.failed + counts.cancelled) == (1, 3)
+            assert "shelf is on fire" in at_work.field.said[-1]
+            assert any(said.startswith("group 1 is dropped, with 1 failed") for said in at_work.field.said)
+
+    run(main())
+
+
+def test_a_partial_group_goes_without_those_that_failed() -> None:
+    async def main() -> None:
+        rule = GroupRule(kind="partial", minimum=1)
+        calls = [0]
+
+        async def deed(call: Call) -> None:
+            if call.what == "reset" and call.task == _task(0):
+                calls[0] += 1
+                if calls[0] != 2:
+                    raise InfrastructureError("only the second opens")
+
+        async with training(Staleness(per_step=1), rule=rule, deed=deed) as at_work:
+            (group,) = await at_work.step()
+            assert (len(group.episodes), group.failed, group.straggled) == (1, 2, 0)
+            assert at_work.source.counts().failed == 2
+
+    run(main())
+
+
+def test_a_topped_up_group_is_as_large_as_planned() -> None:
+    async def main() -> None:
+        failing = {"train/0/1", "train/0/3"}
+        at_work_box: list[ScriptedEngine] = []
+
+        async def deed(call: Call) -> None:
+            if call.what != "step":
+                return
+            (engine,) = at_work_box
+            if call.number >= 0 and engine.requests[-1].trajectory in failing:
+                raise InfrastructureError("not this one")
+
+        async with training(
+            Staleness(per_step=1), rule=RULES["top_up"], deed=deed, config=replace(CONFIG, agents=1)
+        ) as at_work:
+            assert isinstance(at_work.field.engine, ScriptedEngine)
+            at_work_box.append(at_work.field.engine)
+            (group,) = await at_work.step()
+            assert _ids([group]) == ["train/0/0", "train/0/2", "train/0/4"]
+            assert group.episodes[-1] == await _alone(PLAN.further(0, 1))
+            counts = at_work.source.counts()
+            assert (counts.extra, counts.failed, counts.retried, group.failed) == (2, 2, 4, 2)
+
+    run(main())
+
+
+def test_stragglers_are_cut_off_after_their_time_and_are_not_failures() -> None:
+    async def main() -> None:
+        steps = [0]
+
+        async def deed(call: Call) -> None:
+            if call.what == "reset":
+                steps[0] += 1
+                await asyncio.sleep(10**9 if steps[0] == 2 else steps[0])
+
+        rule = GroupRule(kind="partial", minimum=2, enough=2, straggler_seconds=30.0)
+        async with training(Staleness(per_step=1), rule=rule, deed=deed) as at_work:
+            (group,) = await at_work.step()
+            assert (len(group.episodes), group.failed, group.straggled) == (2, 0, 1)
+            assert at_work.source.counts().straggled == 1
+            assert asyncio.get_running_loop().time() == 3 + 30
+
+    run(main())
+
+
+def test_a_group_that_is_whole_before_the_stragglers_time_is_not_cut() -> None:
+    async def main() -> None:
+        rule = GroupRule(kind="partial", minimum=2, enough=2, straggler_seconds=30.0)
+        async with training(Staleness(per_step=1), rule=rule, deed=stormy(2, faults=0)) as at_work:
+            for _ in range(3):
+                (group,) = await at_work.step()
+                assert (len(group.episodes), group.straggled) == (3, 0)
+            await asyncio.sleep(100)
+
+    run(main())
+
+
+def test_a_refresh_drops_what_is_too_old_and_begins_anew() -> None:
+    async def main() -> None:
+        async with training(AHEAD, deed=_hanging(_task(2)), config=replace(CONFIG, agents=64)) as at_work:
+            source = at_work.source
+            await at_work.step()
+            await asyncio.sleep(1)
+            before = source.state()
+            assert {group.version for group in before.groups} == {0, 1}
+            old = sum(group.version < 1 for group in before.groups)
+            assert source.drop_older(1) == old == 4
+            at_work.check()
+            assert {group.version for group in source.state().groups} == {1}
+            assert source.drop_older(1) == 0
+            taken = await at_work.step()
+            assert [group.index for group in taken] == [6, 7]
+            counts = source.counts()
+            assert counts.stale == 4
+            # Group 2 hangs; the others had finished in vain.
+            assert (counts.cancelled, counts.discarded) == (3, 9)
+
+    run(main())
+
+
+def test_a_wait_that_is_too_long_says_who_waits_for_what_and_can_be_taken_up_again() -> None:
+    async def main() -> str:
+        opened = asyncio.Event()
+
+        async def deed(call: Call) -> None:
+            if call.what == "step" and call.task == _task(1):
+                await opened.wait()
+
+        async with training(SYNCHRONOUS, deed=deed) as at_work:
+            with pytest.raises(WaitError) as raised:
+                await at_work.source.take(60.0)
+            assert asyncio.get_running_loop().time() == 60
+            opened.set()
+            assert [group.index for group in await at_work.source.take(60.0)] == [0, 1]
+            return str(raised.value)
+
+    said = run(main())
+    assert said == (
+        "step 0 waited for 2 groups, and for 60 s no trajectory ended; 1 groups are complete, under way are "
+        "1 (0 of 3 ended); group 2 may begin at version 1, and the weights are at 0. Of 3 trajectories, 3 wait for its "
+        "world (train/1/0 for 60.0 s); the engine draws 0 turns, and 0 stand in line"
+    )
+
+
+def test_a_time_out_begins_again_with_every_trajectory_that_ends() -> None:
+    async def main() -> None:
+        async def deed(call: Call) -> None:
+            await asyncio.sleep(9 if call.what == "step" else 0)
+
+        async with training(SYNCHRONOUS, deed=deed, config=replace(CONFIG, agents=1)) as at_work:
+            await at_work.step(timeout=20.0)
+            assert asyncio.get_running_loop().time() > 50
+
+    run(main())
+
+
+def test_a_dead_engine_is_told_to_whoever_takes_and_the_state_can_still_be_saved() -> None:
+    async def main() -> None:
+        async with training(AHEAD) as at_work:
+            await at_work.step()
+            await at_work.field.engine.close()
+            with pytest.raises(EngineError, match="the engine did not recover"):
+                await _for_ever(at_work)
+            state = at_work.source.state()
+            assert sum(member.fate is None for group in state.groups for member in group.members) > 0
+            with pytest.raises(EngineError):
+                await at_work.source.take(1.0)
+
+    run(main())
+
+
+def test_where_every_group_breaks_the_last_cause_is_told() -> None:
+    async def main() -> None:
+        async with training(AHEAD, deed=_broken(*tasks())) as at_work:
+            with pytest.raises(
+                InfrastructureError,
+                match=r"8 groups in a row broke, and \d+ trajectories failed .*the shelf is on fire",
+            ):
+                await at_work.step()
+            counts = at_work.source.counts()
+            assert (counts.finished, counts.handed, counts.taken) == (0, 0, 0)
+
+    run(main())
+
+
+class _Tired(TaskPlan):
+    def group(self, index: int) -> tuple[Job, ...]:
+        if index == 3:
+            raise LookupError("there is nothing left to play")
+        return super().group(index)
+
+
+def test_a_plan_that_crashes_is_told_to_whoever_takes() -> None:
+    async def main() -> None:
+        async with training(SYNCHRONOUS, plan=_Tired(tasks(), size=2, seed=0)) as at_work:
+            await at_work.step()
+            with pytest.raises(LookupError, match="nothing left to play"):
+                await at_work.step()
+
+    run(main())
+
+
+def test_a_pool_that_is_closed_under_its_source_is_told_to_whoever_takes() -> None:
+    async def main() -> None:
+        async with training(SYNCHRONOUS, deed=_hanging(_task(0))) as at_work:
+            taking = asyncio.create_task(at_work.source.take(None))
+            await asyncio.sleep(1)
+            await at_work.field.pool.close()
+            with pytest.raises(InfrastructureError, match="train/0/0 was stopped by somebody else"):
+                await taking
+
+    run(main())
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.floats(0, 10), st.integers(0, 99))
+def test_closing_at_any_moment_leaves_nothing_behind(after: float, seed: int) -> None:
+    async def main() -> None:
+        async with training(AHEAD, deed=stormy(seed, faults=10)) as at_work:
+            taking = asyncio.create_task(at_work.source.take(None))
+            await asyncio.sleep(after)
+            await at_work.source.close()
+            await at_work.source.close()
+            await asyncio.wait([taking])
+            assert taking.exception() is None or "was closed" in str(taking.exception())
+            with pytest.raises(InfrastructureError, match="the source of groups was closed"):
+                await at_work.source.take(None)
+            assert at_work.field.pool.under_way == 0
+
+    run(main())
+
+
+def test_weights_do_not_go_back() -> None:
+    async def main() -> None:
+        async with training(AHEAD) as at_work:
+            at_work.source.advance(3)
+            with pytest.raises(ValueError, match=r"advance\(2\): the weights are at version 3 and do not go back"):
+                at_work.source.advance(2)
+
+    run(main())
+
+
+def test_two_runs_are_the_same_event_by_event() -> None:
+    async def main() -> tuple[list[Call], list[str], list[Group], list[str]]:
+        def engine() -> Narrow:
+            return Narrow(babbling(), slots=3, seconds=0.1)
+
+        async with training(AHEAD, rule=RULES["partial"], engine=engine, deed=stormy(8, faults=10)) as at_work:
+            for _ in range(5):
+                await at_work.step()
+            assert isinstance(at_work.field.engine, Narrow)
+            requests = [request.trajectory for request in at_work.field.engine.requests]
+            return at_work.field.worlds.calls, requests, at_work.taken, at_work.field.said
+
+    assert run(main()) == run(main())
+
+
+def test_a_gauge_says_how_busy_the_engine_is_and_how_long_tools_are_waited_for() -> None:
+    async def main() -> None:
+        async def deed(call: Call) -> None:
+            await asyncio.sleep(2 if call.what == "step" else 0)
+
+        def engine() -> Narrow:
+            return Narrow(babbling(), slots=1, seconds=0.5)
+
+        async with training(SYNCHRONOUS, engine=engine, deed=deed, config=replace(CONFIG, agents=1)) as at_work:
+            await at_work.source.take(None)
+            gauge, seconds = at_work.source.gauge(), asyncio.get_running_loop().time()
+            tools = sum(call.what == "step" for call in at_work.field.worlds.calls) * 2 / seconds
+            assert gauge.seconds == seconds
+            # One agent: whatever time is not a tool's is the engine's.
+            assert gauge.tool_wait == pytest.approx(tools)
+            assert gauge.engine_busy == pytest.approx(1 - tools)
+            assert (gauge.under_way, gauge.pending, gauge.buffered, dict(gauge.staleness)) == (0, 0, 0, {0: 2})
+            idle = at_work.source.gauge()
+            assert (idle.seconds, idle.engine_busy, idle.tool_wait) == (0, 0, 0)
+
+    run(main())
