@@ -1,8 +1,12 @@
 """Saves that survive a kill, a power cut and a full disk.
 
-A save is a directory: written under a temporary name with a manifest of hashes, each file and the directory fsynced,
-then renamed into place. What stood there before is kept aside as `NAME.previous` until the next save. The reader
-verifies the manifest and falls back to the previous save.
+A save is a directory: written under a temporary name with a manifest of hashes, each file and directory fsynced, then
+renamed into place. What stood there before is kept aside as `NAME.previous` until the next save. The reader verifies
+the manifest and falls back to the previous save.
+
+Once a save has been acknowledged, which is when `saving` or `write_file` returns, no crash takes it back: neither the
+process's nor the machine's, as far as the disk keeps what it has fsynced. The folder that saves lie in is made durable
+where it is made here; one that the caller made a moment before is the caller's.
 """
 
 import errno
@@ -26,23 +30,44 @@ MANIFEST = "MANIFEST.json"
 def write_file(path: Path, data: bytes) -> None:
     """Write one file whole or not at all; raises as `saving` does."""
     path = path.resolve()
-    with _told(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
+    with told(path):
+        make_folder(path.parent)
         descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
         temporary = Path(name)
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(data)
-            _sync(temporary)
+            sync(temporary)
             temporary.replace(path)
-            _sync(path.parent)
+            sync(path.parent)
         finally:
             temporary.unlink(missing_ok=True)
 
 
+def make_folder(folder: Path) -> None:
+    """Make a directory and those above it, so that they outlive a power cut."""
+    if not folder.is_dir():
+        make_folder(folder.parent)
+        folder.mkdir(exist_ok=True)
+        sync(folder.parent)
+
+
+def sync(path: Path) -> None:
+    """Return once the disk holds a file's bytes, or a directory's names."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 @contextmanager
-def _told(target: Path) -> Generator[None]:
-    """Turn what the file system says of `target` into an error that names the way out."""
+def told(target: Path) -> Generator[None]:
+    """Turn what the file system says of `target` into an error that names the way out.
+
+    Raises:
+        StorageError: for an `OSError` of the block, unless it names a file that is elsewhere.
+    """
     try:
         yield
     except StorageError:
@@ -71,8 +96,8 @@ def saving(target: Path) -> Generator[Path]:
     target = target.resolve()
     for taken in (target, _previous(target)):
         _check_ours(taken)
-    with _told(target):
-        target.parent.mkdir(parents=True, exist_ok=True)
+    with told(target):
+        make_folder(target.parent)
         temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent))
         try:
             temporary.chmod(0o755)  # a private directory until now; a save is as readable as its neighbours
@@ -115,11 +140,25 @@ def verified(target: Path) -> Path:
 
 
 def sweep(target: Path) -> None:
-    """Remove what killed saves of `target` left beside it; nobody else may be saving there."""
+    """Remove what killed saves of `target` left beside it; nobody else may be saving there.
+
+    What `verified` finds afterwards no power cut takes back: a save that was killed after it had put itself in place,
+    and before it was acknowledged, is one from here on.
+
+    Raises:
+        StorageError: the disk refuses.
+    """
+    target = target.resolve()
     ours = re.compile(rf"\.{re.escape(target.name)}(\.previous)?\.\w{{8}}\.tmp")  # not those of a longer name
-    for left in target.resolve().parent.glob(".*.tmp"):
-        if ours.fullmatch(left.name):
-            shutil.rmtree(left, ignore_errors=True)
+    with told(target):
+        for left in target.parent.glob(".*.tmp"):
+            if ours.fullmatch(left.name):
+                if left.is_dir():
+                    shutil.rmtree(left, ignore_errors=True)
+                else:
+                    left.unlink(missing_ok=True)
+        if target.parent.is_dir():
+            sync(target.parent)
 
 
 def _previous(target: Path) -> Path:
@@ -134,42 +173,36 @@ def _hash(path: Path) -> str:
     return sha256(path.read_bytes()).hexdigest()
 
 
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def _seal(directory: Path) -> None:
     files = _files(directory)
     manifest = {str(p.relative_to(directory)): _hash(p) for p in files}
     (directory / MANIFEST).write_bytes(orjson.dumps(manifest, option=orjson.OPT_INDENT_2))
     for path in [*files, directory / MANIFEST]:
         path.chmod(0o644)  # some libraries write private files
-        _sync(path)
-    for folder in sorted({p.parent for p in files} | {directory}, reverse=True):
-        _sync(folder)
+        sync(path)
+    for folder in [*(p for p in directory.rglob("*") if p.is_dir()), directory]:
+        sync(folder)
 
 
 def _install(temporary: Path, target: Path) -> None:
     previous = _previous(target)
+    graves: list[Path] = []
     if target.exists() and _fault(target) is not None:
-        _discard(target)  # a broken save must not push the last whole one out
+        graves.append(_set_aside(target))  # a broken save must not push the last whole one out
     if target.exists():
-        _discard(previous)
+        if previous.exists():
+            graves.append(_set_aside(previous))
         target.rename(previous)
     temporary.rename(target)
-    _sync(target.parent)
+    sync(target.parent)
+    for grave in graves:  # not before: a power cut might bring the name back, and the files not
+        shutil.rmtree(grave, ignore_errors=True)
 
 
-def _discard(directory: Path) -> None:
-    """Remove a save in one step, so that a kill leaves no half of it under its name."""
-    if directory.exists():
-        grave = Path(tempfile.mkdtemp(prefix=f".{directory.name}.", suffix=".tmp", dir=directory.parent))
-        directory.rename(grave / directory.name)
-        shutil.rmtree(grave)
+def _set_aside(directory: Path) -> Path:
+    """Give a save a name that only `sweep` knows, in one step."""
+    grave = tempfile.mkdtemp(prefix=f".{directory.name}.", suffix=".tmp", dir=directory.parent)
+    return directory.rename(grave)  # an empty directory may be renamed over
 
 
 def _fault(directory: Path) -> str | None:
