@@ -20,7 +20,7 @@ from worlds.registration import LIBRARY_ID
 FAULTY_ID = "test/FaultyLibrary-v0"
 
 
-class _OddError(Exception):
+class OddError(Exception):
     """Pickles, but cannot be made again from what it pickled to."""
 
     def __init__(self, one: str, other: str) -> None:
@@ -32,7 +32,7 @@ def _crash() -> None:
 
 
 def _odd() -> None:
-    raise _OddError("rust", "dust")
+    raise OddError("rust", "dust")
 
 
 def _fault() -> None:
@@ -54,7 +54,6 @@ DEEDS: Mapping[str, Callable[[], None]] = {
     "!dawdle": _dawdle,
     "!hang": _hang,
     "!exit": lambda: sys.exit(3),
-    "!die": lambda: os._exit(7),
     "!kill": lambda: os.kill(os.getpid(), signal.SIGKILL),
 }
 

@@ -103,7 +103,7 @@ class ProcessWorlds(RemoteWorlds):
     """
 
     def __init__(self, spec: WorldSpec, *, workers: int | None = None, timeouts: Timeouts | None = None) -> None:
-        super().__init__(spec, workers or os.cpu_count() or 1, timeouts or Timeouts())
+        super().__init__(spec, (os.cpu_count() or 1) if workers is None else workers, timeouts or Timeouts())
 
     async def start(self) -> Worker:
         """A new process."""
