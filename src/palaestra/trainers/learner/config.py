@@ -1,0 +1,47 @@
+"""The settings of a learner."""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from palaestra.trainers.data.layouts import LayoutName
+
+Precision: TypeAlias = Literal["fp32", "bf16"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoraConfig:
+    """Low-rank adapters (Hu et al. 2021, arXiv:2106.09685), trained in place of the weights; needs the extra `lora`."""
+
+    rank: int = 16
+    alpha: float = 32.0
+    """What an adapter adds is scaled by alpha / rank."""
+    targets: tuple[str, ...] = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
+    """The modules that have one, by the last part of their names."""
+    seed: int = 0
+    """Of the adapters' first weights."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearnerConfig:
+    """AdamW, and how tokens are put through the model.
+
+    Settings after `max_norm` change memory and speed, and results by no more than rounding; but for the last two.
+    """
+
+    lr: float
+    """The learning rate, where a step is not told another."""
+    betas: tuple[float, float] = (0.9, 0.95)
+    weight_decay: float = 0.01
+    max_norm: float = 1.0
+    """The gradient is scaled down to this norm."""
+    micro_tokens: int = 16_384
+    """Tokens of a micro-batch, whatever its layout adds included."""
+    layout: LayoutName = "packed"
+    """How sequences share a pass: one behind the other, side by side, or with what begins alike put through once."""
+    logits_chunk: int = 256
+    """Tokens whose logits are held at once."""
+    checkpointing: bool = False
+    """Keep the states between blocks alone, and work out the blocks' own once more on the way back."""
+    precision: Precision = "fp32"
+    """Of the products; weights, their gradients and the optimiser are held in single precision whichever it is."""
+    lora: LoraConfig | None = None

@@ -1,0 +1,65 @@
+"""What a step says of itself, summed up over micro-batches.
+
+Axes: T tokens, N trained tokens.
+"""
+
+import math
+
+import torch
+from torch import Tensor
+
+from palaestra.trainers.data.batch import TokenBatch
+from palaestra.trainers.learner.logprobs import Scores
+from palaestra.trainers.objectives.objective import Metrics
+
+_LOG_RATIO = 20.0
+
+
+class Figures:
+    """Sums over the tokens that a step has seen so far.
+
+    Ratios are exp(logp - logprob) of single trained tokens: of the weights that are trained over those that drew them.
+    """
+
+    def __init__(self) -> None:
+        self._shares: Metrics = {}
+        self._tokens = self._entropy = self._ratio = self._ratio_squared = self._kl = 0.0
+        self._ratio_max = -math.inf
+        self._drawn = 0.0
+
+    @torch.no_grad()
+    def add(self, batch: TokenBatch, scores: Scores, loss: Tensor, shares: Metrics) -> None:
+        """Count a micro-batch in: its scores [T], its share of the loss, and what the objective says of it."""
+        for name, value in {"loss": loss.item(), **shares}.items():
+            self._shares[name] = self._shares.get(name, 0.0) + value
+        own_T = batch.trained_T
+        logprob_N = batch.logprob_T[own_T].double()
+        log_ratio_N = (scores.logp[own_T].double() - logprob_N).clamp(-_LOG_RATIO, _LOG_RATIO)
+        ratio_N = log_ratio_N.exp()
+        self._tokens += len(ratio_N)
+        self._entropy += scores.entropy[own_T].double().sum().item()
+        self._ratio += ratio_N.sum().item()
+        self._ratio_squared += ratio_N.square().sum().item()
+        self._kl += (ratio_N - 1 - log_ratio_N).sum().item()
+        self._ratio_max = max(self._ratio_max, ratio_N.max().item() if len(ratio_N) else -math.inf)
+        self._drawn += logprob_N.count_nonzero().item()
+
+    def metrics(self) -> Metrics:
+        """Of the whole step.
+
+        `policy/entropy` is the mean over trained tokens, `policy/kl` the mean of r - 1 - log r, which estimates
+        KL(drew || trained) and is never below 0 (Schulman 2020, "Approximating KL divergence"), `policy/ess` the
+        effective sample size (sum r)^2 / (n sum r^2), a share. Those of the ratio are left out where every token was
+        drawn with certainty, as in demonstrations: there is nobody to be compared with.
+        """
+        found = self._shares | {"tokens": self._tokens}
+        if self._tokens:
+            found["policy/entropy"] = self._entropy / self._tokens
+        if self._drawn:
+            found |= {
+                "policy/kl": self._kl / self._tokens,
+                "policy/ratio_mean": self._ratio / self._tokens,
+                "policy/ratio_max": self._ratio_max,
+                "policy/ess": self._ratio**2 / (self._tokens * self._ratio_squared),
+            }
+        return found

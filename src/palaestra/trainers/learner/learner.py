@@ -1,0 +1,173 @@
+"""The learner: log-probabilities under the weights as they are, and steps that change them.
+
+A step goes through its batch in micro-batches, so that memory does not grow with the batch, and changes no weight
+before all of the gradient is known to be finite.
+
+Axes: T tokens, N trained tokens.
+"""
+
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from palaestra.errors import CheckpointError, DivergedError
+from palaestra.trainers.data.batch import TokenBatch
+from palaestra.trainers.data.layouts import LAYOUTS
+from palaestra.trainers.data.micro import split
+from palaestra.trainers.engines.engine import Weights
+from palaestra.trainers.learner.checkpointing import checkpoint_blocks
+from palaestra.trainers.learner.config import LearnerConfig
+from palaestra.trainers.learner.figures import Figures
+from palaestra.trainers.learner.logprobs import Scores, score
+from palaestra.trainers.learner.optimiser import Optimiser, check_fit
+from palaestra.trainers.learner.precision import Shadow
+from palaestra.trainers.learner.sharding import like, whole
+from palaestra.trainers.model.decoder import Decoder
+from palaestra.trainers.objectives.objective import Metrics, Objective, Totals
+
+
+class Learner:
+    """A decoder under training.
+
+    Args:
+        model: Whose weights are trained, in place.
+        config: How.
+    """
+
+    def __init__(self, model: Decoder, config: LearnerConfig) -> None:
+        self.config = config
+        self.steps = 0
+        """Steps taken."""
+        self._model = model
+        self._trained = {name: weight for name, weight in model.named_parameters() if weight.requires_grad}
+        self._optimiser = Optimiser(self._trained, config)
+        self._shadow = Shadow(model, torch.bfloat16) if config.precision == "bf16" else None
+        self._working = model if self._shadow is None else self._shadow.model
+        if config.checkpointing:
+            checkpoint_blocks(self._working)
+
+    def step(
+        self,
+        batch: TokenBatch,
+        objective: Objective,
+        *,
+        lr: float | None = None,
+        totals: Totals | None = None,
+        temperature: float = 1.0,
+    ) -> Metrics:
+        """One step of the optimiser towards an objective.
+
+        Args:
+            batch: With its advantages. Trajectories that have no gradient may be left out, if `totals` counts them.
+            objective: What to come nearer to.
+            lr: The learning rate; the config's, if it is not given.
+            totals: What means are divided by; the batch's own, if it is not given.
+            temperature: At which the tokens were drawn.
+
+        Returns:
+            `loss`, `gradient_norm` (before it was scaled down), `tokens` (trained), `seconds`, what the objective says
+            of itself, and the figures of `Figures.metrics`.
+
+        Raises:
+            DivergedError: loss or gradient is no finite number. Weights and optimiser are as they were before.
+        """
+        begun = time.perf_counter()
+        totals = totals or Totals(trajectories=batch.trajectories, tokens=int(batch.trained_T.sum()))
+        figures = Figures()
+        self._refresh()
+        for micro in self._micro_batches(batch):
+            scores = self._scores(micro, temperature)
+            loss, shares = objective.loss(*scores, micro, totals)
+            loss.backward()
+            if self._shadow is not None:
+                self._shadow.give_gradients()
+            figures.add(micro, scores, loss, shares)
+        metrics = figures.metrics() | {"gradient_norm": self._optimiser.clip()}
+        self._check_finite(metrics)
+        self._optimiser.step(self.config.lr if lr is None else lr)
+        self.steps += 1
+        return metrics | {"seconds": time.perf_counter() - begun}
+
+    def logprobs(self, batch: TokenBatch, *, temperature: float = 1.0) -> Scores:
+        """Log-probability and entropy of each trained token under the weights as they are, [T] each; 0 elsewhere."""
+        # An index into the batch rides along, for micro-batches stand in another order.
+        placed = replace(batch, version_T=torch.arange(len(batch.ids_T), device=batch.ids_T.device))
+        found = Scores(*torch.zeros(2, len(batch.ids_T), device=batch.ids_T.device, dtype=batch.logprob_T.dtype))
+        self._refresh()
+        with torch.no_grad():
+            for micro in self._micro_batches(placed):
+                for whole_T, part_T in zip(found, self._scores(micro, temperature), strict=True):
+                    whole_T[micro.version_T.to(whole_T.device)] = part_T.to(whole_T)
+        return found
+
+    def weights(self) -> Weights:
+        """The weights as they are, by the names of Hugging Face's files; a tied output layer is left out.
+
+        They are the learner's own: what needs them after the next step copies them.
+        """
+        return {name: whole(weight.detach()) for name, weight in self._model.named_parameters()}
+
+    def state(self) -> dict[str, Any]:
+        """All that the next step depends on, as dictionaries of tensors; a copy."""
+        weights = {name: whole(weight.detach()).clone() for name, weight in self._trained.items()}
+        return {"steps": self.steps, "weights": weights, "optimiser": self._optimiser.state()}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from what `state` gave.
+
+        Raises:
+            CheckpointError: it is of another model, or of other settings.
+        """
+        weights: Mapping[str, Tensor] = state["weights"]
+        for name, weight in weights.items():
+            check_fit(name, weight, self._trained)
+        if missing := sorted(self._trained.keys() - weights.keys()):
+            raise CheckpointError(
+                f"the learner's state lacks {missing[0]}; restore it with the model it was saved with"
+            )
+        self._optimiser.restore(state["optimiser"])
+        with torch.no_grad():
+            for name, weight in weights.items():
+                self._trained[name].copy_(like(weight, self._trained[name]))
+        self.steps = int(state["steps"])
+
+    @property
+    def optimiser(self) -> torch.optim.Optimizer:
+        """The optimiser itself."""
+        return self._optimiser.adamw
+
+    def _refresh(self) -> None:
+        if self._shadow is not None:
+            self._shadow.refresh()
+
+    def _micro_batches(self, batch: TokenBatch) -> list[TokenBatch]:
+        device = self._model.lm_head.weight.device
+        return [micro.to(device) for micro in split(batch, self.config.micro_tokens, self.config.layout)]
+
+    def _scores(self, batch: TokenBatch, temperature: float) -> Scores:
+        """Of each trained token, [T]; 0 elsewhere."""
+        layout = LAYOUTS[self.config.layout](batch)
+        hidden_PC = self._working(layout.ids_N, layout.position_N, layout.attend)
+        own_T = batch.trained_T
+        found = score(
+            hidden_PC[layout.before_T[own_T]],
+            self._model.lm_head.weight,
+            batch.ids_T[own_T],
+            temperature=temperature,
+            chunk=self.config.logits_chunk,
+        )
+        return Scores(*(x_N.new_zeros(len(own_T)).masked_scatter(own_T, x_N) for x_N in found))
+
+    def _check_finite(self, metrics: Metrics) -> None:
+        loss, norm = metrics["loss"], metrics["gradient_norm"]
+        if not (math.isfinite(loss) and math.isfinite(norm)):
+            self._optimiser.forget()
+            raise DivergedError(
+                f"step {self.steps}: loss {loss}, gradient norm {norm}; both must be finite, and the weights of the "
+                "step before stand. Go on from there with a lower learning rate, or without the trajectories at fault"
+            )

@@ -1,0 +1,115 @@
+"""Log-probabilities and entropies of chosen tokens, without ever holding the logits of all of them.
+
+A chunk of tokens at a time goes through the output layer; the backward pass makes the chunk's logits anew. Beside what
+comes in and goes out, memory is that of one chunk's logits, however many tokens there are.
+
+Axes: N tokens, n tokens of a chunk, C hidden, V vocabulary.
+"""
+
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+
+class Scores(NamedTuple):
+    """What a policy thinks of tokens; single precision at least."""
+
+    logp: Tensor
+    """The logarithm of each token's probability."""
+    entropy: Tensor
+    """Of the distribution that the token is one draw from, in nats."""
+
+
+def score(hidden_NC: Tensor, weight_VC: Tensor, token_N: Tensor, *, temperature: float, chunk: int) -> Scores:
+    """What the states before them say of tokens: of softmax(hidden @ weight.T / temperature), [N] each.
+
+    Both results have gradients; that of the entropy is worked out only where something depends on it.
+
+    Args:
+        hidden_NC: States that predict the tokens. Their type is that of the products.
+        weight_VC: The output layer's; its gradient is summed up in its own type.
+        token_N: Token ids.
+        temperature: Above 0.
+        chunk: Tokens whose logits are held at once.
+    """
+    scores: tuple[Tensor, Tensor] = _Score.apply(hidden_NC, weight_VC, token_N, temperature, chunk)  # type: ignore[no-untyped-call]
+    return Scores(*scores)
+
+
+class _Score(torch.autograd.Function):
+    # Any: torch declares neither its context nor what passes through `apply`.
+
+    @staticmethod
+    def forward(
+        ctx: Any, hidden_NC: Tensor, weight_VC: Tensor, token_N: Tensor, temperature: float, chunk: int
+    ) -> tuple[Tensor, Tensor]:
+        ctx.save_for_backward(hidden_NC, weight_VC, token_N)
+        ctx.set_materialize_grads(False)
+        ctx.temperature, ctx.chunk = temperature, chunk
+        logp_N = hidden_NC.new_empty(len(token_N), dtype=_precise(hidden_NC))
+        entropy_N = torch.empty_like(logp_N)
+        cast_VC = weight_VC.to(hidden_NC.dtype)
+        for at in _chunks(len(token_N), chunk):
+            logp_nV = _logits(hidden_NC[at], cast_VC, temperature).log_softmax(-1)
+            logp_N[at] = logp_nV.gather(-1, token_N[at, None])[:, 0]
+            entropy_N[at] = _entropy(logp_nV.exp(), logp_nV)
+        return logp_N, entropy_N
+
+    @staticmethod
+    @once_differentiable
+    def backward(
+        ctx: Any, d_logp_N: Tensor | None, d_entropy_N: Tensor | None
+    ) -> tuple[Tensor | None, Tensor | None, None, None, None]:
+        hidden_NC, weight_VC, token_N = ctx.saved_tensors
+        d_hidden_NC = torch.empty_like(hidden_NC) if ctx.needs_input_grad[0] else None
+        d_weight_VC = torch.zeros_like(weight_VC) if ctx.needs_input_grad[1] else None
+        cast_VC = weight_VC.to(hidden_NC.dtype)
+        if d_logp_N is None:
+            d_logp_N = hidden_NC.new_zeros(len(token_N), dtype=_precise(hidden_NC))
+        for at in _chunks(len(token_N), ctx.chunk):
+            d_logits_nV = _d_logits(
+                _logits(hidden_NC[at], cast_VC, ctx.temperature),
+                token_N[at],
+                d_logp_N[at] / ctx.temperature,
+                None if d_entropy_N is None else d_entropy_N[at] / ctx.temperature,
+            ).to(hidden_NC.dtype)
+            if d_hidden_NC is not None:
+                torch.mm(d_logits_nV, cast_VC, out=d_hidden_NC[at])
+            if d_weight_VC is not None and hidden_NC.dtype == weight_VC.dtype:
+                d_weight_VC.addmm_(d_logits_nV.T, hidden_NC[at])
+            elif d_weight_VC is not None:
+                d_weight_VC += d_logits_nV.T @ hidden_NC[at]
+        return d_hidden_NC, d_weight_VC, None, None, None
+
+
+def _d_logits(logits_nV: Tensor, token_n: Tensor, d_logp_n: Tensor, d_entropy_n: Tensor | None) -> Tensor:
+    """What the logits' gradient is: of log p[token] it is onehot(token) - p, of the entropy -p (log p + entropy)."""
+    if d_entropy_n is None:
+        d_logits_nV = logits_nV.softmax(-1).mul_(-d_logp_n[:, None])
+    else:
+        logp_nV = logits_nV.log_softmax(-1)
+        p_nV = logp_nV.exp()
+        towards_nV = d_entropy_n[:, None] * (logp_nV + _entropy(p_nV, logp_nV)[:, None])
+        d_logits_nV = p_nV * -(d_logp_n[:, None] + towards_nV)
+    return d_logits_nV.scatter_add_(-1, token_n[:, None], d_logp_n[:, None])
+
+
+def _entropy(p_nV: Tensor, logp_nV: Tensor) -> Tensor:
+    negative_n: Tensor = torch.linalg.vecdot(p_nV, logp_nV)
+    return -negative_n
+
+
+def _logits(hidden_nC: Tensor, weight_VC: Tensor, temperature: float) -> Tensor:
+    logits_nV = (hidden_nC @ weight_VC.T).to(_precise(hidden_nC))
+    return logits_nV if temperature == 1 else logits_nV.div_(temperature)
+
+
+def _precise(of: Tensor) -> torch.dtype:
+    """Single precision at least: probabilities mean nothing in half of it."""
+    return torch.promote_types(of.dtype, torch.float32)
+
+
+def _chunks(count: int, size: int) -> list[slice]:
+    return [slice(at, at + size) for at in range(0, count, size)]

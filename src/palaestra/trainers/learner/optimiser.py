@@ -1,0 +1,83 @@
+"""AdamW by the names of what it trains, so that its state can be kept beside weights and read without pickles."""
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor, nn
+
+from palaestra.errors import CheckpointError
+from palaestra.trainers.learner.config import LearnerConfig
+from palaestra.trainers.learner.sharding import like, whole
+
+
+class Optimiser:
+    """AdamW (Loshchilov and Hutter 2017, arXiv:1711.05101) on every weight alike, norms included.
+
+    Args:
+        weights: What is trained, by name.
+        config: How.
+    """
+
+    def __init__(self, weights: Mapping[str, nn.Parameter], config: LearnerConfig) -> None:
+        self._weights = weights
+        self._max_norm = config.max_norm
+        self.adamw = torch.optim.AdamW(
+            weights.values(), lr=config.lr, betas=config.betas, weight_decay=config.weight_decay, fused=True
+        )
+
+    def clip(self) -> float:
+        """Scale the gradient down to its greatest norm, if it is greater; the norm that it had."""
+        norm = nn.utils.clip_grad_norm_(self._weights.values(), self._max_norm)
+        return float(whole(norm).item())
+
+    def step(self, lr: float) -> None:
+        """Change the weights by their gradients, and forget those."""
+        for group in self.adamw.param_groups:
+            group["lr"] = lr
+        self.adamw.step()
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget the gradients."""
+        for weight in self._weights.values():
+            weight.grad = None
+
+    def state(self) -> dict[str, dict[str, Tensor]]:
+        """The moments of each weight that has been trained, and how often it was."""
+        return {
+            name: {key: whole(value).detach().clone() for key, value in self.adamw.state[weight].items()}
+            for name, weight in self._weights.items()
+            if weight in self.adamw.state
+        }
+
+    def restore(self, state: Mapping[str, Mapping[str, Tensor]]) -> None:
+        """Go on from what `state` gave.
+
+        Raises:
+            CheckpointError: it is of other weights.
+        """
+        for name, moments in state.items():
+            check_fit(name, moments["exp_avg"], self._weights)
+        self.adamw.state.clear()
+        for name, moments in state.items():
+            weight = self._weights[name]
+            # A count is of no dimension and the same everywhere; moments lie where their weight lies.
+            self.adamw.state[weight] = {
+                key: like(value, weight) if value.dim() else value.to(weight.device, copy=True)
+                for key, value in moments.items()
+            }
+
+
+def check_fit(name: str, value: Tensor, weights: Mapping[str, Tensor]) -> None:
+    """Refuse a saved value that is of no weight here, or of another shape.
+
+    Raises:
+        CheckpointError: it does not fit.
+    """
+    found = weights.get(name)
+    if found is None or found.shape != value.shape:
+        here = "is not trained here" if found is None else f"is {list(found.shape)} here"
+        raise CheckpointError(
+            f"the learner's state holds {name} {list(value.shape)}, which {here}; "
+            "restore it with the model and the settings that it was saved with"
+        )
