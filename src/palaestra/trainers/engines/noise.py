@@ -1,5 +1,7 @@
 """Sampling noise: a number for each place of each trajectory, whatever is drawn beside it."""
 
+from collections.abc import Iterator
+
 from palaestra.seeding import Stream
 
 _BELOW_ONE = 1 - 2.0**-24
@@ -13,4 +15,11 @@ def noise_key(*names: str | int) -> bytes:
 
 def noise_at(key: bytes, place: int) -> float:
     """The uniform number in [0, 1) that draws the token at `place` of its trajectory."""
-    return min(Stream(key, place).word() / 2.0**64, _BELOW_ONE)
+    return next(noise_from(key, place))
+
+
+def noise_from(key: bytes, place: int) -> Iterator[float]:
+    """The numbers of `place` and of every place behind it, one hash for eight of them."""
+    stream = Stream(key, place)
+    while True:
+        yield min(stream.word() / 2.0**64, _BELOW_ONE)

@@ -1,0 +1,112 @@
+"""How the tokens of a mixed pass see each other: turns that draw, one token each, and contexts that are taken in.
+
+Axes: T tokens of the pass, H heads, G key-value heads, S heads that share one (H = G * S), D head dimension, R rows of
+a run, Q tokens of a chunk, W places.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from palaestra.trainers.engines.native.memory import RowMemory
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """Neighbouring rows that put one token each through the model."""
+
+    start: int
+    """Of its tokens in the pass."""
+    row: int
+    """The first."""
+    lengths: Sequence[int]
+    """Places that each row's token sees, itself included."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chunk:
+    """Several tokens of one row."""
+
+    start: int
+    """Of its tokens in the pass."""
+    row: int
+    place: int
+    """Of its first token in the row."""
+    count: int
+
+
+class Pass:
+    """The attention of one pass; what each layer makes of its tokens is kept in the memory.
+
+    Args:
+        memory: Wide enough.
+        runs: The turns that draw.
+        chunks: The contexts that are taken in.
+    """
+
+    def __init__(self, memory: RowMemory, runs: Sequence[Run], chunks: Sequence[Chunk]) -> None:
+        self._memory = memory
+        device = memory.keys[0].device
+        rows = [run.row + i for run in runs for i in range(len(run.lengths))]
+        places = [length - 1 for run in runs for length in run.lengths]
+        for chunk in chunks:
+            rows += [chunk.row] * chunk.count
+            places += range(chunk.place, chunk.place + chunk.count)
+        self.place_T = torch.tensor(places, device=device)
+        """The place of each token in its sequence."""
+        self._spots = memory.spots(torch.tensor(rows, device=device), self.place_T)
+        self._runs = [(run, _seen(run.lengths, memory)) for run in runs]
+        self._chunks = [(chunk, _causal(chunk, memory)) for chunk in chunks]
+
+    def __call__(self, layer: int, q_THD: Tensor, k_TGD: Tensor, v_TGD: Tensor, /) -> Tensor:
+        """See `Attend`."""
+        memory = self._memory
+        memory.write(layer, self._spots, k_TGD.to(memory.dtype), v_TGD.to(memory.dtype))
+        q_TGSD = q_THD.to(memory.dtype).unflatten(1, (k_TGD.shape[1], -1))
+        keys_RGWD, values_RGWD = memory.keys[layer], memory.values[layer]
+        seen: list[Tensor] = []
+        for run, mask_R11W in self._runs:
+            rows, width = slice(run.row, run.row + len(run.lengths)), mask_R11W.shape[-1]
+            # The heads that share keys stand where a sequence has its tokens: so each key is read once.
+            seen_RGSD = functional.scaled_dot_product_attention(
+                q_TGSD[run.start : run.start + len(run.lengths)],
+                keys_RGWD[rows, :, :width],
+                values_RGWD[rows, :, :width],
+                attn_mask=mask_R11W,
+            )
+            seen.append(seen_RGSD.flatten(1, 2))
+        for chunk, mask_QW in self._chunks:
+            end = chunk.place + chunk.count
+            q_SGQD = q_TGSD[chunk.start : chunk.start + chunk.count].permute(2, 1, 0, 3)
+            shared = (len(q_SGQD), -1, -1, -1)
+            seen_SGQD = functional.scaled_dot_product_attention(
+                q_SGQD,
+                keys_RGWD[chunk.row, :, :end].expand(shared),
+                values_RGWD[chunk.row, :, :end].expand(shared),
+                attn_mask=mask_QW,
+                is_causal=mask_QW is None,
+            )
+            seen.append(seen_SGQD.permute(2, 1, 0, 3).flatten(1, 2))
+        return (seen[0] if len(seen) == 1 else torch.cat(seen)).to(q_THD.dtype)
+
+
+def _seen(lengths: Sequence[int], memory: RowMemory) -> Tensor:
+    """What is added to the scores of each row's token: 0 for its own places, else minus infinity."""
+    device = memory.keys[0].device
+    length_R1 = torch.tensor(lengths, device=device)[:, None]
+    later_RW = torch.arange(max(lengths), device=device) >= length_R1
+    return torch.zeros(later_RW.shape, dtype=memory.dtype, device=device).masked_fill_(later_RW, -torch.inf)[
+        :, None, None
+    ]
+
+
+def _causal(chunk: Chunk, memory: RowMemory) -> Tensor | None:
+    """Which places each token of a chunk sees, [Q, W]; `None` where the chunk begins its row."""
+    if chunk.place == 0:
+        return None
+    device = memory.keys[0].device
+    own_Q1 = torch.arange(chunk.place, chunk.place + chunk.count, device=device)[:, None]
+    return torch.arange(chunk.place + chunk.count, device=device) <= own_Q1

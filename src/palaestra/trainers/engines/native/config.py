@@ -1,0 +1,37 @@
+"""How large the engine is, and in which precision it works."""
+
+from dataclasses import dataclass
+
+import torch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NativeConfig:
+    """The engine's size. Memory is taken as it is needed, up to what is said here."""
+
+    rows: int = 64
+    """Turns that are drawn at once; others wait."""
+    capacity: int = 262_144
+    """Tokens whose keys and values are held, of turns under way and of trajectories that wait for their worlds. A turn
+    reserves its context and its limit; where that does not fit, idle trajectories give way, the longest idle first."""
+    context: int | None = None
+    """Tokens that a trajectory may have; the model's own where it is not given."""
+    prefill: int = 8192
+    """Tokens of new contexts that go through the model in one step, at most."""
+    dtype: torch.dtype = torch.float32
+    """Of weights and matrix products. Attention on a CPU and the draw are in single precision whatever it is."""
+    device: str = "cpu"
+    """Where it works, in torch's words."""
+
+    def __post_init__(self) -> None:
+        for name in ("rows", "capacity", "prefill"):
+            value = getattr(self, name)
+            if value < 1:
+                raise ValueError(f"{name}={value}: an engine needs at least 1")
+        if not self.dtype.is_floating_point:
+            raise ValueError(f"dtype={self.dtype}: weights are floating-point numbers, such as torch.bfloat16")
+
+    @property
+    def kv_dtype(self) -> torch.dtype:
+        """Of keys and values: single precision on a CPU, where attention in half of it is slower."""
+        return torch.float32 if torch.device(self.device).type == "cpu" else self.dtype

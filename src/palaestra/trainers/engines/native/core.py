@@ -1,0 +1,360 @@
+"""The engine without its event loop: turns are admitted, every step puts one pass through the model, turns end.
+
+Everything here is a function of the order of calls: no clock, no arrival decides what is worked out with what. Equal
+calls give equal bits on one machine.
+
+Axes: T tokens of a pass, B turns that get a token, C hidden, V vocabulary.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import torch
+from torch import Tensor
+
+from palaestra.errors import EngineError
+from palaestra.record import record
+from palaestra.trainers.engines.engine import Completion, InFlight, Request, Weights
+from palaestra.trainers.engines.native.attention import Chunk, Pass, Run
+from palaestra.trainers.engines.native.config import NativeConfig
+from palaestra.trainers.engines.native.draw import draw
+from palaestra.trainers.engines.native.memory import RowMemory
+from palaestra.trainers.engines.native.prefixes import BLOCK, Holding, Prefixes, common_beginning
+from palaestra.trainers.engines.native.shelf import Shelf
+from palaestra.trainers.engines.native.weights import drawing_copy, load_weights
+from palaestra.trainers.engines.noise import noise_from
+from palaestra.trainers.model.decoder import Decoder
+from palaestra.trajectory import Stop
+
+
+@dataclass(slots=True, eq=False)
+class Drawing:
+    """A turn that has a row of the batch."""
+
+    request: Request
+    holding: Holding
+    """Its tokens are the context and what was drawn."""
+    last: int
+    """Tokens that the trajectory may come to have."""
+    noise: Iterator[float]
+    stop: frozenset[int]
+    kept: bool = True
+    """Whether what was worked out is held when it ends."""
+    ids: list[int] = field(default_factory=list[int])
+    logprobs: list[float] = field(default_factory=list[float])
+    versions: list[int] = field(default_factory=list[int])
+
+    @property
+    def pending(self) -> int:
+        """Tokens that have not been put through yet; at least 1."""
+        return len(self.holding.tokens) - self.holding.held
+
+
+@record
+class Ended:
+    """A turn that has ended, and how."""
+
+    drawing: Drawing
+    result: Completion | EngineError
+
+
+@dataclass(slots=True, kw_only=True)
+class Counts:
+    """Tokens since the core was made."""
+
+    drawn: int = 0
+    prefilled: int = 0
+    reused: int = 0
+
+
+_Part: TypeAlias = tuple[int, int]
+"""A row, and how many of its pending tokens."""
+
+
+class Core:
+    """See the module.
+
+    Args:
+        model: Copied; training it later changes nothing here.
+        config: How large.
+    """
+
+    def __init__(self, model: Decoder, config: NativeConfig) -> None:
+        self._config = config
+        self._device = torch.device(config.device)
+        self.context = min(config.context or model.shape.context, model.shape.context)
+        if config.capacity < self.context:
+            raise ValueError(
+                f"capacity={config.capacity}: one trajectory may have {self.context} tokens; "
+                "raise the capacity or lower the context"
+            )
+        self._model = drawing_copy(model, dtype=config.dtype, device=self._device)
+        self._memory = RowMemory(
+            model.shape, rows=config.rows, context=self.context, dtype=config.kv_dtype, device=self._device
+        )
+        self._prefixes = Prefixes()
+        self._shelf = Shelf(self._prefixes)
+        self.running: list[Drawing] = []
+        """By row."""
+        self.version = 0
+        self.counts = Counts()
+
+    @property
+    def resident(self) -> int:
+        """Tokens whose keys and values are held."""
+        return self._shelf.tokens + sum(drawing.holding.held for drawing in self.running)
+
+    # Between steps
+
+    def room(self, waiting: Sequence[Request]) -> int:
+        """How many of these, from the first on, could be admitted now."""
+        reserved = sum(drawing.last for drawing in self.running)
+        for count, request in enumerate(waiting):
+            reserved += self._last(request)
+            if len(self.running) + count == self._config.rows or reserved > self._config.capacity:
+                return count
+        return len(waiting)
+
+    def admit(self, request: Request) -> Drawing:
+        """Give a turn a row; there is room for it."""
+        drawing = Drawing(
+            request=request,
+            holding=self._resumed(request),
+            last=self._last(request),
+            noise=noise_from(request.noise, len(request.context)),
+            stop=frozenset(request.sampling.stop),
+        )
+        self.running.append(drawing)
+        self._shelf.make_room(self._config.capacity - sum(drawing.last for drawing in self.running))
+        return drawing
+
+    def _last(self, request: Request) -> int:
+        return min(len(request.context) + request.sampling.limit, self.context)
+
+    def _resumed(self, request: Request) -> Holding:
+        """What is held of the trajectory's context, moved into the next row."""
+        holding = self._shelf.take(request.trajectory) or Holding(request.trajectory, [])
+        context = list(request.context)
+        common = common_beginning(holding.tokens, context)
+        if common < len(holding.tokens):
+            self._prefixes.remove(holding)
+        holding.tokens = context
+        holding.held = min(common, len(context) - 1)
+        holding.row = len(self.running)
+        if holding.stored is not None:
+            self._memory.widen(holding.held, len(self.running))
+            self._memory.put(holding.row, holding.stored[..., : holding.held, :])
+            holding.stored = None
+        return holding
+
+    def withdraw(self, drawing: Drawing) -> None:
+        """End a turn under way; nothing of it is kept."""
+        drawing.kept = False
+        self._vacate(drawing)
+
+    def release(self, trajectory: str) -> None:
+        """The trajectory has ended."""
+        self._shelf.end(trajectory)
+        for drawing in self.running:
+            if drawing.request.trajectory == trajectory:
+                drawing.kept = False
+
+    def update(self, weights: Weights, version: int, in_flight: InFlight) -> None:
+        """Work with new weights from now on; under "wait" no turn is under way.
+
+        Raises:
+            CheckpointError: they do not fit; everything is as it was.
+        """
+        load_weights(self._model, weights, version=version)
+        self.version = version
+        for holding in [*self._shelf, *(drawing.holding for drawing in self.running)]:
+            self._prefixes.remove(holding)
+        if in_flight == "keep":
+            self._shelf.seal()
+        else:
+            self._shelf.make_room(0)
+        for row, drawing in enumerate(self.running):
+            holding = drawing.holding
+            if in_flight == "keep":
+                holding.private = holding.private or holding.held > 0
+            else:
+                self._memory.wipe(row)
+                holding.held, holding.coming, holding.private = 0, False, False
+
+    def free(self) -> None:
+        """Give all memory back; only counts can be asked for afterwards."""
+        self.running.clear()
+        self._shelf.make_room(0)
+        self._memory.free()
+        self._model.to("meta")
+
+    # A step
+
+    @torch.inference_mode()
+    def step(self) -> list[Ended]:
+        """Put one pass through the model: a token for each turn that draws, and a share of the contexts that wait.
+
+        Returns:
+            The turns that ended with it.
+        """
+        for drawing in self.running:
+            if not drawing.holding.coming:
+                self._begin(drawing.holding)
+        singles, parts = self._share()
+        if not singles and not parts:
+            return []
+        self._memory.widen(
+            max(self.running[row].holding.held + count for row, count in [*singles, *parts]), len(self.running)
+        )
+        logits_BV, drawing_B = self._pass(singles, parts)
+        return self._draw(logits_BV, drawing_B)
+
+    def _begin(self, holding: Holding) -> None:
+        """Take over what is held of a context that begins alike, or wait for it where it is on its way."""
+        found = self._prefixes.find(holding.tokens, without=holding)
+        if found is not None:
+            other, common = found[0], min(found[1], len(holding.tokens) - 1)
+            if common >= holding.held + BLOCK:
+                if other.held < common:
+                    return
+                self._take_over(other, common, holding)
+        holding.coming = True
+        self.counts.reused += holding.held
+        if not holding.private:
+            self._prefixes.add(holding)
+
+    def _take_over(self, other: Holding, common: int, holding: Holding) -> None:
+        assert holding.row is not None
+        self._memory.widen(common, len(self.running))
+        if other.row is not None:
+            self._memory.copy(other.row, holding.row, common)
+        else:
+            assert other.stored is not None
+            self._memory.put(holding.row, other.stored[..., :common, :])
+            self._shelf.touch(other)
+        self._prefixes.remove(holding)
+        holding.held, holding.private = common, False
+
+    def _share(self) -> tuple[list[_Part], list[_Part]]:
+        """The rows that put one token through, and those that put several through, with how many."""
+        singles: list[_Part] = []
+        parts: list[_Part] = []
+        budget = self._config.prefill
+        for row, drawing in enumerate(self.running):
+            if not drawing.holding.coming:
+                continue
+            pending = drawing.pending
+            if pending == 1:
+                singles.append((row, 1))
+            elif budget > 0:
+                count = min(pending, budget)
+                parts.append((row, count))
+                budget -= count
+        return singles, parts
+
+    def _pass(self, singles: Sequence[_Part], parts: Sequence[_Part]) -> tuple[Tensor, list[Drawing]]:
+        """The logits of the turns that have come to the end of their tokens, and those turns."""
+        drawing_B = [self.running[row] for row, _ in singles]
+        ids = [drawing.holding.tokens[-1] for drawing in drawing_B]
+        at = list(range(len(ids)))
+        chunks: list[Chunk] = []
+        for row, count in parts:
+            drawing = self.running[row]
+            held = drawing.holding.held
+            chunks.append(Chunk(start=len(ids), row=row, place=held, count=count))
+            ids += drawing.holding.tokens[held : held + count]
+            if count == drawing.pending:
+                drawing_B.append(drawing)
+                at.append(len(ids) - 1)
+        attend = Pass(self._memory, self._runs(singles), chunks)
+        hidden_TC = self._model(torch.tensor(ids, device=self._device), attend.place_T, attend)
+        if len(at) < len(ids):
+            hidden_TC = hidden_TC[torch.tensor(at, dtype=torch.long, device=self._device)]
+        for row, count in [*singles, *parts]:
+            drawing = self.running[row]
+            self.counts.prefilled += min(count, max(0, len(drawing.request.context) - drawing.holding.held))
+            drawing.holding.held += count
+        return self._model.logits(hidden_TC), drawing_B
+
+    def _runs(self, singles: Sequence[_Part]) -> list[Run]:
+        runs: list[Run] = []
+        lengths: list[int] = []
+        for i, (row, _) in enumerate(singles):
+            if i and row != singles[i - 1][0] + 1:
+                runs.append(Run(start=i - len(lengths), row=singles[i - 1][0] + 1 - len(lengths), lengths=lengths))
+                lengths = []
+            lengths.append(self.running[row].holding.held + 1)
+        if lengths:
+            runs.append(Run(start=len(singles) - len(lengths), row=singles[-1][0] + 1 - len(lengths), lengths=lengths))
+        return runs
+
+    def _draw(self, logits_BV: Tensor, drawing_B: Sequence[Drawing]) -> list[Ended]:
+        if not drawing_B:
+            return []
+        noise_B = [next(drawing.noise) for drawing in drawing_B]
+        drawn_2B = draw(
+            logits_BV,
+            torch.tensor(noise_B, device=self._device),
+            temperature_B=self._setting([drawing.request.sampling.temperature for drawing in drawing_B]),
+            top_p_B=self._setting([drawing.request.sampling.top_p for drawing in drawing_B]),
+        )
+        ids, logprobs = drawn_2B.tolist()
+        return self._settle(drawing_B, [int(number) for number in ids], logprobs)
+
+    def _setting(self, values: Sequence[float]) -> Tensor | None:
+        return None if all(value == 1 for value in values) else torch.tensor(values, device=self._device)
+
+    def _settle(self, drawing_B: Sequence[Drawing], ids: Sequence[int], logprobs: Sequence[float]) -> list[Ended]:
+        """Give each turn its token, and end those that it ends."""
+        ended: list[Ended] = []
+        for drawing, number, logprob in zip(drawing_B, ids, logprobs, strict=True):
+            if not -torch.inf < logprob <= 0:
+                ended.append(Ended(drawing=drawing, result=self._no_number(drawing)))
+                self.withdraw(drawing)
+                continue
+            self.counts.drawn += 1
+            drawing.ids.append(number)
+            drawing.logprobs.append(logprob)
+            drawing.versions.append(self.version)
+            drawing.holding.tokens.append(number)
+            stopped = number in drawing.stop
+            if stopped or len(drawing.holding.tokens) == drawing.last:
+                ended.append(Ended(drawing=drawing, result=_completion(drawing, "end" if stopped else "length")))
+                self._vacate(drawing)
+        return ended
+
+    def _no_number(self, drawing: Drawing) -> EngineError:
+        return EngineError(
+            f"version {self.version} of the weights gives logits that are no finite numbers, after "
+            f"{len(drawing.holding.tokens)} tokens of trajectory {drawing.request.trajectory!r}; "
+            "load weights that are sound, and ask again"
+        )
+
+    def _vacate(self, drawing: Drawing) -> None:
+        """Free a turn's row, holding what it has for the trajectory's next one; the last row moves into its place."""
+        holding = drawing.holding
+        row = holding.row
+        assert row is not None
+        holding.row, holding.coming = None, False
+        if drawing.kept:
+            del holding.tokens[holding.held :]
+            holding.stored = self._memory.take(row, holding.held)
+            if not holding.private:
+                self._prefixes.add(holding)
+            self._shelf.put(holding)
+        else:
+            self._prefixes.remove(holding)
+            self._memory.wipe(row)
+        moved = self.running.pop()
+        if moved is not drawing:
+            assert moved.holding.row is not None
+            self._memory.copy(moved.holding.row, row, moved.holding.held)
+            moved.holding.row = row
+            self.running[row] = moved
+
+
+def _completion(drawing: Drawing, stop: Stop) -> Completion:
+    return Completion(
+        ids=tuple(drawing.ids), logprobs=tuple(drawing.logprobs), versions=tuple(drawing.versions), stop=stop
+    )

@@ -1,0 +1,40 @@
+"""What a request must keep to before anything is drawn for it."""
+
+import math
+
+from palaestra.trainers.engines.engine import Request
+
+_LONGEST_KEY = 64
+
+
+def check_request(request: Request, *, context: int, vocabulary: int) -> None:
+    """Check what a request asks for.
+
+    Args:
+        request: The request.
+        context: Tokens that a trajectory may have.
+        vocabulary: Tokens that there are.
+
+    Raises:
+        ValueError: it breaks a rule; the message says which, and the way out.
+    """
+    sampling, name, length = request.sampling, f"trajectory {request.trajectory!r}", len(request.context)
+    if not length:
+        raise ValueError(f"{name}: its context is empty; give at least one token")
+    if length >= context:
+        raise ValueError(
+            f"{name}: its context has {length} tokens of {context}, which leaves no room for a turn; "
+            "end the trajectory or rewrite its context"
+        )
+    if not 0 <= min(request.context) <= max(request.context) < vocabulary:
+        raise ValueError(f"{name}: its context names tokens outside of 0 to {vocabulary - 1}, the vocabulary")
+    if sampling.limit < 1:
+        raise ValueError(f"{name}: limit={sampling.limit}; a turn has at least 1 token")
+    if not 0 < sampling.temperature < math.inf:
+        raise ValueError(
+            f"{name}: temperature={sampling.temperature}; give a number above 0, such as 1e-3 for the likeliest"
+        )
+    if not 0 < sampling.top_p <= 1:
+        raise ValueError(f"{name}: top_p={sampling.top_p}; give a number above 0 and at most 1")
+    if len(request.noise) > _LONGEST_KEY:
+        raise ValueError(f"{name}: its noise has {len(request.noise)} bytes; a key has at most {_LONGEST_KEY}")

@@ -1,0 +1,225 @@
+"""Who decides what a step works on: as it comes, as it comes and written down, or as it was written down.
+
+What an engine draws is a function of what it was given before which step. In live runs that depends on the speed of
+worlds; a record of it, one JSON line for each step that was given something, makes a run repeatable to the bit.
+"""
+
+from collections import Counter, deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import orjson
+from pydantic import TypeAdapter, ValidationError
+
+from palaestra.errors import RecordError, ReplayError
+from palaestra.record import record
+from palaestra.trainers.engines.engine import InFlight
+
+
+@record
+class Turn:
+    """A turn as a record names it."""
+
+    trajectory: str
+    place: int
+    """Tokens of its context."""
+    check: int
+    """A checksum of them."""
+
+    def __str__(self) -> str:
+        return f"a turn of trajectory {self.trajectory!r} at place {self.place} (checksum {self.check:08x})"
+
+
+@record
+class Withdrawal:
+    """A turn that was given up."""
+
+    turn: Turn
+    late: bool
+    """By its time-out, and not by whoever asked for it."""
+
+
+@record
+class Update:
+    """New weights."""
+
+    version: int
+    in_flight: InFlight
+
+
+@record
+class Arrived:
+    """What an engine could do before its next step."""
+
+    waiting: tuple[Turn, ...] = ()
+    """In the order in which they came."""
+    room: int = 0
+    """How many of them fit, from the first on."""
+    abandoned: tuple[Turn, ...] = ()
+    """Turns that waited and were given up."""
+    running: int = 0
+    """Turns under way."""
+    withdrawn: tuple[Withdrawal, ...] = ()
+    """Of those, the ones that were given up."""
+    released: tuple[str, ...] = ()
+    """Trajectories that have ended."""
+    update: Update | None = None
+    """The first of those that wait."""
+    paused: bool = False
+
+
+@record
+class Plan:
+    """What an engine does next, in this order."""
+
+    forgotten: tuple[Turn, ...] = ()
+    """Abandoned turns that need not be kept any longer."""
+    withdrawn: tuple[Withdrawal, ...] = ()
+    released: tuple[str, ...] = ()
+    update: Update | None = None
+    admitted: tuple[Turn, ...] = ()
+    draws: bool = True
+    """Whether turns under way get tokens then."""
+
+    @property
+    def idle(self) -> bool:
+        """Whether it changes nothing that is drawn."""
+        return not (self.withdrawn or self.released or self.update or self.admitted)
+
+
+class Schedule(Protocol):
+    """Asked before every step, and whenever something arrives while there is nothing to do."""
+
+    def before(self, step: int, arrived: Arrived) -> Plan | None:
+        """What to do in step number `step`; `None` to wait until more arrives.
+
+        Raises:
+            ReplayError: what arrived can never become the step that was recorded.
+        """
+        ...
+
+
+class Free:
+    """Everything at once, turns in the order in which they came and as far as they fit."""
+
+    def before(self, step: int, arrived: Arrived) -> Plan:
+        """See `Schedule`."""
+        del step
+        update = arrived.update
+        held = update is not None and update.in_flight == "wait" and arrived.running > len(arrived.withdrawn)
+        return Plan(
+            forgotten=arrived.abandoned,
+            withdrawn=arrived.withdrawn,
+            released=arrived.released,
+            update=None if held else update,
+            admitted=() if held or arrived.paused else arrived.waiting[: arrived.room],
+            draws=not arrived.paused,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Line:
+    """A step of a record."""
+
+    step: int
+    plan: Plan
+
+
+_LINE: TypeAdapter[_Line] = TypeAdapter(_Line)
+
+
+class Recording:
+    """As it comes, and written down.
+
+    Args:
+        sink: Takes each line, its end included; an engine whose sink fails has failed.
+    """
+
+    def __init__(self, sink: Callable[[bytes], object]) -> None:
+        self._sink = sink
+        self._free = Free()
+
+    def before(self, step: int, arrived: Arrived) -> Plan:
+        """See `Schedule`."""
+        plan = self._free.before(step, arrived)
+        if not plan.idle:
+            self._sink(orjson.dumps(_Line(step=step, plan=replace(plan, forgotten=()))) + b"\n")
+        return plan
+
+
+class Replay:
+    """As it was written down; behind the end of the record, as it comes.
+
+    Every step is held until what was admitted before it has been asked for, and the weights that were loaded have been
+    given. Turns are withdrawn and trajectories released when the record says so, whenever that is asked for here.
+
+    Args:
+        lines: Of the record.
+
+    Raises:
+        RecordError: a line cannot be read.
+    """
+
+    def __init__(self, lines: Iterable[bytes]) -> None:
+        read = [_read(line, number) for number, line in enumerate(lines, 1)]
+        self._plans = {line.step: line.plan for line in read}
+        self._end = max(self._plans, default=-1)
+        self._updates = deque(line.plan.update for line in read if line.plan.update is not None)
+        self._admissions: dict[str, Counter[Turn]] = {}
+        for line in read:
+            for turn in line.plan.admitted:
+                self._admissions.setdefault(turn.trajectory, Counter())[turn] += 1
+        self._free = Free()
+
+    def before(self, step: int, arrived: Arrived) -> Plan | None:
+        """See `Schedule`."""
+        if step > self._end:
+            return self._free.before(step, arrived)
+        self._check(step, arrived)
+        plan = self._plans.get(step, Plan())
+        here = Counter(arrived.waiting) + Counter(arrived.abandoned)
+        if not Counter(plan.admitted) <= here or (plan.draws and arrived.paused):
+            return None
+        if plan.update is not None:
+            if arrived.update is None:
+                return None
+            self._updates.popleft()
+        for turn in plan.admitted:
+            self._admissions[turn.trajectory][turn] -= 1
+        forgotten = (Counter(arrived.abandoned) - Counter(plan.admitted)).elements()
+        return replace(plan, forgotten=tuple(turn for turn in forgotten if not self._comes(turn)))
+
+    def _comes(self, turn: Turn) -> bool:
+        return self._admissions.get(turn.trajectory, Counter())[turn] > 0
+
+    def _check(self, step: int, arrived: Arrived) -> None:
+        """Refuse what contradicts the record; what it does not name may wait for its end."""
+        for turn in arrived.waiting:
+            left = +self._admissions.get(turn.trajectory, Counter[Turn]())
+            if left and turn not in left:
+                raise ReplayError(
+                    f"step {step}: the record has {next(iter(left))}, and {turn} was asked for: the run has gone "
+                    "another way. Replay with the worlds, tasks, weights and settings that were recorded"
+                )
+        if arrived.update is not None and self._updates and arrived.update != self._updates[0]:
+            raise ReplayError(
+                f"step {step}: the record has {self._updates[0]} next, and {arrived.update} was given; "
+                "replay with the learner that was recorded"
+            )
+        if step not in self._plans and not arrived.running:
+            raise ReplayError(
+                f"step {step}: turns were under way here when the run was recorded, and none is: they have ended "
+                "earlier. Replay with the weights and settings that were recorded"
+            )
+
+
+def _read(line: bytes, number: int) -> _Line:
+    try:
+        return _LINE.validate_json(line)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "the line"
+        raise RecordError(
+            f"line {number} of the schedule: {where}: {first['msg']}; a line is one step as JSON"
+        ) from error

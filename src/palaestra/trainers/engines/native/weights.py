@@ -1,0 +1,47 @@
+"""The engine's own copy of the weights."""
+
+from collections.abc import Mapping
+from copy import deepcopy
+
+import torch
+from torch import Tensor
+
+from palaestra.errors import CheckpointError
+from palaestra.trainers.model.decoder import Decoder
+
+_OUTPUT = "lm_head.weight"
+
+
+def drawing_copy(model: Decoder, *, dtype: torch.dtype, device: torch.device) -> Decoder:
+    """A decoder of the same weights that shares none with `model` and takes no gradients."""
+    copy = deepcopy(model).to(device=device, dtype=dtype).eval().requires_grad_(requires_grad=False)
+    copy.tie()
+    return copy
+
+
+def load_weights(model: Decoder, weights: Mapping[str, Tensor], *, version: int) -> None:
+    """Overwrite the weights of `model`, all or none.
+
+    Raises:
+        CheckpointError: names or shapes do not fit; nothing was changed.
+    """
+    own = model.state_dict()
+    optional = {_OUTPUT} if model.shape.tied else set[str]()
+    faults = [
+        *(f"{name} is missing" for name in own if name not in weights and name not in optional),
+        *(f"{name} is unknown" for name in weights if name not in own),
+        *(
+            f"{name} is {list(weight.shape)} and should be {list(own[name].shape)}"
+            for name, weight in weights.items()
+            if name in own and weight.shape != own[name].shape
+        ),
+    ]
+    if faults:
+        raise CheckpointError(
+            f"version {version} of the weights does not fit the engine's model ({'; '.join(faults[:3])}); "
+            "the old weights stay. Give the state dict of a decoder of the same shape"
+        )
+    with torch.no_grad():
+        for name, weight in weights.items():
+            if name not in optional:
+                own[name].copy_(weight)
