@@ -1,8 +1,11 @@
 """How large the engine is, and in which precision it works."""
 
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 import torch
+
+Precision: TypeAlias = Literal["fp32", "bf16"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +21,7 @@ class NativeConfig:
     """Tokens that a trajectory may have; the model's own where it is not given."""
     prefill: int = 8192
     """Tokens of new contexts that go through the model in one step, at most."""
-    dtype: torch.dtype = torch.float32
+    precision: Precision = "fp32"
     """Of weights and matrix products. Attention on a CPU and the draw are in single precision whatever it is."""
     device: str = "cpu"
     """Where it works, in torch's words."""
@@ -28,8 +31,11 @@ class NativeConfig:
             value = getattr(self, name)
             if value < 1:
                 raise ValueError(f"{name}={value}: an engine needs at least 1")
-        if not self.dtype.is_floating_point:
-            raise ValueError(f"dtype={self.dtype}: weights are floating-point numbers, such as torch.bfloat16")
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Of weights and matrix products."""
+        return torch.bfloat16 if self.precision == "bf16" else torch.float32
 
     @property
     def kv_dtype(self) -> torch.dtype:

@@ -6,7 +6,7 @@ calls give equal bits on one machine.
 Axes: T tokens of a pass, B turns that get a token, C hidden, V vocabulary.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -100,10 +100,10 @@ class Core:
         self.version = 0
         self.counts = Counts()
 
-    @property
-    def resident(self) -> int:
-        """Tokens whose keys and values are held."""
-        return self._shelf.tokens + sum(drawing.holding.held for drawing in self.running)
+    def resident(self, *, without: Iterable[str] = ()) -> int:
+        """Tokens whose keys and values are held, apart from what is held for idle trajectories among `without`."""
+        running = sum(drawing.holding.held for drawing in self.running)
+        return running + self._shelf.tokens - self._shelf.held(without)
 
     # Between steps
 
@@ -139,8 +139,11 @@ class Core:
         common = common_beginning(holding.tokens, context)
         if common < len(holding.tokens):
             self._prefixes.remove(holding)
+            # What other weights made serves a trajectory that goes on; one that begins anew has nothing of theirs.
+            common = 0 if holding.private else common
         holding.tokens = context
         holding.held = min(common, len(context) - 1)
+        holding.private = holding.private and holding.held > 0
         holding.row = len(self.running)
         if holding.stored is not None:
             self._memory.widen(holding.held, len(self.running))
@@ -155,7 +158,7 @@ class Core:
 
     def release(self, trajectory: str) -> None:
         """The trajectory has ended."""
-        self._shelf.end(trajectory)
+        self._shelf.drop(trajectory)
         for drawing in self.running:
             if drawing.request.trajectory == trajectory:
                 drawing.kept = False
@@ -168,14 +171,13 @@ class Core:
         """
         load_weights(self._model, weights, version=version)
         self.version = version
-        for holding in [*self._shelf, *(drawing.holding for drawing in self.running)]:
-            self._prefixes.remove(holding)
         if in_flight == "keep":
             self._shelf.seal()
         else:
             self._shelf.make_room(0)
         for row, drawing in enumerate(self.running):
             holding = drawing.holding
+            self._prefixes.remove(holding)
             if in_flight == "keep":
                 holding.private = holding.private or holding.held > 0
             else:
@@ -232,7 +234,6 @@ class Core:
         else:
             assert other.stored is not None
             self._memory.put(holding.row, other.stored[..., :common, :])
-            self._shelf.touch(other)
         self._prefixes.remove(holding)
         holding.held, holding.private = common, False
 

@@ -158,7 +158,7 @@ class NativeEngine(Engine):
         return EngineStats(
             running=len(self._core.running),
             waiting=sum(not ticket.given_up for ticket in self._inbox.waiting),
-            resident=self._core.resident,
+            resident=self._core.resident(without=self._inbox.released),
             capacity=self._capacity,
             drawn=counts.drawn,
             prefilled=counts.prefilled,

@@ -130,20 +130,21 @@ _LINE: TypeAdapter[_Line] = TypeAdapter(_Line)
 
 
 class Recording:
-    """As it comes, and written down.
+    """What another schedule says, written down.
 
     Args:
+        schedule: The other one.
         sink: Takes each line, its end included; an engine whose sink fails has failed.
     """
 
-    def __init__(self, sink: Callable[[bytes], object]) -> None:
+    def __init__(self, schedule: Schedule, sink: Callable[[bytes], object]) -> None:
+        self._schedule = schedule
         self._sink = sink
-        self._free = Free()
 
-    def before(self, step: int, arrived: Arrived) -> Plan:
+    def before(self, step: int, arrived: Arrived) -> Plan | None:
         """See `Schedule`."""
-        plan = self._free.before(step, arrived)
-        if not plan.idle:
+        plan = self._schedule.before(step, arrived)
+        if plan is not None and not plan.idle:
             self._sink(orjson.dumps(_Line(step=step, plan=replace(plan, forgotten=()))) + b"\n")
         return plan
 
