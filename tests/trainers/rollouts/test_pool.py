@@ -11,12 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from palaestra.errors import ConfigError, EngineError, InfrastructureError
+from palaestra.trainers.engines.engine import Request
 from palaestra.trainers.rollouts.faults import Backoff
 from palaestra.trainers.rollouts.job import Job
 from palaestra.trainers.rollouts.player import Player
 from palaestra.trainers.rollouts.pool import Played, Pool, PoolConfig
 from palaestra.trainers.rollouts.script import Begun
 from palaestra.trainers.rollouts.worlds.local import LocalWorlds
+from palaestra.trainers.rollouts.worlds.processes import ProcessWorlds
 from palaestra.trajectory import Episode
 from pooled.clock import run
 from pooled.field import CONFIG, SHORT, Field, playing
@@ -78,10 +80,56 @@ def test_a_fault_of_a_world_costs_a_try_in_a_fresh_one() -> None:
             assert [len(one.faults) for one in played] == [1, 0]
             assert [one.episode for one in played] == (await _one_by_one())[:2]
             assert field.worlds.opened == 2
-            assert {call.world for call in field.worlds.calls[4:]} == {1}, "the faulty world was used again"
+            later = [call.world for call in field.worlds.calls[3:] if call.what != "close"]
+            assert set(later) == {1}, "the faulty world was used again"
             assert field.said == [f"t0 ({JOBS[0].task}): try 1 of 3 failed: call 2 failed"]
 
     run(main())
+
+
+def test_idle_worlds_that_went_the_same_way_cost_nobody_an_episode() -> None:
+    """As when a process ends in which many were."""
+
+    async def main() -> None:
+        gone: set[int] = set()
+
+        async def deed(call: Call) -> None:
+            await asyncio.sleep(call.what == "step")
+            if call.world in gone and call.what != "close":
+                raise InfrastructureError("its process ended")
+
+        async with playing(deed=deed) as field:
+            await _all(field.pool)
+            gone |= field.worlds.standing
+            assert len(gone) == 8
+            played = await _all(field.pool)
+            assert [one.episode for one in played] == await _one_by_one()
+            assert [len(one.faults) for one in played] == [1] * 8 + [0] * 4
+            assert len(field.worlds.standing) == 8
+
+    run(main())
+
+
+def test_a_worker_process_that_is_killed_costs_tries_and_no_episode() -> None:
+    async def main() -> None:
+        worlds, tokens = ProcessWorlds(library(), workers=2), [0]
+
+        async def pace(request: Request) -> None:
+            del request
+            tokens[0] += 1
+            if tokens[0] == 30:
+                worlds._workers[0].kill()
+
+        engine = ScriptedEngine(babbling(), pace=pace)
+        pool = Pool(engine, worlds, codec(), SHORT, replace(CONFIG, agents=6), say=list[str]().append)
+        played = await _all(pool)
+        assert [one.episode for one in played] == await _one_by_one()
+        assert any("SIGKILL" in fault for one in played for fault in one.faults)
+        await pool.close()
+        await worlds.close()
+        await engine.close()
+
+    asyncio.run(main())
 
 
 @pytest.mark.parametrize("what", ["open", "reset", "step", "stop", "episode"])
@@ -304,6 +352,33 @@ def test_a_world_that_will_not_close_is_left_to_itself() -> None:
     run(main())
 
 
+def test_nobody_waits_for_a_world_to_close_and_cancelling_does_not_keep_it_open() -> None:
+    async def main() -> None:
+        closed: list[int] = []
+
+        async def deed(call: Call) -> None:
+            if call.what == "close":
+                await asyncio.sleep(5)
+                closed.append(call.world)
+            elif call.number == 2:
+                raise InfrastructureError("broken")
+            elif call.what == "step":
+                await asyncio.sleep(1)
+
+        async with playing(deed=deed) as field:
+            task = field.pool.submit(JOBS[0])
+            await asyncio.sleep(1.5)
+            assert field.worlds.calls[-1].what == "step", "the second world waits for the first to close"
+            task.cancel()
+            await asyncio.wait([task])
+            assert asyncio.get_running_loop().time() == 1.5
+            await field.pool.close()
+            assert closed == [0, 1]
+            assert asyncio.get_running_loop().time() == 6.5
+
+    run(main())
+
+
 def test_a_world_that_fails_while_it_closes_is_mentioned() -> None:
     async def main() -> None:
         async def deed(call: Call) -> None:
@@ -313,7 +388,7 @@ def test_a_world_that_fails_while_it_closes_is_mentioned() -> None:
         async with playing(deed=deed) as field:
             await field.pool.play(JOBS[0])
             await field.pool.close()
-            assert field.said == ["a world failed while it was closed: the door is stuck"]
+            assert field.said == ["a world failed while it was closed: InfrastructureError('the door is stuck')"]
 
     run(main())
 

@@ -107,6 +107,7 @@ class Pool:
         self._players: dict[str, Player] = {}
         self._tasks: dict[str, asyncio.Task[Played]] = {}
         self._idle: list[WatchedWorld] = []
+        self._closing: set[asyncio.Task[None]] = set()
         self._closed = False
         self._door = Door(config.agents, engine.stats)
         self._engine = PatientEngine(engine, config.engine, flights=self._flights, told=self._door.turn)
@@ -215,7 +216,9 @@ class Pool:
         if under_way:
             await asyncio.wait(under_way)
         while self._idle:
-            await self._discard(self._idle.pop())
+            self._discard(self._idle.pop())
+        if self._closing:
+            await asyncio.wait(self._closing)
 
     async def _flown(self, flight: Flight, place: "asyncio.Future[None]", begun: Begun | None) -> Played:
         await place
@@ -238,17 +241,17 @@ class Pool:
             if pause:
                 with flight.waits("a fault to pass"):
                     await asyncio.sleep(pause)
-            outcome = await self._attempted(flight, None if faults else begun)
+            outcome = await self._attempted(flight, begun=None if faults else begun, fresh=bool(faults))
             if isinstance(outcome, Episode):
                 return _played(flight, outcome, faults)
             faults.append(str(outcome))
             self._say(f"{flight.job.trajectory} ({flight.job.task}): try {len(faults)} of {tries} failed: {outcome}")
         return _played(flight, None, faults)
 
-    async def _attempted(self, flight: Flight, begun: Begun | None) -> Episode | Exception:
+    async def _attempted(self, flight: Flight, *, begun: Begun | None, fresh: bool) -> Episode | Exception:
         """The episode, or how its world failed."""
         try:
-            world = await self._world(flight)
+            world = await self._world(flight, fresh=fresh)
         except InfrastructureError as fault:
             return fault
         try:
@@ -262,35 +265,44 @@ class Pool:
         except ReplayError as fault:
             return fault
         finally:
-            await self._give_back(world)
+            self._give_back(world)
         if not episode.valid_for_baseline:
             return InfrastructureError("the world says that the episode is not to be counted")
         return episode
 
-    async def _world(self, flight: Flight) -> WatchedWorld:
-        if self._idle:
-            world = self._idle.pop()
-        else:
-            with flight.waits("a fresh world"):
-                world = WatchedWorld(await self._worlds.open())
+    async def _world(self, flight: Flight, *, fresh: bool) -> WatchedWorld:
+        if self._idle and fresh:  # what took one world may have taken those that were idle
+            self._discard(self._idle.pop(0))
+        elif self._idle:
+            return self._taken(self._idle.pop(), flight)
+        with flight.waits("a fresh world"):
+            return self._taken(WatchedWorld(await self._worlds.open()), flight)
+
+    def _taken(self, world: WatchedWorld, flight: Flight) -> WatchedWorld:
         world.flight = flight
         return world
 
-    async def _give_back(self, world: WatchedWorld) -> None:
+    def _give_back(self, world: WatchedWorld) -> None:
         if world.sound and not self._closed:
             world.flight = None
             self._idle.append(world)
         else:
-            await self._discard(world)
+            self._discard(world)
 
-    async def _discard(self, world: WatchedWorld) -> None:
+    def _discard(self, world: WatchedWorld) -> None:
+        """Have it closed; nobody waits for that but `close`."""
+        closing = asyncio.get_running_loop().create_task(self._closed_world(world), name="a world closes")
+        self._closing.add(closing)
+        closing.add_done_callback(self._closing.discard)
+
+    async def _closed_world(self, world: WatchedWorld) -> None:
         try:
             async with asyncio.timeout(self._config.close_seconds):
                 await world.close()
         except TimeoutError:
             self._say(f"a world did not close within {self._config.close_seconds:g} s and is left to itself")
-        except InfrastructureError as fault:
-            self._say(f"a world failed while it was closed: {fault}")
+        except Exception as fault:  # whatever it is, the world is of no more use
+            self._say(f"a world failed while it was closed: {fault!r}")
 
 
 def _played(flight: Flight, episode: Episode | None, faults: list[str]) -> Played:
