@@ -160,6 +160,7 @@ async def many_trajectories_at_once_are_each_their_own(bench: Bench) -> None:
 @claim
 async def more_trajectories_than_fit_are_all_served(bench: Bench) -> None:
     engine = await bench.engine()
+    await engine.generate(bench.request(bench.ids(4, "so that it knows its capacity"), _open(1)))
     length = engine.context // 2
     count = max(4, math.ceil(1.5 * engine.stats().capacity / length))
     requests = [bench.request(bench.ids(length, n), _open(6)) for n in range(count)]
@@ -447,7 +448,7 @@ async def closing_ends_turns_under_way_with_an_error(bench: Bench) -> None:
 
 async def _begun(bench: Bench, engine: Engine) -> tuple[Request, asyncio.Future[Completion]]:
     """A long turn of which something has been drawn."""
-    request = bench.request(bench.ids(40, "begun"), _open(engine.context - 60))
+    request = bench.request(bench.ids(40, "begun"), _open(min(240, engine.context - 60)))
     before = engine.stats().drawn
     begun = asyncio.ensure_future(engine.generate(request))
     await until(lambda: engine.stats().drawn > before + 3)

@@ -1,0 +1,194 @@
+"""The worker process: how it is started, asked, and got rid of. It knows nothing of vLLM."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+from collections.abc import Callable, Mapping, Sequence
+from itertools import count
+from typing import Any
+
+import orjson
+
+from palaestra.errors import EngineError
+
+Message = dict[str, Any]
+"""Any: JSON, and both ends are ours."""
+
+_TAIL = 6000
+"""Bytes of what the worker said last that are kept for an error."""
+_FAREWELL = 5.0
+"""Seconds that a worker has to end by itself."""
+
+
+class WorkerProcess:
+    """A process at the other end of a socket, and the questions that it has not answered yet; see `spawn`.
+
+    Args:
+        process: In a session of its own, so that whatever it starts can be got rid of with it.
+        reader: Its answers.
+        writer: Our questions.
+    """
+
+    def __init__(
+        self, process: asyncio.subprocess.Process, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        self.pid = process.pid
+        self.counts: Message = {}
+        """What it told last of how it is doing."""
+        self._process, self._reader, self._writer = process, reader, writer
+        self._clock = asyncio.get_running_loop().time
+        self._heard = self._clock()
+        self._numbers = count()
+        self._ready: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
+        self._asked: dict[int, asyncio.Future[Message]] = {}
+        self._said = b""
+        self._why = ""
+        """For what reason it was got rid of."""
+        self._mutter = asyncio.create_task(self._overhear())
+        self._talk = asyncio.create_task(self._listen())
+
+    @classmethod
+    async def spawn(cls, command: Sequence[str], environment: Mapping[str, str]) -> "WorkerProcess":
+        """Start `command`, with the descriptor of its end of the socket as a last argument.
+
+        Raises:
+            EngineError: it cannot be run.
+        """
+        ours, theirs = socket.socketpair()
+        with theirs:
+            try:
+                process = await asyncio.create_subprocess_exec(
+                    *command,
+                    str(theirs.fileno()),
+                    stdin=asyncio.subprocess.DEVNULL,
+                    stdout=asyncio.subprocess.PIPE,
+                    stderr=asyncio.subprocess.STDOUT,
+                    pass_fds=[theirs.fileno()],
+                    start_new_session=True,
+                    env=environment,
+                )
+            except OSError as error:
+                ours.close()
+                raise EngineError(f"{command[0]} cannot be run ({error.strerror}); name a Python that can") from error
+        return cls(process, *await asyncio.open_connection(sock=ours))
+
+    @property
+    def alive(self) -> bool:
+        """Whether it may still answer."""
+        return not self._why and not self._talk.done()
+
+    async def begin(self, setup: Message, *, timeout: float) -> Message:
+        """Tell it how to set itself up, and return what it tells once it has.
+
+        Raises:
+            EngineError: it ended, or was not ready in time and was killed; the message quotes what it said last.
+        """
+        self._send(setup)
+        done, _ = await asyncio.wait((self._ready,), timeout=timeout)
+        if not done:
+            await self._kill(f"was killed since it was not ready within {timeout:g} s")
+        return self._ready.result()
+
+    async def ask(
+        self, do: str, arguments: Message, *, silence: float, held: Callable[[], bool] = lambda: False
+    ) -> Message:
+        """Have something done, and return what it answers. Cancelling this has the worker drop it.
+
+        Args:
+            do: The name of it.
+            arguments: What it takes.
+            silence: Seconds without a word, about this or anything else, after which the worker is stuck and is killed.
+            held: Whether it is silent because it was told to be.
+
+        Raises:
+            EngineError: this went wrong, or the worker ended or was stuck.
+        """
+        number = next(self._numbers)
+        answer = self._asked[number] = asyncio.get_running_loop().create_future()
+        self._heard = self._clock()
+        try:
+            self._send({"do": do, "id": number, "with": arguments})
+            while not answer.done():
+                await asyncio.wait((answer,), timeout=silence)
+                if not answer.done() and not held() and self._clock() - self._heard >= silence:
+                    await self._kill(f"was killed since it said nothing for {silence:g} s, asked to {do}")
+        except asyncio.CancelledError:
+            self._send({"do": "abort", "id": number})
+            raise
+        finally:
+            del self._asked[number]
+        said: Message = answer.result()
+        if "error" in said:
+            raise EngineError(f"vLLM could not {do}: {said['error']}")
+        return said
+
+    @property
+    def busy(self) -> int:
+        """Questions that it has not answered."""
+        return len(self._asked)
+
+    async def drained(self) -> None:
+        """Come back once it has answered what it was asked before, or is no more."""
+        if self._asked:
+            await asyncio.wait(list(self._asked.values()))
+
+    async def stop(self) -> None:
+        """Have it end, within seconds; what it was asked fails at once."""
+        self._why = "was closed"
+        self._fail("the engine was closed")
+        self._send({"do": "stop", "id": next(self._numbers)})
+        await asyncio.wait((self._talk,), timeout=_FAREWELL)
+        await self._kill(self._why)
+
+    async def kill(self) -> None:
+        """Get rid of it at once, for it may hold what nobody knows."""
+        await self._kill("was killed")
+
+    async def _kill(self, why: str) -> None:
+        self._why = why
+        self._signal()
+        await asyncio.wait((self._talk,))
+
+    def _signal(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGKILL)
+
+    def _send(self, message: Message) -> None:
+        body = orjson.dumps(message)
+        self._writer.write(len(body).to_bytes(4, "big") + body)
+
+    async def _listen(self) -> None:
+        with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
+            while True:
+                size = int.from_bytes(await self._reader.readexactly(4), "big")
+                self._take(orjson.loads(await self._reader.readexactly(size)))
+        # Whatever it had started may live on, and hold the pipe open.
+        self._signal()
+        code = await self._process.wait()
+        await self._mutter
+        self._writer.close()
+        why = self._why or (f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}")
+        said = self._said.decode(errors="replace").strip()
+        self._fail(f"vLLM's worker, process {self.pid}, {why}" + (f"; it said last:\n{said}" if said else ""))
+
+    def _take(self, message: Message) -> None:
+        self._heard = self._clock()
+        if "counts" in message:
+            self.counts = message["counts"]
+        elif "ready" in message:
+            self._ready.set_result(message["ready"])
+        elif (answer := self._asked.get(message["id"])) is not None and not answer.done():
+            answer.set_result(message)
+
+    async def _overhear(self) -> None:
+        assert self._process.stdout is not None
+        while said := await self._process.stdout.read(_TAIL):
+            self._said = (self._said + said)[-_TAIL:]
+
+    def _fail(self, message: str) -> None:
+        for answer in (self._ready, *self._asked.values()):
+            if not answer.done():
+                answer.set_exception(EngineError(message))
+                answer.exception()  # nobody may be left to hear of it

@@ -1,0 +1,248 @@
+# vLLM lives under another Python than the one that checks types.
+# mypy: disable-error-code="import-not-found, misc"
+# pyright: reportMissingImports=false, reportUnknownVariableType=false, reportUntypedBaseClass=false
+# ruff: noqa: E402
+"""The process that runs vLLM: a script for another Python, which knows vLLM and the standard library alone.
+
+    python worker.py <folder for passing files> <descriptor of a socket>
+
+Messages are JSON behind their length in four bytes. The first one says how vLLM is to be set up; after that each asks
+for something under an id and is answered under it; what was drawn so far is told unasked. The process, and those that
+vLLM starts, die with whoever holds the other end of the socket, and take the folder along.
+
+Everything that Palaestra wants of vLLM's interfaces, as of 0.32, is in this file.
+"""
+
+import os
+import select
+import shutil
+import signal
+import socket
+import sys
+import threading
+
+
+def _die_with_parent(parent: socket.socket, scratch: str) -> None:
+    """Wait for the other end to close, whatever this process is doing, and take everything along."""
+    poll = select.poll()
+    poll.register(parent, select.POLLRDHUP | select.POLLHUP)
+    poll.poll()
+    shutil.rmtree(scratch, ignore_errors=True)
+    os.killpg(0, signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    # Before vLLM is imported, which takes seconds.
+    PARENT = socket.socket(fileno=int(sys.argv[2]))
+    PARENT.set_inheritable(False)
+    threading.Thread(target=_die_with_parent, args=(PARENT, sys.argv[1]), daemon=True).start()
+
+import asyncio
+import itertools
+import json
+import traceback
+from typing import Any
+
+from vllm.engine.arg_utils import AsyncEngineArgs
+from vllm.inputs.engine import tokens_input
+from vllm.model_executor.layers.utils import dispatch_cpu_unquantized_gemm
+from vllm.model_executor.layers.vocab_parallel_embedding import ParallelLMHead
+from vllm.platforms import current_platform
+from vllm.sampling_params import RequestOutputKind, SamplingParams
+from vllm.v1.engine.async_llm import AsyncLLM
+from vllm.v1.metrics.loggers import StatLoggerBase
+
+Message = dict[str, Any]
+"""Any: JSON, and both ends are ours."""
+
+
+class Line:
+    """The parent's end of the conversation."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader, self._writer = reader, writer
+
+    async def receive(self) -> Message:
+        """The next message."""
+        size = int.from_bytes(await self._reader.readexactly(4), "big")
+        message: Message = json.loads(await self._reader.readexactly(size))
+        return message
+
+    def send(self, message: Message) -> None:
+        """Send one, in order."""
+        body = json.dumps(message).encode()
+        self._writer.write(len(body).to_bytes(4, "big") + body)
+
+    async def flush(self) -> None:
+        """Come back once the parent has been given everything, or nearly."""
+        await self._writer.drain()
+
+
+class Worker:
+    """vLLM, and what has been asked of it."""
+
+    def __init__(self, line: Line, setup: Message) -> None:
+        self._line = line
+        self._engine = _engine(setup["arguments"], line)
+        self._asked: dict[int, asyncio.Task[None]] = {}
+        self._names = itertools.count()
+        self._salt = 0
+        """Keys and values are shared among turns of the same salt alone: it changes with the weights."""
+
+    async def serve(self, version: int) -> None:
+        """Answer until told to stop."""
+        await self._engine.update_weight_version(str(version))
+        cache = self._engine.vllm_config.cache_config
+        self._line.send({"ready": {"capacity": cache.num_gpu_blocks * cache.block_size}})
+        while (message := await self._line.receive())["do"] != "stop":
+            if message["do"] == "abort":
+                if (task := self._asked.get(message["id"])) is not None:
+                    task.cancel()
+                continue
+            task = asyncio.create_task(self._answer(message))
+            self._asked[message["id"]] = task
+        self._engine.shutdown()
+        os._exit(0)
+
+    async def _answer(self, message: Message) -> None:
+        number = message["id"]
+        try:
+            answer = await getattr(self, f"_{message['do']}")(**message["with"])
+        except asyncio.CancelledError:
+            return
+        except Exception as error:
+            traceback.print_exc()
+            answer = {"error": f"{type(error).__name__}: {error}"}
+        finally:
+            del self._asked[number]
+        self._line.send({"id": number, **answer})
+        await self._line.flush()
+        if self._engine.errored:
+            sys.stderr.flush()
+            os._exit(1)
+
+    async def _draw(self, context: list[int], **wanted: Any) -> Message:
+        sampling = SamplingParams(
+            **wanted,
+            ignore_eos=True,
+            detokenize=False,
+            logprobs=0,
+            flat_logprobs=True,
+            output_kind=RequestOutputKind.FINAL_ONLY,
+        )
+        prompt = tokens_input(context, cache_salt=str(self._salt))
+        async for output in self._engine.generate(prompt, sampling, str(next(self._names))):
+            turn = output.outputs[0]
+        if turn.finish_reason not in {"stop", "length"}:
+            return {"error": f"vLLM ended the turn with {turn.finish_reason!r}"}
+        return {
+            "ids": list(turn.token_ids),
+            "logprobs": [turn.logprobs.logprobs[start] for start in turn.logprobs.start_indices],
+            "versions": [int(span.version) for span in turn.weight_versions for _ in range(span.start, span.end)],
+            "stop": "end" if turn.finish_reason == "stop" else "length",
+        }
+
+    async def _pause(self) -> Message:
+        await self._engine.pause_generation(mode="keep", clear_cache=False)
+        return {}
+
+    async def _resume(self) -> Message:
+        await self._engine.resume_generation()
+        return {}
+
+    async def _update(self, folder: str, version: int, forget: bool, resume: bool) -> Message:  # noqa: FBT001
+        # To clear the cache puts turns under way back to the queue: they are read again before they go on.
+        await self._engine.pause_generation(mode="keep", clear_cache=forget)
+        await self._engine.collective_rpc("reload_weights", kwargs={"weights_path": folder})
+        if current_platform.is_cpu():
+            await self._engine.collective_rpc("apply_model", args=(_repack_output_layer,))
+        await self._engine.update_weight_version(str(version))
+        self._salt += 1
+        if resume:
+            await self._engine.resume_generation()
+        return {}
+
+
+class Counts(StatLoggerBase):
+    """What vLLM tells of each of its steps, summed and passed on."""
+
+    def __init__(self, line: Line) -> None:
+        self._line = line
+        self._drawn = self._prefilled = self._reused = 0
+        self._busy = 0.0
+
+    def record(self, scheduler_stats: Any, iteration_stats: Any, *_: Any, **__: Any) -> None:
+        """Take in a step."""
+        if iteration_stats is not None:
+            self._drawn += iteration_stats.num_generation_tokens
+        if scheduler_stats is None:
+            return
+        read = scheduler_stats.prefix_cache_stats
+        self._reused += read.hits + read.preempted_hits
+        self._prefilled += read.queries + read.preempted_queries - read.hits - read.preempted_hits
+        if scheduler_stats.iteration_details is not None:
+            self._busy += scheduler_stats.iteration_details.elapsed_ms / 1000
+        counts = {
+            "drawn": self._drawn,
+            "prefilled": self._prefilled,
+            "reused": self._reused,
+            "busy_seconds": self._busy,
+            "waiting": scheduler_stats.num_waiting_reqs + scheduler_stats.num_skipped_waiting_reqs,
+            "usage": scheduler_stats.kv_cache_usage,
+        }
+        self._line.send({"counts": counts})
+
+    def log_engine_initialized(self) -> None:
+        """Nothing to tell."""
+
+
+def _engine(arguments: Message, line: Line) -> Any:
+    on_cpu = current_platform.is_cpu()
+    if on_cpu:
+        arguments = {**_on_cpu(arguments), **arguments}
+        # The first lets the model run in the process of the engine's core, the second lets a function be sent there.
+        os.environ |= {"VLLM_ENABLE_V1_MULTIPROCESSING": "0", "VLLM_ALLOW_INSECURE_SERIALIZATION": "1"}
+    config = AsyncEngineArgs(
+        **{
+            "skip_tokenizer_init": True,
+            "generation_config": "vllm",
+            "logprobs_mode": "processed_logprobs",
+            "enable_prefix_caching": True,
+            "enable_logging_iteration_details": True,
+            "disable_log_stats": True,
+            "seed": 0,
+            **arguments,
+        }
+    ).create_engine_config()
+    if on_cpu:
+        # vLLM's own default, which its CPU platform gives up on account of threads that do not run in this process: a
+        # second start of the interpreter would double the time that it takes.
+        os.environ["VLLM_WORKER_MULTIPROC_METHOD"] = "fork"
+    return AsyncLLM.from_vllm_config(config, stat_loggers=[lambda *_: Counts(line)], disable_log_stats=True)
+
+
+def _on_cpu(arguments: Message) -> Message:
+    return {
+        # A context that is read in parts winds its generator back, which the CPU's cannot do.
+        "enable_chunked_prefill": False,
+        "max_num_batched_tokens": max(arguments["max_model_len"], 8192),
+        "distributed_executor_backend": "uni",
+    }
+
+
+def _repack_output_layer(model: Any) -> None:
+    """Make the output layer out of its new weights: a tied one is loaded as the embedding and keeps its old packing."""
+    for layer in model.modules():
+        if isinstance(layer, ParallelLMHead):
+            dispatch_cpu_unquantized_gemm(layer, remove_weight=False)
+
+
+async def main(parent: socket.socket) -> None:
+    """Serve the parent."""
+    line = Line(*await asyncio.open_connection(sock=parent))
+    setup = await line.receive()
+    await Worker(line, setup).serve(setup["version"])
+
+
+if __name__ == "__main__":
+    asyncio.run(main(PARENT))
