@@ -5,8 +5,8 @@ renamed into place. What stood there before is kept aside as `NAME.previous` unt
 the manifest and falls back to the previous save.
 
 Once a save has been acknowledged, which is when `saving` or `write_file` returns, no crash takes it back: neither the
-process's nor the machine's, as far as the disk keeps what it has fsynced. The folder that saves lie in is made durable
-where it is made here; one that the caller made a moment before is the caller's.
+process's nor the machine's, as far as the disk keeps what it has fsynced. Folders above the one that saves lie in are
+the caller's to make durable, where the caller made them.
 """
 
 import errno
@@ -15,7 +15,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import cast
@@ -45,11 +45,12 @@ def write_file(path: Path, data: bytes) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a directory and those above it, so that they outlive a power cut."""
+    """Make a directory and those above it, where they are missing, so that they outlive a power cut."""
     if not folder.is_dir():
         make_folder(folder.parent)
         folder.mkdir(exist_ok=True)
-        sync(folder.parent)
+    with suppress(PermissionError):  # of those above one that was given
+        sync(folder.parent)  # a killed process may have made it a moment ago
 
 
 def sync(path: Path) -> None:

@@ -132,7 +132,7 @@ class Disk:
         """Record what the block does; `fsync` costs nothing in it.
 
         Args:
-            dies_after: Operations until the process is killed, with `Killed`.
+            dies_after: Operations, fsyncs among them, until the process is killed with `Killed`.
             forgets: The number of the fsync, from 0, that is left out.
         """
         operations = 0
@@ -146,9 +146,11 @@ class Disk:
             operations += 1
 
         def fsync(descriptor: int) -> None:
-            self._observe()
+            before()
+            node = self._ids.get(os.fstat(descriptor).st_ino)
+            if node is None:
+                return  # above the root
             if self.synced != forgets:
-                node = self._ids[os.fstat(descriptor).st_ino]
                 self._medium.settle(node, self._now[node])
                 self._keep()
             self.synced += 1

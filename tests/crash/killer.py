@@ -1,6 +1,7 @@
 """Death and faults within a process: at the n-th operation that changes the disk."""
 
 import os
+import resource
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -86,3 +87,14 @@ def failing_at(operation: int, number: int, *, for_good: bool) -> Generator[Call
 
     with patch.object(os, "fsync", failing_fsync), watched(count):
         yield lambda: done > operation
+
+
+@contextmanager
+def files_of_at_most(size: int) -> Generator[None]:
+    """A write that goes beyond is cut short, and the next one fails, as on a full disk."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

@@ -5,17 +5,15 @@ The counts that are asserted are those of the table in docs/reliability.md.
 
 import errno
 import os
-import resource
 import shutil
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
 import pytest
 
 from crash.disk import Disk, Tree, become
-from crash.killer import Killed, failing_at, killed_after
+from crash.killer import Killed, failing_at, files_of_at_most, killed_after
 from crash.verdict import tally
 from palaestra.durable import saving, sweep, verified, write_file
 from palaestra.errors import RecordError, StorageError
@@ -146,17 +144,18 @@ def test_saves_without_an_fsync_are_found_lost(root: Path, tmp_path: Path, monke
 
 
 def test_no_fsync_of_a_save_can_be_left_out(root: Path, tmp_path: Path) -> None:
-    number, needed = 0, 1
+    number, needed, idle = 0, 1, list[int]()
     while number < needed:
         here = root / str(number)
         here.mkdir()
         disk = Disk(here)
         with disk.recorded(forgets=number):
             saved(disk, here, saver(TWO), "12")
-        cut = tally(disk.moments, "cut", judge=loader(TWO), allowed=either, scratch=tmp_path)
-        assert cut.wrong, f"fsync number {number} of {disk.synced}"
+        if not tally(disk.moments, "cut", judge=loader(TWO), allowed=either, scratch=tmp_path).wrong:
+            idle.append(number)
         number, needed = number + 1, disk.synced
-    assert number == 15
+    assert number == 16
+    assert idle == [8], "that of the folder above, for a process that was killed as it made the folder"
 
 
 @pytest.mark.usefixtures("quick")
@@ -180,12 +179,11 @@ def test_what_is_read_after_a_kill_and_a_sweep_no_power_cut_takes_back(root: Pat
     load, died, found, operations = loader(TWO), True, set[str](), 0
     while died:
         here = root / str(operations)
-        (here / "run").mkdir(parents=True)
-        saver(TWO)(here / "run" / "save", "1")
+        here.mkdir()
         disk = Disk(here)
         try:
             with disk.recorded(dies_after=operations):
-                saver(TWO)(here / "run" / "save", "2")
+                saved(disk, here, saver(TWO), "12")
             died = False
         except Killed:
             with disk.recorded():
@@ -197,7 +195,7 @@ def test_what_is_read_after_a_kill_and_a_sweep_no_power_cut_takes_back(root: Pat
             shutil.rmtree(tmp_path / "cut")
         found.add(seen)
         operations += 1
-    assert found == {"1", "2"}
+    assert found == {"nothing", "1", "2"}
 
 
 @pytest.mark.parametrize("for_good", [False, True], ids=["once", "for good"])
@@ -230,15 +228,26 @@ def test_a_fault_at_any_operation_is_told_and_leaves_a_whole_save(tmp_path: Path
     assert found == {"2", "3"}
 
 
-@contextmanager
-def files_of_at_most(size: int) -> Generator[None]:
-    """A write that goes beyond is cut short, and the next one fails, as on a full disk."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+def test_a_save_after_a_kill_no_power_cut_takes_back(root: Path, tmp_path: Path) -> None:
+    load, died, operations = loader(TWO), True, 0
+    while died:
+        here = root / str(operations)
+        here.mkdir()
+        disk = Disk(here)
+        try:
+            with disk.recorded(dies_after=operations):
+                saved(disk, here, saver(TWO), "1")
+            died = False
+        except Killed:
+            with disk.recorded():
+                sweep(here / "run" / "save")
+                saver(TWO)(here / "run" / "save", "2")
+            for tree in disk.moments[-1].cut:
+                become(tmp_path / "cut", tree)
+                assert load(tmp_path / "cut") == "2", operations
+                shutil.rmtree(tmp_path / "cut")
+        operations += 1
+    assert operations > 15
 
 
 @pytest.mark.usefixtures("quick")

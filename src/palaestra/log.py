@@ -1,0 +1,152 @@
+"""A log that survives a kill, a power cut and a full disk: one JSON value a line, appended and never changed.
+
+A record is in the hands of the system once `append` returns, so a killed process loses none; `sync` acknowledges all of
+them, and then no power cut does either. A record that was torn is never read, nor is any after it: none of those had
+been acknowledged. One process writes a log at a time.
+"""
+
+import errno
+import os
+from collections.abc import Generator
+from contextlib import contextmanager
+from itertools import accumulate, takewhile
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import orjson
+
+from palaestra.durable import make_folder, sync, told
+from palaestra.errors import RecordError, StorageError
+
+
+class Log:
+    """A log to append to.
+
+    Opening it drops what is torn and acknowledges the rest.
+
+    Args:
+        path: The file; it and the folders above it are made where they are missing.
+        count: Go back to the first `count` records, such as those that a checkpoint knows of; `None` keeps all.
+
+    Raises:
+        RecordError: it holds fewer than `count`; it is left as it is.
+        StorageError: the disk refuses.
+    """
+
+    def __init__(self, path: Path, *, count: int | None = None) -> None:
+        self._path = path.resolve()
+        with told(self._path):
+            data = self._path.read_bytes() if self._path.exists() else b""
+            self._ends = list(accumulate((len(line) + 1 for line in _whole(data)), initial=0))
+            kept = len(self) if count is None else self._checked(count)
+            make_folder(self._path.parent)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+            self._file: int | None = os.open(self._path, flags, 0o644)
+        self.truncate(kept)
+        with told(self._path):
+            sync(self._path.parent)
+
+    def __len__(self) -> int:
+        """How many records it holds."""
+        return len(self._ends) - 1
+
+    def append(self, record: bytes) -> None:
+        """Write one record behind the others.
+
+        Args:
+            record: A JSON value on one line, without the line's end.
+
+        Raises:
+            ValueError: it is none.
+            StorageError: the disk refuses; see `sync`.
+        """
+        if b"\n" in record or not _is_json(record):
+            raise ValueError(f"{record[:80]!r} is not one line of JSON; a log holds nothing else")
+        left = memoryview(record + b"\n")
+        with self._writing() as file:
+            while left:
+                left = left[os.write(file, left) :]
+        self._ends.append(self._ends[-1] + len(record) + 1)
+
+    def sync(self) -> None:
+        """Acknowledge every record so far.
+
+        Raises:
+            StorageError: the disk refuses. Nobody knows then which records since the last `sync` it has taken, so the
+                log is closed; open it again with the `count` that was acknowledged.
+        """
+        with self._writing() as file:
+            os.fsync(file)
+
+    def truncate(self, count: int) -> None:
+        """Keep the first `count` records and acknowledge that.
+
+        Raises:
+            RecordError: there are fewer.
+            StorageError: the disk refuses; see `sync`.
+        """
+        end = self._ends[self._checked(count)]
+        with self._writing() as file:
+            os.ftruncate(file, end)
+            os.fsync(file)  # before anything is appended, or half of a new record might join half of an old one
+        del self._ends[count + 1 :]
+
+    def close(self) -> None:
+        """Let go of the file. Records that no `sync` acknowledged are the system's. Closing twice is fine."""
+        file, self._file = self._file, None
+        if file is not None:
+            os.close(file)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @contextmanager
+    def _writing(self) -> Generator[int]:
+        """The file, to be changed; after a fault nobody knows what it holds, and it is closed."""
+        if self._file is None:
+            raise StorageError(errno.EBADF, f"{self._path} was closed, by `close` or by a fault; open it again")
+        try:
+            with told(self._path):
+                yield self._file
+        except StorageError:
+            self.close()
+            raise
+
+    def _checked(self, count: int) -> int:
+        if not 0 <= count <= len(self):
+            raise RecordError(
+                f"{self._path} holds {len(self)} whole records, not the {count} asked for; "
+                "go on from an older checkpoint, or begin anew"
+            )
+        return count
+
+
+def read_log(path: Path) -> list[bytes]:
+    """The whole records of a log, without their lines' ends.
+
+    Raises:
+        RecordError: the file cannot be read.
+    """
+    try:
+        return _whole(path.read_bytes())
+    except OSError as error:
+        raise RecordError(f"{path}: cannot be read ({error.strerror}); give the file of a log") from error
+
+
+def _whole(data: bytes) -> list[bytes]:
+    """The lines before the first that is torn; behind the last line's end there is nothing, or a torn one."""
+    return list(takewhile(_is_json, data.split(b"\n")[:-1]))
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return False
+    return True
