@@ -1,6 +1,6 @@
 """A pool over the small library, put together: an engine that babbles, worlds of this process, short episodes."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -38,7 +38,7 @@ async def playing(
     deed: Deed = meek,
     play: PlayConfig = SHORT,
     config: PoolConfig = CONFIG,
-) -> AsyncIterator[Field]:
+) -> AsyncGenerator[Field]:
     """A pool at work; behind it no world stands open, and nothing is held in the engine."""
     said: list[str] = []
     drawing, worlds = engine(), Unruly(LocalWorlds(library()), deed)
@@ -93,7 +93,7 @@ async def training(
     engine: Callable[[], Engine] = lambda: ScriptedEngine(babbling()),
     deed: Deed = meek,
     config: PoolConfig = CONFIG,
-) -> AsyncIterator[Training]:
+) -> AsyncGenerator[Training]:
     """A source at work, gone on with from `state` where there is one."""
     async with playing(engine=engine, deed=deed, config=config) as field:
         source = GroupSource(field.pool, plan, limits, rule=rule, say=field.said.append)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from palaestra.errors import CheckpointError
 from palaestra.trainers.rollouts.groups import Group, GroupRule, TaskPlan
 from palaestra.trainers.rollouts.staleness import Staleness
-from palaestra.trainers.rollouts.state import SourceState, dump_state, load_state
+from palaestra.trainers.rollouts.state import Counts, SourceState, dump_state, load_state
 from pooled.clock import run
 from pooled.field import PLAN, Training, training
 from pooled.narrow import Narrow
@@ -19,6 +19,7 @@ from rollouts.engine import ScriptedEngine
 from rollouts.library import babbling, tasks
 
 LIMITS = st.builds(Staleness, per_step=st.integers(1, 3), staleness=st.integers(0, 2), window=st.integers(0, 3))
+RULES = [GroupRule(), GroupRule(kind="partial"), GroupRule(kind="top_up")]
 STEPS = 4
 
 
@@ -49,7 +50,7 @@ async def _trained(at_work: Training, steps: int) -> None:
     LIMITS,
     st.lists(st.floats(0, 8), min_size=1, max_size=3),
     st.integers(0, 10**6),
-    st.sampled_from([GroupRule(), GroupRule(kind="partial"), GroupRule(kind="top_up")]),
+    st.sampled_from(RULES),
 )
 def test_however_often_it_is_killed_every_trajectory_is_counted_once(
     limits: Staleness, kills: list[float], seed: int, rule: GroupRule
@@ -74,6 +75,39 @@ def test_however_often_it_is_killed_every_trajectory_is_counted_once(
             assert version // limits.per_step - group.version <= limits.bound
 
     run(main())
+
+
+@settings(deadline=None, max_examples=15)
+@given(LIMITS, st.floats(0, 8), st.floats(0, 8), st.integers(0, 10**6), st.sampled_from(RULES))
+def test_batches_on_record_behind_the_save_are_taken_again_and_nothing_twice(
+    limits: Staleness, save: float, kill: float, seed: int, rule: GroupRule
+) -> None:
+    async def first() -> tuple[bytes, int, list[Group]]:
+        async with training(limits, engine=_slow, deed=stormy(seed, faults=10), rule=rule) as at_work:
+            working = asyncio.create_task(_trained(at_work, 100))
+            await asyncio.sleep(save)
+            state, saved = dump_state(at_work.source.state()), len(at_work.taken)
+            await asyncio.sleep(kill)
+            working.cancel()
+            await asyncio.wait([working])
+            return state, saved, at_work.taken
+
+    async def second(state: bytes, recorded: list[Group]) -> tuple[list[Group], Counts]:
+        async with training(limits, engine=_slow, state=state, deed=stormy(seed + 1, faults=10), rule=rule) as at_work:
+            for at in range(0, len(recorded), limits.per_step):
+                at_work.source.retake(recorded[at : at + limits.per_step])
+                at_work.check()
+                at_work.source.advance(at_work.source.version + 1)
+            await at_work.field.engine.update_weights({}, at_work.source.version)
+            await _trained(at_work, STEPS)
+            return at_work.taken, at_work.source.counts()
+
+    state, saved, taken = run(first())
+    later, counts = run(second(state, taken[saved:]))
+    indices = [group.index for group in [*taken, *later]]
+    handed = [episode.id for group in [*taken, *later] for episode in group.episodes]
+    assert len(set(indices)) == len(indices) == counts.taken
+    assert len(set(handed)) == len(handed) == counts.handed
 
 
 @settings(deadline=None, max_examples=10)

@@ -113,7 +113,7 @@ class Door:
             if not place.done():  # who was cancelled has left the line
                 self.inside += 1
                 place.set_result(None)
-        if self._onlookers and not self._line and self._has_room():
+        if self._onlookers and self._has_room():  # nobody is in line, then
             onlookers, self._onlookers = self._onlookers, []
             for seen in onlookers:
                 if not seen.done():

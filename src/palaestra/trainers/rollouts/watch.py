@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from typing import Literal, TypeAlias
 
@@ -26,7 +26,7 @@ class Flight:
         self._spent: defaultdict[Waiting, float] = defaultdict(float)
 
     @contextmanager
-    def waits(self, what: Waiting) -> Iterator[None]:
+    def waits(self, what: Waiting) -> Generator[None]:
         """It waits for this meanwhile."""
         before = self.waiting
         self._turn_to(what)
@@ -81,7 +81,7 @@ class WatchedWorld(World):
         """Whether another episode can begin in it: no call failed, or was given up half-way."""
 
     @contextmanager
-    def _asked(self) -> Iterator[None]:
+    def _asked(self) -> Generator[None]:
         assert self.flight is not None, "a world is asked by whoever plays in it"
         self.sound = False
         with self.flight.waits("its world"):
