@@ -82,7 +82,8 @@ except SystemExit as end:
     ("arguments", "example"),
     [
         ((), "train"),
-        (("train", "reference"), "palaestra train reference storefront --seed 1"),
+        (("train",), "palaestra train examples/train/storefront.toml"),
+        (("reference",), "palaestra reference storefront --seed 1"),
         (("eval",), "palaestra eval runs/demo/seed-0/"),
         (("demo",), "palaestra demo --seeds 3"),
     ],
@@ -285,7 +286,7 @@ def test_a_checkpoint_that_is_not_there_is_one_line(tmp_path: Path, call: Call) 
     code, _, told = call("eval", str(tmp_path / "none"))
     assert code == 1
     assert f"{tmp_path / 'none'} holds no config.json" in one_line(told)
-    assert "`palaestra train reference`" in told
+    assert "`palaestra reference`" in told
 
 
 @pytest.mark.parametrize("manifest", [True, False])
@@ -317,7 +318,7 @@ main()
 """
 
 
-@pytest.mark.parametrize("arguments", [("demo",), ("train", "reference"), ("eval", "any")])
+@pytest.mark.parametrize("arguments", [("demo",), ("train", "any.toml"), ("reference",), ("eval", "any")])
 def test_without_the_extra_a_verb_that_learns_says_what_to_install(arguments: tuple[str, ...], tmp_path: Path) -> None:
     told = subprocess.run(
         [sys.executable, "-c", WITHOUT, *arguments], cwd=tmp_path, capture_output=True, text=True, check=False

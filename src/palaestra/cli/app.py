@@ -6,7 +6,7 @@ import sys
 import typer
 from rich.console import Console
 
-from palaestra.cli import bench, check, demo, evaluate, play, rubrics, scaffold, tasks, train, view
+from palaestra.cli import bench, check, demo, evaluate, play, reference, rubrics, scaffold, tasks, train, view
 from palaestra.errors import PalaestraError
 from palaestra.version import __version__
 
@@ -21,9 +21,10 @@ app = typer.Typer(
 tasks.app.command()(scaffold.new)
 app.add_typer(tasks.app, name="tasks")
 app.add_typer(rubrics.app, name="rubrics")
-app.add_typer(train.app, name="train")
 app.add_typer(bench.app, name="bench")
 app.command()(demo.demo)
+app.command()(train.train)
+app.command()(reference.reference)
 app.command(name="eval")(evaluate.evaluate)
 app.command()(play.play)
 app.command()(check.check)

@@ -1,73 +1,89 @@
 """`palaestra train`: how a policy learns."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from palaestra.agents import oracle, rollout
+from palaestra.benchmarks.table import Table
 from palaestra.cli.console import output
 from palaestra.cli.extra import train_extra
 from palaestra.cli.progress import bar
-from palaestra.cli.target import folder_of, open_target
-from palaestra.trajectory import Episode
-
-app = typer.Typer(help="Train a policy.", no_args_is_help=True, rich_markup_mode="markdown")
 
 
-@app.callback()
-def train() -> None:
-    """Train a policy."""
+if TYPE_CHECKING:
+    from palaestra.trainers.loops import Plan
 
 
-@app.command(epilog="Example: `palaestra train reference storefront --seed 1 --out runs/reference`")
-def reference(
-    target: Annotated[str, typer.Argument(help="A world's name, or a folder of task files.")] = "storefront",
-    out: Annotated[Path, typer.Option("--out", help="Where the stages are saved.")] = Path("runs/reference"),
-    seed: Annotated[int, typer.Option("--seed", help="Of weights, order and draws.")] = 0,
-    warm_up_steps: Annotated[int, typer.Option(min=1, help="Supervised steps on the oracle's episodes.")] = 400,
-    grpo_steps: Annotated[int, typer.Option(min=1, help="Batches of rollouts.")] = 16,
-    context: Annotated[int, typer.Option(min=1, help="Tokens that an episode may have.")] = 768,
-    turn: Annotated[int, typer.Option(min=1, help="Tokens that a turn may have.")] = 48,
-    threads: Annotated[int, typer.Option(min=1, help="Of the arithmetic; part of what makes a run repeatable.")] = 2,
+def train(
+    config: Annotated[Path, typer.Argument(help="A TOML file of settings.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", help="The run's folder; runs/ and the file's name if not said.")
+    ] = None,
+    setting: Annotated[
+        list[str] | None, typer.Option("--set", help="A setting that goes before the file's: grpo.steps=4.")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Read, open and count everything, say what would be done, and stop.")
+    ] = False,  # noqa: FBT002
+    replay: Annotated[
+        Path | None, typer.Option("--replay", help="The folder of a run to go through again, token by token.")
+    ] = None,
 ) -> None:
-    """Warm a small policy up on the oracle's episodes, then train it by GRPO on the checklist reward.
+    """Train a policy as a file of settings says.
 
-    Interrupt it anywhere and start it again with the same arguments: it goes on from its last save.
+    Interrupt it anywhere and start it again with the same arguments: it goes on from its last save, and trains on what
+    was rolled out since. Settings are explained in docs/training.md.
+
+    Examples: `palaestra train examples/train/storefront.toml`, `palaestra train examples/train/storefront.toml --set
+    grpo.source.staleness=2 --out runs/async`, `palaestra train RUN.toml --dry-run`
     """
     with train_extra():
-        import torch  # noqa: PLC0415  seconds to import
-
-        from palaestra.trainers import (  # noqa: PLC0415
-            Grpo,
-            GrpoConfig,
-            RolloutConfig,
-            WarmUp,
-            WarmUpConfig,
-            run_stage,
-        )
+        from palaestra.trainers.loops import load_config, planned, run  # noqa: PLC0415  torch takes seconds
+    settings = load_config(config, settings=setting or ())
     console = output()
+    plan = planned(settings, bar=bar)
+    if dry_run:
+        console.print(_plan_table(plan).for_terminal())
+        return
 
     def say(text: str) -> None:
         console.print(text, style="dim", highlight=False)
 
-    torch.set_num_threads(threads)
-    env = open_target(target)
-    tasks = env.task_set.ids("train")
-    expert = oracle(env.oracle)
-    with bar("demonstrations", len(tasks)) as shown:
-        episodes = list[Episode]()
-        for task in tasks:
-            episodes.append(rollout(env, expert, name="oracle", seed=0, task=task))
-            shown.step(task)
-    warm_up = WarmUp(WarmUpConfig(steps=warm_up_steps), episodes, seed=seed)
-    warm = run_stage(warm_up, out / "warm-up", bar=bar, say=say)
-    config = GrpoConfig(steps=grpo_steps, rollouts=RolloutConfig(context=context, turn=turn))
-    grpo = Grpo(
-        config, env_id=env.env_id, tasks=tasks, switches={"tasks": folder_of(target)}, seed=seed, start=warm.policy
-    )
-    taught = run_stage(grpo, out / "grpo", bar=bar, say=say)
-    last = taught.progress.history[-1]
-    console.print(f"the last batch of rollouts scored {last['score']:.1f} on average", highlight=False)
-    console.print(f"the policy: {taught.directory}", highlight=False)
-    console.print(f"measure it: palaestra eval {taught.directory}", highlight=False)
+    result = run(plan, out or Path("runs") / config.stem, replay=replay, bar=bar, say=say)
+    last = result.progress.history[-1]
+    if "score" in last:
+        console.print(f"the last batch of rollouts scored {last['score']:.1f} on average", highlight=False)
+    console.print(f"the policy: {result.directory}", highlight=False)
+    console.print(f"measure it: palaestra eval {result.directory}", highlight=False)
+
+
+def _plan_table(plan: "Plan") -> Table:
+    """What a run is about to do, in figures."""
+    config, shape = plan.config, plan.policy.model.shape
+    rows = [
+        ("tasks", f"{len(plan.tasks):,} in {len({task.split('/')[1] for task in plan.tasks})} families"),
+        ("policy", f"{shape.parameters:,} parameters, {shape.vocabulary:,} tokens, {plan.policy.codec.format.name}"),
+    ]
+    if config.sft is not None:
+        long = f"{config.sft.steps} steps" if config.sft.seconds is None else f"{config.sft.seconds:g} s"
+        rows.append(("sft", f"{long} of {config.sft.batch} of {len(plan.demonstrations):,} demonstrations"))
+    if config.grpo is not None:
+        groups, size, limits = config.grpo.limits.per_step, config.grpo.group_size, config.grpo.limits
+        context = config.grpo.play.context
+        kept = 2 * shape.layers * shape.kv_heads * shape.head_dim * (2 if config.grpo.engine.precision == "bf16" else 4)
+        rows += [
+            ("grpo", f"{config.grpo.steps} steps of {groups} groups of {size}: {groups * size} trajectories a step"),
+            (
+                "rollouts",
+                f"{config.grpo.pool.agents} at once, of at most {context:,} tokens, at most "
+                f"{limits.bound} versions old",
+            ),
+            ("weights, gradient, optimiser", f"{16 * shape.parameters / 2**20:,.0f} MiB in single precision"),
+            (
+                "keys and values",
+                f"{kept:,} bytes a token, "
+                f"{kept * context * min(config.grpo.pool.agents, config.grpo.engine.rows) / 2**20:,.0f} MiB at most drawn at once",
+            ),
+        ]
+    return Table(title="A dry run: nothing was written", columns=("what", "how much"), rows=tuple(rows))

@@ -6,7 +6,7 @@ was begun and not taken. A run that goes on from it counts every trajectory once
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from palaestra.errors import CheckpointError, InfrastructureError, WaitError
@@ -89,11 +89,13 @@ class GroupSource:
         """How it is doing since it was last asked."""
         return self._meter.read(pending=self.pending, buffered=len(self._order.complete), staleness=self._staleness)
 
-    async def take(self, timeout: float | None = None) -> list[Group]:
+    async def take(self, timeout: float | None = None, *, only: Sequence[int] | None = None) -> list[Group]:
         """The groups of the next step.
 
         Args:
             timeout: Seconds that may pass without any trajectory ending; `None` waits on.
+            only: The groups to wait for, by index, where another run has shown which; otherwise the oldest that may
+                be taken.
 
         Raises:
             WaitError: they did; the message says who waited for what. Taking again goes on waiting.
@@ -102,7 +104,7 @@ class GroupSource:
         """
         if self._filler is None:
             self._filler = asyncio.get_running_loop().create_task(self._filled(), name="rollouts")
-        while (taken := self._taken()) is None:
+        while (taken := self._taken(only)) is None:
             self._progress.clear()
             try:
                 async with asyncio.timeout(timeout):
@@ -111,16 +113,43 @@ class GroupSource:
                 raise WaitError(self._overdue(timeout)) from None
         return taken
 
-    def _taken(self) -> list[Group] | None:
+    def _taken(self, only: Sequence[int] | None) -> list[Group] | None:
         if self._fault is not None:
             raise self._fault
-        chosen = self._order.take()
+        chosen = self._order.take() if only is None else self._order.take_these(only)
         if chosen is None:
             return None
         groups = [self._groups.pop(index).group() for index in chosen]
+        self._hand(groups)
+        return groups
+
+    def _hand(self, groups: Sequence[Group]) -> None:
         self._count(taken=len(groups), handed=sum(len(group.episodes) for group in groups))
         self._staleness.update(self.version - group.version for group in groups)
-        return groups
+
+    def retake(self, groups: Sequence[Group]) -> None:
+        """Take groups that were rolled out and taken before, after the state that this source was restored to.
+
+        What is under way of them is forgotten: it was finished then. Comes before the first `take`, as `restore` does.
+        """
+        assert self._filler is None, "retake comes before the first take"
+        for group in groups:
+            while self._order.begun <= group.index:
+                self._grow()
+            growing = self._groups.pop(group.index)
+            for member in growing.members:
+                self._saved.pop(member.job.trajectory, None)
+            if growing.verdict() != "complete":
+                self._order.completed(group.index)
+            self._count(
+                started=len(group.episodes) + group.failed + group.straggled - len(growing.members),
+                extra=max(0, len(group.episodes) + group.failed + group.straggled - len(growing.members)),
+                finished=len(group.episodes) - growing.count("finished"),
+                failed=group.failed - growing.count("failed"),
+                straggled=group.straggled - growing.count("straggled"),
+            )
+        self._order.take_these([group.index for group in groups])
+        self._hand(groups)
 
     def advance(self, version: int) -> None:
         """The weights are at this version now: so many steps have been trained.
@@ -174,11 +203,15 @@ class GroupSource:
             self._stop(fault)
 
     def _begin(self) -> None:
+        growing = self._grow()
+        for member in growing.members:
+            self._play(growing, member)
+
+    def _grow(self) -> Growing:
         growing = Growing(self._order.begun, self.version, self._plan, self._rule)
         self._groups[self._order.begin()] = growing
         self._count(groups=1, started=growing.size)
-        for member in growing.members:
-            self._play(growing, member)
+        return growing
 
     def _play(self, growing: Growing, member: Member) -> None:
         trajectory = member.job.trajectory

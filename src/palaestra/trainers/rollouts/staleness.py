@@ -25,6 +25,7 @@ W = 0 is first in, first out, and a slow group blocks all behind it. A greater W
 of them cost a version of staleness. TorchTitan's `WindowedFIFO` has the same form of rule and bound.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from palaestra.errors import ConfigError
@@ -102,8 +103,7 @@ class Order:
         return self.soonest <= self.version
 
     def begin(self) -> int:
-        """Begin the next group, and return its index."""
-        assert self.may_begin()
+        """Begin the next group, and return its index; see `may_begin`."""
         index = self.begun
         self._complete[index] = False
         self.begun += 1
@@ -118,6 +118,14 @@ class Order:
         """This group will not be taken; another takes its place."""
         del self._complete[index]
         self.dropped += 1
+
+    def take_these(self, indices: Sequence[int]) -> list[int] | None:
+        """Take just these groups, as another run did; `None` while some are not complete."""
+        if not all(self._complete.get(index, False) for index in indices):
+            return None
+        for index in indices:
+            del self._complete[index]
+        return list(indices)
 
     def take(self) -> list[int] | None:
         """Take the groups of the next step, in the order in which they may be taken; `None` while too few may be."""

@@ -116,6 +116,7 @@ class Core:
                 return count
         return len(waiting)
 
+    @torch.inference_mode()
     def admit(self, request: Request) -> Drawing:
         """Give a turn a row; there is room for it."""
         drawing = Drawing(
@@ -151,6 +152,7 @@ class Core:
             holding.stored = None
         return holding
 
+    @torch.inference_mode()
     def withdraw(self, drawing: Drawing) -> None:
         """End a turn under way; nothing of it is kept."""
         drawing.kept = False
@@ -163,6 +165,7 @@ class Core:
             if drawing.request.trajectory == trajectory:
                 drawing.kept = False
 
+    @torch.inference_mode()
     def update(self, weights: Weights, version: int, in_flight: InFlight) -> None:
         """Work with new weights from now on; under "wait" no turn is under way.
 

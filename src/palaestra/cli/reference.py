@@ -1,0 +1,67 @@
+"""`palaestra reference`: the plain trainer that the fast one is held to."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from palaestra.agents import oracle, rollout
+from palaestra.cli.console import output
+from palaestra.cli.extra import train_extra
+from palaestra.cli.progress import bar
+from palaestra.cli.target import folder_of, open_target
+from palaestra.trajectory import Episode
+
+
+def reference(
+    target: Annotated[str, typer.Argument(help="A world's name, or a folder of task files.")] = "storefront",
+    out: Annotated[Path, typer.Option("--out", help="Where the stages are saved.")] = Path("runs/reference"),
+    seed: Annotated[int, typer.Option("--seed", help="Of weights, order and draws.")] = 0,
+    warm_up_steps: Annotated[int, typer.Option(min=1, help="Supervised steps on the oracle's episodes.")] = 400,
+    grpo_steps: Annotated[int, typer.Option(min=1, help="Batches of rollouts.")] = 16,
+    context: Annotated[int, typer.Option(min=1, help="Tokens that an episode may have.")] = 768,
+    turn: Annotated[int, typer.Option(min=1, help="Tokens that a turn may have.")] = 48,
+    threads: Annotated[int, typer.Option(min=1, help="Of the arithmetic; part of what makes a run repeatable.")] = 2,
+) -> None:
+    """Run the reference trainer: a warm-up on the oracle's episodes, then GRPO, plainly and one step after the other.
+
+    Interrupt it anywhere and start it again with the same arguments: it goes on from its last save.
+
+    Example: `palaestra reference storefront --seed 1 --out runs/reference`
+    """
+    with train_extra():
+        import torch  # noqa: PLC0415  seconds to import
+
+        from palaestra.trainers import (  # noqa: PLC0415
+            Grpo,
+            GrpoConfig,
+            RolloutConfig,
+            WarmUp,
+            WarmUpConfig,
+            run_stage,
+        )
+    console = output()
+
+    def say(text: str) -> None:
+        console.print(text, style="dim", highlight=False)
+
+    torch.set_num_threads(threads)
+    env = open_target(target)
+    tasks = env.task_set.ids("train")
+    expert = oracle(env.oracle)
+    with bar("demonstrations", len(tasks)) as shown:
+        episodes = list[Episode]()
+        for task in tasks:
+            episodes.append(rollout(env, expert, name="oracle", seed=0, task=task))
+            shown.step(task)
+    warm_up = WarmUp(WarmUpConfig(steps=warm_up_steps), episodes, seed=seed)
+    warm = run_stage(warm_up, out / "warm-up", bar=bar, say=say)
+    config = GrpoConfig(steps=grpo_steps, rollouts=RolloutConfig(context=context, turn=turn))
+    grpo = Grpo(
+        config, env_id=env.env_id, tasks=tasks, switches={"tasks": folder_of(target)}, seed=seed, start=warm.policy
+    )
+    taught = run_stage(grpo, out / "grpo", bar=bar, say=say)
+    last = taught.progress.history[-1]
+    console.print(f"the last batch of rollouts scored {last['score']:.1f} on average", highlight=False)
+    console.print(f"the policy: {taught.directory}", highlight=False)
+    console.print(f"measure it: palaestra eval {taught.directory}", highlight=False)

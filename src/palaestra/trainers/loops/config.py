@@ -1,0 +1,212 @@
+"""The settings of a training run: typed, read from a TOML file, and refused where they make no sense.
+
+Each part's settings are the frozen dataclass that the part itself is built from, so a setting cannot exist without
+somebody who reads it.
+"""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, cast, get_args, get_type_hints
+
+import orjson
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from palaestra.errors import ConfigError
+from palaestra.trainers.engines.engine import InFlight
+from palaestra.trainers.engines.native import NativeConfig
+from palaestra.trainers.learner import LearnerConfig
+from palaestra.trainers.monitors import AlarmConfig
+from palaestra.trainers.objectives import Grpo
+from palaestra.trainers.rollouts.budget import PlayConfig
+from palaestra.trainers.rollouts.groups import GroupRule
+from palaestra.trainers.rollouts.pool import PoolConfig
+from palaestra.trainers.rollouts.staleness import Staleness
+
+TrackerName: TypeAlias = Literal["jsonl", "tensorboard", "wandb"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorldConfig:
+    """What is learnt in."""
+
+    env_id: str = "palaestra/Storefront-v0"
+    split: str = "train"
+    families: tuple[str, ...] = ()
+    """The families to learn from, by name without the world's; all of the split's when there are none."""
+    switches: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """What `gymnasium.make` takes besides: task files, a surface, a handbook, noise."""
+    imports: tuple[str, ...] = ()
+    """Modules that register environments outside the package."""
+    where: Literal["here", "processes", "ray"] = "here"
+    """This process, worker processes, or Ray actors on any number of machines."""
+    workers: int | None = None
+    """Processes or actors; as many as there are processors when it is not said."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelConfig:
+    """A small decoder with fresh weights, of Qwen3's shape; its embeddings are tied."""
+
+    hidden: int = 192
+    layers: int = 2
+    heads: int = 2
+    kv_heads: int = 1
+    head_dim: int = 64
+    mlp: int = 576
+    context: int = 2048
+    """Tokens that a segment may have."""
+    vocabulary: int = 5120
+    """Tokens of the tokenizer, at most; it is learnt from the demonstrations."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyConfig:
+    """Who learns."""
+
+    start: Path | None = None
+    """A checkpoint in Hugging Face's layout; without one a fresh model is made."""
+    format: str | None = None
+    """The chat format, where the checkpoint does not say one; a fresh policy is `compact` unless told otherwise."""
+    fresh: ModelConfig = field(default_factory=ModelConfig)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SftConfig:
+    """Supervised learning from demonstrations."""
+
+    steps: int = 400
+    seconds: float | None = None
+    """Ends it after so much time in place of `steps`: for controls that are given another run's time."""
+    batch: int = 8
+    """Demonstrations a step."""
+    demonstrations: Path | None = None
+    """A file of episodes, JSON lines or Parquet; without one the tasks' own oracle shows how."""
+    rise: int = 20
+    """Steps over which the learning rate rises; afterwards it falls, linearly, to a tenth."""
+    learner: LearnerConfig = field(default_factory=lambda: LearnerConfig(lr=3e-3))
+    save_every: int = 25
+    """Steps between two saves."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GrpoConfig:
+    """Learning from groups of rollouts. With a staleness of 0 it is synchronous: the same code, waiting."""
+
+    steps: int = 16
+    """Batches of rollouts that are trained on."""
+    group_size: int = 8
+    """Trajectories of each task."""
+    updates: int = 2
+    """Optimiser steps on each batch; with more than one, the clip has something to do."""
+    objective: Grpo = field(default_factory=Grpo)
+    learner: LearnerConfig = field(default_factory=lambda: LearnerConfig(lr=2e-4))
+    limits: Staleness = field(default_factory=lambda: Staleness(per_step=16))
+    """Groups a step, and how far rollouts may run ahead of training."""
+    rule: GroupRule = field(default_factory=GroupRule)
+    """What becomes of incomplete groups."""
+    patience: float | None = 600.0
+    """Seconds in which some trajectory must end; otherwise the run stops and says who waited for what."""
+    play: PlayConfig = field(default_factory=lambda: PlayConfig(context=768, turn=48))
+    pool: PoolConfig = field(default_factory=PoolConfig)
+    engine: NativeConfig = field(default_factory=NativeConfig)
+    in_flight: InFlight = "keep"
+    """What new weights do to turns under way."""
+    alarms: AlarmConfig = field(default_factory=AlarmConfig)
+    save_every: int = 1
+    """Steps between two saves; what was rolled out between them is recorded, and not lost."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainConfig:
+    """A training run: supervised learning, then learning from rollouts, or one of them."""
+
+    seed: int = 0
+    threads: int = 2
+    """Of the arithmetic; part of what makes a run repeatable."""
+    world: WorldConfig = field(default_factory=WorldConfig)
+    policy: PolicyConfig = field(default_factory=PolicyConfig)
+    sft: SftConfig | None = None
+    grpo: GrpoConfig | None = None
+    trackers: tuple[TrackerName, ...] = ("jsonl", "tensorboard")
+
+
+class _File(BaseModel):
+    """Makes the reader strict about names in every section below: plain dataclasses take that from a model alone."""
+
+    model_config = ConfigDict(extra="forbid")
+    run: TrainConfig
+
+
+def load_config(path: Path, *, settings: Sequence[str] = ()) -> TrainConfig:
+    """Read a TOML file of settings.
+
+    Args:
+        path: The file.
+        settings: Settings that go before the file's, each `section.name=VALUE` with a TOML value; text needs no quotes.
+
+    Raises:
+        ConfigError: the file cannot be read, a key is unknown or a value breaks a rule; all of them are named.
+    """
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read ({error.strerror}); give a TOML file of settings") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} is no TOML: {error}") from error
+    for setting in settings:
+        _set(table, setting)
+    return read_config(table, where=str(path))
+
+
+def read_config(table: Mapping[str, Any], *, where: str = "the settings") -> TrainConfig:
+    """The run that a table of settings describes; raises as `load_config` does."""
+    try:
+        config = _File.model_validate({"run": table}).run
+    except ValidationError as error:
+        faults = [_told(fault["loc"][1:], fault["msg"], fault["type"]) for fault in error.errors()]
+        raise ConfigError(f"{where}: {'; '.join(faults)}") from error
+    if config.sft is None and config.grpo is None:
+        raise ConfigError(f"{where}: there is nothing to do; add a section [sft], [grpo] or both")
+    return config
+
+
+def config_document(config: TrainConfig) -> bytes:
+    """The settings, whole, with every default said: what a run's folder keeps."""
+    return orjson.dumps(_File(run=config).model_dump(mode="json")["run"], option=orjson.OPT_INDENT_2)
+
+
+def _set(table: dict[str, Any], setting: str) -> None:
+    """Put `section.name=VALUE` into the table."""
+    name, equals, text = setting.partition("=")
+    *path, last = name.strip().split(".")
+    if not equals or not last:
+        raise ConfigError(f"{setting!r} sets nothing; write section.name=VALUE, such as grpo.steps=4")
+    for part in path:
+        table = table.setdefault(part, {})
+        if not isinstance(cast("object", table), dict):
+            raise ConfigError(f"{setting!r}: {part} is a value and no section")
+    try:
+        table[last] = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        table[last] = text
+
+
+def _told(loc: tuple[int | str, ...], message: str, kind: str) -> str:
+    place = ".".join(map(str, loc))
+    if kind != "unexpected_keyword_argument":
+        return f"{place}: {message[0].lower()}{message[1:]}"
+    known = _known(loc[:-1])
+    near = get_close_matches(str(loc[-1]), known, n=1)
+    return f"{place}: unknown; " + (f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(known)}")
+
+
+def _known(loc: Sequence[int | str]) -> list[str]:
+    """The names of the settings of a section."""
+    kind: Any = TrainConfig
+    for part in loc:
+        hint = get_type_hints(kind)[str(part)]
+        kind = next((one for one in (hint, *get_args(hint)) if is_dataclass(one)), hint)
+    return [one.name for one in fields(kind)]

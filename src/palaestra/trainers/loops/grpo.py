@@ -1,0 +1,191 @@
+"""Learning from groups of rollouts: the policy acts, is scored, and does more of what did better than its group.
+
+One loop for synchronous and asynchronous training. Rollouts of coming steps go on while the learner works, as far as
+the bound on staleness lets them; with a bound of 0 nothing is left for them to do but wait.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import orjson
+
+from palaestra.digest import digest
+from palaestra.seeding import Stream
+from palaestra.trainers.data.batch import TokenBatch
+from palaestra.trainers.data.flatten import flatten
+from palaestra.trainers.engines.native import Free, NativeEngine, Recording, Replay, Schedule
+from palaestra.trainers.learner import Learner
+from palaestra.trainers.loops.config import GrpoConfig
+from palaestra.trainers.loops.loop import LearnerThread, Loop, Progress
+from palaestra.trainers.loops.record import Record, Recorded, check_same
+from palaestra.trainers.monitors import Alarms, rollout_metrics
+from palaestra.trainers.objectives import Metrics, Totals
+from palaestra.trainers.policy import Policy
+from palaestra.trainers.rollouts.groups import Group, TaskPlan
+from palaestra.trainers.rollouts.pool import Pool
+from palaestra.trainers.rollouts.source import GroupSource
+from palaestra.trainers.rollouts.state import dump_state, load_state
+from palaestra.trainers.rollouts.world import Worlds
+from palaestra.trajectory import Episode
+
+
+class GrpoLoop(Loop):
+    """A batch of groups a step, and the updates on it.
+
+    Args:
+        config: How.
+        tasks: Ids of tasks to learn from, in an order that does not matter.
+        worlds: Opens the worlds that they are played in.
+        seed: Of the draws.
+        start: The policy to begin with; it is copied.
+        world: What decides the worlds' answers besides the tasks, for the fingerprint.
+        say: Told of alarms, and of faults of worlds and engine.
+        replay: A run to go through again: this one then comes to the same tokens, or says where it does not.
+
+    Raises:
+        TaskError: there are no tasks.
+    """
+
+    name = "grpo"
+
+    def __init__(
+        self,
+        config: GrpoConfig,
+        *,
+        tasks: Sequence[str],
+        worlds: Callable[[], Worlds],
+        seed: int,
+        start: Policy,
+        world: object = None,
+        say: Callable[[str], None] = print,
+        replay: Recorded | None = None,
+    ) -> None:
+        self.learner = config.learner
+        self.save_every = config.save_every
+        self._config = config
+        self._plan = TaskPlan(tasks, size=config.group_size, seed=seed, name=self.name)
+        self._tasks = sorted(tasks)
+        self._make_worlds = worlds
+        self._seed = seed
+        self._start = start
+        self._world = world
+        self._say = say
+        self._replay = replay
+        self._alarms = Alarms(config.alarms)
+        self._opened = AsyncExitStack()
+
+    def fingerprint(self) -> str:
+        """A hash of what decides the result: settings but for how many steps, tasks, world, seed and beginning."""
+        settings = {name: value for name, value in asdict(self._config).items() if name not in ("steps", "save_every")}
+        return digest([settings, self._tasks, self._world, self._seed, self._start.digest()])
+
+    def start(self) -> Policy:
+        """A copy of the policy to begin with."""
+        return self._start.copy()
+
+    def done(self, progress: Progress) -> float:
+        """The share of the steps."""
+        return progress.step / self._config.steps
+
+    async def open(self, policy: Policy, learner: Learner, directory: Path, *, step: int, kept: bytes) -> None:
+        """Make engine and worlds; rollouts begin when a step first needs some that are not recorded."""
+        config, stack = self._config, self._opened
+        self._learning = learner
+        self._record = Record(directory, step=step)
+        stack.callback(self._record.close)
+        self._worlds = self._make_worlds()
+        stack.push_async_callback(self._worlds.close)
+        self._engine = NativeEngine(policy.model, config.engine, schedule=self._schedule())
+        stack.push_async_callback(self._engine.close)
+        self._pool = Pool(self._engine, self._worlds, policy.codec, config.play, config.pool, say=self._say)
+        stack.push_async_callback(self._pool.close)
+        self._source = GroupSource(self._pool, self._plan, config.limits, rule=config.rule, version=step, say=self._say)
+        stack.push_async_callback(self._source.close)
+        await self._engine.update_weights(learner.weights(), step)
+        if kept:
+            state = orjson.loads(kept)
+            self._alarms.restore(state["alarms"])
+            self._source.restore(load_state(orjson.dumps(state["source"])))
+
+    def _schedule(self) -> Schedule:
+        if self._replay is not None:
+            return Replay(self._replay.schedule)
+        return Recording(Free(), self._record.event)
+
+    async def step(self, thread: LearnerThread, step: int, done: float) -> Metrics:
+        """One batch of groups, and the updates on it."""
+        del done
+        groups = await self._groups(step)
+        episodes = [episode for group in groups for episode in group.episodes]
+        trained = await thread.do(self._train, episodes, step)
+        await self._engine.update_weights(self._learning.weights(), step + 1, in_flight=self._config.in_flight)
+        self._source.advance(step + 1)
+        metrics = {**rollout_metrics(episodes), **trained, **self._gauged()}
+        for alarm in self._alarms.check(metrics, step):
+            self._say(f"alarm, step {step}: {alarm.sentence}")
+            if alarm.action == "refresh":
+                self._source.drop_older(step + 1)
+        return metrics
+
+    async def _groups(self, step: int) -> list[Group]:
+        """What step number `step` trains on: what is recorded for it, or what comes."""
+        if (recorded := self._record.kept.get(step)) is not None:
+            self._source.retake(recorded)
+            return recorded
+        if self._replay is None:
+            groups = await self._source.take(self._config.patience)
+        else:
+            expected = self._replay.of_step(step)
+            groups = await self._source.take(self._config.patience, only=[group.index for group in expected])
+            check_same(groups, expected, step)
+        self._record.batch(step, groups)
+        return groups
+
+    def _train(self, episodes: Sequence[Episode], step: int) -> Metrics:
+        """Optimiser steps on the batch, each on a share of it.
+
+        The figures are the first one's: of the weights that rolled out, before they move.
+        """
+        config = self._config
+        batch = flatten(episodes)
+        batch = replace(batch, advantage_T=config.objective.advantages(batch))
+        shuffled = Stream.root(self.name, self._seed, step, "shares").shuffled(range(batch.trajectories))
+        metrics: Metrics = {}
+        for update in range(config.updates):
+            share = batch.select(sorted(shuffled[update :: config.updates]))
+            compared = _compared(share)
+            if compared:
+                totals = Totals(trajectories=share.trajectories, tokens=int(share.trained_T.sum()))
+                found = self._learning.step(share.select(compared), config.objective, totals=totals)
+                metrics = metrics or found
+        return metrics
+
+    def _gauged(self) -> Metrics:
+        gauge = self._source.gauge()
+        return {
+            "speed/busy": gauge.engine_busy,
+            "speed/tool_wait": gauge.tool_wait,
+            "rollouts/under_way": gauge.under_way,
+            "rollouts/ceiling": gauge.ceiling,
+            "rollouts/buffered": gauge.buffered,
+            **{f"rollouts/{name}": float(count) for name, count in asdict(self._source.counts()).items()},
+        }
+
+    def keep(self) -> bytes:
+        """The state of the alarms, and of the rollouts: complete groups, and trajectories under way."""
+        source = orjson.Fragment(dump_state(self._source.state()))
+        return orjson.dumps({"alarms": self._alarms.state(), "source": source})
+
+    async def close(self) -> None:
+        """End the rollouts, the engine and the worlds."""
+        await self._opened.aclose()
+
+
+def _compared(share: TokenBatch) -> list[int]:
+    """The trajectories that have a gradient: those of advantage 0 do not."""
+    weighed_R = share.advantage_T.new_zeros(share.trajectories)
+    weighed_R.index_add_(0, share.trajectory_T, share.advantage_T.abs())
+    found: list[int] = weighed_R.nonzero()[:, 0].tolist()
+    return found

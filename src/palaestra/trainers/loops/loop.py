@@ -1,0 +1,235 @@
+"""A stage of training: steps that are saved as they go, so that a killed run goes on as if it had not been killed.
+
+Nothing random is saved, because nothing random has a state: every draw of step `n` comes from a stream that is named by
+the run's seed, the stage and `n`. The learner works in a thread of its own, so that whatever else the event loop does,
+such as drawing tokens, goes on meanwhile.
+"""
+
+import asyncio
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from io import BytesIO
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+import orjson
+import torch
+from pydantic import TypeAdapter, ValidationError
+
+from palaestra.durable import saving, sweep, verified
+from palaestra.errors import CheckpointError, RecordError
+from palaestra.trainers.learner import Learner, LearnerConfig
+from palaestra.trainers.monitors import Tracker
+from palaestra.trainers.objectives import Metrics
+from palaestra.trainers.policy import Policy, load_policy
+from palaestra.trainers.progress import OpenBar, silent
+
+P = ParamSpec("P")
+T = TypeVar("T")
+CHECKPOINT = "checkpoint"
+_PROGRESS, _OPTIMISER, _KEPT = "progress.json", "optimiser.pt", "kept.json"
+
+
+@dataclass(kw_only=True)
+class Progress:
+    """How far a stage is."""
+
+    config: str
+    """A hash of what the stage was asked to do."""
+    step: int = 0
+    """Steps that are done."""
+    seconds: float = 0.0
+    """Spent on them, over all runs of the stage."""
+    history: list[Metrics] = field(default_factory=list[Metrics])
+    """A row for each step."""
+
+
+_READER = TypeAdapter(Progress)
+
+
+class LearnerThread:
+    """The one thread that the learner works in.
+
+    Args:
+        threads: Of the arithmetic; the setting belongs to the thread that works.
+    """
+
+    def __init__(self, threads: int) -> None:
+        self._executor = ThreadPoolExecutor(1, "learner", torch.set_num_threads, (threads,))
+
+    async def do(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Do `work` there and wait for it."""
+        return await asyncio.wrap_future(self._executor.submit(work, *args, **kwargs))
+
+    def close(self) -> None:
+        """End it, when what it is doing is done."""
+        self._executor.shutdown()
+
+
+class Loop(ABC):
+    """What a stage does at each step."""
+
+    name: str
+    learner: LearnerConfig
+    save_every: int
+
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """A hash of everything that decides the result."""
+
+    @abstractmethod
+    def start(self) -> Policy:
+        """The policy that the stage begins with; the stage may change it."""
+
+    @abstractmethod
+    def done(self, progress: Progress) -> float:
+        """How much of the stage is done, 0 to 1; it ends at 1."""
+
+    @abstractmethod
+    async def open(self, policy: Policy, learner: Learner, directory: Path, *, step: int, kept: bytes) -> None:
+        """Make ready for step number `step`.
+
+        Args:
+            policy: Whose weights `learner` trains.
+            learner: As it was after the step before.
+            directory: Where the stage may keep logs.
+            step: The first that will be taken.
+            kept: What `keep` gave when that step was next; empty at the beginning.
+        """
+
+    @abstractmethod
+    async def step(self, thread: LearnerThread, step: int, done: float) -> Metrics:
+        """Take step number `step`, with `done` of the stage behind it."""
+
+    def keep(self) -> bytes:
+        """What has to be saved beside model and optimiser, as one JSON document; empty where nothing has."""
+        return b""
+
+    async def close(self) -> None:  # noqa: B027  most have nothing to free
+        """Free what `open` took; called once, also after an error."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageResult:
+    """A stage that has come to its end."""
+
+    policy: Policy
+    progress: Progress
+    directory: Path
+    """Its last save: a checkpoint in Hugging Face's layout."""
+
+
+def run_loop(
+    loop: Loop,
+    directory: Path,
+    *,
+    threads: int,
+    trackers: Sequence[Callable[[Path, int], Tracker]] = (),
+    bar: OpenBar = silent,
+    say: Callable[[str], None] = print,
+) -> StageResult:
+    """Run a stage to its end, from its last save if there is one.
+
+    Args:
+        loop: What to do.
+        directory: Its folder: `checkpoint` and `checkpoint.previous` inside it, and what the loop and trackers log.
+        threads: Of the arithmetic, for the learner and for what else there is.
+        trackers: Each opens a tracker in a folder, for steps from a number on.
+        bar: Opens a progress bar.
+        say: Told, in a sentence, where the stage goes on from.
+
+    Raises:
+        CheckpointError: the save there is of other settings, or no save of it is whole.
+        StorageError: the disk refuses; the last save stands.
+        DivergedError: the loss is no number; the last save stands.
+        InfrastructureError: worlds or engine failed more than can be borne; the last save stands.
+    """
+    torch.set_num_threads(threads)
+    return asyncio.run(_run(loop, directory, threads, trackers, bar, say))
+
+
+async def _run(
+    loop: Loop,
+    directory: Path,
+    threads: int,
+    trackers: Sequence[Callable[[Path, int], Tracker]],
+    bar: OpenBar,
+    say: Callable[[str], None],
+) -> StageResult:
+    directory.mkdir(parents=True, exist_ok=True)
+    saved = directory / CHECKPOINT
+    sweep(saved)
+    policy, learner, progress, kept = _resumed(loop, saved, say)
+    if loop.done(progress) >= 1:
+        return StageResult(policy=policy, progress=progress, directory=saved)
+    thread = LearnerThread(threads)
+    opened = [make(directory, progress.step) for make in trackers]
+    try:
+        await loop.open(policy, learner, directory, step=progress.step, kept=kept)
+        with bar(loop.name, 100) as shown:
+            ticks = 0
+            while (done := loop.done(progress)) < 1:
+                metrics = await _timed(loop, thread, progress, done)
+                for tracker in opened:
+                    tracker.log(progress.step, metrics)
+                done = min(1.0, loop.done(progress))
+                if progress.step % loop.save_every == 0 or done == 1:
+                    await thread.do(_save, policy, learner, progress, loop.keep(), saved)
+                for _ in range(ticks, int(done * 100)):
+                    shown.step(f"step {progress.step}")
+                ticks = int(done * 100)
+    finally:
+        await loop.close()
+        thread.close()
+        for tracker in opened:
+            tracker.close()
+    policy.model.eval()
+    return StageResult(policy=policy, progress=progress, directory=saved)
+
+
+async def _timed(loop: Loop, thread: LearnerThread, progress: Progress, done: float) -> Metrics:
+    begun = time.monotonic()
+    metrics = await loop.step(thread, progress.step, done)
+    progress.step += 1
+    progress.seconds += time.monotonic() - begun
+    metrics = {**metrics, "step": progress.step, "seconds": round(progress.seconds, 3)}
+    progress.history.append(metrics)
+    return metrics
+
+
+def _resumed(loop: Loop, saved: Path, say: Callable[[str], None]) -> tuple[Policy, Learner, Progress, bytes]:
+    fingerprint = loop.fingerprint()
+    if not saved.exists() and not saved.with_name(saved.name + ".previous").exists():
+        policy = loop.start()
+        return policy, Learner(policy.model, loop.learner), Progress(config=fingerprint), b""
+    try:
+        whole = verified(saved)
+        progress = _READER.validate_json((whole / _PROGRESS).read_bytes())
+        kept = (whole / _KEPT).read_bytes()
+    except (RecordError, OSError, ValidationError) as error:
+        raise CheckpointError(f"{error}; or remove {saved.parent} to begin {loop.name} anew") from error
+    if progress.config != fingerprint:
+        raise CheckpointError(
+            f"{saved.parent} is a {loop.name} of other settings; give another folder, or remove it to begin anew"
+        )
+    policy = load_policy(whole)
+    learner = Learner(policy.model, loop.learner)
+    state: Any = torch.load(whole / _OPTIMISER, weights_only=True)
+    learner.restore(state)
+    broken = "" if whole == saved else f" ({saved} is damaged, the save before it is whole)"
+    where = f"done before, {progress.step} steps" if loop.done(progress) >= 1 else f"goes on from step {progress.step}"
+    say(f"{loop.name}: {where}{broken}")
+    return policy, learner, progress, kept
+
+
+def _save(policy: Policy, learner: Learner, progress: Progress, kept: bytes, saved: Path) -> None:
+    with saving(saved) as temporary:
+        policy.save(temporary)
+        state = BytesIO()  # torch hides what the disk says of a file of its own
+        torch.save(learner.state(), state)
+        (temporary / _OPTIMISER).write_bytes(state.getvalue())
+        (temporary / _PROGRESS).write_bytes(orjson.dumps(asdict(progress)))
+        (temporary / _KEPT).write_bytes(kept)

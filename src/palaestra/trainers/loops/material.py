@@ -1,0 +1,120 @@
+"""What a run learns from: tasks, and demonstrations of them. The world is reached through Gymnasium alone."""
+
+import os
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+
+from palaestra.agents import oracle, rollout
+from palaestra.errors import TaskError, UnknownNameError
+from palaestra.tools import CHAT_FORMATS
+from palaestra.trainers.codec import Codec, train_tokenizer
+from palaestra.trainers.data.demonstration import rendered
+from palaestra.trainers.data.store import read_columns
+from palaestra.trainers.loops.config import PolicyConfig, WorldConfig
+from palaestra.trainers.model.checkpoint import fresh
+from palaestra.trainers.model.shape import DecoderShape
+from palaestra.trainers.policy import Policy, load_policy
+from palaestra.trainers.progress import OpenBar, silent
+from palaestra.trainers.rollouts.world import Worlds
+from palaestra.trainers.rollouts.worlds import LocalWorlds, ProcessWorlds, WorldSpec
+from palaestra.trajectory import Episode, read_episodes
+
+
+def tasks_of(config: WorldConfig) -> list[str]:
+    """The ids of the tasks that are learnt from, in order.
+
+    Raises:
+        UnknownNameError: no environment, split or family is called so.
+        TaskError: there are no tasks.
+    """
+    ids: list[str] = list(_opened(config).task_set.ids(config.split))
+    families = {task.split("/")[1] for task in ids}
+    for family in config.families:
+        if family not in families:
+            raise UnknownNameError.of("family", family, families, f"in split {config.split!r} of {config.env_id}")
+    chosen = [task for task in ids if not config.families or task.split("/")[1] in config.families]
+    if not chosen:
+        raise TaskError(f"split {config.split!r} of {config.env_id} lists no task; give a split that does")
+    return chosen
+
+
+def demonstrations_of(config: WorldConfig, *, file: Path | None = None, bar: OpenBar = silent) -> list[Episode]:
+    """Episodes of somebody who knows: those of `file`, or the oracle's on every task that is learnt from.
+
+    Raises:
+        RecordError: the file cannot be read.
+        TaskError: there are none.
+    """
+    if file is not None:
+        episodes = list(read_columns(file) if file.suffix == ".parquet" else read_episodes(file))
+        if not episodes:
+            raise TaskError(f"{file} holds no episode; give a file that does, or none for the oracle's")
+        return episodes
+    world = _opened(config)
+    expert = oracle(world.oracle)
+    tasks = tasks_of(config)
+    episodes = list[Episode]()
+    with bar("demonstrations", len(tasks)) as shown:
+        for task in tasks:
+            episodes.append(rollout(world, expert, name="oracle", seed=0, task=task))
+            shown.step(task)
+    return episodes
+
+
+def worlds_of(config: WorldConfig, action_format: str) -> Worlds:
+    """Where the worlds that are played in come from."""
+    spec = WorldSpec(
+        env_id=config.env_id,
+        action_format=action_format,
+        switches=dict(config.switches),
+        imports=("palaestra", *config.imports),
+    )
+    if config.where == "here":
+        return LocalWorlds(spec)
+    workers = config.workers or os.cpu_count() or 1
+    if config.where == "processes":
+        return ProcessWorlds(spec, workers=workers)
+    from palaestra.trainers.rollouts.worlds.actors import RayWorlds  # noqa: PLC0415  Ray is an extra
+
+    return RayWorlds(spec, actors=workers)
+
+
+def _opened(config: WorldConfig) -> Any:
+    # Any: what Palaestra's environments add to Gymnasium's interface is known to `gym.make` alone.
+    for module in config.imports:
+        import_module(module)
+    try:
+        return gym.make(config.env_id, **config.switches, disable_env_checker=True).unwrapped
+    except gym.error.UnregisteredEnv as error:
+        raise UnknownNameError(f"{error}; name the module that registers it in world.imports") from error
+
+
+def started(config: PolicyConfig, demonstrations: list[Episode], *, seed: int) -> Policy:
+    """The policy that a run begins with: a checkpoint's, or a fresh one with a tokenizer learnt from demonstrations.
+
+    Raises:
+        CheckpointError: the checkpoint cannot be read.
+        TaskError: a fresh policy is asked for and there are no demonstrations.
+    """
+    if config.start is not None:
+        return load_policy(config.start, format_name=config.format)
+    if not demonstrations:
+        raise TaskError("a fresh policy needs demonstrations to learn its tokens from; add [sft], or give policy.start")
+    form = CHAT_FORMATS.get(config.format or "compact")
+    size = config.fresh
+    corpus = [rendered(episode, form) for episode in demonstrations]
+    tokenizer = train_tokenizer(corpus, form, size=size.vocabulary)
+    shape = DecoderShape(
+        vocabulary=len(tokenizer),
+        hidden=size.hidden,
+        layers=size.layers,
+        heads=size.heads,
+        kv_heads=size.kv_heads,
+        head_dim=size.head_dim,
+        mlp=size.mlp,
+        context=size.context,
+    )
+    return Policy(model=fresh(shape, seed=seed), codec=Codec(tokenizer, form))

@@ -1,0 +1,129 @@
+"""What a run from rollouts writes down as it goes: every batch that was trained on, and every decision of the engine.
+
+With the batches a killed run trains again on what it had rolled out, bit for bit, and rolls nothing out twice; with the
+schedule as well a whole run can be gone through again.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+from pydantic import TypeAdapter, ValidationError
+
+from palaestra.errors import RecordError, ReplayError
+from palaestra.log import Log, read_log
+from palaestra.trainers.rollouts.groups import Group
+
+_BATCHES, _SCHEDULE = "batches.jsonl", "schedule-{}.jsonl"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """The groups that one step was trained on."""
+
+    step: int
+    groups: list[Group]
+
+
+class Record:
+    """The record of a stage, in its folder.
+
+    Args:
+        directory: The folder.
+        step: The first step that will be taken in this process; batches of earlier steps are left alone.
+    """
+
+    def __init__(self, directory: Path, *, step: int) -> None:
+        self._log = Log(directory / _BATCHES)
+        self._schedule = Log(directory / _SCHEDULE.format(len(_schedules(directory))))
+        self.kept = {batch.step: batch.groups for batch in batches(directory) if batch.step >= step}
+        """Groups that later steps were trained on already, before the process that did it ended."""
+
+    def batch(self, step: int, groups: list[Group]) -> None:
+        """Write down what step number `step` trains on; on the disk when this returns."""
+        batch = Batch(step=step, groups=groups)
+        self._log.append(orjson.dumps(batch, option=orjson.OPT_NON_STR_KEYS, default=sorted))  # a set has no order
+        self._log.sync()
+
+    def event(self, line: bytes) -> None:
+        """Write down a decision of the engine."""
+        self._schedule.append(line.rstrip(b"\n"))
+
+    def close(self) -> None:
+        """Put everything on the disk."""
+        self._schedule.sync()
+        self._log.close()
+        self._schedule.close()
+
+
+def _schedules(directory: Path) -> list[Path]:
+    """Of each process that worked on the run, in order."""
+    return sorted(directory.glob(_SCHEDULE.format("*")), key=lambda path: int(path.stem.partition("-")[2]))
+
+
+def batches(directory: Path) -> Iterator[Batch]:
+    """The batches that the run in `directory` trained on, in order.
+
+    Raises:
+        RecordError: a line cannot be read.
+    """
+    path = directory / _BATCHES
+    for number, line in enumerate(read_log(path), 1):
+        try:
+            yield _BATCH.validate_json(line)
+        except ValidationError as error:
+            raise RecordError(
+                f"{path}, line {number}: {error.errors()[0]['msg']}; remove the folder to begin anew"
+            ) from error
+
+
+_BATCH: TypeAdapter[Batch] = TypeAdapter(Batch)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """A run that is gone through again."""
+
+    schedule: list[bytes]
+    groups: Mapping[int, list[Group]]
+
+    @classmethod
+    def of(cls, directory: Path) -> "Recorded":
+        """What the run in `directory` wrote down.
+
+        Raises:
+            ReplayError: it has no record, or was interrupted: then its engine began more than once.
+        """
+        schedules = _schedules(directory)
+        if len(schedules) != 1:
+            what = "was interrupted, and its engine began anew" if schedules else "has none"
+            raise ReplayError(f"{directory}: a replay needs the record of one engine from its first step; this {what}")
+        return cls(schedule=read_log(schedules[0]), groups={batch.step: batch.groups for batch in batches(directory)})
+
+    def of_step(self, step: int) -> list[Group]:
+        """The groups that step number `step` was trained on.
+
+        Raises:
+            ReplayError: the run did not come so far.
+        """
+        if step not in self.groups:
+            raise ReplayError(f"the run to replay ends before step {step}; ask for {len(self.groups)} steps")
+        return self.groups[step]
+
+
+def check_same(groups: list[Group], expected: list[Group], step: int) -> None:
+    """Hold what a replay rolled out to what was rolled out then, token by token.
+
+    Raises:
+        ReplayError: they differ; the message names the first trajectory that does.
+    """
+    again = {episode.id: episode for group in groups for episode in group.episodes}
+    for episode in (episode for group in expected for episode in group.episodes):
+        other = again.get(episode.id)
+        if other is None or other.segments != episode.segments:
+            what = "is missing" if other is None else "is another one"
+            raise ReplayError(
+                f"step {step}: trajectory {episode.id} {what}; a replay needs the same code, settings, tasks, "
+                "libraries and number of threads"
+            )

@@ -1,0 +1,87 @@
+"""A run from its settings: builds the parts, runs the stages in order, and says what it comes to."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from palaestra.durable import write_file
+from palaestra.trainers.loops.config import TrainConfig, config_document
+from palaestra.trainers.loops.grpo import GrpoLoop
+from palaestra.trainers.loops.loop import StageResult, run_loop
+from palaestra.trainers.loops.material import demonstrations_of, started, tasks_of, worlds_of
+from palaestra.trainers.loops.record import Recorded
+from palaestra.trainers.loops.sft import SftLoop
+from palaestra.trainers.monitors import TRACKERS
+from palaestra.trainers.policy import Policy
+from palaestra.trainers.progress import OpenBar, silent
+from palaestra.trajectory import Episode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What a run is about to do: everything that can be known before its first step."""
+
+    config: TrainConfig
+    tasks: list[str]
+    demonstrations: list[Episode]
+    policy: Policy
+    """That it begins with."""
+
+
+def planned(config: TrainConfig, *, bar: OpenBar = silent) -> Plan:
+    """Open the world, collect the demonstrations and load or make the policy; nothing is written.
+
+    Raises:
+        PalaestraError: a name, a file or a checkpoint is not what the settings say.
+    """
+    needed = config.sft is not None or config.policy.start is None
+    file = config.sft.demonstrations if config.sft is not None else None
+    demonstrations = demonstrations_of(config.world, file=file, bar=bar) if needed else []
+    policy = started(config.policy, demonstrations, seed=config.seed)
+    return Plan(config=config, tasks=tasks_of(config.world), demonstrations=demonstrations, policy=policy)
+
+
+def run(
+    plan: Plan,
+    out: Path,
+    *,
+    replay: Path | None = None,
+    bar: OpenBar = silent,
+    say: Callable[[str], None] = print,
+) -> StageResult:
+    """Run every stage that the settings ask for, each from its last save if there is one.
+
+    Args:
+        plan: What to do.
+        out: The run's folder: `config.json`, and a folder for each stage.
+        replay: The folder of a run to go through again.
+        bar: Opens a progress bar.
+        say: Told where a stage goes on from, and of alarms.
+
+    Raises:
+        PalaestraError: see `run_loop`.
+    """
+    config = plan.config
+    write_file(out / "config.json", config_document(config))
+    trackers = [TRACKERS[name] for name in config.trackers]
+    carry = partial(run_loop, threads=config.threads, trackers=trackers, bar=bar, say=say)
+
+    result: StageResult | None = None
+    if config.sft is not None:
+        result = carry(SftLoop(config.sft, plan.demonstrations, seed=config.seed, start=plan.policy), out / "sft")
+    if config.grpo is not None:
+        policy = result.policy if result else plan.policy
+        loop = GrpoLoop(
+            config.grpo,
+            tasks=plan.tasks,
+            worlds=partial(worlds_of, config.world, policy.codec.format.name),
+            seed=config.seed,
+            start=policy,
+            world=[config.world.env_id, dict(config.world.switches)],
+            say=say,
+            replay=Recorded.of(replay / "grpo") if replay else None,
+        )
+        result = carry(loop, out / "grpo")
+    assert result is not None, "settings without a stage are refused when they are read"
+    return result

@@ -1,0 +1,89 @@
+"""Supervised fine-tuning: the policy learns to write what the demonstrations wrote."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from palaestra.digest import digest
+from palaestra.errors import TaskError
+from palaestra.seeding import Stream
+from palaestra.trainers.data.batch import TokenBatch
+from palaestra.trainers.data.demonstration import demonstration
+from palaestra.trainers.data.flatten import flatten_tokens
+from palaestra.trainers.data.order import Deal
+from palaestra.trainers.learner import Learner
+from palaestra.trainers.loops.config import SftConfig
+from palaestra.trainers.loops.loop import LearnerThread, Loop, Progress
+from palaestra.trainers.objectives import Metrics, Supervised
+from palaestra.trainers.policy import Policy
+from palaestra.trajectory import Episode
+
+
+class SftLoop(Loop):
+    """A batch of demonstrations a step.
+
+    Args:
+        config: How.
+        demonstrations: Episodes of somebody who knows, with calls.
+        seed: Of the order.
+        start: The policy to begin with; it is copied.
+        name: Of the stage; another name draws another order.
+
+    Raises:
+        TaskError: there are no demonstrations.
+    """
+
+    def __init__(
+        self,
+        config: SftConfig,
+        demonstrations: Sequence[Episode],
+        *,
+        seed: int,
+        start: Policy,
+        name: str = "sft",
+    ) -> None:
+        if not demonstrations:
+            raise TaskError(f"{name} has no demonstrations; give a split that lists tasks, or a file of episodes")
+        self.name = name
+        self.learner = config.learner
+        self.save_every = config.save_every
+        self._config = config
+        self._episodes = demonstrations
+        self._seed = seed
+        self._start = start
+        self._objective = Supervised()
+        self._deal = Deal(len(demonstrations), size=config.batch, stream=Stream.root(name, seed))
+
+    def fingerprint(self) -> str:
+        """A hash of the settings, the demonstrations, the seed and the beginning; measured time is no setting."""
+        settings = {**{k: v for k, v in _plain(self._config).items() if k != "seconds"}}
+        return digest(
+            [self.name, settings, self._seed, [episode.digest() for episode in self._episodes], self._start.digest()]
+        )
+
+    def start(self) -> Policy:
+        """A copy of the policy to begin with."""
+        return self._start.copy()
+
+    def done(self, progress: Progress) -> float:
+        """The share of the steps, or of the time where that is what there is."""
+        if self._config.seconds is not None:
+            return progress.seconds / self._config.seconds
+        return progress.step / self._config.steps
+
+    async def open(self, policy: Policy, learner: Learner, directory: Path, *, step: int, kept: bytes) -> None:
+        """Tokenise the demonstrations, each once."""
+        del directory, step, kept
+        self._learning = learner
+        self._tokens = [demonstration(episode, policy.codec) for episode in self._episodes]
+
+    async def step(self, thread: LearnerThread, step: int, done: float) -> Metrics:
+        """One batch of demonstrations."""
+        lr = self.learner.lr * min(1.0, (step + 1) / self._config.rise) * (1 - 0.9 * done)
+        return await thread.do(self._learning.step, self._batch(step), self._objective, lr=lr)
+
+    def _batch(self, step: int) -> TokenBatch:
+        return flatten_tokens([self._tokens[place] for place in self._deal.at(step)])
+
+
+def _plain(config: SftConfig) -> dict[str, object]:
+    return {name: getattr(config, name) for name in config.__dataclass_fields__}

@@ -1,0 +1,81 @@
+"""Runs of the training loops that take seconds, and are training: in the library, synchronous and asynchronous."""
+
+from dataclasses import replace
+from functools import cache, partial
+from pathlib import Path
+from typing import TypeAlias
+
+from palaestra.records import Json
+from palaestra.trainers.engines.native import NativeConfig
+from palaestra.trainers.learner import LearnerConfig
+from palaestra.trainers.loops.config import GrpoConfig, ModelConfig, PolicyConfig, SftConfig, WorldConfig
+from palaestra.trainers.loops.grpo import GrpoLoop
+from palaestra.trainers.loops.loop import StageResult, run_loop
+from palaestra.trainers.loops.material import demonstrations_of, started, tasks_of, worlds_of
+from palaestra.trainers.loops.record import Recorded, batches
+from palaestra.trainers.loops.sft import SftLoop
+from palaestra.trainers.policy import Policy
+from palaestra.trainers.rollouts.budget import PlayConfig
+from palaestra.trainers.rollouts.pool import PoolConfig
+from palaestra.trainers.rollouts.staleness import Staleness
+from palaestra.trajectory import Episode
+from worlds.registration import LIBRARY_ID
+
+WORLD = WorldConfig(env_id=LIBRARY_ID, imports=("worlds.registration",))
+POLICY = PolicyConfig(
+    fresh=ModelConfig(hidden=32, layers=1, heads=1, kv_heads=1, head_dim=32, mlp=64, context=512, vocabulary=600)
+)
+SFT = SftConfig(steps=30, batch=4, rise=2, learner=LearnerConfig(lr=0.02), save_every=5)
+SYNC = GrpoConfig(
+    steps=4,
+    group_size=4,
+    limits=Staleness(per_step=2),
+    play=PlayConfig(context=400, turn=24),
+    pool=PoolConfig(agents=8),
+    engine=NativeConfig(),
+    learner=LearnerConfig(lr=2e-3),
+    patience=60.0,
+)
+ASYNC = replace(SYNC, steps=5, limits=Staleness(per_step=2, staleness=2, window=2), pool=PoolConfig(agents=16))
+CONFIGS = {"sync": SYNC, "async": ASYNC}
+Told: TypeAlias = list[str]
+
+
+@cache
+def demonstrations() -> tuple[Episode, ...]:
+    """The oracle's."""
+    return tuple(demonstrations_of(WORLD))
+
+
+def sft_loop(*, steps: int = SFT.steps, name: str = "sft") -> SftLoop:
+    """Supervised learning from the oracle."""
+    seen = list(demonstrations())
+    return SftLoop(replace(SFT, steps=steps), seen, seed=0, start=started(POLICY, seen, seed=0), name=name)
+
+
+def grpo_loop(
+    start: Policy, config: GrpoConfig, *, seed: int = 0, replay: Recorded | None = None, said: Told | None = None
+) -> GrpoLoop:
+    """GRPO in the library."""
+    return GrpoLoop(
+        config,
+        tasks=tasks_of(WORLD),
+        worlds=partial(worlds_of, WORLD, start.codec.format.name),
+        seed=seed,
+        start=start,
+        say=(said if said is not None else Told()).append,
+        replay=replay,
+    )
+
+
+def run(loop: SftLoop | GrpoLoop, directory: Path, *, said: Told | None = None) -> StageResult:
+    """Run it on one thread."""
+    return run_loop(loop, directory, threads=1, say=(said if said is not None else Told()).append)
+
+
+def ledger(directory: Path) -> Json:
+    """What a run trained on: for each step its groups and the trajectories in them."""
+    return [
+        [batch.step, [[group.index, [episode.id for episode in group.episodes]] for group in batch.groups]]
+        for batch in batches(directory)
+    ]

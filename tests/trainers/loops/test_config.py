@@ -1,0 +1,122 @@
+"""Settings are read as they are meant, or refused with the setting, the rule and the way out."""
+
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
+
+import orjson
+import pytest
+
+from palaestra.errors import ConfigError
+from palaestra.trainers.loops.config import TrainConfig, config_document, load_config, read_config
+
+EXAMPLES = sorted((Path(__file__).parents[3] / "examples" / "train").glob("*.toml"))
+
+
+def told(table: dict[str, Any]) -> str:
+    with pytest.raises(ConfigError) as raised:
+        read_config(table, where="mine.toml")
+    return str(raised.value)
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_every_example_is_read(path: Path) -> None:
+    config = load_config(path)
+    assert config.sft or config.grpo
+
+
+def test_a_file_says_only_what_differs(tmp_path: Path) -> None:
+    path = tmp_path / "run.toml"
+    path.write_text("[grpo]\nsteps = 3\n[grpo.limits]\nper_step = 4\nstaleness = 2\n")
+    config = load_config(path)
+    assert config.sft is None
+    assert config.grpo is not None
+    assert (config.grpo.steps, config.grpo.limits.per_step, config.grpo.limits.staleness) == (3, 4, 2)
+    assert config == TrainConfig(grpo=config.grpo)
+
+
+def test_what_a_run_keeps_is_the_whole_of_it_and_reads_back() -> None:
+    config = read_config({"seed": 7, "sft": {"steps": 2}, "grpo": {"in_flight": "retract"}})
+    document = orjson.loads(config_document(config))
+    assert read_config(document) == config
+    assert document["grpo"]["learner"]["betas"] == [0.9, 0.95]
+
+
+@pytest.mark.parametrize(
+    ("table", "says"),
+    [
+        ({"grpo": {"stepz": 3}}, ("grpo.stepz: unknown", "did you mean 'steps'?")),
+        ({"grpo": {}, "wrold": {}}, ("wrold: unknown", "did you mean 'world'?")),
+        ({"grpo": {"learner": {"lr": 1e-3, "lorra": {}}}}, ("grpo.learner.lorra: unknown", "'lora'")),
+        ({"grpo": {"steps": "many"}}, ("grpo.steps", "integer")),
+        ({"grpo": {"in_flight": "drop"}}, ("grpo.in_flight", "'keep', 'retract' or 'wait'")),
+        ({"grpo": {"limits": {"per_step": 0}}}, ("per_step = 0", "at least 1")),
+        ({"seed": 1}, ("nothing to do", "[sft], [grpo]")),
+    ],
+)
+def test_a_mistake_is_told_with_the_way_out(table: dict[str, Any], says: tuple[str, ...]) -> None:
+    message = told(table)
+    assert message.startswith("mine.toml: ")
+    for part in says:
+        assert part in message
+
+
+def test_all_mistakes_are_told_at_once() -> None:
+    message = told({"grpo": {"stepz": 3, "updates": "two"}})
+    assert "grpo.stepz" in message
+    assert "grpo.updates" in message
+
+
+def test_a_file_that_is_missing_or_no_toml_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"none.toml: cannot be read \(No such file or directory\)"):
+        load_config(tmp_path / "none.toml")
+    (tmp_path / "bad.toml").write_text("seed = = 3")
+    with pytest.raises(ConfigError, match=r"bad\.toml is no TOML"):
+        load_config(tmp_path / "bad.toml")
+
+
+@pytest.mark.parametrize(
+    ("setting", "found"),
+    [
+        ("grpo.steps=5", lambda c: c.grpo.steps == 5),
+        ("grpo.limits.staleness = 2", lambda c: c.grpo.limits.staleness == 2),
+        ("policy.start=some/folder", lambda c: c.policy.start == Path("some/folder")),
+        ("world.switches={ noise = { failures = 10 } }", lambda c: c.world.switches == {"noise": {"failures": 10}}),
+        ("sft.seconds=1.5", lambda c: c.sft.seconds == 1.5),
+    ],
+)
+def test_a_setting_of_the_command_goes_before_the_file_s(tmp_path: Path, setting: str, found: Any) -> None:
+    path = tmp_path / "run.toml"
+    path.write_text("[grpo]\nsteps = 3\n[grpo.limits]\nper_step = 4\n")
+    assert found(load_config(path, settings=[setting]))
+
+
+@pytest.mark.parametrize("setting", ["grpo.steps", "=3", "grpo.steps.more=3"])
+def test_a_setting_that_sets_nothing_is_refused(tmp_path: Path, setting: str) -> None:
+    path = tmp_path / "run.toml"
+    path.write_text("[grpo]\nsteps = 3\n")
+    with pytest.raises(ConfigError, match=r"sets nothing|is a value and no section"):
+        load_config(path, settings=[setting])
+
+
+def sections(kind: Any, path: str = "") -> list[tuple[str, Any]]:
+    found = [(path, kind)]
+    for one in fields(kind):
+        hint = get_type_hints(kind)[one.name]
+        for inner in (hint, *get_args(hint)):
+            if is_dataclass(inner):
+                found += sections(inner, f"{path}.{one.name}".strip("."))
+    return found
+
+
+def test_an_unknown_setting_is_refused_in_every_section() -> None:
+    """Settings are nested dataclasses of many modules; strictness must not end at a border between them."""
+    places = [path for path, _ in sections(TrainConfig)]
+    assert len(places) > 10
+    for place in places:
+        table: dict[str, Any] = {"grpo": {}, "sft": {}}
+        inner = table
+        for part in filter(None, place.split(".")):
+            inner = inner.setdefault(part, {})
+        inner["no_such_setting"] = 1
+        assert f"{place}.no_such_setting: unknown".lstrip(".") in told(table), place
