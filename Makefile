@@ -37,7 +37,7 @@ help:
 	@touch $@
 
 # What comes along for pictures and sound is built for another torch, and vLLM fails over it.
-.venv-vllm/vllm.stamp: Makefile
+.venv-vllm/vllm.stamp:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "vLLM needs Python 3.11 or newer here; set PYTHON=/path/to/python3.11" >&2; exit 1; }
 	$(PYTHON) -m venv .venv-vllm
 	.venv-vllm/bin/python -m pip install --quiet --disable-pip-version-check '$(VLLM)' '$(TORCH)'
