@@ -3,7 +3,7 @@
 import asyncio
 import math
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeAlias
 
@@ -110,7 +110,7 @@ class ScriptedEngine(Engine):
                 raise EngineError(f"the engine was closed while it drew for {request.trajectory}") from None
 
     @contextmanager
-    def _counted(self, request: Request) -> Iterator[None]:
+    def _counted(self, request: Request) -> Generator[None]:
         held = min(self._resident.get(request.trajectory, 0), len(request.context))
         self._reused += held
         self._prefilled += len(request.context) - held

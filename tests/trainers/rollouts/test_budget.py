@@ -1,6 +1,7 @@
 """What a trajectory may take."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,15 +15,17 @@ CONFIG = PlayConfig(context=100, turn=10, turns=4, seconds=2.0)
 
 @pytest.mark.parametrize("setting", ["context", "turn", "turns"])
 def test_a_budget_is_at_least_1(setting: str) -> None:
+    nothing: dict[str, Any] = {setting: 0}
     with pytest.raises(ValueError, match=f"{setting}=0: a budget is at least 1"):
-        replace(CONFIG, **{setting: 0})
+        replace(CONFIG, **nothing)
 
 
 @pytest.mark.parametrize("setting", ["seconds", "turn_timeout"])
 @pytest.mark.parametrize("seconds", [0, -1.0])
 def test_a_time_is_above_0(setting: str, seconds: float) -> None:
+    no_time: dict[str, Any] = {setting: seconds}
     with pytest.raises(ValueError, match=f"{setting}={seconds}: a time is above 0"):
-        replace(CONFIG, **{setting: seconds})
+        replace(CONFIG, **no_time)
 
 
 @given(tokens=st.integers(0, 200), turns=st.integers(0, 8), seconds=st.floats(0, 4))

@@ -130,8 +130,9 @@ class Player:
             return spent
         since = _now()
         left = None if config.seconds is None else config.seconds - seconds
+        budget = asyncio.timeout(left)
         try:
-            async with asyncio.timeout(left) as budget:
+            async with budget:
                 drawn = await self._engine.generate(self._request())
         except TimeoutError:  # the engine's own, or the budget's
             if not budget.expired():

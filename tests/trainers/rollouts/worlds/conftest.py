@@ -1,9 +1,12 @@
 """Every kind of worlds, over a library that misbehaves on request."""
 
 import asyncio
+import gc
 import os
 import sys
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from typing import TypeAlias
 
 import pytest
@@ -30,16 +33,23 @@ def cluster() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
         patch.setenv("RAY_AUTH_TOKEN", os.urandom(32).hex())  # else Ray keeps one in the user's home
+        patch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # else older ones warn that this will be so
         import ray
 
-        ray.init(
-            num_cpus=2,
-            include_dashboard=False,
-            object_store_memory=2**27,
-            log_to_driver=False,
-        )
+        with _careless():
+            ray.init(num_cpus=2, include_dashboard=False, object_store_memory=2**27, log_to_driver=False)
         yield
-        ray.shutdown()
+        with _careless():
+            ray.shutdown()
+
+
+@contextmanager
+def _careless() -> Generator[None]:
+    """Room for somebody who drops processes that still run."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        yield
+        gc.collect()
 
 
 def _local(spec: WorldSpec, *, workers: int = 1, timeouts: Timeouts = PATIENT) -> Worlds:

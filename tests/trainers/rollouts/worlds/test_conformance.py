@@ -1,7 +1,7 @@
 """What holds for worlds wherever they run."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import TypeAlias
@@ -31,7 +31,7 @@ def worlds(kind: WorldsFactory, runner: asyncio.Runner) -> Iterator[Worlds]:
 
 
 @asynccontextmanager
-async def opened(worlds: Worlds) -> AsyncIterator[World]:
+async def opened(worlds: Worlds) -> AsyncGenerator[World]:
     world = await worlds.open()
     yield world
     await world.close()

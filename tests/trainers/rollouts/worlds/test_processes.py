@@ -6,7 +6,7 @@ import select
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
@@ -28,7 +28,7 @@ def process(worker: Any) -> "subprocess.Popen[bytes]":
 
 
 @contextmanager
-def watched(pid: int) -> Iterator[int]:
+def watched(pid: int) -> Generator[int]:
     """Something to wait for the end of a process by, whoever's child it is."""
     descriptor = os.pidfd_open(pid)
     yield descriptor
@@ -118,7 +118,7 @@ def test_an_interrupt_is_the_parents_business(runner: asyncio.Runner) -> None:
     async def main() -> None:
         worlds = ProcessWorlds(library(), workers=1)
         world = await worlds.open()
-        os.kill(*pids(worlds), signal.SIGINT)
+        os.kill(pids(worlds)[0], signal.SIGINT)
         assert (await world.reset(tasks()[0], 0)).observation
         await worlds.close()
 

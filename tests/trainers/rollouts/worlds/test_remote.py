@@ -1,6 +1,7 @@
 """Worlds that take their worker down with them, or keep it busy for ever."""
 
 import asyncio
+import re
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -36,13 +37,14 @@ def test_a_worker_that_dies_is_replaced_and_its_worlds_say_of_what(
     async def main() -> None:
         worlds = remote(faulty(), workers=2)
         mad, elsewhere, beside = [await begun(worlds) for _ in range(3)]  # the third shares the first one's worker
-        died, waited = await asyncio.gather(mad.step(deed), beside.step("> hello"), return_exceptions=True)
-        for result in (died, waited):
-            assert PLACE in lost(result)
-        later = [beside.step("> hello"), beside.reset(tasks()[1], 0), mad.episode()]
-        for result in (died, waited, *await asyncio.gather(*later, return_exceptions=True)):
-            with pytest.raises(InfrastructureError, match=rf"(worker process|pid:) \d+(.|\n)*({code})"):
-                raise InfrastructureError(lost(result))
+        results: list[object] = [
+            *await asyncio.gather(mad.step(deed), beside.step("> hello"), return_exceptions=True),
+            *await asyncio.gather(beside.step("> hello"), beside.reset(tasks()[1], 0), return_exceptions=True),
+            *await asyncio.gather(mad.episode(), return_exceptions=True),
+        ]
+        for result in results:
+            assert re.search(rf"(worker process|pid:) \d+(.|\n)*({code})", lost(result))
+        assert all(PLACE in str(result) for result in results[:2])
         assert not (await elsewhere.step("> hello")).over
         anew = await begun(worlds)
         assert not (await anew.step("> hello")).over
@@ -53,11 +55,11 @@ def test_a_worker_that_dies_is_replaced_and_its_worlds_say_of_what(
 
 def test_a_world_that_hangs_is_named_and_its_worker_is_replaced(remote: WorldsFactory, runner: asyncio.Runner) -> None:
     async def main() -> None:
-        worlds = remote(faulty(), timeouts=Timeouts(step=0.5))
+        worlds = remote(faulty(), timeouts=Timeouts(step=2.0))
         hanging, beside = await begun(worlds), await begun(worlds)
         hung, waited = await asyncio.gather(hanging.step("!hang"), beside.reset(tasks()[1], 0), return_exceptions=True)
         assert isinstance(hung, WaitError)
-        assert str(hung).startswith(f"{PLACE}: waited 0.5 s for ")
+        assert str(hung).startswith(f"{PLACE}: waited 2 s for ")
         assert f"another of its worlds hung ({PLACE})" in lost(waited)
         for world in (hanging, beside):
             with pytest.raises(InfrastructureError, match="was ended because another of its worlds hung"):
@@ -73,7 +75,7 @@ def test_a_world_that_hangs_is_found_when_nobody_waits_for_it_any_more(
     remote: WorldsFactory, runner: asyncio.Runner
 ) -> None:
     async def main() -> None:
-        worlds = remote(faulty(), timeouts=Timeouts(step=0.5))
+        worlds = remote(faulty(), timeouts=Timeouts(step=2.0))
         hanging, beside = await begun(worlds), await begun(worlds)
         given_up = asyncio.ensure_future(hanging.step("!hang"))
         await asyncio.sleep(0)
@@ -91,8 +93,8 @@ def test_a_worker_that_is_busy_with_its_other_worlds_makes_nobody_late(
     remote: WorldsFactory, runner: asyncio.Runner
 ) -> None:
     async def main() -> None:
-        worlds = remote(faulty(), timeouts=Timeouts(step=1.6))
-        several = [await begun(worlds) for _ in range(5)]  # which take 2 s together
+        worlds = remote(faulty(), timeouts=Timeouts(step=2.5))
+        several = [await begun(worlds) for _ in range(7)]  # which take 2.8 s together
         answers = await asyncio.gather(*(world.step("!dawdle") for world in several))
         assert not any(answer.over for answer in answers)
         await worlds.close()
@@ -152,7 +154,7 @@ def test_worlds_are_spread_over_the_workers(remote: WorldsFactory, runner: async
 
 def test_a_spec_that_cannot_be_sent_is_refused_at_once() -> None:
     with pytest.raises(ValueError, match=r"does not pickle .*, so it cannot be sent to a worker"):
-        ProcessWorlds(library(user=lambda persona: persona))
+        ProcessWorlds(library(user=lambda: None))
 
 
 def test_worlds_need_a_worker() -> None:

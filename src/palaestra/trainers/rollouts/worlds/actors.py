@@ -6,10 +6,9 @@ Ray is used as it was initialised; where it was not, it does so by itself.
 import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any, cast
+from typing import Any
 
 import ray
-from ray.actor import ActorHandle
 from ray.exceptions import RayError
 
 from palaestra.agents.host import GRACE, Host
@@ -18,7 +17,8 @@ from palaestra.trainers.rollouts.worlds.remote import RemoteWorlds, Timeouts, Wo
 
 
 class _Actor(Worker):
-    def __init__(self, actor: "ActorHandle[Host]") -> None:
+    # Any: an actor's methods are known to Ray at run time alone.
+    def __init__(self, actor: Any) -> None:
         super().__init__(f"Ray actor {actor._actor_id.hex()}")
         self._actor = actor
         self._under_way: set[asyncio.Task[None]] = set()
@@ -72,4 +72,4 @@ class RayWorlds(RemoteWorlds):
 
     async def start(self) -> Worker:
         """A new actor."""
-        return _Actor(cast("ActorHandle[Host]", ray.remote(Host).options(**self._options).remote()))
+        return _Actor(ray.remote(Host).options(**self._options).remote())
