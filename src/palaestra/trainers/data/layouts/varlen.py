@@ -1,0 +1,53 @@
+"""All sequences of a pass in one call of flash attention: for GPUs, in half precision.
+
+Axes: N tokens of the pass, P the tokens of all sequences, those in common counted for each, H heads, G key-value heads,
+D head dimension.
+"""
+
+from collections.abc import Sequence
+from itertools import accumulate
+
+import torch
+from torch import Tensor
+from torch.nn.attention.varlen import varlen_attn
+
+
+class Varlen:
+    """An attention over sequences of which each may begin as the one before it does.
+
+    Args:
+        sequences: Of each, how many tokens come first that the one before it begins with as well, and how many of its
+            own follow; the own tokens of all stand one behind the other in the pass.
+        device: Where the pass is.
+    """
+
+    def __init__(self, sequences: Sequence[tuple[int, int]], device: torch.device) -> None:
+        self._own = [own for _, own in sequences]
+        self._whole = [common + own for common, own in sequences]
+        self._own_ends, self._whole_ends = (
+            torch.tensor([*accumulate(lengths, initial=0)], dtype=torch.int32, device=device)
+            for lengths in (self._own, self._whole)
+        )
+        shares = any(common for common, _ in sequences)
+        self._token_P = _places(sequences).to(device) if shares else None
+
+    def __call__(self, q_NHD: Tensor, k_NGD: Tensor, v_NGD: Tensor) -> Tensor:
+        """What each token takes from its sequence, up to itself, [N, H, D]."""
+        if self._token_P is not None:
+            k_NGD, v_NGD = k_NGD.index_select(0, self._token_P), v_NGD.index_select(0, self._token_P)
+        seen_NHD = varlen_attn(
+            q_NHD, k_NGD, v_NGD, self._own_ends, self._whole_ends, max(self._own), max(self._whole),
+            window_size=(-1, 0), enable_gqa=True,
+        )  # fmt: skip
+        assert isinstance(seen_NHD, Tensor), "nothing besides was asked for"
+        return seen_NHD
+
+
+def _places(sequences: Sequence[tuple[int, int]]) -> Tensor:
+    """Where in the pass the tokens of each sequence stand, [P]."""
+    places = [torch.empty(0, dtype=torch.long)]
+    begin = 0
+    for common, own in sequences:
+        places.append(torch.cat((places[-1][:common], torch.arange(begin, begin + own))))
+        begin += own
+    return torch.cat(places)
