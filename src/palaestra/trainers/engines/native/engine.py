@@ -155,9 +155,10 @@ class NativeEngine(Engine):
     def stats(self) -> EngineStats:
         """See `Engine`."""
         counts = self._core.counts
+        wanted = [ticket.request for ticket in self._inbox.waiting if not ticket.given_up]
         return EngineStats(
             running=len(self._core.running),
-            waiting=sum(not ticket.given_up for ticket in self._inbox.waiting),
+            waiting=len(wanted) - self._core.room(wanted),  # the others are given places before the next step
             resident=self._core.resident(without=self._inbox.released),
             capacity=self._capacity,
             drawn=counts.drawn,
