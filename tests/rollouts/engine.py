@@ -127,10 +127,8 @@ class ScriptedEngine(Engine):
             raise EngineError("the engine is closed")
         if not request.context or request.sampling.limit < 1:
             raise ValueError(f"{request.trajectory}: a context and a limit have a token at least")
-        if len(request.context) + request.sampling.limit > self._context:
-            raise ValueError(
-                f"{request.trajectory}: {len(request.context)} + {request.sampling.limit} > {self._context}"
-            )
+        if len(request.context) >= self._context:
+            raise ValueError(f"{request.trajectory}: {len(request.context)} tokens leave no room in {self._context}")
         if request.trajectory in self._running:
             raise ValueError(f"{request.trajectory} has a turn under way; a trajectory has one at a time")
 
@@ -142,7 +140,7 @@ class ScriptedEngine(Engine):
         sampling = request.sampling
         ids: list[int] = []
         versions: list[int] = []
-        for number in self._write(request)[: sampling.limit]:
+        for number in self._write(request)[: min(sampling.limit, self._context - len(request.context))]:
             await self._going.wait()
             await self._pace(request)
             ids.append(number)

@@ -59,10 +59,14 @@ DEEDS: Mapping[str, Callable[[], None]] = {
 
 
 class Faulty(ToolEnv):
-    """See the module's text. `on_reset` and `on_close` name what it does then."""
+    """See the module's text. `on_make`, `on_reset` and `on_close` name what it does then."""
 
-    def __init__(self, env_id: str, *, on_reset: str = "", on_close: str = "", **kwargs: Any) -> None:
+    def __init__(
+        self, env_id: str, *, on_make: str = "", on_reset: str = "", on_close: str = "", **kwargs: Any
+    ) -> None:
         super().__init__(env_id, **kwargs)
+        if on_make:
+            DEEDS[on_make]()
         self._on_reset = on_reset
         self._on_close = on_close
 

@@ -17,7 +17,7 @@ from palaestra.trainers.reference import play as reference
 from palaestra.trainers.reference.policy import Policy
 from palaestra.trainers.rollouts.budget import PlayConfig
 from palaestra.trainers.rollouts.job import Job
-from palaestra.trainers.rollouts.player import Player, Wait
+from palaestra.trainers.rollouts.player import Player
 from palaestra.trainers.rollouts.script import Begun
 from palaestra.trainers.rollouts.world import Answer, Opening, World
 from palaestra.trainers.rollouts.worlds import DelayedWorlds, Latency, LocalWorlds
@@ -262,22 +262,20 @@ def test_a_turn_that_is_cut_off_goes_on_with_an_end_mark_that_was_not_sampled() 
     assert tokens.ids[whole.end] != codec().end_id
 
 
-def test_whoever_takes_notes_is_told_of_every_wait() -> None:
+def test_a_player_knows_how_long_it_has_played() -> None:
     async def main() -> None:
         async def pace(request: Request) -> None:
+            del request
             await asyncio.sleep(0.25)
 
-        notes: list[Wait] = []
         worlds = DelayedWorlds(LocalWorlds(library()), Latency(low=3.0, high=3.0))
-        engine = ScriptedEngine(solving(), pace=pace)
-        player = Player(jobs(1)[0], await worlds.open(), engine, codec(), CONFIG, note=notes.append)
+        player = Player(jobs(1)[0], await worlds.open(), ScriptedEngine(solving(), pace=pace), codec(), CONFIG)
+        assert player.begun().seconds == 0
         tokens = tokens_of(await player.play())
-        assert [note.what for note in notes] == ["reset", *["turn", "step"] * len(tokens.spans)]
-        assert sum(note.tokens for note in notes) == len(tokens.ids)
-        assert sum(note.tokens for note in notes if note.what == "turn") == sum(tokens.sampled)
-        for note in notes:
-            assert note.seconds == {"reset": 0, "turn": 0.25 * note.tokens, "step": 3}[note.what]
-        assert player.begun().seconds == sum(note.seconds for note in notes)
+        expected = 0.25 * sum(tokens.sampled) + 3 * len(tokens.spans)
+        assert player.begun().seconds == asyncio.get_running_loop().time() == expected
+        await asyncio.sleep(5)
+        assert player.begun().seconds == expected
 
     run(main())
 

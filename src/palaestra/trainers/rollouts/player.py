@@ -7,10 +7,8 @@ record.
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Literal, TypeAlias
 
 from palaestra.errors import ReplayError
-from palaestra.record import record
 from palaestra.records import EndReason
 from palaestra.trainers.codec import Codec
 from palaestra.trainers.engines.engine import Completion, Engine, Request, Sampling
@@ -19,19 +17,6 @@ from palaestra.trainers.rollouts.job import Job
 from palaestra.trainers.rollouts.script import Begun, Script
 from palaestra.trainers.rollouts.world import World
 from palaestra.trajectory import Episode
-
-
-@record
-class Wait:
-    """Something that a player waited for, once it has come."""
-
-    what: Literal["reset", "turn", "step"]
-    seconds: float
-    tokens: int
-    """That it brought."""
-
-
-Note: TypeAlias = Callable[[Wait], None]
 
 
 class Player:
@@ -44,7 +29,6 @@ class Player:
         codec: Of the engine's policy.
         config: How, and within which budgets.
         begun: Where to go on, for a trajectory that was saved half-way.
-        note: Told of everything that was waited for.
 
     Raises:
         ValueError: the engine's context is smaller than `config.context`, or `begun` is another job's.
@@ -59,7 +43,6 @@ class Player:
         config: PlayConfig,
         *,
         begun: Begun | None = None,
-        note: Note | None = None,
     ) -> None:
         if config.context > engine.context:
             raise ValueError(
@@ -72,7 +55,6 @@ class Player:
         self._engine = engine
         self._codec = codec
         self._config = config
-        self._note = note
         self._rendering = codec.format.rendering()
         self._script = Script(job.trajectory, begun.tokens) if begun else Script(job.trajectory)
         self._earlier = begun.seconds if begun else 0.0
@@ -115,9 +97,8 @@ class Player:
             self._engine.release(self._job.trajectory)
 
     async def _reset(self) -> None:
-        since = _now()
         opening = await self._world.reset(self._job.task, self._job.seed)
-        self._read("reset", since, self._rendering.opening(opening.observation, opening.tools))
+        self._read(self._rendering.opening(opening.observation, opening.tools))
 
     async def _turn(self) -> Completion | EndReason:
         """The next turn, or the budget that leaves none."""
@@ -128,7 +109,6 @@ class Player:
         seconds = self._seconds()
         if spent := config.spent(tokens=len(self._script), turns=self._script.turns, seconds=seconds):
             return spent
-        since = _now()
         left = None if config.seconds is None else config.seconds - seconds
         budget = asyncio.timeout(left)
         try:
@@ -139,7 +119,6 @@ class Player:
                 raise
             return EndReason.TIME_BUDGET
         self._script.wrote(drawn)
-        self._tell("turn", since, len(drawn.ids))
         return drawn
 
     def _request(self) -> Request:
@@ -159,10 +138,9 @@ class Player:
 
     async def _step(self, drawn: Completion) -> bool:
         """Let the world answer a turn; whether the episode is over."""
-        since = _now()
         answer = await self._world.step(self._rendering.read(self._codec.decode(drawn.ids)))
         cut = [self._codec.format.end] if drawn.stop == "length" else []
-        self._read("step", since, [*cut, *self._rendering.following(answer.observation)])
+        self._read([*cut, *self._rendering.following(answer.observation)])
         if answer.over and self._script.recorded() is not None:
             raise ReplayError(
                 f"trajectory {self._job.trajectory}: the episode is over after turn {self._script.turns}, and was not "
@@ -170,14 +148,8 @@ class Player:
             )
         return answer.over
 
-    def _read(self, what: Literal["reset", "step"], since: float, pieces: Sequence[str]) -> None:
-        ids = self._codec.encode(pieces)
-        self._script.read(ids)
-        self._tell(what, since, len(ids))
-
-    def _tell(self, what: Literal["reset", "turn", "step"], since: float, tokens: int) -> None:
-        if self._note is not None:
-            self._note(Wait(what=what, seconds=_now() - since, tokens=tokens))
+    def _read(self, pieces: Sequence[str]) -> None:
+        self._script.read(self._codec.encode(pieces))
 
     def _marked(self, episode: Episode) -> Episode:
         """The world's record, with the names and the tokens that it does not know."""

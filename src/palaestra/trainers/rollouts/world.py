@@ -33,6 +33,7 @@ class World(ABC):
 
         Raises:
             InfrastructureError: the world failed; it can be tried again in another one.
+            UnknownNameError: there is no such task.
         """
 
     @abstractmethod
@@ -49,7 +50,11 @@ class World(ABC):
 
     @abstractmethod
     async def episode(self) -> Episode:
-        """The episode so far, without tokens; after a fault, what there was until then, not valid for a baseline."""
+        """The episode so far, without tokens; after a fault, what there was until then, not valid for a baseline.
+
+        Raises:
+            InfrastructureError: the world is gone, and the episode with it.
+        """
 
     @abstractmethod
     async def close(self) -> None:

@@ -129,11 +129,6 @@ def test_there_are_as_many_processes_as_cores_unless_told_otherwise() -> None:
     assert ProcessWorlds(library())._limit == os.cpu_count()
 
 
-def test_a_process_that_hosts_worlds_imports_nothing_heavy() -> None:
-    program = "import sys, palaestra.agents.host; print(*{'torch', 'transformers', 'ray'} & set(sys.modules))"
-    assert subprocess.run([sys.executable, "-c", program], check=True, capture_output=True).stdout == b"\n"
-
-
 def test_where_no_process_can_be_started_no_world_can_be_had(
     runner: asyncio.Runner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
