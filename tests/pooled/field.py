@@ -38,10 +38,11 @@ async def playing(
     deed: Deed = meek,
     play: PlayConfig = SHORT,
     config: PoolConfig = CONFIG,
+    void: bool = False,
 ) -> AsyncGenerator[Field]:
     """A pool at work; behind it no world stands open, and nothing is held in the engine."""
     said: list[str] = []
-    drawing, worlds = engine(), Unruly(LocalWorlds(library()), deed)
+    drawing, worlds = engine(), Unruly(LocalWorlds(library()), deed, void=void)
     pool = Pool(drawing, worlds, codec(), play, config, say=said.append)
     try:
         yield Field(engine=drawing, worlds=worlds, pool=pool, said=said)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Literal, TypeAlias
 
 from palaestra.errors import InfrastructureError
@@ -31,9 +32,10 @@ Deed: TypeAlias = Callable[[Call], Awaitable[None]]
 
 
 class Unruly(Worlds):
-    """Worlds before whose every call `deed` is done; `calls` lists them."""
+    """Worlds before whose every call `deed` is done; `calls` lists them. Episodes of `void` ones are not to be counted."""
 
-    def __init__(self, worlds: Worlds, deed: Deed) -> None:
+    def __init__(self, worlds: Worlds, deed: Deed, *, void: bool = False) -> None:
+        self.void = void
         self._worlds = worlds
         self._deed = deed
         self.calls: list[Call] = []
@@ -82,7 +84,8 @@ class _UnrulyWorld(World):
 
     async def episode(self) -> Episode:
         await self._asked("episode")
-        return await self._world.episode()
+        episode = await self._world.episode()
+        return replace(episode, valid_for_baseline=False) if self._worlds.void else episode
 
     async def close(self) -> None:
         self._worlds.standing.discard(self._number)

@@ -51,6 +51,8 @@ def test_a_pool_plays_what_a_player_alone_plays() -> None:
             assert [one.episode for one in played] == await _one_by_one()
             assert [one.job for one in played] == JOBS
             assert {one.faults for one in played} == {()}
+            assert field.pool.under_way == 0
+            assert [field.pool.begun(job.trajectory) for job in JOBS] == [None] * len(JOBS)
 
     run(main())
 
@@ -130,6 +132,16 @@ def test_a_worker_process_that_is_killed_costs_tries_and_no_episode() -> None:
         await engine.close()
 
     asyncio.run(main())
+
+
+def test_an_episode_that_is_not_to_be_counted_is_none() -> None:
+    async def main() -> None:
+        async with playing(void=True) as field:
+            played = await field.pool.play(JOBS[0])
+            assert played.episode is None
+            assert played.faults == ("the world says that the episode is not to be counted",) * 3
+
+    run(main())
 
 
 @pytest.mark.parametrize("what", ["open", "reset", "step", "stop", "episode"])
@@ -305,13 +317,27 @@ def test_closing_at_any_moment_ends_everything_at_once(after: float, seed: int) 
             await asyncio.sleep(after)
             before = asyncio.get_running_loop().time()
             await field.pool.close()
+            assert field.pool.under_way == 0
+            assert not field.worlds.standing
             await field.pool.close()
             assert asyncio.get_running_loop().time() - before <= 8, "worlds take a second to close, and no more"
             for task in (await asyncio.wait(tasks))[0]:
                 assert isinstance(task.exception(), InfrastructureError | None)
             with pytest.raises(InfrastructureError, match="the pool is closed"):
                 await field.pool.play(JOBS[0])
-            assert field.pool.under_way == 0
+
+    run(main())
+
+
+def test_who_is_cancelled_is_cancelled_though_the_pool_closes_at_once() -> None:
+    async def main() -> None:
+        async with playing(deed=stormy(1, faults=0)) as field:
+            task = asyncio.create_task(field.pool.play(JOBS[0]))
+            await asyncio.sleep(0.1)
+            task.cancel()
+            await field.pool.close()
+            await asyncio.wait([task])
+            assert task.cancelled()
 
     run(main())
 
@@ -333,6 +359,27 @@ def test_cancelling_some_at_any_moment_leaves_the_others_as_they_were(after: flo
             assert field.pool.under_way == 0
             assert isinstance(field.engine, ScriptedEngine)
             assert not field.engine.resident
+
+    run(main())
+
+
+@pytest.mark.parametrize(("what", "world"), [("step", 1), ("generate", 0)])
+def test_a_world_that_was_left_amid_a_call_is_not_used_again(what: str, world: int) -> None:
+    async def main() -> None:
+        async def deed(call: Call) -> None:
+            await asyncio.sleep(9 if call.what == what else 0)
+
+        def engine() -> Narrow:
+            return Narrow(babbling(), slots=1, seconds=9.0 if what == "generate" else 0.0)
+
+        async with playing(engine=engine, deed=deed) as field:
+            task = field.pool.submit(JOBS[0])
+            await asyncio.sleep(5)
+            task.cancel()
+            await asyncio.wait([task])
+            played = await field.pool.play(JOBS[1])
+            assert played.faults == ()
+            assert field.worlds.calls[-1].world == world
 
     run(main())
 
