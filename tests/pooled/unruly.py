@@ -32,7 +32,7 @@ Deed: TypeAlias = Callable[[Call], Awaitable[None]]
 
 
 class Unruly(Worlds):
-    """Worlds before whose every call `deed` is done; `calls` lists them. Episodes of `void` ones are not to be counted."""
+    """Worlds before whose every call `deed` is done; `calls` lists them. Episodes of `void` ones do not count."""
 
     def __init__(self, worlds: Worlds, deed: Deed, *, void: bool = False) -> None:
         self.void = void
