@@ -18,10 +18,11 @@ from palaestra.trainers.policy import Policy
 from palaestra.trainers.rollouts.budget import PlayConfig
 from palaestra.trainers.rollouts.pool import PoolConfig
 from palaestra.trainers.rollouts.staleness import Staleness
+from palaestra.trainers.rollouts.worlds import Timeouts
 from palaestra.trajectory import Episode
 from worlds.registration import LIBRARY_ID
 
-WORLD = WorldConfig(env_id=LIBRARY_ID, imports=("worlds.registration",))
+WORLD = WorldConfig(env_id=LIBRARY_ID, imports=("worlds.registration", "crash.moody"))
 POLICY = PolicyConfig(
     fresh=ModelConfig(hidden=32, layers=1, heads=1, kv_heads=1, head_dim=32, mlp=64, context=512, vocabulary=600)
 )
@@ -54,13 +55,20 @@ def sft_loop(*, steps: int = SFT.steps, name: str = "sft") -> SftLoop:
 
 
 def grpo_loop(
-    start: Policy, config: GrpoConfig, *, seed: int = 0, replay: Recorded | None = None, said: Told | None = None
+    start: Policy,
+    config: GrpoConfig,
+    *,
+    world: WorldConfig = WORLD,
+    timeouts: Timeouts | None = None,
+    seed: int = 0,
+    replay: Recorded | None = None,
+    said: Told | None = None,
 ) -> GrpoLoop:
     """GRPO in the library."""
     return GrpoLoop(
         config,
         tasks=tasks_of(WORLD),
-        worlds=partial(worlds_of, WORLD, start.codec.format.name),
+        worlds=partial(worlds_of, world, start.codec.format.name, timeouts=timeouts),
         seed=seed,
         start=start,
         say=(said if said is not None else Told()).append,

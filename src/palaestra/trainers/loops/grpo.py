@@ -19,12 +19,13 @@ from palaestra.trainers.engines.native import Free, NativeEngine, Recording, Rep
 from palaestra.trainers.learner import Learner
 from palaestra.trainers.loops.config import GrpoConfig
 from palaestra.trainers.loops.loop import LearnerThread, Loop, Progress
-from palaestra.trainers.loops.record import Record, Recorded, check_same
+from palaestra.trainers.loops.record import Batch, Record, Recorded, check_same
 from palaestra.trainers.monitors import Alarms, rollout_metrics
 from palaestra.trainers.objectives import Metrics, Totals
 from palaestra.trainers.policy import Policy
 from palaestra.trainers.rollouts.groups import Group, TaskPlan
 from palaestra.trainers.rollouts.pool import Pool
+from palaestra.trainers.rollouts.pressure import PressureState
 from palaestra.trainers.rollouts.source import GroupSource
 from palaestra.trainers.rollouts.state import dump_state, load_state
 from palaestra.trainers.rollouts.world import Worlds
@@ -92,6 +93,8 @@ class GrpoLoop(Loop):
     async def open(self, policy: Policy, learner: Learner, directory: Path, *, step: int, kept: bytes) -> None:
         """Make engine and worlds; rollouts begin when a step first needs some that are not recorded."""
         config, stack = self._config, self._opened
+        if self._replay is not None:
+            self._replay.check(self.fingerprint())
         self._learning = learner
         self._record = Record(directory, step=step)
         stack.callback(self._record.close)
@@ -108,6 +111,7 @@ class GrpoLoop(Loop):
             state = orjson.loads(kept)
             self._alarms.restore(state["alarms"])
             self._source.restore(load_state(orjson.dumps(state["source"])))
+            self._pool.pressure.restore(PressureState(**state["pressure"]))
 
     def _schedule(self) -> Schedule:
         if self._replay is not None:
@@ -132,15 +136,16 @@ class GrpoLoop(Loop):
     async def _groups(self, step: int) -> list[Group]:
         """What step number `step` trains on: what is recorded for it, or what comes."""
         if (recorded := self._record.kept.get(step)) is not None:
-            self._source.retake(recorded)
-            return recorded
+            self._source.retake(recorded.groups)
+            self._pool.pressure.restore(recorded.pressure)
+            return recorded.groups
         if self._replay is None:
             groups = await self._source.take(self._config.patience)
         else:
             expected = self._replay.of_step(step)
             groups = await self._source.take(self._config.patience, only=[group.index for group in expected])
             check_same(groups, expected, step)
-        self._record.batch(step, groups)
+        self._record.batch(Batch(step=step, groups=groups, pressure=self._pool.pressure.state()))
         return groups
 
     def _train(self, episodes: Sequence[Episode], step: int) -> Metrics:
@@ -176,7 +181,8 @@ class GrpoLoop(Loop):
     def keep(self) -> bytes:
         """The state of the alarms, and of the rollouts: complete groups, and trajectories under way."""
         source = orjson.Fragment(dump_state(self._source.state()))
-        return orjson.dumps({"alarms": self._alarms.state(), "source": source})
+        pressure = self._pool.pressure.state()
+        return orjson.dumps({"alarms": self._alarms.state(), "source": source, "pressure": pressure})
 
     async def close(self) -> None:
         """End the rollouts, the engine and the worlds."""

@@ -50,6 +50,19 @@ class Progress:
 _READER = TypeAdapter(Progress)
 
 
+def read_progress(saved: Path) -> Progress:
+    """How far the stage is whose checkpoint stands at `saved`.
+
+    Raises:
+        RecordError: there is no whole one.
+    """
+    whole = verified(saved)
+    try:
+        return _READER.validate_json((whole / _PROGRESS).read_bytes())
+    except (OSError, ValidationError) as error:
+        raise RecordError(f"{whole}: {_PROGRESS} cannot be read ({error})") from error
+
+
 class LearnerThread:
     """The one thread that the learner works in.
 
@@ -207,7 +220,7 @@ def _resumed(loop: Loop, saved: Path, say: Callable[[str], None]) -> tuple[Polic
         return policy, Learner(policy.model, loop.learner), Progress(config=fingerprint), b""
     try:
         whole = verified(saved)
-        progress = _READER.validate_json((whole / _PROGRESS).read_bytes())
+        progress = read_progress(saved)
         kept = (whole / _KEPT).read_bytes()
     except (RecordError, OSError, ValidationError) as error:
         raise CheckpointError(f"{error}; or remove {saved.parent} to begin {loop.name} anew") from error

@@ -19,7 +19,7 @@ from palaestra.trainers.model.shape import DecoderShape
 from palaestra.trainers.policy import Policy, load_policy
 from palaestra.trainers.progress import OpenBar, silent
 from palaestra.trainers.rollouts.world import Worlds
-from palaestra.trainers.rollouts.worlds import LocalWorlds, ProcessWorlds, WorldSpec
+from palaestra.trainers.rollouts.worlds import LocalWorlds, ProcessWorlds, Timeouts, WorldSpec
 from palaestra.trajectory import Episode, read_episodes
 
 
@@ -64,8 +64,14 @@ def demonstrations_of(config: WorldConfig, *, file: Path | None = None, bar: Ope
     return episodes
 
 
-def worlds_of(config: WorldConfig, action_format: str) -> Worlds:
-    """Where the worlds that are played in come from."""
+def worlds_of(config: WorldConfig, action_format: str, *, timeouts: Timeouts | None = None) -> Worlds:
+    """Where the worlds that are played in come from.
+
+    Args:
+        config: Which, and where.
+        action_format: In which the policy's text is read.
+        timeouts: How long a world elsewhere may take; those of this process cannot be waited for.
+    """
     spec = WorldSpec(
         env_id=config.env_id,
         action_format=action_format,
@@ -76,10 +82,10 @@ def worlds_of(config: WorldConfig, action_format: str) -> Worlds:
         return LocalWorlds(spec)
     workers = config.workers or os.cpu_count() or 1
     if config.where == "processes":
-        return ProcessWorlds(spec, workers=workers)
+        return ProcessWorlds(spec, workers=workers, timeouts=timeouts)
     from palaestra.trainers.rollouts.worlds.actors import RayWorlds  # noqa: PLC0415  Ray is an extra
 
-    return RayWorlds(spec, actors=workers)
+    return RayWorlds(spec, actors=workers, timeouts=timeouts)
 
 
 def _opened(config: WorldConfig) -> Any:

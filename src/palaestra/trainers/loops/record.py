@@ -13,7 +13,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from palaestra.errors import RecordError, ReplayError
 from palaestra.log import Log, read_log
+from palaestra.trainers.loops.loop import CHECKPOINT, read_progress
 from palaestra.trainers.rollouts.groups import Group
+from palaestra.trainers.rollouts.pressure import PressureState
 
 _BATCHES, _SCHEDULE = "batches.jsonl", "schedule-{}.jsonl"
 
@@ -24,6 +26,8 @@ class Batch:
 
     step: int
     groups: list[Group]
+    pressure: PressureState
+    """How many trajectories the engine was found to carry when they were taken."""
 
 
 class Record:
@@ -37,12 +41,11 @@ class Record:
     def __init__(self, directory: Path, *, step: int) -> None:
         self._log = Log(directory / _BATCHES)
         self._schedule = Log(directory / _SCHEDULE.format(len(_schedules(directory))))
-        self.kept = {batch.step: batch.groups for batch in batches(directory) if batch.step >= step}
-        """Groups that later steps were trained on already, before the process that did it ended."""
+        self.kept = {batch.step: batch for batch in batches(directory) if batch.step >= step}
+        """What later steps were trained on already, before the process that did it ended."""
 
-    def batch(self, step: int, groups: list[Group]) -> None:
-        """Write down what step number `step` trains on; on the disk when this returns."""
-        batch = Batch(step=step, groups=groups)
+    def batch(self, batch: Batch) -> None:
+        """Write down what a step trains on; on the disk when this returns."""
         self._log.append(orjson.dumps(batch, option=orjson.OPT_NON_STR_KEYS, default=sorted))  # a set has no order
         self._log.sync()
 
@@ -85,8 +88,11 @@ _BATCH: TypeAdapter[Batch] = TypeAdapter(Batch)
 class Recorded:
     """A run that is gone through again."""
 
+    directory: Path
     schedule: list[bytes]
     groups: Mapping[int, list[Group]]
+    fingerprint: str
+    """Of what it was asked to do."""
 
     @classmethod
     def of(cls, directory: Path) -> "Recorded":
@@ -94,12 +100,30 @@ class Recorded:
 
         Raises:
             ReplayError: it has no record, or was interrupted: then its engine began more than once.
+            RecordError: it holds no whole checkpoint.
         """
         schedules = _schedules(directory)
         if len(schedules) != 1:
             what = "was interrupted, and its engine began anew" if schedules else "has none"
             raise ReplayError(f"{directory}: a replay needs the record of one engine from its first step; this {what}")
-        return cls(schedule=read_log(schedules[0]), groups={batch.step: batch.groups for batch in batches(directory)})
+        return cls(
+            directory=directory,
+            schedule=read_log(schedules[0]),
+            groups={batch.step: batch.groups for batch in batches(directory)},
+            fingerprint=read_progress(directory / CHECKPOINT).config,
+        )
+
+    def check(self, fingerprint: str) -> None:
+        """Hold a run that is to replay this one to what this one was asked to do.
+
+        Raises:
+            ReplayError: it is asked for something else.
+        """
+        if fingerprint != self.fingerprint:
+            raise ReplayError(
+                f"{self.directory} was run with other settings, tasks, seed or beginning; replay with those in its "
+                "config.json and with the policy that it began with"
+            )
 
     def of_step(self, step: int) -> list[Group]:
         """The groups that step number `step` was trained on.

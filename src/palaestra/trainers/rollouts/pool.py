@@ -19,7 +19,7 @@ from palaestra.trainers.rollouts.budget import PlayConfig
 from palaestra.trainers.rollouts.faults import Backoff, PatientEngine
 from palaestra.trainers.rollouts.job import Job
 from palaestra.trainers.rollouts.player import Player
-from palaestra.trainers.rollouts.pressure import Door
+from palaestra.trainers.rollouts.pressure import Door, Pressure
 from palaestra.trainers.rollouts.script import Begun
 from palaestra.trainers.rollouts.watch import Flight, WatchedWorld, waits
 from palaestra.trainers.rollouts.world import Worlds
@@ -122,6 +122,11 @@ class Pool:
     def under_way(self) -> int:
         """Trajectories that have a place."""
         return self._door.inside
+
+    @property
+    def pressure(self) -> Pressure:
+        """What finds out how many trajectories the engine carries; a run that goes on restores its state."""
+        return self._door.pressure
 
     @property
     def ceiling(self) -> int:

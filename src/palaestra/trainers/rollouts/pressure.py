@@ -12,6 +12,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 
+from palaestra.record import record
 from palaestra.trainers.engines.engine import EngineStats
 
 _FIRST = 16
@@ -23,6 +24,19 @@ _QUEUE = 0.25
 _CUT = 0.75
 _RISE = 32
 """One in so many of all places is a step."""
+
+
+@record
+class PressureState:
+    """Where the search for the ceiling stands."""
+
+    ceiling: int
+    probing: bool
+    """Whether it still doubles."""
+    turns: int
+    """Of this round."""
+    overloaded: int
+    """Those of them behind which the engine was."""
 
 
 class Pressure:
@@ -38,6 +52,17 @@ class Pressure:
         self._probing = True
         self._turns = 0
         self._overloaded = 0
+
+    def state(self) -> PressureState:
+        """For `restore`."""
+        return PressureState(
+            ceiling=self.ceiling, probing=self._probing, turns=self._turns, overloaded=self._overloaded
+        )
+
+    def restore(self, state: PressureState) -> None:
+        """Go on from there."""
+        self.ceiling = min(self._agents, state.ceiling)
+        self._probing, self._turns, self._overloaded = state.probing, state.turns, state.overloaded
 
     def turn(self, stats: EngineStats, under_way: int) -> None:
         """A turn was drawn, and this is how the engine is doing behind it."""

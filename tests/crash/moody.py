@@ -1,0 +1,53 @@
+"""A library that fails once, in the way that the environment says, and one that always does."""
+
+import os
+import signal
+import threading
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+
+from palaestra.envs import ToolEnv
+from palaestra.errors import InfrastructureError
+from palaestra.protocols import Action
+from palaestra.records import Message
+from worlds.registration import LIBRARY_ID
+
+DEED = "PALAESTRA_TEST_DEED"
+"""How it fails, and a file that whoever fails removes: `raise:FILE`, `die:FILE`, `hang:FILE`."""
+MOODY_ID, RAISING_ID = "test/MoodyLibrary-v0", "test/RaisingLibrary-v0"
+
+
+class Moody(ToolEnv):
+    """Fails in the first step of the first world that comes to it."""
+
+    def step(self, action: Action) -> tuple[tuple[Message, ...], float, bool, bool, dict[str, Any]]:
+        deed, _, file = os.environ[DEED].partition(":")
+        try:
+            Path(file).unlink()
+        except FileNotFoundError:
+            return super().step(action)
+        if deed == "die":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if deed == "hang":
+            threading.Event().wait()
+        raise KeyError("shelf 9")
+
+
+class Raising(ToolEnv):
+    """Fails in every step."""
+
+    def step(self, action: Action) -> tuple[tuple[Message, ...], float, bool, bool, dict[str, Any]]:
+        raise InfrastructureError("the disk is gone")
+
+
+for env_id, kind in ((MOODY_ID, "Moody"), (RAISING_ID, "Raising")):
+    if env_id not in gym.registry:
+        gym.register(  # pyright: ignore[reportUnknownMemberType]
+            env_id,
+            entry_point=f"crash.moody:{kind}",
+            kwargs={"env_id": LIBRARY_ID},
+            disable_env_checker=True,
+            order_enforce=False,
+        )
