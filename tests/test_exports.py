@@ -15,6 +15,9 @@ EXPORTS = {
         "AlwaysRefuse Env JunkText LegalRandom Patient Reader Recording SchemaRandom Scripted "
         "as_action finish_at_once no_op oracle rollout"
     ),
+    "palaestra.agents.remote": (
+        "AskedCall Endpoint EndpointConfig RemoteAgent RemoteChat RemoteChatConfig Reply Usage"
+    ),
     "palaestra.benchmarks.learning": (
         "LearningConfig Learnt Material Measured learn learning_document learning_panels learning_tables"
     ),
@@ -69,6 +72,7 @@ EXPORTS = {
         "Bar Control Grpo GrpoConfig Job ModelShape OpenBar OptimiserConfig Policy Progress RolloutConfig StageResult "
         "WarmUp WarmUpConfig load_policy play run_stage"
     ),
+    "palaestra.trainers.engines.remote": "RemoteEngine RemoteEngineConfig",
 }
 HEAVY = {"matplotlib", "safetensors", "tokenizers", "torch", "transformers"}
 """What the extra `train` brings, and takes seconds to import."""

@@ -20,6 +20,8 @@
     ├── ReplayError (RuntimeError)        a recorded run cannot be gone through again as it was
     └── InfrastructureError (RuntimeError)  the world failed, not the agent; never a reward
         ├── EngineError                   what draws tokens failed
+        ├── ServerError (ConnectionError)  a server elsewhere could not be reached, or failed
+        ├── ReplyError (ValueError)       a server answered, and not with what was asked for
         └── WaitError (TimeoutError)      something did not come in time; says who waited for what
 
 A message names the value, the rule and the way out. Each error is also the standard library's, and pickles.
@@ -136,6 +138,14 @@ class InfrastructureError(PalaestraError, RuntimeError):
 
 class EngineError(InfrastructureError):
     """What draws tokens failed, or was closed, while it was needed."""
+
+
+class ServerError(InfrastructureError, ConnectionError):
+    """A server elsewhere could not be reached, failed or was overloaded, as often as it was asked."""
+
+
+class ReplyError(InfrastructureError, ValueError):
+    """A server answered, and not with what was asked for: it refused, or its reply breaks the protocol."""
 
 
 class WaitError(InfrastructureError, TimeoutError):

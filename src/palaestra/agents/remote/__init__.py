@@ -1,0 +1,17 @@
+"""Models behind servers that speak OpenAI's protocol: to be talked to, and to act. Needs the extra `remote`."""
+
+from palaestra.agents.remote.agent import RemoteAgent
+from palaestra.agents.remote.chat import RemoteChat, RemoteChatConfig
+from palaestra.agents.remote.endpoint import Endpoint, EndpointConfig
+from palaestra.agents.remote.reply import AskedCall, Reply, Usage
+
+__all__ = [
+    "AskedCall",
+    "Endpoint",
+    "EndpointConfig",
+    "RemoteAgent",
+    "RemoteChat",
+    "RemoteChatConfig",
+    "Reply",
+    "Usage",
+]

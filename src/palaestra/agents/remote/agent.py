@@ -1,0 +1,110 @@
+"""A chat model elsewhere, as an agent that plays episodes through the server's own tool calling.
+
+What a chat may hold is narrower than what happens in an episode, so three things are said in other words. A call's
+answer goes under the id that the server gave to the call. Whatever the world says where no call waits for an answer, as
+after a turn of prose, comes from the user. A call that was never answered, since the episode's turn could not be run,
+gets what was said of the turn.
+
+Answers are taken to come in the order of the calls, as worlds give them. Put no `Patient` between: a model has to read
+refusals itself.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from palaestra.agents.remote.chat import RemoteChat
+from palaestra.agents.remote.edge import waited
+from palaestra.agents.remote.reply import AskedCall, Reply
+from palaestra.protocols import Action
+from palaestra.records import JsonSchema, Message
+from palaestra.seeding import Stream
+
+_QUOTED = 200
+"""Characters of broken arguments that the model reads again."""
+_CUT_OFF = "Your last turn was cut off by its limit of tokens, and nothing of it was run."
+
+
+class RemoteAgent:
+    """Lets a chat model act.
+
+    A turn with calls is those calls, a turn without any its text. A turn that was cut off, or holds a call whose
+    arguments are no JSON object, is a turn without a call: the world counts it as one that cannot be read.
+
+    Args:
+        chat: The model.
+    """
+
+    def __init__(self, chat: RemoteChat) -> None:
+        self._chat = chat
+
+    def reset(self, tools: Sequence[JsonSchema], *, seed: int) -> None:
+        """A new episode begins."""
+        self._tools = tuple(tools)
+        self._draws = Stream.root("remote-agent", seed)
+        self._chatted: list[Mapping[str, object]] = []
+        self._open: list[tuple[str, str]] = []
+        """The calls of the last turn that wait for an answer: id, and what was wrong with it."""
+        self.replies: list[Reply] = []
+        """Every turn of the episode, as the server gave it."""
+
+    def act(self, messages: Sequence[Message]) -> Action:
+        """What the model does next.
+
+        Raises:
+            WaitError: the server took too long.
+            ServerError: the server could not be reached, or failed.
+            ReplyError: the server refused, or what it gave is no chat completion.
+        """
+        self._hear(messages)
+        reply = waited(self._chat.chat(self._chatted, self._tools, seed=self._draws.below(2**31)))
+        self.replies.append(reply)
+        self._remember(reply)
+        readable = not reply.cut_off and all(call.arguments is not None for call in reply.calls)
+        if not readable:
+            return []
+        if reply.calls:
+            return [{"tool": call.tool, "arguments": call.arguments} for call in reply.calls]
+        return reply.content or []
+
+    def _hear(self, messages: Sequence[Message]) -> None:
+        """Put what is new into the chat, answers first, as a chat model reads them."""
+        answers = [message["content"] for message in messages if message["role"] == "tool"]
+        waiting, self._open = self._open, []
+        for position, (name, fault) in enumerate(waiting):
+            content = answers[min(position, len(answers) - 1)] if answers else ""
+            self._chatted.append({"role": "tool", "tool_call_id": name, "content": content + fault})
+        rest = answers[len(waiting) :]
+        self._chatted += [{"role": "user", "content": answer} for answer in rest]
+        self._chatted += [
+            {"role": message["role"], "content": message["content"]}
+            for message in messages
+            if message["role"] != "tool"
+        ]
+
+    def _remember(self, reply: Reply) -> None:
+        said: dict[str, object] = {"role": "assistant", "content": reply.content or ""}
+        if reply.calls:
+            named = list(zip(self._ids(reply.calls), reply.calls, strict=True))
+            said["tool_calls"] = [_as_asked(name, call) for name, call in named]
+            self._open = [(name, _fault(call, cut_off=reply.cut_off)) for name, call in named]
+        self._chatted.append(said)
+        if reply.cut_off and not reply.calls:
+            self._chatted.append({"role": "user", "content": _CUT_OFF})
+
+    def _ids(self, calls: Sequence[AskedCall]) -> list[str]:
+        """The server's ids where each call has one of its own, and ours where not."""
+        given = [call.id for call in calls]
+        if all(given) and len(set(given)) == len(given):
+            return given
+        return [f"call_{len(self.replies)}_{position}" for position in range(len(calls))]
+
+
+def _as_asked(name: str, call: AskedCall) -> dict[str, object]:
+    """A call as the chat keeps it; servers refuse a chat that holds arguments which are no JSON."""
+    arguments = "{}" if call.arguments is None else call.raw or "{}"
+    return {"id": name, "type": "function", "function": {"name": call.tool, "arguments": arguments}}
+
+
+def _fault(call: AskedCall, *, cut_off: bool) -> str:
+    if cut_off:
+        return f"\n{_CUT_OFF}"
+    return f"\nThe arguments were no JSON object: {call.raw[:_QUOTED]}" if call.arguments is None else ""

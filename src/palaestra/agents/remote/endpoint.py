@@ -1,0 +1,272 @@
+"""One question to a server, one answer: JSON over HTTP, tried again within a stated budget.
+
+Tried again are answers that say "not now" (408, 409, 429, 5xx), lost connections and answers that do not come in time;
+the wait doubles from try to try, and is as long as the server asks for in `Retry-After`. Any other refusal is an error
+at once. Two rules for what may leak or surprise:
+
+- The key is read from an environment variable for each request. No record, error, pickle or `repr` holds it; where a
+  server quotes it in a refusal it is blotted out.
+- The environment's proxies and certificates (`HTTPS_PROXY`, `SSL_CERT_FILE`, ...) count where `trust_env` says so, and
+  not otherwise. Redirects are never followed.
+"""
+
+import asyncio
+import os
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from email.utils import parsedate_to_datetime
+from typing import Any, Self, cast
+
+import httpx
+import orjson
+from tenacity import (
+    AsyncRetrying,
+    RetryCallState,
+    retry_if_exception_type,
+    stop_after_attempt,
+    stop_any,
+    stop_before_delay,
+)
+
+from palaestra.errors import ConfigError, ReplyError, ServerError, WaitError
+from palaestra.record import record
+from palaestra.records import JsonObject
+from palaestra.seeding import Stream
+
+_NOT_NOW = frozenset({408, 409, 425, 429})
+_FIRST_WAIT, _LONGEST_WAIT = 0.5, 30.0
+_QUOTED = 300
+"""Characters of a server's answer that an error quotes."""
+_WAYS_OUT = {
+    400: "the server's limits or its dialect may differ; change the request",
+    401: "check the key",
+    403: "check the key and what it is allowed",
+    404: "check the address and the model's name",
+    413: "shorten the request",
+    422: "the server's dialect may differ; change the request",
+}
+
+
+@record
+class EndpointConfig:
+    """A server, and how patient to be with it."""
+
+    base_url: str
+    """Such as "https://api.openai.com/v1"."""
+    key_variable: str | None = None
+    """The name of the environment variable that holds the key; `None` sends none."""
+    timeout: float = 120.0
+    """Seconds that one try may take, all of it."""
+    tries: int = 6
+    patience: float = 300.0
+    """Seconds after the first try has begun, from which on there is no other."""
+    concurrency: int = 32
+    """Requests under way at once, those that wait to be tried again among them; more wait for a place. An event loop
+    has as many places of its own."""
+    trust_env: bool = False
+    """Whether the environment's proxies and certificates count."""
+
+
+class Endpoint:
+    """A server that is asked for JSON.
+
+    It may be used from several event loops; each has connections of its own.
+
+    Args:
+        config: Which server.
+        sleep: Waits between two tries.
+
+    Raises:
+        ConfigError: the address is none, or holds a secret itself.
+    """
+
+    def __init__(self, config: EndpointConfig, *, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
+        self.config = config
+        self._sleep = sleep
+        self._base = _checked(config.base_url)
+        self._sessions: dict[asyncio.AbstractEventLoop, _Session] = {}
+        # Not the state of `random`, which is the caller's: it has to differ between processes and decides no result.
+        self._jitter = Stream.root("retry", os.getpid(), time.monotonic_ns())
+
+    def __reduce__(self) -> tuple[type[Self], tuple[EndpointConfig]]:
+        return type(self), (self.config,)
+
+    def __repr__(self) -> str:
+        return f"Endpoint({self.config!r})"
+
+    async def post(self, path: str, body: Mapping[str, object]) -> JsonObject:
+        """Ask for something.
+
+        Args:
+            path: Below the server's address, such as "chat/completions".
+            body: JSON.
+
+        Raises:
+            WaitError: no answer came in time.
+            ServerError: it could not be reached, or failed, or asks for more patience than there is.
+            ReplyError: it refused, or its answer is no JSON object.
+            ConfigError: the key's variable is not set, or holds no key.
+        """
+        config, session = self.config, self._session()
+        retrying = AsyncRetrying(
+            retry=retry_if_exception_type(_Fault),
+            stop=stop_any(stop_after_attempt(config.tries), stop_before_delay(config.patience)),
+            wait=self._wait,
+            sleep=self._sleep,
+            reraise=True,
+        )
+        url, content = f"{self._base}/{path}", orjson.dumps(body)
+        async with session.places:
+            begun = time.monotonic()
+            try:
+                return await retrying(self._once, session.client, url, content)
+            except _Fault as fault:
+                last = fault
+        tries, seconds = retrying.statistics["attempt_number"], time.monotonic() - begun
+        asks = f"; it asks to wait {last.wait:g} s, of {config.patience:g} s of patience" if last.wait else ""
+        raise last.kind(
+            f"{url}: {last}{asks}; tried {tries} times in {seconds:.0f} s; "
+            "see whether the server is well, or give it more time"
+        )
+
+    async def close(self) -> None:
+        """Close the connections of this event loop. Closing twice is fine."""
+        session = self._sessions.pop(asyncio.get_running_loop(), None)
+        if session is not None:
+            await session.client.aclose()
+
+    async def _once(self, client: httpx.AsyncClient, url: str, content: bytes) -> JsonObject:
+        key = self._key()
+        headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
+        try:
+            async with asyncio.timeout(self.config.timeout):
+                response = await client.post(url, content=content, headers=headers)
+            return self._read(url, response, key)
+        except TimeoutError:
+            fault = _Fault(f"no answer within {self.config.timeout:g} s", kind=WaitError)
+        except httpx.RequestError as error:
+            said = _blotted(f"{type(error).__name__}: {error}", key)
+            fault = _Fault(f"the connection failed ({said})", kind=ServerError)
+        raise fault  # out here, so that it has no context: the request that the other error names holds the key
+
+    def _read(self, url: str, response: httpx.Response, key: str) -> JsonObject:
+        status, body = response.status_code, response.content
+        if status in _NOT_NOW or status >= 500:
+            said = f"status {status}: {_blotted(_complaint(body), key)}"
+            raise _Fault(said, kind=ServerError, wait=_asked_to_wait(response))
+        if not response.is_success:
+            way_out = _WAYS_OUT.get(status, "give the address that answers itself" if status < 400 else "")
+            raise ReplyError(
+                f"{url} refused the request with status {status}: {_blotted(_complaint(body), key)}"
+                + (f"; {way_out}" if way_out else "")
+            )
+        try:
+            answer: object = orjson.loads(body)
+        except orjson.JSONDecodeError as error:
+            answer = error
+        if not isinstance(answer, dict):
+            raise ReplyError(
+                f"{url} answered with no JSON object: {_blotted(_excerpt(body), key)!r}; "
+                "check that the address is that of the API"
+            )
+        return cast("JsonObject", answer)
+
+    def _wait(self, state: RetryCallState) -> float:
+        fault = state.outcome.exception() if state.outcome is not None else None
+        asked = fault.wait if isinstance(fault, _Fault) else 0.0
+        own = min(_LONGEST_WAIT, _FIRST_WAIT * 2.0 ** (state.attempt_number - 1))
+        return max(asked, own * (0.5 + self._jitter.below(1 << 32) / (1 << 33)))
+
+    def _key(self) -> str:
+        if self.config.key_variable is None:
+            return ""
+        key = os.environ.get(self.config.key_variable, "").strip()
+        if not key or not (key.isascii() and key.isprintable()) or " " in key:
+            raise ConfigError(
+                f"the environment variable {self.config.key_variable} {'holds no key' if key else 'is not set'}; "
+                "set it to the server's key, or name no variable where none is needed"
+            )
+        return key
+
+    def _session(self) -> "_Session":
+        loop = asyncio.get_running_loop()
+        if loop not in self._sessions:
+            for ended in [other for other in self._sessions if other.is_closed()]:
+                del self._sessions[ended]
+            most = self.config.concurrency
+            client = httpx.AsyncClient(
+                timeout=None,  # noqa: S113  `_once` has a clock of its own, which a server cannot keep alive byte by byte
+                trust_env=self.config.trust_env,
+                limits=httpx.Limits(max_connections=most, max_keepalive_connections=most),
+            )
+            self._sessions[loop] = _Session(client=client, places=asyncio.Semaphore(most))
+        return self._sessions[loop]
+
+
+@record
+class _Session:
+    """What belongs to one event loop."""
+
+    client: httpx.AsyncClient
+    places: asyncio.Semaphore
+
+
+class _Fault(Exception):  # noqa: N818  it never leaves this file
+    """A try that failed and may be made again."""
+
+    def __init__(self, said: str, *, kind: type[WaitError | ServerError], wait: float = 0.0) -> None:
+        super().__init__(said)
+        self.kind = kind
+        self.wait = wait
+
+
+def _checked(base_url: str) -> str:
+    try:
+        url = httpx.URL(base_url)
+    except httpx.InvalidURL:
+        url = httpx.URL()
+    if url.scheme not in {"http", "https"} or not url.host:
+        raise ConfigError(f"base_url={base_url!r} is no address; give one such as 'https://api.openai.com/v1'")
+    if url.userinfo or url.query:
+        raise ConfigError(
+            f"base_url of {url.host} holds a user, a password or a query, which would show in errors; "
+            "put the key into an environment variable and give the name of that"
+        )
+    return base_url.rstrip("/")
+
+
+def _complaint(body: bytes) -> str:
+    """What a server says of a request that it refuses, in OpenAI's form or any."""
+    try:
+        # Any: whatever the server says; every step down is checked.
+        said: Any = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return _excerpt(body)
+    for name in ("error", "message"):
+        said = cast("dict[str, Any]", said).get(name, said) if isinstance(said, dict) else said
+    return said if isinstance(said, str) else _excerpt(body)
+
+
+def _excerpt(body: bytes) -> str:
+    return body.decode(errors="replace").strip() or "nothing"
+
+
+def _blotted(said: str, key: str) -> str:
+    """A server's words for an error: without the key, then no longer than needed."""
+    said = said.replace(key, "***") if key else said
+    return said if len(said) <= _QUOTED else said[:_QUOTED] + "..."
+
+
+def _asked_to_wait(response: httpx.Response) -> float:
+    """Seconds, from `Retry-After`: a number or a date by the server's own clock."""
+    said = response.headers.get("Retry-After", "")
+    try:
+        return max(0.0, float(said))
+    except ValueError:
+        pass
+    try:
+        until = parsedate_to_datetime(said)
+        now = parsedate_to_datetime(response.headers.get("Date", ""))
+        return max(0.0, (until - now).total_seconds())
+    except (TypeError, ValueError):  # no date, or dates of different kinds
+        return 0.0

@@ -1,0 +1,180 @@
+"""A server elsewhere behind our protocol, by token ids: a policy is measured on it that nobody here can update."""
+
+import asyncio
+import time
+
+from palaestra.agents.remote.endpoint import Endpoint
+from palaestra.errors import EngineError, ReplyError, ServerError, WaitError
+from palaestra.records import JsonObject
+from palaestra.seeding import Stream
+from palaestra.trainers.engines.engine import Completion, Engine, EngineStats, InFlight, Request, Weights
+from palaestra.trainers.engines.native.rules import check_request
+from palaestra.trainers.engines.remote.completion import Asked, read_completion
+from palaestra.trainers.engines.remote.config import RemoteEngineConfig
+
+
+class RemoteEngine(Engine):
+    """Turns drawn by a server elsewhere.
+
+    Its weights are not ours: it refuses to be updated, paused and resumed. The noise of a request becomes a seed, from
+    its key and the place where the turn begins; equal seeds give equal turns as far as the server sees to it. What
+    contexts have in common the server keeps, or not, by itself; `release` has nothing to do, and `resident`, `capacity`
+    and `reused` stay 0, since it does not say.
+
+    A reply is believed where it is aligned and within what was asked for, and is an `EngineError` otherwise.
+
+    Args:
+        config: Which server, and what it was started with.
+        endpoint: What to ask, where it is not to be made from `config`.
+    """
+
+    def __init__(self, config: RemoteEngineConfig, *, endpoint: Endpoint | None = None) -> None:
+        self._config = config
+        self._endpoint = endpoint or Endpoint(config.endpoint)
+        self._turns: dict[str, asyncio.Task[Completion]] = {}
+        self._drawn = self._prefilled = 0
+        self._busy, self._busy_since = 0.0, 0.0
+        self._closed = False
+
+    @property
+    def context(self) -> int:
+        """Tokens that a trajectory may have."""
+        return self._config.context
+
+    async def generate(self, request: Request) -> Completion:
+        """Draw one turn; see `Engine`."""
+        self._check(request)
+        if not self._turns:
+            self._busy_since = time.monotonic()
+        turn = self._turns[request.trajectory] = asyncio.create_task(self._drawn_turn(request))
+        limit = asyncio.timeout(request.timeout)
+        try:
+            async with limit:
+                return await turn
+        except TimeoutError as error:
+            if isinstance(error, WaitError):
+                raise
+            raise WaitError(
+                f"trajectory {request.trajectory!r} waited for a turn of {request.sampling.limit} tokens from "
+                f"{self._name} for {request.timeout:g} s, its time-out; {len(self._turns)} turns are under way"
+            ) from None
+        except asyncio.CancelledError:
+            if self._closed and turn.cancelled():
+                raise EngineError("the engine was closed while the turn was drawn") from None
+            raise
+        finally:
+            del self._turns[request.trajectory]
+            if not self._turns:
+                self._busy += time.monotonic() - self._busy_since
+
+    def release(self, trajectory: str) -> None:
+        """Nothing to do: the server keeps what it likes."""
+
+    async def update_weights(self, weights: Weights, version: int, *, in_flight: InFlight = "keep") -> None:
+        """Refused.
+
+        Raises:
+            EngineError: always.
+        """
+        del weights, in_flight
+        raise self._not_ours(f"be given version {version} of the weights")
+
+    async def pause(self) -> None:
+        """Refused.
+
+        Raises:
+            EngineError: always.
+        """
+        raise self._not_ours("be paused")
+
+    async def resume(self) -> None:
+        """Refused.
+
+        Raises:
+            EngineError: always.
+        """
+        raise self._not_ours("be resumed")
+
+    def stats(self) -> EngineStats:
+        """How it is doing, as far as can be seen from here."""
+        places = self._config.endpoint.concurrency
+        running = min(len(self._turns), places)
+        return EngineStats(
+            running=running,
+            waiting=len(self._turns) - running,
+            resident=0,
+            capacity=0,
+            drawn=self._drawn,
+            prefilled=self._prefilled,
+            reused=0,
+            busy_seconds=self._busy + (time.monotonic() - self._busy_since if self._turns else 0.0),
+            version=self._config.version,
+        )
+
+    async def close(self) -> None:
+        """Close the connections; turns under way end with an `EngineError`."""
+        self._closed = True
+        turns = list(self._turns.values())
+        for turn in turns:
+            turn.cancel()
+        if turns:
+            await asyncio.wait(turns)
+        await self._endpoint.close()
+
+    @property
+    def _name(self) -> str:
+        return f"{self._config.model} at {self._config.endpoint.base_url}"
+
+    def _not_ours(self, what: str) -> EngineError:
+        return EngineError(
+            f"{self._name} cannot {what}: a remote server's weights are not ours; use the native engine or vLLM's"
+        )
+
+    def _check(self, request: Request) -> None:
+        if self._closed:
+            raise EngineError("the engine was closed; make another one")
+        check_request(request, context=self.context, vocabulary=self._config.vocabulary)
+        if request.trajectory in self._turns:
+            raise ValueError(
+                f"trajectory {request.trajectory!r} has a turn under way, and one at a time; wait for it, or cancel it"
+            )
+        sampling = request.sampling
+        if self._config.logprobs == "raw" and (sampling.temperature, sampling.top_p) != (1.0, 1.0):
+            raise ValueError(
+                f"temperature={sampling.temperature} and top_p={sampling.top_p}: {self._name} tells log-probabilities "
+                "of the raw distribution, which are those of what is drawn at 1 and 1 alone; start it with "
+                "--logprobs-mode processed_logprobs and say so"
+            )
+
+    async def _drawn_turn(self, request: Request) -> Completion:
+        sampling = request.sampling
+        limit = min(sampling.limit, self.context - len(request.context))
+        body: JsonObject = {
+            "model": self._config.model,
+            "prompt": list(request.context),
+            "max_tokens": limit,
+            "temperature": sampling.temperature,
+            "top_p": sampling.top_p,
+            "stop_token_ids": list(sampling.stop),
+            "ignore_eos": True,
+            "seed": Stream(request.noise, len(request.context)).word() >> 1,
+            "logprobs": 1,
+            "return_token_ids": True,
+            "skip_special_tokens": False,
+        }
+        try:
+            answer = await self._endpoint.post("completions", body)
+        except (ServerError, ReplyError) as error:
+            raise EngineError(str(error)) from None
+        asked = Asked(
+            name=self._name,
+            context=request.context,
+            stop=sampling.stop,
+            limit=limit,
+            vocabulary=self._config.vocabulary,
+            version=self._config.version,
+        )
+        turn = read_completion(answer, asked)
+        self._drawn += len(turn.ids)
+        self._prefilled += len(request.context)
+        return turn

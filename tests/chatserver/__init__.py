@@ -1,0 +1,17 @@
+"""A server that speaks OpenAI's protocol over real sockets, and fails in whichever way a test asks for."""
+
+from chatserver.answers import Answer, Cut, Hang, Reset, chat, completion, said
+from chatserver.server import Asked, ChatServer, chat_server
+
+__all__ = [
+    "Answer",
+    "Asked",
+    "ChatServer",
+    "Cut",
+    "Hang",
+    "Reset",
+    "chat",
+    "chat_server",
+    "completion",
+    "said",
+]
