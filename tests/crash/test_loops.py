@@ -1,0 +1,61 @@
+"""Training loops that are killed again and again: what was acknowledged stands, and every episode counts once."""
+
+import random
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crash.kills import Nursery, nursery
+from crash.loops import CONFIGS
+from property.budget import SOAK
+
+KILLS = {"sync": 500, "async": 500} if SOAK else {"sync": 10, "async": 10}
+
+
+def steps_of(kind: str) -> list[int]:
+    return list(range(CONFIGS[kind].steps))
+
+
+def check_counted_once(kind: str, result: Any) -> None:
+    """Each step was trained once, and no trajectory twice."""
+    assert [step for step, _ in result["ledger"]] == steps_of(kind)
+    trained = [trajectory for _, groups in result["ledger"] for _, members in groups for trajectory in members]
+    config = CONFIGS[kind]
+    assert len(trained) == config.steps * config.limits.per_step * config.group_size
+    assert len(set(trained)) == len(trained)
+
+
+def retrained(runs: Nursery, kind: str, done: Path, fresh: Path) -> Any:
+    """What the batches that a run wrote down come to, trained on anew from its first step."""
+    shutil.copytree(done, fresh)
+    for name in ("checkpoint", "checkpoint.previous"):
+        shutil.rmtree(fresh / "grpo" / name)
+    return runs.run(f"{kind} {fresh}")
+
+
+@pytest.mark.parametrize("kind", ["sync", "async"])
+def test_kills_at_random_moments_lose_nothing_that_was_acknowledged(tmp_path: Path, kind: str) -> None:
+    rng = random.Random(kind)  # noqa: S311
+    with nursery("crash.loop_nursery") as runs:
+        whole = runs.run(f"{kind} {tmp_path / 'whole'}")
+        check_counted_once(kind, whole)
+        length, kills, finished = runs.seconds, 0, 0
+        while kills < KILLS[kind]:
+            result, here = None, tmp_path / str(finished)
+            while result is None:
+                # Once there have been enough, the run may live to its end.
+                after = rng.uniform(0, length) if kills < KILLS[kind] else None
+                result = runs.run(f"{kind} {here}", killed_after=after)
+                kills += result is None
+            check_counted_once(kind, result)
+            if kind == "sync":
+                assert result == whole
+            else:  # which groups come first depends on the machine; what they come to does not
+                assert result["sft"] == whole["sft"]
+                assert retrained(runs, kind, here, tmp_path / "retrained") == result
+                shutil.rmtree(tmp_path / "retrained")
+            left = {path.name for path in (here / "grpo").iterdir() if not path.name.startswith("schedule-")}
+            assert left == {"batches.jsonl", "checkpoint", "checkpoint.previous"}
+            finished += 1
