@@ -12,6 +12,7 @@ from safetensors import SafetensorError
 from palaestra.errors import EngineError, WaitError
 from palaestra.seeding import Stream
 from palaestra.trainers.engines.engine import Completion, Engine, EngineStats, InFlight, Request, Weights
+from palaestra.trainers.engines.native.rules import check_request
 from palaestra.trainers.engines.vllm.config import VllmConfig
 from palaestra.trainers.engines.vllm.process import Message, WorkerProcess
 from palaestra.trainers.engines.vllm.weights import ModelFolder
@@ -159,21 +160,10 @@ class VllmEngine(Engine):
 
     def _check(self, request: Request) -> None:
         self._check_open()
-        context, sampling = request.context, request.sampling
-        rules = {
-            f"a context of {len(context)} tokens; give 1 to {self.context - 1}": 0 < len(context) < self.context,
-            f"limit is {sampling.limit}; give 1 or more": sampling.limit >= 1,
-            f"temperature is {sampling.temperature}; give one above 0": sampling.temperature > 0,
-            f"top_p is {sampling.top_p}; give one in (0, 1]": 0 < sampling.top_p <= 1,
-            "it has a turn under way; wait for it, or cancel it": request.trajectory not in self._turns,
-        }
-        for broken, kept in rules.items():
-            if not kept:
-                raise ValueError(f"trajectory {request.trajectory!r}: {broken}")
-        if min(context) < 0 or max(context) >= self._model.vocabulary:
+        check_request(request, context=self.context, vocabulary=self._model.vocabulary)
+        if request.trajectory in self._turns:
             raise ValueError(
-                f"trajectory {request.trajectory!r}: its context has token ids from {min(context)} to {max(context)}; "
-                f"the model knows 0 to {self._model.vocabulary - 1}"
+                f"trajectory {request.trajectory!r} has a turn under way, and one at a time; wait for it, or cancel it"
             )
 
     async def _turn(self, request: Request) -> Completion:

@@ -7,19 +7,22 @@ import signal
 import socket
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
-from typing import Any
+from typing import Any, TypeAlias
 
 import orjson
 
 from palaestra.errors import EngineError
 
-Message = dict[str, Any]
+Message: TypeAlias = dict[str, Any]
 """Any: JSON, and both ends are ours."""
+Stream: TypeAlias = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 _TAIL = 6000
 """Bytes of what the worker said last that are kept for an error."""
 _FAREWELL = 5.0
-"""Seconds that a worker has to end by itself."""
+"""Seconds that a worker has to end when it is told to."""
+_LAST_BREATH = 1.0
+"""Seconds that it has once it has hung up; an orderly end takes longer than that of the socket."""
 
 
 class WorkerProcess:
@@ -27,27 +30,26 @@ class WorkerProcess:
 
     Args:
         process: In a session of its own, so that whatever it starts can be got rid of with it.
-        reader: Its answers.
-        writer: Our questions.
+        line: Its answers, and our questions.
+        mutter: What it prints.
     """
 
-    def __init__(
-        self, process: asyncio.subprocess.Process, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, line: Stream, mutter: Stream) -> None:
         self.pid = process.pid
         self.counts: Message = {}
         """What it told last of how it is doing."""
-        self._process, self._reader, self._writer = process, reader, writer
+        self._process = process
+        self._reader, self._writer = line
         self._clock = asyncio.get_running_loop().time
         self._heard = self._clock()
         self._numbers = count()
         self._ready: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
         self._asked: dict[int, asyncio.Future[Message]] = {}
         self._said = b""
-        self._why = ""
-        """For what reason it was got rid of."""
-        self._mutter = asyncio.create_task(self._overhear())
-        self._talk = asyncio.create_task(self._listen())
+        self._why = self._obituary = ""
+        """For what reason it was got rid of, and what is to be told of its end."""
+        self._mutter = asyncio.create_task(self._overhear(*mutter))
+        self._talk = asyncio.create_task(self._attend())
 
     @classmethod
     async def spawn(cls, command: Sequence[str], environment: Mapping[str, str]) -> "WorkerProcess":
@@ -56,23 +58,24 @@ class WorkerProcess:
         Raises:
             EngineError: it cannot be run.
         """
-        ours, theirs = socket.socketpair()
-        with theirs:
+        (line, its_line), (mutter, its_mutter) = socket.socketpair(), socket.socketpair()
+        with its_line, its_mutter:
             try:
                 process = await asyncio.create_subprocess_exec(
                     *command,
-                    str(theirs.fileno()),
+                    str(its_line.fileno()),
                     stdin=asyncio.subprocess.DEVNULL,
-                    stdout=asyncio.subprocess.PIPE,
-                    stderr=asyncio.subprocess.STDOUT,
-                    pass_fds=[theirs.fileno()],
+                    stdout=its_mutter.fileno(),
+                    stderr=its_mutter.fileno(),
+                    pass_fds=[its_line.fileno()],
                     start_new_session=True,
                     env=environment,
                 )
             except OSError as error:
-                ours.close()
+                line.close()
+                mutter.close()
                 raise EngineError(f"{command[0]} cannot be run ({error.strerror}); name a Python that can") from error
-        return cls(process, *await asyncio.open_connection(sock=ours))
+        return cls(process, await asyncio.open_connection(sock=line), await asyncio.open_connection(sock=mutter))
 
     @property
     def alive(self) -> bool:
@@ -105,6 +108,8 @@ class WorkerProcess:
         Raises:
             EngineError: this went wrong, or the worker ended or was stuck.
         """
+        if not self.alive:
+            raise EngineError(self._obituary or f"vLLM's worker, process {self.pid}, {self._why}")
         number = next(self._numbers)
         answer = self._asked[number] = asyncio.get_running_loop().create_future()
         self._heard = self._clock()
@@ -115,7 +120,8 @@ class WorkerProcess:
                 if not answer.done() and not held() and self._clock() - self._heard >= silence:
                     await self._kill(f"was killed since it said nothing for {silence:g} s, asked to {do}")
         except asyncio.CancelledError:
-            self._send({"do": "abort", "id": number})
+            if self.alive:
+                self._send({"do": "abort", "id": number})
             raise
         finally:
             del self._asked[number]
@@ -136,10 +142,11 @@ class WorkerProcess:
 
     async def stop(self) -> None:
         """Have it end, within seconds; what it was asked fails at once."""
-        self._why = "was closed"
+        self._why, listens = "was closed", self._ready.done()
         self._fail("the engine was closed")
-        self._send({"do": "stop", "id": next(self._numbers)})
-        await asyncio.wait((self._talk,), timeout=_FAREWELL)
+        if listens:
+            self._send({"do": "stop", "id": next(self._numbers)})
+            await asyncio.wait((self._talk,), timeout=_FAREWELL)
         await self._kill(self._why)
 
     async def kill(self) -> None:
@@ -159,33 +166,42 @@ class WorkerProcess:
         body = orjson.dumps(message)
         self._writer.write(len(body).to_bytes(4, "big") + body)
 
-    async def _listen(self) -> None:
+    async def _receive(self) -> None:
         with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
             while True:
                 size = int.from_bytes(await self._reader.readexactly(4), "big")
                 self._take(orjson.loads(await self._reader.readexactly(size)))
-        # Whatever it had started may live on, and hold the pipe open.
+
+    async def _attend(self) -> None:
+        # It may hang up and live on; or end while what it started holds the line open.
+        receiving, end = asyncio.create_task(self._receive()), asyncio.create_task(self._process.wait())
+        await asyncio.wait((receiving, end), return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait((end,), timeout=_LAST_BREATH)
         self._signal()
-        code = await self._process.wait()
-        await self._mutter
+        code = await end
+        await asyncio.wait((receiving, self._mutter), timeout=_LAST_BREATH)
+        receiving.cancel()
+        self._mutter.cancel()
         self._writer.close()
         why = self._why or (f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}")
         said = self._said.decode(errors="replace").strip()
-        self._fail(f"vLLM's worker, process {self.pid}, {why}" + (f"; it said last:\n{said}" if said else ""))
+        self._obituary = f"vLLM's worker, process {self.pid}, {why}" + (f"; it said last:\n{said}" if said else "")
+        self._fail(self._obituary)
 
     def _take(self, message: Message) -> None:
         self._heard = self._clock()
         if "counts" in message:
             self.counts = message["counts"]
         elif "ready" in message:
-            self._ready.set_result(message["ready"])
+            if not self._ready.done():
+                self._ready.set_result(message["ready"])
         elif (answer := self._asked.get(message["id"])) is not None and not answer.done():
             answer.set_result(message)
 
-    async def _overhear(self) -> None:
-        assert self._process.stdout is not None
-        while said := await self._process.stdout.read(_TAIL):
-            self._said = (self._said + said)[-_TAIL:]
+    async def _overhear(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.closing(writer), contextlib.suppress(ConnectionError):
+            while said := await reader.read(_TAIL):
+                self._said = (self._said + said)[-_TAIL:]
 
     def _fail(self, message: str) -> None:
         for answer in (self._ready, *self._asked.values()):

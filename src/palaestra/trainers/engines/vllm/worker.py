@@ -112,14 +112,15 @@ class Worker:
             return
         except Exception as error:
             traceback.print_exc()
+            if self._engine.errored:
+                # All is lost. The parent tells everybody who waits, and this time with what was printed.
+                sys.stderr.flush()
+                os._exit(1)
             answer = {"error": f"{type(error).__name__}: {error}"}
         finally:
             del self._asked[number]
         self._line.send({"id": number, **answer})
         await self._line.flush()
-        if self._engine.errored:
-            sys.stderr.flush()
-            os._exit(1)
 
     async def _draw(self, context: list[int], **wanted: Any) -> Message:
         sampling = SamplingParams(
