@@ -72,9 +72,10 @@ EXPORTS = {
         "Bar Control Grpo GrpoConfig Job ModelShape OpenBar OptimiserConfig Policy Progress RolloutConfig StageResult "
         "WarmUp WarmUpConfig load_policy play run_stage"
     ),
+    "palaestra.trainers.data.layouts": "LAYOUTS LayoutName packed padded shared",
     "palaestra.trainers.engines.remote": "RemoteEngine RemoteEngineConfig",
 }
-HEAVY = {"matplotlib", "safetensors", "tokenizers", "torch", "transformers"}
+HEAVY = {"matplotlib", "pyarrow", "safetensors", "tokenizers", "torch", "transformers"}
 """What the extra `train` brings, and takes seconds to import."""
 LINKS = ("agents", "benchmarks", "envs", "rubrics", "tools", "trainers")
 

@@ -43,6 +43,13 @@ def _parts(draw: st.DrawFn, start: int, end: int) -> list[Span]:
     ]
 
 
+def sequence(*ids: int, own: int) -> Tokens:
+    """Of which the last `own` tokens are trained."""
+    sampled = (False,) * (len(ids) - own) + (True,) * own
+    marked = (Span(kind="turn", start=len(ids) - own, end=len(ids)),)
+    return Tokens(ids=ids, sampled=sampled, logprobs=(0.0,) * len(ids), versions=(0,) * len(ids), spans=marked)
+
+
 def turn(reward: float) -> Turn:
     """A turn of which nothing matters but what it was paid."""
     return Turn(

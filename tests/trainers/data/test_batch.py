@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from palaestra.trainers.data.batch import concatenate
@@ -10,6 +10,7 @@ from palaestra.trajectory import Episode
 from trajectories import batches
 
 
+@settings(max_examples=30, deadline=None)
 @given(given=batches, data=st.data())
 def test_selected_trajectories_are_what_flattening_them_alone_gives(given: list[Episode], data: st.DataObject) -> None:
     order = data.draw(st.permutations(range(len(given))))
@@ -19,6 +20,7 @@ def test_selected_trajectories_are_what_flattening_them_alone_gives(given: list[
     assert selected.equals(replace(alone, group_R=batch.group_R[chosen]))
 
 
+@settings(max_examples=30, deadline=None)
 @given(given=batches)
 def test_an_advantage_goes_with_its_token(given: list[Episode]) -> None:
     batch = flatten(given)
@@ -27,6 +29,7 @@ def test_an_advantage_goes_with_its_token(given: list[Episode]) -> None:
     assert back.equals(marked)
 
 
+@settings(max_examples=30, deadline=None)
 @given(first=batches, second=batches)
 def test_batches_put_together_are_their_trajectories_with_groups_of_their_own(
     first: list[Episode], second: list[Episode]
@@ -39,6 +42,7 @@ def test_batches_put_together_are_their_trajectories_with_groups_of_their_own(
     assert concatenate([one]).equals(one)
 
 
+@settings(max_examples=30, deadline=None)
 @given(given=batches)
 def test_batches_differ_where_any_array_does(given: list[Episode]) -> None:
     batch = flatten(given)

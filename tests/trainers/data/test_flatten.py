@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 
 from palaestra.errors import RecordError
 from palaestra.trainers.data.batch import NO_TURN, PARTS, TokenBatch
@@ -61,6 +61,7 @@ def part_at(tokens: Tokens, place: int) -> str:
     return ""
 
 
+@settings(max_examples=50, deadline=None)
 @given(given=batches)
 def test_each_array_says_of_each_token_what_its_record_says(given: list[Episode]) -> None:
     batch = flatten(given)
@@ -78,6 +79,7 @@ def test_arrays_have_the_types_that_training_counts_on() -> None:
     assert len(batch.reward_U) == len(batch.trajectory_U) == 0
 
 
+@settings(max_examples=50, deadline=None)
 @given(given=segment_tokens())
 def test_bare_tokens_are_episodes_of_one_segment_that_were_paid_nothing(given: Tokens) -> None:
     count = sum(span.kind == "turn" for span in given.spans)

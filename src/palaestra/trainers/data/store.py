@@ -12,6 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+# pyarrow comes without types of its own.
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 from pydantic import TypeAdapter, ValidationError
@@ -82,7 +83,7 @@ def read_columns(path: str | Path) -> Iterator[Episode]:
                 row += 1
 
 
-def read_table(path: str | Path, columns: Sequence[str]) -> pa.Table:
+def read_table(path: str | Path, columns: Sequence[str]) -> pa.Table:  # pyright: ignore[reportUnknownParameterType]
     """Some columns of a file that `write_columns` wrote, for analysis; nothing else of it is read.
 
     Args:
@@ -100,7 +101,7 @@ def read_table(path: str | Path, columns: Sequence[str]) -> pa.Table:
         return file.read(columns=list(columns))
 
 
-def _table(episodes: Sequence[Episode]) -> pa.Table:
+def _table(episodes: Sequence[Episode]) -> pa.Table:  # pyright: ignore[reportUnknownParameterType]
     columns: dict[str, list[Any]] = {
         name: [value(episode) for episode in episodes] for name, (_, value) in _SCALARS.items()
     }

@@ -15,8 +15,8 @@ from palaestra.trainers.data.layout import Layout
 from palaestra.trainers.data.layouts import LAYOUTS, LayoutName, packed, padded, shared
 from palaestra.trainers.data.micro import split
 from palaestra.trainers.model.decoder import Decoder
-from palaestra.trajectory import Episode, Span, Tokens
-from trajectories import batches, forests
+from palaestra.trajectory import Episode
+from trajectories import batches, forests, sequence
 
 DECODER = varied(tiny(vocabulary=48, hidden=16, head_dim=8, mlp=24))
 NAMES: tuple[LayoutName, ...] = ("packed", "padded", "shared")
@@ -65,7 +65,7 @@ def check_alike(one: tuple[float, list[Tensor]], other: tuple[float, list[Tensor
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(given=anything)
 def test_a_layout_gives_what_each_sequence_gives_by_itself(name: LayoutName, given: list[Episode]) -> None:
     batch = flatten(given)
@@ -73,7 +73,7 @@ def test_a_layout_gives_what_each_sequence_gives_by_itself(name: LayoutName, giv
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(given=anything, tokens=st.integers(1, 40), data=st.data())
 def test_losses_and_gradients_depend_on_neither_layout_nor_micro_batches_nor_order(
     name: LayoutName, given: list[Episode], tokens: int, data: st.DataObject
@@ -101,7 +101,7 @@ def paths(batch: TokenBatch) -> set[tuple[int, ...]]:
     return {tuple(rows[segment][: position + 1]) for segment, position in needed(batch)}
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(given=anything)
 def test_what_follows_the_last_trained_token_is_left_out(given: list[Episode]) -> None:
     batch = flatten(given)
@@ -114,7 +114,7 @@ def test_what_follows_the_last_trained_token_is_left_out(given: list[Episode]) -
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(given=anything)
 def test_each_needed_token_finds_the_one_before_it(name: LayoutName, given: list[Episode]) -> None:
     batch = flatten(given)
@@ -126,13 +126,6 @@ def test_each_needed_token_finds_the_one_before_it(name: LayoutName, given: list
             before = layout.before_T[token]
             assert layout.ids_N[before] == batch.ids_T[token - 1]
             assert layout.position_N[before] == position - 1
-
-
-def sequence(*ids: int, own: int) -> Tokens:
-    """Of which the last `own` tokens are trained."""
-    sampled = (False,) * (len(ids) - own) + (True,) * own
-    marked = (Span(kind="turn", start=len(ids) - own, end=len(ids)),)
-    return Tokens(ids=ids, sampled=sampled, logprobs=(0.0,) * len(ids), versions=(0,) * len(ids), spans=marked)
 
 
 def test_a_prefix_is_put_through_once_and_what_only_looks_alike_is_not_shared() -> None:
