@@ -409,6 +409,23 @@ def test_a_trajectory_that_begins_anew_has_nothing_of_older_weights(core: Core) 
         core.update(weights(1), 1, "keep")
 
 
+def test_of_two_beginnings_the_longer_is_taken_though_it_is_another_trajectory_s(core: Core) -> None:
+    core.admit(request("t", PROMPT[:12], limit=1))
+    finish(core)
+    core.update(weights(1), 1, "keep")
+    core.admit(request("other", PROMPT))
+    finish(core)
+    before = core.counts.prefilled
+    longer = request("t", (*PROMPT, 1))
+    core.admit(longer)
+    (turn,) = finish(core)
+    assert core.counts.prefilled == before + 1
+    assert agrees(turn, longer, 1)
+    core.admit(request("third", (*PROMPT, 1, 2)))
+    finish(core)
+    assert core.counts.prefilled == before + 2
+
+
 def test_retracted_turns_are_made_anew_and_go_on(core: Core) -> None:
     asked = [request(f"t{i}", PROMPT, limit=12) for i in range(3)]
     for one in asked:
@@ -524,10 +541,10 @@ def test_logits_that_are_no_numbers_end_the_turns_and_leave_no_trace(core: Core)
     while core.running:
         ended += core.step()
     assert len(ended) == 3
-    for one in ended:
-        assert isinstance(one.result, EngineError)
-        assert "version 5 of the weights gives logits that are no finite numbers, after 33 tokens" in str(one.result)
-        assert repr(one.drawing.request.trajectory) in str(one.result)
+    for end in ended:
+        assert isinstance(end.result, EngineError)
+        assert "version 5 of the weights gives logits that are no finite numbers, after 33 tokens" in str(end.result)
+        assert repr(end.drawing.request.trajectory) in str(end.result)
     assert core.resident() == 0
     core.update(weights(1), 6, "keep")
     asked = [request(f"t{i}", PROMPT) for i in range(3)]

@@ -157,7 +157,7 @@ class NativeEngine(Engine):
         counts = self._core.counts
         wanted = [ticket.request for ticket in self._inbox.waiting if not ticket.given_up]
         return EngineStats(
-            running=len(self._core.running),
+            running=len(self._running),
             waiting=len(wanted) - self._core.room(wanted),  # the others are given places before the next step
             resident=self._core.resident(without=self._inbox.released),
             capacity=self._capacity,

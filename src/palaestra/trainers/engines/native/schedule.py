@@ -5,7 +5,7 @@ worlds; a record of it, one JSON line for each step that was given something, ma
 """
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -167,10 +167,13 @@ class Replay:
         self._plans = {line.step: line.plan for line in read}
         self._end = max(self._plans, default=-1)
         self._updates = deque(line.plan.update for line in read if line.plan.update is not None)
-        self._admissions: dict[str, Counter[Turn]] = {}
+        self._ahead: dict[str, deque[Turn | None]] = {}
+        """What is still to come of each trajectory: its turns, and `None` for its release."""
         for line in read:
+            for name in line.plan.released:
+                self._ahead.setdefault(name, deque()).append(None)
             for turn in line.plan.admitted:
-                self._admissions.setdefault(turn.trajectory, Counter())[turn] += 1
+                self._ahead.setdefault(turn.trajectory, deque()).append(turn)
         self._free = Free()
 
     def before(self, step: int, arrived: Arrived) -> Plan | None:
@@ -186,22 +189,29 @@ class Replay:
             if arrived.update is None:
                 return None
             self._updates.popleft()
-        for turn in plan.admitted:
-            self._admissions[turn.trajectory][turn] -= 1
+        for name in (*plan.released, *(turn.trajectory for turn in plan.admitted)):
+            self._ahead[name].popleft()
         forgotten = (Counter(arrived.abandoned) - Counter(plan.admitted)).elements()
-        return replace(plan, forgotten=tuple(turn for turn in forgotten if not self._comes(turn)))
+        return replace(plan, forgotten=tuple(turn for turn in forgotten if turn not in self._of(turn.trajectory)))
 
-    def _comes(self, turn: Turn) -> bool:
-        return self._admissions.get(turn.trajectory, Counter())[turn] > 0
+    def _of(self, trajectory: str) -> Sequence[Turn | None]:
+        return self._ahead.get(trajectory, ())
 
     def _check(self, step: int, arrived: Arrived) -> None:
         """Refuse what contradicts the record; what it does not name may wait for its end."""
         for turn in arrived.waiting:
-            left = +self._admissions.get(turn.trajectory, Counter[Turn]())
+            left = [one for one in self._of(turn.trajectory) if one is not None]
             if left and turn not in left:
                 raise ReplayError(
-                    f"step {step}: the record has {next(iter(left))}, and {turn} was asked for: the run has gone "
-                    "another way. Replay with the worlds, tasks, weights and settings that were recorded"
+                    f"step {step}: the record has {left[0]}, and {turn} was asked for: the run has gone another way. "
+                    "Replay with the worlds, tasks, weights and settings that were recorded"
+                )
+        for name in arrived.released:
+            coming = next(iter(self._of(name)), None)
+            if coming is not None and coming not in (*arrived.waiting, *arrived.abandoned):
+                raise ReplayError(
+                    f"step {step}: the record has {coming}, and the trajectory was released before it: the run has "
+                    "gone another way. Replay with the worlds, tasks, weights and settings that were recorded"
                 )
         if arrived.update is not None and self._updates and arrived.update != self._updates[0]:
             raise ReplayError(
