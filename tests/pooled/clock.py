@@ -5,6 +5,7 @@ will ever happen again.
 """
 
 import asyncio
+import gc
 import selectors
 from collections.abc import Coroutine
 from typing import Any, TypeVar
@@ -38,13 +39,22 @@ class ImaginaryLoop(asyncio.SelectorEventLoop):
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:
-    """Run `main` in imaginary time; nothing may be left running behind it."""
+    """Run `main` in imaginary time; nothing may be left running behind it, and no callback may have crashed."""
+    crashes: list[str] = []
+
+    def crashed(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        del loop
+        crashes.append(f"{context['message']}: {context.get('exception')!r}")
 
     async def watched() -> T:
+        asyncio.get_running_loop().set_exception_handler(crashed)
         result = await main
         left = asyncio.all_tasks() - {asyncio.current_task()}
         assert not left, f"left running: {sorted(task.get_name() for task in left)}"
         return result
 
     with asyncio.Runner(loop_factory=ImaginaryLoop) as runner:
-        return runner.run(watched())
+        result = runner.run(watched())
+        gc.collect(0)  # a task whose exception nobody saw says so when it goes
+    assert not crashes, crashes
+    return result

@@ -77,7 +77,9 @@ class Training:
         ended = counts.finished + counts.failed + counts.straggled + counts.cancelled
         assert counts.started == ended + self.source.under_way
         assert counts.groups == counts.taken + counts.broken + counts.stale + self.source.pending
-        held = sum(member.fate == "finished" for group in self.source.state().groups for member in group.members)
+        members = [member for group in self.source.state().groups for member in group.members]
+        assert set(self.source._saved) <= {member.trajectory for member in members if member.fate is None}
+        held = sum(member.fate == "finished" for member in members)
         assert counts.finished == counts.handed + counts.discarded + held
 
 

@@ -225,7 +225,9 @@ def test_stragglers_are_cut_off_after_their_time_and_are_not_failures() -> None:
 
         rule = GroupRule(kind="partial", minimum=2, enough=2, straggler_seconds=30.0)
         async with training(Staleness(per_step=1), rule=rule, deed=deed) as at_work:
-            (group,) = await at_work.step()
+            (group,) = await at_work.source.take(1000.0)
+            await asyncio.sleep(0)
+            assert at_work.field.pool.under_way == 0, "who is cut off plays on"
             assert (len(group.episodes), group.failed, group.straggled) == (2, 0, 1)
             assert at_work.source.counts().straggled == 1
             assert asyncio.get_running_loop().time() == 3 + 30
@@ -241,6 +243,30 @@ def test_a_group_that_is_whole_before_the_stragglers_time_is_not_cut() -> None:
                 (group,) = await at_work.step()
                 assert (len(group.episodes), group.straggled) == (3, 0)
             await asyncio.sleep(100)
+
+    run(main())
+
+
+@pytest.mark.parametrize("close", [False, True])
+def test_a_group_that_is_dropped_or_closed_has_no_stragglers_later(close: bool) -> None:
+    async def main() -> None:
+        steps = [0]
+
+        async def deed(call: Call) -> None:
+            if call.what == "reset":
+                steps[0] += 1
+                await asyncio.sleep(10**9 if steps[0] % 3 == 0 else 0)
+
+        rule = GroupRule(kind="partial", minimum=2, enough=2, straggler_seconds=30.0)
+        async with training(Staleness(per_step=1), rule=rule, deed=deed) as at_work:
+            with pytest.raises(WaitError):
+                await at_work.source.take(10.0)
+            if close:
+                await at_work.source.close()
+            else:
+                assert at_work.source.drop_older(1) == 1
+            await asyncio.sleep(25)
+            assert at_work.source.counts().straggled == 0
 
     run(main())
 
@@ -329,6 +355,16 @@ def test_where_every_group_breaks_the_last_cause_is_told() -> None:
                 await at_work.step()
             counts = at_work.source.counts()
             assert (counts.finished, counts.handed, counts.taken) == (0, 0, 0)
+
+    run(main())
+
+
+def test_groups_that_break_now_and_then_are_borne() -> None:
+    async def main() -> None:
+        deed = _broken(*tasks()[:3])  # six in a row at most: all tasks come before any comes again
+        async with training(AHEAD, deed=deed) as at_work:
+            while at_work.source.counts().broken < 9:
+                await at_work.step()
 
     run(main())
 

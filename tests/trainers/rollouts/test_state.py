@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from palaestra.errors import CheckpointError
+from palaestra.errors import CheckpointError, InfrastructureError, WaitError
 from palaestra.trainers.rollouts.groups import Group, GroupRule, TaskPlan
 from palaestra.trainers.rollouts.staleness import Staleness
 from palaestra.trainers.rollouts.state import Counts, SourceState, dump_state, load_state
 from pooled.clock import run
 from pooled.field import PLAN, Training, training
 from pooled.narrow import Narrow
-from pooled.unruly import Deed, meek, stormy
+from pooled.unruly import Call, Deed, meek, stormy
 from rollouts.engine import ScriptedEngine
 from rollouts.library import babbling, tasks
 
@@ -194,6 +194,55 @@ def test_a_refresh_before_anything_has_begun_drops_what_was_restored() -> None:
             assert dropped == len(state.groups) > 0
             await _trained(at_work, 2)
             assert [group.index for group in at_work.taken] == [state.begun + number for number in range(4)]
+
+    run(main())
+
+
+def test_places_of_groups_that_were_dropped_before_the_save_go_to_others_behind_it() -> None:
+    limits, broken = Staleness(per_step=1), PLAN.group(1)[0].task
+
+    async def deed(call: Call) -> None:
+        if call.what == "step" and call.task == broken:
+            raise InfrastructureError("always")
+
+    async def main() -> None:
+        async with training(limits, deed=deed) as at_work:
+            await _trained(at_work, 2)
+            await asyncio.sleep(1)
+            assert at_work.source.drop_older(3) == 1
+            state = dump_state(at_work.source.state())
+            assert [group.index for group in at_work.taken] == [0, 2]
+        async with training(limits, state=state) as at_work:
+            assert [group.index for group in await at_work.step()] == [4]
+            counts = at_work.source.counts()
+            assert (counts.broken, counts.stale, counts.taken) == (1, 1, 3)
+
+    run(main())
+
+
+def test_stragglers_are_still_stragglers_after_a_restore() -> None:
+    rule = GroupRule(kind="partial", enough=2, straggler_seconds=30.0)
+
+    def late(number: int) -> Deed:
+        resets = [0]
+
+        async def deed(call: Call) -> None:
+            if call.what == "reset":
+                resets[0] += 1
+                await asyncio.sleep(10**9 if resets[0] == number else 0)
+
+        return deed
+
+    async def main() -> None:
+        async with training(Staleness(per_step=1), rule=rule, deed=late(2)) as at_work:
+            with pytest.raises(WaitError):
+                await at_work.source.take(20.0)
+            state = dump_state(at_work.source.state())
+        begun = asyncio.get_running_loop().time()
+        async with training(Staleness(per_step=1), rule=rule, deed=late(1), state=state) as at_work:
+            (group,) = await at_work.step()
+            assert (len(group.episodes), group.straggled) == (2, 1)
+            assert asyncio.get_running_loop().time() - begun == 30
 
     run(main())
 

@@ -158,10 +158,9 @@ class Pool:
         await self._door.room()
 
     def begun(self, trajectory: str) -> Begun | None:
-        """How far this trajectory is, to go on with it elsewhere; `None` where nothing is worth keeping."""
+        """How far this trajectory is, to go on with it elsewhere; `None` where it has not begun."""
         player = self._players.get(trajectory)
-        begun = player.begun() if player else None
-        return begun if begun and begun.tokens.ids else None
+        return player.begun() if player else None
 
     def submit(self, job: Job, *, begun: Begun | None = None) -> "asyncio.Task[Played]":
         """Stand in line with a job, and play it to its end once there is a place for it.
