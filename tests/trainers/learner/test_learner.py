@@ -100,6 +100,27 @@ def test_a_step_that_diverges_changes_nothing_and_the_next_one_is_as_if_it_had_n
     assert equal(copied(struck), copied(spared))
 
 
+def test_a_batch_without_a_trajectory_is_refused() -> None:
+    with pytest.raises(ValueError, match="no trajectory"):
+        learner().step(weighed(sequences()).select([]), Supervised())
+
+
+def test_a_step_that_was_broken_off_leaves_nothing_to_the_next() -> None:
+    class Interrupted(Supervised):
+        def loss(self, logp_T: Tensor, entropy_T: Tensor, batch: TokenBatch, totals: Totals) -> tuple[Tensor, Metrics]:
+            if len(batch.ids_T) > 30:  # not the first micro-batch
+                raise KeyboardInterrupt
+            return super().loss(logp_T, entropy_T, batch, totals)
+
+    batch = weighed(sequences())
+    struck, spared = (learner(replace(PLAIN, micro_tokens=30)) for _ in range(2))
+    with pytest.raises(KeyboardInterrupt):
+        struck.step(batch, Interrupted())
+    for at in (struck, spared):
+        at.step(batch, Supervised())
+    assert equal(copied(struck), copied(spared))
+
+
 def test_the_state_of_another_model_is_refused_and_nothing_is_changed() -> None:
     other, at = learner(mlp=40), learner()
     other.step(weighed(sequences()), Supervised())

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -130,6 +130,7 @@ def test_equal_returns_and_a_group_of_one_give_exactly_zero(value: float, count:
     assert group_advantages(torch.tensor([value] * count), torch.arange(count)).tolist() == [0] * count
 
 
+@settings(max_examples=30)
 @given(drawn=batches)
 def test_each_trained_token_has_its_trajectorys_advantage_and_no_other_has_any(drawn: list[Episode]) -> None:
     batch = flatten(drawn)
@@ -143,6 +144,7 @@ def test_each_trained_token_has_its_trajectorys_advantage_and_no_other_has_any(d
 # Sums and means
 
 
+@settings(max_examples=30)
 @given(drawn=batches)
 def test_the_mean_over_a_trajectory_is_over_the_trained_tokens_of_all_its_segments(drawn: list[Episode]) -> None:
     batch = flatten(drawn)

@@ -13,7 +13,7 @@ class LoraConfig:
     """Low-rank adapters (Hu et al. 2021, arXiv:2106.09685), trained in place of the weights; needs the extra `lora`."""
 
     rank: int = 16
-    alpha: float = 32.0
+    alpha: int = 32
     """What an adapter adds is scaled by alpha / rank."""
     targets: tuple[str, ...] = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
     """The modules that have one, by the last part of their names."""

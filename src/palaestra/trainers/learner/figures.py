@@ -1,4 +1,4 @@
-"""What a step says of itself, summed up over micro-batches.
+"""What a step says of itself, summed up over micro-batches and processes.
 
 Axes: T tokens, N trained tokens.
 """
@@ -10,6 +10,7 @@ from torch import Tensor
 
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.learner.logprobs import Scores
+from palaestra.trainers.learner.processes import Processes
 from palaestra.trainers.objectives.objective import Metrics
 
 _LOG_RATIO = 20.0
@@ -44,7 +45,7 @@ class Figures:
         self._ratio_max = max(self._ratio_max, ratio_N.max().item() if len(ratio_N) else -math.inf)
         self._drawn += logprob_N.count_nonzero().item()
 
-    def metrics(self) -> Metrics:
+    def metrics(self, processes: Processes) -> Metrics:
         """Of the whole step.
 
         `policy/entropy` is the mean over trained tokens, `policy/kl` the mean of r - 1 - log r, which estimates
@@ -52,14 +53,20 @@ class Figures:
         effective sample size (sum r)^2 / (n sum r^2), a share. Those of the ratio are left out where every token was
         drawn with certainty, as in demonstrations: there is nobody to be compared with.
         """
-        found = self._shares | {"tokens": self._tokens}
-        if self._tokens:
-            found["policy/entropy"] = self._entropy / self._tokens
-        if self._drawn:
+        sums = [self._tokens, self._entropy, self._ratio, self._ratio_squared, self._kl, self._drawn]
+        names = sorted(self._shares)
+        n, entropy, ratio, squared, kl, drawn, *shares = processes.total(
+            [*sums, *(self._shares[name] for name in names)]
+        )
+        found = dict(zip(names, shares, strict=True)) | {"tokens": n}
+        greatest = processes.most(self._ratio_max)
+        if n:
+            found["policy/entropy"] = entropy / n
+        if drawn:
             found |= {
-                "policy/kl": self._kl / self._tokens,
-                "policy/ratio_mean": self._ratio / self._tokens,
-                "policy/ratio_max": self._ratio_max,
-                "policy/ess": self._ratio**2 / (self._tokens * self._ratio_squared),
+                "policy/kl": kl / n,
+                "policy/ratio_mean": ratio / n,
+                "policy/ratio_max": greatest,
+                "policy/ess": ratio**2 / (n * squared),
             }
         return found

@@ -8,48 +8,68 @@ Axes: T tokens, N trained tokens.
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from copy import deepcopy
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
+from torch.distributed.device_mesh import DeviceMesh
 
-from palaestra.errors import CheckpointError, DivergedError
+from palaestra.errors import CheckpointError, ConfigError, DivergedError
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.data.layouts import LAYOUTS
 from palaestra.trainers.data.micro import split
 from palaestra.trainers.engines.engine import Weights
 from palaestra.trainers.learner.checkpointing import checkpoint_blocks
-from palaestra.trainers.learner.config import LearnerConfig
+from palaestra.trainers.learner.config import LearnerConfig, LoraConfig
 from palaestra.trainers.learner.figures import Figures
 from palaestra.trainers.learner.logprobs import Scores, score
 from palaestra.trainers.learner.optimiser import Optimiser, check_fit
 from palaestra.trainers.learner.precision import Shadow
-from palaestra.trainers.learner.sharding import like, whole
+from palaestra.trainers.learner.processes import Processes
+from palaestra.trainers.learner.sharding import give_back, like, shard, whole
 from palaestra.trainers.model.decoder import Decoder
 from palaestra.trainers.objectives.objective import Metrics, Objective, Totals
+
+if TYPE_CHECKING:
+    from palaestra.trainers.learner.lora import Adapters
 
 
 class Learner:
     """A decoder under training.
 
     Args:
-        model: Whose weights are trained, in place.
+        model: Whose weights are trained: in place, unless they get adapters or are spread over processes. Its modules
+            stay as they are.
         config: How.
+        mesh: Processes to spread over, in one dimension. Each makes a learner of the same model; they are all handed
+            the same batches, call the same methods in the same order, and come to the same results.
+
+    Raises:
+        UnknownNameError: adapters are asked for where there is no linear module.
+        ConfigError: adapters are asked for, and peft is not installed.
     """
 
-    def __init__(self, model: Decoder, config: LearnerConfig) -> None:
+    def __init__(self, model: Decoder, config: LearnerConfig, *, mesh: DeviceMesh | None = None) -> None:
         self.config = config
         self.steps = 0
         """Steps taken."""
-        self._model = model
-        self._trained = {name: weight for name, weight in model.named_parameters() if weight.requires_grad}
-        self._optimiser = Optimiser(self._trained, config)
-        self._shadow = Shadow(model, torch.bfloat16) if config.precision == "bf16" else None
-        self._working = model if self._shadow is None else self._shadow.model
+        # The same weights in modules of their own, for adapters, checkpoints and shards to be put into.
+        self._model = deepcopy(model, {id(weight): weight for weight in model.parameters()})
+        self.adapters = None if config.lora is None else _adapted(self._model, config.lora)
+        """In place of the weights; `None` where those are trained themselves."""
+        half = config.precision == "bf16"
+        self._shadow = Shadow(self._model, torch.bfloat16) if half and mesh is None else None
+        self._working = self._model if self._shadow is None else self._shadow.model
         if config.checkpointing:
             checkpoint_blocks(self._working)
+        if mesh is not None:
+            shard(self._model, mesh, half=half)
+        self._processes = Processes(mesh)
+        self._trained = {name: weight for name, weight in self._model.named_parameters() if weight.requires_grad}
+        self._optimiser = Optimiser(self._trained, config)
 
     def step(
         self,
@@ -74,11 +94,13 @@ class Learner:
             of itself, and the figures of `Figures.metrics`.
 
         Raises:
+            ValueError: there is no trajectory.
             DivergedError: loss or gradient is no finite number. Weights and optimiser are as they were before.
         """
         begun = time.perf_counter()
         totals = totals or Totals(trajectories=batch.trajectories, tokens=int(batch.trained_T.sum()))
         figures = Figures()
+        self._optimiser.forget()  # what a step that was broken off left
         self._refresh()
         for micro in self._micro_batches(batch):
             scores = self._scores(micro, temperature)
@@ -87,7 +109,7 @@ class Learner:
             if self._shadow is not None:
                 self._shadow.give_gradients()
             figures.add(micro, scores, loss, shares)
-        metrics = figures.metrics() | {"gradient_norm": self._optimiser.clip()}
+        metrics = figures.metrics(self._processes) | {"gradient_norm": self._optimiser.clip()}
         self._check_finite(metrics)
         self._optimiser.step(self.config.lr if lr is None else lr)
         self.steps += 1
@@ -97,19 +119,25 @@ class Learner:
         """Log-probability and entropy of each trained token under the weights as they are, [T] each; 0 elsewhere."""
         # An index into the batch rides along, for micro-batches stand in another order.
         placed = replace(batch, version_T=torch.arange(len(batch.ids_T), device=batch.ids_T.device))
-        found = Scores(*torch.zeros(2, len(batch.ids_T), device=batch.ids_T.device, dtype=batch.logprob_T.dtype))
+        head = self._model.lm_head.weight
+        dtype = torch.promote_types(head.dtype, torch.float32)
+        found = torch.zeros(2, len(batch.ids_T), device=head.device, dtype=dtype)
         self._refresh()
         with torch.no_grad():
             for micro in self._micro_batches(placed):
                 for whole_T, part_T in zip(found, self._scores(micro, temperature), strict=True):
-                    whole_T[micro.version_T.to(whole_T.device)] = part_T.to(whole_T)
-        return found
+                    own_T = micro.trained_T
+                    whole_T[micro.version_T[own_T]] = part_T[own_T]
+        give_back(self._model)
+        return Scores(*(self._processes.sum(x_T).to(batch.ids_T.device) for x_T in found))
 
     def weights(self) -> Weights:
         """The weights as they are, by the names of Hugging Face's files; a tied output layer is left out.
 
-        They are the learner's own: what needs them after the next step copies them.
+        Adapters are worked in. They may be the learner's own: what needs them after the next step copies them.
         """
+        if self.adapters is not None:
+            return self.adapters.merged()
         return {name: whole(weight.detach()) for name, weight in self._model.named_parameters()}
 
     def state(self) -> dict[str, Any]:
@@ -145,9 +173,18 @@ class Learner:
         if self._shadow is not None:
             self._shadow.refresh()
 
-    def _micro_batches(self, batch: TokenBatch) -> list[TokenBatch]:
-        device = self._model.lm_head.weight.device
-        return [micro.to(device) for micro in split(batch, self.config.micro_tokens, self.config.layout)]
+    def _micro_batches(self, batch: TokenBatch) -> Generator[TokenBatch]:
+        """This process's share of the batch in passes: as many as any other process has, if it takes empty ones."""
+        if not batch.trajectories:
+            raise ValueError("the batch has no trajectory, and a step takes one at least; leave the step out")
+        layout, tokens = self.config.layout, self.config.micro_tokens
+        share = self._processes.share(batch, layout)
+        found = split(share, tokens, layout) if share.trajectories else []
+        empty = batch.select([0])
+        empty = replace(empty, trained_T=torch.zeros_like(empty.trained_T))
+        missing = int(self._processes.most(len(found))) - len(found)
+        for micro in (*found, *[empty] * missing):
+            yield micro.to(self._model.lm_head.weight.device)
 
     def _scores(self, batch: TokenBatch, temperature: float) -> Scores:
         """Of each trained token, [T]; 0 elsewhere."""
@@ -171,3 +208,11 @@ class Learner:
                 f"step {self.steps}: loss {loss}, gradient norm {norm}; both must be finite, and the weights of the "
                 "step before stand. Go on from there with a lower learning rate, or without the trajectories at fault"
             )
+
+
+def _adapted(model: Decoder, config: LoraConfig) -> "Adapters":
+    try:
+        from palaestra.trainers.learner.lora import Adapters  # noqa: PLC0415  peft is optional
+    except ModuleNotFoundError as error:
+        raise ConfigError("adapters need peft, which is not installed; install palaestra[lora]") from error
+    return Adapters(model, config)

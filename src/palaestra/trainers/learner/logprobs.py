@@ -29,7 +29,7 @@ def score(hidden_NC: Tensor, weight_VC: Tensor, token_N: Tensor, *, temperature:
 
     Args:
         hidden_NC: States that predict the tokens. Their type is that of the products.
-        weight_VC: The output layer's; its gradient is summed up in its own type.
+        weight_VC: The output layer's; its gradient is summed up in single precision at least.
         token_N: Token ids.
         temperature: Above 0.
         chunk: Tokens whose logits are held at once.
@@ -64,7 +64,7 @@ class _Score(torch.autograd.Function):
     ) -> tuple[Tensor | None, Tensor | None, None, None, None]:
         hidden_NC, weight_VC, token_N = ctx.saved_tensors
         d_hidden_NC = torch.empty_like(hidden_NC) if ctx.needs_input_grad[0] else None
-        d_weight_VC = torch.zeros_like(weight_VC) if ctx.needs_input_grad[1] else None
+        d_weight_VC = torch.zeros_like(weight_VC, dtype=_precise(weight_VC)) if ctx.needs_input_grad[1] else None
         cast_VC = weight_VC.to(hidden_NC.dtype)
         if d_logp_N is None:
             d_logp_N = hidden_NC.new_zeros(len(token_N), dtype=_precise(hidden_NC))
@@ -77,11 +77,11 @@ class _Score(torch.autograd.Function):
             ).to(hidden_NC.dtype)
             if d_hidden_NC is not None:
                 torch.mm(d_logits_nV, cast_VC, out=d_hidden_NC[at])
-            if d_weight_VC is not None and hidden_NC.dtype == weight_VC.dtype:
+            if d_weight_VC is not None and hidden_NC.dtype == d_weight_VC.dtype:
                 d_weight_VC.addmm_(d_logits_nV.T, hidden_NC[at])
             elif d_weight_VC is not None:
                 d_weight_VC += d_logits_nV.T @ hidden_NC[at]
-        return d_hidden_NC, d_weight_VC, None, None, None
+        return d_hidden_NC, None if d_weight_VC is None else d_weight_VC.to(weight_VC.dtype), None, None, None
 
 
 def _d_logits(logits_nV: Tensor, token_n: Tensor, d_logp_n: Tensor, d_entropy_n: Tensor | None) -> Tensor:

@@ -21,13 +21,22 @@ def shard(model: Decoder, mesh: DeviceMesh, *, half: bool) -> None:
         mesh: Of one dimension.
         half: Whether to gather, and to work, in bfloat16; gradients are summed in single precision all the same.
     """
-    policy = MixedPrecisionPolicy(param_dtype=torch.bfloat16 if half else None, reduce_dtype=torch.float32)
+    policy = (
+        MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32) if half else MixedPrecisionPolicy()
+    )
     for block in model.model.layers:
         fully_shard(block, mesh=mesh, mp_policy=policy)
     fully_shard(model, mesh=mesh, mp_policy=policy)
     for module in model.modules():
         if isinstance(module, FSDPModule):
             module.set_gradient_divide_factor(1.0)
+            module.set_force_sum_reduction_for_comms(enable=True)  # gloo knows no other
+
+
+def give_back(model: Decoder) -> None:
+    """Let go of what was gathered for a pass that nothing goes back through; with one process, nothing was."""
+    if isinstance(model, FSDPModule):
+        model.reshard()
 
 
 def whole(tensor: Tensor) -> Tensor:

@@ -1,0 +1,79 @@
+"""Low-rank adapters, trained in place of a decoder's weights: peft's, in peft's files."""
+
+from collections.abc import Generator, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from peft import LoraConfig as PeftConfig
+from peft import inject_adapter_in_model
+from peft.tuners.lora import LoraLayer
+from safetensors.torch import save_file
+from torch import Tensor
+
+from palaestra.errors import UnknownNameError
+from palaestra.trainers.folder import told_as_disk_errors
+from palaestra.trainers.learner.config import LoraConfig
+from palaestra.trainers.learner.sharding import whole
+from palaestra.trainers.model.decoder import Decoder
+
+_ADAPTER, _BASE = "default", ".base_layer"
+
+
+class Adapters:
+    """The adapters of a decoder.
+
+    Args:
+        model: Gets them, in place, and keeps its own weights as they are.
+        config: Which; what they add is 0 to begin with.
+
+    Raises:
+        UnknownNameError: a target names no linear module.
+    """
+
+    def __init__(self, model: Decoder, config: LoraConfig) -> None:
+        known = {n.rpartition(".")[-1] for n, m in model.model.named_modules() if isinstance(m, torch.nn.Linear)}
+        for target in config.targets:
+            if target not in known:
+                raise UnknownNameError.of("module to adapt", target, known)
+        self._model = model
+        self._config = PeftConfig(
+            r=config.rank, lora_alpha=config.alpha, target_modules=list(config.targets), task_type="CAUSAL_LM"
+        )
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(config.seed)
+            inject_adapter_in_model(self._config, model, adapter_name=_ADAPTER)
+
+    def merged(self) -> Mapping[str, Tensor]:
+        """The decoder's weights as they would be with the adapters worked in, by their names without adapters."""
+        weights = {
+            name.replace(_BASE, ""): whole(weight.detach())
+            for name, weight in self._model.named_parameters()
+            if ".lora_" not in name
+        }
+        for name, layer in self._layers():
+            down, up = (whole(part[_ADAPTER].weight.detach()) for part in (layer.lora_A, layer.lora_B))
+            weights[f"{name}.weight"] = torch.addmm(
+                weights[f"{name}.weight"], up, down, alpha=float(layer.scaling[_ADAPTER])
+            )
+        return weights
+
+    def save(self, directory: Path) -> None:
+        """Write `adapter_config.json` and `adapter_model.safetensors`, as peft reads them.
+
+        Raises:
+            OSError: the disk refuses.
+        """
+        tensors: dict[str, Tensor] = {}
+        for name, layer in self._layers():
+            for part in ("lora_A", "lora_B"):
+                weight = whole(getattr(layer, part)[_ADAPTER].weight.detach())
+                tensors[f"base_model.model.{name}.{part}.weight"] = weight.contiguous()
+        with told_as_disk_errors(directory):
+            directory.mkdir(parents=True, exist_ok=True)
+            self._config.save_pretrained(str(directory))
+            save_file(tensors, directory / "adapter_model.safetensors", metadata={"format": "pt"})
+
+    def _layers(self) -> Generator[tuple[str, Any]]:
+        # Any: peft declares little of what a layer of its own has.
+        return ((name, module) for name, module in self._model.named_modules() if isinstance(module, LoraLayer))

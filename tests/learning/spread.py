@@ -1,0 +1,70 @@
+"""A learner on two processes of this machine, over gloo: what each came to, in a file of its own."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import distributed
+from torch.distributed.device_mesh import init_device_mesh
+
+from decoders import tiny, varied
+from learning import sequences, weighed
+from palaestra.errors import DivergedError
+from palaestra.trainers.data.batch import TokenBatch
+from palaestra.trainers.learner import Learner, LearnerConfig, LoraConfig
+from palaestra.trainers.model.decoder import Decoder
+from palaestra.trainers.objectives import Grpo, Supervised, Totals
+
+PLAIN = LearnerConfig(lr=1e-3, micro_tokens=60)
+CONFIGS = {
+    "plain": PLAIN,
+    "shared": replace(PLAIN, layout="shared"),
+    "checkpointing": replace(PLAIN, checkpointing=True),
+    "adapters": replace(PLAIN, lora=LoraConfig(rank=2, alpha=4)),
+    "half": replace(PLAIN, precision="bf16"),
+}
+WORLD = 2
+
+
+def decoder() -> Decoder:
+    return varied(tiny(), deviation=0.1)
+
+
+def batch() -> TokenBatch:
+    """Seven trajectories of unlike lengths in three groups."""
+    return replace(weighed(sequences()), group_R=torch.tensor([0, 0, 0, 1, 1, 2, 2]))
+
+
+def come_to(learner: Learner) -> dict[str, Any]:
+    """What a learner says and holds after steps on several batches, one of them of a single trajectory."""
+    learner.optimiser.param_groups[0]["eps"] = 1e-3  # Adam's first step magnifies the rounding of gradients near 0
+    whole = batch()
+    metrics = [learner.step(whole, Grpo(), temperature=0.8), learner.step(whole.select([4]), Supervised())]
+    state = learner.state()
+    metrics.append(learner.step(whole, Grpo(), totals=Totals(trajectories=9, tokens=90)))
+    learner.restore(state)
+    metrics.append(learner.step(whole, Grpo(), totals=Totals(trajectories=9, tokens=90)))
+    broken = replace(whole, advantage_T=whole.advantage_T / 0.0)
+    try:
+        learner.step(broken, Grpo())
+    except DivergedError:
+        metrics.append({"diverged": 1.0})
+    return {
+        "metrics": [{name: value for name, value in row.items() if name != "seconds"} for row in metrics],
+        "scores": tuple(learner.logprobs(whole, temperature=0.8)),
+        "weights": {name: weight.clone() for name, weight in learner.weights().items()},
+        "state": learner.state(),
+    }
+
+
+def work(rank: int, directory: Path) -> None:
+    """One of the processes."""
+    torch.set_num_threads(1)
+    distributed.init_process_group("gloo", init_method=f"file://{directory / 'meeting'}", rank=rank, world_size=WORLD)
+    try:
+        mesh = init_device_mesh("cpu", (WORLD,))
+        for name, config in CONFIGS.items():
+            torch.save(come_to(Learner(decoder(), config, mesh=mesh)), directory / f"{name}.{rank}")
+    finally:
+        distributed.destroy_process_group()
