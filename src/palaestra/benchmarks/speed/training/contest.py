@@ -1,0 +1,65 @@
+"""Contests: the same work done by several in turn, round after round, so that no one has the machine's good hour."""
+
+import gc
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from palaestra.benchmarks.speed.figures import Unmeasured
+from palaestra.errors import EngineError
+
+METHOD = (
+    "Everybody does a round, then everybody does the next one, in an order that turns; the first round warms up and "
+    "does not count. Figures are medians over rounds. Nobody meets the same prompts twice."
+)
+
+
+class Contestant(Protocol):
+    """Somebody who does a round of work, and tells what it came to a second."""
+
+    async def __call__(self, round_: int) -> float:
+        """Do round number `round_`; equal numbers are equal work."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a contest came to."""
+
+    rounds: Mapping[str, list[float]]
+    """What each came to in each round that counts, by name."""
+    failed: tuple[Unmeasured, ...]
+    """Whose engine failed, and what it said; they took no further part."""
+
+
+async def compete(
+    contestants: Mapping[str, Contestant], rounds: int, *, progress: Callable[[str], None] = lambda _: None
+) -> Outcome:
+    """Let everybody do the same work, round after round.
+
+    Args:
+        contestants: By name.
+        rounds: That count; one more comes before them.
+        progress: Told the name of each that is done.
+    """
+    found: dict[str, list[float]] = {name: [] for name in contestants}
+    failed: list[Unmeasured] = []
+    for round_ in range(rounds + 1):
+        for name in _turned(list(found), round_):
+            gc.collect()
+            try:
+                rate = await contestants[name](round_)
+            except EngineError as error:
+                failed.append(Unmeasured(section=name, why=f"not measured: {error}"))
+                del found[name]
+                continue
+            if round_:
+                found[name].append(rate)
+            if round_ == rounds:
+                progress(name)
+    return Outcome(rounds=found, failed=tuple(failed))
+
+
+def _turned(names: Sequence[str], by: int) -> list[str]:
+    by %= max(1, len(names))
+    return [*names[by:], *names[:by]]

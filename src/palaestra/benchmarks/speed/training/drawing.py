@@ -1,0 +1,89 @@
+"""Drawing in one go: every sequence a prompt and then so many tokens, all at once.
+
+Axes: B sequences, T tokens.
+"""
+
+import asyncio
+from time import perf_counter
+
+import torch
+from torch import Tensor
+
+from palaestra.benchmarks.speed.training.limits import synchronise
+from palaestra.benchmarks.speed.training.models import Transformers
+from palaestra.benchmarks.speed.training.scale import EngineScale
+from palaestra.benchmarks.speed.training.work import Work
+from palaestra.trainers.engines.engine import Completion, Engine, Request, Sampling
+from palaestra.trainers.engines.noise import noise_key
+
+
+class EngineDraws:
+    """An engine of ours draws all sequences at once.
+
+    Args:
+        engine: Which.
+        scale: How much.
+    """
+
+    def __init__(self, engine: Engine, scale: EngineScale) -> None:
+        self.engine = engine
+        self._scale = scale
+        self._work = Work(scale)
+        self.drawn: list[tuple[tuple[int, ...], Completion]] = []
+        """The last round's prompts, and what followed."""
+
+    async def __call__(self, round_: int) -> float:
+        """Tokens drawn a second."""
+        prompts = [self._work.prompt(round_, sequence) for sequence in range(self._scale.sequences)]
+        start = perf_counter()
+        completions = await asyncio.gather(*(self._one(round_, n, prompt) for n, prompt in enumerate(prompts)))
+        seconds = perf_counter() - start
+        self.drawn = list(zip(prompts, completions, strict=True))
+        count = sum(len(completion.ids) for completion in completions)
+        assert count == self._scale.sequences * self._scale.new, f"{count} tokens were drawn"
+        return count / seconds
+
+    async def _one(self, round_: int, sequence: int, prompt: tuple[int, ...]) -> Completion:
+        name = f"draw/{round_}/{sequence}"
+        completion = await self.engine.generate(
+            Request(
+                trajectory=name,
+                context=prompt,
+                sampling=Sampling(limit=self._scale.new, stop=()),
+                noise=noise_key(name),
+            )
+        )
+        self.engine.release(name)
+        return completion
+
+
+class TransformersDraws:
+    """transformers draws all sequences as one batch.
+
+    Args:
+        model: Which.
+        scale: How much.
+        device: Where it is.
+    """
+
+    def __init__(self, model: Transformers, scale: EngineScale, device: torch.device) -> None:
+        self.model = model
+        self._scale = scale
+        self._device = device
+        self._work = Work(scale)
+
+    async def __call__(self, round_: int) -> float:
+        """Tokens drawn a second."""
+        scale = self._scale
+        ids_BT = torch.tensor([self._work.prompt(round_, sequence) for sequence in range(scale.sequences)])
+        start = perf_counter()
+        self.model.draw(ids_BT, scale.new)
+        synchronise(self._device)
+        return scale.sequences * scale.new / (perf_counter() - start)
+
+
+def distance(draws: EngineDraws, model: Transformers) -> Tensor:
+    """How far an engine's log-probabilities are from a model's, in nats, for each token of its last round."""
+    ids_BT = torch.tensor([(*prompt, *completion.ids) for prompt, completion in draws.drawn])
+    logp_BT = torch.tensor([completion.logprobs for _, completion in draws.drawn])
+    return (model.logprobs(ids_BT, logp_BT.shape[1]).cpu() - logp_BT).abs()

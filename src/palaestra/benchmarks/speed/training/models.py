@@ -1,0 +1,75 @@
+"""One set of weights for everybody, and transformers' way to draw from it.
+
+Axes: B sequences, T tokens, V vocabulary.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+from transformers import AutoModelForCausalLM, PreTrainedModel
+
+from palaestra.trainers.model.checkpoint import fresh
+from palaestra.trainers.model.decoder import Decoder
+from palaestra.trainers.model.shape import DecoderShape
+
+_SCALE = 6.0
+
+
+def peaked(shape: DecoderShape, *, seed: int = 0) -> Decoder:
+    """Fresh weights with a larger last norm, so that some tokens are much likelier than others, as for a trained one.
+
+    Fresh weights alone hold all tokens for nearly equally likely, where no error of rounding shows. How fast they are
+    drawn is the same.
+    """
+    decoder = fresh(shape, seed=seed).eval()
+    with torch.no_grad():
+        decoder.model.norm.weight.mul_(_SCALE)
+    return decoder
+
+
+def read(directory: Path, *, dtype: torch.dtype) -> PreTrainedModel:
+    """A checkpoint as a model of transformers'."""
+    kind: Any = AutoModelForCausalLM  # it makes its classes as it reads the configuration
+    model: PreTrainedModel = kind.from_pretrained(directory, dtype=dtype, local_files_only=True)
+    return model
+
+
+class Transformers:
+    """A model as transformers runs it.
+
+    Args:
+        directory: A checkpoint.
+        dtype: Of the weights.
+        device: Where they are put.
+    """
+
+    def __init__(self, directory: Path, *, dtype: torch.dtype, device: torch.device) -> None:
+        model: Any = read(directory, dtype=dtype)  # Any: its methods are put together at run time
+        self._model = model.to(device).eval()
+        self._device = device
+
+    def draw(self, ids_BT: Tensor, new: int) -> Tensor:
+        """The sequences with `new` more tokens each, from the whole distribution at temperature 1, [B, T + new]."""
+        ids_BT = ids_BT.to(self._device)
+        drawn_BT: Tensor = self._model.generate(
+            ids_BT,
+            attention_mask=torch.ones_like(ids_BT),
+            do_sample=True,
+            temperature=1.0,
+            top_k=0,
+            top_p=1.0,
+            max_new_tokens=new,
+            pad_token_id=0,
+        )
+        assert drawn_BT.shape[1] == ids_BT.shape[1] + new, "nothing ends a sequence early"
+        return drawn_BT
+
+    @torch.inference_mode()
+    def logprobs(self, ids_BT: Tensor, new: int) -> Tensor:
+        """Of the last `new` tokens of each sequence, in single precision, [B, new]."""
+        ids_BT = ids_BT.to(self._device)
+        logits_BTV: Tensor = self._model(ids_BT, use_cache=False, logits_to_keep=new + 1).logits
+        logp_BTV = logits_BTV[:, :-1].float().log_softmax(-1)
+        return logp_BTV.gather(-1, ids_BT[:, -new:, None])[..., 0]

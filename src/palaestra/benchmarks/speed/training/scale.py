@@ -1,0 +1,93 @@
+"""How much a run draws and trains: enough to publish, or enough to see that everything can be measured."""
+
+from dataclasses import dataclass, field
+
+from palaestra.trainers.model.shape import DecoderShape
+
+SMALL = DecoderShape(
+    vocabulary=2048, hidden=256, layers=6, heads=8, kv_heads=4, head_dim=32, mlp=1024, context=1024, tied=True
+)
+"""What processors are measured with: six million weights."""
+
+QWEN3_06B = DecoderShape(
+    vocabulary=151_936,
+    hidden=1024,
+    layers=28,
+    heads=16,
+    kv_heads=8,
+    head_dim=128,
+    mlp=3072,
+    context=4096,
+    rope_theta=1_000_000.0,
+)
+"""What accelerators are measured with: the shape of Qwen3 0.6B."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineScale:
+    """How much is drawn."""
+
+    shape: DecoderShape = SMALL
+    sequences: int = 64
+    """At once."""
+    prompt: int = 100
+    """Tokens."""
+    new: int = 128
+    """Tokens that each sequence draws in one go."""
+    turns: int = 6
+    """That each trajectory has, where there are tools."""
+    turn: int = 32
+    """Tokens of a turn."""
+    answer: int = 30
+    """Tokens of a tool's answer."""
+    latency: tuple[float, float] = (0.1, 1.0)
+    """Seconds that a tool takes, at least and at most; short ones are likelier."""
+    rounds: int = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainScale:
+    """How much is trained on in a step."""
+
+    shape: DecoderShape = SMALL
+    groups: int = 8
+    group_size: int = 8
+    """Trajectories of a group, which begin with the same prompt."""
+    prompt: int = 160
+    """Tokens that the trajectories of a group share."""
+    shortest: int = 32
+    longest: int = 768
+    """Tokens behind the prompt; short ones are likelier."""
+    turn: int = 32
+    """Tokens that the policy writes at a time."""
+    answer: int = 30
+    """Tokens that it reads in between."""
+    micro_tokens: int = 8192
+    rounds: int = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AsyncScale:
+    """How long the loops run."""
+
+    agents: int = 64
+    groups: int = 8
+    """A step."""
+    group_size: int = 8
+    staleness: int = 2
+    """Versions that a group may be behind, where it may be at all."""
+    turn: int = 24
+    """Tokens of a turn."""
+    latency: tuple[float, float] = (0.1, 1.0)
+    """Seconds that a tool takes, at least and at most; short ones are likelier."""
+    steps: int = 8
+    """That count; the first two, in which everything begins at once, come before them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingScale:
+    """How much each command measures."""
+
+    engine: EngineScale = field(default_factory=EngineScale)
+    train: TrainScale = field(default_factory=TrainScale)
+    asynchrony: AsyncScale = field(default_factory=AsyncScale)

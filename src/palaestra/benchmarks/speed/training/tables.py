@@ -1,0 +1,57 @@
+"""A report as tables, to read and to paste."""
+
+from palaestra.benchmarks.speed.training.figures import Comparison, Rate, Section, TrainingReport
+from palaestra.benchmarks.table import Table
+
+
+def training_tables(report: TrainingReport) -> list[Table]:
+    """Two tables for each piece of work: how fast everybody was, and how that compares."""
+    return [table for section in report.sections for table in (_rates(section), _comparisons(section)) if table.rows]
+
+
+def training_markdown(report: TrainingReport) -> str:
+    """The report's tables as a document to include."""
+    machine = ", ".join(f"{key}: {value}" for key, value in report.machine.items() if value != "")
+    lines = [f"Measured by `{report.command}` on one machine ({machine})."]
+    for table in training_tables(report):
+        lines += [f"**{table.title}**", table.markdown(), *([table.note] if table.note else [])]
+    return "\n\n".join(lines) + "\n"
+
+
+def _rates(section: Section) -> Table:
+    columns: tuple[str, ...] = ("who", f"{section.unit} a second", "slowest round", "fastest round")
+    rows: list[tuple[str, ...]] = [_rate(rate) for rate in section.rates]
+    if any(rate.limit is not None for rate in section.rates):
+        columns += ("the products' limit", "share of it")
+        rows = [(*row, *_limit(rate)) for row, rate in zip(rows, section.rates, strict=True)]
+    missing = [f"{one.section}: {one.why}" for one in section.unmeasured]
+    return Table(title=section.title, columns=columns, rows=tuple(rows), note=" ".join([section.note, *missing]))
+
+
+def _rate(rate: Rate) -> tuple[str, ...]:
+    return (rate.name, figure(rate.per_second), figure(min(rate.rounds)), figure(max(rate.rounds)))
+
+
+def _limit(rate: Rate) -> tuple[str, str]:
+    return ("-", "-") if rate.limit is None else (figure(rate.limit), f"{rate.per_second / rate.limit:.0%}")
+
+
+def _comparisons(section: Section) -> Table:
+    return Table(
+        title=f"{section.title}: compared",
+        columns=("what", "figure", "counts", "aim at least"),
+        rows=tuple((c.name, figure(c.value), c.unit, _aim(c)) for c in section.comparisons),
+    )
+
+
+def _aim(comparison: Comparison) -> str:
+    if comparison.at_least is None:
+        return ""
+    return f"{comparison.at_least:g}, {'met' if comparison.met else 'not met'}"
+
+
+def figure(value: float) -> str:
+    """A number with about three digits."""
+    if value and abs(value) < 0.01:
+        return f"{value:.1e}"
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.2f}"

@@ -1,0 +1,113 @@
+"""`palaestra bench train`: what a step of learning costs, in each layout and beside the reference learner."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import torch
+
+from palaestra.benchmarks.speed.training.contest import METHOD, compete
+from palaestra.benchmarks.speed.training.figures import Comparison, Rate, Section, TrainingReport
+from palaestra.benchmarks.speed.training.learners import OurSteps, ReferenceSteps, Step
+from palaestra.benchmarks.speed.training.limits import Products
+from palaestra.benchmarks.speed.training.machine import DTYPES, machine, precisions
+from palaestra.benchmarks.speed.training.memory import Weighed, memory_comparisons
+from palaestra.benchmarks.speed.training.scale import TrainScale
+from palaestra.trainers.data.layouts import LayoutName
+from palaestra.trainers.learner import Precision
+from palaestra.trainers.model.checkpoint import fresh, save_decoder
+
+AIM = 1.5
+"""How many times as fast as the reference learner a step should be."""
+
+_LAYOUTS: tuple[LayoutName, ...] = ("packed", "padded", "shared")
+_PASSES = 3
+"""Forward, and twice as much backward: towards the states and towards the weights."""
+
+
+def bench_train(
+    device: torch.device, *, scale: TrainScale, progress: Callable[[str], None] = lambda _: None
+) -> TrainingReport:
+    """Measure steps of learning on trajectories of mixed lengths.
+
+    Args:
+        device: Where.
+        scale: How much.
+        progress: Told the name of each learner that is done.
+    """
+    found = machine(device)
+    with TemporaryDirectory() as folder:
+        section = asyncio.run(_section(device, scale, Path(folder), progress))
+    return TrainingReport(command="palaestra bench train", machine=found, setting=asdict(scale), sections=(section,))
+
+
+def learners(device: torch.device) -> list[str]:
+    """Who takes part."""
+    ours = [_named(layout, precision) for precision in precisions(device) for layout in _LAYOUTS]
+    return [*ours, _reference(precisions(device)[0])]
+
+
+def _named(layout: LayoutName, precision: Precision) -> str:
+    return f"{layout}, {precision}"
+
+
+def _reference(precision: Precision) -> str:
+    return f"reference, {precision}"
+
+
+async def _section(device: torch.device, scale: TrainScale, folder: Path, progress: Callable[[str], None]) -> Section:
+    model = fresh(scale.shape, seed=0)
+    save_decoder(model, folder)
+    step = Step(scale)
+    first = precisions(device)[0]
+    contestants: dict[str, Weighed[Any]] = {}
+    for precision in precisions(device):
+        for layout in _LAYOUTS:
+            contestants[_named(layout, precision)] = Weighed(
+                device, OurSteps, model, step, scale, layout=layout, precision=precision, device=device
+            )
+    contestants[_reference(first)] = Weighed(
+        device, ReferenceSteps, folder, step, scale, dtype=DTYPES[first], device=device
+    )
+    outcome = await compete(contestants, scale.rounds, progress=progress)
+    limits = {precision: _limit(step, scale, precision, device) for precision in precisions(device)}
+    rates = tuple(Rate.of(name, taken, limit=limits[_precision(name)]) for name, taken in outcome.rounds.items())
+    rivals = [name for name in contestants if name != _reference(first)]
+    compared = [_compared(rates, name, _reference(first)) for name in rivals]
+    return Section(
+        title=f"A step of GRPO on {len(step.trajectories)} trajectories of "
+        f"{_range(step)} tokens, {step.trained:,} of {step.tokens:,} tokens trained",
+        unit="tokens",
+        rates=rates,
+        comparisons=(*compared, *memory_comparisons(contestants)),
+        note=f"{METHOD} Tokens count once for each trajectory that they are in, whatever a layout saves or adds. The "
+        "limit is what the matrix products with weights would allow, forward and twice backward, in a pass of full "
+        "size, without anything between them; `shared` does fewer of them, since what trajectories of a group begin "
+        "with is put through once.",
+    )
+
+
+def _range(step: Step) -> str:
+    lengths = [len(tokens.ids) for tokens in step.trajectories]
+    return f"{min(lengths)} to {max(lengths)}"
+
+
+def _precision(name: str) -> Precision:
+    return "bf16" if name.endswith("bf16") else "fp32"
+
+
+def _limit(step: Step, scale: TrainScale, precision: Precision, device: torch.device) -> float:
+    """Tokens a second that the products alone allow."""
+    tokens = min(scale.micro_tokens, step.tokens)
+    scored = round(tokens * step.trained / step.tokens)
+    products = Products(scale.shape, dtype=DTYPES[precision], device=device)
+    return tokens / (_PASSES * products.seconds(tokens, scored=scored))
+
+
+def _compared(rates: tuple[Rate, ...], name: str, other: str) -> Comparison:
+    by_name = {rate.name: rate.per_second for rate in rates}
+    aim = AIM if _precision(name) == _precision(other) and not name.startswith("padded") else None
+    return Comparison(name=f"{name}, over {other}", value=by_name[name] / by_name[other], at_least=aim)

@@ -1,0 +1,34 @@
+"""What is drawn: prompts, tools' answers and how long those take, equal for everybody in a round."""
+
+from palaestra.benchmarks.speed.training.scale import EngineScale
+from palaestra.seeding import Stream
+from palaestra.trainers.rollouts.worlds.delayed import Latency
+
+
+class Work:
+    """The work of every round, drawn from the round's number.
+
+    Args:
+        scale: How much.
+    """
+
+    def __init__(self, scale: EngineScale) -> None:
+        self._scale = scale
+        low, high = scale.latency
+        self._latency = Latency(low=low, high=high)
+
+    def prompt(self, round_: int, sequence: int) -> tuple[int, ...]:
+        """The tokens that a sequence begins with."""
+        return self._tokens(self._scale.prompt, "prompt", round_, sequence)
+
+    def answer(self, round_: int, sequence: int, turn: int) -> tuple[int, ...]:
+        """What a tool answers to a turn."""
+        return self._tokens(self._scale.answer, "answer", round_, sequence, turn)
+
+    def delay(self, round_: int, sequence: int, turn: int) -> float:
+        """Seconds that it takes to."""
+        return self._latency.draw(Stream.root("bench-engine", "delay", round_, sequence, turn))
+
+    def _tokens(self, count: int, *name: str | int) -> tuple[int, ...]:
+        stream = Stream.root("bench-engine", *name)
+        return tuple(stream.below(self._scale.shape.vocabulary) for _ in range(count))
