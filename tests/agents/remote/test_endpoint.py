@@ -251,6 +251,14 @@ def test_an_endpoint_outlives_its_event_loops() -> None:
             assert asyncio.run(_asked_and_closed(endpoint)) == {"fine": True}
 
 
+def test_an_endpoint_forgets_event_loops_that_have_ended() -> None:
+    with chat_server(said({"fine": True}, headers={"Connection": "close"})) as server:
+        endpoint = Endpoint(EndpointConfig(base_url=server.url))
+        for _ in range(3):
+            assert asyncio.run(endpoint.post("x", {})) == {"fine": True}
+        assert len(endpoint._sessions) == 1
+
+
 def test_no_more_requests_are_under_way_than_there_are_places(waits: Waits) -> None:
     places = 3
     barrier = Barrier(places, timeout=30)

@@ -86,6 +86,11 @@ def test_a_turn_is_asked_for_by_token_ids_and_comes_back_aligned() -> None:
             "logprobs": 1,
             "return_token_ids": True,
             "skip_special_tokens": False,
+            "top_k": -1,
+            "min_p": 0.0,
+            "repetition_penalty": 1.0,
+            "presence_penalty": 0.0,
+            "frequency_penalty": 0.0,
         }
         assert got.logprobs == tuple(-token / 8 for token in got.ids)
         assert got.versions == (4,) * len(got.ids)

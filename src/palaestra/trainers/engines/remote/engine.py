@@ -12,6 +12,15 @@ from palaestra.trainers.engines.native.rules import check_request
 from palaestra.trainers.engines.remote.completion import Asked, read_completion
 from palaestra.trainers.engines.remote.config import RemoteEngineConfig
 
+_NOTHING_ELSE: JsonObject = {
+    "top_k": -1,
+    "min_p": 0.0,
+    "repetition_penalty": 1.0,
+    "presence_penalty": 0.0,
+    "frequency_penalty": 0.0,
+}
+"""What else would change the distribution: where nothing is said, a server takes the model's own defaults."""
+
 
 class RemoteEngine(Engine):
     """Turns drawn by a server elsewhere.
@@ -161,6 +170,7 @@ class RemoteEngine(Engine):
             "logprobs": 1,
             "return_token_ids": True,
             "skip_special_tokens": False,
+            **_NOTHING_ELSE,
         }
         try:
             answer = await self._endpoint.post("completions", body)
