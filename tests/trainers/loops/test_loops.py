@@ -12,7 +12,7 @@ import torch
 from crash.loops import ASYNC, CONFIGS, SFT, SYNC, WORLD, Told, grpo_loop, ledger, run, sft_loop
 from crash.moody import DEED, MOODY_ID, RAISING_ID
 from palaestra.errors import CheckpointError, DivergedError, EngineError, InfrastructureError, ReplayError, StorageError
-from palaestra.trainers.learner import LearnerConfig
+from palaestra.trainers.learner import LearnerConfig, LoraConfig
 from palaestra.trainers.loops import GrpoConfig, Recorded, StageResult, batches
 from palaestra.trainers.loops.loop import Loop
 from palaestra.trainers.objectives import Metrics
@@ -198,6 +198,23 @@ def test_a_run_that_is_done_is_read(whole: tuple[StageResult, Path], warm: Polic
     again = run(grpo_loop(warm, config), directory, said=said)
     assert said == [f"grpo: done before, {config.steps} steps"]
     assert again.policy.digest() == result.policy.digest()
+
+
+def test_adapters_are_trained_saved_and_gone_on_with(warm: Policy, tmp_path: Path) -> None:
+    config = replace(SYNC, steps=3, learner=LearnerConfig(lr=2e-2, lora=LoraConfig(rank=4)))
+    straight = run(grpo_loop(warm, config), tmp_path / "straight")
+    assert straight.policy.digest() != warm.digest()
+    run(grpo_loop(warm, replace(config, steps=2)), tmp_path / "grpo")
+    again = run(grpo_loop(warm, config), tmp_path / "grpo")
+    assert again.policy.digest() == straight.policy.digest()
+    assert load_policy(tmp_path / "grpo" / "checkpoint").digest() == straight.policy.digest()
+    assert (tmp_path / "grpo" / "checkpoint" / "adapters" / "adapter_model.safetensors").is_file()
+
+
+def test_figures_are_told_by_how_old_the_weights_were(whole: tuple[StageResult, Path], config: GrpoConfig) -> None:
+    names = {name for row in whole[0].progress.history for name in row}
+    assert {"ess/lag/0", "ess/turn/0", "policy/ess", "policy/kl", "policy/entropy", "staleness/max"} <= names
+    assert ("ess/lag/1" in names) == (config.limits.staleness > 0)
 
 
 def test_other_settings_do_not_go_on(warm: Policy, tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from palaestra.trainers.engines.native import Free, NativeEngine, Recording, Rep
 from palaestra.trainers.learner import Learner
 from palaestra.trainers.loops.config import GrpoConfig
 from palaestra.trainers.loops.loop import LearnerThread, Loop, Progress
+from palaestra.trainers.loops.observed import Observed
 from palaestra.trainers.loops.record import Batch, Record, Recorded, check_same
 from palaestra.trainers.monitors import Alarms, rollout_metrics
 from palaestra.trainers.objectives import Metrics, Totals
@@ -151,7 +152,7 @@ class GrpoLoop(Loop):
     def _train(self, episodes: Sequence[Episode], step: int) -> Metrics:
         """Optimiser steps on the batch, each on a share of it.
 
-        The figures are the first one's: of the weights that rolled out, before they move.
+        The figures are the first one's: of the weights that step began with, before they move.
         """
         config = self._config
         batch = flatten(episodes)
@@ -161,10 +162,14 @@ class GrpoLoop(Loop):
         for update in range(config.updates):
             share = batch.select(sorted(shuffled[update :: config.updates]))
             compared = _compared(share)
-            if compared:
-                totals = Totals(trajectories=share.trajectories, tokens=int(share.trained_T.sum()))
-                found = self._learning.step(share.select(compared), config.objective, totals=totals)
-                metrics = metrics or found
+            if not compared:
+                continue
+            observed = Observed(config.objective)
+            totals = Totals(trajectories=share.trajectories, tokens=int(share.trained_T.sum()))
+            found = self._learning.step(
+                share.select(compared), observed, totals=totals, temperature=config.play.temperature
+            )
+            metrics = metrics or found | observed.metrics(version=step)
         return metrics
 
     def _gauged(self) -> Metrics:

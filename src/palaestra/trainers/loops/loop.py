@@ -24,13 +24,13 @@ from palaestra.errors import CheckpointError, RecordError
 from palaestra.trainers.learner import Learner, LearnerConfig
 from palaestra.trainers.monitors import Tracker
 from palaestra.trainers.objectives import Metrics
-from palaestra.trainers.policy import Policy, load_policy
+from palaestra.trainers.policy import Policy
 from palaestra.trainers.progress import OpenBar, silent
 
 P = ParamSpec("P")
 T = TypeVar("T")
 CHECKPOINT = "checkpoint"
-_PROGRESS, _OPTIMISER, _KEPT = "progress.json", "optimiser.pt", "kept.json"
+_PROGRESS, _OPTIMISER, _KEPT, _ADAPTERS = "progress.json", "optimiser.pt", "kept.json", "adapters"
 
 
 @dataclass(kw_only=True)
@@ -177,7 +177,7 @@ async def _run(
     sweep(saved)
     policy, learner, progress, kept = _resumed(loop, saved, say)
     if loop.done(progress) >= 1:
-        return StageResult(policy=policy, progress=progress, directory=saved)
+        return StageResult(policy=_trained(policy, learner), progress=progress, directory=saved)
     thread = LearnerThread(threads)
     opened = [make(directory, progress.step) for make in trackers]
     try:
@@ -199,8 +199,7 @@ async def _run(
         thread.close()
         for tracker in opened:
             tracker.close()
-    policy.model.eval()
-    return StageResult(policy=policy, progress=progress, directory=saved)
+    return StageResult(policy=_trained(policy, learner), progress=progress, directory=saved)
 
 
 async def _timed(loop: Loop, thread: LearnerThread, progress: Progress, done: float) -> Metrics:
@@ -228,7 +227,7 @@ def _resumed(loop: Loop, saved: Path, say: Callable[[str], None]) -> tuple[Polic
         raise CheckpointError(
             f"{saved.parent} is a {loop.name} of other settings; give another folder, or remove it to begin anew"
         )
-    policy = load_policy(whole)
+    policy = loop.start()  # what adapters are added to; the learner's state holds all weights that it trains
     learner = Learner(policy.model, loop.learner)
     state: Any = torch.load(whole / _OPTIMISER, weights_only=True)
     learner.restore(state)
@@ -238,9 +237,20 @@ def _resumed(loop: Loop, saved: Path, say: Callable[[str], None]) -> tuple[Polic
     return policy, learner, progress, kept
 
 
+def _trained(policy: Policy, learner: Learner) -> Policy:
+    """The policy as it is now, adapters worked in."""
+    if learner.adapters is None:
+        return policy
+    merged = policy.copy()
+    merged.model.load_state_dict(dict(learner.weights()), strict=False)  # a tied output layer is left out
+    return merged
+
+
 def _save(policy: Policy, learner: Learner, progress: Progress, kept: bytes, saved: Path) -> None:
     with saving(saved) as temporary:
-        policy.save(temporary)
+        _trained(policy, learner).save(temporary)
+        if learner.adapters is not None:
+            learner.adapters.save(temporary / _ADAPTERS)
         state = BytesIO()  # torch hides what the disk says of a file of its own
         torch.save(learner.state(), state)
         (temporary / _OPTIMISER).write_bytes(state.getvalue())
