@@ -1,7 +1,4 @@
-"""In every state that a crash can leave the disk in, a save is whole, and one that was acknowledged is not lost.
-
-The counts that are asserted are those of the table in docs/reliability.md.
-"""
+"""In every state that a crash can leave the disk in, a save is whole, and one that was acknowledged is not lost."""
 
 import errno
 import os
