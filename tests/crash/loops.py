@@ -10,7 +10,7 @@ from palaestra.trainers.engines.native import NativeConfig
 from palaestra.trainers.learner import LearnerConfig
 from palaestra.trainers.loops.config import GrpoConfig, ModelConfig, PolicyConfig, SftConfig, WorldConfig
 from palaestra.trainers.loops.grpo import GrpoLoop
-from palaestra.trainers.loops.loop import StageResult, run_loop
+from palaestra.trainers.loops.loop import Loop, StageResult, run_loop
 from palaestra.trainers.loops.material import demonstrations_of, started, tasks_of, worlds_of
 from palaestra.trainers.loops.record import Recorded, batches
 from palaestra.trainers.loops.sft import SftLoop
@@ -76,7 +76,7 @@ def grpo_loop(
     )
 
 
-def run(loop: SftLoop | GrpoLoop, directory: Path, *, said: Told | None = None) -> StageResult:
+def run(loop: Loop, directory: Path, *, said: Told | None = None) -> StageResult:
     """Run it on one thread."""
     return run_loop(loop, directory, threads=1, say=(said if said is not None else Told()).append)
 

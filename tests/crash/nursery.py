@@ -12,7 +12,7 @@ import orjson
 import torch
 
 from crash.tiny import TinyGrpo, TinyWarmUp, demonstrations, history
-from palaestra.trainers import run_stage
+from palaestra.trainers.reference import run_stage
 
 
 def tell(what: str, value: object) -> None:

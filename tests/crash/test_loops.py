@@ -39,11 +39,12 @@ def retrained(runs: Nursery, kind: str, done: Path, fresh: Path) -> Any:
 def test_kills_at_random_moments_lose_nothing_that_was_acknowledged(tmp_path: Path, kind: str) -> None:
     rng = random.Random(kind)  # noqa: S311
     with nursery("crash.loop_nursery") as runs:
-        whole = runs.run(f"{kind} {tmp_path / 'whole'}")
+        whole: Any = runs.run(f"{kind} {tmp_path / 'whole'}")
         check_counted_once(kind, whole)
         length, kills, finished = runs.seconds, 0, 0
         while kills < KILLS[kind]:
-            result, here = None, tmp_path / str(finished)
+            result: Any = None
+            here = tmp_path / str(finished)
             while result is None:
                 # Once there have been enough, the run may live to its end.
                 after = rng.uniform(0, length) if kills < KILLS[kind] else None

@@ -12,7 +12,7 @@ from palaestra.envs import ToolEnv
 from palaestra.errors import InfrastructureError
 from palaestra.protocols import Action
 from palaestra.records import Message
-from palaestra.trainers import (
+from palaestra.trainers.reference import (
     Grpo,
     GrpoConfig,
     ModelShape,

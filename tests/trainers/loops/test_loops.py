@@ -46,7 +46,7 @@ def stopped(loop: Loop, at: int) -> Loop:
             raise Stopped
         return await taken(thread, step, done)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 
-    loop.step = step  # type: ignore[method-assign,assignment]
+    loop.step = step  # type: ignore[method-assign]
     return loop
 
 
