@@ -78,6 +78,7 @@ class Training:
         assert counts.started == ended + self.source.under_way
         assert counts.groups == counts.taken + counts.broken + counts.stale + self.source.pending
         members = [member for group in self.source.state().groups for member in group.members]
+        assert all(member.fate is None for member in members if member.begun is not None)
         assert set(self.source._saved) <= {member.trajectory for member in members if member.fate is None}
         held = sum(member.fate == "finished" for member in members)
         assert counts.finished == counts.handed + counts.discarded + held

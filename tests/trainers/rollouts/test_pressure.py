@@ -199,3 +199,24 @@ def test_an_overloaded_engine_keeps_the_door_shut_until_a_turn_finds_it_better()
         await asyncio.wait(tasks)
 
     run(main())
+
+
+@given(st.lists(st.tuples(ANY, st.integers(1, 40)), max_size=60), st.integers(0, 60))
+def test_a_ceiling_that_was_saved_moves_on_as_it_would_have(turns: list[tuple[EngineStats, int]], at: int) -> None:
+    one = Pressure(40)
+    for stats, under_way in turns[:at]:
+        one.turn(stats, under_way)
+    other = Pressure(40)
+    other.restore(one.state())
+    for stats, under_way in turns[at:]:
+        for pressure in (one, other):
+            pressure.turn(stats, under_way)
+    assert other.state() == one.state()
+
+
+def test_a_saved_ceiling_does_not_exceed_the_agents_of_today() -> None:
+    many = Pressure(64)
+    _round(many, EASY)
+    few = Pressure(5)
+    few.restore(many.state())
+    assert (many.ceiling, few.ceiling) == (32, 5)

@@ -140,6 +140,19 @@ def test_a_slow_group_is_overtaken_by_as_many_as_the_window_lets_and_then_waited
     run(main())
 
 
+def test_the_groups_that_another_run_took_are_waited_for_whichever_are_ready() -> None:
+    async def main() -> None:
+        limits = Staleness(per_step=2, staleness=2)
+        async with training(limits, deed=stormy(4, faults=0), config=replace(CONFIG, agents=64)) as at_work:
+            assert [group.index for group in await at_work.source.take(100.0, only=[5, 2])] == [5, 2]
+            at_work.check()
+            assert [group.index for group in await at_work.source.take(100.0)] == [0, 1]
+            with pytest.raises(WaitError):
+                await at_work.source.take(100.0, only=[2])
+
+    run(main())
+
+
 def test_a_group_begins_only_when_there_is_room_for_its_first_trajectory() -> None:
     """So its version is that of the weights under which it is really begun."""
 

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from palaestra.errors import CheckpointError, InfrastructureError, WaitError
@@ -79,6 +79,9 @@ def test_however_often_it_is_killed_every_trajectory_is_counted_once(
 
 @settings(deadline=None, max_examples=15)
 @given(LIMITS, st.floats(0, 8), st.floats(0, 8), st.integers(0, 10**6), st.sampled_from(RULES))
+@example(Staleness(per_step=1), 0.0, 30.0, 1, RULES[0])
+@example(Staleness(per_step=1, staleness=1), 4.0, 30.0, 2, RULES[1])
+@example(Staleness(per_step=2, staleness=1, window=2), 4.0, 40.0, 3, RULES[2])
 def test_batches_on_record_behind_the_save_are_taken_again_and_nothing_twice(
     limits: Staleness, save: float, kill: float, seed: int, rule: GroupRule
 ) -> None:
