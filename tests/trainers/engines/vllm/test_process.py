@@ -4,7 +4,7 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -39,7 +39,7 @@ def alone(test: Coroutine[Any, Any, None]) -> None:
 
 
 @asynccontextmanager
-async def worker(begin: str = READY, *, timeout: float = 60.0) -> AsyncIterator[WorkerProcess]:
+async def worker(begin: str = READY, *, timeout: float = 60.0) -> AsyncGenerator[WorkerProcess]:
     process = await WorkerProcess.spawn((sys.executable, "-c", WORKER), os.environ)
     try:
         assert await process.begin({"begin": begin}, timeout=timeout) == {"capacity": 7}
@@ -48,8 +48,10 @@ async def worker(begin: str = READY, *, timeout: float = 60.0) -> AsyncIterator[
         await process.kill()
 
 
-def run(process: WorkerProcess, code: str, **wait: Any) -> Coroutine[Any, Any, dict[str, Any]]:
-    return process.ask("run", {"run": code}, **{"silence": 60.0, **wait})
+def run(
+    process: WorkerProcess, code: str, *, silence: float = 60.0, held: Callable[[], bool] = lambda: False
+) -> Coroutine[Any, Any, dict[str, Any]]:
+    return process.ask("run", {"run": code}, silence=silence, held=held)
 
 
 def test_answers_come_to_who_asked_in_whatever_order() -> None:

@@ -11,8 +11,8 @@ from typing import Any, Literal
 class VllmConfig:
     """A model, an interpreter that has vLLM, and vLLM's own settings."""
 
-    model: Path
-    """A folder with `config.json` and safetensors."""
+    model: Path | None = None
+    """A folder with `config.json` and safetensors; a training run serves its own policy and says which."""
     python: Path = Path(sys.executable)
     """An interpreter that has vLLM, whose packages may clash with ours."""
     context: int | None = None

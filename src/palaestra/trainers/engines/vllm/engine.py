@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 from safetensors import SafetensorError
 
-from palaestra.errors import EngineError, WaitError
+from palaestra.errors import CheckpointError, EngineError, WaitError
 from palaestra.seeding import Stream
 from palaestra.trainers.engines.engine import Completion, Engine, EngineStats, InFlight, Request, Weights
 from palaestra.trainers.engines.native.rules import check_request
@@ -53,6 +53,8 @@ class VllmEngine(Engine):
     """
 
     def __init__(self, config: VllmConfig, *, version: int = 0) -> None:
+        if config.model is None:
+            raise CheckpointError("model=None: vLLM serves what stands in a folder; give one")
         self._config = config
         self._model = ModelFolder(config.model)
         self._dtype = config.dtype or self._model.dtype

@@ -31,15 +31,20 @@ def _die_with_parent(parent: socket.socket, scratch: str) -> None:
     os.killpg(0, signal.SIGKILL)
 
 
-if __name__ == "__main__":
-    # Before vLLM is imported, which takes seconds.
-    PARENT = socket.socket(fileno=int(sys.argv[2]))
-    PARENT.set_inheritable(False)
-    threading.Thread(target=_die_with_parent, args=(PARENT, sys.argv[1]), daemon=True).start()
+def _tied_to_parent() -> socket.socket:
+    parent = socket.socket(fileno=int(sys.argv[2]))
+    parent.set_inheritable(False)
+    threading.Thread(target=_die_with_parent, args=(parent, sys.argv[1]), daemon=True).start()
+    return parent
+
+
+# Before vLLM is imported, which takes seconds.
+PARENT = _tied_to_parent() if __name__ == "__main__" else None
 
 import asyncio
 import itertools
 import json
+import time
 import traceback
 from typing import Any
 
@@ -83,7 +88,10 @@ class Worker:
 
     def __init__(self, line: Line, setup: Message) -> None:
         self._line = line
-        self._engine = _engine(setup["arguments"], line)
+        self._counts = Counts(line)
+        self._engine = _engine(setup["arguments"], self._counts)
+        self._drawing = 0
+        """Turns under way."""
         self._asked: dict[int, asyncio.Task[None]] = {}
         self._names = itertools.count()
         self._salt = 0
@@ -132,8 +140,14 @@ class Worker:
             output_kind=RequestOutputKind.FINAL_ONLY,
         )
         prompt = tokens_input(context, cache_salt=str(self._salt))
-        async for output in self._engine.generate(prompt, sampling, str(next(self._names))):
-            turn = output.outputs[0]
+        self._drawing += 1
+        if self._drawing == 1:
+            self._counts.begin()
+        try:
+            told = [output async for output in self._engine.generate(prompt, sampling, str(next(self._names)))]
+        finally:
+            self._drawing -= 1
+        turn = told[-1].outputs[0]
         if turn.finish_reason not in {"stop", "length"}:
             return {"error": f"vLLM ended the turn with {turn.finish_reason!r}"}
         return {
@@ -148,6 +162,7 @@ class Worker:
         return {}
 
     async def _resume(self) -> Message:
+        self._counts.begin()
         await self._engine.resume_generation()
         return {}
 
@@ -160,7 +175,7 @@ class Worker:
         await self._engine.update_weight_version(str(version))
         self._salt += 1
         if resume:
-            await self._engine.resume_generation()
+            await self._resume()
         return {}
 
 
@@ -170,10 +185,16 @@ class Counts(StatLoggerBase):
     def __init__(self, line: Line) -> None:
         self._line = line
         self._drawn = self._prefilled = self._reused = 0
-        self._busy = 0.0
+        self._busy, self._since = 0.0, time.monotonic()
+
+    def begin(self) -> None:
+        """It goes to work, after a rest."""
+        self._since = time.monotonic()
 
     def record(self, scheduler_stats: Any, iteration_stats: Any, *_: Any, **__: Any) -> None:
-        """Take in a step."""
+        """Take in a step, the time since the one before included."""
+        now = time.monotonic()
+        self._busy, self._since = self._busy + now - self._since, now
         if iteration_stats is not None:
             self._drawn += iteration_stats.num_generation_tokens
         if scheduler_stats is None:
@@ -181,8 +202,6 @@ class Counts(StatLoggerBase):
         read = scheduler_stats.prefix_cache_stats
         self._reused += read.hits + read.preempted_hits
         self._prefilled += read.queries + read.preempted_queries - read.hits - read.preempted_hits
-        if scheduler_stats.iteration_details is not None:
-            self._busy += scheduler_stats.iteration_details.elapsed_ms / 1000
         counts = {
             "drawn": self._drawn,
             "prefilled": self._prefilled,
@@ -197,7 +216,7 @@ class Counts(StatLoggerBase):
         """Nothing to tell."""
 
 
-def _engine(arguments: Message, line: Line) -> Any:
+def _engine(arguments: Message, counts: Counts) -> Any:
     on_cpu = current_platform.is_cpu()
     if on_cpu:
         arguments = {**_on_cpu(arguments), **arguments}
@@ -209,7 +228,6 @@ def _engine(arguments: Message, line: Line) -> Any:
             "generation_config": "vllm",
             "logprobs_mode": "processed_logprobs",
             "enable_prefix_caching": True,
-            "enable_logging_iteration_details": True,
             "disable_log_stats": True,
             "seed": 0,
             **arguments,
@@ -219,7 +237,11 @@ def _engine(arguments: Message, line: Line) -> Any:
         # vLLM's own default, which its CPU platform gives up on account of threads that do not run in this process: a
         # second start of the interpreter would double the time that it takes.
         os.environ["VLLM_WORKER_MULTIPROC_METHOD"] = "fork"
-    return AsyncLLM.from_vllm_config(config, stat_loggers=[lambda *_: Counts(line)], disable_log_stats=True)
+
+    def same(*_: Any) -> Counts:
+        return counts
+
+    return AsyncLLM.from_vllm_config(config, stat_loggers=[same], disable_log_stats=True)
 
 
 def _on_cpu(arguments: Message) -> Message:
@@ -245,5 +267,5 @@ async def main(parent: socket.socket) -> None:
     await Worker(line, setup).serve(setup["version"])
 
 
-if __name__ == "__main__":
+if PARENT is not None:
     asyncio.run(main(PARENT))
