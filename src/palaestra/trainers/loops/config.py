@@ -5,18 +5,20 @@ somebody who reads it.
 """
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast, get_args, get_type_hints
 
 import orjson
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from palaestra.errors import ConfigError
+from palaestra.records import JsonObject
 from palaestra.trainers.engines.engine import InFlight
 from palaestra.trainers.engines.native import NativeConfig
+from palaestra.trainers.engines.vllm import VllmConfig
 from palaestra.trainers.learner import LearnerConfig
 from palaestra.trainers.monitors import AlarmConfig
 from palaestra.trainers.objectives import Grpo
@@ -112,6 +114,8 @@ class GrpoConfig:
     play: PlayConfig = field(default_factory=lambda: PlayConfig(context=768, turn=48))
     pool: PoolConfig = field(default_factory=PoolConfig)
     engine: NativeConfig = field(default_factory=NativeConfig)
+    vllm: VllmConfig | None = None
+    """Draws with vLLM in place of our own engine; such a run cannot be replayed."""
     in_flight: InFlight = "keep"
     """What new weights do to turns under way."""
     alarms: AlarmConfig = field(default_factory=AlarmConfig)
@@ -176,6 +180,12 @@ def read_config(table: Mapping[str, Any], *, where: str = "the settings") -> Tra
 def config_document(config: TrainConfig) -> bytes:
     """The settings, whole, with every default said: what a run's folder keeps."""
     return orjson.dumps(_File(run=config).model_dump(mode="json")["run"], option=orjson.OPT_INDENT_2)
+
+
+def settings_of(config: SftConfig | GrpoConfig, *, without: Collection[str]) -> JsonObject:
+    """The settings of a stage as plain JSON, `without` those that do not decide what it comes to."""
+    settings: JsonObject = TypeAdapter(type(config)).dump_python(config, mode="json")
+    return {name: value for name, value in settings.items() if name not in without}
 
 
 def _set(table: dict[str, Any], setting: str) -> None:

@@ -15,9 +15,9 @@ from palaestra.digest import digest
 from palaestra.seeding import Stream
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.data.flatten import flatten
-from palaestra.trainers.engines.native import Free, NativeEngine, Recording, Replay, Schedule
 from palaestra.trainers.learner import Learner
-from palaestra.trainers.loops.config import GrpoConfig
+from palaestra.trainers.loops.config import GrpoConfig, settings_of
+from palaestra.trainers.loops.engines import engine_of
 from palaestra.trainers.loops.loop import LearnerThread, Loop, Progress
 from palaestra.trainers.loops.observed import Observed
 from palaestra.trainers.loops.record import Batch, Record, Recorded, check_same
@@ -80,7 +80,7 @@ class GrpoLoop(Loop):
 
     def fingerprint(self) -> str:
         """A hash of what decides the result: settings but for how many steps, tasks, world, seed and beginning."""
-        settings = {name: value for name, value in asdict(self._config).items() if name not in ("steps", "save_every")}
+        settings = settings_of(self._config, without=("steps", "save_every"))
         return digest([settings, self._tasks, self._world, self._seed, self._start.digest()])
 
     def start(self) -> Policy:
@@ -101,7 +101,7 @@ class GrpoLoop(Loop):
         stack.callback(self._record.close)
         self._worlds = self._make_worlds()
         stack.push_async_callback(self._worlds.close)
-        self._engine = NativeEngine(policy.model, config.engine, schedule=self._schedule())
+        self._engine = engine_of(config, policy, directory, sink=self._record.event, replay=self._replay)
         stack.push_async_callback(self._engine.close)
         self._pool = Pool(self._engine, self._worlds, policy.codec, config.play, config.pool, say=self._say)
         stack.push_async_callback(self._pool.close)
@@ -113,11 +113,6 @@ class GrpoLoop(Loop):
             self._alarms.restore(state["alarms"])
             self._source.restore(load_state(orjson.dumps(state["source"])))
             self._pool.pressure.restore(PressureState(**state["pressure"]))
-
-    def _schedule(self) -> Schedule:
-        if self._replay is not None:
-            return Replay(self._replay.schedule)
-        return Recording(Free(), self._record.event)
 
     async def step(self, thread: LearnerThread, step: int, done: float) -> Metrics:
         """One batch of groups, and the updates on it."""

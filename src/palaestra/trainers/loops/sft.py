@@ -11,7 +11,7 @@ from palaestra.trainers.data.demonstration import demonstration
 from palaestra.trainers.data.flatten import flatten_tokens
 from palaestra.trainers.data.order import Deal
 from palaestra.trainers.learner import Learner
-from palaestra.trainers.loops.config import SftConfig
+from palaestra.trainers.loops.config import SftConfig, settings_of
 from palaestra.trainers.loops.loop import LearnerThread, Loop, Progress
 from palaestra.trainers.objectives import Metrics, Supervised
 from palaestra.trainers.policy import Policy
@@ -55,7 +55,7 @@ class SftLoop(Loop):
 
     def fingerprint(self) -> str:
         """A hash of the settings, the demonstrations, the seed and the beginning; measured time is no setting."""
-        settings = {**{k: v for k, v in _plain(self._config).items() if k != "seconds"}}
+        settings = settings_of(self._config, without=("seconds", "demonstrations"))
         return digest(
             [self.name, settings, self._seed, [episode.digest() for episode in self._episodes], self._start.digest()]
         )
@@ -83,7 +83,3 @@ class SftLoop(Loop):
 
     def _batch(self, step: int) -> TokenBatch:
         return flatten_tokens([self._tokens[place] for place in self._deal.at(step)])
-
-
-def _plain(config: SftConfig) -> dict[str, object]:
-    return {name: getattr(config, name) for name in config.__dataclass_fields__}

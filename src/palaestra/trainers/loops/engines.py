@@ -1,0 +1,39 @@
+"""Which engine a run draws with."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from palaestra.errors import ConfigError
+from palaestra.trainers.engines.engine import Engine
+from palaestra.trainers.engines.native import Free, NativeEngine, Recording, Replay, Schedule
+from palaestra.trainers.engines.vllm import VllmEngine
+from palaestra.trainers.loops.config import GrpoConfig
+from palaestra.trainers.loops.record import Recorded
+from palaestra.trainers.policy import Policy
+
+_SERVED = "served"
+
+
+def engine_of(
+    config: GrpoConfig, policy: Policy, directory: Path, *, sink: Callable[[bytes], None], replay: Recorded | None
+) -> Engine:
+    """The engine that the settings ask for, with the policy's weights.
+
+    Args:
+        config: Ours, unless it has settings for vLLM.
+        policy: Whose turns are drawn.
+        directory: The stage's folder, where vLLM finds the policy.
+        sink: Takes what our engine decides, line by line.
+        replay: The run whose decisions it is held to.
+
+    Raises:
+        ConfigError: vLLM is asked to replay a run.
+    """
+    if config.vllm is None:
+        schedule: Schedule = Recording(Free(), sink) if replay is None else Replay(replay.schedule)
+        return NativeEngine(policy.model, config.engine, schedule=schedule)
+    if replay is not None:
+        raise ConfigError("grpo.vllm: vLLM schedules by itself and is held to no record; replay with our own engine")
+    policy.save(directory / _SERVED)
+    return VllmEngine(replace(config.vllm, model=directory / _SERVED))
