@@ -40,7 +40,7 @@ def check_folder(directory: Path, *, format_name: str | None = None) -> ChatForm
     if not (directory / "config.json").is_file():
         raise CheckpointError(
             f"{directory} holds no config.json, so it is no checkpoint; give a folder that "
-            "`palaestra train reference` wrote, or one in Hugging Face's layout"
+            "`palaestra reference` wrote, or one in Hugging Face's layout"
         )
     if (directory / MANIFEST).exists():
         try:

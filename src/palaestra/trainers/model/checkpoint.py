@@ -142,7 +142,7 @@ def _read_shape(directory: Path) -> DecoderShape:
     if refused:
         raise CheckpointError(
             f"{directory}/config.json: {refused[0]}, which the decoder does not do; "
-            "give a Qwen3 or Llama without it, or train with `palaestra train reference`, on transformers' own model"
+            "give a Qwen3 or Llama without it, or train with `palaestra reference`, on transformers' own model"
         )
     rope: dict[str, Any] = config.rope_parameters
     try:
