@@ -346,6 +346,14 @@ def test_in_half_precision_weights_stay_single_and_steps_come_near_those_of_sing
     assert not equal(copied(half), before)
 
 
+def test_in_half_precision_too_checkpoints_change_nothing() -> None:
+    batch = weighed(sequences())
+    one, other = (learner(replace(PLAIN, precision="bf16", checkpointing=on)) for on in (False, True))
+    for at in (one, other):
+        at.step(batch, Grpo())
+    assert equal(copied(one), copied(other))
+
+
 def test_in_half_precision_updates_that_are_smaller_than_its_steps_add_up() -> None:
     batch = weighed(sequences())
     at = learner(replace(PLAIN, precision="bf16", lr=3e-5))

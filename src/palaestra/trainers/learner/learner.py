@@ -26,6 +26,7 @@ from palaestra.trainers.learner.checkpointing import checkpoint_blocks
 from palaestra.trainers.learner.config import LearnerConfig, LoraConfig
 from palaestra.trainers.learner.figures import Figures
 from palaestra.trainers.learner.logprobs import Scores, score
+from palaestra.trainers.learner.norms import quicken_norms
 from palaestra.trainers.learner.optimiser import Optimiser, check_fit
 from palaestra.trainers.learner.precision import Shadow
 from palaestra.trainers.learner.processes import Processes
@@ -63,6 +64,8 @@ class Learner:
         half = config.precision == "bf16"
         self._shadow = Shadow(self._model, torch.bfloat16) if half and mesh is None else None
         self._working = self._model if self._shadow is None else self._shadow.model
+        if model.lm_head.weight.device.type == "cpu":
+            quicken_norms(self._working)
         if config.checkpointing:
             checkpoint_blocks(self._working)
         if mesh is not None:

@@ -59,10 +59,11 @@ class _Score(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(
-        ctx: Any, d_logp_N: Tensor | None, d_entropy_N: Tensor | None
+    def backward(  # pyright: ignore[reportIncompatibleMethodOverride]  the decorator takes its first by place alone
+        ctx: Any, *grad_outputs: Any
     ) -> tuple[Tensor | None, Tensor | None, None, None, None]:
         hidden_NC, weight_VC, token_N = ctx.saved_tensors
+        d_logp_N, d_entropy_N = grad_outputs
         d_hidden_NC = torch.empty_like(hidden_NC) if ctx.needs_input_grad[0] else None
         d_weight_VC = torch.zeros_like(weight_VC, dtype=_precise(weight_VC)) if ctx.needs_input_grad[1] else None
         cast_VC = weight_VC.to(hidden_NC.dtype)
