@@ -1,5 +1,6 @@
 """What each folder offers by name, what importing it loads, and that the root links are for eyes only."""
 
+import ast
 import subprocess
 import sys
 from importlib import import_module
@@ -69,11 +70,33 @@ EXPORTS = {
         "Rendering"
     ),
     "palaestra.trainers": (
-        "Bar Control Grpo GrpoConfig Job ModelShape OpenBar OptimiserConfig Policy Progress RolloutConfig StageResult "
-        "WarmUp WarmUpConfig load_policy play run_stage"
+        "AlarmConfig Bar GroupRule Grpo GrpoConfig GrpoLoop Job LearnerConfig Loop ModelConfig NativeConfig OpenBar "
+        "Plan PlayConfig Played Policy PolicyConfig PoolConfig Progress Recorded SftConfig SftLoop StageResult "
+        "Staleness TrainConfig WorldConfig batches demonstrations_of load_config load_policy planned play_jobs "
+        "read_config run run_loop started tasks_of worlds_of"
     ),
     "palaestra.trainers.data.layouts": "LAYOUTS LayoutName packed padded shared",
+    "palaestra.trainers.engines.native": (
+        "Arrived Free NativeConfig NativeEngine Plan Recording Replay Schedule Turn Update Withdrawal"
+    ),
     "palaestra.trainers.engines.remote": "RemoteEngine RemoteEngineConfig",
+    "palaestra.trainers.engines.vllm": "VllmConfig VllmEngine",
+    "palaestra.trainers.learner": "Learner LearnerConfig LoraConfig Precision Scores score",
+    "palaestra.trainers.loops": (
+        "GrpoConfig GrpoLoop Loop ModelConfig Plan PolicyConfig Progress Recorded SftConfig SftLoop StageResult "
+        "TrainConfig WorldConfig batches demonstrations_of load_config planned read_config run run_loop started "
+        "tasks_of worlds_of"
+    ),
+    "palaestra.trainers.monitors": (
+        "TRACKERS Action Alarm AlarmConfig Alarms JsonLinesTracker OpenTracker TerminalTracker Tracker "
+        "effective_share policy_metrics read_log rollout_metrics step_line"
+    ),
+    "palaestra.trainers.objectives": "Grpo Metrics Objective Supervised Totals",
+    "palaestra.trainers.reference": (
+        "Control Grpo GrpoConfig Job Learner ModelShape OptimiserConfig Policy Progress RolloutConfig Stage "
+        "StageResult WarmUp WarmUpConfig load_policy run_stage"
+    ),
+    "palaestra.trainers.rollouts.worlds": ("DelayedWorlds Latency LocalWorlds ProcessWorlds Timeouts WorldSpec"),
 }
 HEAVY = {"matplotlib", "pyarrow", "safetensors", "tokenizers", "torch", "transformers"}
 """What the extra `train` brings, and takes seconds to import."""
@@ -107,6 +130,24 @@ def test_the_names_of_a_folder_are_sorted_and_are_there(folder: str) -> None:
     module = import_module(folder)
     assert list(module.__all__) == sorted(module.__all__, key=constants_first)
     assert all(hasattr(module, name) for name in module.__all__)
+
+
+def test_what_checkers_take_the_trainers_names_for_is_what_they_are() -> None:
+    trainers = import_module("palaestra.trainers")
+    (block,) = (
+        node for node in ast.parse(Path(str(trainers.__file__)).read_text()).body
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+    )  # fmt: skip
+    told = {
+        name.name: getattr(import_module(str(line.module)), name.name)
+        for line in block.body
+        if isinstance(line, ast.ImportFrom)
+        for name in line.names
+    }
+    assert told == {name: getattr(trainers, name) for name in trainers.__all__}
+    assert set(told) <= set(dir(trainers))
+    with pytest.raises(AttributeError, match="has no attribute 'GrpoConfigs'"):
+        _ = trainers.GrpoConfigs
 
 
 def test_every_folder_that_offers_names_is_pinned() -> None:
@@ -145,7 +186,7 @@ def test_importing_palaestra_loads_no_environment(tmp_path: Path) -> None:
     assert {m for m in modules if m.startswith("palaestra")} == {"palaestra", "palaestra.version"}
 
 
-@pytest.mark.parametrize("folder", ["envs", "agents", "rubrics", "tools", "cli", "benchmarks.proof"])
+@pytest.mark.parametrize("folder", ["envs", "agents", "rubrics", "tools", "trainers", "cli", "benchmarks.proof"])
 def test_importing_a_folder_loads_neither_torch_nor_a_world(folder: str, tmp_path: Path) -> None:
     modules = loaded(f"import palaestra.{folder}", tmp_path)
     assert f"palaestra.{folder}" in modules
@@ -155,7 +196,8 @@ def test_importing_a_folder_loads_neither_torch_nor_a_world(folder: str, tmp_pat
 
 @pytest.mark.parametrize("folder", ["agents", "trainers"])
 def test_a_policy_loads_neither_its_grader_nor_its_world(folder: str, tmp_path: Path) -> None:
-    modules = loaded(f"import palaestra.{folder}", tmp_path)
+    modules = loaded(f"from palaestra.{folder} import *", tmp_path)
+    assert f"palaestra.{folder}.{'policy' if folder == 'trainers' else 'scripted'}" in modules
     assert not [m for m in modules if m.startswith(("palaestra.envs", "palaestra.rubrics", "palaestra.benchmarks"))]
 
 

@@ -74,7 +74,8 @@ def told(target: Path) -> Generator[None]:
     except StorageError:
         raise
     except OSError as error:
-        beside = error.filename is None or str(error.filename).startswith(str(target.parent))
+        name = str(error.filename)
+        beside = error.filename is None or name.startswith(str(target.parent)) or target.is_relative_to(name)
         if not beside:
             raise  # some other file of the caller's
         reason = os.strerror(error.errno) if error.errno else str(error)

@@ -1,16 +1,20 @@
 """An evaluation counts what was played, leaves out what the world broke, and gives every policy the same luck."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 import orjson
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crash.tiny import FAILING_ID, GRPO, TinyGrpo, TinyWarmUp, world
+from crash.loops import SYNC, WORLD, grpo_loop, run, sft_loop
+from crash.tiny import FAILING_ID
 from palaestra.benchmarks.evaluation import (
     EVALUATION,
     Evaluation,
@@ -20,27 +24,37 @@ from palaestra.benchmarks.evaluation import (
     pooled,
 )
 from palaestra.benchmarks.statistics import paired_difference
-from palaestra.errors import TaskError
+from palaestra.errors import ConfigError, EngineError, TaskError
 from palaestra.records import EndReason
-from palaestra.seeding import Stream
-from palaestra.trainers import Job, Policy, RolloutConfig, play, run_stage
+from palaestra.trainers import (
+    Job,
+    PlayConfig,
+    Played,
+    Policy,
+    PoolConfig,
+    WorldConfig,
+    play_jobs,
+    tasks_of,
+    worlds_of,
+)
+from palaestra.trainers.engines.noise import noise_key
+from palaestra.trainers.rollouts.faults import Backoff
+from palaestra.trainers.rollouts.world import World, Worlds
+from palaestra.trainers.rollouts.worlds import LocalWorlds
 from palaestra.trajectory import Episode
 from worlds.registration import LIBRARY_ID
 
-ROLLOUTS = GRPO.rollouts
+PLAY = SYNC.play
+HELDOUT = tasks_of(replace(WORLD, split="heldout"))
 LENT, RENEWED = "library/lend-book/7000", "library/renew-loan/7000"
-
-
-def ignored(text: str) -> None:
-    del text
 
 
 @pytest.fixture(scope="module")
 def policies(tmp_path_factory: pytest.TempPathFactory) -> tuple[Policy, Policy]:
     """Before GRPO and after."""
     directory = tmp_path_factory.mktemp("policies")
-    warm = run_stage(TinyWarmUp(save_every=100), directory / "warm-up", say=ignored).policy
-    return warm, run_stage(TinyGrpo(warm), directory / "grpo", say=ignored).policy
+    warm = run(sft_loop(), directory / "warm-up").policy
+    return warm, run(grpo_loop(warm, SYNC), directory / "grpo").policy
 
 
 @pytest.fixture(scope="module")
@@ -77,16 +91,44 @@ SOME = Evaluation(
 
 def test_no_tasks_are_refused(policy: Policy) -> None:
     with pytest.raises(TaskError, match="no task to evaluate on; give a split that lists tasks"):
-        evaluate(policy, LIBRARY_ID, [], samples=1, rollouts=ROLLOUTS)
+        evaluate(policy, LIBRARY_ID, [], samples=1, play=PLAY)
 
 
-def test_an_episode_that_the_world_broke_off_is_counted_and_in_no_figure(policy: Policy) -> None:
-    sound, _ = evaluate(policy, LIBRARY_ID, [LENT, RENEWED], samples=4, rollouts=ROLLOUTS)
-    broken, _ = evaluate(policy, FAILING_ID, [LENT, RENEWED], samples=4, rollouts=ROLLOUTS)
+def test_episodes_longer_than_the_model_reads_are_refused(policy: Policy) -> None:
+    long = replace(PLAY, context=policy.model.shape.context + 1)
+    with pytest.raises(ConfigError, match="context=513: the policy reads 512 tokens; give no more"):
+        evaluate(policy, LIBRARY_ID, [LENT], samples=1, play=long)
+
+
+def test_an_episode_that_the_world_broke_off_is_counted_told_and_in_no_figure(policy: Policy) -> None:
+    said: list[str] = []
+    sound, _ = evaluate(policy, LIBRARY_ID, [LENT, RENEWED], samples=4, play=PLAY)
+    broken, _ = evaluate(policy, FAILING_ID, [LENT, RENEWED], samples=4, play=PLAY, say=said.append)
     assert (sound.faults, broken.faults) == (0, 2), "of the seeds 0 to 3 two are odd"
+    assert len(said) == 2 * 3, "each is tried three times"
+    assert all(text.startswith(LENT) and "the disk is gone" in text for text in said)
     assert broken.tasks[RENEWED] == sound.tasks[RENEWED]
     assert broken.tasks[LENT].points == sound.tasks[LENT].points[::2]
     assert broken.tasks[LENT].turns == sound.tasks[LENT].turns[::2]
+
+
+def test_a_task_whose_first_episode_was_broken_off_shows_its_next(policy: Policy) -> None:
+    def from_one(policy: Policy, worlds: Callable[[], Worlds], jobs: Sequence[Job], *how: Any, **more: Any) -> Any:
+        return play_jobs(policy, worlds, [replace(job, seed=job.seed + 1) for job in jobs], *how, **more)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("palaestra.benchmarks.evaluation.play_jobs", from_one)
+        found, first = evaluate(policy, FAILING_ID, [LENT, RENEWED], samples=2, play=PLAY, say=list[str]().append)
+    assert [(episode.task.id, episode.seed) for episode in first] == [(LENT, 2), (RENEWED, 1)]
+    assert len(found.tasks[LENT].points) == 1
+
+
+def test_an_engine_that_fails_is_told_as_such(policy: Policy) -> None:
+    broken = policy.copy()
+    torch.nn.init.constant_(broken.model.lm_head.weight, torch.nan)
+    once = PoolConfig(engine=Backoff(retries=0, first=0.0))
+    with pytest.raises(EngineError, match="no finite numbers"):
+        evaluate(broken, LIBRARY_ID, HELDOUT, samples=2, play=PLAY, pool=once)
 
 
 def test_a_task_whose_world_always_failed_is_in_no_figure() -> None:
@@ -97,13 +139,17 @@ def test_a_task_whose_world_always_failed_is_in_no_figure() -> None:
 
 
 def test_values_are_those_of_the_episodes_by_task(policy: Policy) -> None:
-    tasks = world().task_set.ids("heldout")
-    found, first = evaluate(policy, LIBRARY_ID, tasks, samples=3, seed=5, rollouts=ROLLOUTS, name="it")
-    jobs = [Job(task=task, seed=n, noise=Stream.root("evaluation", 5, task, n)) for task in tasks for n in range(3)]
-    played = play(policy, LIBRARY_ID, jobs, ROLLOUTS, name="it")
-    assert list(found.tasks) == list(tasks)
-    for place, task in enumerate(tasks):
-        own = played[3 * place : 3 * place + 3]
+    play = replace(PLAY, name="it")
+    found, first = evaluate(policy, LIBRARY_ID, HELDOUT, samples=3, seed=5, play=play)
+    jobs = [
+        Job(trajectory=f"{task} {n}", group="", task=task, seed=n, noise=noise_key("evaluation", 5, task, n))
+        for task in HELDOUT
+        for n in range(3)
+    ]
+    played = [one.episode for one in play_jobs(policy, worlds(policy), jobs, play)]
+    assert list(found.tasks) == HELDOUT
+    for place, task in enumerate(HELDOUT):
+        own = [episode for episode in played[3 * place : 3 * place + 3] if episode]
         assert {episode.task.id for episode in own} == {task}
         assert found.tasks[task].points == tuple(episode.score.points for episode in own)
         assert found.tasks[task].solved == tuple(episode.score.passed for episode in own)
@@ -111,39 +157,58 @@ def test_values_are_those_of_the_episodes_by_task(policy: Policy) -> None:
         assert found.tasks[task].turns == tuple(len(list(episode.turns)) for episode in own)
         assert found.tasks[task].ends == tuple(episode.end for episode in own)
         assert found.tasks[task].unseen == own[0].task.unseen
-    assert first == played[::3]
+    assert [replace(episode, id="", group="") for episode in first] == [
+        replace(episode, id="", group="") for episode in played[::3] if episode
+    ]
     assert {episode.agent for episode in first} == {"it"}
 
 
+def worlds(policy: Policy) -> Callable[[], Worlds]:
+    return partial(worlds_of, WorldConfig(env_id=LIBRARY_ID), policy.codec.format.name)
+
+
 def test_a_task_meets_the_same_luck_whatever_else_is_played(policy: Policy) -> None:
-    tasks = world().task_set.ids("heldout")
-    whole, _ = evaluate(policy, LIBRARY_ID, tasks, samples=3, rollouts=ROLLOUTS)
-    turned, _ = evaluate(policy, LIBRARY_ID, tasks[::-1], samples=3, rollouts=ROLLOUTS)
-    alone, _ = evaluate(policy, LIBRARY_ID, [RENEWED], samples=2, rollouts=ROLLOUTS)
+    whole, _ = evaluate(policy, LIBRARY_ID, HELDOUT, samples=3, play=PLAY)
+    turned, _ = evaluate(policy, LIBRARY_ID, HELDOUT[::-1], samples=3, play=PLAY)
+    alone, _ = evaluate(policy, LIBRARY_ID, [RENEWED], samples=2, play=PLAY, pool=PoolConfig(agents=1))
     assert turned == whole
     assert alone.tasks[RENEWED].points == whole.tasks[RENEWED].points[:2]
 
 
+def test_no_more_worlds_are_open_than_episodes_are_played_at_once(
+    policy: Policy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[World] = []
+    plain = LocalWorlds.open
+
+    async def counted(self: LocalWorlds) -> World:
+        world = await plain(self)
+        opened.append(world)
+        return world
+
+    monkeypatch.setattr(LocalWorlds, "open", counted)
+    evaluate(policy, LIBRARY_ID, HELDOUT, samples=4, play=PLAY, pool=PoolConfig(agents=3))
+    assert len(opened) == 3
+
+
 def test_two_policies_meet_the_same_luck(policies: tuple[Policy, Policy], monkeypatch: pytest.MonkeyPatch) -> None:
-    met: list[list[tuple[str, int, tuple[bytes, int]]]] = []
+    met: list[list[tuple[str, int, bytes]]] = []
 
-    def noted(policy: Policy, env_id: str, jobs: Sequence[Job], config: RolloutConfig, **how: Any) -> list[Episode]:
-        met.append([(job.task, job.seed, job.noise.save()) for job in jobs])
-        return play(policy, env_id, jobs, config, **how)
+    def noted(
+        policy: Policy, worlds: Callable[[], Worlds], jobs: Sequence[Job], play: PlayConfig, **how: Any
+    ) -> list[Played]:
+        met.append([(job.task, job.seed, job.noise) for job in jobs])
+        return play_jobs(policy, worlds, jobs, play, **how)
 
-    monkeypatch.setattr("palaestra.benchmarks.evaluation.play", noted)
-    before, after = (
-        evaluate(policy, LIBRARY_ID, [LENT, RENEWED], samples=4, rollouts=ROLLOUTS)[0] for policy in policies
-    )
+    monkeypatch.setattr("palaestra.benchmarks.evaluation.play_jobs", noted)
+    before, after = (evaluate(policy, LIBRARY_ID, [LENT, RENEWED], samples=4, play=PLAY)[0] for policy in policies)
     assert met[0] == met[1]
     assert len(set(met[0])) == 8
     assert before != after
 
 
 def test_a_policy_does_not_differ_from_itself(policy: Policy) -> None:
-    first, second = (
-        evaluate(p, LIBRARY_ID, [LENT, RENEWED], samples=4, rollouts=ROLLOUTS)[0] for p in (policy, policy.copy())
-    )
+    first, second = (evaluate(p, LIBRARY_ID, [LENT, RENEWED], samples=4, play=PLAY)[0] for p in (policy, policy.copy()))
     assert first == second
     difference = paired_difference(first.points(unseen=False), second.points(unseen=False))
     assert (difference.mean, difference.low, difference.high) == (0, 0, 0)
@@ -151,7 +216,7 @@ def test_a_policy_does_not_differ_from_itself(policy: Policy) -> None:
 
 def test_another_seed_is_other_luck(policy: Policy) -> None:
     first, second = (
-        evaluate(policy, LIBRARY_ID, [LENT, RENEWED], samples=4, seed=seed, rollouts=ROLLOUTS)[1] for seed in (0, 1)
+        evaluate(policy, LIBRARY_ID, [LENT, RENEWED], samples=4, seed=seed, play=PLAY)[1] for seed in (0, 1)
     )
     assert [episode.digest() for episode in first] != [episode.digest() for episode in second]
 
@@ -186,7 +251,7 @@ def test_a_kind_of_family_that_was_not_played_has_no_row() -> None:
 
 
 def test_an_evaluation_is_read_back_as_it_was_written(policy: Policy, tmp_path: Path) -> None:
-    found, _ = evaluate(policy, LIBRARY_ID, [LENT], samples=2, rollouts=ROLLOUTS)
+    found, _ = evaluate(policy, LIBRARY_ID, [LENT], samples=2, play=PLAY)
     (tmp_path / "evaluation.json").write_bytes(orjson.dumps(found))
     assert EVALUATION.validate_json((tmp_path / "evaluation.json").read_bytes()) == found
     assert EVALUATION.validate_json(orjson.dumps(SOME)) == SOME
@@ -194,7 +259,7 @@ def test_an_evaluation_is_read_back_as_it_was_written(policy: Policy, tmp_path: 
 
 def test_progress_is_told_once_an_episode(policy: Policy) -> None:
     told: list[str] = []
-    evaluate(policy, LIBRARY_ID, [LENT, RENEWED], samples=3, rollouts=ROLLOUTS, progress=told.append)
+    evaluate(policy, LIBRARY_ID, [LENT, RENEWED], samples=3, play=PLAY, progress=told.append)
     assert sorted(told) == [LENT] * 3 + [RENEWED] * 3
 
 

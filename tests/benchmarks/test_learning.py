@@ -9,7 +9,7 @@ from statistics import fmean
 import orjson
 import pytest
 
-from crash.tiny import GRPO, WARM_UP, TinyWarmUp, demonstrations, history, world
+from crash.loops import POLICY, SFT, SYNC, WORLD, demonstrations
 from palaestra.benchmarks.curves import png, svg
 from palaestra.benchmarks.evaluation import EVALUATION, Evaluation, TaskResult
 from palaestra.benchmarks.learning import (
@@ -26,7 +26,7 @@ from palaestra.benchmarks.statistics import clustered_mean, paired_difference
 from palaestra.benchmarks.table import Table
 from palaestra.errors import CheckpointError
 from palaestra.records import EndReason
-from palaestra.trainers import Bar, Policy, Progress
+from palaestra.trainers import Bar, Policy, Progress, batches, started, tasks_of
 from worlds.registration import LIBRARY_ID
 
 Points = dict[str, tuple[int, ...]]
@@ -65,7 +65,7 @@ def evaluation(points: Points) -> Evaluation:
 @pytest.fixture(scope="module")
 def policy() -> Policy:
     """Any."""
-    return TinyWarmUp().start()
+    return started(POLICY, list(demonstrations()), seed=0)
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +74,7 @@ def runs(policy: Policy) -> list[Learnt]:
 
     def measured(points: Points, steps: int, seconds: float) -> Measured:
         rows = [
-            {"step": float(n), "seconds": seconds * n / steps, "loss": 4 / n, "score": 10.0 * n}
+            {"step": float(n), "seconds": seconds * n / steps, "loss": 4 / n, "reward/mean": 10.0 * n}
             for n in range(1, steps + 1)
         ]
         progress = Progress(config="", step=steps, seconds=seconds, history=rows)
@@ -176,7 +176,7 @@ def test_every_table_has_as_many_cells_as_columns(runs: list[Learnt]) -> None:
 def test_the_curves_are_the_history(runs: list[Learnt]) -> None:
     loss, score, _ = learning_panels(runs)
     assert [curve.label for curve in loss.curves] == ["seed 0", "seed 1"]
-    for panel, name, part in ((loss, "loss", "before"), (score, "score", "after-grpo")):
+    for panel, name, part in ((loss, "loss", "before"), (score, "reward/mean", "after-grpo")):
         for curve, run in zip(panel.curves, runs, strict=True):
             rows = run.parts()[part].progress.history
             assert list(curve.x) == [r["step"] for r in rows]
@@ -214,7 +214,9 @@ def test_the_document_holds_every_number(runs: list[Learnt], policy: Policy) -> 
 # a run
 
 
-CONFIG = LearningConfig(warm_up=WARM_UP, grpo=GRPO, samples=2, threads=1)
+CONFIG = LearningConfig(model=POLICY.fresh, sft=SFT, grpo=SYNC, samples=2, threads=1)
+SHORT = replace(CONFIG, sft=replace(SFT, steps=2), grpo=replace(SYNC, steps=1), samples=1)
+TRAIN, HELDOUT = tasks_of(WORLD), tasks_of(replace(WORLD, split="heldout"))
 
 
 def silent(text: str) -> None:
@@ -229,10 +231,7 @@ def learnt(
     directory: Path, *, config: LearningConfig = CONFIG, said: list[str] | None = None, until: str = ""
 ) -> Learnt:
     """A run in the library, interrupted when the bar `until` would open."""
-    tasks = world().task_set
-    material = Material(
-        env_id=LIBRARY_ID, demonstrations=demonstrations(), train=tasks.ids("train"), heldout=tasks.ids("heldout")
-    )
+    material = Material(env_id=LIBRARY_ID, demonstrations=demonstrations(), train=TRAIN, heldout=HELDOUT)
 
     class Nothing:
         def step(self, at: str) -> None:
@@ -250,8 +249,12 @@ def learnt(
 
 def found(run: Learnt) -> list[object]:
     """What is the same whenever the run is the same; the control is given time, so only its beginning is."""
+
+    def untimed(row: Mapping[str, float]) -> dict[str, float]:
+        return {name: value for name, value in row.items() if name != "seconds" and not name.startswith("speed/")}
+
     return [
-        (part.policy.digest(), history(part.progress), part.evaluation, part.episodes)
+        (part.policy.digest(), list(map(untimed, part.progress.history)), part.evaluation, part.episodes)
         for part in (run.before, run.after)
     ]
 
@@ -287,21 +290,19 @@ def test_a_run_that_is_done_is_read(whole: tuple[Learnt, Path]) -> None:
 
 
 def test_an_evaluation_of_other_settings_is_done_anew(tmp_path: Path) -> None:
-    short = replace(CONFIG, warm_up=replace(WARM_UP, steps=2), grpo=replace(GRPO, steps=1), samples=1)
-    learnt(tmp_path / "run", config=short)
+    learnt(tmp_path / "run", config=SHORT)
     said: list[str] = []
-    more = learnt(tmp_path / "run", config=replace(short, samples=2), said=said)
+    more = learnt(tmp_path / "run", config=replace(SHORT, samples=2), said=said)
     assert not [text for text in said if text.startswith("evaluation")]
     assert {len(result.points) for result in more.before.evaluation.tasks.values()} == {2}
 
 
 def test_a_damaged_evaluation_is_told_with_the_way_out_and_kept(tmp_path: Path) -> None:
-    short = replace(CONFIG, warm_up=replace(WARM_UP, steps=2), grpo=replace(GRPO, steps=1), samples=1)
-    learnt(tmp_path / "run", config=short)
+    learnt(tmp_path / "run", config=SHORT)
     broken = tmp_path / "run" / "evaluation-before"
     (broken / "evaluation.json").write_text("{}")
     with pytest.raises(CheckpointError) as raised:
-        learnt(tmp_path / "run", config=short)
+        learnt(tmp_path / "run", config=SHORT)
     assert f"{broken}: evaluation.json is not what was saved" in str(raised.value)
     assert f"remove {broken} to evaluate anew" in str(raised.value)
     assert (broken / "evaluation.json").read_text() == "{}"
@@ -309,10 +310,9 @@ def test_a_damaged_evaluation_is_told_with_the_way_out_and_kept(tmp_path: Path) 
 
 def test_the_three_parts_are_measured_on_the_same_tasks(whole: tuple[Learnt, Path]) -> None:
     run = whole[0]
-    tasks = list(world().task_set.ids("heldout"))
     for name, part in run.parts().items():
-        assert list(part.evaluation.tasks) == tasks
-        assert [episode.task.id for episode in part.episodes] == tasks
+        assert list(part.evaluation.tasks) == HELDOUT
+        assert [episode.task.id for episode in part.episodes] == HELDOUT
         assert {episode.agent for episode in part.episodes} == {f"seed 0, {name}"}
     assert len({part.policy.digest() for part in run.parts().values()}) == 3
 
@@ -322,3 +322,11 @@ def test_the_control_has_the_time_that_grpo_took(whole: tuple[Learnt, Path]) -> 
     taken = run.control.progress.history
     assert run.control.progress.seconds >= run.after.progress.seconds
     assert taken[-2]["seconds"] < run.after.progress.seconds + 0.001, "rows are rounded to milliseconds"
+
+
+def test_the_curve_of_rollouts_is_their_mean_score_in_points(whole: tuple[Learnt, Path]) -> None:
+    run, directory = whole
+    (curve,) = learning_panels([run])[1].curves
+    episodes = [[e for group in batch.groups for e in group.episodes] for batch in batches(directory / "grpo")]
+    assert list(curve.y) == pytest.approx([fmean(e.score.points for e in step) for step in episodes])
+    assert max(map(abs, curve.y)) > 1, "a share of the points would be below"

@@ -15,13 +15,13 @@ from palaestra.benchmarks.proof import Proof, proof_document
 from palaestra.durable import saving, verified
 from palaestra.envs import ToolEnv
 from palaestra.errors import CheckpointError, StorageError
-from palaestra.trainers import Bar, GrpoConfig, RolloutConfig, WarmUpConfig, load_policy
+from palaestra.trainers import Bar, GrpoConfig, PlayConfig, SftConfig, Staleness, load_policy
 from palaestra.trajectory import Episode, read_episodes
 
 ROOT = Path(__file__).parents[2]
 TINY = LearningConfig(
-    warm_up=WarmUpConfig(steps=3, batch=2),
-    grpo=GrpoConfig(steps=1, groups=2, group_size=2, rollouts=RolloutConfig(context=160, turn=6)),
+    sft=SftConfig(steps=3, batch=2),
+    grpo=GrpoConfig(steps=1, group_size=2, limits=Staleness(per_step=2), play=PlayConfig(context=160, turn=6)),
     samples=1,
     threads=1,
 )
@@ -146,7 +146,7 @@ def test_the_checkpoints_are_the_policies(demo: Demo) -> None:
     for part, measured in demo.report.runs[0].parts().items():
         loaded = load_policy(demo.out / "seed-0" / part)
         assert loaded.digest() == measured.policy.digest()
-        assert loaded.codec.format.name == TINY.warm_up.format
+        assert loaded.codec.format.name == "compact"
 
 
 def test_the_document_is_what_the_run_found(demo: Demo) -> None:
@@ -185,7 +185,7 @@ def test_an_agent_s_trajectory_replays_to_the_same_observations_and_score(demo: 
 
 def test_a_policy_s_trajectory_replays_to_the_same_observations_and_score(demo: Demo) -> None:
     for measured in demo.report.runs[0].parts().values():
-        replayed(measured.episodes[::20], TINY.warm_up.format)
+        replayed(measured.episodes[::20], measured.policy.codec.format.name)
 
 
 def test_the_return_is_the_score(demo: Demo) -> None:

@@ -12,7 +12,9 @@ from palaestra.envs import SPLITS, ToolEnv
 from palaestra.tools import CHAT_FORMATS
 from palaestra.trainers.codec import Codec, train_tokenizer
 from palaestra.trainers.data.demonstration import rendered
-from palaestra.trainers.reference.policy import ModelShape, Policy, new_model
+from palaestra.trainers.model.checkpoint import fresh
+from palaestra.trainers.model.shape import DecoderShape
+from palaestra.trainers.policy import Policy
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -70,15 +72,15 @@ def test_the_recipe_for_a_real_checkpoint_runs_on_a_small_one_of_its_shape(tmp_p
     episodes = [rollout(world, oracle(world.oracle), name="oracle", seed=0, task=task) for task in tasks]
     form = CHAT_FORMATS.get("qwen")
     tokenizer = train_tokenizer([rendered(episode, form) for episode in episodes], form, size=4000)
-    shape = ModelShape(hidden=16, layers=1, heads=1, kv_heads=1, head_dim=16, mlp=16, context=16_384)
-    Policy(model=new_model(shape, vocabulary=len(tokenizer), seed=0), codec=Codec(tokenizer, form)).save(
-        tmp_path / "Qwen3-0.6B"
+    shape = DecoderShape(
+        vocabulary=len(tokenizer), hidden=16, layers=1, heads=1, kv_heads=1, head_dim=16, mlp=16, context=16_384
     )
+    Policy(model=fresh(shape, seed=0), codec=Codec(tokenizer, form)).save(tmp_path / "Qwen3-0.6B")
     (tmp_path / "Qwen3-0.6B" / "palaestra.json").unlink()  # a foreign checkpoint has none
     document = (ROOT / "docs" / "training.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"```python\n(.*?)```", document, re.DOTALL)
-    assert "turn=256" in code
-    code = code.replace("turn=256", "turn=8")  # a policy with fresh weights babbles to the end of every turn
+    assert '"turn": 256' in code
+    code = code.replace('"turn": 256', '"turn": 2')  # a policy with fresh weights babbles to the end of every turn
     ran = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
-    assert (tmp_path / "runs" / "qwen" / "config.json").exists()
+    assert (tmp_path / "runs" / "qwen" / "grpo" / "checkpoint" / "config.json").exists()

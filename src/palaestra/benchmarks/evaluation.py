@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -9,10 +10,20 @@ from pydantic import TypeAdapter
 
 from palaestra.benchmarks.statistics import clustered_mean
 from palaestra.benchmarks.table import Table
-from palaestra.errors import TaskError
+from palaestra.errors import ConfigError, TaskError
 from palaestra.records import EndReason
-from palaestra.seeding import Stream
-from palaestra.trainers import Job, Policy, RolloutConfig, play
+from palaestra.trainers import (
+    Job,
+    NativeConfig,
+    PlayConfig,
+    Played,
+    Policy,
+    PoolConfig,
+    WorldConfig,
+    play_jobs,
+    worlds_of,
+)
+from palaestra.trainers.engines.noise import noise_key
 from palaestra.trajectory import Episode
 
 
@@ -62,37 +73,66 @@ def evaluate(
     *,
     samples: int,
     seed: int = 0,
-    rollouts: RolloutConfig,
+    play: PlayConfig,
+    pool: PoolConfig | None = None,
+    engine: NativeConfig | None = None,
     switches: Mapping[str, Any] = MappingProxyType({}),
-    name: str = "policy",
-    progress: Callable[[str], None] | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+    say: Callable[[str], None] = print,
 ) -> tuple[Evaluation, list[Episode]]:
-    """Play every task `samples` times.
+    """Play every task `samples` times, in worlds of this process.
 
     The noise of a sample depends on the seed, the task and its number alone, so that two policies meet the same luck
-    and their difference is paired.
+    and their difference is paired. What else is played leaves it alone, but not the last bits of the logits that it
+    meets: a token whose share of the distribution ends within that rounding of its noise may become the next one.
+
+    Args:
+        policy: Who plays.
+        env_id: The world.
+        tasks: Their ids.
+        samples: Episodes of each task.
+        seed: Of the policy's choices.
+        play: How an episode is played, and by whom, for the record.
+        pool: How many at once; no more worlds than that are open.
+        engine: How turns are drawn.
+        switches: What `gymnasium.make` takes besides: task files, a surface, a handbook, noise.
+        progress: Told the task of each episode that has ended.
+        say: Told of every fault of a world.
 
     Returns:
-        The evaluation, and the first episode of each task.
+        The evaluation, and of each task the first episode that its world did not break off.
 
     Raises:
         TaskError: there are no tasks.
+        ConfigError: an episode may have more tokens than the policy's model can read.
+        InfrastructureError: the engine failed.
     """
     if not tasks:
         raise TaskError("there is no task to evaluate on; give a split that lists tasks")
-    jobs = [
-        Job(task=task, seed=sample, noise=Stream.root("evaluation", seed, task, sample))
-        for task in tasks
-        for sample in range(samples)
-    ]
-    episodes = play(policy, env_id, jobs, rollouts, switches=switches, name=name, progress=progress)
-    by_task: dict[str, list[Episode]] = {task: [] for task in tasks}
-    for episode in episodes:
-        if episode.valid_for_baseline:
-            by_task[episode.task.id].append(episode)
+    if play.context > policy.model.shape.context:
+        raise ConfigError(f"context={play.context}: the policy reads {policy.model.shape.context} tokens; give no more")
+    jobs = [_job(task, seed, sample) for task in tasks for sample in range(samples)]
+    world = WorldConfig(env_id=env_id, switches=switches)
+    worlds = partial(worlds_of, world, policy.codec.format.name)
+    played = play_jobs(policy, worlds, jobs, play, pool=pool, engine=engine, progress=progress, say=say)
+    by_task = {task: _sound(played[place * samples : (place + 1) * samples]) for place, task in enumerate(tasks)}
     results = {task: _result(own) for task, own in by_task.items() if own}
-    faults = sum(not episode.valid_for_baseline for episode in episodes)
-    return Evaluation(tasks=results, faults=faults), episodes[::samples]
+    faults = len(played) - sum(map(len, by_task.values()))
+    return Evaluation(tasks=results, faults=faults), [own[0] for own in by_task.values() if own]
+
+
+def _job(task: str, seed: int, sample: int) -> Job:
+    return Job(
+        trajectory=f"{task}/{sample}",
+        group=task,
+        task=task,
+        seed=sample,
+        noise=noise_key("evaluation", seed, task, sample),
+    )
+
+
+def _sound(played: Sequence[Played]) -> list[Episode]:
+    return [one.episode for one in played if one.episode is not None]
 
 
 def _result(episodes: Sequence[Episode]) -> TaskResult:

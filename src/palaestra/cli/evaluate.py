@@ -42,13 +42,13 @@ def evaluate(
     with train_extra():
         from palaestra.benchmarks.evaluation import evaluate as run  # noqa: PLC0415  torch takes seconds to import
         from palaestra.benchmarks.evaluation import evaluation_table  # noqa: PLC0415
-        from palaestra.trainers import RolloutConfig, load_policy  # noqa: PLC0415
+        from palaestra.trainers import NativeConfig, PlayConfig, PoolConfig, load_policy  # noqa: PLC0415
     settings = {"tasks": folder_of(target), **switches(surface, handbook, noise)}
     env = open_target(target, split=split, **switches(surface, handbook, noise))
     settings["surface"] = env.surface
     tasks = env.task_set.ids(split)
     policy = load_policy(checkpoint, format_name=chat_format)
-    rollouts = RolloutConfig(rows=rows, context=context, turn=turn)
+    console = output()
     with bar(f"playing {split}", len(tasks) * samples) as shown:
         evaluation, episodes = run(
             policy,
@@ -56,11 +56,14 @@ def evaluate(
             tasks,
             samples=samples,
             seed=seed,
-            rollouts=rollouts,
+            play=PlayConfig(context=context, turn=turn),
+            pool=PoolConfig(agents=rows),
+            engine=NativeConfig(rows=rows, context=context, capacity=rows * context),
             switches=settings,
             progress=shown.step,
+            say=lambda text: console.print(text, style="dim", highlight=False),
         )
-    output().print(evaluation_table(evaluation, title=f"{checkpoint} on {split}").for_terminal())
+    console.print(evaluation_table(evaluation, title=f"{checkpoint} on {split}").for_terminal())
     if out is not None:
         with saving(out) as directory:
             (directory / "evaluation.json").write_bytes(orjson.dumps(evaluation, option=orjson.OPT_INDENT_2))

@@ -32,7 +32,7 @@ def reference(
     with train_extra():
         import torch  # noqa: PLC0415  seconds to import
 
-        from palaestra.trainers import (  # noqa: PLC0415
+        from palaestra.trainers.reference import (  # noqa: PLC0415
             Grpo,
             GrpoConfig,
             RolloutConfig,

@@ -1,34 +1,119 @@
-"""How a policy learns: tokens, rollouts, objectives, and the reference trainer that joins them.
+"""How a policy learns: tokens, rollouts, objectives, and the loops that join them.
 
-Needs the extra `train` (torch, transformers); nothing outside this folder imports either.
+Needs the extra `train` (torch, transformers); nothing outside this folder imports either. A name is loaded when it is
+first asked for, so that worlds in processes of their own, which need none of it, do without.
 """
 
 if __name__ != "palaestra.trainers":
     raise ImportError(f"this folder is palaestra.trainers, not {__name__}; write `import palaestra.trainers`")
 
-from palaestra.trainers.progress import Bar, OpenBar
-from palaestra.trainers.reference.learner import OptimiserConfig
-from palaestra.trainers.reference.play import Job, RolloutConfig, play
-from palaestra.trainers.reference.policy import ModelShape, Policy, load_policy
-from palaestra.trainers.reference.stage import Progress, StageResult, run_stage
-from palaestra.trainers.reference.stages import Control, Grpo, GrpoConfig, WarmUp, WarmUpConfig
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from palaestra.trainers.engines.native import NativeConfig
+    from palaestra.trainers.learner import LearnerConfig
+    from palaestra.trainers.loops import (
+        GrpoConfig,
+        GrpoLoop,
+        Loop,
+        ModelConfig,
+        Plan,
+        PolicyConfig,
+        Progress,
+        Recorded,
+        SftConfig,
+        SftLoop,
+        StageResult,
+        TrainConfig,
+        WorldConfig,
+        batches,
+        demonstrations_of,
+        load_config,
+        planned,
+        read_config,
+        run,
+        run_loop,
+        started,
+        tasks_of,
+        worlds_of,
+    )
+    from palaestra.trainers.monitors import AlarmConfig
+    from palaestra.trainers.objectives import Grpo
+    from palaestra.trainers.policy import Policy, load_policy
+    from palaestra.trainers.progress import Bar, OpenBar
+    from palaestra.trainers.rollouts.budget import PlayConfig
+    from palaestra.trainers.rollouts.groups import GroupRule
+    from palaestra.trainers.rollouts.job import Job
+    from palaestra.trainers.rollouts.pool import Played, PoolConfig
+    from palaestra.trainers.rollouts.session import play_jobs
+    from palaestra.trainers.rollouts.staleness import Staleness
 
 __all__ = [
+    "AlarmConfig",
     "Bar",
-    "Control",
+    "GroupRule",
     "Grpo",
     "GrpoConfig",
+    "GrpoLoop",
     "Job",
-    "ModelShape",
+    "LearnerConfig",
+    "Loop",
+    "ModelConfig",
+    "NativeConfig",
     "OpenBar",
-    "OptimiserConfig",
+    "Plan",
+    "PlayConfig",
+    "Played",
     "Policy",
+    "PolicyConfig",
+    "PoolConfig",
     "Progress",
-    "RolloutConfig",
+    "Recorded",
+    "SftConfig",
+    "SftLoop",
     "StageResult",
-    "WarmUp",
-    "WarmUpConfig",
+    "Staleness",
+    "TrainConfig",
+    "WorldConfig",
+    "batches",
+    "demonstrations_of",
+    "load_config",
     "load_policy",
-    "play",
-    "run_stage",
+    "planned",
+    "play_jobs",
+    "read_config",
+    "run",
+    "run_loop",
+    "started",
+    "tasks_of",
+    "worlds_of",
 ]
+
+_HOMES = {
+    "engines.native": ("NativeConfig",),
+    "learner": ("LearnerConfig",),
+    "monitors": ("AlarmConfig",),
+    "objectives": ("Grpo",),
+    "policy": ("Policy", "load_policy"),
+    "progress": ("Bar", "OpenBar"),
+    "rollouts.budget": ("PlayConfig",),
+    "rollouts.groups": ("GroupRule",),
+    "rollouts.job": ("Job",),
+    "rollouts.pool": ("Played", "PoolConfig"),
+    "rollouts.session": ("play_jobs",),
+    "rollouts.staleness": ("Staleness",),
+}
+"""Where names are at home; those that are not named here, in `loops`."""
+
+if not TYPE_CHECKING:  # a checker is to know every name, and to refuse others
+
+    def __getattr__(name: str) -> object:
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        home = next((folder for folder, names in _HOMES.items() if name in names), "loops")
+        value = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
+        return value
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

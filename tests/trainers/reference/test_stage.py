@@ -14,7 +14,8 @@ from crash.killer import Killed, killed_after
 from crash.tiny import GRPO, SHAPE, WARM_UP, Stopped, TinyGrpo, TinyWarmUp, demonstrations, history
 from palaestra.durable import MANIFEST, saving, verified
 from palaestra.errors import CheckpointError, StorageError
-from palaestra.trainers import Bar, ModelShape, StageResult, WarmUp, load_policy, run_stage
+from palaestra.trainers.progress import Bar
+from palaestra.trainers.reference import ModelShape, StageResult, WarmUp, load_policy, run_stage
 
 STEPS = 5
 

@@ -12,7 +12,7 @@ import pytest
 
 from crash.tiny import FAILING_ID, GRPO, WARM_UP, Stopped, TinyGrpo, TinyWarmUp, demonstrations, history, world
 from palaestra.errors import InfrastructureError, TaskError
-from palaestra.trainers import (
+from palaestra.trainers.reference import (
     Control,
     Grpo,
     Job,
@@ -21,10 +21,10 @@ from palaestra.trainers import (
     StageResult,
     WarmUp,
     load_policy,
-    play,
     run_stage,
 )
 from palaestra.trainers.reference.learner import Learner
+from palaestra.trainers.reference.play import play
 from palaestra.trainers.reference.stage import Metrics
 from palaestra.trajectory import Episode
 from worlds.registration import LIBRARY_ID

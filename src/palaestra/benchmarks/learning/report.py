@@ -97,7 +97,8 @@ def learning_panels(runs: Sequence[Learnt]) -> list[Panel]:
         Curve(label=f"seed {run.seed}", x=_column(run.before, "step"), y=_column(run.before, "loss")) for run in runs
     ]
     scores = [
-        Curve(label=f"seed {run.seed}", x=_column(run.after, "step"), y=_column(run.after, "score")) for run in runs
+        Curve(label=f"seed {run.seed}", x=_column(run.after, "step"), y=_column(run.after, "reward/mean"))
+        for run in runs
     ]
     estimates = [
         _estimate(name, _GROUPS[unseen], [run.parts()[name].evaluation for run in runs], unseen=unseen)

@@ -5,7 +5,8 @@ Every part is saved when it is done, and within the stages of training as they g
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import orjson
@@ -17,15 +18,21 @@ from palaestra.digest import digest
 from palaestra.durable import saving, sweep, verified
 from palaestra.errors import CheckpointError, RecordError
 from palaestra.trainers import (
-    Control,
-    Grpo,
     GrpoConfig,
+    GrpoLoop,
+    ModelConfig,
+    NativeConfig,
     OpenBar,
     Policy,
+    PolicyConfig,
+    PoolConfig,
     Progress,
-    WarmUp,
-    WarmUpConfig,
-    run_stage,
+    SftConfig,
+    SftLoop,
+    WorldConfig,
+    run_loop,
+    started,
+    worlds_of,
 )
 from palaestra.trajectory import Episode, read_episodes, write_episodes
 
@@ -34,8 +41,14 @@ from palaestra.trajectory import Episode, read_episodes, write_episodes
 class LearningConfig:
     """One training run and its evaluations."""
 
-    warm_up: WarmUpConfig = field(default_factory=WarmUpConfig)
-    grpo: GrpoConfig = field(default_factory=GrpoConfig)
+    model: ModelConfig = field(default_factory=ModelConfig)
+    """A fresh one is made; it reads and writes the format `compact`."""
+    sft: SftConfig = field(default_factory=SftConfig)
+    """The warm-up; the control goes on with it."""
+    grpo: GrpoConfig = field(
+        default_factory=lambda: GrpoConfig(pool=PoolConfig(agents=128), engine=NativeConfig(rows=128))
+    )
+    """Its rollouts' limits are the evaluations' too."""
     samples: int = 8
     """Episodes of each held-out task in each evaluation."""
     threads: int = 2
@@ -91,6 +104,8 @@ def learn(
         StorageError: the disk refuses; the last save stands.
     """
     torch.set_num_threads(config.threads)
+    carry = partial(run_loop, threads=config.threads, bar=bar, say=say)
+    demonstrations = list(material.demonstrations)
 
     def measured(name: str, policy: Policy, progress: Progress) -> Measured:
         evaluation, episodes = _evaluated(
@@ -98,25 +113,30 @@ def learn(
         )
         return Measured(policy=policy, progress=progress, evaluation=evaluation, episodes=episodes)
 
-    warm_up = WarmUp(config.warm_up, material.demonstrations, seed=seed)
-    warm = run_stage(warm_up, directory / "warm-up", bar=bar, say=say)
+    fresh = started(PolicyConfig(fresh=config.model), demonstrations, seed=seed)
+    warm_up = SftLoop(config.sft, demonstrations, seed=seed, start=fresh, name="warm-up")
+    warm = carry(warm_up, directory / "warm-up")
     before = measured("before", warm.policy, warm.progress)
-    grpo = Grpo(config.grpo, env_id=material.env_id, tasks=material.train, seed=seed, start=warm.policy)
-    taught = run_stage(grpo, directory / "grpo", bar=bar, say=say)
+    taught = carry(_grpo(material, config, seed=seed, start=warm.policy, say=say), directory / "grpo")
     after = measured("after-grpo", taught.policy, taught.progress)
-    control = run_stage(
-        Control(
-            config.warm_up,
-            material.demonstrations,
-            seed=seed,
-            start=warm.policy,
-            seconds=taught.progress.seconds,
-        ),
-        directory / "control",
-        bar=bar,
+    more = replace(config.sft, seconds=taught.progress.seconds)
+    control = carry(SftLoop(more, demonstrations, seed=seed, start=warm.policy, name="control"), directory / "control")
+    return Learnt(seed=seed, before=before, after=after, control=measured("control", control.policy, control.progress))
+
+
+def _grpo(
+    material: Material, config: LearningConfig, *, seed: int, start: Policy, say: Callable[[str], None]
+) -> GrpoLoop:
+    world = WorldConfig(env_id=material.env_id)
+    return GrpoLoop(
+        config.grpo,
+        tasks=material.train,
+        worlds=partial(worlds_of, world, start.codec.format.name),
+        seed=seed,
+        start=start,
+        world=material.env_id,
         say=say,
     )
-    return Learnt(seed=seed, before=before, after=after, control=measured("control", control.policy, control.progress))
 
 
 def _evaluated(
@@ -131,7 +151,8 @@ def _evaluated(
 ) -> tuple[Evaluation, list[Episode]]:
     """The evaluation that is saved there, or a new one, which is then saved."""
     sweep(directory)
-    fingerprint = digest([policy.digest(), material.heldout, config.samples, config.grpo.rollouts])
+    grpo = config.grpo
+    fingerprint = digest([policy.digest(), material.heldout, config.samples, grpo.play, grpo.pool, grpo.engine])
     if directory.exists():
         try:
             whole = verified(directory)
@@ -148,9 +169,11 @@ def _evaluated(
             material.env_id,
             material.heldout,
             samples=config.samples,
-            rollouts=config.grpo.rollouts,
+            play=replace(grpo.play, name=name),
+            pool=grpo.pool,
+            engine=grpo.engine,
             progress=shown.step,
-            name=name,
+            say=say,
         )
     with saving(directory) as temporary:
         (temporary / "fingerprint").write_text(fingerprint)

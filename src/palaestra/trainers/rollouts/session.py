@@ -52,12 +52,10 @@ def play_jobs(
             return played
 
         try:
-            async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(one(job)) for job in jobs]
-        finally:
+            return await asyncio.gather(*map(one, jobs))
+        finally:  # closing the pool ends those that are under way
             await playing.close()
             await drawing.close()
             await opened.close()
-        return [task.result() for task in tasks]
 
     return asyncio.run(session())
