@@ -1,17 +1,31 @@
 """`palaestra bench`: what things cost, as ratios in one run."""
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import orjson
 import typer
 
 from palaestra.benchmarks.speed import FULL, QUICK, SECTIONS, bench_env, speed_markdown, speed_tables
 from palaestra.cli.console import output
+from palaestra.cli.extra import train_extra
 from palaestra.cli.progress import bar
 from palaestra.durable import write_file
 from palaestra.envs import WORLDS
+
+if TYPE_CHECKING:
+    from palaestra.benchmarks.speed.training import TrainingReport
+
+Quick: TypeAlias = Annotated[bool, typer.Option("--quick", help="A little of everything.")]
+Json: TypeAlias = Annotated[Path | None, typer.Option("--json", help="Write every figure to this file.")]
+Markdown: TypeAlias = Annotated[Path | None, typer.Option("--markdown", help="Write the tables to this file.")]
+Device: TypeAlias = Annotated[str, typer.Option("--device", help="cpu, or cuda for a model of Qwen3 0.6B's shape.")]
+Threads: TypeAlias = Annotated[
+    int | None, typer.Option("--threads", min=1, help="Of the arithmetic; one for each core if not said.")
+]
 
 app = typer.Typer(help="Measure what things cost.", no_args_is_help=True, rich_markup_mode="markdown")
 
@@ -42,3 +56,72 @@ def env(
         write_file(json, orjson.dumps(report.as_json(), option=orjson.OPT_INDENT_2))
     if markdown is not None:
         write_file(markdown, speed_markdown(report).encode())
+
+
+@app.command(epilog="Example: `palaestra bench engine --vllm-python .venv-vllm/bin/python --json engine.json`")
+def engine(
+    vllm_python: Annotated[
+        Path, typer.Option("--vllm-python", help="An interpreter that has vLLM; without it that row says so.")
+    ] = Path(".venv-vllm/bin/python"),
+    device: Device = "cpu",
+    threads: Threads = None,
+    quick: Quick = False,  # noqa: FBT002
+    json: Json = None,
+    markdown: Markdown = None,
+) -> None:
+    """Draw tokens from equal weights with our engine, transformers and vLLM, in one go and in turns with slow tools."""
+    with _arithmetic(threads):
+        from palaestra.benchmarks.speed.training import bench_engine, device_of, scale_of  # noqa: PLC0415
+    scale = scale_of(device, quick=quick).engine
+    _show(bench_engine(device_of(device), scale=scale, vllm_python=vllm_python, bar=bar), json, markdown)
+
+
+@app.command(epilog="Example: `palaestra bench train --quick`")
+def train(
+    device: Device = "cpu",
+    threads: Threads = None,
+    quick: Quick = False,  # noqa: FBT002
+    json: Json = None,
+    markdown: Markdown = None,
+) -> None:
+    """Take steps of GRPO with our learner, in each layout, and with the reference learner, on equal trajectories."""
+    with _arithmetic(threads):
+        from palaestra.benchmarks.speed.training import bench_train, device_of, scale_of  # noqa: PLC0415
+    scale = scale_of(device, quick=quick).train
+    _show(bench_train(device_of(device), scale=scale, bar=bar), json, markdown)
+
+
+@app.command(name="async", epilog="Example: `palaestra bench async --markdown async.md`")
+def async_(
+    threads: Threads = None,
+    quick: Quick = False,  # noqa: FBT002
+    json: Json = None,
+    markdown: Markdown = None,
+) -> None:
+    """Train over slow tools, waiting for them and not waiting."""
+    with _arithmetic(threads):
+        from palaestra.benchmarks.speed.training import bench_async, scale_of  # noqa: PLC0415
+    _show(bench_async(scale=scale_of("cpu", quick=quick).asynchrony, bar=bar), json, markdown)
+
+
+@contextmanager
+def _arithmetic(threads: int | None) -> Generator[None]:
+    """Wraps the imports of what needs torch, and has it use so many threads."""
+    with train_extra():
+        import torch  # noqa: PLC0415  seconds to import
+
+        if threads is not None:
+            torch.set_num_threads(threads)
+        yield
+
+
+def _show(report: "TrainingReport", json: Path | None, markdown: Path | None) -> None:
+    """Print a report, and write it where it is asked for."""
+    from palaestra.benchmarks.speed.training import training_markdown, training_tables  # noqa: PLC0415
+
+    for table in training_tables(report):
+        output().print(table.for_terminal())
+    if json is not None:
+        write_file(json, orjson.dumps(report.as_json(), option=orjson.OPT_INDENT_2))
+    if markdown is not None:
+        write_file(markdown, training_markdown(report).encode())

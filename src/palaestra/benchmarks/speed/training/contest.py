@@ -45,8 +45,8 @@ async def compete(
     found: dict[str, list[float]] = {name: [] for name in contestants}
     failed: list[Unmeasured] = []
     for round_ in range(rounds + 1):
+        gc.collect()
         for name in _turned(list(found), round_):
-            gc.collect()
             try:
                 rate = await contestants[name](round_)
             except EngineError as error:

@@ -1,7 +1,7 @@
 """`palaestra bench engine`: what a token costs that is drawn, by our engine, transformers and vLLM."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import asdict
 from pathlib import Path
@@ -25,6 +25,7 @@ from palaestra.trainers.engines.engine import Engine
 from palaestra.trainers.learner import Precision
 from palaestra.trainers.model.checkpoint import save_decoder
 from palaestra.trainers.model.decoder import Decoder
+from palaestra.trainers.progress import Bar, OpenBar, silent
 
 NATIVE, TRANSFORMERS = "native", "transformers"
 AIMS: Mapping[str, float] = {TRANSFORMERS: 2.5, VLLM: 3.0}
@@ -39,7 +40,7 @@ def bench_engine(
     *,
     scale: EngineScale,
     vllm_python: Path,
-    progress: Callable[[str], None] = lambda _: None,
+    bar: OpenBar = silent,
 ) -> TrainingReport:
     """Measure engines that draw from the same weights.
 
@@ -47,16 +48,16 @@ def bench_engine(
         device: Where; vLLM works on what it was built for.
         scale: How much.
         vllm_python: An interpreter that has vLLM.
-        progress: Told the name of each of `SECTIONS` when it is done.
+        bar: Opens a progress bar.
     """
     found = machine(device)
-    with TemporaryDirectory() as folder:
-        sections = asyncio.run(_sections(device, scale, Path(folder), vllm_python, progress))
+    with TemporaryDirectory() as folder, bar("measuring", len(SECTIONS)) as shown:
+        sections = asyncio.run(_sections(device, scale, Path(folder), vllm_python, shown))
     return TrainingReport(command="palaestra bench engine", machine=found, setting=asdict(scale), sections=sections)
 
 
 async def _sections(
-    device: torch.device, scale: EngineScale, folder: Path, python: Path, progress: Callable[[str], None]
+    device: torch.device, scale: EngineScale, folder: Path, python: Path, shown: Bar
 ) -> tuple[Section, ...]:
     model = peaked(scale.shape)
     save_decoder(model, folder)
@@ -65,9 +66,9 @@ async def _sections(
         for precision in precisions(device):
             await field.enter(stack, model, folder, python, precision)
         drawn = await compete(field.draws, scale.rounds)
-        progress(SECTIONS[0])
+        shown.step(SECTIONS[0])
         played = await compete(field.turns, scale.rounds)
-        progress(SECTIONS[1])
+        shown.step(SECTIONS[1])
         judge = Transformers(folder, dtype=torch.float32, device=device)
         distances = [one for precision in precisions(device) for one in field.distances(precision, judge)]
     return (_in_one_go(field, drawn, distances), _in_turns(field, played))

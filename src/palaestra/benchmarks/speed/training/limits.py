@@ -41,6 +41,11 @@ class Products:
         self._blocks = [[self._matrix(n, c) for n, c in block] for _ in range(shape.layers)]
         self._output = self._matrix(shape.vocabulary, shape.hidden)
 
+    @property
+    def parameters(self) -> int:
+        """How many numbers the weights are."""
+        return sum(weight.numel() for block in [*self._blocks, [self._output]] for weight in block)
+
     def _matrix(self, n: int, c: int) -> Tensor:
         return torch.randn(n, c, device=self._device).mul_(0.02).to(self._dtype)
 

@@ -76,12 +76,15 @@ class AsyncScale:
     group_size: int = 8
     staleness: int = 2
     """Versions that a group may be behind, where it may be at all."""
-    turn: int = 24
-    """Tokens of a turn."""
+    turn: int = 48
+    """Tokens that a turn may have."""
     latency: tuple[float, float] = (0.1, 1.0)
     """Seconds that a tool takes, at least and at most; short ones are likelier."""
+    warm_up: int = 100
+    """Steps on the oracle's episodes before, so that the policy writes turns that can be read."""
     steps: int = 8
     """That count; the first two, in which everything begins at once, come before them."""
+    rounds: int = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,3 +94,29 @@ class TrainingScale:
     engine: EngineScale = field(default_factory=EngineScale)
     train: TrainScale = field(default_factory=TrainScale)
     asynchrony: AsyncScale = field(default_factory=AsyncScale)
+
+
+FULL = TrainingScale()
+"""What figures to publish come from: minutes on a quiet machine of two cores."""
+
+QUICK = TrainingScale(
+    engine=EngineScale(sequences=8, new=16, turns=2, turn=8, latency=(0.01, 0.05), rounds=1),
+    train=TrainScale(groups=2, group_size=2, longest=128, rounds=1),
+    asynchrony=AsyncScale(
+        agents=8, groups=2, group_size=4, turn=16, latency=(0.01, 0.05), warm_up=10, steps=1, rounds=1
+    ),
+)
+"""Everything, a little of each."""
+
+CUDA = TrainingScale(
+    engine=EngineScale(shape=QWEN3_06B, prompt=512, new=256),
+    train=TrainScale(shape=QWEN3_06B, prompt=512, longest=2048, micro_tokens=16_384),
+)
+"""What accelerators are measured with."""
+
+
+def scale_of(device: str, *, quick: bool) -> TrainingScale:
+    """How much to measure there."""
+    if quick:
+        return QUICK
+    return CUDA if device == "cuda" else FULL

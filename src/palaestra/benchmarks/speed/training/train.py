@@ -1,7 +1,6 @@
 """`palaestra bench train`: what a step of learning costs, in each layout and beside the reference learner."""
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,6 +18,7 @@ from palaestra.benchmarks.speed.training.scale import TrainScale
 from palaestra.trainers.data.layouts import LayoutName
 from palaestra.trainers.learner import Precision
 from palaestra.trainers.model.checkpoint import fresh, save_decoder
+from palaestra.trainers.progress import Bar, OpenBar, silent
 
 AIM = 1.5
 """How many times as fast as the reference learner a step should be."""
@@ -28,23 +28,21 @@ _PASSES = 3
 """Forward, and twice as much backward: towards the states and towards the weights."""
 
 
-def bench_train(
-    device: torch.device, *, scale: TrainScale, progress: Callable[[str], None] = lambda _: None
-) -> TrainingReport:
+def bench_train(device: torch.device, *, scale: TrainScale, bar: OpenBar = silent) -> TrainingReport:
     """Measure steps of learning on trajectories of mixed lengths.
 
     Args:
         device: Where.
         scale: How much.
-        progress: Told the name of each learner that is done.
+        bar: Opens a progress bar.
     """
     found = machine(device)
-    with TemporaryDirectory() as folder:
-        section = asyncio.run(_section(device, scale, Path(folder), progress))
+    with TemporaryDirectory() as folder, bar("measuring", len(_learners(device))) as shown:
+        section = asyncio.run(_section(device, scale, Path(folder), shown))
     return TrainingReport(command="palaestra bench train", machine=found, setting=asdict(scale), sections=(section,))
 
 
-def learners(device: torch.device) -> list[str]:
+def _learners(device: torch.device) -> list[str]:
     """Who takes part."""
     ours = [_named(layout, precision) for precision in precisions(device) for layout in _LAYOUTS]
     return [*ours, _reference(precisions(device)[0])]
@@ -58,7 +56,7 @@ def _reference(precision: Precision) -> str:
     return f"reference, {precision}"
 
 
-async def _section(device: torch.device, scale: TrainScale, folder: Path, progress: Callable[[str], None]) -> Section:
+async def _section(device: torch.device, scale: TrainScale, folder: Path, shown: Bar) -> Section:
     model = fresh(scale.shape, seed=0)
     save_decoder(model, folder)
     step = Step(scale)
@@ -72,7 +70,7 @@ async def _section(device: torch.device, scale: TrainScale, folder: Path, progre
     contestants[_reference(first)] = Weighed(
         device, ReferenceSteps, folder, step, scale, dtype=DTYPES[first], device=device
     )
-    outcome = await compete(contestants, scale.rounds, progress=progress)
+    outcome = await compete(contestants, scale.rounds, progress=shown.step)
     limits = {precision: _limit(step, scale, precision, device) for precision in precisions(device)}
     rates = tuple(Rate.of(name, taken, limit=limits[_precision(name)]) for name, taken in outcome.rounds.items())
     rivals = [name for name in contestants if name != _reference(first)]

@@ -1,0 +1,220 @@
+"""`palaestra bench async`: what slow tools cost a training run that waits for them, and one that does not."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from time import perf_counter
+
+import torch
+from torch import Tensor
+
+from palaestra.benchmarks.speed.training.figures import Comparison, Rate, Section, TrainingReport
+from palaestra.benchmarks.speed.training.lockstep import LockstepWorlds
+from palaestra.benchmarks.speed.training.machine import machine
+from palaestra.benchmarks.speed.training.scale import AsyncScale
+from palaestra.trainers.data.batch import TokenBatch
+from palaestra.trainers.engines.native import NativeConfig
+from palaestra.trainers.learner import LearnerConfig
+from palaestra.trainers.loops.config import GrpoConfig, PolicyConfig, SftConfig, WorldConfig
+from palaestra.trainers.loops.grpo import GrpoLoop
+from palaestra.trainers.loops.loop import run_loop
+from palaestra.trainers.loops.material import demonstrations_of, started, tasks_of, worlds_of
+from palaestra.trainers.loops.sft import SftLoop
+from palaestra.trainers.monitors import Tracker
+from palaestra.trainers.objectives import Grpo, Metrics
+from palaestra.trainers.policy import Policy
+from palaestra.trainers.progress import OpenBar, silent
+from palaestra.trainers.rollouts.budget import PlayConfig
+from palaestra.trainers.rollouts.pool import PoolConfig
+from palaestra.trainers.rollouts.staleness import Staleness
+from palaestra.trainers.rollouts.world import Worlds
+from palaestra.trainers.rollouts.worlds import DelayedWorlds, Latency
+
+ASYNCHRONOUS, INSTANT = "asynchronous", "asynchronous, instant tools"
+SYNCHRONOUS, LOCKSTEP = "synchronous", "synchronous, tools called for all at once"
+RUNS = (ASYNCHRONOUS, SYNCHRONOUS, LOCKSTEP, INSTANT)
+TIMES_AIM = 2.5
+"""How many times as many trajectories a second the asynchronous loop should train on."""
+BUSY_AIM = 90.0
+"""Per cent of the time that the engine should be at work."""
+_WARM = 2
+"""Steps that do not count."""
+_WORLD = WorldConfig()
+_CONTEXT = 768
+"""Tokens that an episode may have."""
+
+
+def bench_async(*, scale: AsyncScale, bar: OpenBar = silent) -> TrainingReport:
+    """Train a fresh policy over tools that take their time, with and without waiting for all of them.
+
+    Args:
+        scale: How much.
+        bar: Opens a progress bar.
+    """
+    found = machine(torch.device("cpu"))
+    bench = _Bench(scale)
+    runs: dict[str, list[_Run]] = {name: [] for name in RUNS}
+    with bar("measuring", len(RUNS) * scale.rounds) as shown:
+        for round_ in range(scale.rounds):
+            for place in range(len(RUNS)):
+                name = RUNS[(round_ + place) % len(RUNS)]
+                runs[name].append(bench.run(name))
+                shown.step(name)
+    section = _section(scale, runs)
+    return TrainingReport(command="palaestra bench async", machine=found, setting=asdict(scale), sections=(section,))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Run:
+    """What one run came to, over the steps that count."""
+
+    per_second: float
+    """Trajectories that were trained on."""
+    busy: float
+    """The share of the time that the engine was at work."""
+    turns: float
+    """Of a trajectory."""
+
+
+class _Bench:
+    def __init__(self, scale: AsyncScale) -> None:
+        self._scale = scale
+        self._tasks = tasks_of(_WORLD)
+        self._policy = _warmed(scale.warm_up)
+
+    def run(self, name: str) -> _Run:
+        """Train, in one of the ways of `RUNS`."""
+        clock = _Clock()
+        loop = GrpoLoop(
+            self._config(staleness=0 if name in (SYNCHRONOUS, LOCKSTEP) else self._scale.staleness),
+            tasks=self._tasks,
+            worlds=lambda: self._worlds(name),
+            seed=0,
+            start=self._policy,
+            say=_ignored,
+        )
+        with TemporaryDirectory() as folder:
+            run_loop(loop, Path(folder), threads=torch.get_num_threads(), trackers=(clock.opened,), say=_ignored)
+        return clock.run(trajectories=self._scale.groups * self._scale.group_size)
+
+    def _worlds(self, name: str) -> Worlds:
+        worlds = worlds_of(_WORLD, self._policy.codec.format.name)
+        low, high = self._scale.latency
+        latency = Latency(low=low, high=high)
+        if name == INSTANT:
+            return worlds
+        return LockstepWorlds(worlds, latency) if name == LOCKSTEP else DelayedWorlds(worlds, latency)
+
+    def _config(self, *, staleness: int) -> GrpoConfig:
+        scale = self._scale
+        steps = _WARM + scale.steps
+        return GrpoConfig(
+            steps=steps,
+            group_size=scale.group_size,
+            updates=1,
+            objective=_Everybody(),
+            learner=LearnerConfig(lr=1e-6, layout="shared"),
+            limits=Staleness(per_step=scale.groups, staleness=staleness),
+            play=PlayConfig(context=_CONTEXT, turn=scale.turn),
+            pool=PoolConfig(agents=scale.agents),
+            engine=NativeConfig(rows=scale.agents),
+            save_every=steps,
+        )
+
+
+def _warmed(steps: int) -> Policy:
+    """A small policy that has seen the oracle for a few steps."""
+    demonstrations = demonstrations_of(_WORLD)
+    fresh = started(PolicyConfig(), demonstrations, seed=0)
+    loop = SftLoop(SftConfig(steps=steps, save_every=steps), demonstrations, seed=0, start=fresh)
+    with TemporaryDirectory() as folder:
+        return run_loop(loop, Path(folder), threads=torch.get_num_threads(), say=_ignored).policy
+
+
+class _Everybody(Grpo):
+    """Trains on every trajectory, whatever it earned: early on most groups earn nothing, and nothing would be done."""
+
+    def advantages(self, batch: TokenBatch) -> Tensor:
+        """Every second trajectory is held for good, the others for bad."""
+        sign_T = 1.0 - 2.0 * (batch.trajectory_T % 2)
+        return sign_T.masked_fill(~batch.trained_T, 0.0)
+
+
+class _Clock(Tracker):
+    """Notes when steps are done."""
+
+    def __init__(self) -> None:
+        self._steps: list[tuple[float, Metrics]] = []
+
+    def opened(self, directory: Path, done: int) -> "_Clock":
+        """Itself, for a run that begins."""
+        del directory, done
+        return self
+
+    def log(self, step: int, metrics: Metrics) -> None:
+        """Note the time."""
+        del step
+        self._steps.append((perf_counter(), metrics))
+
+    def event(self, step: int, name: str, text: str) -> None:
+        """Nobody asks."""
+
+    def close(self) -> None:
+        """There is nothing to close."""
+
+    def run(self, *, trajectories: int) -> _Run:
+        """What the run came to, with so many trajectories a step."""
+        times = [time for time, _ in self._steps[_WARM - 1 :]]
+        counted = [metrics for _, metrics in self._steps[_WARM:]]
+        seconds = [after - before for before, after in pairwise(times)]
+        busy = sum(metrics["speed/busy"] * taken for metrics, taken in zip(counted, seconds, strict=True))
+        return _Run(
+            per_second=trajectories * len(counted) / sum(seconds),
+            busy=busy / sum(seconds),
+            turns=sum(metrics["length/turns"] for metrics in counted) / len(counted),
+        )
+
+
+def _ignored(sentence: str) -> None:
+    """Alarms on a policy that learns nothing."""
+
+
+def _section(scale: AsyncScale, runs: dict[str, list[_Run]]) -> Section:
+    rates = tuple(Rate.of(name, [run.per_second for run in done]) for name, done in runs.items())
+    by_name = {rate.name: rate.per_second for rate in rates}
+    low, high = scale.latency
+    turns = median(run.turns for done in runs.values() for run in done)
+    return Section(
+        title=f"Training with {scale.agents} agents on tools that take {low:g} to {high:g} s, "
+        f"{scale.groups * scale.group_size} trajectories of {turns:.1f} turns a step",
+        unit="trajectories",
+        rates=rates,
+        comparisons=(
+            _over(by_name, SYNCHRONOUS, at_least=TIMES_AIM),
+            _over(by_name, LOCKSTEP, at_least=TIMES_AIM),
+            _over(by_name, INSTANT),
+            _busy(ASYNCHRONOUS, runs[ASYNCHRONOUS], at_least=BUSY_AIM),
+            _busy(SYNCHRONOUS, runs[SYNCHRONOUS]),
+            _busy(LOCKSTEP, runs[LOCKSTEP]),
+            _busy(INSTANT, runs[INSTANT]),
+        ),
+        note=f"Trajectories that were trained on, over {scale.steps} steps behind {_WARM} that do not count; the "
+        f"median of {scale.rounds} runs of each, in an order that turns. All run the same loop on the same number of "
+        "trajectories a step. The synchronous ones begin those of a step when the step before is trained, and wait for "
+        "all of them; the second one also keeps each turn's answers back until the slowest tool of all is done. The "
+        f"asynchronous one may use trajectories that are up to {scale.staleness} steps old. Engine and learner share "
+        "this machine's cores. Whether what is learnt is as good is another measurement.",
+    )
+
+
+def _over(by_name: Mapping[str, float], rival: str, *, at_least: float | None = None) -> Comparison:
+    times = by_name[ASYNCHRONOUS] / by_name[rival]
+    return Comparison(name=f"{ASYNCHRONOUS}, over {rival}", value=times, at_least=at_least)
+
+
+def _busy(name: str, done: Sequence[_Run], *, at_least: float | None = None) -> Comparison:
+    share = median(run.busy for run in done)
+    return Comparison(name=f"engine at work, {name}", value=100 * share, unit="% of the time", at_least=at_least)

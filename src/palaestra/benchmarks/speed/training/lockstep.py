@@ -1,0 +1,101 @@
+"""Worlds that answer all together: the way of loops that call the tools of a whole batch and wait for the slowest."""
+
+import asyncio
+
+from palaestra.records import EndReason
+from palaestra.seeding import Stream
+from palaestra.trainers.rollouts.world import Answer, Opening, World, Worlds
+from palaestra.trainers.rollouts.worlds import Latency
+from palaestra.trajectory import Episode
+
+
+class LockstepWorlds(Worlds):
+    """Keeps every answer back until all episodes under way have one, and the slowest tool of them is done.
+
+    Args:
+        worlds: Where worlds come from.
+        latency: What each answer takes.
+        seed: Of the latencies.
+    """
+
+    def __init__(self, worlds: Worlds, latency: Latency, *, seed: int = 0) -> None:
+        self._worlds = worlds
+        self._latency = latency
+        self._stream = Stream.root("lockstep", seed)
+        self._playing = 0
+        self._waiting: list[asyncio.Future[None]] = []
+        self._slowest = 0.0
+
+    async def open(self) -> World:
+        """A fresh world."""
+        return _Lockstep(await self._worlds.open(), self)
+
+    async def close(self) -> None:
+        """Free everything."""
+        await self._worlds.close()
+
+    def enter(self) -> None:
+        """One more episode is under way."""
+        self._playing += 1
+
+    def leave(self) -> None:
+        """One has ended, and nobody waits for it."""
+        self._playing -= 1
+        self._check()
+
+    async def together(self) -> None:
+        """Wait for all others, and the slowest tool."""
+        done = asyncio.get_running_loop().create_future()
+        self._waiting.append(done)
+        self._slowest = max(self._slowest, self._latency.draw(self._stream))
+        self._check()
+        await done
+
+    def _check(self) -> None:
+        if self._waiting and len(self._waiting) >= self._playing:
+            waiting, self._waiting = self._waiting, []
+            slowest, self._slowest = self._slowest, 0.0
+            asyncio.get_running_loop().call_later(slowest, _answer, waiting)
+
+
+def _answer(waiting: list["asyncio.Future[None]"]) -> None:
+    for one in waiting:
+        if not one.done():
+            one.set_result(None)
+
+
+class _Lockstep(World):
+    def __init__(self, world: World, all_: LockstepWorlds) -> None:
+        self._world = world
+        self._all = all_
+        self._playing = False
+
+    async def reset(self, task: str, seed: int) -> Opening:
+        opening = await self._world.reset(task, seed)
+        self._leave()
+        self._all.enter()
+        self._playing = True
+        return opening
+
+    async def step(self, text: str) -> Answer:
+        answer = await self._world.step(text)
+        await self._all.together()
+        if answer.over:
+            self._leave()
+        return answer
+
+    async def stop(self, reason: EndReason) -> None:
+        await self._world.stop(reason)
+        self._leave()
+
+    async def episode(self) -> Episode:
+        return await self._world.episode()
+
+    async def close(self) -> None:
+        self._leave()
+        await self._world.close()
+
+    def _leave(self) -> None:
+        if self._playing:
+            self._playing = False
+            self._all.leave()

@@ -1,0 +1,87 @@
+"""`palaestra bench engine`, `train` and `async`, as they are but for how much they measure."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from palaestra.benchmarks.speed import training
+from palaestra.benchmarks.speed.training import asynchrony
+from palaestra.benchmarks.speed.training.scale import CUDA, FULL, QUICK, TrainingScale, scale_of
+from palaestra.cli.bench import app
+from palaestra.errors import ConfigError
+from palaestra.trainers.loops.config import WorldConfig
+
+
+@pytest.fixture(autouse=True)
+def small(scale: TrainingScale, monkeypatch: pytest.MonkeyPatch) -> None:
+    def scaled(device: str, *, quick: bool) -> TrainingScale:
+        assert device in ("cpu", "cuda")
+        assert quick
+        return scale
+
+    monkeypatch.setattr(training, "scale_of", scaled)
+    monkeypatch.setattr(asynchrony, "_WORLD", WorldConfig(families=("find-warranty-end",)))
+
+
+def ran(command: str, folder: Path, *options: str) -> tuple[str, Any]:
+    """What the command wrote, as Markdown and as JSON (Any: read, and looked into by name)."""
+    written, shown = folder / "bench.json", folder / "bench.md"
+    asked = [command, "--quick", "--threads", "1", "--json", str(written), "--markdown", str(shown), *options]
+    done = CliRunner().invoke(app, asked, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    assert "a second" in done.output
+    return shown.read_text(), json.loads(written.read_bytes())
+
+
+def test_engines_are_compared_in_one_go_and_in_turns_beside_their_aims(tmp_path: Path) -> None:
+    text, figures = ran("engine", tmp_path, "--vllm-python", str(tmp_path / "python"))
+    assert [[rate["name"] for rate in section["rates"]] for section in figures["sections"]] == [
+        ["native, fp32", "transformers, fp32", "native, bf16", "transformers, bf16"]
+    ] * 2
+    assert all(rate["per_second"] > 0 for section in figures["sections"] for rate in section["rates"])
+    once, turns = figures["sections"]
+    assert all(rate["limit"] > 0 for rate in once["rates"])
+    aims = [{c["name"]: c["at_least"] for c in section["comparisons"]} for section in (once, turns)]
+    assert aims[0]["native, fp32, over transformers, fp32"] == 2.5
+    assert aims[1]["native, fp32, over transformers, fp32"] == 3.0
+    assert aims[0]["log-probabilities of native, bf16, off transformers, fp32, most"] is None
+    assert "vLLM: not measured: there is no" in text
+    assert figures["machine"]["threads"] == 1
+
+
+def test_learners_are_compared_in_each_layout(tmp_path: Path) -> None:
+    _, figures = ran("train", tmp_path)
+    (section,) = figures["sections"]
+    names = [f"{layout}, {p}" for p in ("fp32", "bf16") for layout in ("packed", "padded", "shared")]
+    assert [rate["name"] for rate in section["rates"]] == [*names, "reference, fp32"]
+    assert [c["name"] for c in section["comparisons"]] == [f"{name}, over reference, fp32" for name in names]
+    assert [c["at_least"] for c in section["comparisons"]] == [1.5, None, 1.5, None, None, None]
+
+
+def test_loops_are_compared_with_those_that_wait(tmp_path: Path) -> None:
+    _, figures = ran("async", tmp_path)
+    (section,) = figures["sections"]
+    assert [rate["name"] for rate in section["rates"]] == list(asynchrony.RUNS)
+    shares = [c for c in section["comparisons"] if c["unit"] == "% of the time"]
+    assert len(shares) == len(asynchrony.RUNS)
+    assert all(0 < share["value"] <= 100 for share in shares)
+    assert [c["at_least"] for c in section["comparisons"]] == [2.5, 2.5, None, 90.0, None, None, None]
+
+
+@pytest.mark.parametrize("command", ["engine", "train"])
+def test_without_an_accelerator_there_is_nothing_to_measure_on_one(
+    command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    done = CliRunner().invoke(app, [command, "--quick", "--device", "cuda"])
+    assert isinstance(done.exception, ConfigError)
+
+
+def test_quick_is_little_and_accelerators_get_a_model_of_their_own_size() -> None:
+    assert scale_of("cpu", quick=True) == scale_of("cuda", quick=True) == QUICK
+    assert scale_of("cpu", quick=False) == FULL
+    assert scale_of("cuda", quick=False) == CUDA
+    assert 5e8 < CUDA.engine.shape.parameters < 7e8
