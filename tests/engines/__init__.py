@@ -2,4 +2,4 @@
 
 import pytest
 
-pytest.register_assert_rewrite("engines.bench", "engines.plain", "engines.conformance")
+pytest.register_assert_rewrite("engines.bench", "engines.plain", "engines.claims")

@@ -13,6 +13,7 @@ import pytest
 
 from engines.bench import Bench, Harness, until, weights
 from engines.conformance import CLAIMS, Claim
+from engines.interpreter import vllm_python
 from engines.plain import telling
 from engines.processes import group
 from palaestra.errors import CheckpointError, EngineError, WaitError
@@ -26,7 +27,6 @@ pytestmark = pytest.mark.xdist_group("vllm")
 SHAPE = DecoderShape(
     vocabulary=2048, hidden=256, layers=6, heads=8, kv_heads=4, head_dim=32, mlp=1024, context=512, tied=True
 )
-PYTHON = Path(__file__).parents[4] / ".venv-vllm" / "bin" / "python"
 REQUEST = Request(trajectory="t", context=(1, 2, 3), sampling=Sampling(limit=2, stop=()))
 TRAINER = """
 import asyncio, sys
@@ -49,9 +49,7 @@ asyncio.run(main())
 
 @pytest.fixture(scope="module")
 def python() -> Path:
-    if not PYTHON.is_file():
-        pytest.fail(f"{PYTHON} is missing: `make .venv-vllm/vllm.stamp` builds vLLM's environment, `make test` does so")
-    return PYTHON
+    return vllm_python()
 
 
 @pytest.fixture(scope="module")
