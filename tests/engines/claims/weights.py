@@ -109,14 +109,18 @@ async def weights_that_do_not_fit_leave_the_old_ones_in_force(bench: Bench) -> N
 
 async def _updated_on_the_way(bench: Bench, in_flight: InFlight) -> tuple[Request, Completion, int]:
     """A turn that the second decoder's weights reached, and the place in it from which they drew."""
-    engine = await bench.engine()
-    request, begun = await begun_turn(bench, engine)
-    old = bench.current
-    await engine.update_weights(weights(bench.second), bench.version(), in_flight=in_flight)
-    turn = await begun
+    while True:
+        engine = await bench.engine()
+        request, begun = await begun_turn(bench, engine)
+        old = bench.current
+        await engine.update_weights(weights(bench.second), bench.version(), in_flight=in_flight)
+        turn = await begun
+        if bench.current in turn.versions:
+            break
+        # It had ended by the time that the weights arrived.
     switch = turn.versions.index(bench.current)
-    assert 0 < switch < len(turn.versions)
     assert turn.versions == (old,) * switch + (bench.current,) * (len(turn.versions) - switch)
+    assert switch > 0
     after = bench.request(bench.ids(20, "after"), plainly(6))
     bench.agrees(after, await engine.generate(after), bench.second)
     return request, turn, switch
