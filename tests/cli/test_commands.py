@@ -217,7 +217,7 @@ SHORT = ("--warm-up-steps", "2", "--grpo-steps", "1", "--context", "160", "--tur
 def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A policy that the command trained, for two steps and one batch of rollouts: half a minute and more."""
     out = tmp_path_factory.mktemp("runs") / "reference"
-    told = run("train", "reference", *SHORT, "--out", str(out), timeout=600)
+    told = run("reference", *SHORT, "--out", str(out), timeout=600)
     assert told.returncode == 0, told.stderr
     assert f"measure it: palaestra eval {out / 'grpo'}" in told.stdout.replace("\n", "")
     return out / "grpo"
@@ -239,7 +239,7 @@ def test_a_policy_that_was_trained_is_measured(checkpoint: Path, tmp_path: Path)
 
 def test_training_again_with_the_same_arguments_reads_what_is_there(checkpoint: Path) -> None:
     out = checkpoint.parent
-    told = run("train", "reference", *SHORT, "--out", str(out))
+    told = run("reference", *SHORT, "--out", str(out))
     assert told.returncode == 0, told.stderr
     assert "warm-up: done before" in told.stdout
     assert "grpo: done before" in told.stdout
@@ -252,9 +252,7 @@ def one_line(stderr: str) -> str:
 
 
 def test_training_again_with_other_arguments_is_refused(checkpoint: Path, call: Call) -> None:
-    code, _, told = call(
-        "train", "reference", "--warm-up-steps", "3", "--threads", "1", "--out", str(checkpoint.parent)
-    )
+    code, _, told = call("reference", "--warm-up-steps", "3", "--threads", "1", "--out", str(checkpoint.parent))
     assert code == 1
     assert one_line(told).endswith("give another folder, or remove it to begin anew")
 
@@ -271,6 +269,7 @@ def test_a_policy_is_measured_on_a_folder_of_tasks(checkpoint: Path, call: Call)
         (("--split", "dve"), "'dve'", "did you mean 'dev'?"),
         (("--format", "qwn"), "'qwn'", "qwen"),
         (("storefornt",), "'storefornt'", "did you mean 'storefront'"),
+        (("--context", "4096"), "context=4096", "give no more"),
     ],
 )
 def test_a_mistake_of_an_evaluation_is_one_line(
