@@ -66,18 +66,18 @@ def change_config(**changes: object) -> Callable[[Path], object]:
 # Checkpoints that cannot be used
 
 
-@pytest.mark.parametrize(
-    ("damage", "says"),
-    [
-        (lambda at: (at / "config.json").unlink(), "holds no config.json, so it is no checkpoint; give a folder that"),
-        (lambda at: (at / "model.safetensors").unlink(), "its model cannot be read (no file named model.safetensors"),
-        (lambda at: (at / "tokenizer.json").unlink(), "its tokenizer cannot be read ("),
-        (lambda at: (at / "palaestra.json").unlink(), "does not say its chat format (palaestra.json); name one with"),
-        (lambda at: (at / "palaestra.json").write_text("[1]"), "does not say its chat format"),
-        (change_config(hidden_size=24), "its weights do not fit its config.json (mismatched keys: "),
-        (change_config(attention_bias=True), "attention_bias is true"),
-    ],
-)
+DAMAGES: list[tuple[Callable[[Path], object], str]] = [
+    (lambda at: (at / "config.json").unlink(), "holds no config.json, so it is no checkpoint; give a folder that"),
+    (lambda at: (at / "model.safetensors").unlink(), "its model cannot be read (no file named model.safetensors"),
+    (lambda at: (at / "tokenizer.json").unlink(), "its tokenizer cannot be read ("),
+    (lambda at: (at / "palaestra.json").unlink(), "does not say its chat format (palaestra.json); name one with"),
+    (lambda at: (at / "palaestra.json").write_text("[1]"), "does not say its chat format"),
+    (change_config(hidden_size=24), "its weights do not fit its config.json (mismatched keys: "),
+    (change_config(attention_bias=True), "attention_bias is true"),
+]
+
+
+@pytest.mark.parametrize(("damage", "says"), DAMAGES)
 def test_a_damaged_checkpoint_is_named_with_its_fault(saved: Path, damage: Callable[[Path], object], says: str) -> None:
     damage(saved)
     found = refusal(saved)

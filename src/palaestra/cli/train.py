@@ -10,7 +10,6 @@ from palaestra.cli.console import output
 from palaestra.cli.extra import train_extra
 from palaestra.cli.progress import bar
 
-
 if TYPE_CHECKING:
     from palaestra.trainers.loops import Plan
 
@@ -23,9 +22,9 @@ def train(
     setting: Annotated[
         list[str] | None, typer.Option("--set", help="A setting that goes before the file's: grpo.steps=4.")
     ] = None,
-    dry_run: Annotated[
+    dry_run: Annotated[  # noqa: FBT002
         bool, typer.Option("--dry-run", help="Read, open and count everything, say what would be done, and stop.")
-    ] = False,  # noqa: FBT002
+    ] = False,
     replay: Annotated[
         Path | None, typer.Option("--replay", help="The folder of a run to go through again, token by token.")
     ] = None,
@@ -61,29 +60,24 @@ def train(
 def _plan_table(plan: "Plan") -> Table:
     """What a run is about to do, in figures."""
     config, shape = plan.config, plan.policy.model.shape
+    families = {task.split("/")[1] for task in plan.tasks}
     rows = [
-        ("tasks", f"{len(plan.tasks):,} in {len({task.split('/')[1] for task in plan.tasks})} families"),
+        ("tasks", f"{len(plan.tasks):,} in {len(families)} families"),
         ("policy", f"{shape.parameters:,} parameters, {shape.vocabulary:,} tokens, {plan.policy.codec.format.name}"),
+        ("weights, gradient, optimiser", f"{16 * shape.parameters / 2**20:,.0f} MiB in single precision"),
     ]
     if config.sft is not None:
         long = f"{config.sft.steps} steps" if config.sft.seconds is None else f"{config.sft.seconds:g} s"
         rows.append(("sft", f"{long} of {config.sft.batch} of {len(plan.demonstrations):,} demonstrations"))
     if config.grpo is not None:
-        groups, size, limits = config.grpo.limits.per_step, config.grpo.group_size, config.grpo.limits
-        context = config.grpo.play.context
-        kept = 2 * shape.layers * shape.kv_heads * shape.head_dim * (2 if config.grpo.engine.precision == "bf16" else 4)
-        rows += [
-            ("grpo", f"{config.grpo.steps} steps of {groups} groups of {size}: {groups * size} trajectories a step"),
-            (
-                "rollouts",
-                f"{config.grpo.pool.agents} at once, of at most {context:,} tokens, at most "
-                f"{limits.bound} versions old",
-            ),
-            ("weights, gradient, optimiser", f"{16 * shape.parameters / 2**20:,.0f} MiB in single precision"),
-            (
-                "keys and values",
-                f"{kept:,} bytes a token, "
-                f"{kept * context * min(config.grpo.pool.agents, config.grpo.engine.rows) / 2**20:,.0f} MiB at most drawn at once",
-            ),
-        ]
+        grpo, limits = config.grpo, config.grpo.limits
+        trajectories = limits.per_step * grpo.group_size
+        number = 2 if grpo.engine.precision == "bf16" else 4
+        kept = 2 * shape.layers * shape.kv_heads * shape.head_dim * number
+        drawn = min(grpo.pool.agents, grpo.engine.rows) * grpo.play.context
+        rows.append(("grpo", f"{grpo.steps} steps of {limits.per_step} groups, {trajectories} trajectories"))
+        rows.append(("rollouts", f"{grpo.pool.agents} at once, at most {limits.bound} versions old"))
+        rows.append(
+            ("keys and values", f"{kept:,} bytes a token, at most {kept * drawn / 2**20:,.0f} MiB drawn at once")
+        )
     return Table(title="A dry run: nothing was written", columns=("what", "how much"), rows=tuple(rows))

@@ -106,21 +106,21 @@ def test_a_sliding_window_that_no_layer_uses_is_fine(saved: Path) -> None:
     assert load_decoder(saved).shape == tiny()
 
 
-@pytest.mark.parametrize(
-    ("damage", "says"),
-    [
-        (lambda at: (at / "config.json").unlink(), "its model cannot be read ("),
-        (lambda at: (at / "config.json").write_text("{"), "its model cannot be read (It looks like the config file"),
-        (lambda at: (at / "model.safetensors").unlink(), "(no file named model.safetensors or model.safetensors.index"),
-        (lambda at: (at / "model.safetensors").write_text(""), "its model cannot be read (Error while"),
-        (lambda at: configure(at, hidden_size=24), "mismatched keys: model.embed_tokens.weight, model.layers.0"),
-        (lambda at: configure(at, vocab_size=50), "mismatched keys: model.embed_tokens.weight"),
-        (lambda at: configure(at, num_hidden_layers=1, layer_types=None), "unexpected keys: model.layers.1"),
-        (lambda at: configure(at, model_type="llama"), "unexpected keys: model.layers.0.self_attn.k_norm.weight"),
-        (lambda at: configure(at, tie_word_embeddings=False), "missing keys: lm_head.weight)"),
-        (lambda at: reweigh(at, lambda w: w.pop("model.norm.weight")), "missing keys: model.norm.weight"),
-    ],
-)
+DAMAGES: list[tuple[Damage, str]] = [
+    (lambda at: (at / "config.json").unlink(), "its model cannot be read ("),
+    (lambda at: (at / "config.json").write_text("{"), "its model cannot be read (It looks like the config file"),
+    (lambda at: (at / "model.safetensors").unlink(), "(no file named model.safetensors or model.safetensors.index"),
+    (lambda at: (at / "model.safetensors").write_text(""), "its model cannot be read (Error while"),
+    (lambda at: configure(at, hidden_size=24), "mismatched keys: model.embed_tokens.weight, model.layers.0"),
+    (lambda at: configure(at, vocab_size=50), "mismatched keys: model.embed_tokens.weight"),
+    (lambda at: configure(at, num_hidden_layers=1, layer_types=None), "unexpected keys: model.layers.1"),
+    (lambda at: configure(at, model_type="llama"), "unexpected keys: model.layers.0.self_attn.k_norm.weight"),
+    (lambda at: configure(at, tie_word_embeddings=False), "missing keys: lm_head.weight)"),
+    (lambda at: reweigh(at, lambda w: w.pop("model.norm.weight")), "missing keys: model.norm.weight"),
+]
+
+
+@pytest.mark.parametrize(("damage", "says"), DAMAGES)
 def test_a_damaged_checkpoint_is_named_with_its_fault(saved: Path, damage: Damage, says: str) -> None:
     damage(saved)
     assert says in refusal(saved)
