@@ -9,7 +9,6 @@ from typing import Any
 
 import orjson
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,7 +23,7 @@ from palaestra.benchmarks.evaluation import (
     pooled,
 )
 from palaestra.benchmarks.statistics import paired_difference
-from palaestra.errors import ConfigError, EngineError, TaskError
+from palaestra.errors import ConfigError, TaskError
 from palaestra.records import EndReason
 from palaestra.trainers import (
     Job,
@@ -38,7 +37,6 @@ from palaestra.trainers import (
     worlds_of,
 )
 from palaestra.trainers.engines.noise import noise_key
-from palaestra.trainers.rollouts.faults import Backoff
 from palaestra.trainers.rollouts.world import World, Worlds
 from palaestra.trainers.rollouts.worlds import LocalWorlds
 from palaestra.trajectory import Episode
@@ -121,14 +119,6 @@ def test_a_task_whose_first_episode_was_broken_off_shows_its_next(policy: Policy
         found, first = evaluate(policy, FAILING_ID, [LENT, RENEWED], samples=2, play=PLAY, say=list[str]().append)
     assert [(episode.task.id, episode.seed) for episode in first] == [(LENT, 2), (RENEWED, 1)]
     assert len(found.tasks[LENT].points) == 1
-
-
-def test_an_engine_that_fails_is_told_as_such(policy: Policy) -> None:
-    broken = policy.copy()
-    torch.nn.init.constant_(broken.model.lm_head.weight, torch.nan)
-    once = PoolConfig(engine=Backoff(retries=0, first=0.0))
-    with pytest.raises(EngineError, match="no finite numbers"):
-        evaluate(broken, LIBRARY_ID, HELDOUT, samples=2, play=PLAY, pool=once)
 
 
 def test_a_task_whose_world_always_failed_is_in_no_figure() -> None:
