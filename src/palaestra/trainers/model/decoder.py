@@ -44,6 +44,18 @@ class Decoder(nn.Module):
         if self.shape.tied:
             self.lm_head.weight = self.model.embed_tokens.weight
 
+    def join(self) -> None:
+        """Lay the weights out for drawing: what the same states are multiplied with stands side by side, as one matrix.
+
+        The same is worked out, in fewer and larger products. Names and values of `state_dict` stay, and values can be
+        copied into it; call this again afterwards. The weights take no gradients any more.
+        """
+        self.requires_grad_(requires_grad=False)
+        for block in self.model.layers:
+            assert isinstance(block, _Block)
+            block.self_attn.join()
+            block.mlp.join()
+
     def forward(self, ids_T: Tensor, position_T: Tensor, attend: Attend) -> Tensor:
         """The last layer's states, normalised, [T, C].
 
@@ -96,7 +108,7 @@ class _Attention(nn.Module):
     def __init__(self, shape: DecoderShape, layer: int) -> None:
         super().__init__()
         self.layer = layer
-        self.head_dim = shape.head_dim
+        self.head_dim, self.epsilon = shape.head_dim, shape.norm_epsilon
         width, narrow = shape.heads * shape.head_dim, shape.kv_heads * shape.head_dim
         self.q_proj = nn.Linear(shape.hidden, width, bias=False)
         self.k_proj = nn.Linear(shape.hidden, narrow, bias=False)
@@ -104,14 +116,58 @@ class _Attention(nn.Module):
         self.o_proj = nn.Linear(width, shape.hidden, bias=False)
         self.q_norm = _head_norm(shape)
         self.k_norm = _head_norm(shape)
+        self._joined: _JoinedHeads | None = None
+
+    def join(self) -> None:
+        if self._joined is None:
+            _side_by_side(self.o_proj)
+            self._joined = _JoinedHeads(self)
+        self._joined.norm_HD = self._norms()
+
+    def _norms(self) -> Tensor | None:
+        if not isinstance(self.q_norm, nn.RMSNorm) or not isinstance(self.k_norm, nn.RMSNorm):
+            return None
+        heads, groups = (len(one.weight) // self.head_dim for one in (self.q_proj, self.k_proj))
+        return torch.cat((self.q_norm.weight.expand(heads, -1), self.k_norm.weight.expand(groups, -1)))
 
     def forward(self, x_TC: Tensor, rotation: "Rotation", attend: Attend) -> Tensor:
+        q_THD, k_TGD, v_TGD = self._heads(x_TC, rotation) if self._joined is None else self._joined(x_TC, rotation)
+        out: Tensor = self.o_proj(attend(self.layer, q_THD, k_TGD, v_TGD).flatten(-2))
+        return out
+
+    def _heads(self, x_TC: Tensor, rotation: "Rotation") -> tuple[Tensor, Tensor, Tensor]:
         q_THD: Tensor = self.q_norm(self.q_proj(x_TC).unflatten(-1, (-1, self.head_dim)))
         k_TGD: Tensor = self.k_norm(self.k_proj(x_TC).unflatten(-1, (-1, self.head_dim)))
         v_TGD: Tensor = self.v_proj(x_TC).unflatten(-1, (-1, self.head_dim))
-        seen_THD = attend(self.layer, rotated(q_THD, rotation), rotated(k_TGD, rotation), v_TGD)
-        out: Tensor = self.o_proj(seen_THD.flatten(-2))
-        return out
+        return rotated(q_THD, rotation), rotated(k_TGD, rotation), v_TGD
+
+
+class _JoinedHeads:
+    """What `_Attention._heads` gives, with one product, one norm and one rotation."""
+
+    def __init__(self, attention: _Attention) -> None:
+        self._qkv_CN = _side_by_side(attention.q_proj, attention.k_proj, attention.v_proj)
+        self._head_dim, self._epsilon = attention.head_dim, attention.epsilon
+        self._heads = len(attention.q_proj.weight) // attention.head_dim
+        self._groups = len(attention.k_proj.weight) // attention.head_dim
+        self.norm_HD: Tensor | None = None
+        """The weights of the queries' norm for each of their heads, and of the keys' for each of theirs."""
+
+    def __call__(self, x_TC: Tensor, rotation: "Rotation") -> tuple[Tensor, Tensor, Tensor]:
+        qkv_THD = (x_TC @ self._qkv_CN).unflatten(-1, (-1, self._head_dim))
+        qk_THD, v_TGD = qkv_THD.split((self._heads + self._groups, self._groups), 1)
+        if self.norm_HD is not None:
+            qk_THD = functional.rms_norm(qk_THD, (self._head_dim,), None, self._epsilon) * self.norm_HD
+        q_THD, k_TGD = rotated(qk_THD, rotation).split((self._heads, self._groups), 1)
+        return q_THD, k_TGD, v_TGD
+
+
+def _side_by_side(*projections: nn.Linear) -> Tensor:
+    """One matrix of several projections' weights, [C, N]; each weight becomes its part of it."""
+    joined_CN = torch.cat([one.weight for one in projections]).T.contiguous()
+    for one, part in zip(projections, joined_CN.T.split([len(one.weight) for one in projections]), strict=True):
+        one.weight = nn.Parameter(part, requires_grad=False)
+    return joined_CN
 
 
 def _head_norm(shape: DecoderShape) -> nn.Module:
@@ -124,14 +180,24 @@ class _SwiGlu(nn.Module):
         self.gate_proj = nn.Linear(shape.hidden, shape.mlp, bias=False)
         self.up_proj = nn.Linear(shape.hidden, shape.mlp, bias=False)
         self.down_proj = nn.Linear(shape.mlp, shape.hidden, bias=False)
+        self._joined_CN: Tensor | None = None
+
+    def join(self) -> None:
+        if self._joined_CN is None:
+            self._joined_CN = _side_by_side(self.gate_proj, self.up_proj)
+            _side_by_side(self.down_proj)
 
     def forward(self, x_TC: Tensor) -> Tensor:
-        out: Tensor = self.down_proj(functional.silu(self.gate_proj(x_TC)) * self.up_proj(x_TC))
+        if self._joined_CN is None:
+            gate_TN, up_TN = self.gate_proj(x_TC), self.up_proj(x_TC)
+        else:
+            gate_TN, up_TN = (x_TC @ self._joined_CN).chunk(2, -1)
+        out: Tensor = self.down_proj(functional.silu(gate_TN) * up_TN)
         return out
 
 
 Rotation = tuple[Tensor, Tensor]
-"""Cosines and sines of each token's angles, [T, 1, D] each."""
+"""Cosines of each token's angles and sines, those of the first half negated, [T, 1, D] each."""
 
 
 class Rotary(nn.Module):
@@ -158,12 +224,13 @@ class Rotary(nn.Module):
     def forward(self, position_T: Tensor, dtype: torch.dtype) -> Rotation:
         """The rotation of tokens at these positions."""
         self._frequency = self._frequency.to(position_T.device)
-        angle_TD = torch.outer(position_T.float(), self._frequency).repeat(1, 2)[:, None]
-        return angle_TD.cos().to(dtype), angle_TD.sin().to(dtype)
+        angle_T1D = torch.outer(position_T.float(), self._frequency)[:, None]
+        cos_T1D, sin_T1D = angle_T1D.cos(), angle_T1D.sin()
+        return torch.cat((cos_T1D, cos_T1D), -1).to(dtype), torch.cat((-sin_T1D, sin_T1D), -1).to(dtype)
 
 
 def rotated(x_THD: Tensor, rotation: Rotation) -> Tensor:
     """`x_THD` turned by each token's angles."""
-    cos, sin = rotation
+    cos_T1D, sin_T1D = rotation
     left, right = x_THD.chunk(2, -1)
-    return x_THD * cos + torch.cat((-right, left), -1) * sin
+    return torch.addcmul(x_THD * cos_T1D, torch.cat((right, left), -1), sin_T1D)

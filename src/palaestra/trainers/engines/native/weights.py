@@ -16,6 +16,7 @@ def drawing_copy(model: Decoder, *, dtype: torch.dtype, device: torch.device) ->
     """A decoder of the same weights that shares none with `model` and takes no gradients."""
     copy = deepcopy(model).to(device=device, dtype=dtype).eval().requires_grad_(requires_grad=False)
     copy.tie()
+    copy.join()
     return copy
 
 
@@ -45,3 +46,4 @@ def load_weights(model: Decoder, weights: Mapping[str, Tensor], *, version: int)
         for name, weight in weights.items():
             if name not in optional:
                 own[name].copy_(weight)
+    model.join()
