@@ -148,7 +148,7 @@ class Core:
         holding.row = len(self.running)
         if holding.stored is not None:
             self._memory.widen(holding.held, len(self.running))
-            self._memory.put(holding.row, holding.stored[..., : holding.held, :])
+            self._memory.put(holding.row, holding.stored[:, : holding.held])
             holding.stored = None
         return holding
 
@@ -236,7 +236,7 @@ class Core:
             self._memory.copy(other.row, holding.row, common)
         else:
             assert other.stored is not None
-            self._memory.put(holding.row, other.stored[..., :common, :])
+            self._memory.put(holding.row, other.stored[:, :common])
         self._prefixes.remove(holding)
         holding.held, holding.private = common, False
 

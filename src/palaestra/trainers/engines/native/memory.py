@@ -1,6 +1,7 @@
 """Where the keys and values of the turns under way stand: a row of the batch for each.
 
 The rows in use are the first ones, so that attention reads them in place: a turn that ends makes room for the last.
+What belongs to a token stands together, since a pass writes by the token.
 
 Axes: L layers, R rows, G key-value heads, W places of a row, D head dimension, T tokens of a pass.
 """
@@ -38,16 +39,12 @@ class RowMemory:
         shape = self._shape
         self.width = width
         self._kv = _zeros(
-            (shape.layers, 2, self._rows, shape.kv_heads, width, shape.head_dim), self.dtype, self._device
+            (shape.layers, self._rows, width, 2, shape.kv_heads, shape.head_dim), self.dtype, self._device
         )
-        self.keys = list(self._kv[:, 0].unbind())
+        self.keys = list(self._kv[:, :, :, 0].transpose(2, 3).unbind())
         """Of each layer, [R, G, W, D]; places that nothing was written to are finite."""
-        self.values = list(self._kv[:, 1].unbind())
-        self._flat = [
-            (k.view(-1, shape.head_dim), v.view(-1, shape.head_dim))
-            for k, v in zip(self.keys, self.values, strict=True)
-        ]
-        self._head_G = torch.arange(shape.kv_heads, device=self._device)
+        self.values = list(self._kv[:, :, :, 1].transpose(2, 3).unbind())
+        self._flat = list(self._kv.flatten(1, 2).flatten(2).unbind())
 
     def widen(self, places: int, rows: int) -> None:
         """Make sure that rows have so many places, keeping what the first `rows` hold."""
@@ -58,7 +55,7 @@ class RowMemory:
             width *= 2
         old, held = self._kv, self.width
         self._allocate(min(width, self._context))
-        self._kv[:, :, :rows, :, :held] = old[:, :, :rows]
+        self._kv[:, :rows, :held] = old[:, :rows]
 
     def free(self) -> None:
         """Hold nothing any more."""
@@ -67,30 +64,27 @@ class RowMemory:
 
     def spots(self, row_T: Tensor, place_T: Tensor) -> Tensor:
         """Where the tokens of a pass are written, for `write`."""
-        groups = self._shape.kv_heads
-        return ((row_T[:, None] * groups + self._head_G) * self.width + place_T[:, None]).flatten()
+        return row_T * self.width + place_T
 
     def write(self, layer: int, spots: Tensor, k_TGD: Tensor, v_TGD: Tensor) -> None:
         """Keep what a layer made of the tokens of a pass."""
-        keys, values = self._flat[layer]
-        keys.index_copy_(0, spots, k_TGD.reshape(-1, k_TGD.shape[-1]))
-        values.index_copy_(0, spots, v_TGD.reshape(-1, v_TGD.shape[-1]))
+        self._flat[layer].index_copy_(0, spots, torch.cat((k_TGD, v_TGD), 1).flatten(1))
 
     def take(self, row: int, places: int) -> Tensor:
-        """A copy of the first `places` of a row, [L, 2, G, places, D]."""
-        return self._kv[:, :, row, :, :places].clone()
+        """A copy of the first `places` of a row, [L, places, 2, G, D]."""
+        return self._kv[:, row, :places].clone()
 
     def put(self, row: int, kv: Tensor) -> None:
         """Fill the first places of a row, with what `take` gave or the beginning of it."""
-        self._kv[:, :, row, :, : kv.shape[-2]] = kv
+        self._kv[:, row, : kv.shape[1]] = kv
 
     def copy(self, source: int, target: int, places: int) -> None:
         """Copy the first `places` of one row to another."""
-        self._kv[:, :, target, :, :places] = self._kv[:, :, source, :, :places]
+        self._kv[:, target, :places] = self._kv[:, source, :places]
 
     def wipe(self, row: int) -> None:
         """Forget what a row holds: what is no number would pass through any mask."""
-        self._kv[:, :, row] = 0
+        self._kv[:, row] = 0
 
 
 def _zeros(shape: tuple[int, ...], dtype: torch.dtype, device: torch.device) -> Tensor:
