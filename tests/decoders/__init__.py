@@ -58,6 +58,7 @@ def logits_of(decoder: Decoder, ids: list[int]) -> Tensor:
 def in_transformers(decoder: Decoder, directory: Path) -> PreTrainedModel:
     """Transformers' own model of the same weights."""
     save_decoder(decoder, directory)
-    model: PreTrainedModel = AutoModelForCausalLM.from_pretrained(directory, local_files_only=True)
+    auto: Any = AutoModelForCausalLM  # its own types are open
+    model: PreTrainedModel = auto.from_pretrained(directory, local_files_only=True)
     model.eval()
     return model

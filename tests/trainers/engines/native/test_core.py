@@ -39,7 +39,8 @@ PICK = st.integers(0, 99)
 
 
 def request(trajectory: str, context: tuple[int, ...], **sampling: Any) -> Request:
-    chosen = Sampling(**{"limit": 6, "stop": (), **sampling})
+    settings: dict[str, Any] = {"limit": 6, "stop": (), **sampling}
+    chosen = Sampling(**settings)
     return Request(trajectory=trajectory, context=context, sampling=chosen, noise=noise_key(trajectory))
 
 
@@ -191,6 +192,7 @@ class Oracle(RuleBasedStateMachine):
                 assert holding.held >= shadow.memory.length + BLOCK
                 shadow.memory, shadow.old = Memory(), False
             new = tokens[drawing][shadow.memory.length : holding.held]
+            logits_TV = torch.empty(0)
             if new:
                 logits_TV = distributions(decoder(self.seed), new, shadow.memory)
             assert shadow.memory.length == holding.held

@@ -28,7 +28,8 @@ def asked(trajectory: str, *, limit: int = 6, timeout: float | None = None, cont
 
 def played(play: Callable[[NativeEngine], Awaitable[None]], **config: Any) -> None:
     async def whole() -> None:
-        engine = NativeEngine(OLD, NativeConfig(**{"rows": 2, "capacity": 400, **config}))
+        settings: dict[str, Any] = {"rows": 2, "capacity": 400, **config}
+        engine = NativeEngine(OLD, NativeConfig(**settings))
         async with asyncio.timeout(60):
             await play(engine)
             await engine.close()
@@ -62,11 +63,16 @@ def test_a_pass_that_fails_is_told_to_everybody_who_waits_and_whoever_comes_late
         turns = [begun(engine, asked(f"t{i}", limit=50)) for i in range(4)]
         await until(lambda: engine.stats().drawn > 6)
         await engine.pause()
-        update = asyncio.ensure_future(engine.update_weights(NEW.state_dict(), 1, in_flight="wait"))
+        update: asyncio.Future[None] = asyncio.ensure_future(
+            engine.update_weights(NEW.state_dict(), 1, in_flight="wait")
+        )
         await asyncio.sleep(0)
         break_pass(engine)
         await engine.resume()
-        faults = await asyncio.gather(*turns, update, return_exceptions=True)
+        faults = [
+            *await asyncio.gather(*turns, return_exceptions=True),
+            *await asyncio.gather(update, return_exceptions=True),
+        ]
         with pytest.raises(EngineError) as late:
             await engine.generate(asked("late"))
         for fault in (*faults, late.value):
