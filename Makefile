@@ -12,7 +12,7 @@ BIN := .venv/bin
 help:
 	@echo "make demo    prove every task, train a small policy, measure it on tasks it never saw; writes runs/demo/"
 	@echo "make test    the test suite, with its coverage floors"
-	@echo "make soak    the same property, fuzz and digest tests with ten to fifty times the cases; see docs/reliability.md"
+	@echo "make soak    the same property, fuzz, digest and kill tests with ten to fifty times the cases; see docs/reliability.md"
 	@echo "make check   ruff, mypy, pyright, import-linter"
 	@echo "make bench   what one step, reset, fork and snapshot cost"
 
@@ -54,7 +54,7 @@ test: .venv/test.stamp .venv-vllm/vllm.stamp
 
 # -v, so that progress is seen: a line for each shard.
 soak: .venv/test.stamp
-	PALAESTRA_SOAK=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -v tests/property tests/golden tests/envs/storefront/test_fuzz.py
+	PALAESTRA_SOAK=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -v tests/property tests/golden tests/envs/storefront/test_fuzz.py tests/crash/test_loops.py
 
 check: .venv/test.stamp
 	$(BIN)/ruff format --check src tests
