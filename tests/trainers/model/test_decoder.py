@@ -5,7 +5,7 @@ import pytest
 import torch
 from transformers import LlamaForCausalLM, PreTrainedModel, Qwen3ForCausalLM
 
-from decoders import STRETCHED, in_transformers, logits_of, tiny, varied
+from decoders import STRETCHED, causal, in_transformers, logits_of, tiny, varied
 from palaestra.trainers.model.decoder import Decoder, Rotary, rotated
 from palaestra.trainers.model.shape import DecoderShape
 
@@ -65,6 +65,35 @@ def test_every_weight_has_a_say() -> None:
 def test_a_shape_that_no_decoder_has_is_refused(changes: dict[str, int], says: str) -> None:
     with pytest.raises(ValueError, match=says):
         tiny(**changes)
+
+
+@pytest.mark.parametrize("wanted", [[149], [3, 77, 20], list(range(150))])
+def test_the_states_of_some_tokens_are_those_of_all(wanted: list[int]) -> None:
+    decoder, place_T = varied(tiny()), torch.arange(150)
+    with torch.inference_mode():
+        all_TC = decoder(torch.tensor(IDS), place_T, causal)
+        some_BC = decoder(torch.tensor(IDS), place_T, causal, wanted_B=torch.tensor(wanted))
+    torch.testing.assert_close(some_BC, all_TC[wanted], atol=1e-5, rtol=0)
+
+
+def test_joined_weights_give_the_same_logits(shape: DecoderShape) -> None:
+    decoder = varied(shape)
+    before = logits_of(decoder, IDS)
+    names = decoder.state_dict().keys()
+    decoder.join()
+    torch.testing.assert_close(logits_of(decoder, IDS), before, atol=1e-5, rtol=0)
+    assert decoder.state_dict().keys() == names
+
+
+def test_weights_can_be_copied_into_joined_ones(shape: DecoderShape) -> None:
+    decoder, other = varied(shape), varied(shape, seed=7)
+    decoder.join()
+    with torch.no_grad():
+        for name, weight in decoder.state_dict().items():
+            weight.copy_(other.state_dict()[name])
+    decoder.join()
+    torch.testing.assert_close(logits_of(decoder, IDS), logits_of(other, IDS), atol=1e-5, rtol=0)
+    assert not any(weight.requires_grad for weight in decoder.parameters())
 
 
 # Rotary positions

@@ -56,15 +56,17 @@ class Decoder(nn.Module):
             block.self_attn.join()
             block.mlp.join()
 
-    def forward(self, ids_T: Tensor, position_T: Tensor, attend: Attend) -> Tensor:
+    def forward(self, ids_T: Tensor, position_T: Tensor, attend: Attend, *, wanted_B: Tensor | None = None) -> Tensor:
         """The last layer's states, normalised, [T, C].
 
         Args:
             ids_T: Token ids.
             position_T: The place of each token in its own sequence.
             attend: How they see each other.
+            wanted_B: The tokens whose states are wanted, as indices, where it is not all; the result is then [B, C],
+                and what the last layer would make of the others is not worked out.
         """
-        states: Tensor = self.model(ids_T, position_T, attend)
+        states: Tensor = self.model(ids_T, position_T, attend, wanted_B)
         return states
 
     def logits(self, hidden_TC: Tensor) -> Tensor:
@@ -81,11 +83,13 @@ class _Stack(nn.Module):
         self.norm = nn.RMSNorm(shape.hidden, eps=shape.norm_epsilon)
         self.rotary = Rotary(shape)
 
-    def forward(self, ids_T: Tensor, position_T: Tensor, attend: Attend) -> Tensor:
+    def forward(self, ids_T: Tensor, position_T: Tensor, attend: Attend, wanted_B: Tensor | None) -> Tensor:
         x_TC: Tensor = self.embed_tokens(ids_T)
         rotation = self.rotary(position_T, x_TC.dtype)
-        for block in self.layers:
+        *blocks, last = self.layers
+        for block in blocks:
             x_TC = block(x_TC, rotation, attend)
+        x_TC = last(x_TC, rotation, attend, wanted_B)
         normed: Tensor = self.norm(x_TC)
         return normed
 
@@ -98,8 +102,9 @@ class _Block(nn.Module):
         self.post_attention_layernorm = nn.RMSNorm(shape.hidden, eps=shape.norm_epsilon)
         self.mlp = _SwiGlu(shape)
 
-    def forward(self, x_TC: Tensor, rotation: "Rotation", attend: Attend) -> Tensor:
-        x_TC = x_TC + self.self_attn(self.input_layernorm(x_TC), rotation, attend)
+    def forward(self, x_TC: Tensor, rotation: "Rotation", attend: Attend, wanted_B: Tensor | None = None) -> Tensor:
+        seen_TC = self.self_attn(self.input_layernorm(x_TC), rotation, attend, wanted_B)
+        x_TC = (x_TC if wanted_B is None else x_TC[wanted_B]) + seen_TC
         added: Tensor = x_TC + self.mlp(self.post_attention_layernorm(x_TC))
         return added
 
@@ -130,9 +135,10 @@ class _Attention(nn.Module):
         heads, groups = (len(one.weight) // self.head_dim for one in (self.q_proj, self.k_proj))
         return torch.cat((self.q_norm.weight.expand(heads, -1), self.k_norm.weight.expand(groups, -1)))
 
-    def forward(self, x_TC: Tensor, rotation: "Rotation", attend: Attend) -> Tensor:
+    def forward(self, x_TC: Tensor, rotation: "Rotation", attend: Attend, wanted_B: Tensor | None) -> Tensor:
         q_THD, k_TGD, v_TGD = self._heads(x_TC, rotation) if self._joined is None else self._joined(x_TC, rotation)
-        out: Tensor = self.o_proj(attend(self.layer, q_THD, k_TGD, v_TGD).flatten(-2))
+        seen_THD = attend(self.layer, q_THD, k_TGD, v_TGD)
+        out: Tensor = self.o_proj((seen_THD if wanted_B is None else seen_THD[wanted_B]).flatten(-2))
         return out
 
     def _heads(self, x_TC: Tensor, rotation: "Rotation") -> tuple[Tensor, Tensor, Tensor]:

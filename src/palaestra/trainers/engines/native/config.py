@@ -19,7 +19,7 @@ class NativeConfig:
     reserves its context and its limit; where that does not fit, idle trajectories give way, the longest idle first."""
     context: int | None = None
     """Tokens that a trajectory may have; the model's own where it is not given."""
-    prefill: int = 8192
+    prefill: int = 512
     """Tokens of new contexts that go through the model in one step, at most."""
     precision: Precision = "fp32"
     """Of weights and matrix products. Attention on a CPU and the draw are in single precision whatever it is."""

@@ -272,14 +272,13 @@ class Core:
                 drawing_B.append(drawing)
                 at.append(len(ids) - 1)
         attend = Pass(self._memory, self._runs(singles), chunks)
-        hidden_TC = self._model(torch.tensor(ids, device=self._device), attend.place_T, attend)
-        if len(at) < len(ids):
-            hidden_TC = hidden_TC[torch.tensor(at, dtype=torch.long, device=self._device)]
+        wanted_B = torch.tensor(at, dtype=torch.long, device=self._device) if len(at) < len(ids) else None
+        hidden_BC = self._model(torch.tensor(ids, device=self._device), attend.place_T, attend, wanted_B=wanted_B)
         for row, count in [*singles, *parts]:
             drawing = self.running[row]
             self.counts.prefilled += min(count, max(0, len(drawing.request.context) - drawing.holding.held))
             drawing.holding.held += count
-        return self._model.logits(hidden_TC), drawing_B
+        return self._model.logits(hidden_BC), drawing_B
 
     def _runs(self, singles: Sequence[_Part]) -> list[Run]:
         runs: list[Run] = []
