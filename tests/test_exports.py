@@ -33,6 +33,10 @@ EXPORTS = {
     ),
     "palaestra.benchmarks.speed.peers": "HOW PEERS Adapter adapter",
     "palaestra.benchmarks.speed.server": "NAME agrees served_tasks time_server",
+    "palaestra.benchmarks.speed.training": (
+        "Comparison Rate Section TrainingReport TrainingScale bench_async bench_engine bench_train device_of scale_of "
+        "training_markdown training_tables"
+    ),
     "palaestra.benchmarks.viewer": "render_page",
     "palaestra.cli": "main",
     "palaestra.envs": (
