@@ -38,6 +38,28 @@ class Chunk:
     count: int
 
 
+def runs_of(rows: Sequence[int], lengths: Sequence[int], *, padding: int) -> list[Run]:
+    """Rows that put one token each through, as few runs as make sense.
+
+    The rows of a run are worked on as if each were as long as the longest.
+
+    Args:
+        rows: In ascending order; the tokens of the pass stand in the same one.
+        lengths: Places that each row's token sees.
+        padding: Places beyond their rows' own that a run may work on for nothing, rather than be two.
+    """
+    runs: list[Run] = []
+    start = longest = total = 0
+    for i, (row, length) in enumerate(zip(rows, lengths, strict=True)):
+        longest, total = max(longest, length), total + length
+        if i > start and (row != rows[i - 1] + 1 or longest * (i + 1 - start) - total > padding):
+            runs.append(Run(start=start, row=rows[start], lengths=lengths[start:i]))
+            start, longest, total = i, length, length
+    if rows:
+        runs.append(Run(start=start, row=rows[start], lengths=lengths[start:]))
+    return runs
+
+
 class Pass:
     """The attention of one pass; what each layer makes of its tokens is kept in the memory.
 

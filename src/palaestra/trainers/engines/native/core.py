@@ -16,7 +16,7 @@ from torch import Tensor
 from palaestra.errors import EngineError
 from palaestra.record import record
 from palaestra.trainers.engines.engine import Completion, InFlight, Request, Weights
-from palaestra.trainers.engines.native.attention import Chunk, Pass, Run
+from palaestra.trainers.engines.native.attention import Chunk, Pass, runs_of
 from palaestra.trainers.engines.native.config import NativeConfig
 from palaestra.trainers.engines.native.draw import draw
 from palaestra.trainers.engines.native.memory import RowMemory
@@ -26,6 +26,9 @@ from palaestra.trainers.engines.native.weights import drawing_copy, load_weights
 from palaestra.trainers.engines.noise import noise_from
 from palaestra.trainers.model.decoder import Decoder
 from palaestra.trajectory import Stop
+
+_PADDING_ON_CPU, _PADDING = 256, 16_384
+"""Places that attention works on in about the time that one more call of it takes."""
 
 
 @dataclass(slots=True, eq=False)
@@ -83,6 +86,7 @@ class Core:
     def __init__(self, model: Decoder, config: NativeConfig) -> None:
         self._config = config
         self._device = torch.device(config.device)
+        self._padding = _PADDING_ON_CPU if self._device.type == "cpu" else _PADDING
         self.context = min(config.context or model.shape.context, model.shape.context)
         if config.capacity < self.context:
             raise ValueError(
@@ -271,7 +275,9 @@ class Core:
             if count == drawing.pending:
                 drawing_B.append(drawing)
                 at.append(len(ids) - 1)
-        attend = Pass(self._memory, self._runs(singles), chunks)
+        lengths = [drawing.holding.held + 1 for drawing in drawing_B[: len(singles)]]
+        runs = runs_of([row for row, _ in singles], lengths, padding=self._padding)
+        attend = Pass(self._memory, runs, chunks)
         wanted_B = torch.tensor(at, dtype=torch.long, device=self._device) if len(at) < len(ids) else None
         hidden_BC = self._model(torch.tensor(ids, device=self._device), attend.place_T, attend, wanted_B=wanted_B)
         for row, count in [*singles, *parts]:
@@ -279,18 +285,6 @@ class Core:
             self.counts.prefilled += min(count, max(0, len(drawing.request.context) - drawing.holding.held))
             drawing.holding.held += count
         return self._model.logits(hidden_BC), drawing_B
-
-    def _runs(self, singles: Sequence[_Part]) -> list[Run]:
-        runs: list[Run] = []
-        lengths: list[int] = []
-        for i, (row, _) in enumerate(singles):
-            if i and row != singles[i - 1][0] + 1:
-                runs.append(Run(start=i - len(lengths), row=singles[i - 1][0] + 1 - len(lengths), lengths=lengths))
-                lengths = []
-            lengths.append(self.running[row].holding.held + 1)
-        if lengths:
-            runs.append(Run(start=len(singles) - len(lengths), row=singles[-1][0] + 1 - len(lengths), lengths=lengths))
-        return runs
 
     def _draw(self, logits_BV: Tensor, drawing_B: Sequence[Drawing]) -> list[Ended]:
         if not drawing_B:
