@@ -127,13 +127,7 @@ class _Attention(nn.Module):
         if self._joined is None:
             _side_by_side(self.o_proj)
             self._joined = _JoinedHeads(self)
-        self._joined.norm_HD = self._norms()
-
-    def _norms(self) -> Tensor | None:
-        if not isinstance(self.q_norm, nn.RMSNorm) or not isinstance(self.k_norm, nn.RMSNorm):
-            return None
-        heads, groups = (len(one.weight) // self.head_dim for one in (self.q_proj, self.k_proj))
-        return torch.cat((self.q_norm.weight.expand(heads, -1), self.k_norm.weight.expand(groups, -1)))
+        self._joined.refresh()
 
     def forward(self, x_TC: Tensor, rotation: "Rotation", attend: Attend, wanted_B: Tensor | None) -> Tensor:
         q_THD, k_TGD, v_TGD = self._heads(x_TC, rotation) if self._joined is None else self._joined(x_TC, rotation)
@@ -156,14 +150,22 @@ class _JoinedHeads:
         self._head_dim, self._epsilon = attention.head_dim, attention.epsilon
         self._heads = len(attention.q_proj.weight) // attention.head_dim
         self._groups = len(attention.k_proj.weight) // attention.head_dim
-        self.norm_HD: Tensor | None = None
-        """The weights of the queries' norm for each of their heads, and of the keys' for each of theirs."""
+        self._norms = ((attention.q_norm, self._heads), (attention.k_norm, self._groups))
+        self._norm_HD: Tensor | None = None
+
+    def refresh(self) -> None:
+        """Take the norms' weights anew: once for each head that has them, and where they stood before."""
+        weights = [norm.weight.expand(count, -1) for norm, count in self._norms if isinstance(norm, nn.RMSNorm)]
+        if weights and self._norm_HD is not None:
+            self._norm_HD.copy_(torch.cat(weights))
+        elif weights:
+            self._norm_HD = torch.cat(weights)
 
     def __call__(self, x_TC: Tensor, rotation: "Rotation") -> tuple[Tensor, Tensor, Tensor]:
         qkv_THD = (x_TC @ self._qkv_CN).unflatten(-1, (-1, self._head_dim))
         qk_THD, v_TGD = qkv_THD.split((self._heads + self._groups, self._groups), 1)
-        if self.norm_HD is not None:
-            qk_THD = functional.rms_norm(qk_THD, (self._head_dim,), None, self._epsilon) * self.norm_HD
+        if self._norm_HD is not None:
+            qk_THD = functional.rms_norm(qk_THD, (self._head_dim,), None, self._epsilon) * self._norm_HD
         q_THD, k_TGD = rotated(qk_THD, rotation).split((self._heads, self._groups), 1)
         return q_THD, k_TGD, v_TGD
 

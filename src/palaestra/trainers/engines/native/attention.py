@@ -79,9 +79,17 @@ class Pass:
             places += range(chunk.place, chunk.place + chunk.count)
         self.place_T = torch.tensor(places, device=device)
         """The place of each token in its sequence."""
-        self._spots = memory.spots(torch.tensor(rows, device=device), self.place_T)
-        self._runs = [(run, _seen(run.lengths, memory)) for run in runs]
+        self._row_T = torch.tensor(rows, device=device)
+        self._spots = memory.spots(self._row_T, self.place_T)
+        self._runs = [(run, _seen(run.lengths, memory, max(run.lengths))) for run in runs]
         self._chunks = [(chunk, _causal(chunk, memory)) for chunk in chunks]
+
+    def move(self, lengths: Sequence[int]) -> None:
+        """Use a pass of one run again, for lengths up to the longest it was made for; its tensors stay where they are."""
+        ((_, mask_R11W),) = self._runs
+        self.place_T.copy_(torch.tensor(lengths) - 1)
+        self._spots.copy_(self._memory.spots(self._row_T, self.place_T))
+        mask_R11W.copy_(_seen(lengths, self._memory, mask_R11W.shape[-1]))
 
     def __call__(self, layer: int, q_THD: Tensor, k_TGD: Tensor, v_TGD: Tensor, /) -> Tensor:
         """See `Attend`."""
@@ -115,14 +123,12 @@ class Pass:
         return (seen[0] if len(seen) == 1 else torch.cat(seen)).to(q_THD.dtype)
 
 
-def _seen(lengths: Sequence[int], memory: RowMemory) -> Tensor:
+def _seen(lengths: Sequence[int], memory: RowMemory, width: int) -> Tensor:
     """What is added to the scores of each row's token: 0 for its own places, else minus infinity."""
     device = memory.keys[0].device
-    length_R1 = torch.tensor(lengths, device=device)[:, None]
-    later_RW = torch.arange(max(lengths), device=device) >= length_R1
-    return torch.zeros(later_RW.shape, dtype=memory.dtype, device=device).masked_fill_(later_RW, -torch.inf)[
-        :, None, None
-    ]
+    later_RW = torch.arange(width, device=device) >= torch.tensor(lengths, device=device)[:, None]
+    mask_RW = torch.zeros(later_RW.shape, dtype=memory.dtype, device=device).masked_fill_(later_RW, -torch.inf)
+    return mask_RW[:, None, None]
 
 
 def _causal(chunk: Chunk, memory: RowMemory) -> Tensor | None:

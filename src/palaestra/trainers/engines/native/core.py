@@ -19,6 +19,7 @@ from palaestra.trainers.engines.engine import Completion, InFlight, Request, Wei
 from palaestra.trainers.engines.native.attention import Chunk, Pass, runs_of
 from palaestra.trainers.engines.native.config import NativeConfig
 from palaestra.trainers.engines.native.draw import draw
+from palaestra.trainers.engines.native.graphs import Graphs
 from palaestra.trainers.engines.native.memory import RowMemory
 from palaestra.trainers.engines.native.prefixes import BLOCK, Holding, Prefixes, common_beginning
 from palaestra.trainers.engines.native.shelf import Shelf
@@ -97,6 +98,7 @@ class Core:
         self._memory = RowMemory(
             model.shape, rows=config.rows, context=self.context, dtype=config.kv_dtype, device=self._device
         )
+        self._graphs = Graphs(self._model, self._memory) if self._device.type == "cuda" else None
         self._prefixes = Prefixes()
         self._shelf = Shelf(self._prefixes)
         self.running: list[Drawing] = []
@@ -195,6 +197,7 @@ class Core:
         """Give all memory back; only counts can be asked for afterwards."""
         self.running.clear()
         self._shelf.make_room(0)
+        self._graphs = None
         self._memory.free()
         self._model.to("meta")
 
@@ -276,15 +279,21 @@ class Core:
                 drawing_B.append(drawing)
                 at.append(len(ids) - 1)
         lengths = [drawing.holding.held + 1 for drawing in drawing_B[: len(singles)]]
-        runs = runs_of([row for row, _ in singles], lengths, padding=self._padding)
-        attend = Pass(self._memory, runs, chunks)
-        wanted_B = torch.tensor(at, dtype=torch.long, device=self._device) if len(at) < len(ids) else None
-        hidden_BC = self._model(torch.tensor(ids, device=self._device), attend.place_T, attend, wanted_B=wanted_B)
+        if self._graphs is not None and len(singles) == len(self.running):
+            logits_BV = self._graphs.logits(ids, lengths)
+        else:
+            runs = runs_of([row for row, _ in singles], lengths, padding=self._padding)
+            logits_BV = self._logits(ids, Pass(self._memory, runs, chunks), at)
         for row, count in [*singles, *parts]:
             drawing = self.running[row]
             self.counts.prefilled += min(count, max(0, len(drawing.request.context) - drawing.holding.held))
             drawing.holding.held += count
-        return self._model.logits(hidden_BC), drawing_B
+        return logits_BV, drawing_B
+
+    def _logits(self, ids: Sequence[int], attend: Pass, at: Sequence[int]) -> Tensor:
+        ids_T = torch.tensor(ids, device=self._device)
+        wanted_B = torch.tensor(at, dtype=torch.long, device=self._device) if len(at) < len(ids) else None
+        return self._model.logits(self._model(ids_T, attend.place_T, attend, wanted_B=wanted_B))
 
     def _draw(self, logits_BV: Tensor, drawing_B: Sequence[Drawing]) -> list[Ended]:
         if not drawing_B:

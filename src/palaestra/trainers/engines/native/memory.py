@@ -28,7 +28,7 @@ class RowMemory:
         self, shape: DecoderShape, *, rows: int, context: int, dtype: torch.dtype, device: torch.device
     ) -> None:
         self._shape = shape
-        self._rows = rows
+        self.rows = rows
         self._context = context
         self.dtype = dtype
         self._device = device
@@ -38,9 +38,7 @@ class RowMemory:
     def _allocate(self, width: int) -> None:
         shape = self._shape
         self.width = width
-        self._kv = _zeros(
-            (shape.layers, self._rows, width, 2, shape.kv_heads, shape.head_dim), self.dtype, self._device
-        )
+        self._kv = _zeros((shape.layers, self.rows, width, 2, shape.kv_heads, shape.head_dim), self.dtype, self._device)
         self.keys = list(self._kv[:, :, :, 0].transpose(2, 3).unbind())
         """Of each layer, [R, G, W, D]; places that nothing was written to are finite."""
         self.values = list(self._kv[:, :, :, 1].transpose(2, 3).unbind())

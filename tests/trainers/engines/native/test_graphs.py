@@ -1,0 +1,92 @@
+"""Graphs, with a stand-in for capture: the work is done anew, and its result left where it was."""
+
+import torch
+
+from decoders import tiny
+from engines.plain import telling
+from palaestra.trainers.engines.engine import Completion, Request, Sampling
+from palaestra.trainers.engines.native.config import NativeConfig
+from palaestra.trainers.engines.native.core import Core
+from palaestra.trainers.engines.native.graphs import Graphs, Work
+from palaestra.trainers.engines.noise import noise_key
+
+SHAPE = tiny(vocabulary=24, hidden=16, heads=4, kv_heads=2, head_dim=4, mlp=16, context=700)
+CONFIG = NativeConfig(rows=5, capacity=2000, prefill=40)
+
+
+class Anew:
+    """Counts what is captured and how often it is used."""
+
+    def __init__(self) -> None:
+        self.captured = self.used = 0
+
+    def __call__(self, work: Work) -> Work:
+        self.captured += 1
+        out = work().clone()
+        place = out.data_ptr()
+
+        def replay() -> torch.Tensor:
+            self.used += 1
+            out.copy_(work())
+            assert out.data_ptr() == place
+            return out
+
+        return replay
+
+
+def played(core: Core) -> dict[str, Completion]:
+    """Turns of many lengths, one beyond the rows' first width, with new weights on the way."""
+    waiting = [
+        Request(
+            trajectory=f"t{i}",
+            context=tuple((3 * j + i) % 24 for j in range(5 + 9 * (i % 4))),
+            sampling=Sampling(limit=290 if i == 2 else 10 + 7 * i, stop=(), top_p=0.9 if i % 3 else 1.0),
+            noise=noise_key(i),
+        )
+        for i in range(9)
+    ]
+    done: dict[str, Completion] = {}
+    step = 0
+    while waiting or core.running:
+        for _ in range(core.room(waiting)):
+            core.admit(waiting.pop(0))
+        if step == 30:
+            core.update(telling(SHAPE, seed=1).state_dict(), 1, "keep")
+        for one in core.step():
+            assert isinstance(one.result, Completion)
+            done[one.drawing.request.trajectory] = one.result
+        step += 1
+    return done
+
+
+def test_a_run_on_graphs_is_the_run_without() -> None:
+    plain = Core(telling(SHAPE, seed=0), CONFIG)
+    graphed = Core(telling(SHAPE, seed=0), CONFIG)
+    capture = Anew()
+    graphed._graphs = Graphs(graphed._model, graphed._memory, capture=capture)
+    expected, found = played(plain), played(graphed)
+    assert found.keys() == expected.keys()
+    for name, turn in expected.items():
+        assert found[name].ids == turn.ids
+        assert found[name].versions == turn.versions
+        torch.testing.assert_close(torch.tensor(found[name].logprobs), torch.tensor(turn.logprobs), atol=1e-5, rtol=0)
+    assert capture.used > 250
+    # Rows in sizes 1, 2, 4 and 5, places in 64, 128, 256 and, once the rows were widened, 512.
+    assert 5 <= capture.captured <= 16
+
+
+def test_a_size_is_captured_once() -> None:
+    core = Core(telling(SHAPE, seed=0), CONFIG)
+    capture = Anew()
+    graphs = Graphs(core._model, core._memory, capture=capture)
+    with torch.inference_mode():
+        for ids, lengths in (
+            ([3], [1]),
+            ([4], [2]),
+            ([5], [64]),
+            ([6], [65]),
+            ([7, 8, 9], [1, 2, 70]),
+            ([9] * 4, [80] * 4),
+        ):
+            assert graphs.logits(ids, lengths).shape == (len(ids), 24)
+    assert capture.captured == 3
