@@ -85,7 +85,7 @@ class Pass:
         self._chunks = [(chunk, _causal(chunk, memory)) for chunk in chunks]
 
     def move(self, lengths: Sequence[int]) -> None:
-        """Use a pass of one run again, for lengths up to the longest it was made for; its tensors stay where they are."""
+        """Use a pass of one run again, for lengths up to the longest it was made for; its tensors stay in place."""
         ((_, mask_R11W),) = self._runs
         self.place_T.copy_(torch.tensor(lengths) - 1)
         self._spots.copy_(self._memory.spots(self._row_T, self.place_T))
