@@ -35,7 +35,7 @@ def train(
     was rolled out since. Settings are explained in docs/training.md.
 
     Examples: `palaestra train examples/train/storefront.toml`, `palaestra train examples/train/storefront.toml --set
-    grpo.source.staleness=2 --out runs/async`, `palaestra train RUN.toml --dry-run`
+    grpo.limits.staleness=2 --out runs/async`, `palaestra train RUN.toml --dry-run`
     """
     with train_extra():
         from palaestra.trainers.loops import load_config, planned, run  # noqa: PLC0415  torch takes seconds
@@ -51,8 +51,8 @@ def train(
 
     result = run(plan, out or Path("runs") / config.stem, replay=replay, bar=bar, say=say)
     last = result.progress.history[-1]
-    if "score" in last:
-        console.print(f"the last batch of rollouts scored {last['score']:.1f} on average", highlight=False)
+    if "reward/mean" in last:
+        console.print(f"the last batch of rollouts scored {last['reward/mean']:.1f} on average", highlight=False)
     console.print(f"the policy: {result.directory}", highlight=False)
     console.print(f"measure it: palaestra eval {result.directory}", highlight=False)
 
