@@ -16,6 +16,9 @@ from palaestra.benchmarks.speed.training.work import Work
 from palaestra.trainers.engines.engine import Completion, Engine, Request, Sampling
 from palaestra.trainers.engines.noise import noise_key
 
+_JUDGED = 8
+"""Sequences whose log-probabilities are worked out at once."""
+
 
 class EngineDraws:
     """An engine of ours draws all sequences at once.
@@ -84,6 +87,10 @@ class TransformersDraws:
 
 def distance(draws: EngineDraws, model: Transformers) -> Tensor:
     """How far an engine's log-probabilities are from a model's, in nats, for each token of its last round."""
-    ids_BT = torch.tensor([(*prompt, *completion.ids) for prompt, completion in draws.drawn])
-    logp_BT = torch.tensor([completion.logprobs for _, completion in draws.drawn])
-    return (model.logprobs(ids_BT, logp_BT.shape[1]).cpu() - logp_BT).abs()
+    off: list[Tensor] = []
+    for at in range(0, len(draws.drawn), _JUDGED):  # the logits of a wide vocabulary are large
+        some = draws.drawn[at : at + _JUDGED]
+        ids_BT = torch.tensor([(*prompt, *completion.ids) for prompt, completion in some])
+        logp_BT = torch.tensor([completion.logprobs for _, completion in some])
+        off.append((model.logprobs(ids_BT, logp_BT.shape[1]).cpu() - logp_BT).abs())
+    return torch.cat(off)
