@@ -268,7 +268,8 @@ def test_a_time_out_comes_again_where_it_came() -> None:
             await engine.pause()
             await asyncio.wait(asked, return_when=asyncio.FIRST_COMPLETED)
             await engine.resume()
-        found = await asyncio.gather(*asked, return_exceptions=True)
+        async with asyncio.timeout(20):
+            found = await asyncio.gather(*asked, return_exceptions=True)
         await engine.close()
         assert all(isinstance(one, Completion | WaitError) for one in found)
         return [one for one in found if isinstance(one, Completion | WaitError)]
