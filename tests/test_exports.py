@@ -83,6 +83,7 @@ EXPORTS = {
     "palaestra.trainers.engines.native": (
         "Arrived Free NativeConfig NativeEngine Plan Recording Replay Schedule Turn Update Withdrawal"
     ),
+    "palaestra.trainers.engines.native.kernels": "CompiledPass HEAD_DIMS Kernels kernels",
     "palaestra.trainers.engines.remote": "RemoteEngine RemoteEngineConfig",
     "palaestra.trainers.engines.vllm": "VllmConfig VllmEngine",
     "palaestra.trainers.learner": "Learner LearnerConfig LoraConfig Precision Scores score",

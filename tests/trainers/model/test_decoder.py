@@ -91,7 +91,7 @@ def test_weights_can_be_copied_into_joined_ones(shape: DecoderShape) -> None:
     with torch.no_grad():
         for name, weight in decoder.state_dict().items():
             weight.copy_(other.state_dict()[name])
-    decoder.join()
+    decoder.refresh()
     torch.testing.assert_close(logits_of(decoder, IDS), logits_of(other, IDS), atol=1e-5, rtol=0)
     assert not any(weight.requires_grad for weight in decoder.parameters())
 

@@ -25,6 +25,24 @@ class Attend(Protocol):
         ...
 
 
+class Operations(Protocol):
+    """What a joined decoder does between its products, by something quicker than torch's single steps."""
+
+    def norm(self, x_TC: Tensor, weight_C: Tensor, epsilon: float) -> Tensor:
+        """Each token's states over the root of their mean square, times the weight."""
+        ...
+
+    def turn(
+        self, x_THD: Tensor, cos_TD: Tensor, sin_TD: Tensor, *, heads: int, norm_HD: Tensor | None, epsilon: float
+    ) -> None:
+        """Norm the first `heads` heads where there are weights for it, and turn them as `rotated` does; in place."""
+        ...
+
+    def gate(self, x_TN: Tensor) -> Tensor:
+        """The first half of each token's numbers through SiLU, times the second, [T, N / 2]."""
+        ...
+
+
 class Decoder(nn.Module):
     """A causal language model.
 
@@ -44,17 +62,29 @@ class Decoder(nn.Module):
         if self.shape.tied:
             self.lm_head.weight = self.model.embed_tokens.weight
 
-    def join(self) -> None:
+    def join(self, operations: Operations | None = None) -> None:
         """Lay the weights out for drawing: what the same states are multiplied with stands side by side, as one matrix.
 
         The same is worked out, in fewer and larger products. Names and values of `state_dict` stay, and values can be
-        copied into it; call this again afterwards. The weights take no gradients any more.
+        copied into it; call `refresh` afterwards. The weights take no gradients any more.
+
+        Args:
+            operations: What does the work between products; torch where it is not given.
         """
         self.requires_grad_(requires_grad=False)
         for block in self.model.layers:
             assert isinstance(block, _Block)
-            block.self_attn.join()
-            block.mlp.join()
+            block.self_attn.join(operations)
+            block.mlp.join(operations)
+        for norm in self.modules():
+            if isinstance(norm, _Norm):
+                norm.operations = operations
+
+    def refresh(self) -> None:
+        """Take notice of new weights, where the joined ones are more than views of them."""
+        for block in self.model.layers:
+            assert isinstance(block, _Block)
+            block.self_attn.refresh()
 
     def forward(self, ids_T: Tensor, position_T: Tensor, attend: Attend, *, wanted_B: Tensor | None = None) -> Tensor:
         """The last layer's states, normalised, [T, C].
@@ -80,7 +110,7 @@ class _Stack(nn.Module):
         super().__init__()
         self.embed_tokens = nn.Embedding(shape.vocabulary, shape.hidden)
         self.layers = nn.ModuleList(_Block(shape, layer) for layer in range(shape.layers))
-        self.norm = nn.RMSNorm(shape.hidden, eps=shape.norm_epsilon)
+        self.norm = _Norm(shape.hidden, eps=shape.norm_epsilon)
         self.rotary = Rotary(shape)
 
     def forward(self, ids_T: Tensor, position_T: Tensor, attend: Attend, wanted_B: Tensor | None) -> Tensor:
@@ -94,12 +124,22 @@ class _Stack(nn.Module):
         return normed
 
 
+class _Norm(nn.RMSNorm):
+    operations: Operations | None = None
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.operations is None:
+            return super().forward(x)
+        assert self.eps is not None
+        return self.operations.norm(x, self.weight, self.eps)
+
+
 class _Block(nn.Module):
     def __init__(self, shape: DecoderShape, layer: int) -> None:
         super().__init__()
-        self.input_layernorm = nn.RMSNorm(shape.hidden, eps=shape.norm_epsilon)
+        self.input_layernorm = _Norm(shape.hidden, eps=shape.norm_epsilon)
         self.self_attn = _Attention(shape, layer)
-        self.post_attention_layernorm = nn.RMSNorm(shape.hidden, eps=shape.norm_epsilon)
+        self.post_attention_layernorm = _Norm(shape.hidden, eps=shape.norm_epsilon)
         self.mlp = _SwiGlu(shape)
 
     def forward(self, x_TC: Tensor, rotation: "Rotation", attend: Attend, wanted_B: Tensor | None = None) -> Tensor:
@@ -123,11 +163,13 @@ class _Attention(nn.Module):
         self.k_norm = _head_norm(shape)
         self._joined: _JoinedHeads | None = None
 
-    def join(self) -> None:
-        if self._joined is None:
-            _side_by_side(self.o_proj)
-            self._joined = _JoinedHeads(self)
-        self._joined.refresh()
+    def join(self, operations: Operations | None) -> None:
+        _side_by_side(self.o_proj)
+        self._joined = _JoinedHeads(self, operations)
+
+    def refresh(self) -> None:
+        if self._joined is not None:
+            self._joined.refresh()
 
     def forward(self, x_TC: Tensor, rotation: "Rotation", attend: Attend, wanted_B: Tensor | None) -> Tensor:
         q_THD, k_TGD, v_TGD = self._heads(x_TC, rotation) if self._joined is None else self._joined(x_TC, rotation)
@@ -145,25 +187,35 @@ class _Attention(nn.Module):
 class _JoinedHeads:
     """What `_Attention._heads` gives, with one product, one norm and one rotation."""
 
-    def __init__(self, attention: _Attention) -> None:
+    def __init__(self, attention: _Attention, operations: Operations | None) -> None:
+        self._operations = operations
         self._qkv_CN = _side_by_side(attention.q_proj, attention.k_proj, attention.v_proj)
         self._head_dim, self._epsilon = attention.head_dim, attention.epsilon
         self._heads = len(attention.q_proj.weight) // attention.head_dim
         self._groups = len(attention.k_proj.weight) // attention.head_dim
         self._norms = ((attention.q_norm, self._heads), (attention.k_norm, self._groups))
-        self._norm_HD: Tensor | None = None
+        self._norm_HD = self._spread()
+
+    def _spread(self) -> Tensor | None:
+        """The norms' weights, once for each head that has them."""
+        weights = [norm.weight.expand(count, -1) for norm, count in self._norms if isinstance(norm, nn.RMSNorm)]
+        return torch.cat(weights) if weights else None
 
     def refresh(self) -> None:
-        """Take the norms' weights anew: once for each head that has them, and where they stood before."""
-        weights = [norm.weight.expand(count, -1) for norm, count in self._norms if isinstance(norm, nn.RMSNorm)]
-        if weights and self._norm_HD is not None:
-            self._norm_HD.copy_(torch.cat(weights))
-        elif weights:
-            self._norm_HD = torch.cat(weights)
+        """Take the norms' weights anew, where they stood before."""
+        spread = self._spread()
+        if self._norm_HD is not None and spread is not None:
+            self._norm_HD.copy_(spread)
 
     def __call__(self, x_TC: Tensor, rotation: "Rotation") -> tuple[Tensor, Tensor, Tensor]:
         qkv_THD = (x_TC @ self._qkv_CN).unflatten(-1, (-1, self._head_dim))
-        qk_THD, v_TGD = qkv_THD.split((self._heads + self._groups, self._groups), 1)
+        turned = self._heads + self._groups
+        if self._operations is not None:
+            cos_T1D, sin_T1D = rotation
+            self._operations.turn(qkv_THD, cos_T1D, sin_T1D, heads=turned, norm_HD=self._norm_HD, epsilon=self._epsilon)
+            q_THD, k_TGD, v_TGD = qkv_THD.split((self._heads, self._groups, self._groups), 1)
+            return q_THD, k_TGD, v_TGD
+        qk_THD, v_TGD = qkv_THD.split((turned, self._groups), 1)
         if self._norm_HD is not None:
             qk_THD = functional.rms_norm(qk_THD, (self._head_dim,), None, self._epsilon) * self._norm_HD
         q_THD, k_TGD = rotated(qk_THD, rotation).split((self._heads, self._groups), 1)
@@ -189,19 +241,26 @@ class _SwiGlu(nn.Module):
         self.up_proj = nn.Linear(shape.hidden, shape.mlp, bias=False)
         self.down_proj = nn.Linear(shape.mlp, shape.hidden, bias=False)
         self._joined_CN: Tensor | None = None
+        self._operations: Operations | None = None
 
-    def join(self) -> None:
-        if self._joined_CN is None:
-            self._joined_CN = _side_by_side(self.gate_proj, self.up_proj)
-            _side_by_side(self.down_proj)
+    def join(self, operations: Operations | None) -> None:
+        self._operations = operations
+        self._joined_CN = _side_by_side(self.gate_proj, self.up_proj)
+        _side_by_side(self.down_proj)
 
     def forward(self, x_TC: Tensor) -> Tensor:
-        if self._joined_CN is None:
-            gate_TN, up_TN = self.gate_proj(x_TC), self.up_proj(x_TC)
-        else:
-            gate_TN, up_TN = (x_TC @ self._joined_CN).chunk(2, -1)
-        out: Tensor = self.down_proj(functional.silu(gate_TN) * up_TN)
+        out: Tensor = self.down_proj(self._gated(x_TC))
         return out
+
+    def _gated(self, x_TC: Tensor) -> Tensor:
+        if self._joined_CN is None:
+            gated_TN: Tensor = functional.silu(self.gate_proj(x_TC)) * self.up_proj(x_TC)
+            return gated_TN
+        both_TN: Tensor = x_TC @ self._joined_CN
+        if self._operations is not None:
+            return self._operations.gate(both_TN)
+        gate_TN, up_TN = both_TN.chunk(2, -1)
+        return functional.silu(gate_TN) * up_TN
 
 
 Rotation = tuple[Tensor, Tensor]

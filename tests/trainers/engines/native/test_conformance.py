@@ -9,16 +9,17 @@ from engines.conformance import CLAIMS, Claim
 from palaestra.trainers.engines.native import NativeConfig, NativeEngine
 from palaestra.trainers.model.checkpoint import load_decoder
 
-SHAPE = tiny(context=192)
+SHAPES = {"plain": tiny(context=192), "kernels": tiny(context=192, head_dim=16)}
+"""There are kernels for heads of some sizes only."""
 
 
 def made(folder: Path) -> NativeEngine:
     return NativeEngine(load_decoder(folder), NativeConfig(rows=8, capacity=2_000, prefill=64))
 
 
-@pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
-    harness = Harness(make=made, shape=SHAPE, tolerance=1e-4, takes_noise=True, tells_resident=True)
+@pytest.fixture(scope="module", params=SHAPES)
+def bench(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    harness = Harness(make=made, shape=SHAPES[request.param], tolerance=1e-4, takes_noise=True, tells_resident=True)
     bench = Bench(harness, tmp_path_factory.mktemp("checkpoint"))
     yield bench
     bench.close()

@@ -21,9 +21,9 @@ def drawn(
     count = len(noise)
     ids_B, logp_B = draw(
         logits_V.expand(count, -1),
-        torch.tensor(noise),
-        temperature_B=torch.full((count,), temperature),
-        top_p_B=torch.full((count,), top_p),
+        torch.tensor(noise, dtype=torch.float64),
+        temperature_B=torch.full((count,), temperature, dtype=torch.float64),
+        top_p_B=torch.full((count,), top_p, dtype=torch.float64),
     )
     return ids_B.long(), logp_B
 
@@ -122,7 +122,7 @@ def test_turns_beside_each_other_have_each_their_own_temperature_and_nucleus() -
     settings_B = [(1.0, 1.0), (0.3, 0.6), (3.0, 0.9)]
     ids_B, logp_B = draw(
         LOGITS_V.expand(3, -1),
-        torch.tensor(noise),
+        torch.tensor(noise, dtype=torch.float64),
         temperature_B=torch.tensor([t for t, _ in settings_B]),
         top_p_B=torch.tensor([p for _, p in settings_B]),
     )

@@ -12,6 +12,7 @@ import torch
 
 from palaestra.errors import ConfigError
 from palaestra.records import JsonObject
+from palaestra.trainers.engines.native.kernels import kernels
 from palaestra.trainers.learner import Precision
 from palaestra.version import __version__
 
@@ -35,6 +36,7 @@ def machine(device: torch.device) -> JsonObject:
         "torch": torch.__version__,
         "transformers": version("transformers"),
         "palaestra": __version__,
+        "kernels": "none" if kernels() is None else "compiled",
         "commit": _commit(),
     }
     if device.type == "cuda":

@@ -22,7 +22,7 @@ class NativeConfig:
     prefill: int = 512
     """Tokens of new contexts that go through the model in one step, at most."""
     precision: Precision = "fp32"
-    """Of weights and matrix products. Attention on a CPU and the draw are in single precision whatever it is."""
+    """Of weights, states, keys and values; sums of norms, of attention and of the draw are in single precision."""
     device: str = "cpu"
     """Where it works, in torch's words."""
 
@@ -34,10 +34,5 @@ class NativeConfig:
 
     @property
     def dtype(self) -> torch.dtype:
-        """Of weights and matrix products."""
+        """Of weights, states, keys and values."""
         return torch.bfloat16 if self.precision == "bf16" else torch.float32
-
-    @property
-    def kv_dtype(self) -> torch.dtype:
-        """Of keys and values: single precision on a CPU, where attention in half of it is slower."""
-        return torch.float32 if torch.device(self.device).type == "cpu" else self.dtype

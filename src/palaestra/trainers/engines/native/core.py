@@ -20,6 +20,7 @@ from palaestra.trainers.engines.native.attention import Chunk, Pass, runs_of
 from palaestra.trainers.engines.native.config import NativeConfig
 from palaestra.trainers.engines.native.draw import draw
 from palaestra.trainers.engines.native.graphs import Graphs
+from palaestra.trainers.engines.native.kernels import HEAD_DIMS, CompiledPass, kernels
 from palaestra.trainers.engines.native.memory import RowMemory
 from palaestra.trainers.engines.native.prefixes import BLOCK, Holding, Prefixes, common_beginning
 from palaestra.trainers.engines.native.shelf import Shelf
@@ -94,9 +95,16 @@ class Core:
                 f"capacity={config.capacity}: one trajectory may have {self.context} tokens; "
                 "raise the capacity or lower the context"
             )
-        self._model = drawing_copy(model, dtype=config.dtype, device=self._device)
+        self._kernels = kernels() if self._device.type == "cpu" and model.shape.head_dim in HEAD_DIMS else None
+        self._model = drawing_copy(model, dtype=config.dtype, device=self._device, operations=self._kernels)
+        # Torch's attention on a processor is slower in half precision, by more than memory it saves.
+        plain = self._device.type == "cpu" and self._kernels is None
         self._memory = RowMemory(
-            model.shape, rows=config.rows, context=self.context, dtype=config.kv_dtype, device=self._device
+            model.shape,
+            rows=config.rows,
+            context=self.context,
+            dtype=torch.float32 if plain else config.dtype,
+            device=self._device,
         )
         self._graphs = Graphs(self._model, self._memory) if self._device.type == "cuda" else None
         self._prefixes = Prefixes()
@@ -154,7 +162,7 @@ class Core:
         holding.row = len(self.running)
         if holding.stored is not None:
             self._memory.widen(holding.held, len(self.running))
-            self._memory.put(holding.row, holding.stored[:, : holding.held])
+            self._memory.put(holding.row, holding.stored, holding.held)
             holding.stored = None
         return holding
 
@@ -243,7 +251,7 @@ class Core:
             self._memory.copy(other.row, holding.row, common)
         else:
             assert other.stored is not None
-            self._memory.put(holding.row, other.stored[:, :common])
+            self._memory.put(holding.row, other.stored, common)
         self._prefixes.remove(holding)
         holding.held, holding.private = common, False
 
@@ -269,28 +277,40 @@ class Core:
         drawing_B = [self.running[row] for row, _ in singles]
         ids = [drawing.holding.tokens[-1] for drawing in drawing_B]
         at = list(range(len(ids)))
-        chunks: list[Chunk] = []
         for row, count in parts:
             drawing = self.running[row]
             held = drawing.holding.held
-            chunks.append(Chunk(start=len(ids), row=row, place=held, count=count))
             ids += drawing.holding.tokens[held : held + count]
             if count == drawing.pending:
                 drawing_B.append(drawing)
                 at.append(len(ids) - 1)
-        lengths = [drawing.holding.held + 1 for drawing in drawing_B[: len(singles)]]
         if self._graphs is not None and len(singles) == len(self.running):
-            logits_BV = self._graphs.logits(ids, lengths)
+            logits_BV = self._graphs.logits(ids, [drawing.holding.held + 1 for drawing in drawing_B])
         else:
-            runs = runs_of([row for row, _ in singles], lengths, padding=self._padding)
-            logits_BV = self._logits(ids, Pass(self._memory, runs, chunks), at)
+            logits_BV = self._logits(ids, self._attend(singles, parts), at)
         for row, count in [*singles, *parts]:
             drawing = self.running[row]
             self.counts.prefilled += min(count, max(0, len(drawing.request.context) - drawing.holding.held))
             drawing.holding.held += count
         return logits_BV, drawing_B
 
-    def _logits(self, ids: Sequence[int], attend: Pass, at: Sequence[int]) -> Tensor:
+    def _attend(self, singles: Sequence[_Part], parts: Sequence[_Part]) -> Pass | CompiledPass:
+        """How the tokens of a pass see each other."""
+        held = [drawing.holding.held for drawing in self.running]
+        if self._kernels is not None:
+            both = [*singles, *parts]
+            rows = [row for row, count in both for _ in range(count)]
+            places = [place for row, count in both for place in range(held[row], held[row] + count)]
+            return CompiledPass(self._kernels, self._memory, rows, places)
+        chunks: list[Chunk] = []
+        start = len(singles)
+        for row, count in parts:
+            chunks.append(Chunk(start=start, row=row, place=held[row], count=count))
+            start += count
+        rows = [row for row, _ in singles]
+        return Pass(self._memory, runs_of(rows, [held[row] + 1 for row in rows], padding=self._padding), chunks)
+
+    def _logits(self, ids: Sequence[int], attend: Pass | CompiledPass, at: Sequence[int]) -> Tensor:
         ids_T = torch.tensor(ids, device=self._device)
         wanted_B = torch.tensor(at, dtype=torch.long, device=self._device) if len(at) < len(ids) else None
         return self._model.logits(self._model(ids_T, attend.place_T, attend, wanted_B=wanted_B))
@@ -301,15 +321,18 @@ class Core:
         noise_B = [next(drawing.noise) for drawing in drawing_B]
         drawn_2B = draw(
             logits_BV,
-            torch.tensor(noise_B, device=self._device),
+            torch.tensor(noise_B, dtype=torch.float64, device=self._device),
             temperature_B=self._setting([drawing.request.sampling.temperature for drawing in drawing_B]),
             top_p_B=self._setting([drawing.request.sampling.top_p for drawing in drawing_B]),
+            kernels=self._kernels,
         )
         ids, logprobs = drawn_2B.tolist()
         return self._settle(drawing_B, [int(number) for number in ids], logprobs)
 
     def _setting(self, values: Sequence[float]) -> Tensor | None:
-        return None if all(value == 1 for value in values) else torch.tensor(values, device=self._device)
+        if all(value == 1 for value in values):
+            return None
+        return torch.tensor(values, dtype=torch.float64, device=self._device)
 
     def _settle(self, drawing_B: Sequence[Drawing], ids: Sequence[int], logprobs: Sequence[float]) -> list[Ended]:
         """Give each turn its token, and end those that it ends."""

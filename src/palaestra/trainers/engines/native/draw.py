@@ -7,28 +7,40 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from palaestra.trainers.engines.native.kernels import Kernels
 
-def draw(logits_BV: Tensor, noise_B: Tensor, *, temperature_B: Tensor | None, top_p_B: Tensor | None) -> Tensor:
+
+def draw(
+    logits_BV: Tensor,
+    noise_B: Tensor,
+    *,
+    temperature_B: Tensor | None,
+    top_p_B: Tensor | None,
+    kernels: Kernels | None = None,
+) -> Tensor:
     """One token for each turn: the first whose cumulated probability, in the order of ids, passes the turn's noise.
 
     Args:
         logits_BV: Of the next token, in any precision.
-        noise_B: Uniform in [0, 1).
+        noise_B: Uniform in [0, 1), in double precision, as are the settings.
         temperature_B: What logits are divided by; `None` where all are 1.
         top_p_B: Only the likeliest tokens that together reach this probability are drawn, in proportion; of equally
             likely ones those of lower ids. `None` where all are 1.
+        kernels: What does it in one go, where the whole distribution is drawn from.
 
     Returns:
         [2, B], in double precision: the ids, and the log-probability of each under the distribution it was drawn from,
         which is no number where the logits were none.
     """
-    scaled_BV = logits_BV.float() if temperature_B is None else logits_BV.float() / temperature_B[:, None]
+    if kernels is not None and top_p_B is None:
+        return kernels.draw(logits_BV.contiguous(), noise_B, temperature_B)
+    scaled_BV = logits_BV.float() if temperature_B is None else logits_BV.float() / temperature_B[:, None].float()
     p_BV = scaled_BV.softmax(-1)
     if top_p_B is not None:
         p_BV = _nucleus(p_BV, top_p_B)
     below_BV = p_BV.cumsum(-1)
     total_B1 = below_BV[:, -1:]
-    ids_B1 = torch.searchsorted(below_BV, noise_B[:, None] * total_B1, right=True)
+    ids_B1 = torch.searchsorted(below_BV, noise_B[:, None].float() * total_B1, right=True)
     ids_B1 = ids_B1.clamp_max(logits_BV.shape[-1] - 1)  # past the end only where nothing is a number
     p_B1 = p_BV.gather(-1, ids_B1)
     if top_p_B is not None:
@@ -40,6 +52,6 @@ def _nucleus(p_BV: Tensor, top_p_B: Tensor) -> Tensor:
     """`p_BV` with 0 for each token whose likelier ones reach the wanted probability without it."""
     sorted_BV, order_BV = p_BV.sort(dim=-1, descending=True, stable=True)
     before_BV = functional.pad(sorted_BV.double().cumsum(-1)[:, :-1], (1, 0))
-    wanted_B = top_p_B.double().masked_fill(top_p_B >= 1, torch.inf)  # a sum that is rounded may reach 1 early
+    wanted_B = top_p_B.masked_fill(top_p_B >= 1, torch.inf)  # a sum that is rounded may reach 1 early
     kept_BV = before_BV < wanted_B[:, None]
     return p_BV * torch.zeros_like(kept_BV).scatter_(-1, order_BV, kept_BV)

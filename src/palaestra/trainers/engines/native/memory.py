@@ -1,7 +1,7 @@
 """Where the keys and values of the turns under way stand: a row of the batch for each.
 
 The rows in use are the first ones, so that attention reads them in place: a turn that ends makes room for the last.
-What belongs to a token stands together, since a pass writes by the token.
+The places of a head stand behind each other, a key and its value side by side, since attention goes through them so.
 
 Axes: L layers, R rows, G key-value heads, W places of a row, D head dimension, T tokens of a pass.
 """
@@ -38,11 +38,13 @@ class RowMemory:
     def _allocate(self, width: int) -> None:
         shape = self._shape
         self.width = width
-        self._kv = _zeros((shape.layers, self.rows, width, 2, shape.kv_heads, shape.head_dim), self.dtype, self._device)
-        self.keys = list(self._kv[:, :, :, 0].transpose(2, 3).unbind())
-        """Of each layer, [R, G, W, D]; places that nothing was written to are finite."""
-        self.values = list(self._kv[:, :, :, 1].transpose(2, 3).unbind())
-        self._flat = list(self._kv.flatten(1, 2).flatten(2).unbind())
+        self._kv = _zeros((shape.layers, self.rows, shape.kv_heads, width, 2, shape.head_dim), self.dtype, self._device)
+        self.layers = list(self._kv.unbind())
+        """Keys and values of each layer, [R, G, W, 2, D]; places that nothing was written to are finite."""
+        self.keys = [layer.select(3, 0) for layer in self.layers]
+        """[R, G, W, D] each."""
+        self.values = [layer.select(3, 1) for layer in self.layers]
+        self._flat = list(self._kv.flatten(1, 3).flatten(2).unbind())
 
     def widen(self, places: int, rows: int) -> None:
         """Make sure that rows have so many places, keeping what the first `rows` hold."""
@@ -53,32 +55,33 @@ class RowMemory:
             width *= 2
         old, held = self._kv, self.width
         self._allocate(min(width, self._context))
-        self._kv[:, :rows, :held] = old[:, :rows]
+        self._kv[:, :rows, :, :held] = old[:, :rows]
 
     def free(self) -> None:
         """Hold nothing any more."""
         self._kv = torch.empty(0)
-        self.keys, self.values, self._flat = [], [], []
+        self.layers, self.keys, self.values, self._flat = [], [], [], []
 
     def spots(self, row_T: Tensor, place_T: Tensor) -> Tensor:
         """Where the tokens of a pass are written, for `write`."""
-        return row_T * self.width + place_T
+        head_G = torch.arange(self._shape.kv_heads, device=row_T.device)
+        return ((row_T[:, None] * self._shape.kv_heads + head_G) * self.width + place_T[:, None]).flatten()
 
     def write(self, layer: int, spots: Tensor, k_TGD: Tensor, v_TGD: Tensor) -> None:
         """Keep what a layer made of the tokens of a pass."""
-        self._flat[layer].index_copy_(0, spots, torch.cat((k_TGD, v_TGD), 1).flatten(1))
+        self._flat[layer].index_copy_(0, spots, torch.cat((k_TGD, v_TGD), -1).flatten(0, 1))
 
     def take(self, row: int, places: int) -> Tensor:
-        """A copy of the first `places` of a row, [L, places, 2, G, D]."""
-        return self._kv[:, row, :places].clone()
+        """A copy of the first `places` of a row, [L, G, places, 2, D]."""
+        return self._kv[:, row, :, :places].clone()
 
-    def put(self, row: int, kv: Tensor) -> None:
-        """Fill the first places of a row, with what `take` gave or the beginning of it."""
-        self._kv[:, row, : kv.shape[1]] = kv
+    def put(self, row: int, kv: Tensor, places: int) -> None:
+        """Fill the first `places` of a row with those of what `take` gave."""
+        self._kv[:, row, :, :places] = kv[:, :, :places]
 
     def copy(self, source: int, target: int, places: int) -> None:
         """Copy the first `places` of one row to another."""
-        self._kv[:, target, :places] = self._kv[:, source, :places]
+        self._kv[:, target, :, :places] = self._kv[:, source, :, :places]
 
     def wipe(self, row: int) -> None:
         """Forget what a row holds: what is no number would pass through any mask."""

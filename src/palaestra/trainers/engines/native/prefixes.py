@@ -30,7 +30,7 @@ class Holding:
     row: int | None = None
     """Where they are while a turn is drawn."""
     stored: Tensor | None = None
-    """They themselves at other times, [L, held, 2, G, D]."""
+    """They themselves at other times, [L, G, held, 2, D]."""
     chain: list[int] = field(default_factory=list[int])
     """The hashes that it is found by."""
 

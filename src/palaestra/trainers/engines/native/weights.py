@@ -7,16 +7,16 @@ import torch
 from torch import Tensor
 
 from palaestra.errors import CheckpointError
-from palaestra.trainers.model.decoder import Decoder
+from palaestra.trainers.model.decoder import Decoder, Operations
 
 _OUTPUT = "lm_head.weight"
 
 
-def drawing_copy(model: Decoder, *, dtype: torch.dtype, device: torch.device) -> Decoder:
-    """A decoder of the same weights that shares none with `model` and takes no gradients."""
+def drawing_copy(model: Decoder, *, dtype: torch.dtype, device: torch.device, operations: Operations | None) -> Decoder:
+    """A decoder of the same weights, joined, that shares none with `model` and takes no gradients."""
     copy = deepcopy(model).to(device=device, dtype=dtype).eval().requires_grad_(requires_grad=False)
     copy.tie()
-    copy.join()
+    copy.join(operations)
     return copy
 
 
@@ -46,4 +46,4 @@ def load_weights(model: Decoder, weights: Mapping[str, Tensor], *, version: int)
         for name, weight in weights.items():
             if name not in optional:
                 own[name].copy_(weight)
-    model.join()
+    model.refresh()
