@@ -104,7 +104,7 @@ class GrpoConfig:
     updates: int = 2
     """Optimiser steps on each batch; with more than one, the clip has something to do."""
     objective: Grpo = field(default_factory=Grpo)
-    learner: LearnerConfig = field(default_factory=lambda: LearnerConfig(lr=2e-4))
+    learner: LearnerConfig = field(default_factory=lambda: LearnerConfig(lr=2e-4, layout="shared"))
     limits: Staleness = field(default_factory=lambda: Staleness(per_step=16))
     """Groups a step, and how far rollouts may run ahead of training."""
     rule: GroupRule = field(default_factory=GroupRule)

@@ -67,7 +67,7 @@ async def _sections(
             await field.enter(stack, model, folder, python, precision)
         drawn = await compete(field.draws, scale.rounds)
         shown.step(SECTIONS[0])
-        played = await compete(field.turns, scale.rounds)
+        played = await compete(field.turns, scale.rounds_in_turns)
         shown.step(SECTIONS[1])
         judge = Transformers(folder, dtype=torch.float32, device=device)
         distances = [one for precision in precisions(device) for one in field.distances(precision, judge)]

@@ -34,7 +34,7 @@ class EngineScale:
     """Tokens."""
     new: int = 128
     """Tokens that each sequence draws in one go."""
-    turns: int = 6
+    turns: int = 5
     """That each trajectory has, where there are tools."""
     turn: int = 32
     """Tokens of a turn."""
@@ -42,7 +42,10 @@ class EngineScale:
     """Tokens of a tool's answer."""
     latency: tuple[float, float] = (0.1, 1.0)
     """Seconds that a tool takes, at least and at most; short ones are likelier."""
-    rounds: int = 5
+    rounds: int = 3
+    """That count, of drawing in one go."""
+    rounds_in_turns: int = 2
+    """And in turns, which take longer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,9 +85,10 @@ class AsyncScale:
     """Seconds that a tool takes, at least and at most; short ones are likelier."""
     warm_up: int = 100
     """Steps on the oracle's episodes before, so that the policy writes turns that can be read."""
-    steps: int = 8
+    steps: int = 5
     """That count; the first two, in which everything begins at once, come before them."""
-    rounds: int = 3
+    rounds: int = 1
+    """Runs of each; one takes a minute or two."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +104,7 @@ FULL = TrainingScale()
 """What figures to publish come from: minutes on a quiet machine of two cores."""
 
 QUICK = TrainingScale(
-    engine=EngineScale(sequences=8, new=16, turns=2, turn=8, latency=(0.01, 0.05), rounds=1),
+    engine=EngineScale(sequences=8, new=16, turns=2, turn=8, latency=(0.01, 0.05), rounds=1, rounds_in_turns=1),
     train=TrainScale(groups=2, group_size=2, longest=128, rounds=1),
     asynchrony=AsyncScale(
         agents=8, groups=2, group_size=4, turn=16, latency=(0.01, 0.05), warm_up=10, steps=1, rounds=1
