@@ -34,7 +34,7 @@ class EngineScale:
     """Tokens."""
     new: int = 128
     """Tokens that each sequence draws in one go."""
-    turns: int = 5
+    turns: int = 4
     """That each trajectory has, where there are tools."""
     turn: int = 32
     """Tokens of a turn."""
