@@ -86,7 +86,7 @@ EXPORTS = {
     "palaestra.trainers.engines.native.kernels": "CompiledPass HEAD_DIMS Kernels kernels",
     "palaestra.trainers.engines.remote": "RemoteEngine RemoteEngineConfig",
     "palaestra.trainers.engines.vllm": "VllmConfig VllmEngine",
-    "palaestra.trainers.learner": "Learner LearnerConfig LoraConfig Precision Scores score",
+    "palaestra.trainers.learner": "Crew Learner LearnerConfig LoraConfig Precision Scores gathered score",
     "palaestra.trainers.loops": (
         "GrpoConfig GrpoLoop Loop ModelConfig Plan PolicyConfig Progress Recorded SftConfig SftLoop StageResult "
         "TrainConfig WorldConfig batches demonstrations_of load_config planned read_config run run_loop started "

@@ -35,21 +35,28 @@ def train(
     was rolled out since. Settings are explained in docs/training.md.
 
     Examples: `palaestra train examples/train/storefront.toml`, `palaestra train examples/train/storefront.toml --set
-    grpo.limits.staleness=2 --out runs/async`, `palaestra train RUN.toml --dry-run`
+    grpo.limits.staleness=2 --out runs/async`, `palaestra train RUN.toml --dry-run`, `torchrun --nproc-per-node 4 -m
+    palaestra train RUN.toml` (weights and optimiser spread over four processes, an accelerator each)
     """
     with train_extra():
-        from palaestra.trainers.loops import load_config, planned, run  # noqa: PLC0415  torch takes seconds
+        from palaestra.trainers.learner import Learner, gathered  # noqa: PLC0415  torch takes seconds
+        from palaestra.trainers.loops import load_config, planned, run  # noqa: PLC0415
     settings = load_config(config, settings=setting or ())
     console = output()
-    plan = planned(settings, bar=bar)
-    if dry_run:
-        console.print(_plan_table(plan).for_terminal())
-        return
 
     def say(text: str) -> None:
         console.print(text, style="dim", highlight=False)
 
-    result = run(plan, out or Path("runs") / config.stem, replay=replay, bar=bar, say=say)
+    with gathered() as crew:
+        if crew is not None and not crew.first:
+            crew.follow()
+            return
+        plan = planned(settings, bar=bar)
+        if dry_run:
+            console.print(_plan_table(plan).for_terminal())
+            return
+        learners = Learner if crew is None else crew.learner
+        result = run(plan, out or Path("runs") / config.stem, replay=replay, learners=learners, bar=bar, say=say)
     last = result.progress.history[-1]
     if "reward/mean" in last:
         console.print(f"the last batch of rollouts scored {last['reward/mean']:.1f} on average", highlight=False)

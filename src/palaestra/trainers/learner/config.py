@@ -25,7 +25,8 @@ class LoraConfig:
 class LearnerConfig:
     """AdamW, and how tokens are put through the model.
 
-    Settings after `max_norm` change memory and speed, and results by no more than rounding; but for the last two.
+    Settings after `max_norm` change memory and speed, and results by no more than rounding; but for `precision` and
+    `lora`.
     """
 
     lr: float
@@ -44,4 +45,7 @@ class LearnerConfig:
     """Keep the states between blocks alone, and work out the blocks' own once more on the way back."""
     precision: Precision = "fp32"
     """Of the products; weights, their gradients and the optimiser are held in single precision whichever it is."""
+    device: str | None = None
+    """Where to train, in torch's words; where the model is, if it is not given. Of several processes each has a `cuda`
+    of its own."""
     lora: LoraConfig | None = None

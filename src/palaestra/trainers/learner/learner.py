@@ -55,6 +55,10 @@ class Learner:
 
     def __init__(self, model: Decoder, config: LearnerConfig, *, mesh: DeviceMesh | None = None) -> None:
         self.config = config
+        if mesh is None and config.device is not None:
+            model.to(config.device)
+        self.in_place = mesh is None and config.lora is None
+        """Whether the weights of `model` themselves are trained."""
         self.steps = 0
         """Steps taken."""
         # The same weights in modules of their own, for adapters, checkpoints and shards to be put into.

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from io import BytesIO
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 import orjson
 import torch
@@ -22,6 +22,7 @@ from pydantic import TypeAdapter, ValidationError
 from palaestra.durable import saving, sweep, verified
 from palaestra.errors import CheckpointError, RecordError
 from palaestra.trainers.learner import Learner, LearnerConfig
+from palaestra.trainers.model.decoder import Decoder
 from palaestra.trainers.monitors import Tracker
 from palaestra.trainers.objectives import Metrics
 from palaestra.trainers.policy import Policy
@@ -61,6 +62,10 @@ def read_progress(saved: Path) -> Progress:
         return _READER.validate_json((whole / _PROGRESS).read_bytes())
     except (OSError, ValidationError) as error:
         raise RecordError(f"{whole}: {_PROGRESS} cannot be read ({error})") from error
+
+
+MakeLearner: TypeAlias = Callable[[Decoder, LearnerConfig], Learner]
+"""Makes a learner of a model's weights."""
 
 
 class LearnerThread:
@@ -141,6 +146,7 @@ def run_loop(
     *,
     threads: int,
     trackers: Sequence[Callable[[Path, int], Tracker]] = (),
+    learners: MakeLearner = Learner,
     bar: OpenBar = silent,
     say: Callable[[str], None] = print,
 ) -> StageResult:
@@ -151,6 +157,7 @@ def run_loop(
         directory: Its folder: `checkpoint` and `checkpoint.previous` inside it, and what the loop and trackers log.
         threads: Of the arithmetic, for the learner and for what else there is.
         trackers: Each opens a tracker in a folder, for steps from a number on.
+        learners: Makes the learner; a crew's where it is spread over processes.
         bar: Opens a progress bar.
         say: Told, in a sentence, where the stage goes on from.
 
@@ -161,7 +168,7 @@ def run_loop(
         InfrastructureError: worlds or engine failed more than can be borne; the last save stands.
     """
     torch.set_num_threads(threads)
-    return asyncio.run(_run(loop, directory, threads, trackers, bar, say))
+    return asyncio.run(_run(loop, directory, threads, trackers, learners, bar, say))
 
 
 async def _run(
@@ -169,13 +176,14 @@ async def _run(
     directory: Path,
     threads: int,
     trackers: Sequence[Callable[[Path, int], Tracker]],
+    learners: MakeLearner,
     bar: OpenBar,
     say: Callable[[str], None],
 ) -> StageResult:
     directory.mkdir(parents=True, exist_ok=True)
     saved = directory / CHECKPOINT
     sweep(saved)
-    policy, learner, progress, kept = _resumed(loop, saved, say)
+    policy, learner, progress, kept = _resumed(loop, saved, learners, say)
     if loop.done(progress) >= 1:
         return StageResult(policy=_trained(policy, learner), progress=progress, directory=saved)
     thread = LearnerThread(threads)
@@ -212,11 +220,13 @@ async def _timed(loop: Loop, thread: LearnerThread, progress: Progress, done: fl
     return metrics
 
 
-def _resumed(loop: Loop, saved: Path, say: Callable[[str], None]) -> tuple[Policy, Learner, Progress, bytes]:
+def _resumed(
+    loop: Loop, saved: Path, learners: MakeLearner, say: Callable[[str], None]
+) -> tuple[Policy, Learner, Progress, bytes]:
     fingerprint = loop.fingerprint()
     if not saved.exists() and not saved.with_name(saved.name + ".previous").exists():
         policy = loop.start()
-        return policy, Learner(policy.model, loop.learner), Progress(config=fingerprint), b""
+        return policy, learners(policy.model, loop.learner), Progress(config=fingerprint), b""
     try:
         whole = verified(saved)
         progress = read_progress(saved)
@@ -228,7 +238,7 @@ def _resumed(loop: Loop, saved: Path, say: Callable[[str], None]) -> tuple[Polic
             f"{saved.parent} is a {loop.name} of other settings; give another folder, or remove it to begin anew"
         )
     policy = loop.start()  # what adapters are added to; the learner's state holds all weights that it trains
-    learner = Learner(policy.model, loop.learner)
+    learner = learners(policy.model, loop.learner)
     state: Any = torch.load(whole / _OPTIMISER, weights_only=True)
     learner.restore(state)
     broken = "" if whole == saved else f" ({saved} is damaged, the save before it is whole)"
@@ -238,8 +248,8 @@ def _resumed(loop: Loop, saved: Path, say: Callable[[str], None]) -> tuple[Polic
 
 
 def _trained(policy: Policy, learner: Learner) -> Policy:
-    """The policy as it is now, adapters worked in."""
-    if learner.adapters is None:
+    """The policy as it is now, adapters worked in and shares put together."""
+    if learner.in_place:
         return policy
     merged = policy.copy()
     merged.model.load_state_dict(dict(learner.weights()), strict=False)  # a tied output layer is left out

@@ -6,9 +6,10 @@ from functools import partial
 from pathlib import Path
 
 from palaestra.durable import write_file
+from palaestra.trainers.learner import Learner
 from palaestra.trainers.loops.config import TrainConfig, config_document
 from palaestra.trainers.loops.grpo import GrpoLoop
-from palaestra.trainers.loops.loop import StageResult, run_loop
+from palaestra.trainers.loops.loop import MakeLearner, StageResult, run_loop
 from palaestra.trainers.loops.material import demonstrations_of, started, tasks_of, worlds_of
 from palaestra.trainers.loops.record import Recorded
 from palaestra.trainers.loops.sft import SftLoop
@@ -47,6 +48,7 @@ def run(
     out: Path,
     *,
     replay: Path | None = None,
+    learners: MakeLearner = Learner,
     bar: OpenBar = silent,
     say: Callable[[str], None] = print,
 ) -> StageResult:
@@ -56,6 +58,7 @@ def run(
         plan: What to do.
         out: The run's folder: `config.json`, and a folder for each stage.
         replay: The folder of a run to go through again.
+        learners: Makes the learner of each stage.
         bar: Opens a progress bar.
         say: Told where a stage goes on from, and of alarms.
 
@@ -65,7 +68,7 @@ def run(
     config = plan.config
     write_file(out / "config.json", config_document(config))
     trackers = [TRACKERS[name] for name in config.trackers]
-    carry = partial(run_loop, threads=config.threads, trackers=trackers, bar=bar, say=say)
+    carry = partial(run_loop, threads=config.threads, trackers=trackers, learners=learners, bar=bar, say=say)
 
     result: StageResult | None = None
     if config.sft is not None:

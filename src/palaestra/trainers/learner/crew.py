@@ -1,0 +1,138 @@
+"""A learner over several processes that one of them calls: the first runs the loop, the others do as it does.
+
+Start them with `torchrun --nproc-per-node 4 -m palaestra train RUN.toml`. Rollouts, saves and logs are the first
+one's business alone; what it calls of its learner is told to the others, who call the same of theirs, so that all meet
+in the same sums. Where one process dies, torchrun ends the others, and the run goes on from its last save.
+"""
+
+import os
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
+
+import torch
+from torch import distributed
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
+
+from palaestra.errors import PalaestraError
+from palaestra.trainers.data.batch import TokenBatch
+from palaestra.trainers.engines.engine import Weights
+from palaestra.trainers.learner.config import LearnerConfig
+from palaestra.trainers.learner.learner import Learner
+from palaestra.trainers.learner.logprobs import Scores
+from palaestra.trainers.model.decoder import Decoder
+from palaestra.trainers.objectives.objective import Metrics, Objective, Totals
+
+_PATIENCE = timedelta(days=7)
+"""How long the others wait for the first, whose rollouts may take a while; where it dies they know at once."""
+
+
+class Crew:
+    """The processes that torchrun has started, this one among them."""
+
+    def __init__(self) -> None:
+        self.first = distributed.get_rank() == 0
+        """Whether this one runs the loop."""
+        self._words = distributed.new_group(backend="gloo", timeout=_PATIENCE)
+
+    def learner(self, model: Decoder, config: LearnerConfig) -> Learner:
+        """A learner over all of them, made by the first; see `Learner`."""
+        return _First(self, model, config)
+
+    def follow(self) -> None:
+        """Do as the first does, until it calls `dismiss`; for all others."""
+        learner: Learner | None = None
+        while (told := self._hear()) is not None:
+            call, arguments, settings = told
+            if call == "make":
+                model, config = arguments
+                learner = Learner(model.to(device_of(config)), config, mesh=mesh_of(config))
+                continue
+            try:
+                getattr(learner, call)(*arguments, **settings)
+            except (PalaestraError, ValueError):
+                continue  # the first has it too, and decides
+
+    def dismiss(self) -> None:
+        """The first has ended; so may the others."""
+        distributed.broadcast_object_list([None], src=0, group=self._words)
+
+    def tell(self, call: str, *arguments: object, **settings: object) -> None:
+        """Have the others call the same of their learners."""
+        distributed.broadcast_object_list([(call, arguments, settings)], src=0, group=self._words)
+
+    def _hear(self) -> tuple[str, tuple[Any, ...], dict[str, Any]] | None:
+        told: list[Any] = [None]
+        distributed.broadcast_object_list(told, src=0, group=self._words)
+        heard: tuple[str, tuple[Any, ...], dict[str, Any]] | None = told[0]
+        return heard
+
+
+@contextmanager
+def gathered() -> Generator[Crew | None]:
+    """The processes that torchrun has started for this run; `None` where it started no more than this."""
+    if int(os.environ.get("WORLD_SIZE", "1")) == 1:
+        yield None
+        return
+    distributed.init_process_group("cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo")
+    try:
+        crew = Crew()
+        try:
+            yield crew
+        finally:
+            if crew.first:
+                crew.dismiss()
+    finally:
+        distributed.destroy_process_group()
+
+
+def device_of(config: LearnerConfig) -> torch.device:
+    """Where this process trains: of several accelerators, the one that is its own."""
+    device = torch.device(config.device or "cpu")
+    if device.type != "cuda":
+        return device
+    torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    return torch.device("cuda", int(os.environ["LOCAL_RANK"]))
+
+
+def mesh_of(config: LearnerConfig) -> DeviceMesh:
+    """All processes, in one dimension."""
+    return init_device_mesh(device_of(config).type, (distributed.get_world_size(),))
+
+
+class _First(Learner):
+    """The learner of the process that runs the loop: what is called of it, the others call of theirs."""
+
+    def __init__(self, crew: Crew, model: Decoder, config: LearnerConfig) -> None:
+        self._crew = crew
+        crew.tell("make", model.cpu(), config)
+        super().__init__(model.to(device_of(config)), config, mesh=mesh_of(config))
+
+    def step(
+        self,
+        batch: TokenBatch,
+        objective: Objective,
+        *,
+        lr: float | None = None,
+        totals: Totals | None = None,
+        temperature: float = 1.0,
+    ) -> Metrics:
+        self._crew.tell("step", batch, objective, lr=lr, totals=totals, temperature=temperature)
+        return super().step(batch, objective, lr=lr, totals=totals, temperature=temperature)
+
+    def logprobs(self, batch: TokenBatch, *, temperature: float = 1.0) -> Scores:
+        self._crew.tell("logprobs", batch, temperature=temperature)
+        return super().logprobs(batch, temperature=temperature)
+
+    def weights(self) -> Weights:
+        self._crew.tell("weights")
+        return super().weights()
+
+    def state(self) -> dict[str, Any]:
+        self._crew.tell("state")
+        return super().state()
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self._crew.tell("restore", state)
+        super().restore(state)
