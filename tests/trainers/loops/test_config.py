@@ -52,6 +52,7 @@ def test_what_a_run_keeps_is_the_whole_of_it_and_reads_back() -> None:
         ({"grpo": {"steps": "many"}}, ("grpo.steps", "integer")),
         ({"grpo": {"in_flight": "drop"}}, ("grpo.in_flight", "'keep', 'retract' or 'wait'")),
         ({"grpo": {"limits": {"per_step": 0}}}, ("per_step = 0", "at least 1")),
+        ({"grpo": {"play": {"context": 400, "turn": 24, "top_p": 0.9}}}, ("play.top_p=0.9", "train with 1")),
         ({"seed": 1}, ("nothing to do", "[sft], [grpo]")),
     ],
 )

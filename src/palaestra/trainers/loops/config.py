@@ -122,6 +122,13 @@ class GrpoConfig:
     save_every: int = 1
     """Steps between two saves; what was rolled out between them is recorded, and not lost."""
 
+    def __post_init__(self) -> None:
+        if self.play.top_p != 1:
+            raise ValueError(
+                f"play.top_p={self.play.top_p}: the learner scores tokens under the whole distribution, and ratios to "
+                "those that drew them would be off; train with 1, and narrow it when you evaluate"
+            )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainConfig:

@@ -17,8 +17,8 @@ from palaestra.errors import CheckpointError, EngineError, PalaestraError, Repla
 from palaestra.trainers.engines.engine import Completion, Engine, EngineStats, InFlight, Request, Weights
 from palaestra.trainers.engines.native.config import NativeConfig
 from palaestra.trainers.engines.native.core import Core, Drawing
-from palaestra.trainers.engines.native.rules import check_request
 from palaestra.trainers.engines.native.schedule import Arrived, Free, Plan, Schedule, Turn, Update, Withdrawal
+from palaestra.trainers.engines.rules import check_request
 from palaestra.trainers.model.decoder import Decoder
 
 

@@ -8,9 +8,9 @@ from palaestra.errors import EngineError, ReplyError, ServerError, WaitError
 from palaestra.records import JsonObject
 from palaestra.seeding import Stream
 from palaestra.trainers.engines.engine import Completion, Engine, EngineStats, InFlight, Request, Weights
-from palaestra.trainers.engines.native.rules import check_request
 from palaestra.trainers.engines.remote.completion import Asked, read_completion
 from palaestra.trainers.engines.remote.config import RemoteEngineConfig
+from palaestra.trainers.engines.rules import check_request
 
 _NOTHING_ELSE: JsonObject = {
     "top_k": -1,

@@ -12,7 +12,7 @@ from safetensors import SafetensorError
 from palaestra.errors import CheckpointError, EngineError, WaitError
 from palaestra.seeding import Stream
 from palaestra.trainers.engines.engine import Completion, Engine, EngineStats, InFlight, Request, Weights
-from palaestra.trainers.engines.native.rules import check_request
+from palaestra.trainers.engines.rules import check_request
 from palaestra.trainers.engines.vllm.config import VllmConfig
 from palaestra.trainers.engines.vllm.process import Message, WorkerProcess
 from palaestra.trainers.engines.vllm.weights import ModelFolder

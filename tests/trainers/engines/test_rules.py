@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from palaestra.trainers.engines.engine import Request, Sampling
-from palaestra.trainers.engines.native.rules import check_request
+from palaestra.trainers.engines.rules import check_request
 
 SOUND = Request(trajectory="t", context=(1, 2, 3), sampling=Sampling(limit=4, stop=(0,)))
 
