@@ -97,6 +97,9 @@ EXPORTS = {
         "effective_share policy_metrics read_log rollout_metrics step_line"
     ),
     "palaestra.trainers.objectives": "Grpo Metrics Objective Supervised Totals",
+    "palaestra.trainers.objectives.trust": (
+        "Cispo Clip Dcpo Dppo Maspo Reinforce Sapo Square Surrogate TrustRegion Unclipped Vespo"
+    ),
     "palaestra.trainers.reference": (
         "Control Grpo GrpoConfig Job Learner ModelShape OptimiserConfig Policy Progress RolloutConfig Stage "
         "StageResult WarmUp WarmUpConfig load_policy run_stage"

@@ -149,7 +149,7 @@ def test_each_trained_token_has_its_trajectorys_advantage_and_no_other_has_any(d
 def test_the_mean_over_a_trajectory_is_over_the_trained_tokens_of_all_its_segments(drawn: list[Episode]) -> None:
     batch = flatten(drawn)
     value_T = torch.arange(len(batch.ids_T), dtype=torch.float64)
-    found = trajectory_means(value_T, batch).tolist()
+    found = trajectory_means(value_T[batch.trained_T], batch).tolist()
     for trajectory, mean in enumerate(found):
         own = [float(t) for t in range(len(value_T)) if batch.trained_T[t] and batch.trajectory_T[t] == trajectory]
         assert mean == pytest.approx(sum(own) / max(1, len(own)))

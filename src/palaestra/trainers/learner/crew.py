@@ -34,7 +34,9 @@ class Crew:
     def __init__(self) -> None:
         self.first = distributed.get_rank() == 0
         """Whether this one runs the loop."""
-        self._words = distributed.new_group(backend="gloo", timeout=_PATIENCE)
+        words = distributed.new_group(backend="gloo", timeout=_PATIENCE)
+        assert isinstance(words, distributed.ProcessGroup), "all processes are in it"
+        self._words = words
 
     def learner(self, model: Decoder, config: LearnerConfig) -> Learner:
         """A learner over all of them, made by the first; see `Learner`."""

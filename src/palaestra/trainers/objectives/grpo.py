@@ -1,7 +1,7 @@
 """Group relative policy optimisation (Shao et al. 2024, arXiv:2402.03300), without the KL term (beta = 0).
 
 Nothing has to hold the policy near a reference where the reward is a program's. Axes: T tokens, R trajectories,
-G groups.
+G groups, N trained tokens.
 """
 
 from dataclasses import dataclass
@@ -11,6 +11,7 @@ from torch import Tensor
 
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.objectives.objective import Metrics, Totals
+from palaestra.trainers.objectives.trust import Clip, Surrogate
 
 _LOG_RATIO = 20.0
 
@@ -39,15 +40,15 @@ class Grpo:
         del entropy_T
         # What is masked may be anything, infinities too: it is out before it meets any arithmetic.
         own_T = batch.trained_T
-        logp_T = logp_T.masked_fill(~own_T, 0.0)
-        old_T = batch.logprob_T.detach().masked_fill(~own_T, 0.0)
-        advantage_T = batch.advantage_T.detach().masked_fill(~own_T, 0.0)
-        ratio_T = (logp_T - old_T).clamp(-_LOG_RATIO, _LOG_RATIO).exp()
-        low, high = 1 - self.clip_low, 1 + self.clip_high
-        loss_T = -torch.minimum(ratio_T * advantage_T, ratio_T.clamp(low, high) * advantage_T)
-        clipped_T = ((advantage_T > 0) & (ratio_T > high)) | ((advantage_T < 0) & (ratio_T < low))
-        loss = trajectory_means(loss_T, batch).sum() / totals.trajectories
-        return loss, {"clip_fraction": clipped_T.sum().item() / totals.tokens}
+        logp_N, anchor_N = logp_T[own_T], batch.logprob_T.detach()[own_T]
+        log_ratio_N = (logp_N - anchor_N).clamp(-_LOG_RATIO, _LOG_RATIO)
+        advantage_N = batch.advantage_T.detach()[own_T]
+        clip = Clip(low=self.clip_low, high=self.clip_high)
+        loss_N = clip(Surrogate(logp_N=logp_N, log_ratio_N=log_ratio_N, anchor_N=anchor_N, advantage_N=advantage_N))
+        loss = trajectory_means(loss_N, batch).sum() / totals.trajectories
+        ratio_N = log_ratio_N.detach().exp()
+        clipped_N = ((advantage_N > 0) & (ratio_N > 1 + clip.high)) | ((advantage_N < 0) & (ratio_N < 1 - clip.low))
+        return loss, {"clip_fraction": clipped_N.sum().item() / totals.tokens}
 
 
 def group_advantages(return_R: Tensor, group_R: Tensor, *, epsilon: float = 1e-6) -> Tensor:
@@ -73,10 +74,10 @@ def group_advantages(return_R: Tensor, group_R: Tensor, *, epsilon: float = 1e-6
     return advantage_R.masked_fill((least_G == most_G)[place_R], 0.0)
 
 
-def trajectory_means(value_T: Tensor, batch: TokenBatch) -> Tensor:
-    """The mean over each trajectory's trained tokens, [R]; 0 for one that has none."""
+def trajectory_means(value_N: Tensor, batch: TokenBatch) -> Tensor:
+    """The mean over each trajectory's trained tokens, of a value of each of them, [R]; 0 for one that has none."""
     place_N = batch.trajectory_T[batch.trained_T]
-    zero_R = value_T.new_zeros(batch.trajectories)
-    sum_R = zero_R.index_add(0, place_N, value_T[batch.trained_T])
-    count_R = zero_R.index_add(0, place_N, torch.ones_like(place_N, dtype=value_T.dtype))
+    zero_R = value_N.new_zeros(batch.trajectories)
+    sum_R = zero_R.index_add(0, place_N, value_N)
+    count_R = zero_R.index_add(0, place_N, torch.ones_like(place_N, dtype=value_N.dtype))
     return sum_R / count_R.clamp_min(1)

@@ -1,0 +1,115 @@
+"""Trust regions with an edge: beyond it there is no gradient, or a bounded one. Axes: N trained tokens."""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from palaestra.trainers.objectives.trust.region import Surrogate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clip:
+    """The clipped surrogate of PPO (Schulman et al. 2017, arXiv:1707.06347, eq. 7).
+
+    With `high` above `low` it is DAPO's clip-higher (arXiv:2503.14476). C = ratio, and 0 where the clip holds. Neutral,
+    as REINFORCE with the ratio's weight, with `low`, `high` and `dual` infinite.
+    """
+
+    low: float = 0.2
+    """How far below 1 the ratio may fall before a loss is cut off."""
+    high: float = 0.2
+    """How far above 1 the ratio may rise before a gain is cut off."""
+    dual: float = math.inf
+    """Where the advantage is negative, the ratio from which on nothing is added (dual clip, Ye et al. 2020,
+    arXiv:1912.09729; INTELLECT-2's delta, arXiv:2505.07291, is the same); above 1. Often 3 to 10."""
+
+    def __post_init__(self) -> None:
+        if self.low < 0 or self.high < 0:
+            raise ValueError(f"low={self.low}, high={self.high}: distances from 1 are not negative")
+        if self.dual <= 1 + self.high and not math.isinf(self.high):
+            raise ValueError(
+                f"dual={self.dual}, high={self.high}: it bounds ratios beyond 1 + high; leave it out for none"
+            )
+
+    def __call__(self, surrogate: Surrogate, /) -> Tensor:
+        """See `TrustRegion`."""
+        advantage_N = surrogate.advantage_N
+        ratio_N = surrogate.log_ratio_N.exp()
+        clipped_N = ratio_N.clamp(1 - self.low, 1 + self.high)
+        loss_N = torch.maximum(-advantage_N * ratio_N, -advantage_N * clipped_N)
+        if math.isinf(self.dual):
+            return loss_N
+        return torch.where(advantage_N < 0, torch.minimum(loss_N, -advantage_N * self.dual), loss_N)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cispo:
+    """CISPO (arXiv:2506.13585): the ratio is a weight, clipped and without gradient; no token is silenced.
+
+    C = clip(ratio, 1 - low, 1 + high). Neutral, as REINFORCE weighed by the ratio, with both infinite.
+    """
+
+    low: float = math.inf
+    """How far below 1 the weight may fall; the paper's lower clip is out of action."""
+    high: float = 4.0
+    """How far above 1 the weight may rise; 4 is ScaleRL's cap of 5 on the weight itself."""
+
+    def __call__(self, surrogate: Surrogate, /) -> Tensor:
+        """See `TrustRegion`."""
+        weight_N = surrogate.log_ratio_N.detach().exp().clamp(1 - self.low, 1 + self.high)
+        return -weight_N * surrogate.advantage_N * surrogate.logp_N
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dcpo:
+    """DCPO (arXiv:2509.02333): clip bounds that leave rare tokens more room.
+
+    From |(ratio - 1) ratio| q <= epsilon, q the token's probability under the anchor. C is `Clip`'s with those bounds.
+    """
+
+    low: float = 0.16
+    high: float = 0.2
+    most: float = 10.0
+    """The greatest upper bound, and the dual clip."""
+
+    def bounds(self, anchor_N: Tensor) -> tuple[Tensor, Tensor]:
+        """The lower and the upper bound of each token's ratio."""
+        rarity_N = (-anchor_N).exp()
+        lower_N = 0.5 + 0.5 * (1 - 4 * self.low * rarity_N).clamp_min(0).sqrt()
+        upper_N = (0.5 + 0.5 * (1 + 4 * self.high * rarity_N).sqrt()).clamp_max(self.most)
+        return lower_N, upper_N
+
+    def __call__(self, surrogate: Surrogate, /) -> Tensor:
+        """See `TrustRegion`."""
+        advantage_N = surrogate.advantage_N
+        ratio_N = surrogate.log_ratio_N.exp()
+        lower_N, upper_N = self.bounds(surrogate.anchor_N)
+        clipped_N = torch.minimum(torch.maximum(ratio_N, lower_N), upper_N)
+        loss_N = torch.maximum(-advantage_N * ratio_N, -advantage_N * clipped_N)
+        return torch.where(advantage_N < 0, torch.minimum(loss_N, -advantage_N * self.most), loss_N)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dppo:
+    """DPPO (arXiv:2602.04879), by total variation: a token is silent once its probability has moved far enough.
+
+    C = min(ratio, cap) where the probability has moved less than delta in the direction that its advantage asks for,
+    else 0. Neutral with both deltas at 1 or more.
+    """
+
+    low: float = 0.2
+    """How far a probability may fall where the advantage is negative."""
+    high: float = 0.2
+    """How far it may rise where the advantage is positive."""
+    cap: float = 20.0
+    """The greatest weight."""
+
+    def __call__(self, surrogate: Surrogate, /) -> Tensor:
+        """See `TrustRegion`."""
+        advantage_N = surrogate.advantage_N
+        moved_N = surrogate.logp_N.detach().exp() - surrogate.anchor_N.exp()
+        far_N = ((advantage_N > 0) & (moved_N > self.high)) | ((advantage_N < 0) & (moved_N < -self.low))
+        weight_N = surrogate.log_ratio_N.detach().exp().clamp_max(self.cap).masked_fill(far_N, 0.0)
+        return -weight_N * advantage_N * surrogate.logp_N

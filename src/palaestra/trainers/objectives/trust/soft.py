@@ -1,0 +1,128 @@
+"""Trust regions without an edge: the farther off, the less gradient. Axes: N trained tokens."""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from palaestra.trainers.objectives.trust.region import Surrogate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unclipped:
+    """The ratio itself: importance-weighted REINFORCE. C = ratio."""
+
+    def __call__(self, surrogate: Surrogate, /) -> Tensor:
+        """See `TrustRegion`."""
+        return -surrogate.advantage_N * surrogate.log_ratio_N.exp()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reinforce:
+    """REINFORCE (Williams 1992), which holds to nothing. C = 1, whatever the ratio."""
+
+    def __call__(self, surrogate: Surrogate, /) -> Tensor:
+        """See `TrustRegion`."""
+        return -surrogate.advantage_N * surrogate.logp_N
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sapo:
+    """SAPO (arXiv:2511.20347): a sigmoid gate around ratio 1.
+
+    C = ratio * 4 p (1 - p), p = sigmoid(tau (ratio - 1)), which is ratio * sech(tau (ratio - 1) / 2)**2. Losses are not
+    comparable with `Clip`'s: at ratio 1 they are -2 A / tau, though the gradients are equal. Neutral for tau towards 0.
+    """
+
+    positive: float = 1.0
+    """tau where the advantage is positive."""
+    negative: float = 1.05
+    """tau elsewhere."""
+
+    def __post_init__(self) -> None:
+        if self.positive <= 0 or self.negative <= 0:
+            raise ValueError(f"positive={self.positive}, negative={self.negative}: a gate's tau is above 0")
+
+    def __call__(self, surrogate: Surrogate, /) -> Tensor:
+        """See `TrustRegion`."""
+        advantage_N = surrogate.advantage_N
+        tau_N = torch.full_like(advantage_N, self.negative).masked_fill_(advantage_N > 0, self.positive)
+        gate_N = (tau_N * (surrogate.log_ratio_N.exp() - 1)).sigmoid() * (4 / tau_N)
+        return -advantage_N * gate_N
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Maspo:
+    """MASPO (arXiv:2602.17550): a one-sided Gaussian gate, wider for rare tokens and for large advantages.
+
+    C = ratio * F. F is 1 on the side that takes nothing away, else exp(-(ratio - 1)**2 / (2 sigma**2)); it has no
+    gradient, as a transcription of the paper has it. Neutral with `sigma` infinite.
+    """
+
+    sigma: float = 1.0
+    """The gate's width for a token of probability 1."""
+    rarity: float = 0.3
+    """alpha: the width grows with probability ** -alpha."""
+    positive: float = 0.03
+    """beta: how much a positive advantage widens the gate."""
+    negative: float = 0.03
+    """And a negative one narrows it."""
+
+    def gate(self, ratio_N: Tensor, anchor_N: Tensor, advantage_N: Tensor) -> Tensor:
+        """F of each token."""
+        widened_N = (1 + self.positive * advantage_N).clamp(*_FACTOR)
+        narrowed_N = 1 / (1 - self.negative * advantage_N).clamp(*_FACTOR)
+        factor_N = torch.where(advantage_N > 0, widened_N, narrowed_N)
+        sigma_N = self.sigma * (-self.rarity * anchor_N).exp() * factor_N
+        if not math.isinf(self.sigma):
+            sigma_N = sigma_N.clamp_max(_WIDEST)
+        harmful_N = ((advantage_N > 0) & (ratio_N > 1)) | ((advantage_N < 0) & (ratio_N < 1))
+        return torch.where(harmful_N, (-0.5 * ((ratio_N - 1) / sigma_N).square()).exp(), 1.0)
+
+    def __call__(self, surrogate: Surrogate, /) -> Tensor:
+        """See `TrustRegion`."""
+        ratio_N = surrogate.log_ratio_N.exp()
+        gate_N = self.gate(ratio_N.detach(), surrogate.anchor_N, surrogate.advantage_N)
+        return -gate_N * ratio_N * surrogate.advantage_N
+
+
+_FACTOR = (0.1, 10.0)
+_WIDEST = 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vespo:
+    """VESPO (arXiv:2602.10693): a kernel on the ratio of whole sequences, not normalised by length.
+
+    C = exp(rate + shape * log W - rate * W), W the product of a sequence's ratios; greatest at W = shape / rate. The
+    ratio has to be of granularity `product`, and the advantage the same throughout a sequence. Neutral, as
+    REINFORCE, with shape and rate 0; with shape 1 and rate 0 it is sequence importance sampling.
+    """
+
+    positive: tuple[float, float] = (2.0, 3.0)
+    """Shape and rate where the advantage is not negative."""
+    negative: tuple[float, float] = (3.0, 2.0)
+    """And where it is."""
+
+    def __call__(self, surrogate: Surrogate, /) -> Tensor:
+        """See `TrustRegion`."""
+        log_N, advantage_N = surrogate.log_ratio_N.detach(), surrogate.advantage_N
+        good_N, bad_N = (
+            (rate + shape * log_N - rate * log_N.exp()).exp() for shape, rate in (self.positive, self.negative)
+        )
+        return -torch.where(advantage_N >= 0, good_N, bad_N) * advantage_N * surrogate.logp_N
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Square:
+    """A pull towards the anchor in place of a clip (DRO, arXiv:2405.19107; Kimi k1.5, arXiv:2501.12599).
+
+    C A = A - beta * log ratio, so that the token's best log-ratio is A / beta. Neutral, as REINFORCE, with beta 0.
+    """
+
+    beta: float = 0.1
+
+    def __call__(self, surrogate: Surrogate, /) -> Tensor:
+        """See `TrustRegion`."""
+        return self.beta / 2 * surrogate.log_ratio_N.square() - surrogate.advantage_N * surrogate.logp_N
