@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 HEAD_DIMS = (16, 32, 64, 80, 96, 128, 256)
-"""That `attend` has code for."""
+"""That `attend` has code for; decoders with heads of other sizes are drawn from by torch."""
 _DTYPES = (torch.float32, torch.bfloat16)
 
 

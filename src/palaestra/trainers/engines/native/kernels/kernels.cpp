@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 #include <vector>
 
 namespace {
@@ -110,8 +111,7 @@ inline Four sums_of(Vector a, Vector b, Vector c, Vector d) {
 // What S heads take from the first `length` places of one row, in one pass over its keys and values: of each block of
 // places the scores, then the values in their proportion, with what came before scaled to the greatest score so far.
 constexpr int BLOCK = 64;
-constexpr int LINE = 64;   // bytes of the memory's lines
-constexpr int AHEAD = 64;  // places whose keys and values are on their way
+constexpr int LINE = 64;  // bytes that memory gives at once
 
 template <int D, class Number>
 void see(const Number* q_SD, const Number* kv_W2D, int length, int S, float scale, Number* out_SD) {
@@ -134,7 +134,7 @@ void see(const Number* q_SD, const Number* kv_W2D, int length, int S, float scal
     for (int from = 0; from < length; from += BLOCK) {
         const int count = length - from < BLOCK ? length - from : BLOCK;
         const float* kv = widened(kv_W2D + std::size_t(from) * 2 * D, count * 2 * D, block);
-        for (int w = from + BLOCK; w < length && w < from + 2 * BLOCK; ++w)
+        for (int w = from + BLOCK; w < length && w < from + 2 * BLOCK; ++w)  // the next block is fetched meanwhile
             for (int i = 0; i < 2 * D; i += LINE / sizeof(Number))
                 __builtin_prefetch(kv_W2D + std::size_t(w) * 2 * D + i, 0, 2);
         for (int s = 0; s < S; ++s) {
