@@ -96,7 +96,7 @@ EXPORTS = {
         "TRACKERS Action Alarm AlarmConfig Alarms JsonLinesTracker OpenTracker TerminalTracker Tracker "
         "effective_share policy_metrics read_log rollout_metrics step_line"
     ),
-    "palaestra.trainers.objectives": "Grpo Metrics Objective Supervised Totals",
+    "palaestra.trainers.objectives": "Aggregation Grpo Metrics Objective Supervised Totals",
     "palaestra.trainers.objectives.trust": (
         "Cispo Clip Dcpo Dppo Maspo Reinforce Sapo Square Surrogate TrustRegion Unclipped Vespo"
     ),

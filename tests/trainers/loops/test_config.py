@@ -10,6 +10,8 @@ import pytest
 
 from palaestra.errors import ConfigError
 from palaestra.trainers.loops.config import TrainConfig, config_document, load_config, read_config
+from palaestra.trainers.objectives import Aggregation, Grpo
+from palaestra.trainers.objectives.trust import Clip
 
 EXAMPLES = sorted((Path(__file__).parents[3] / "examples" / "train").glob("*.toml"))
 
@@ -122,3 +124,10 @@ def test_an_unknown_setting_is_refused_in_every_section() -> None:
             inner = inner.setdefault(part, {})
         inner["no_such_setting"] = 1
         assert f"{place}.no_such_setting: unknown".lstrip(".") in told(table), place
+
+
+def test_the_relatives_of_grpo_are_settings_of_its_objective() -> None:
+    dapo = {"trust": {"high": 0.28, "dual": 10.0}, "aggregation": {"name": "token-mean"}}
+    config = read_config({"grpo": {"objective": dapo}}).grpo
+    assert config is not None
+    assert config.objective == Grpo(trust=Clip(high=0.28, dual=10.0), aggregation=Aggregation(name="token-mean"))

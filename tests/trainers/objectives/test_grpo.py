@@ -12,8 +12,10 @@ from torch import Tensor
 from learning import ADVANTAGES, in_rows, sequences, weighed
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.data.flatten import flatten
-from palaestra.trainers.objectives.grpo import Grpo, group_advantages, trajectory_means
+from palaestra.trainers.objectives.aggregation import Aggregation
+from palaestra.trainers.objectives.grpo import Grpo, group_advantages
 from palaestra.trainers.objectives.objective import Totals
+from palaestra.trainers.objectives.trust import Clip
 from palaestra.trainers.reference import grpo as reference
 from palaestra.trajectory import Episode
 from trajectories import batches
@@ -144,17 +146,6 @@ def test_each_trained_token_has_its_trajectorys_advantage_and_no_other_has_any(d
 # Sums and means
 
 
-@settings(max_examples=30)
-@given(drawn=batches)
-def test_the_mean_over_a_trajectory_is_over_the_trained_tokens_of_all_its_segments(drawn: list[Episode]) -> None:
-    batch = flatten(drawn)
-    value_T = torch.arange(len(batch.ids_T), dtype=torch.float64)
-    found = trajectory_means(value_T[batch.trained_T], batch).tolist()
-    for trajectory, mean in enumerate(found):
-        own = [float(t) for t in range(len(value_T)) if batch.trained_T[t] and batch.trajectory_T[t] == trajectory]
-        assert mean == pytest.approx(sum(own) / max(1, len(own)))
-
-
 @pytest.mark.parametrize("size", [1, 2, 3, 7])
 def test_the_shares_of_micro_batches_add_up_to_the_whole(size: int) -> None:
     batch = doubled(weighed(sequences()))
@@ -200,9 +191,36 @@ def test_where_the_clip_binds_there_is_no_gradient_and_it_is_counted(
 ) -> None:
     batch = weighed(sequences(1), [advantage])
     logp_T = (batch.logprob_T + math.log(ratio)).requires_grad_()
-    objective = Grpo(clip_low=0.1, clip_high=0.3)
+    objective = Grpo(trust=Clip(low=0.1, high=0.3))
     loss, figures = objective.loss(logp_T, logp_T, batch, totals_of(batch))
     found_T = gradient(loss, logp_T)[batch.trained_T]
     expected = -advantage * ratio / len(found_T) if flows else 0.0
     assert found_T.tolist() == pytest.approx([expected] * len(found_T), rel=1e-5)
     assert figures["clip_fraction"] == (0.0 if flows else 1.0)
+
+
+# Its relatives
+
+
+def test_unscaled_advantages_are_distances_from_the_mean() -> None:
+    return_R, group_R = torch.tensor([1.0, 3.0, 0.1, 0.1, 0.1]), torch.tensor([4, 4, 9, 9, 9])
+    found = group_advantages(return_R, group_R, scaled=False)
+    assert found.tolist() == [-1.0, 1.0, 0.0, 0.0, 0.0]
+
+
+def test_in_dr_grpo_a_trajectory_weighs_by_its_length() -> None:
+    """Its whole weight grows with its trained tokens, where GRPO's is the same for all."""
+    batch = weighed(sequences(), [1.0] * len(ADVANTAGES))
+    place_N = batch.trajectory_T[batch.trained_T]
+    tokens_R = torch.bincount(place_N, minlength=batch.trajectories)
+
+    def pull(objective: Grpo) -> Tensor:
+        logp_T = batch.logprob_T.clone().requires_grad_()
+        loss, _ = objective.loss(logp_T, logp_T, batch, totals_of(batch))
+        weight_N = -gradient(loss, logp_T)[batch.trained_T]
+        return torch.zeros(batch.trajectories).index_add(0, place_N, weight_N)
+
+    plain_R = pull(Grpo())
+    long_R = pull(Grpo(aggregation=Aggregation(name="seq-mean-token-sum", length=100)))
+    torch.testing.assert_close(plain_R, torch.full_like(plain_R, 1 / batch.trajectories))
+    torch.testing.assert_close(long_R, tokens_R / (100 * batch.trajectories))

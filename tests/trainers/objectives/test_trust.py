@@ -156,7 +156,7 @@ def test_losses_and_gradients_are_finite_however_far_off(
         (Maspo(sigma=math.inf), Unclipped()),
         (Vespo(positive=(0.0, 0.0), negative=(0.0, 0.0)), Reinforce()),
         (Square(beta=0.0), Reinforce()),
-        (Cispo(low=math.inf, high=math.inf), Vespo(positive=(1.0, 0.0), negative=(1.0, 0.0))),
+        (Cispo(high=math.inf), Vespo(positive=(1.0, 0.0), negative=(1.0, 0.0))),
         (Dppo(low=1.0, high=1.0, cap=math.inf), Cispo(high=math.inf)),
     ],
     ids=repr,

@@ -1,6 +1,5 @@
 """Trust regions with an edge: beyond it there is no gradient, or a bounded one. Axes: N trained tokens."""
 
-import math
 from dataclasses import dataclass
 
 import torch
@@ -14,21 +13,21 @@ class Clip:
     """The clipped surrogate of PPO (Schulman et al. 2017, arXiv:1707.06347, eq. 7).
 
     With `high` above `low` it is DAPO's clip-higher (arXiv:2503.14476). C = ratio, and 0 where the clip holds. Neutral,
-    as REINFORCE with the ratio's weight, with `low`, `high` and `dual` infinite.
+    as REINFORCE with the ratio's weight, with `low` and `high` infinite.
     """
 
     low: float = 0.2
     """How far below 1 the ratio may fall before a loss is cut off."""
     high: float = 0.2
     """How far above 1 the ratio may rise before a gain is cut off."""
-    dual: float = math.inf
+    dual: float | None = None
     """Where the advantage is negative, the ratio from which on nothing is added (dual clip, Ye et al. 2020,
     arXiv:1912.09729; INTELLECT-2's delta, arXiv:2505.07291, is the same); above 1. Often 3 to 10."""
 
     def __post_init__(self) -> None:
         if self.low < 0 or self.high < 0:
             raise ValueError(f"low={self.low}, high={self.high}: distances from 1 are not negative")
-        if self.dual <= 1 + self.high and not math.isinf(self.high):
+        if self.dual is not None and self.dual <= 1 + self.high:
             raise ValueError(
                 f"dual={self.dual}, high={self.high}: it bounds ratios beyond 1 + high; leave it out for none"
             )
@@ -39,20 +38,28 @@ class Clip:
         ratio_N = surrogate.log_ratio_N.exp()
         clipped_N = ratio_N.clamp(1 - self.low, 1 + self.high)
         loss_N = torch.maximum(-advantage_N * ratio_N, -advantage_N * clipped_N)
-        if math.isinf(self.dual):
+        if self.dual is None:
             return loss_N
         return torch.where(advantage_N < 0, torch.minimum(loss_N, -advantage_N * self.dual), loss_N)
+
+    def silenced(self, surrogate: Surrogate) -> Tensor:
+        """Which tokens have no gradient, though they have an advantage."""
+        advantage_N, ratio_N = surrogate.advantage_N, surrogate.log_ratio_N.detach().exp()
+        far_N = ratio_N < 1 - self.low
+        if self.dual is not None:
+            far_N |= ratio_N > self.dual
+        return ((advantage_N > 0) & (ratio_N > 1 + self.high)) | ((advantage_N < 0) & far_N)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cispo:
     """CISPO (arXiv:2506.13585): the ratio is a weight, clipped and without gradient; no token is silenced.
 
-    C = clip(ratio, 1 - low, 1 + high). Neutral, as REINFORCE weighed by the ratio, with both infinite.
+    C = clip(ratio, 1 - low, 1 + high). Neutral, as REINFORCE weighed by the ratio, with `low` 1 and `high` infinite.
     """
 
-    low: float = math.inf
-    """How far below 1 the weight may fall; the paper's lower clip is out of action."""
+    low: float = 1.0
+    """How far below 1 the weight may fall; with 1, as in the paper, to nothing."""
     high: float = 4.0
     """How far above 1 the weight may rise; 4 is ScaleRL's cap of 5 on the weight itself."""
 
