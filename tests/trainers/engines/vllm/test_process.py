@@ -146,8 +146,7 @@ def test_a_worker_that_dies_is_missed_though_what_it_started_holds_the_line() ->
         async with worker() as process:
             with pytest.raises(EngineError, match="killed by SIGKILL"):
                 await run(process, "os.fork() and os.kill(os.getpid(), signal.SIGKILL); time.sleep(1000)")
-            while group(process.pid):  # a signal takes a moment to be followed
-                await asyncio.sleep(0.01)
+            await until(lambda: not group(process.pid))  # a signal takes a moment to be followed
 
     alone(test())
 
