@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TypeAlias
 
 import gymnasium as gym
 import pytest
@@ -42,11 +43,19 @@ def found() -> Agreement:
     return agreement(env, STOREFRONT)
 
 
-def trial_with(env: ToolEnv, task_id: str, change: Callable[[Instance], Rubric]) -> Trial:
-    """A trial of a task whose expert wrote another rubric."""
-    made = env.task_set.instance(task_id)
-    env.task_set._instances[task_id, 0] = replace(made, rubric=change(made))
-    return Trial(env, task_id)
+Write: TypeAlias = Callable[[str, Callable[[Instance], Rubric]], Trial]
+
+
+@pytest.fixture
+def trial_with(library: ToolEnv, monkeypatch: pytest.MonkeyPatch) -> Write:
+    """Makes a trial of a task whose expert wrote another rubric; the task set is every library's, so it is put back."""
+
+    def write(task_id: str, change: Callable[[Instance], Rubric]) -> Trial:
+        made = library.task_set.instance(task_id)
+        monkeypatch.setitem(library.task_set._instances, (task_id, 0), replace(made, rubric=change(made)))
+        return Trial(library, task_id)
+
+    return write
 
 
 def test_a_log_scored_again_with_its_own_rubric_scores_as_it_was_played(library: ToolEnv) -> None:
@@ -57,20 +66,20 @@ def test_a_log_scored_again_with_its_own_rubric_scores_as_it_was_played(library:
         assert judge(trial.instance, trial.instance.rubric, outcome) == outcome.score
 
 
-def test_a_rubric_that_is_the_derived_one_agrees_with_it_on_everything(library: ToolEnv) -> None:
-    trial = trial_with(library, "library/renew-loan/0001", Instance.derived_rubric)
+def test_a_rubric_that_is_the_derived_one_agrees_with_it_on_everything(trial_with: Write) -> None:
+    trial = trial_with("library/renew-loan/0001", Instance.derived_rubric)
     judged = list(agreement_on(trial))
     assert {j.side for j in judged} >= {"oracle", "right", "wrong"}
     assert all(j.agreed and j.expert_points == j.derived_points and j.why == () for j in judged)
 
 
-def test_an_expert_who_asks_for_less_finds_the_derived_rubric_stricter(library: ToolEnv) -> None:
+def test_an_expert_who_asks_for_less_finds_the_derived_rubric_stricter(trial_with: Write) -> None:
     def lax(instance: Instance) -> Rubric:
         kept = [c for c in instance.derived_rubric().criteria if c.kind == "expect" and c.layer != "selection"]
         kept = [replace(c, after=()) for c in kept]
         return Rubric([*kept, ungrounded(), collateral(a for c in kept for a in c.allows)])
 
-    judged = list(agreement_on(trial_with(library, "library/renew-loan/0002", lax)))
+    judged = list(agreement_on(trial_with("library/renew-loan/0002", lax)))
     apart = [j for j in judged if not j.agreed]
     assert apart
     assert all(j.expert and not j.derived for j in apart)
@@ -80,12 +89,12 @@ def test_an_expert_who_asks_for_less_finds_the_derived_rubric_stricter(library: 
     assert any("the expert accepts, the derived rubric rejects: saw-loans: Looked at" in line for line in lines)
 
 
-def test_an_expert_who_asks_for_more_finds_the_derived_rubric_laxer(library: ToolEnv) -> None:
+def test_an_expert_who_asks_for_more_finds_the_derived_rubric_laxer(trial_with: Write) -> None:
     def strict(instance: Instance) -> Rubric:
         criteria = instance.derived_rubric().criteria
         return Rubric([*criteria, replace(criteria[0], id="never", tools=frozenset({"a tool that nobody has"}))])
 
-    judged = list(agreement_on(trial_with(library, "library/renew-loan/0003", strict)))
+    judged = list(agreement_on(trial_with("library/renew-loan/0003", strict)))
     apart = [j for j in judged if not j.agreed]
     assert apart
     assert all(j.derived and not j.expert and j.why[0].startswith("never: ") for j in apart)
