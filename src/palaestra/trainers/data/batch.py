@@ -7,12 +7,14 @@ Axes: T tokens, S segments, U turns, R trajectories. Segments, turns and traject
 of each stand together.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from itertools import accumulate
 
 import torch
 from torch import Tensor
+
+from palaestra.errors import UnknownNameError
 
 NO_TURN = -1
 """The turn of a token that no turn wrote: a prompt's, a tool's, a user's."""
@@ -36,6 +38,8 @@ class TokenBatch:
     """What each token is part of, as an index into `PARTS`."""
     advantage_T: Tensor
     """How much better than expected what followed was; 0 where nothing is trained. An objective fills it in."""
+    weight_T: Tensor
+    """What each token's loss weighs in the step's; 0 where nothing is trained. An objective fills it in."""
     segment_T: Tensor
     turn_T: Tensor
     """The turn that wrote each token, or `NO_TURN`."""
@@ -47,6 +51,9 @@ class TokenBatch:
     """Trajectories that are compared with each other have the same number."""
     return_R: Tensor
     """The sum of rewards of each trajectory."""
+    columns: Mapping[str, Tensor] = field(default_factory=dict[str, Tensor])
+    """What only some parts of objectives read, by name. Names end in the axes, the first of which is T, U or R:
+    `old_T`, `anchor_U`, `passed_R`."""
 
     @property
     def trajectories(self) -> int:
@@ -63,13 +70,34 @@ class TokenBatch:
         """How many segments there are."""
         return len(self.trajectory_S)
 
+    def arrays(self) -> dict[str, Tensor]:
+        """All arrays by name, the columns too."""
+        return {one.name: getattr(self, one.name) for one in fields(self) if one.name != "columns"} | dict(self.columns)
+
+    def with_columns(self, columns: Mapping[str, Tensor]) -> "TokenBatch":
+        """The batch with these columns beside, or in place of, those it has."""
+        return replace(self, columns={**self.columns, **columns})
+
+    def column(self, name: str) -> Tensor:
+        """A column.
+
+        Raises:
+            UnknownNameError: nobody filled it in.
+        """
+        try:
+            return self.columns[name]
+        except KeyError:
+            hint = "(an objective lists what it reads in `requires`; whoever makes the batch fills it in)"
+            raise UnknownNameError.of("column of a batch", name, self.columns, hint) from None
+
     def to(self, device: torch.device) -> "TokenBatch":
         """The batch on another device."""
-        return TokenBatch(**{one.name: getattr(self, one.name).to(device) for one in fields(self)})
+        return _batch({name: array.to(device) for name, array in self.arrays().items()})
 
     def equals(self, other: "TokenBatch") -> bool:
         """Whether every array is the same, bit for bit."""
-        return all(torch.equal(getattr(self, one.name), getattr(other, one.name)) for one in fields(self))
+        own, others = self.arrays(), other.arrays()
+        return own.keys() == others.keys() and all(torch.equal(array, others[name]) for name, array in own.items())
 
     def select(self, trajectories: Sequence[int]) -> "TokenBatch":
         """Some of the trajectories, in the order given, with segments, turns and trajectories numbered anew.
@@ -94,6 +122,7 @@ class TokenBatch:
             version_T=self.version_T[from_T],
             part_T=self.part_T[from_T],
             advantage_T=self.advantage_T[from_T],
+            weight_T=self.weight_T[from_T],
             segment_T=segment_T,
             turn_T=new_U[self.turn_T[from_T]],
             trajectory_S=trajectory_S,
@@ -101,6 +130,10 @@ class TokenBatch:
             reward_U=self.reward_U[from_U],
             group_R=self.group_R[chosen_R],
             return_R=self.return_R[chosen_R],
+            columns={
+                name: array[{"T": from_T, "U": from_U, "R": chosen_R}[_axis(name)]]
+                for name, array in self.columns.items()
+            },
         )
 
 
@@ -110,9 +143,11 @@ def concatenate(batches: Sequence[TokenBatch]) -> TokenBatch:
     Groups of different batches stay different groups; they are numbered on.
 
     Args:
-        batches: At least one, on one device.
+        batches: At least one, on one device, all with the same columns.
     """
-    columns = {one.name: [getattr(batch, one.name) for batch in batches] for one in fields(TokenBatch)}
+    arrays = [batch.arrays() for batch in batches]
+    assert all(own.keys() == arrays[0].keys() for own in arrays), "batches of unlike columns"
+    columns = {name: [own[name] for own in arrays] for name in arrays[0]}
     sizes = {
         "segment_T": [batch.segments for batch in batches],
         "turn_T": [len(batch.reward_U) for batch in batches],
@@ -123,7 +158,21 @@ def concatenate(batches: Sequence[TokenBatch]) -> TokenBatch:
     for name, counts in sizes.items():
         before = accumulate(counts, initial=0)
         columns[name] = [torch.where(one < 0, one, one + n) for one, n in zip(columns[name], before, strict=False)]
-    return TokenBatch(**{name: torch.cat(column) for name, column in columns.items()})
+    return _batch({name: torch.cat(column) for name, column in columns.items()})
+
+
+def _batch(arrays: Mapping[str, Tensor]) -> TokenBatch:
+    """The batch of what `TokenBatch.arrays` gives."""
+    known = {one.name for one in fields(TokenBatch)}
+    own = {name: array for name, array in arrays.items() if name in known}
+    return TokenBatch(**own, columns={name: array for name, array in arrays.items() if name not in known})
+
+
+def _axis(name: str) -> str:
+    """The first axis of a column."""
+    axis = name.rpartition("_")[2][:1]
+    assert axis in ("T", "U", "R"), f"column {name}: a name ends in its axes, the first of which is T, U or R"
+    return axis
 
 
 def _runs(owner: Tensor, chosen: Tensor, owners: int) -> tuple[Tensor, Tensor]:

@@ -131,6 +131,7 @@ def _flat(sources: Sequence[_Source], *, groups: list[int], returns: list[float]
         version_T=_where(trained, _joined((tokens.versions for tokens, _ in segments), count, np.int64)),
         part_T=torch.from_numpy(part),
         advantage_T=torch.zeros(count),
+        weight_T=torch.zeros(count),
         segment_T=torch.from_numpy(segment),
         turn_T=torch.from_numpy(turn),
         trajectory_S=torch.from_numpy(trajectory_of_segment),

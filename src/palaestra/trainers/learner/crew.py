@@ -22,7 +22,7 @@ from palaestra.trainers.learner.config import LearnerConfig
 from palaestra.trainers.learner.learner import Learner
 from palaestra.trainers.learner.logprobs import Scores
 from palaestra.trainers.model.decoder import Decoder
-from palaestra.trainers.objectives.objective import Metrics, Objective, Totals
+from palaestra.trainers.objectives.objective import Metrics, Prepared
 
 _PATIENCE = timedelta(days=7)
 """How long the others wait for the first, whose rollouts may take a while; where it dies they know at once."""
@@ -111,17 +111,9 @@ class _First(Learner):
         crew.tell("make", model.cpu(), config)
         super().__init__(model.to(device_of(config)), config, mesh=mesh_of(config))
 
-    def step(
-        self,
-        batch: TokenBatch,
-        objective: Objective,
-        *,
-        lr: float | None = None,
-        totals: Totals | None = None,
-        temperature: float = 1.0,
-    ) -> Metrics:
-        self._crew.tell("step", batch, objective, lr=lr, totals=totals, temperature=temperature)
-        return super().step(batch, objective, lr=lr, totals=totals, temperature=temperature)
+    def step(self, prepared: Prepared, *, lr: float | None = None, temperature: float = 1.0) -> Metrics:
+        self._crew.tell("step", prepared, lr=lr, temperature=temperature)
+        return super().step(prepared, lr=lr, temperature=temperature)
 
     def logprobs(self, batch: TokenBatch, *, temperature: float = 1.0) -> Scores:
         self._crew.tell("logprobs", batch, temperature=temperature)

@@ -32,7 +32,7 @@ from palaestra.trainers.learner.precision import Shadow
 from palaestra.trainers.learner.processes import Processes
 from palaestra.trainers.learner.sharding import give_back, like, shard, whole
 from palaestra.trainers.model.decoder import Decoder
-from palaestra.trainers.objectives.objective import Metrics, Objective, Totals
+from palaestra.trainers.objectives.objective import Metrics, Prepared
 
 if TYPE_CHECKING:
     from palaestra.trainers.learner.lora import Adapters
@@ -78,22 +78,12 @@ class Learner:
         self._trained = {name: weight for name, weight in self._model.named_parameters() if weight.requires_grad}
         self._optimiser = Optimiser(self._trained, config)
 
-    def step(
-        self,
-        batch: TokenBatch,
-        objective: Objective,
-        *,
-        lr: float | None = None,
-        totals: Totals | None = None,
-        temperature: float = 1.0,
-    ) -> Metrics:
+    def step(self, prepared: Prepared, *, lr: float | None = None, temperature: float = 1.0) -> Metrics:
         """One step of the optimiser towards an objective.
 
         Args:
-            batch: With its advantages. Trajectories that have no gradient may be left out, if `totals` counts them.
-            objective: What to come nearer to.
+            prepared: What `Objective.prepare` made of the step's batch.
             lr: The learning rate; the config's, if it is not given.
-            totals: What means are divided by; the batch's own, if it is not given.
             temperature: At which the tokens were drawn.
 
         Returns:
@@ -105,22 +95,21 @@ class Learner:
             DivergedError: loss or gradient is no finite number. Weights and optimiser are as they were before.
         """
         begun = time.perf_counter()
-        totals = totals or Totals(trajectories=batch.trajectories, tokens=int(batch.trained_T.sum()))
         figures = Figures()
         self._optimiser.forget()  # what a step that was broken off left
         self._refresh()
-        for micro in self._micro_batches(batch):
+        for micro in self._micro_batches(prepared.batch):
             scores = self._scores(micro, temperature)
-            loss, shares = objective.loss(*scores, micro, totals)
+            loss, shares = prepared.loss(*scores, micro)
             loss.backward()
             if self._shadow is not None:
                 self._shadow.give_gradients()
             figures.add(micro, scores, loss, shares)
         metrics = figures.metrics(self._processes) | {"gradient_norm": self._optimiser.clip()}
         self._check_finite(metrics)
-        self._optimiser.step(self.config.lr if lr is None else lr)
+        self._optimiser.step((self.config.lr if lr is None else lr) * prepared.rate)
         self.steps += 1
-        return metrics | {"seconds": time.perf_counter() - begun}
+        return prepared.metrics | metrics | {"seconds": time.perf_counter() - begun}
 
     def logprobs(self, batch: TokenBatch, *, temperature: float = 1.0) -> Scores:
         """Log-probability and entropy of each trained token under the weights as they are, [T] each; 0 elsewhere."""

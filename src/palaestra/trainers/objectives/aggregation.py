@@ -1,4 +1,4 @@
-"""How the losses of tokens become the loss of a step: what each of them weighs. Axes: N trained tokens, R trajectories.
+"""How the losses of tokens become the loss of a step: what each of them weighs. Axes: T tokens, R trajectories.
 
 Denominators are of the whole step, over all micro-batches and processes, so that splitting a batch changes nothing.
 """
@@ -10,9 +10,11 @@ import torch
 from torch import Tensor
 
 from palaestra.trainers.data.batch import TokenBatch
-from palaestra.trainers.objectives.objective import Totals
+from palaestra.trainers.objectives.segments import count_over
 
-AggregationName: TypeAlias = Literal["seq-mean-token-mean", "token-mean", "seq-mean-token-sum", "token-sum"]
+AggregationName: TypeAlias = Literal[
+    "seq-mean-token-mean", "token-mean", "seq-mean-token-sum", "token-sum", "prompt-mean", "sum-token-mean", "luspo"
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +26,12 @@ class Aggregation:
     - `seq-mean-token-sum`: the mean over trajectories of the sum over each one's tokens, over `length` (Dr.GRPO,
       arXiv:2503.20783, with the greatest length that there may be).
     - `token-sum`: the sum.
+    - `prompt-mean`: the mean over groups of the mean over all tokens of each (SkyRL).
+    - `sum-token-mean`: the sum over trajectories of the mean over each one's tokens (DCPO's OTM, arXiv:2509.02333): the
+      step grows with the batch.
+    - `luspo`: `seq-mean-token-mean` times the trajectory's tokens (LUSPO, arXiv:2602.05261).
+
+    Trajectories, and groups, of which no token counts are in no mean.
     """
 
     name: AggregationName = "seq-mean-token-mean"
@@ -34,22 +42,32 @@ class Aggregation:
         if self.length <= 0:
             raise ValueError(f"length={self.length}: sums over tokens are divided by it; give a number above 0")
 
-    def weights(self, batch: TokenBatch, totals: Totals) -> Tensor:
-        """What each trained token of these weighs in the step's loss, [N].
+    def weights(self, batch: TokenBatch, counted_T: Tensor) -> Tensor:
+        """What each token weighs in the step's loss, [T]; 0 where it does not count.
 
         Args:
-            batch: Whole trajectories of the step.
-            totals: Of the whole step.
+            batch: The whole step.
+            counted_T: The tokens that means are over.
         """
-        place_N = batch.trajectory_T[batch.trained_T]
-        ones_N = torch.ones_like(place_N, dtype=batch.advantage_T.dtype)
+        trajectory_T = batch.trajectory_T
+        tokens_R = count_over(counted_T, trajectory_T, batch.trajectories)
+        trajectories = (tokens_R > 0).sum().clamp_min(1)
+        ones_T = counted_T.to(batch.weight_T.dtype)
         match self.name:
             case "seq-mean-token-mean":
-                tokens_R = ones_N.new_zeros(batch.trajectories).index_add(0, place_N, ones_N)
-                return 1 / (tokens_R[place_N] * totals.trajectories)
+                return ones_T / (tokens_R.clamp_min(1)[trajectory_T] * trajectories)
+            case "sum-token-mean":
+                return ones_T / tokens_R.clamp_min(1)[trajectory_T]
             case "token-mean":
-                return ones_N / totals.tokens
+                return ones_T / counted_T.sum().clamp_min(1)
             case "seq-mean-token-sum":
-                return ones_N / (totals.trajectories * self.length)
+                return ones_T / (trajectories * self.length)
             case "token-sum":
-                return ones_N
+                return ones_T
+            case "luspo":
+                return ones_T / trajectories
+            case "prompt-mean":
+                _, group_R = batch.group_R.unique(return_inverse=True)
+                tokens_G = torch.zeros_like(tokens_R).index_add(0, group_R, tokens_R)
+                groups = (tokens_G > 0).sum().clamp_min(1)
+                return ones_T / (tokens_G.clamp_min(1)[group_R][trajectory_T] * groups)

@@ -1,22 +1,40 @@
 """Writing what demonstrations wrote. Axes: T tokens."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from torch import Tensor
 
 from palaestra.trainers.data.batch import TokenBatch
-from palaestra.trainers.objectives.objective import Metrics, Totals
+from palaestra.trainers.objectives.aggregation import Aggregation
+from palaestra.trainers.objectives.objective import Metrics, Prepared
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Supervised:
     """Mean cross-entropy over the trained tokens of the step."""
 
-    def advantages(self, batch: TokenBatch) -> Tensor:
-        """There is nothing to compare: 1 at each trained token, [T]."""
-        return batch.trained_T.to(batch.advantage_T.dtype)
+    requires: frozenset[str] = frozenset()
 
-    def loss(self, logp_T: Tensor, entropy_T: Tensor, batch: TokenBatch, totals: Totals) -> tuple[Tensor, Metrics]:
-        """See `Objective.loss`; advantages are not looked at."""
-        del entropy_T
-        return -logp_T.masked_fill(~batch.trained_T, 0.0).sum() / totals.tokens, {}
+    def advantages(self, batch: TokenBatch) -> TokenBatch:
+        """There is nothing to compare: 1 at each trained token."""
+        return replace(batch, advantage_T=batch.trained_T.to(batch.advantage_T.dtype))
+
+    def prepare(self, batch: TokenBatch) -> Prepared:
+        """See `Objective`."""
+        weight_T = Aggregation(name="token-mean").weights(batch, batch.trained_T)
+        return Prepared(batch=replace(batch, weight_T=weight_T), loss=cross_entropy)
+
+    def state(self) -> dict[str, object]:
+        """Nothing."""
+        return {}
+
+    def restore(self, state: Mapping[str, object]) -> None:
+        """There is nothing to restore."""
+
+
+def cross_entropy(logp_T: Tensor, entropy_T: Tensor, batch: TokenBatch) -> tuple[Tensor, Metrics]:
+    """See `Loss`: what tokens weigh, times how unlikely they are."""
+    del entropy_T
+    own_T = batch.trained_T
+    return -(batch.weight_T[own_T] * logp_T[own_T]).sum(), {}

@@ -1,13 +1,23 @@
 """Trust regions with an edge: beyond it there is no gradient, or a bounded one. Axes: N trained tokens."""
 
+import math
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
+from palaestra.trainers.objectives.part import part
 from palaestra.trainers.objectives.trust.region import Surrogate
 
 
+@part(
+    "trust",
+    "clip",
+    formula="C = r, 0 where A > 0 and r > 1 + high, where A < 0 and (r < 1 - low or r > dual)",
+    sources=("arXiv:1707.06347", "arXiv:2503.14476", "arXiv:1912.09729"),
+    confidence="code",
+    neutral={"low": math.inf, "high": math.inf},
+)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clip:
     """The clipped surrogate of PPO (Schulman et al. 2017, arXiv:1707.06347, eq. 7).
@@ -51,6 +61,14 @@ class Clip:
         return ((advantage_N > 0) & (ratio_N > 1 + self.high)) | ((advantage_N < 0) & far_N)
 
 
+@part(
+    "trust",
+    "cispo",
+    formula="C = clip(r, 1 - low, 1 + high), without gradient",
+    sources=("arXiv:2506.13585",),
+    confidence="code",
+    neutral={"low": 1.0, "high": math.inf},
+)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cispo:
     """CISPO (arXiv:2506.13585): the ratio is a weight, clipped and without gradient; no token is silenced.
@@ -69,6 +87,14 @@ class Cispo:
         return -weight_N * surrogate.advantage_N * surrogate.logp_N
 
 
+@part(
+    "trust",
+    "dcpo",
+    formula="clip with bounds from |(r - 1) r| q <= epsilon",
+    sources=("arXiv:2509.02333", "github.com/lime-RL/DCPO"),
+    confidence="code",
+    neutral={"low": math.inf, "high": math.inf, "most": math.inf},
+)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dcpo:
     """DCPO (arXiv:2509.02333): clip bounds that leave rare tokens more room.
@@ -98,6 +124,14 @@ class Dcpo:
         return torch.where(advantage_N < 0, torch.minimum(loss_N, -advantage_N * self.most), loss_N)
 
 
+@part(
+    "trust",
+    "dppo",
+    formula="C = min(r, cap), 0 where q r - q > high (A > 0) or < -low (A < 0)",
+    sources=("arXiv:2602.04879",),
+    confidence="code",
+    neutral={"low": 1.0, "high": 1.0, "cap": math.inf},
+)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dppo:
     """DPPO (arXiv:2602.04879), by total variation: a token is silent once its probability has moved far enough.

@@ -1,6 +1,7 @@
-"""What a trust region is given, and what it gives back. Axes: N trained tokens."""
+"""What a trust region is given, and what it gives back. Axes: N tokens."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from torch import Tensor
@@ -8,7 +9,7 @@ from torch import Tensor
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surrogate:
-    """The trained tokens of a batch, under the weights that are trained and under those that they are held to."""
+    """Trained tokens of whole trajectories, under the weights that are trained and under those they are held to."""
 
     logp_N: Tensor
     """Under the weights that are trained; gradients flow into it."""
@@ -18,6 +19,24 @@ class Surrogate:
     """Log-probability of each token under the anchor; no gradient."""
     advantage_N: Tensor
     """No gradient."""
+    entropy_N: Tensor
+    """Of the distribution that each token was one draw from, in nats; gradients flow into it."""
+    trajectory_N: Tensor
+    """The trajectory of each token, as an index."""
+    columns: Mapping[str, Tensor] = field(default_factory=dict[str, Tensor])
+    """The columns of tokens that the objective's parts require, by name, [N] each; no gradient."""
+
+    def at(self, chosen_N: Tensor) -> "Surrogate":
+        """Some of the tokens."""
+        return Surrogate(
+            logp_N=self.logp_N[chosen_N],
+            log_ratio_N=self.log_ratio_N[chosen_N],
+            anchor_N=self.anchor_N[chosen_N],
+            advantage_N=self.advantage_N[chosen_N],
+            entropy_N=self.entropy_N[chosen_N],
+            trajectory_N=self.trajectory_N[chosen_N],
+            columns={name: column_N[chosen_N] for name, column_N in self.columns.items()},
+        )
 
 
 class TrustRegion(Protocol):

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from palaestra.trainers.objectives.part import part
 from palaestra.trainers.objectives.trust.region import Surrogate
 
 
+@part("trust", "unclipped", formula="C = r", sources=("arXiv:1707.06347",), confidence="code", neutral={})
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unclipped:
     """The ratio itself: importance-weighted REINFORCE. C = ratio."""
@@ -18,6 +20,7 @@ class Unclipped:
         return -surrogate.advantage_N * surrogate.log_ratio_N.exp()
 
 
+@part("trust", "reinforce", formula="C = 1", sources=("Williams 1992",), confidence="paper", neutral={})
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reinforce:
     """REINFORCE (Williams 1992), which holds to nothing. C = 1, whatever the ratio."""
@@ -27,6 +30,14 @@ class Reinforce:
         return -surrogate.advantage_N * surrogate.logp_N
 
 
+@part(
+    "trust",
+    "sapo",
+    formula="C = 4 r p (1 - p), p = sigmoid(tau (r - 1))",
+    sources=("arXiv:2511.20347",),
+    confidence="code",
+    neutral={"positive": 1e-9, "negative": 1e-9},
+)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sapo:
     """SAPO (arXiv:2511.20347): a sigmoid gate around ratio 1.
@@ -52,6 +63,14 @@ class Sapo:
         return -advantage_N * gate_N
 
 
+@part(
+    "trust",
+    "maspo",
+    formula="C = r F, F = exp(-(r - 1)^2 / (2 sigma^2)) on the harmful side, else 1",
+    sources=("arXiv:2602.17550",),
+    confidence="paper",
+    neutral={"sigma": math.inf},
+)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Maspo:
     """MASPO (arXiv:2602.17550): a one-sided Gaussian gate, wider for rare tokens and for large advantages.
@@ -91,6 +110,16 @@ _FACTOR = (0.1, 10.0)
 _WIDEST = 10.0
 
 
+@part(
+    "trust",
+    "vespo",
+    formula="C = exp(rate + shape log W - rate W)",
+    sources=("arXiv:2602.10693", "github.com/FloyedShen/VESPO"),
+    confidence="code",
+    neutral={"positive": (0.0, 0.0), "negative": (0.0, 0.0)},
+    needs={"ratio.granularity=product": "its kernel is of whole sequences, without normalisation by length"},
+    conflicts={"correction/*": "its kernel on W is the correction, and weighing it again would count it twice"},
+)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vespo:
     """VESPO (arXiv:2602.10693): a kernel on the ratio of whole sequences, not normalised by length.
@@ -114,6 +143,15 @@ class Vespo:
         return -torch.where(advantage_N >= 0, good_N, bad_N) * advantage_N * surrogate.logp_N
 
 
+@part(
+    "trust",
+    "square",
+    formula="C A = A - beta log r",
+    sources=("arXiv:2405.19107", "arXiv:2501.12599"),
+    confidence="code",
+    neutral={"beta": 0.0},
+    pulls=True,
+)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Square:
     """A pull towards the anchor in place of a clip (DRO, arXiv:2405.19107; Kimi k1.5, arXiv:2501.12599).

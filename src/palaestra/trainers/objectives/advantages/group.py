@@ -1,0 +1,69 @@
+"""Advantages over a group's mean: GRPO, and those that differ in what they divide by. Axes: T tokens, R trajectories."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from torch import Tensor
+
+from palaestra.trainers.data.batch import TokenBatch
+from palaestra.trainers.objectives.part import part
+from palaestra.trainers.objectives.segments import centred, numbered, variance_over
+
+
+@part(
+    "advantage",
+    "group",
+    formula="A = (R - mean_g R) / (std_g R + epsilon)",
+    sources=("arXiv:2402.03300", "arXiv:2503.20783"),
+    confidence="code",
+    neutral={"scale": "none"},
+)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """How much better each trajectory is than its group (GRPO); without a scale, Dr.GRPO's.
+
+    A group of equal returns, and a group of one, have advantage exactly 0.
+    """
+
+    scale: Literal["group", "batch", "none"] = "group"
+    """Whose standard deviation they are divided by; the sample's (n - 1)."""
+    epsilon: float = 1e-6
+    """Keeps a group of nearly equal returns finite."""
+
+    def __call__(self, batch: TokenBatch, /) -> Tensor:
+        """See `Advantage`."""
+        advantage_R = group_advantages(batch.return_R, batch.group_R, scale=self.scale, epsilon=self.epsilon)
+        return advantage_R[batch.trajectory_T]
+
+
+def group_advantages(
+    return_R: Tensor,
+    group_R: Tensor,
+    *,
+    scale: Literal["group", "batch", "none"] = "group",
+    epsilon: float = 1e-6,
+) -> Tensor:
+    """How much better each trajectory is than its group: (R - mean) / (std + epsilon), or R - mean.
+
+    Args:
+        return_R: Of each trajectory.
+        group_R: Integers in any order; trajectories that are compared have the same.
+        scale: Whose standard deviation it is over.
+        epsilon: Keeps a group of nearly equal returns finite.
+
+    Returns:
+        [R]. Exactly 0 for a group of equal returns and for a group of one. The standard deviation is the sample's
+        (n - 1).
+    """
+    assert return_R.shape == group_R.shape, f"returns {return_R.shape}, groups {group_R.shape}"
+    owner_R, groups = numbered(group_R)
+    off_R = centred(return_R, owner_R, groups)
+    match scale:
+        case "none":
+            return off_R
+        case "batch":
+            # Over all of the batch, as TRL does: the returns' own deviation, not that of what is left of them.
+            whole_R = owner_R.new_zeros(len(owner_R))
+            return off_R / (variance_over(return_R, whole_R, 1).sqrt() + epsilon)
+        case "group":
+            return off_R / (variance_over(return_R, owner_R, groups).sqrt() + epsilon)[owner_R]

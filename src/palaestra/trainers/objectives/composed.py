@@ -1,0 +1,176 @@
+"""The objective made of parts: almost every published one is this, with other parts in it. Axes: T tokens, N trained.
+
+    gradient = - weight * correction * mask * C(ratio, advantage) * advantage * grad logp
+
+Weight, correction and mask are worked out once on the whole step and stand in the batch as `weight_T`; a micro-batch
+adds up what its tokens weigh. So no division into micro-batches or processes, order or layout can change a step.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, cast
+
+from torch import Tensor
+
+from palaestra.trainers.data.batch import TokenBatch
+from palaestra.trainers.objectives.advantages.group import Group
+from palaestra.trainers.objectives.aggregation import Aggregation
+from palaestra.trainers.objectives.objective import Metrics, Prepared
+from palaestra.trainers.objectives.part import Denominator
+from palaestra.trainers.objectives.parts import (
+    Advantage,
+    Correction,
+    Mask,
+    Rate,
+    Silencing,
+    Stateful,
+    Transform,
+)
+from palaestra.trainers.objectives.ratio import Ratio
+from palaestra.trainers.objectives.segments import sum_over
+from palaestra.trainers.objectives.term import Term, term_losses, term_weights
+from palaestra.trainers.objectives.trust import Clip, Surrogate, TrustRegion
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Masking:
+    """A mask, and what means are over."""
+
+    mask: Mask
+    denominator: Denominator = "original"
+    """All tokens, or those that are left."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Composed:
+    """Parts put together; with none said, GRPO (arXiv:2402.03300, eq. 3, with beta = 0).
+
+    `build` makes one from a recipe, and refuses parts that do not go together.
+    """
+
+    advantage: Advantage = field(default_factory=Group)
+    transforms: tuple[Transform, ...] = ()
+    """In this order."""
+    ratio: Ratio = field(default_factory=Ratio)
+    trust: TrustRegion = field(default_factory=Clip)
+    corrections: tuple[Correction, ...] = ()
+    masks: tuple[Masking, ...] = ()
+    terms: tuple[Term, ...] = ()
+    aggregation: Aggregation = field(default_factory=Aggregation)
+    rates: tuple[Rate, ...] = ()
+    requires: frozenset[str] = frozenset()
+    """The columns that the parts read."""
+    pulls: bool = False
+    """Whether the trust region moves tokens whose advantage is 0."""
+
+    def advantages(self, batch: TokenBatch) -> TokenBatch:
+        """See `Objective`."""
+        own_T = batch.trained_T
+        advantage_T = self.advantage(batch)
+        for transform in self.transforms:
+            advantage_T = transform(advantage_T.masked_fill(~own_T, 0.0), batch)
+        return replace(batch, advantage_T=advantage_T.detach().masked_fill(~own_T, 0.0))
+
+    def prepare(self, batch: TokenBatch) -> Prepared:
+        """See `Objective`; trajectories that have no gradient are left out."""
+        own_T = batch.trained_T
+        kept_T, counted_T = own_T, own_T
+        for masking in self.masks:
+            keep_T = masking.mask(batch)
+            kept_T = kept_T & keep_T
+            if masking.denominator == "survivors":
+                counted_T = counted_T & keep_T
+        weight_T = self.aggregation.weights(batch, counted_T).masked_fill(~kept_T, 0.0)
+        for correction in self.corrections:
+            weight_T = weight_T * correction(batch).masked_fill(~own_T, 0.0)
+        terms = term_weights(self.terms, batch, counted_T, otherwise=self.aggregation)
+        tokens = int(own_T.sum())
+        whole = replace(batch, weight_T=weight_T).with_columns(terms)
+        metrics: Metrics = {}
+        if self.masks:
+            metrics["mask/kept"] = float(kept_T.sum()) / max(1, tokens)
+        rate = math.prod(rate(batch) for rate in self.rates)
+        if self.rates:
+            metrics["rate"] = rate
+        return Prepared(
+            batch=whole.select(self._moved(whole, terms)),
+            loss=partial(self._loss, tokens),
+            rate=rate,
+            metrics=metrics,
+        )
+
+    def state(self) -> dict[str, object]:
+        """See `Objective`; of every part that remembers something, by its place."""
+        return {place: held.state() for place, held in self._stateful()}
+
+    def restore(self, state: Mapping[str, object]) -> None:
+        """See `Objective`."""
+        for place, held in self._stateful():
+            held.restore(cast("dict[str, Any]", state[place]))
+
+    def _stateful(self) -> Iterator[tuple[str, Stateful]]:
+        parts = {
+            "advantage": [self.advantage],
+            "transform": self.transforms,
+            "correction": self.corrections,
+            "mask": [masking.mask for masking in self.masks],
+        }
+        for plug, some in parts.items():
+            for number, held in enumerate(some):
+                if isinstance(held, Stateful):
+                    yield f"{plug}/{number}", held
+
+    def _moved(self, batch: TokenBatch, terms: Mapping[str, Tensor]) -> list[int]:
+        """The trajectories that have a gradient."""
+        moved_T = batch.weight_T != 0
+        if not self.pulls:
+            moved_T &= batch.advantage_T != 0
+        for weight_T in terms.values():
+            moved_T |= weight_T != 0
+        found: list[int] = sum_over(moved_T.long(), batch.trajectory_T, batch.trajectories).nonzero()[:, 0].tolist()
+        return found
+
+    def _loss(
+        self, tokens: int, logp_T: Tensor, entropy_T: Tensor, batch: TokenBatch
+    ) -> tuple[Tensor, Metrics]:
+        """See `Loss`; `clip_fraction` is the share of the step's trained tokens whose gradient is cut off."""
+        # What is masked may be anything, infinities too: it is out before it meets any arithmetic.
+        own_T = batch.trained_T
+        weight_N = batch.weight_T[own_T]
+        used_N = weight_N != 0
+        whole = surrogate_of(logp_T, entropy_T, batch, ratio=self.ratio, requires=self.requires)
+        used = whole.at(used_N)
+        loss = (weight_N[used_N] * self.trust(used)).sum()
+        loss = loss + term_losses(self.terms, whole, batch)
+        metrics: Metrics = {}
+        if isinstance(self.trust, Silencing):
+            metrics["clip_fraction"] = self.trust.silenced(used).sum().item() / max(1, tokens)
+        return loss, metrics
+
+
+def surrogate_of(
+    logp_T: Tensor, entropy_T: Tensor, batch: TokenBatch, *, ratio: Ratio, requires: Iterable[str]
+) -> Surrogate:
+    """The trained tokens of whole trajectories, as trust regions and regularisers see them.
+
+    Args:
+        logp_T: Under the trained weights.
+        entropy_T: Of the distributions that tokens were drawn from.
+        batch: With its advantages.
+        ratio: Which.
+        requires: The columns that parts read; those of tokens are handed on.
+    """
+    own_T = batch.trained_T
+    logp_N = logp_T[own_T]
+    anchor_N = ratio.anchored(logp_T, batch)[own_T]
+    return Surrogate(
+        logp_N=logp_N,
+        log_ratio_N=ratio.log_ratio(logp_N, anchor_N, batch),
+        anchor_N=anchor_N,
+        advantage_N=batch.advantage_T.detach()[own_T],
+        entropy_N=entropy_T[own_T],
+        trajectory_N=batch.trajectory_T[own_T],
+        columns={name: batch.column(name).detach()[own_T] for name in sorted(requires) if name.endswith("_T")},
+    )

@@ -1,0 +1,1 @@
+"""What tokens weigh because other weights drew them."""

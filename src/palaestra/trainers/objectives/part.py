@@ -1,0 +1,134 @@
+"""What is known of a part beside its code: where it plugs in, what it needs, and who says so.
+
+A part is a function, or a frozen dataclass whose fields are its settings and whose call is the function. The decorator
+`part` registers it, in this package or in a user's file, and every name in a recipe is looked up here.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias, TypeVar, get_args
+
+from palaestra.errors import DefinitionError, UnknownNameError
+
+Plug: TypeAlias = Literal[
+    "advantage", "transform", "trust", "correction", "mask", "regulariser", "aggregation", "whole", "reward", "filter",
+    "step",
+]  # fmt: skip
+"""Where a part goes in a recipe."""
+PLUGS: tuple[Plug, ...] = get_args(Plug)
+Confidence: TypeAlias = Literal["code", "paper", "secondary", "derived"]
+"""Who says that the formula is so: the authors' code, their text, somebody's transcription of it, or nobody but us.
+
+Parts that are only derived are experimental, and their docstrings say so."""
+Denominator: TypeAlias = Literal["survivors", "original"]
+"""Whether means are over the tokens that a mask keeps, or over all that were there."""
+C = TypeVar("C", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A registered part. Facts, in `conflicts` and `needs`, are what `recipe.facts` lists of a recipe.
+
+    They read `plug/name` or `section.setting=value`; a star stands for anything.
+    """
+
+    plug: Plug
+    name: str
+    make: Callable[..., Any]
+    """The function itself, or the class whose settings a recipe gives."""
+    formula: str
+    """In a line, in the notation of docs/objectives.md."""
+    sources: tuple[str, ...]
+    """Papers and code: `arXiv:2402.03300`, `github.com/owner/name`."""
+    confidence: Confidence
+    requires: frozenset[str] = frozenset()
+    """Columns of the batch that it reads."""
+    neutral: Mapping[str, object] | None = None
+    """The settings at which it changes nothing, or is the simpler thing that its docstring names."""
+    conflicts: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Facts that it cannot be together with, each with the reason."""
+    needs: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Facts that it cannot be without, each with the reason."""
+    reinforce: bool = True
+    """Whether the gradient is that of REINFORCE, weighed and masked, where all ratios are 1."""
+    pulls: bool = False
+    """Whether it moves tokens whose advantage is 0."""
+    denominator: Denominator = "original"
+    """Of masks: what means are over, unless the recipe says otherwise."""
+
+    @property
+    def is_function(self) -> bool:
+        """Whether it has no settings."""
+        return not isinstance(self.make, type)
+
+    @property
+    def doc(self) -> str:
+        """The first line of its docstring."""
+        return (self.make.__doc__ or "").strip().partition("\n")[0]
+
+
+PARTS: dict[tuple[Plug, str], Part] = {}
+"""Every registered part."""
+
+
+def part(
+    plug: Plug,
+    name: str,
+    *,
+    formula: str,
+    sources: tuple[str, ...] = (),
+    confidence: Confidence = "derived",
+    requires: tuple[str, ...] = (),
+    neutral: Mapping[str, object] | None = None,
+    conflicts: Mapping[str, str] | None = None,
+    needs: Mapping[str, str] | None = None,
+    reinforce: bool = True,
+    pulls: bool = False,
+    denominator: Denominator = "original",
+) -> Callable[[C], C]:
+    """Register a function, or a frozen dataclass with a call, as a part; see `Part` for what is said of it.
+
+    Raises:
+        DefinitionError: the name is taken, or there is no such plug.
+    """
+    if plug not in PLUGS:
+        raise DefinitionError(f"part {name!r}: there is no plug {plug!r}; there are: {', '.join(PLUGS)}")
+
+    def register(make: C) -> C:
+        before = PARTS.get((plug, name))
+        if before is not None and (before.make.__module__, before.make.__qualname__) != (
+            make.__module__,
+            make.__qualname__,
+        ):
+            raise DefinitionError(f"{plug} {name!r} is registered by {before.make.__module__}; choose another name")
+        PARTS[plug, name] = Part(
+            plug=plug,
+            name=name,
+            make=make,
+            formula=formula,
+            sources=sources,
+            confidence=confidence,
+            requires=frozenset(requires),
+            neutral=neutral,
+            conflicts=conflicts or {},
+            needs=needs or {},
+            reinforce=reinforce,
+            pulls=pulls,
+            denominator=denominator,
+        )
+        return make
+
+    return register
+
+
+def part_of(plug: Plug, name: str) -> Part:
+    """The part that is registered so.
+
+    Raises:
+        UnknownNameError: none is; near names are in the message.
+    """
+    try:
+        return PARTS[plug, name]
+    except KeyError:
+        known = [other for kind, other in PARTS if kind == plug]
+        raise UnknownNameError.of(plug, name, known, "(`palaestra objectives list` lists all)") from None

@@ -1,0 +1,138 @@
+"""Which parts an objective is made of, as data: what a preset's file says, and what a run's settings put over it."""
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from importlib.resources import files
+from typing import Any, Literal, TypeAlias
+
+from palaestra.errors import UnknownNameError
+from palaestra.trainers.objectives.aggregation import Aggregation
+from palaestra.trainers.objectives.part import Confidence, Plug
+from palaestra.trainers.objectives.ratio import Ratio
+
+Spec: TypeAlias = str | Mapping[str, Any]
+"""A part: its name, or a table of settings whose `part` is the name."""
+Schedule: TypeAlias = Literal["minibatches", "turns"]
+"""Steps on shares of a batch, or on one turn of every trajectory after the other, the last first (SeeUPO)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """The parts of an objective."""
+
+    advantage: Spec = "group"
+    transforms: tuple[Spec, ...] = ()
+    ratio: Ratio = field(default_factory=Ratio)
+    trust: Spec = "clip"
+    corrections: tuple[Spec, ...] = ()
+    masks: tuple[Spec, ...] = ()
+    """Each may say its `denominator`."""
+    regularisers: tuple[Spec, ...] = ()
+    """Each may say its `aggregation`, the objective's own if it does not."""
+    aggregation: Aggregation = field(default_factory=Aggregation)
+    whole: Spec | None = None
+    """In place of ratio, trust region, corrections and masks."""
+    rewards: tuple[Spec, ...] = ()
+    """Change what was paid, before anything is compared."""
+    filters: tuple[Spec, ...] = ()
+    """Leave out trajectories, before anything is compared."""
+    steps: tuple[Spec, ...] = ()
+    """Change the learning rate of a step."""
+    schedule: Schedule = "minibatches"
+
+    def specs(self) -> Iterator[tuple[Plug, str, Mapping[str, Any]]]:
+        """Every part: where it goes, its name and its settings."""
+        replaced = () if self.whole is None else ("advantage", "trust")
+        for name, plug in SECTIONS.items():
+            if name in replaced:
+                continue
+            found: Spec | tuple[Spec, ...] | None = getattr(self, name)
+            for spec in found if isinstance(found, tuple) else () if found is None else (found,):
+                yield (plug, *named(spec))
+
+    def facts(self) -> frozenset[str]:
+        """What can be said of it, for parts to need or to conflict with: `trust/clip`, `ratio.anchor=old`."""
+        found = {f"{plug}/{name}" for plug, name, _ in self.specs()}
+        found |= {f"ratio.anchor={self.ratio.anchor}", f"ratio.granularity={self.ratio.granularity}"}
+        return frozenset(found | {f"aggregation={self.aggregation.name}", f"schedule={self.schedule}"})
+
+
+SECTIONS: Mapping[str, Plug] = {
+    "advantage": "advantage",
+    "transforms": "transform",
+    "trust": "trust",
+    "corrections": "correction",
+    "masks": "mask",
+    "regularisers": "regulariser",
+    "whole": "whole",
+    "rewards": "reward",
+    "filters": "filter",
+    "steps": "step",
+}
+
+
+def named(spec: Spec) -> tuple[str, Mapping[str, Any]]:
+    """The name of a part and its settings."""
+    if isinstance(spec, str):
+        return spec, {}
+    return str(spec.get("part", "")), {name: value for name, value in spec.items() if name != "part"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preset:
+    """A published combination."""
+
+    name: str
+    summary: str
+    sources: tuple[str, ...]
+    confidence: Confidence
+    recipe: Mapping[str, Any]
+    """What it says of the parts; the rest is `Recipe`'s default."""
+    advice: Mapping[str, str]
+    """Settings of the paper's runs that are no part of the objective."""
+
+
+def presets() -> list[str]:
+    """The names of all presets, in order."""
+    return sorted(file.name.removesuffix(".toml") for file in _folder().iterdir() if file.name.endswith(".toml"))
+
+
+def preset(name: str) -> Preset:
+    """A preset.
+
+    Raises:
+        UnknownNameError: there is none of that name.
+    """
+    if name not in (known := presets()):
+        raise UnknownNameError.of("preset", name, known, "(`palaestra objectives list` lists all)")
+    table = tomllib.loads((_folder() / f"{name}.toml").read_text(encoding="utf-8"))
+    return Preset(
+        name=name,
+        summary=table.pop("summary"),
+        sources=tuple(table.pop("sources")),
+        confidence=table.pop("confidence"),
+        advice=table.pop("advice", {}),
+        recipe=table,
+    )
+
+
+def _folder() -> Any:
+    # Any: what `files` gives is a protocol that type checkers place differently from version to version.
+    return files("palaestra.trainers.objectives") / "presets"
+
+
+def over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings laid over a preset's: tables are merged, unless they name another part; all else is replaced."""
+    merged = dict(below)
+    for name, value in above.items():
+        under = merged.get(name)
+        if isinstance(under, str) and isinstance(value, Mapping) and name in SECTIONS:
+            under = {"part": under}
+        if isinstance(under, Mapping) and isinstance(value, Mapping) and value.get("part", under.get("part")) == (
+            under.get("part")
+        ):
+            merged[name] = {**under, **value}
+        else:
+            merged[name] = value
+    return merged

@@ -1,0 +1,1 @@
+"""Losses beside the main one."""

@@ -1,0 +1,1 @@
+"""What happens around a step: rewards changed, trajectories left out, learning rates scaled."""

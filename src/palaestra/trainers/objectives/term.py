@@ -1,0 +1,61 @@
+"""Losses beside the main one, each a mean over tokens of its own. Axes: T tokens, N trained tokens."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from palaestra.trainers.data.batch import TokenBatch
+from palaestra.trainers.objectives.aggregation import Aggregation
+from palaestra.trainers.objectives.parts import Pooled, Regulariser
+from palaestra.trainers.objectives.trust.region import Surrogate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Term:
+    """A regulariser, and how its tokens are added up."""
+
+    regulariser: Regulariser
+    aggregation: Aggregation | None = None
+    """The objective's own where there is none."""
+
+
+def term_weights(
+    terms: Sequence[Term], batch: TokenBatch, counted_T: Tensor, *, otherwise: Aggregation
+) -> dict[str, Tensor]:
+    """What each token weighs in each term, as columns of the batch.
+
+    Args:
+        terms: Which.
+        batch: The whole step.
+        counted_T: The tokens that they may be about.
+        otherwise: How tokens are added up where a term does not say.
+    """
+    found: dict[str, Tensor] = {}
+    for number, term in enumerate(terms):
+        pool_T = counted_T
+        if isinstance(term.regulariser, Pooled):
+            pool_T = counted_T & term.regulariser.pool(batch)
+        found[_column(number)] = (term.aggregation or otherwise).weights(batch, pool_T)
+    return found
+
+
+def term_losses(terms: Sequence[Term], surrogate: Surrogate, batch: TokenBatch) -> Tensor:
+    """The share of these tokens in all terms.
+
+    Args:
+        terms: Which.
+        surrogate: All trained tokens of `batch`.
+        batch: With the columns that `term_weights` made.
+    """
+    loss = torch.zeros((), dtype=surrogate.logp_N.dtype, device=surrogate.logp_N.device)
+    for number, term in enumerate(terms):
+        weight_N = batch.column(_column(number))[batch.trained_T]
+        used_N = weight_N != 0
+        loss = loss + (weight_N[used_N] * term.regulariser(surrogate.at(used_N))).sum()
+    return loss
+
+
+def _column(number: int) -> str:
+    return f"term{number}_T"

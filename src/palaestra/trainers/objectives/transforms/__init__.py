@@ -1,0 +1,1 @@
+"""Advantages made from advantages."""
