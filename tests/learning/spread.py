@@ -14,7 +14,7 @@ from palaestra.errors import DivergedError
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.learner import Learner, LearnerConfig, LoraConfig
 from palaestra.trainers.model.decoder import Decoder
-from palaestra.trainers.objectives import Grpo, Supervised, Totals
+from palaestra.trainers.objectives import Composed, Supervised
 
 PLAIN = LearnerConfig(lr=1e-3, micro_tokens=60)
 CONFIGS = {
@@ -40,14 +40,17 @@ def come_to(learner: Learner) -> dict[str, Any]:
     """What a learner says and holds after steps on several batches, one of them of a single trajectory."""
     learner.optimiser.param_groups[0]["eps"] = 1e-3  # Adam's first step magnifies the rounding of gradients near 0
     whole = batch()
-    metrics = [learner.step(whole, Grpo(), temperature=0.8), learner.step(whole.select([4]), Supervised())]
+    metrics = [
+        learner.step(Composed().prepare(whole), temperature=0.8),
+        learner.step(Supervised().prepare(whole.select([4]))),
+    ]
     state = learner.state()
-    metrics.append(learner.step(whole, Grpo(), totals=Totals(trajectories=9, tokens=90)))
+    metrics.append(learner.step(Composed().prepare(whole)))
     learner.restore(state)
-    metrics.append(learner.step(whole, Grpo(), totals=Totals(trajectories=9, tokens=90)))
+    metrics.append(learner.step(Composed().prepare(whole)))
     broken = replace(whole, advantage_T=whole.advantage_T / 0.0)
     try:
-        learner.step(broken, Grpo())
+        learner.step(Composed().prepare(broken))
     except DivergedError:
         metrics.append({"diverged": 1.0})
     return {

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         worlds_of,
     )
     from palaestra.trainers.monitors import AlarmConfig
-    from palaestra.trainers.objectives import Grpo
+    from palaestra.trainers.objectives import ObjectiveConfig
     from palaestra.trainers.policy import Policy, load_policy
     from palaestra.trainers.progress import Bar, OpenBar
     from palaestra.trainers.rollouts.budget import PlayConfig
@@ -53,7 +53,6 @@ __all__ = [
     "AlarmConfig",
     "Bar",
     "GroupRule",
-    "Grpo",
     "GrpoConfig",
     "GrpoLoop",
     "Job",
@@ -61,6 +60,7 @@ __all__ = [
     "Loop",
     "ModelConfig",
     "NativeConfig",
+    "ObjectiveConfig",
     "OpenBar",
     "Plan",
     "PlayConfig",
@@ -94,7 +94,7 @@ _HOMES = {
     "engines.native": ("NativeConfig",),
     "learner": ("LearnerConfig",),
     "monitors": ("AlarmConfig",),
-    "objectives": ("Grpo",),
+    "objectives": ("ObjectiveConfig",),
     "policy": ("Policy", "load_policy"),
     "progress": ("Bar", "OpenBar"),
     "rollouts.budget": ("PlayConfig",),

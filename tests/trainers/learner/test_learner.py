@@ -15,13 +15,14 @@ import torch
 from torch import Tensor
 
 from decoders import in_transformers, tiny, varied
-from learning import ADVANTAGES, in_rows, samples, sequences, weighed
+from learning import in_rows, samples, sequences, weighed
 from palaestra.errors import CheckpointError, DivergedError
 from palaestra.trainers.codec import Codec
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.data.layouts import LayoutName
 from palaestra.trainers.learner import Learner, LearnerConfig
-from palaestra.trainers.objectives import Grpo, Metrics, Supervised, Totals
+from palaestra.trainers.objectives import Composed, Metrics, Prepared, Supervised
+from palaestra.trainers.objectives.supervised import cross_entropy
 from palaestra.trainers.reference.batch import batched
 from palaestra.trainers.reference.learner import Learner as Reference
 from palaestra.trainers.reference.learner import OptimiserConfig
@@ -72,11 +73,11 @@ class Broken:
     loss_factor: float = 1.0
     gradient_factor: float = 1.0
 
-    def advantages(self, batch: TokenBatch) -> Tensor:
-        return Supervised().advantages(batch)
+    def prepare(self, batch: TokenBatch) -> Prepared:
+        return replace(Supervised().prepare(batch), loss=self.loss)
 
-    def loss(self, logp_T: Tensor, entropy_T: Tensor, batch: TokenBatch, totals: Totals) -> tuple[Tensor, Metrics]:
-        loss, figures = Supervised().loss(logp_T, entropy_T, batch, totals)
+    def loss(self, logp_T: Tensor, entropy_T: Tensor, batch: TokenBatch) -> tuple[Tensor, Metrics]:
+        loss, figures = cross_entropy(logp_T, entropy_T, batch)
         return self.loss_factor * loss.detach() + self.gradient_factor * (loss - loss.detach()), figures
 
 
@@ -90,40 +91,39 @@ def test_a_step_that_diverges_changes_nothing_and_the_next_one_is_as_if_it_had_n
     batch = weighed(sequences())
     struck, spared = (learner(replace(PLAIN, micro_tokens=40)) for _ in range(2))
     for at in (struck, spared):
-        at.step(batch, Supervised())
+        at.step(Supervised().prepare(batch))
     before = copied(struck)
     with pytest.raises(DivergedError, match=r"step 1: loss .* weights of the step before stand"):
-        struck.step(batch, broken)
+        struck.step(broken.prepare(batch))
     assert equal(copied(struck), before)
     for at in (struck, spared):
-        at.step(batch, Supervised())
+        at.step(Supervised().prepare(batch))
     assert equal(copied(struck), copied(spared))
 
 
 def test_a_batch_without_a_trajectory_is_refused() -> None:
     with pytest.raises(ValueError, match="no trajectory"):
-        learner().step(weighed(sequences()).select([]), Supervised())
+        learner().step(Supervised().prepare(weighed(sequences()).select([])))
 
 
 def test_a_step_that_was_broken_off_leaves_nothing_to_the_next() -> None:
-    class Interrupted(Supervised):
-        def loss(self, logp_T: Tensor, entropy_T: Tensor, batch: TokenBatch, totals: Totals) -> tuple[Tensor, Metrics]:
-            if len(batch.ids_T) > 30:  # not the first micro-batch
-                raise KeyboardInterrupt
-            return super().loss(logp_T, entropy_T, batch, totals)
+    def interrupted(logp_T: Tensor, entropy_T: Tensor, batch: TokenBatch) -> tuple[Tensor, Metrics]:
+        if len(batch.ids_T) > 30:  # not the first micro-batch
+            raise KeyboardInterrupt
+        return cross_entropy(logp_T, entropy_T, batch)
 
     batch = weighed(sequences())
     struck, spared = (learner(replace(PLAIN, micro_tokens=30)) for _ in range(2))
     with pytest.raises(KeyboardInterrupt):
-        struck.step(batch, Interrupted())
+        struck.step(replace(Supervised().prepare(batch), loss=interrupted))
     for at in (struck, spared):
-        at.step(batch, Supervised())
+        at.step(Supervised().prepare(batch))
     assert equal(copied(struck), copied(spared))
 
 
 def test_the_state_of_another_model_is_refused_and_nothing_is_changed() -> None:
     other, at = learner(mlp=40), learner()
-    other.step(weighed(sequences()), Supervised())
+    other.step(Supervised().prepare(weighed(sequences())))
     before = copied(at)
     with pytest.raises(CheckpointError, match="gate_proj"):
         at.restore(other.state())
@@ -156,11 +156,11 @@ Step = Callable[[Learner, TokenBatch], Metrics]
 RefStep = Callable[[Reference, Any], Metrics]
 STEPS: dict[str, tuple[Step, RefStep]] = {
     "supervised": (
-        lambda at, batch: at.step(batch, Supervised(), lr=1e-3),
+        lambda at, batch: at.step(Supervised().prepare(batch), lr=1e-3),
         lambda at, given: at.supervised_step(given, lr=1e-3),
     ),
     "grpo": (
-        lambda at, batch: at.step(batch, Grpo(), lr=1e-3, temperature=0.8),
+        lambda at, batch: at.step(Composed().prepare(batch), lr=1e-3, temperature=0.8),
         lambda at, given: at.grpo_step(given, lr=1e-3, clip=0.2, temperature=0.8, sequences=len(given)),
     ),
 }
@@ -211,7 +211,7 @@ def test_how_tokens_are_put_through_changes_results_by_no_more_than_rounding(cha
     one, other = learner(), learner(replace(PLAIN, **changes))
     for at in (one, other):
         at.optimiser.param_groups[0]["eps"] = 1e-3
-        at.step(batch, Grpo())
+        at.step(Composed().prepare(batch))
     assert close(copied(one), copied(other), atol=2e-7)
 
 
@@ -219,20 +219,8 @@ def test_equal_steps_give_equal_weights_to_the_bit() -> None:
     one, other = learner(), learner()
     for at in (one, other):
         for _ in range(2):
-            at.step(weighed(sequences()), Grpo())
+            at.step(Composed().prepare(weighed(sequences())))
     assert equal(copied(one), copied(other))
-
-
-def test_trajectories_without_an_advantage_may_be_left_out_if_totals_count_them() -> None:
-    batch = weighed(sequences())
-    chosen = [r for r in range(batch.trajectories) if ADVANTAGES[r] != 0]
-    totals = Totals(trajectories=batch.trajectories, tokens=int(batch.trained_T.sum()))
-    one, other = learner(), learner()
-    for at in (one, other):
-        at.optimiser.param_groups[0]["eps"] = 1e-3
-    one.step(batch, Grpo())
-    other.step(batch.select(chosen), Grpo(), totals=totals)
-    assert close(copied(one), copied(other), atol=1e-6)
 
 
 # What a step does and says
@@ -241,22 +229,24 @@ def test_trajectories_without_an_advantage_may_be_left_out_if_totals_count_them(
 def test_a_learning_rate_of_zero_changes_nothing() -> None:
     at = learner()
     before = copied(at)
-    assert at.step(weighed(sequences()), Supervised(), lr=0.0)["gradient_norm"] > 0
+    assert at.step(Supervised().prepare(weighed(sequences())), lr=0.0)["gradient_norm"] > 0
     assert equal(copied(at), before)
 
 
 def test_without_a_learning_rate_the_configs_is_used() -> None:
     one, other = learner(replace(PLAIN, lr=3e-3)), learner()
-    one.step(weighed(sequences()), Supervised())
-    other.step(weighed(sequences()), Supervised(), lr=3e-3)
+    one.step(Supervised().prepare(weighed(sequences())))
+    other.step(Supervised().prepare(weighed(sequences())), lr=3e-3)
     assert equal(copied(one), copied(other))
 
 
 def test_the_figures_of_a_step_are_those_of_its_log_probabilities() -> None:
-    batch = weighed(sequences())
+    whole = weighed(sequences())
     at = learner(replace(PLAIN, micro_tokens=40))
+    prepared = Composed().prepare(whole)
+    batch = prepared.batch
     scores = at.logprobs(batch)
-    found = at.step(batch, Grpo())
+    found = at.step(prepared)
     own = batch.trained_T
     log_ratio = (scores.logp - batch.logprob_T)[own].double()
     ratio = log_ratio.exp()
@@ -267,7 +257,7 @@ def test_the_figures_of_a_step_are_those_of_its_log_probabilities() -> None:
         "policy/ratio_mean": ratio.mean().item(),
         "policy/ratio_max": ratio.max().item(),
         "policy/ess": (ratio.sum() ** 2 / (len(ratio) * ratio.square().sum())).item(),
-        "clip_fraction": clipped.double().mean().item(),
+        "clip_fraction": float(clipped.sum() / whole.trained_T.sum()),
         "tokens": float(own.sum()),
     }
     assert {name: found[name] for name in expected} == pytest.approx(expected, rel=1e-4)
@@ -277,7 +267,7 @@ def test_the_figures_of_a_step_are_those_of_its_log_probabilities() -> None:
 def test_on_the_policy_that_drew_the_tokens_nothing_has_moved() -> None:
     batch = weighed(sequences())
     at = learner()
-    found = at.step(replace(batch, logprob_T=at.logprobs(batch).logp), Grpo())
+    found = at.step(Composed().prepare(replace(batch, logprob_T=at.logprobs(batch).logp)))
     assert found["policy/ratio_mean"] == pytest.approx(1, abs=1e-5)
     assert found["policy/ess"] == pytest.approx(1, abs=1e-5)
     assert found["policy/kl"] == pytest.approx(0, abs=1e-6)
@@ -286,7 +276,7 @@ def test_on_the_policy_that_drew_the_tokens_nothing_has_moved() -> None:
 
 def test_demonstrations_have_no_policy_to_be_compared_with() -> None:
     batch = weighed([replace(tokens, logprobs=(0.0,) * len(tokens.ids)) for tokens in sequences()])
-    found = learner().step(batch, Supervised())
+    found = learner().step(Supervised().prepare(batch))
     assert "policy/entropy" in found
     assert not found.keys() & {"policy/kl", "policy/ess", "policy/ratio_mean", "policy/ratio_max"}
 
@@ -297,24 +287,24 @@ def test_demonstrations_have_no_policy_to_be_compared_with() -> None:
 def test_a_learner_goes_on_from_its_state_as_if_it_had_not_been_stopped() -> None:
     batch = weighed(sequences())
     whole = learner()
-    whole.step(batch, Grpo())
+    whole.step(Composed().prepare(batch))
     file = BytesIO()
     torch.save(whole.state(), file)
-    whole.step(batch, Supervised())
+    whole.step(Supervised().prepare(batch))
     file.seek(0)
     resumed = Learner(varied(tiny(), seed=9), PLAIN)
     resumed.restore(torch.load(file, weights_only=True))
-    resumed.step(batch, Supervised())
+    resumed.step(Supervised().prepare(batch))
     assert equal(copied(whole), copied(resumed))
     assert resumed.steps == whole.steps == 2
 
 
 def test_a_state_is_a_copy() -> None:
     at = learner()
-    at.step(weighed(sequences()), Supervised())
+    at.step(Supervised().prepare(weighed(sequences())))
     state = at.state()
     before = copied(at)
-    at.step(weighed(sequences()), Supervised())
+    at.step(Supervised().prepare(weighed(sequences())))
     at.restore(state)
     assert equal(copied(at), before)
 
@@ -338,7 +328,7 @@ def test_in_half_precision_weights_stay_single_and_steps_come_near_those_of_sing
     half, single = Learner(models[0], replace(PLAIN, precision="bf16")), Learner(models[1], PLAIN)
     before = copied(half)
     gradients, expected = (keep_gradients(a.optimiser, m) for a, m in zip((half, single), models, strict=True))
-    found, exact = half.step(batch, Grpo()), single.step(batch, Grpo())
+    found, exact = half.step(Composed().prepare(batch)), single.step(Composed().prepare(batch))
     assert found["loss"] == pytest.approx(exact["loss"], rel=0.1)
     one, other = (torch.cat([g.flatten() for g in kept.values()]) for kept in (gradients, expected))
     assert torch.nn.functional.cosine_similarity(one, other, dim=0) > 0.99
@@ -350,14 +340,14 @@ def test_in_half_precision_too_checkpoints_change_nothing() -> None:
     batch = weighed(sequences())
     one, other = (learner(replace(PLAIN, precision="bf16", checkpointing=on)) for on in (False, True))
     for at in (one, other):
-        at.step(batch, Grpo())
+        at.step(Composed().prepare(batch))
     assert equal(copied(one), copied(other))
 
 
 def test_in_half_precision_updates_that_are_smaller_than_its_steps_add_up() -> None:
     batch = weighed(sequences())
     at = learner(replace(PLAIN, precision="bf16", lr=3e-5))
-    first = at.step(batch, Supervised())["loss"]
+    first = at.step(Supervised().prepare(batch))["loss"]
     for _ in range(20):
-        at.step(batch, Supervised())
-    assert at.step(batch, Supervised(), lr=0.0)["loss"] < first - 0.005
+        at.step(Supervised().prepare(batch))
+    assert at.step(Supervised().prepare(batch), lr=0.0)["loss"] < first - 0.005

@@ -10,7 +10,7 @@ import pytest
 
 from palaestra.errors import ConfigError
 from palaestra.trainers.loops.config import TrainConfig, config_document, load_config, read_config
-from palaestra.trainers.objectives import Aggregation, Grpo
+from palaestra.trainers.objectives import Aggregation, Composed
 from palaestra.trainers.objectives.trust import Clip
 
 EXAMPLES = sorted((Path(__file__).parents[3] / "examples" / "train").glob("*.toml"))
@@ -128,6 +128,25 @@ def test_an_unknown_setting_is_refused_in_every_section() -> None:
 
 def test_the_relatives_of_grpo_are_settings_of_its_objective() -> None:
     dapo = {"trust": {"high": 0.28, "dual": 10.0}, "aggregation": {"name": "token-mean"}}
-    config = read_config({"grpo": {"objective": dapo}}).grpo
+    config = read_config({"grpo": {"objective": {"parts": dapo}}}).grpo
     assert config is not None
-    assert config.objective == Grpo(trust=Clip(high=0.28, dual=10.0), aggregation=Aggregation(name="token-mean"))
+    expected = Composed(trust=Clip(high=0.28, dual=10.0), aggregation=Aggregation(name="token-mean"))
+    assert config.objective.built().objective == expected
+
+
+@pytest.mark.parametrize(
+    ("objective", "told_so"),
+    [
+        ({"preset": "grop"}, "unknown preset 'grop'; did you mean 'grpo'"),
+        ({"parts": {"trust": {"hihg": 0.3}}}, "trust clip: unknown setting 'hihg'; did you mean 'high'"),
+        ({"parts": {"trust": {"low": -1}}}, "distances from 1 are not negative"),
+        ({"parts": {"trsut": "clip"}}, "trsut"),
+        ({"parts": {"advantage": "remax"}}, "it reads greedy_R .* which rollouts do not give"),
+        ({"imports": ["no_such_module"]}, "no_such_module cannot be imported"),
+    ],
+)
+def test_an_objective_that_cannot_be_built_is_refused_when_it_is_read(
+    objective: dict[str, object], told_so: str
+) -> None:
+    with pytest.raises(ConfigError, match=told_so):
+        read_config({"grpo": {"objective": objective}})

@@ -6,13 +6,13 @@ in the same sums. Where one process dies, torchrun ends the others, and the run 
 """
 
 import os
-from collections.abc import Generator, Mapping
+from collections.abc import Collection, Generator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
 import torch
-from torch import distributed
+from torch import Tensor, distributed
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 
 from palaestra.errors import PalaestraError
@@ -20,7 +20,7 @@ from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.engines.engine import Weights
 from palaestra.trainers.learner.config import LearnerConfig
 from palaestra.trainers.learner.learner import Learner
-from palaestra.trainers.learner.logprobs import Scores
+from palaestra.trainers.learner.statistics import Statistic
 from palaestra.trainers.model.decoder import Decoder
 from palaestra.trainers.objectives.objective import Metrics, Prepared
 
@@ -115,9 +115,11 @@ class _First(Learner):
         self._crew.tell("step", prepared, lr=lr, temperature=temperature)
         return super().step(prepared, lr=lr, temperature=temperature)
 
-    def logprobs(self, batch: TokenBatch, *, temperature: float = 1.0) -> Scores:
-        self._crew.tell("logprobs", batch, temperature=temperature)
-        return super().logprobs(batch, temperature=temperature)
+    def columns(
+        self, batch: TokenBatch, wanted: Collection[Statistic], *, temperature: float = 1.0
+    ) -> dict[Statistic, Tensor]:
+        self._crew.tell("columns", batch, tuple(wanted), temperature=temperature)
+        return super().columns(batch, wanted, temperature=temperature)
 
     def weights(self) -> Weights:
         self._crew.tell("weights")

@@ -8,7 +8,7 @@ Axes: T tokens, N trained tokens.
 
 import math
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Collection, Generator, Mapping
 from copy import deepcopy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -31,6 +31,7 @@ from palaestra.trainers.learner.optimiser import Optimiser, check_fit
 from palaestra.trainers.learner.precision import Shadow
 from palaestra.trainers.learner.processes import Processes
 from palaestra.trainers.learner.sharding import give_back, like, shard, whole
+from palaestra.trainers.learner.statistics import Statistic, statistics
 from palaestra.trainers.model.decoder import Decoder
 from palaestra.trainers.objectives.objective import Metrics, Prepared
 
@@ -113,19 +114,66 @@ class Learner:
 
     def logprobs(self, batch: TokenBatch, *, temperature: float = 1.0) -> Scores:
         """Log-probability and entropy of each trained token under the weights as they are, [T] each; 0 elsewhere."""
+        found = self.columns(batch, ("logp", "entropy"), temperature=temperature)
+        return Scores(found["logp"], found["entropy"])
+
+    def columns(
+        self, batch: TokenBatch, wanted: Collection[Statistic], *, temperature: float = 1.0
+    ) -> dict[Statistic, Tensor]:
+        """What the weights as they are say of each trained token, [T] each; 0 elsewhere.
+
+        Args:
+            batch: Whole trajectories.
+            wanted: Which statistics; one pass gives all of them.
+            temperature: At which the tokens were drawn.
+        """
         # An index into the batch rides along, for micro-batches stand in another order.
         placed = replace(batch, version_T=torch.arange(len(batch.ids_T), device=batch.ids_T.device))
         head = self._model.lm_head.weight
         dtype = torch.promote_types(head.dtype, torch.float32)
-        found = torch.zeros(2, len(batch.ids_T), device=head.device, dtype=dtype)
+        found: dict[Statistic, Tensor] = {
+            name: torch.zeros(len(batch.ids_T), device=head.device, dtype=dtype) for name in sorted(wanted)
+        }
         self._refresh()
         with torch.no_grad():
             for micro in self._micro_batches(placed):
-                for whole_T, part_T in zip(found, self._scores(micro, temperature), strict=True):
-                    own_T = micro.trained_T
-                    whole_T[micro.version_T[own_T]] = part_T[own_T]
+                own_T = micro.trained_T
+                said = statistics(
+                    self._hidden(micro),
+                    self._model.lm_head.weight,  # whole only now, where it is spread over processes
+                    micro.ids_T[own_T],
+                    wanted=found,
+                    temperature=temperature,
+                    chunk=self.config.logits_chunk,
+                )
+                for name, whole_T in found.items():
+                    whole_T[micro.version_T[own_T]] = said[name]
         give_back(self._model)
-        return Scores(*(self._processes.sum(x_T).to(batch.ids_T.device) for x_T in found))
+        return {name: self._processes.sum(x_T).to(batch.ids_T.device) for name, x_T in found.items()}
+
+    def gradient_norms(self, batch: TokenBatch, *, temperature: float = 1.0) -> Tensor:
+        """The squared norm of the gradient of each trajectory's log-probability, [R]; a backward pass for each.
+
+        Raises:
+            ConfigError: the weights are spread over processes, which see different trajectories.
+        """
+        if self._processes.several:
+            raise ConfigError(
+                "the norms of single trajectories' gradients need all weights in one process; take the advantage "
+                "`opob-proxy`, or train in one process"
+            )
+        norm_R = torch.zeros(batch.trajectories, dtype=torch.float64)
+        self._refresh()
+        for trajectory in range(batch.trajectories):
+            self._optimiser.forget()
+            micro = batch.select([trajectory]).to(self._model.lm_head.weight.device)
+            self._scores(micro, temperature).logp.sum().backward()
+            if self._shadow is not None:
+                self._shadow.give_gradients()
+            grads = [weight.grad for weight in self._trained.values() if weight.grad is not None]
+            norm_R[trajectory] = sum(float(grad.double().square().sum()) for grad in grads)
+        self._optimiser.forget()
+        return norm_R.to(device=batch.return_R.device, dtype=batch.return_R.dtype)
 
     def weights(self) -> Weights:
         """The weights as they are, by the names of Hugging Face's files; a tied output layer is left out.
@@ -182,13 +230,17 @@ class Learner:
         for micro in (*found, *[empty] * missing):
             yield micro.to(self._model.lm_head.weight.device)
 
+    def _hidden(self, batch: TokenBatch) -> Tensor:
+        """The states that predict each trained token, [N, C]."""
+        layout = LAYOUTS[self.config.layout](batch)
+        hidden_PC: Tensor = self._working(layout.ids_N, layout.position_N, layout.attend)
+        return hidden_PC[layout.before_T[batch.trained_T]]
+
     def _scores(self, batch: TokenBatch, temperature: float) -> Scores:
         """Of each trained token, [T]; 0 elsewhere."""
-        layout = LAYOUTS[self.config.layout](batch)
-        hidden_PC = self._working(layout.ids_N, layout.position_N, layout.attend)
         own_T = batch.trained_T
         found = score(
-            hidden_PC[layout.before_T[own_T]],
+            self._hidden(batch),
             self._model.lm_head.weight,
             batch.ids_T[own_T],
             temperature=temperature,

@@ -21,6 +21,11 @@ class Processes:
     def __init__(self, mesh: DeviceMesh | None) -> None:
         self._mesh = mesh
 
+    @property
+    def several(self) -> bool:
+        """Whether there are more than this one."""
+        return self._mesh is not None
+
     def share(self, batch: TokenBatch, layout: LayoutName) -> TokenBatch:
         """The trajectories that are this process's to put through, perhaps none."""
         if self._mesh is None:

@@ -21,7 +21,7 @@ from palaestra.trainers.engines.native import NativeConfig
 from palaestra.trainers.engines.vllm import VllmConfig
 from palaestra.trainers.learner import LearnerConfig
 from palaestra.trainers.monitors import AlarmConfig
-from palaestra.trainers.objectives import Grpo
+from palaestra.trainers.objectives import COLUMNS, ObjectiveConfig
 from palaestra.trainers.rollouts.budget import PlayConfig
 from palaestra.trainers.rollouts.groups import GroupRule
 from palaestra.trainers.rollouts.pool import PoolConfig
@@ -103,7 +103,7 @@ class GrpoConfig:
     """Trajectories of each task."""
     updates: int = 2
     """Optimiser steps on each batch; with more than one, the clip has something to do."""
-    objective: Grpo = field(default_factory=Grpo)
+    objective: ObjectiveConfig = field(default_factory=ObjectiveConfig)
     learner: LearnerConfig = field(default_factory=lambda: LearnerConfig(lr=2e-4, layout="shared"))
     limits: Staleness = field(default_factory=lambda: Staleness(per_step=16))
     """Groups a step, and how far rollouts may run ahead of training."""
@@ -128,6 +128,13 @@ class GrpoConfig:
                 f"play.top_p={self.play.top_p}: the learner scores tokens under the whole distribution, and ratios to "
                 "those that drew them would be off; train with 1, and narrow it when you evaluate"
             )
+        built = self.objective.built()
+        for column in sorted(built.requires):
+            if COLUMNS[column][0] == "given":
+                raise ValueError(
+                    f"objective: it reads {column} ({COLUMNS[column][1]}), which rollouts do not give; take other parts, "
+                    "or call the objective from a loop of your own that fills it in"
+                )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,6 @@ import orjson
 
 from palaestra.digest import digest
 from palaestra.seeding import Stream
-from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.data.flatten import flatten
 from palaestra.trainers.learner import Learner
 from palaestra.trainers.loops.config import GrpoConfig, settings_of
@@ -22,7 +21,7 @@ from palaestra.trainers.loops.loop import LearnerThread, Loop, Progress
 from palaestra.trainers.loops.observed import Observed
 from palaestra.trainers.loops.record import Batch, Record, Recorded, check_same
 from palaestra.trainers.monitors import Alarms, rollout_metrics
-from palaestra.trainers.objectives import Metrics, Totals
+from palaestra.trainers.objectives import Metrics, Prepared
 from palaestra.trainers.policy import Policy
 from palaestra.trainers.rollouts.groups import Group, TaskPlan
 from palaestra.trainers.rollouts.pool import Pool
@@ -30,6 +29,7 @@ from palaestra.trainers.rollouts.pressure import PressureState
 from palaestra.trainers.rollouts.source import GroupSource
 from palaestra.trainers.rollouts.state import dump_state, load_state
 from palaestra.trainers.rollouts.world import Worlds
+from palaestra.trainers.updates import Trained, chosen, filled, minibatches, turn_by_turn
 from palaestra.trajectory import Episode
 
 
@@ -76,12 +76,16 @@ class GrpoLoop(Loop):
         self._say = say
         self._replay = replay
         self._alarms = Alarms(config.alarms)
+        self._built = config.objective.built()
+        self._reference: Trained | None = None
         self._opened = AsyncExitStack()
 
     def fingerprint(self) -> str:
         """A hash of what decides the result: settings but for how many steps, tasks, world, seed and beginning."""
         settings = settings_of(self._config, without=("steps", "save_every"))
-        return digest([settings, self._tasks, self._world, self._seed, self._start.digest()])
+        return digest(
+            [settings, asdict(self._built.recipe), self._tasks, self._world, self._seed, self._start.digest()]
+        )
 
     def start(self) -> Policy:
         """A copy of the policy to begin with."""
@@ -97,6 +101,8 @@ class GrpoLoop(Loop):
         if self._replay is not None:
             self._replay.check(self.fingerprint())
         self._learning = learner
+        if "ref_T" in self._built.requires:
+            self._reference = Learner(self._start.copy().model, replace(config.learner, lora=None))
         self._record = Record(directory, step=step)
         stack.callback(self._record.close)
         self._worlds = self._make_worlds()
@@ -111,6 +117,7 @@ class GrpoLoop(Loop):
         if kept:
             state = orjson.loads(kept)
             self._alarms.restore(state["alarms"])
+            self._built.restore(state["objective"])
             self._source.restore(load_state(orjson.dumps(state["source"])))
             self._pool.pressure.restore(PressureState(**state["pressure"]))
 
@@ -145,27 +152,46 @@ class GrpoLoop(Loop):
         return groups
 
     def _train(self, episodes: Sequence[Episode], step: int) -> Metrics:
-        """Optimiser steps on the batch, each on a share of it.
+        """Optimiser steps on the batch, as the objective's schedule has them.
 
         The figures are the first one's: of the weights that step began with, before they move.
         """
-        config = self._config
-        batch = flatten(episodes)
-        batch = replace(batch, advantage_T=config.objective.advantages(batch))
-        shuffled = Stream.root(self.name, self._seed, step, "shares").shuffled(range(batch.trajectories))
-        metrics: Metrics = {}
-        for update in range(config.updates):
-            share = batch.select(sorted(shuffled[update :: config.updates]))
-            compared = _compared(share)
-            if not compared:
-                continue
-            observed = Observed(config.objective)
-            totals = Totals(trajectories=share.trajectories, tokens=int(share.trained_T.sum()))
-            found = self._learning.step(
-                share.select(compared), observed, totals=totals, temperature=config.play.temperature
+        config, built = self._config, self._built
+        temperature = config.play.temperature
+        batch = chosen(flatten(episodes), built)
+        if not batch.trajectories:
+            return {}
+        observed: list[Observed] = []
+
+        def look(prepared: Prepared) -> Prepared:
+            observed.append(Observed(prepared))
+            return observed[0].prepared
+
+        stream = Stream.root(self.name, self._seed, step, "shares")
+        if built.recipe.schedule.name == "turns":
+            metrics = turn_by_turn(
+                batch,
+                built.objective,
+                self._learning,
+                requires=built.requires,
+                schedule=built.recipe.schedule,
+                stream=stream,
+                reference=self._reference,
+                temperature=temperature,
+                look=look,
             )
-            metrics = metrics or found | observed.metrics(version=step)
-        return metrics
+        else:
+            metrics = minibatches(
+                filled(batch, built.requires, self._learning, reference=self._reference, temperature=temperature),
+                built.objective,
+                self._learning,
+                requires=built.requires,
+                updates=config.updates,
+                stream=stream,
+                temperature=temperature,
+                look=look,
+            )
+        return metrics | (observed[0].metrics(version=step) if observed else {})
 
     def _gauged(self) -> Metrics:
         gauge = self._source.gauge()
@@ -182,16 +208,15 @@ class GrpoLoop(Loop):
         """The state of the alarms, and of the rollouts: complete groups, and trajectories under way."""
         source = orjson.Fragment(dump_state(self._source.state()))
         pressure = self._pool.pressure.state()
-        return orjson.dumps({"alarms": self._alarms.state(), "source": source, "pressure": pressure})
+        return orjson.dumps(
+            {
+                "alarms": self._alarms.state(),
+                "objective": self._built.state(),
+                "source": source,
+                "pressure": pressure,
+            }
+        )
 
     async def close(self) -> None:
         """End the rollouts, the engine and the worlds."""
         await self._opened.aclose()
-
-
-def _compared(share: TokenBatch) -> list[int]:
-    """The trajectories that have a gradient: those of advantage 0 do not."""
-    weighed_R = share.advantage_T.new_zeros(share.trajectories)
-    weighed_R.index_add_(0, share.trajectory_T, share.advantage_T.abs())
-    found: list[int] = weighed_R.nonzero()[:, 0].tolist()
-    return found

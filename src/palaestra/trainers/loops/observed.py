@@ -1,32 +1,31 @@
-"""An objective that is looked at while it is trained towards: the figures cost no pass of their own. Axes: T tokens."""
+"""A step that is looked at while it is taken: the figures cost no pass of their own. Axes: T tokens."""
+
+from dataclasses import replace
 
 import torch
 from torch import Tensor
 
 from palaestra.trainers.data.batch import TokenBatch, concatenate
 from palaestra.trainers.monitors import policy_metrics
-from palaestra.trainers.objectives import Metrics, Objective, Totals
+from palaestra.trainers.objectives import Metrics, Prepared
 
 
 class Observed:
-    """Another objective, which remembers what it was shown.
+    """A prepared step, which remembers what it was shown.
 
     Args:
-        objective: What is trained towards.
+        prepared: The step.
     """
 
-    def __init__(self, objective: Objective) -> None:
-        self._objective = objective
+    def __init__(self, prepared: Prepared) -> None:
+        self._loss = prepared.loss
         self._seen: list[tuple[TokenBatch, Tensor, Tensor]] = []
+        self.prepared = replace(prepared, loss=self._look)
+        """The same step, looked at."""
 
-    def advantages(self, batch: TokenBatch) -> Tensor:
-        """See `Objective`."""
-        return self._objective.advantages(batch)
-
-    def loss(self, logp_T: Tensor, entropy_T: Tensor, batch: TokenBatch, totals: Totals) -> tuple[Tensor, Metrics]:
-        """See `Objective`."""
+    def _look(self, logp_T: Tensor, entropy_T: Tensor, batch: TokenBatch) -> tuple[Tensor, Metrics]:
         self._seen.append((batch, logp_T.detach(), entropy_T.detach()))
-        return self._objective.loss(logp_T, entropy_T, batch, totals)
+        return self._loss(logp_T, entropy_T, batch)
 
     def metrics(self, *, version: int) -> Metrics:
         """How far the weights, of this version, were from those that drew the tokens; see `policy_metrics`."""

@@ -7,7 +7,7 @@ from palaestra.trainers.objectives.composed import Composed, Masking
 from palaestra.trainers.objectives.objective import Loss, Metrics, Objective, Prepared
 from palaestra.trainers.objectives.part import PARTS, PLUGS, Part, part, part_of
 from palaestra.trainers.objectives.ratio import Ratio
-from palaestra.trainers.objectives.recipe import Preset, Recipe, preset, presets
+from palaestra.trainers.objectives.recipe import Preset, Recipe, Schedule, preset, presets
 from palaestra.trainers.objectives.supervised import Supervised
 from palaestra.trainers.objectives.term import Term
 from palaestra.trainers.objectives.trust import Surrogate
@@ -29,6 +29,7 @@ __all__ = [
     "Preset",
     "Ratio",
     "Recipe",
+    "Schedule",
     "Supervised",
     "Surrogate",
     "Term",

@@ -52,7 +52,7 @@ class Aggregation:
         trajectory_T = batch.trajectory_T
         tokens_R = count_over(counted_T, trajectory_T, batch.trajectories)
         trajectories = (tokens_R > 0).sum().clamp_min(1)
-        ones_T = counted_T.to(batch.weight_T.dtype)
+        ones_T = counted_T.to(batch.advantage_T.dtype)
         match self.name:
             case "seq-mean-token-mean":
                 return ones_T / (tokens_R.clamp_min(1)[trajectory_T] * trajectories)

@@ -14,15 +14,28 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from palaestra.digest import digest
 from palaestra.errors import ConfigError, UnknownNameError
+from palaestra.trainers.objectives import (
+    advantages,
+    corrections,
+    masks,
+    regularisers,
+    steps,
+    transforms,
+    trust,
+    whole,
+)
 from palaestra.trainers.objectives.aggregation import Aggregation
 from palaestra.trainers.objectives.columns import COLUMNS
 from palaestra.trainers.objectives.composed import Composed, Masking
 from palaestra.trainers.objectives.objective import Objective
 from palaestra.trainers.objectives.part import Part, Plug, part_of
-from palaestra.trainers.objectives.parts import Filter, Reward
+from palaestra.trainers.objectives.parts import Filter, Reward, Stateful
 from palaestra.trainers.objectives.recipe import Recipe, Spec, named, over, preset
 from palaestra.trainers.objectives.term import Term
 from palaestra.trainers.objectives.whole.objective import Whole
+
+ROOMS = (advantages, corrections, masks, regularisers, steps, transforms, trust, whole)
+"""Whose parts are registered, because they are imported."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +86,18 @@ class Built:
         """The columns that something of it reads."""
         return self.objective.requires.union(*(one.requires for one in self.parts))
 
+    def state(self) -> dict[str, object]:
+        """What later batches depend on beside weights, as plain JSON."""
+        rewards = {f"reward/{n}": one.state() for n, one in enumerate(self.rewards) if isinstance(one, Stateful)}
+        return {**rewards, "objective": dict(self.objective.state())}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from what `state` gave."""
+        self.objective.restore(state["objective"])
+        for number, one in enumerate(self.rewards):
+            if isinstance(one, Stateful):
+                one.restore(state[f"reward/{number}"])
+
 
 class _Table(BaseModel):
     model_config = ConfigDict(extra="forbid")
@@ -101,10 +126,9 @@ def build(recipe: Recipe) -> Built:
     """
     parts = tuple(_part(plug, name) for plug, name, _ in recipe.specs())
     _check(recipe, parts)
-    whole = _whole(recipe, parts) if recipe.whole is not None else _composed(recipe, parts)
     return Built(
         recipe=recipe,
-        objective=whole,
+        objective=_composed(recipe, parts) if recipe.whole is None else _whole(recipe, recipe.whole, parts),
         rewards=tuple(_made("reward", spec) for spec in recipe.rewards),
         filters=tuple(_made("filter", spec) for spec in recipe.filters),
         parts=parts,
@@ -127,10 +151,9 @@ def _composed(recipe: Recipe, parts: tuple[Part, ...]) -> Composed:
     )
 
 
-def _whole(recipe: Recipe, parts: tuple[Part, ...]) -> Whole:
-    assert recipe.whole is not None
+def _whole(recipe: Recipe, spec: Spec, parts: tuple[Part, ...]) -> Whole:
     return Whole(
-        loss=_made("whole", recipe.whole),
+        loss=_made("whole", spec),
         terms=tuple(map(_term, recipe.regularisers)),
         aggregation=recipe.aggregation,
         requires=frozenset({"now_T"}).union(*(one.requires for one in parts)),
@@ -208,8 +231,17 @@ RULES = (
         "trust/clip",
         "a product of a trajectory's ratios leaves any clip's bounds at once; take trust/vespo or trust/unclipped",
     ),
-    ("ratio.granularity=sequence", "aggregation=token-mean", "every trajectory's ratio would count once for each token"),
+    (
+        "ratio.granularity=sequence",
+        "aggregation=token-mean",
+        "every trajectory's ratio would count once for each token",
+    ),
     ("ratio.granularity=sequence", "aggregation=token-sum", "every trajectory's ratio would count once for each token"),
+    ("schedule=turns", "ratio.granularity=token", "its steps are bounded by the ratio of a whole turn (GSPO)"),
+    ("schedule=turns", "ratio.granularity=product", "its steps are bounded by the ratio of a whole turn (GSPO)"),
+    ("schedule=turns", "ratio.anchor=rollout", "each turn's step is held to the weights that it begins with"),
+    ("schedule=turns", "ratio.anchor=none", "each turn's step is held to the weights that it begins with"),
+    ("schedule=turns", "whole/*", "a turn is updated by itself"),
     ("whole/*", "correction/*", "it replaces ratio, trust region, corrections and masks"),
     ("whole/*", "mask/*", "it replaces ratio, trust region, corrections and masks"),
     ("whole/*", "transform/*", "it reads returns, and no advantages"),

@@ -7,9 +7,10 @@ gives.
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
-Filler: TypeAlias = Literal["rollout", "policy", "now", "norms", "reference", "critic", "greedy"]
+Filler: TypeAlias = Literal["rollout", "policy", "now", "norms", "reference", "critic", "given"]
 """What was recorded of the episodes; a pass through the policy as the batch's first step finds it, or as each step
-does; a backward pass for each trajectory; the reference policy; the critic; a rollout without chance."""
+does; a backward pass for each trajectory; the reference policy; the critic; or nobody here: judges, teachers and
+further rollouts are whoever's who calls the objective, and `palaestra train` refuses a recipe that reads theirs."""
 
 COLUMNS: Mapping[str, tuple[Filler, str]] = {
     "anchor_U": ("rollout", "what the world showed before the turn, without history, as a number (GiGPO)"),
@@ -28,11 +29,22 @@ COLUMNS: Mapping[str, tuple[Filler, str]] = {
     "entropy_T": ("policy", "of the distribution it was one draw from, in nats, then"),
     "square_T": ("policy", "the sum of that distribution's squared probabilities"),
     "proxy_T": ("policy", "its log-probability under that distribution without its least likely tokens (Lp-Reg)"),
-    "prompt_R": ("policy", "the mean log-probability of the prompt's tokens"),
+    "prompt_R": ("given", "the mean log-probability of the prompt's tokens (ProGRPO)"),
     "now_T": ("now", "log-probability of each trained token before this very step"),
     "norm_R": ("norms", "the squared norm of the gradient of the trajectory's log-probability"),
     "ref_T": ("reference", "log-probability of each trained token under the reference policy"),
     "value_T": ("critic", "what the critic expects at each trained token"),
     "values_UH": ("critic", "what the planner's critic expects of each turn: high, low, switch (HiPER)"),
-    "greedy_R": ("greedy", "the return of a rollout of the same task without chance (ReMax)"),
+    "greedy_R": ("given", "the return of a rollout of the same task without chance (ReMax)"),
+    "label_U": ("given", "1 where a judge calls the turn good, else 0 (ADCA)"),
+    "gold_U": ("given", "the mean log-probability of the reference answer after the turn (MIG, IGPO)"),
+    "gold_R": ("given", "and before the first turn"),
+    "potential_U": ("given", "the value of the state after the turn (AgentPRM)"),
+    "potential_R": ("given", "and before the first turn"),
+    "counterfactual_R": ("given", "the return without this agent's part (SHARP)"),
+    "process_R": ("given", "the mean score of the trajectory's steps by a process reward model (PROF)"),
+    "chosen_R": ("given", "1 for a demonstration, 0 for what the policy wrote instead (SPIN)"),
+    "expert_T": ("given", "1 where somebody else wrote the token, else 0 (LUFFY)"),
+    "attention_T": ("given", "how much the token attends to what a tool or an image said (AT-RL)"),
+    "prompt_RF": ("given", "features of the prompt, without gradient (log-partition functions)"),
 }

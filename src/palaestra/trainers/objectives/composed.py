@@ -32,6 +32,7 @@ from palaestra.trainers.objectives.ratio import Ratio
 from palaestra.trainers.objectives.segments import sum_over
 from palaestra.trainers.objectives.term import Term, term_losses, term_weights
 from palaestra.trainers.objectives.trust import Clip, Surrogate, TrustRegion
+from palaestra.trainers.objectives.trust.region import Prepares
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,9 +86,10 @@ class Composed:
         weight_T = self.aggregation.weights(batch, counted_T).masked_fill(~kept_T, 0.0)
         for correction in self.corrections:
             weight_T = weight_T * correction(batch).masked_fill(~own_T, 0.0)
+        looked = self._looked(batch)
         terms = term_weights(self.terms, batch, counted_T, otherwise=self.aggregation)
         tokens = int(own_T.sum())
-        whole = replace(batch, weight_T=weight_T).with_columns(terms)
+        whole = replace(batch, weight_T=weight_T).with_columns({**looked, **terms})
         metrics: Metrics = {}
         if self.masks:
             metrics["mask/kept"] = float(kept_T.sum()) / max(1, tokens)
@@ -96,7 +98,7 @@ class Composed:
             metrics["rate"] = rate
         return Prepared(
             batch=whole.select(self._moved(whole, terms)),
-            loss=partial(self._loss, tokens),
+            loss=partial(self._loss, tokens, self.requires.union(looked)),
             rate=rate,
             metrics=metrics,
         )
@@ -122,6 +124,14 @@ class Composed:
                 if isinstance(held, Stateful):
                     yield f"{plug}/{number}", held
 
+    def _looked(self, batch: TokenBatch) -> dict[str, Tensor]:
+        """The columns of those parts that look at a whole step before they see a piece of it."""
+        found: dict[str, Tensor] = {}
+        for held in (self.trust, *(term.regulariser for term in self.terms)):
+            if isinstance(held, Prepares):
+                found |= held.columns(batch)
+        return found
+
     def _moved(self, batch: TokenBatch, terms: Mapping[str, Tensor]) -> list[int]:
         """The trajectories that have a gradient."""
         moved_T = batch.weight_T != 0
@@ -133,14 +143,14 @@ class Composed:
         return found
 
     def _loss(
-        self, tokens: int, logp_T: Tensor, entropy_T: Tensor, batch: TokenBatch
+        self, tokens: int, requires: frozenset[str], logp_T: Tensor, entropy_T: Tensor, batch: TokenBatch
     ) -> tuple[Tensor, Metrics]:
         """See `Loss`; `clip_fraction` is the share of the step's trained tokens whose gradient is cut off."""
         # What is masked may be anything, infinities too: it is out before it meets any arithmetic.
         own_T = batch.trained_T
         weight_N = batch.weight_T[own_T]
         used_N = weight_N != 0
-        whole = surrogate_of(logp_T, entropy_T, batch, ratio=self.ratio, requires=self.requires)
+        whole = surrogate_of(logp_T, entropy_T, batch, ratio=self.ratio, requires=requires)
         used = whole.at(used_N)
         loss = (weight_N[used_N] * self.trust(used)).sum()
         loss = loss + term_losses(self.terms, whole, batch)

@@ -13,8 +13,20 @@ from palaestra.trainers.objectives.ratio import Ratio
 
 Spec: TypeAlias = str | Mapping[str, Any]
 """A part: its name, or a table of settings whose `part` is the name."""
-Schedule: TypeAlias = Literal["minibatches", "turns"]
-"""Steps on shares of a batch, or on one turn of every trajectory after the other, the last first (SeeUPO)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schedule:
+    """In which steps a batch is trained on; all but `name` is of `turns`."""
+
+    name: Literal["minibatches", "turns"] = "minibatches"
+    """Steps on shares of the batch, or on one turn of every trajectory after the other (SeeUPO, arXiv:2602.06554)."""
+    order: Literal["reverse", "forward", "random"] = "reverse"
+    """Of the turns."""
+    clip: float = 0.2
+    """How far from 1 may be what an advantage is multiplied with for the turns that were updated before."""
+    carry: bool = True
+    """Whether it is multiplied at all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +51,7 @@ class Recipe:
     """Leave out trajectories, before anything is compared."""
     steps: tuple[Spec, ...] = ()
     """Change the learning rate of a step."""
-    schedule: Schedule = "minibatches"
+    schedule: Schedule = field(default_factory=Schedule)
 
     def specs(self) -> Iterator[tuple[Plug, str, Mapping[str, Any]]]:
         """Every part: where it goes, its name and its settings."""
@@ -55,7 +67,7 @@ class Recipe:
         """What can be said of it, for parts to need or to conflict with: `trust/clip`, `ratio.anchor=old`."""
         found = {f"{plug}/{name}" for plug, name, _ in self.specs()}
         found |= {f"ratio.anchor={self.ratio.anchor}", f"ratio.granularity={self.ratio.granularity}"}
-        return frozenset(found | {f"aggregation={self.aggregation.name}", f"schedule={self.schedule}"})
+        return frozenset(found | {f"aggregation={self.aggregation.name}", f"schedule={self.schedule.name}"})
 
 
 SECTIONS: Mapping[str, Plug] = {
@@ -129,8 +141,10 @@ def over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
         under = merged.get(name)
         if isinstance(under, str) and isinstance(value, Mapping) and name in SECTIONS:
             under = {"part": under}
-        if isinstance(under, Mapping) and isinstance(value, Mapping) and value.get("part", under.get("part")) == (
-            under.get("part")
+        if (
+            isinstance(under, Mapping)
+            and isinstance(value, Mapping)
+            and value.get("part", under.get("part")) == (under.get("part"))
         ):
             merged[name] = {**under, **value}
         else:

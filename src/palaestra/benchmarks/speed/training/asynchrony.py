@@ -24,7 +24,7 @@ from palaestra.trainers.loops.loop import run_loop
 from palaestra.trainers.loops.material import demonstrations_of, started, tasks_of, worlds_of
 from palaestra.trainers.loops.sft import SftLoop
 from palaestra.trainers.monitors import Tracker
-from palaestra.trainers.objectives import Grpo, Metrics
+from palaestra.trainers.objectives import Metrics, ObjectiveConfig, part
 from palaestra.trainers.policy import Policy
 from palaestra.trainers.progress import OpenBar, silent
 from palaestra.trainers.rollouts.budget import PlayConfig
@@ -118,7 +118,7 @@ class _Bench:
             steps=steps,
             group_size=scale.group_size,
             updates=1,
-            objective=_Everybody(),
+            objective=ObjectiveConfig(parts={"advantage": "every-second"}),
             learner=LearnerConfig(lr=1e-6, layout="shared"),
             limits=Staleness(per_step=scale.groups, staleness=staleness),
             play=PlayConfig(context=_CONTEXT, turn=scale.turn),
@@ -137,13 +137,13 @@ def _warmed(steps: int) -> Policy:
         return run_loop(loop, Path(folder), threads=torch.get_num_threads(), say=_ignored).policy
 
 
-class _Everybody(Grpo):
-    """Trains on every trajectory, whatever it earned: early on most groups earn nothing, and nothing would be done."""
+@part("advantage", "every-second", formula="A = 1 for every second trajectory, else -1")
+def every_second(batch: TokenBatch) -> Tensor:
+    """Every trajectory is trained on, whatever it earned: early on most groups earn nothing, and nothing would be done.
 
-    def advantages(self, batch: TokenBatch) -> Tensor:
-        """Every second trajectory is held for good, the others for bad."""
-        sign_T = 1.0 - 2.0 * (batch.trajectory_T % 2)
-        return sign_T.masked_fill(~batch.trained_T, 0.0)
+    Every second one is held for good, the others for bad.
+    """
+    return 1.0 - 2.0 * (batch.trajectory_T % 2)
 
 
 class _Clock(Tracker):

@@ -23,7 +23,7 @@ from palaestra.trainers.data.flatten import flatten_tokens
 from palaestra.trainers.data.layouts import LayoutName
 from palaestra.trainers.learner import Learner, LearnerConfig, Precision
 from palaestra.trainers.model.decoder import Decoder
-from palaestra.trainers.objectives import Grpo
+from palaestra.trainers.objectives import Composed
 from palaestra.trainers.reference import learner as reference
 from palaestra.trainers.reference.batch import Sample
 from palaestra.trainers.reference.policy import Policy as ReferencePolicy
@@ -51,7 +51,7 @@ class Step:
                 groups.append(group)
         returns = torch.tensor([float(place % 2) for place in range(len(groups))])
         batch = replace(flatten_tokens(self.trajectories), group_R=torch.tensor(groups), return_R=returns)
-        self.batch: TokenBatch = replace(batch, advantage_T=Grpo().advantages(batch))
+        self.batch: TokenBatch = Composed().advantages(batch)
 
     @property
     def tokens(self) -> int:
@@ -133,7 +133,7 @@ class OurSteps:
         del round_
         synchronise(self._device)
         start = perf_counter()
-        metrics = self._learner.step(self._step.batch, Grpo())
+        metrics = self._learner.step(Composed().prepare(self._step.batch))
         synchronise(self._device)
         self.losses.append(metrics["loss"])
         return self._step.tokens / (perf_counter() - start)

@@ -13,8 +13,9 @@ from learning import ADVANTAGES, in_rows, sequences, weighed
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.data.flatten import flatten
 from palaestra.trainers.objectives.aggregation import Aggregation
-from palaestra.trainers.objectives.grpo import Grpo, group_advantages
-from palaestra.trainers.objectives.objective import Totals
+from palaestra.trainers.objectives.advantages import group_advantages
+from palaestra.trainers.objectives.composed import Composed
+from palaestra.trainers.objectives.objective import Metrics
 from palaestra.trainers.objectives.trust import Clip
 from palaestra.trainers.reference import grpo as reference
 from palaestra.trajectory import Episode
@@ -35,13 +36,16 @@ def off_policy(batch: TokenBatch, *, spread: float = 0.3) -> Tensor:
     return (batch.logprob_T + spread * noise_T).requires_grad_()
 
 
-def totals_of(batch: TokenBatch) -> Totals:
-    return Totals(trajectories=batch.trajectories, tokens=int(batch.trained_T.sum()))
+def told_of(batch: TokenBatch, logp_T: Tensor, objective: Composed | None = None) -> tuple[Tensor, Metrics]:
+    """The loss of the whole batch, of which some trajectories may be left out, and its figures."""
+    placed = batch.with_columns({"place_T": torch.arange(len(batch.ids_T))})
+    prepared = (objective or Composed()).prepare(placed)
+    logp_T = logp_T[prepared.batch.column("place_T")]
+    return prepared.loss(logp_T, torch.zeros_like(logp_T), prepared.batch)
 
 
-def loss_of(batch: TokenBatch, logp_T: Tensor, totals: Totals | None = None, objective: Grpo | None = None) -> Tensor:
-    objective = objective or Grpo()
-    return objective.loss(logp_T, torch.zeros_like(logp_T), batch, totals or totals_of(batch))[0]
+def loss_of(batch: TokenBatch, logp_T: Tensor, objective: Composed | None = None) -> Tensor:
+    return told_of(batch, logp_T, objective)[0]
 
 
 def gradient(loss: Tensor, of: Tensor) -> Tensor:
@@ -136,7 +140,7 @@ def test_equal_returns_and_a_group_of_one_give_exactly_zero(value: float, count:
 @given(drawn=batches)
 def test_each_trained_token_has_its_trajectorys_advantage_and_no_other_has_any(drawn: list[Episode]) -> None:
     batch = flatten(drawn)
-    found_T = Grpo().advantages(batch)
+    found_T = Composed().advantages(batch).advantage_T
     expected_R = reference.group_advantages(batch.return_R, batch.group_R)
     for token, trajectory in enumerate(batch.trajectory_T.tolist()):
         expected = expected_R[trajectory].item() if batch.trained_T[token] else 0.0
@@ -149,27 +153,26 @@ def test_each_trained_token_has_its_trajectorys_advantage_and_no_other_has_any(d
 @pytest.mark.parametrize("size", [1, 2, 3, 7])
 def test_the_shares_of_micro_batches_add_up_to_the_whole(size: int) -> None:
     batch = doubled(weighed(sequences()))
-    logp_T = off_policy(batch)
-    objective, totals = Grpo(), totals_of(batch)
-    whole, figures = objective.loss(logp_T, logp_T, batch, totals)
+    prepared = Composed().prepare(batch)
+    logp_T = off_policy(prepared.batch)
+    whole, figures = prepared.loss(logp_T, logp_T, prepared.batch)
     loss, clipped = 0.0, 0.0
-    for start in range(0, batch.trajectories, size):
-        chosen = range(start, min(start + size, batch.trajectories))
-        inside_T = torch.isin(batch.trajectory_T, torch.tensor(chosen))
-        part, shares = objective.loss(logp_T[inside_T], logp_T[inside_T], batch.select(chosen), totals)
+    for start in range(0, prepared.batch.trajectories, size):
+        chosen = range(start, min(start + size, prepared.batch.trajectories))
+        inside_T = torch.isin(prepared.batch.trajectory_T, torch.tensor(chosen))
+        part, shares = prepared.loss(logp_T[inside_T], logp_T[inside_T], prepared.batch.select(chosen))
         loss, clipped = loss + part.item(), clipped + shares["clip_fraction"]
     assert loss == pytest.approx(whole.item(), rel=1e-12)
     assert clipped == pytest.approx(figures["clip_fraction"], rel=1e-12)
 
 
-def test_trajectories_without_an_advantage_may_be_left_out() -> None:
+def test_trajectories_without_an_advantage_are_left_out_and_counted() -> None:
     batch = weighed(sequences())
-    logp_T = off_policy(batch)
-    chosen = [r for r in range(batch.trajectories) if ADVANTAGES[r] != 0]
-    inside_T = torch.isin(batch.trajectory_T, torch.tensor(chosen))
-    assert len(chosen) < batch.trajectories
-    part = loss_of(batch.select(chosen), logp_T[inside_T], totals_of(batch))
-    assert torch.allclose(part, loss_of(batch, logp_T))
+    moved = [r for r in range(batch.trajectories) if ADVANTAGES[r] != 0]
+    assert len(moved) < batch.trajectories
+    prepared = Composed().prepare(batch)
+    assert prepared.batch.trajectories == len(moved)
+    assert float(prepared.batch.weight_T.sum()) == pytest.approx(len(moved) / batch.trajectories)
 
 
 # The clip
@@ -191,8 +194,7 @@ def test_where_the_clip_binds_there_is_no_gradient_and_it_is_counted(
 ) -> None:
     batch = weighed(sequences(1), [advantage])
     logp_T = (batch.logprob_T + math.log(ratio)).requires_grad_()
-    objective = Grpo(trust=Clip(low=0.1, high=0.3))
-    loss, figures = objective.loss(logp_T, logp_T, batch, totals_of(batch))
+    loss, figures = told_of(batch, logp_T, Composed(trust=Clip(low=0.1, high=0.3)))
     found_T = gradient(loss, logp_T)[batch.trained_T]
     expected = -advantage * ratio / len(found_T) if flows else 0.0
     assert found_T.tolist() == pytest.approx([expected] * len(found_T), rel=1e-5)
@@ -204,7 +206,7 @@ def test_where_the_clip_binds_there_is_no_gradient_and_it_is_counted(
 
 def test_unscaled_advantages_are_distances_from_the_mean() -> None:
     return_R, group_R = torch.tensor([1.0, 3.0, 0.1, 0.1, 0.1]), torch.tensor([4, 4, 9, 9, 9])
-    found = group_advantages(return_R, group_R, scaled=False)
+    found = group_advantages(return_R, group_R, scale="none")
     assert found.tolist() == [-1.0, 1.0, 0.0, 0.0, 0.0]
 
 
@@ -214,13 +216,13 @@ def test_in_dr_grpo_a_trajectory_weighs_by_its_length() -> None:
     place_N = batch.trajectory_T[batch.trained_T]
     tokens_R = torch.bincount(place_N, minlength=batch.trajectories)
 
-    def pull(objective: Grpo) -> Tensor:
+    def pull(objective: Composed) -> Tensor:
         logp_T = batch.logprob_T.clone().requires_grad_()
-        loss, _ = objective.loss(logp_T, logp_T, batch, totals_of(batch))
+        loss = loss_of(batch, logp_T, objective)
         weight_N = -gradient(loss, logp_T)[batch.trained_T]
         return torch.zeros(batch.trajectories).index_add(0, place_N, weight_N)
 
-    plain_R = pull(Grpo())
-    long_R = pull(Grpo(aggregation=Aggregation(name="seq-mean-token-sum", length=100)))
+    plain_R = pull(Composed())
+    long_R = pull(Composed(aggregation=Aggregation(name="seq-mean-token-sum", length=100)))
     torch.testing.assert_close(plain_R, torch.full_like(plain_R, 1 / batch.trajectories))
     torch.testing.assert_close(long_R, tokens_R / (100 * batch.trajectories))

@@ -1,0 +1,66 @@
+"""What a policy says of tokens beyond their log-probability, without gradients and a chunk at a time.
+
+Axes: N tokens, n tokens of a chunk, C hidden, V vocabulary.
+"""
+
+from collections.abc import Collection
+from typing import Literal, TypeAlias
+
+import torch
+from torch import Tensor
+
+Statistic: TypeAlias = Literal["logp", "entropy", "square", "proxy"]
+"""Of a token the logarithm of its probability; of the distribution that it is a draw from the entropy in nats and the
+sum of squared probabilities; and the token's log-probability under what `proxy` leaves of that distribution."""
+
+_PROXY_SHARE = 0.02
+"""Lp-Reg's min-p (arXiv:2510.03222): tokens below this share of the most likely one's probability are taken out."""
+_OUT = -1e4
+"""What a token's logarithm is that is taken out."""
+
+
+@torch.no_grad()
+def statistics(
+    hidden_NC: Tensor,
+    weight_VC: Tensor,
+    token_N: Tensor,
+    *,
+    wanted: Collection[Statistic],
+    temperature: float,
+    chunk: int,
+) -> dict[Statistic, Tensor]:
+    """What the states before them say of tokens: of softmax(hidden @ weight.T / temperature), [N] each.
+
+    Args:
+        hidden_NC: States that predict the tokens. Their type is that of the products.
+        weight_VC: The output layer's.
+        token_N: Token ids.
+        wanted: Which.
+        temperature: Above 0.
+        chunk: Tokens whose logits are held at once.
+    """
+    precise = torch.promote_types(hidden_NC.dtype, torch.float32)
+    found: dict[Statistic, Tensor] = {name: hidden_NC.new_empty(len(token_N), dtype=precise) for name in wanted}
+    cast_VC = weight_VC.to(hidden_NC.dtype)
+    for start in range(0, len(token_N), chunk):
+        at = slice(start, start + chunk)
+        logp_nV = ((hidden_NC[at] @ cast_VC.T).to(precise) / temperature).log_softmax(-1)
+        p_nV = logp_nV.exp()
+        for name, whole_N in found.items():
+            match name:
+                case "logp":
+                    whole_N[at] = _of(token_N[at], logp_nV)
+                case "entropy":
+                    whole_N[at] = -torch.linalg.vecdot(p_nV, logp_nV)
+                case "square":
+                    whole_N[at] = p_nV.square().sum(-1)
+                case "proxy":
+                    out_nV = p_nV < _PROXY_SHARE * p_nV.amax(-1, keepdim=True)
+                    left_n = p_nV.masked_fill(out_nV, 0.0).sum(-1)
+                    own_n = _of(token_N[at], logp_nV) - left_n.log()
+                    whole_N[at] = own_n.masked_fill(_of(token_N[at], out_nV), _OUT)
+    return found
+
+
+def _of(token_n: Tensor, row_nV: Tensor) -> Tensor:
+    return row_nV.gather(-1, token_n[:, None])[:, 0]

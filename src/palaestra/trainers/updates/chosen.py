@@ -1,0 +1,21 @@
+"""What of a batch is trained on, and what it was paid: before anything is compared. Axes: U turns, R trajectories."""
+
+from dataclasses import replace
+
+from palaestra.trainers.data.batch import TokenBatch
+from palaestra.trainers.objectives import Built
+from palaestra.trainers.objectives.segments import sum_over
+
+
+def chosen(batch: TokenBatch, built: Built) -> TokenBatch:
+    """The trajectories that every filter keeps, paid what the rewards' parts say.
+
+    Filters come first, and see what the world paid: a penalty would make groups differ that taught nothing.
+    """
+    for keeps in built.filters:
+        batch = batch.select(keeps(batch).nonzero()[:, 0].tolist())
+    for reward in built.rewards:
+        reward_U = reward(batch)
+        return_R = sum_over(reward_U, batch.trajectory_U, batch.trajectories)
+        batch = replace(batch, reward_U=reward_U, return_R=return_R)
+    return batch

@@ -1,0 +1,28 @@
+"""What is trained, as an update sees it."""
+
+from collections.abc import Collection
+from typing import Protocol
+
+from torch import Tensor
+
+from palaestra.trainers.data.batch import TokenBatch
+from palaestra.trainers.learner.statistics import Statistic
+from palaestra.trainers.objectives import Metrics, Prepared
+
+
+class Trained(Protocol):
+    """A learner, or a table of a toy's."""
+
+    def step(self, prepared: Prepared, *, lr: float | None = None, temperature: float = 1.0) -> Metrics:
+        """See `Learner.step`."""
+        ...
+
+    def columns(
+        self, batch: TokenBatch, wanted: Collection[Statistic], *, temperature: float = 1.0
+    ) -> dict[Statistic, Tensor]:
+        """See `Learner.columns`."""
+        ...
+
+    def gradient_norms(self, batch: TokenBatch, *, temperature: float = 1.0) -> Tensor:
+        """See `Learner.gradient_norms`."""
+        ...

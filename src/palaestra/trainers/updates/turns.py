@@ -1,0 +1,117 @@
+"""SeeUPO's update (arXiv:2602.06554): turn by turn, the last first, each knowing what became of those after it.
+
+Every turn is an agent of a game that all play together; when turn t is updated, its continuation has been improved
+already, and a trajectory's advantage is multiplied by how much likelier its later turns have become:
+
+    A_t = A * M,   M = prod over updated turns of s,   s = exp(mean over the turn's tokens of new - old)
+
+each factor and the product within [1 - clip, 1 + clip]. The proof has a policy of its own for every turn; here, as in
+the authors' code, all share one, so that its guarantee is a motivation. Axes: T tokens, U turns, R trajectories.
+"""
+
+from collections.abc import Callable, Collection
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from palaestra.seeding import Stream
+from palaestra.trainers.data.batch import TokenBatch
+from palaestra.trainers.objectives import Metrics, Objective, Prepared
+from palaestra.trainers.objectives.recipe import Schedule
+from palaestra.trainers.objectives.segments import mean_over
+from palaestra.trainers.updates.passes import filled, now
+from palaestra.trainers.updates.trained import Trained
+
+_FARTHEST = 10.0
+
+
+def turn_by_turn(
+    batch: TokenBatch,
+    objective: Objective,
+    trained: Trained,
+    *,
+    requires: Collection[str],
+    schedule: Schedule,
+    stream: Stream,
+    reference: Trained | None = None,
+    temperature: float = 1.0,
+    look: Callable[[Prepared], Prepared] = lambda prepared: prepared,
+) -> Metrics:
+    """Train on a batch, a step for each place that a turn can have in its trajectory.
+
+    A trajectory that has no turn in a place has no part in its step, and keeps its M.
+
+    Args:
+        batch: Whole groups.
+        objective: Of a single turn: sequence ratios against `old_T`, which is worked out anew before every step.
+        trained: What is trained.
+        requires: The columns that something reads.
+        schedule: In which order, how far from 1 a factor and the product may be, and whether there are any.
+        stream: Of the order, where it is random.
+        reference: The policy that this one is held to.
+        temperature: At which the tokens were drawn.
+        look: Called with the first step, which it may put a witness into.
+
+    Returns:
+        The figures of the first step, and of all: `seeupo/steps`, `seeupo/carry_mean`, the mean of M in the end.
+    """
+    place_U = places(batch)
+    places_there = list(range(int(place_U.max()) + 1)) if len(place_U) else []
+    match schedule.order:
+        case "reverse":
+            places_there.reverse()
+        case "random":
+            places_there = stream.shuffled(places_there)
+        case "forward":
+            pass
+    carried_R = torch.ones_like(batch.return_R)
+    metrics: Metrics = {}
+    steps = 0
+    for place in places_there:
+        turn = at_place(batch, place_U, place)
+        turn = filled(turn, requires, trained, reference=reference, temperature=temperature)
+        turn = objective.advantages(now(turn, requires, trained, first=True, temperature=temperature))
+        turn = replace(turn, advantage_T=turn.advantage_T * carried_R[turn.trajectory_T])
+        prepared = objective.prepare(turn)
+        if not prepared.batch.trajectories:
+            continue
+        found = trained.step(prepared if metrics else look(prepared), temperature=temperature)
+        metrics = metrics or found
+        steps += 1
+        if schedule.carry:
+            new_T = trained.columns(turn, ["logp"], temperature=temperature)["logp"]
+            carried_R = carried(carried_R, new_T, turn.column("old_T"), turn, clip=schedule.clip)
+    return {**metrics, "seeupo/steps": float(steps), "seeupo/carry_mean": float(carried_R.mean())} if steps else {}
+
+
+def carried(carried_R: Tensor, new_T: Tensor, old_T: Tensor, turn: TokenBatch, *, clip: float = 0.2) -> Tensor:
+    """M after a turn was updated, [R]: times the turn's sequence ratio, both within the clip.
+
+    Args:
+        carried_R: Before.
+        new_T: Log-probabilities after the step.
+        old_T: And before it.
+        turn: A batch of which this turn's tokens alone are trained; a trajectory without any keeps its M exactly.
+        clip: How far from 1 both may be.
+    """
+    own_T = turn.trained_T
+    owner_N = turn.trajectory_T[own_T]
+    moved_R = mean_over((new_T - old_T)[own_T], owner_N, turn.trajectories).clamp(-_FARTHEST, _FARTHEST)
+    ratio_R = moved_R.exp().clamp(1 - clip, 1 + clip).to(carried_R.dtype)
+    return (carried_R * ratio_R).clamp(1 - clip, 1 + clip)
+
+
+def places(batch: TokenBatch) -> Tensor:
+    """The place of each turn in its trajectory, from 0, [U]."""
+    count_R = torch.bincount(batch.trajectory_U, minlength=batch.trajectories)
+    first_R = count_R.cumsum(0) - count_R
+    return torch.arange(len(batch.trajectory_U), device=first_R.device) - first_R[batch.trajectory_U]
+
+
+def at_place(batch: TokenBatch, place_U: Tensor, place: int) -> TokenBatch:
+    """The batch, of which those tokens alone are trained whose turn stands in that place."""
+    here_T = torch.zeros_like(batch.trained_T)
+    written_T = batch.turn_T >= 0
+    here_T[written_T] = place_U[batch.turn_T[written_T]] == place
+    return replace(batch, trained_T=batch.trained_T & here_T)
