@@ -1,0 +1,143 @@
+"""Advantages over what a critic expects: GAE and VAPO. Axes: T tokens, R trajectories, O owners, L places in a row.
+
+All run over trained tokens only: what others wrote between them neither discounts nor is paid. The end of a
+trajectory is worth 0, also where it was cut short, for the critic says nothing of what would have followed.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from palaestra.trainers.data.batch import TokenBatch
+from palaestra.trainers.objectives.advantages.discounts import discounted, following, refuse_beyond_one
+from palaestra.trainers.objectives.advantages.rows import Rows
+from palaestra.trainers.objectives.advantages.whitened import whitened
+from palaestra.trainers.objectives.advantages.written import token_rewards
+from palaestra.trainers.objectives.part import part
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimates:
+    """What a trajectory says of what was done, and of what the critic said; 0 where nothing is trained."""
+
+    advantage_T: Tensor
+    """Before any whitening."""
+    target_T: Tensor
+    """What the critic should have expected."""
+
+
+def gae(reward_OL: Tensor, value_OL: Tensor, *, gamma: float, lam: float | Tensor) -> Tensor:
+    """Generalised advantages (arXiv:1506.02438, eq. 16), [O, L]; with the values added, the critic's targets.
+
+    delta(l) = r(l) + gamma V(l + 1) - V(l) and A(l) = delta(l) + gamma lam A(l + 1), both 0 behind the last.
+
+    Args:
+        reward_OL: What was paid at each place; 0 behind each row's last.
+        value_OL: What the critic expects at each place; 0 behind each row's last.
+        gamma: What the next place is worth.
+        lam: How far ahead rewards are trusted over values; one, or one for each row, [O, 1].
+    """
+    return discounted(reward_OL + gamma * following(value_OL) - value_OL, gamma * lam)
+
+
+def gae_estimates(batch: TokenBatch, *, gamma: float, lam: float | Tensor) -> Estimates:
+    """Token by token.
+
+    Args:
+        batch: With the critic's `value_T`.
+        gamma: What the next trained token is worth.
+        lam: One, or one for each trajectory, [R, 1].
+    """
+    own_T = batch.trained_T
+    rows = Rows.of(batch.trajectory_T[own_T], batch.trajectories)
+    value_T = batch.column("value_T")
+    reward_OL = rows.spread(token_rewards(batch)[own_T].to(value_T.dtype))
+    value_OL = rows.spread(value_T[own_T])
+    advantage_OL = gae(reward_OL, value_OL, gamma=gamma, lam=lam)
+    zero_T = torch.zeros_like(value_T)
+    return Estimates(
+        advantage_T=zero_T.masked_scatter(own_T, rows.gathered(advantage_OL)),
+        target_T=zero_T.masked_scatter(own_T, rows.gathered(advantage_OL + value_OL)),
+    )
+
+
+@part(
+    "advantage",
+    "gae",
+    formula="A = whiten(sum_k (gamma lam)^k delta_(t + k)), delta = r + gamma V' - V",
+    sources=("arXiv:1506.02438", "arXiv:1707.06347", "github.com/volcengine/verl"),
+    confidence="code",
+    requires=("value_T",),
+)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gae:
+    """Generalised advantage estimation (PPO). With lam = gamma = 1 it is the return to come less the critic's value."""
+
+    gamma: float = 1.0
+    """What the next trained token is worth."""
+    lam: float = 1.0
+    """How far ahead rewards are trusted over the critic: 0 one token, 1 to the end."""
+    whiten: bool = True
+    """Whether advantages are brought to mean 0 and deviation 1 over all trained tokens."""
+
+    def __post_init__(self) -> None:
+        refuse_beyond_one(gamma=self.gamma, lam=self.lam)
+
+    def estimates(self, batch: TokenBatch) -> Estimates:
+        """Advantages before whitening, and the critic's targets."""
+        return gae_estimates(batch, gamma=self.gamma, lam=self.lam)
+
+    def __call__(self, batch: TokenBatch, /) -> Tensor:
+        """See `Advantage`."""
+        advantage_T = self.estimates(batch).advantage_T
+        return whitened(advantage_T, batch.trained_T) if self.whiten else advantage_T
+
+
+@part(
+    "advantage",
+    "vapo",
+    formula="gae with lam = max(0, 1 - 1 / (alpha T)); the critic's targets with lam = 1",
+    sources=("arXiv:2504.05118", "github.com/NVIDIA-NeMo/RL"),
+    confidence="code",
+    requires=("value_T",),
+    neutral={"alpha": float("inf")},
+)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vapo:
+    """GAE that looks further ahead in longer trajectories (VAPO); neutral, it is GAE with lam = 1.
+
+    The paper's other parts are elsewhere: a critic trained before the policy, `token-mean`, bounds of 0.2 and 0.28, and
+    0.1 times the negative log-likelihood of tokens of solved tasks.
+    """
+
+    alpha: float = 0.05
+    """Reach, in shares of the trained tokens: with T of them lam is 1 - 1 / (alpha T), at least 0."""
+    critic_lam: float = 1.0
+    """Lam of the critic's targets."""
+    gamma: float = 1.0
+    """What the next trained token is worth."""
+    whiten: bool = True
+    """Whether advantages are brought to mean 0 and deviation 1 over all trained tokens, as PPO's."""
+
+    def __post_init__(self) -> None:
+        refuse_beyond_one(gamma=self.gamma, critic_lam=self.critic_lam)
+        if self.alpha <= 0:
+            raise ValueError(f"alpha={self.alpha}: lam is 1 - 1 / (alpha T); give a number above 0")
+
+    def lam(self, tokens_R: Tensor) -> Tensor:
+        """Lam of trajectories of so many trained tokens, [R]."""
+        return (1 - 1 / (self.alpha * tokens_R.clamp_min(1))).clamp_min(0)
+
+    def estimates(self, batch: TokenBatch) -> Estimates:
+        """Advantages before whitening, and the critic's targets, each with its own lam."""
+        tokens_R = torch.bincount(batch.trajectory_T[batch.trained_T], minlength=batch.trajectories)
+        lam_R = self.lam(tokens_R.to(batch.column("value_T").dtype))
+        policy = gae_estimates(batch, gamma=self.gamma, lam=lam_R[:, None])
+        critic = gae_estimates(batch, gamma=self.gamma, lam=self.critic_lam)
+        return Estimates(advantage_T=policy.advantage_T, target_T=critic.target_T)
+
+    def __call__(self, batch: TokenBatch, /) -> Tensor:
+        """See `Advantage`."""
+        advantage_T = self.estimates(batch).advantage_T
+        return whitened(advantage_T, batch.trained_T) if self.whiten else advantage_T

@@ -1,0 +1,38 @@
+"""Sums of what is still to come, worth less the further off. Axes: O owners, L places in a row."""
+
+import torch
+from torch import Tensor
+
+
+def discounted(value_OL: Tensor, factor: float | Tensor) -> Tensor:
+    """What follows, from the last place to the first: x(l) = value(l) + factor(l) x(l + 1), [O, L].
+
+    Args:
+        value_OL: 0 behind each row's last.
+        factor: One, or one for each place: anything that [O, L] is spread from.
+    """
+    factor_OL = torch.as_tensor(factor, dtype=value_OL.dtype, device=value_OL.device).expand_as(value_OL)
+    after_O = value_OL.new_zeros(len(value_OL))
+    found: list[Tensor] = []
+    for place in reversed(range(value_OL.shape[1])):
+        after_O = value_OL[:, place] + factor_OL[:, place] * after_O
+        found.append(after_O)
+    return torch.stack(found[::-1], 1) if found else value_OL
+
+
+def following(value_OL: Tensor) -> Tensor:
+    """At each place the value of the next, [O, L]; 0 at the last."""
+    return torch.cat([value_OL[:, 1:], value_OL.new_zeros(len(value_OL), min(1, value_OL.shape[1]))], 1)
+
+
+def refuse_beyond_one(**settings: float) -> None:
+    """Refuse discounts that are none.
+
+    Raises:
+        ValueError: a setting is not between 0 and 1; the message names it.
+    """
+    for name, value in settings.items():
+        if not 0 <= value <= 1:
+            raise ValueError(
+                f"{name}={value}: what comes later counts at most as much and never turns its sign; give 0 to 1"
+            )

@@ -1,0 +1,109 @@
+"""Advantages against all that a task was ever paid: DCPO's. Axes: T tokens, R trajectories, O tasks."""
+
+from dataclasses import dataclass, field
+from typing import cast
+
+import torch
+from torch import Tensor
+
+from palaestra.trainers.data.batch import TokenBatch
+from palaestra.trainers.objectives.advantages.weighted import exact_mean_over
+from palaestra.trainers.objectives.part import part
+from palaestra.trainers.objectives.segments import centred, numbered, variance_over
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visits:
+    """What a task was paid in all visits so far."""
+
+    count: int = 0
+    mean: float = 0.0
+    variance: float = 0.0
+    """Zero only where all returns of all visits were equal."""
+
+    def then(self, mean: float, variance: float) -> "Visits":
+        """With one visit more; visits count alike, however many trajectories each had."""
+        n, more = self.count, self.count + 1
+        between = n / more * (self.mean - mean) ** 2
+        return Visits(
+            count=more,
+            # In this form the mean of what is equal stays what it was, to the last bit.
+            mean=self.mean + (mean - self.mean) / more,
+            variance=(n * self.variance + variance + between) / more,
+        )
+
+
+@part(
+    "advantage",
+    "history",
+    formula="A = of ((i - 1) N + C) / i and (N + (i - 1) C) / i the nearer to 0; N: visit i alone, C: all visits",
+    sources=("arXiv:2509.02333", "github.com/lime-RL/DCPO"),
+    confidence="code",
+    requires=("task_R",),
+)
+@dataclass(slots=True, kw_only=True)
+class History:
+    """Smooth advantage standardisation (DCPO): returns against this visit of a task and against all of them.
+
+    A batch is one visit of each task in it. The first visit is GRPO without its epsilon. Later on, a task that is
+    solved always today, and was not once, still teaches. A task that has one trajectory in a batch has advantage 0, and
+    it is no visit. If what is paid changes, begin anew: what is remembered is no longer of it.
+    """
+
+    _seen: dict[int, Visits] = field(init=False, default_factory=dict[int, Visits])
+
+    def __call__(self, batch: TokenBatch, /) -> Tensor:
+        """See `Advantage`; the batch is remembered."""
+        task_R, return_R = batch.column("task_R"), batch.return_R
+        owner_R, tasks = numbered(task_R)
+        name_O = task_R.new_zeros(tasks).index_put((owner_R,), task_R).tolist()
+        mean_O, variance_O = exact_mean_over(return_R, owner_R, tasks), variance_over(return_R, owner_R, tasks)
+        counts_O = torch.bincount(owner_R, minlength=tasks) > 1
+        all_O = [
+            self._visited(int(name), mean, variance) if counts else Visits()
+            for name, mean, variance, counts in zip(
+                name_O, mean_O.tolist(), variance_O.tolist(), counts_O.tolist(), strict=True
+            )
+        ]
+        first_R = return_R.new_tensor([seen.count == 1 for seen in all_O]).bool()[owner_R]
+        visit_R = return_R.new_tensor([max(1, seen.count) for seen in all_O])[owner_R]
+        ever_R = return_R - return_R.new_tensor([seen.mean for seen in all_O])[owner_R]
+        new_R = _over(centred(return_R, owner_R, tasks), variance_O[owner_R])
+        all_R = _over(ever_R, return_R.new_tensor([seen.variance for seen in all_O])[owner_R])
+        return blended(new_R, all_R.where(~first_R, new_R), visit_R).masked_fill(~counts_O[owner_R], 0.0)[
+            batch.trajectory_T
+        ]
+
+    def state(self) -> dict[str, object]:
+        """See `Stateful`."""
+        return {str(task): [seen.count, seen.mean, seen.variance] for task, seen in self._seen.items()}
+
+    def restore(self, state: dict[str, object]) -> None:
+        """See `Stateful`."""
+        self._seen = {}
+        for task, seen in state.items():
+            count, mean, variance = cast("list[float]", seen)
+            self._seen[int(task)] = Visits(count=int(count), mean=mean, variance=variance)
+
+    def _visited(self, task: int, mean: float, variance: float) -> Visits:
+        self._seen[task] = self._seen.get(task, Visits()).then(mean, variance)
+        return self._seen[task]
+
+
+def blended(new_R: Tensor, all_R: Tensor, visit_R: Tensor) -> Tensor:
+    """Of two blends the one that is nearer to 0, [R].
+
+    Args:
+        new_R: Returns standardised against this visit.
+        all_R: And against all visits.
+        visit_R: The number of the visit, from 1.
+    """
+    mostly_new_R = ((visit_R - 1) * new_R + all_R) / visit_R
+    mostly_all_R = (new_R + (visit_R - 1) * all_R) / visit_R
+    return mostly_new_R.where(mostly_new_R.abs() <= mostly_all_R.abs(), mostly_all_R)
+
+
+def _over(off_R: Tensor, variance_R: Tensor) -> Tensor:
+    """In standard deviations, [R]; 0 where there is none."""
+    none_R = variance_R <= 0
+    return (off_R / variance_R.masked_fill(none_R, 1.0).sqrt()).masked_fill(none_R, 0.0)

@@ -1,0 +1,64 @@
+"""Turns of which something is trained, and their pay. Axes: T tokens, N trained tokens, U turns, W such turns.
+
+A turn of which nothing is trained has no token of its own to be paid at. What it was paid goes to the turn before it,
+whose doing it may be; where there is none before it, nothing that is trained has a share in it.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from palaestra.trainers.data.batch import TokenBatch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """Turns of which something is trained, in order."""
+
+    first_W: Tensor
+    """The place of each one's first trained token among all trained tokens."""
+    last_W: Tensor
+    """And of its last."""
+    trajectory_W: Tensor
+    reward_W: Tensor
+    turn_N: Tensor
+    """Which of them each trained token is of."""
+
+    @property
+    def turns(self) -> int:
+        """How many there are."""
+        return len(self.first_W)
+
+
+def written(batch: TokenBatch) -> Written:
+    """The turns of a batch of which something is trained."""
+    _, turn_N, count_W = batch.turn_T[batch.trained_T].unique_consecutive(return_inverse=True, return_counts=True)
+    turn_W = batch.turn_T[batch.trained_T].unique_consecutive()
+    end_W = count_W.cumsum(0)
+    trajectory_W = batch.trajectory_U[turn_W]
+    return Written(
+        first_W=end_W - count_W,
+        last_W=end_W - 1,
+        trajectory_W=trajectory_W,
+        reward_W=_paid(batch, turn_W, trajectory_W),
+        turn_N=turn_N,
+    )
+
+
+def token_rewards(batch: TokenBatch) -> Tensor:
+    """What each token was paid, [T]: its turn's reward at the turn's last trained token, 0 elsewhere."""
+    turns = written(batch)
+    place_N = batch.trained_T.nonzero()[:, 0]
+    reward_T = batch.reward_U.new_zeros(len(batch.ids_T))
+    return reward_T.index_put((place_N[turns.last_W],), turns.reward_W)
+
+
+def _paid(batch: TokenBatch, turn_W: Tensor, trajectory_W: Tensor) -> Tensor:
+    """What each was paid, together with those behind it of which nothing is trained, [W]."""
+    if not len(turn_W):
+        return batch.reward_U.new_zeros(0)
+    turns_U = torch.arange(len(batch.reward_U), device=turn_W.device)
+    before_U = torch.searchsorted(turn_W, turns_U, right=True) - 1
+    own_U = (before_U >= 0) & (trajectory_W[before_U.clamp_min(0)] == batch.trajectory_U)
+    return batch.reward_U.new_zeros(len(turn_W)).index_add(0, before_U[own_U], batch.reward_U[own_U])
