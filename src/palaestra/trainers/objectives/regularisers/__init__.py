@@ -1,1 +1,7 @@
-"""Losses beside the main one."""
+"""Losses beside the surrogate's, each with a coefficient and means of its own."""
+
+from palaestra.trainers.objectives.regularisers.divergence import Kl, Move, divergence
+from palaestra.trainers.objectives.regularisers.entropy import Entropy
+from palaestra.trainers.objectives.regularisers.imitation import PositiveNll
+
+__all__ = ["Entropy", "Kl", "Move", "PositiveNll", "divergence"]

@@ -1,15 +1,27 @@
 """How far a step may go on what a batch says: surrogates, of which every objective of the family of GRPO has one."""
 
 from palaestra.trainers.objectives.trust.clipped import Cispo, Clip, Dcpo, Dppo
-from palaestra.trainers.objectives.trust.region import Surrogate, TrustRegion
+from palaestra.trainers.objectives.trust.covariance import ClipCov, KlCov, covariance
+from palaestra.trainers.objectives.trust.expert import Luffy
+from palaestra.trainers.objectives.trust.geometric import Gmpo
+from palaestra.trainers.objectives.trust.protected import LpReg
+from palaestra.trainers.objectives.trust.region import Prepares, Surrogate, TrustRegion
 from palaestra.trainers.objectives.trust.soft import Maspo, Reinforce, Sapo, Square, Unclipped, Vespo
+from palaestra.trainers.objectives.trust.target import Lad, generator
 
 __all__ = [
     "Cispo",
     "Clip",
+    "ClipCov",
     "Dcpo",
     "Dppo",
+    "Gmpo",
+    "KlCov",
+    "Lad",
+    "LpReg",
+    "Luffy",
     "Maspo",
+    "Prepares",
     "Reinforce",
     "Sapo",
     "Square",
@@ -17,4 +29,6 @@ __all__ = [
     "TrustRegion",
     "Unclipped",
     "Vespo",
+    "covariance",
+    "generator",
 ]

@@ -24,6 +24,9 @@ class Clip:
 
     With `high` above `low` it is DAPO's clip-higher (arXiv:2503.14476). C = ratio, and 0 where the clip holds. Neutral,
     as REINFORCE with the ratio's weight, with `low` and `high` infinite.
+
+    On the ratio of a sequence or of a turn it is GSPO (arXiv:2507.18071; 3e-4 and 4e-4). LOOP's bounds
+    (arXiv:2502.01600), 1 / (1 + e) and 1 + e, are `low` e / (1 + e) and `high` e.
     """
 
     low: float = 0.2
@@ -32,7 +35,8 @@ class Clip:
     """How far above 1 the ratio may rise before a gain is cut off."""
     dual: float | None = None
     """Where the advantage is negative, the ratio from which on nothing is added (dual clip, Ye et al. 2020,
-    arXiv:1912.09729; INTELLECT-2's delta, arXiv:2505.07291, is the same); above 1. Often 3 to 10."""
+    arXiv:1912.09729). INTELLECT-2's delta (arXiv:2505.07291), which bounds the unclipped ratio whatever the advantage,
+    is the same above 1 + `high`: gains are cut off before they reach it. Often 3 to 10."""
 
     def __post_init__(self) -> None:
         if self.low < 0 or self.high < 0:

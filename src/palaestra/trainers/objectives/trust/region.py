@@ -1,10 +1,12 @@
-"""What a trust region is given, and what it gives back. Axes: N tokens."""
+"""What a trust region is given, and what it gives back. Axes: T tokens, N trained tokens."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from torch import Tensor
+
+from palaestra.trainers.data.batch import TokenBatch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,4 +50,17 @@ class TrustRegion(Protocol):
 
     def __call__(self, surrogate: Surrogate, /) -> Tensor:
         """The loss of each token, [N]; its mean or sum is an aggregation's business."""
+        ...
+
+
+@runtime_checkable
+class Prepares(Protocol):
+    """A trust region that has to look at a whole step before it sees any micro-batch of it."""
+
+    def columns(self, batch: TokenBatch) -> Mapping[str, Tensor]:
+        """Columns of tokens, whose names end in `_T`, which come back in `Surrogate.columns`.
+
+        Args:
+            batch: The whole step, with advantages and the columns that the part requires.
+        """
         ...

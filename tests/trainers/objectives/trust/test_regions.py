@@ -8,13 +8,12 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from torch import Tensor
 
+from drawn import Array, surrogate
 from palaestra.trainers.objectives.trust import (
     Cispo,
     Clip,
@@ -24,13 +23,11 @@ from palaestra.trainers.objectives.trust import (
     Reinforce,
     Sapo,
     Square,
-    Surrogate,
     TrustRegion,
     Unclipped,
     Vespo,
 )
 
-Array: TypeAlias = npt.NDArray[np.float64]
 Coefficient: TypeAlias = Callable[[Array, Array, Array], Array]
 """C of ratio, advantage and the token's probability under the anchor."""
 
@@ -90,18 +87,6 @@ REGIONS: list[tuple[TrustRegion, Coefficient]] = [
     (Square(beta=0.0), lambda r, a, q: np.ones_like(r)),
 ]
 NAMES = [repr(region) for region, _ in REGIONS]
-
-
-def surrogate(logp: Array, anchor: Array, advantage: Array) -> tuple[Surrogate, Tensor]:
-    logp_N = torch.from_numpy(logp).requires_grad_()
-    anchor_N = torch.from_numpy(anchor)
-    given_ = Surrogate(
-        logp_N=logp_N,
-        log_ratio_N=logp_N - anchor_N,
-        anchor_N=anchor_N,
-        advantage_N=torch.from_numpy(advantage),
-    )
-    return given_, logp_N
 
 
 def gradient(region: TrustRegion, logp: Array, anchor: Array, advantage: Array) -> Array:

@@ -1,0 +1,69 @@
+"""Tokens that look most at what the world said. Axes: T tokens, N trained tokens, R trajectories."""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from palaestra.trainers.data.batch import TokenBatch
+from palaestra.trainers.objectives.part import part
+from palaestra.trainers.objectives.segments import count_over, greatest_over
+
+
+@part(
+    "mask",
+    "anchors",
+    formula="keep the share of each trajectory's tokens with the greatest attention to observations",
+    sources=("arXiv:2602.11455",),
+    confidence="derived",
+    requires=("attention_T",),
+    neutral={"share": 1.0},
+    denominator="survivors",
+)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Anchors:
+    """Anchor tokens (after AT-RL, arXiv:2602.11455): only those that look most at what the world said are trained.
+
+    Experimental: the paper clusters the attention from text to image tokens, and neither its layers nor its weights are
+    published. That the attention is to observations, is ranked within each trajectory, and that the others weigh
+    nothing, is derived. Means are over those that are left, so that weights add up as before. Neutral with `share` 1.
+    """
+
+    share: float = 0.15
+    """Of each trajectory's trained tokens, rounded up, which are kept; all that are level with the last are. 15 % is
+    how many the paper found to be anchors."""
+
+    def __post_init__(self) -> None:
+        if not 0 < self.share <= 1:
+            raise ValueError(f"share={self.share}: a share of the tokens, above 0 and not above 1, is kept")
+
+    def __call__(self, batch: TokenBatch, /) -> Tensor:
+        """See `Mask`."""
+        own_T = batch.trained_T
+        keep_T = torch.zeros_like(own_T)
+        keep_T[own_T] = greatest_share(
+            batch.column("attention_T")[own_T], batch.trajectory_T[own_T], batch.trajectories, share=self.share
+        )
+        return keep_T
+
+
+def greatest_share(value_N: Tensor, owner_N: Tensor, owners: int, *, share: float) -> Tensor:
+    """Which are in the greatest `share` of their owner's values, or level with one that is, [N].
+
+    Args:
+        value_N: Of each thing.
+        owner_N: Whose each is.
+        owners: How many there are.
+        share: Rounded up to whole things.
+    """
+    count_O = count_over(torch.ones_like(owner_N, dtype=torch.bool), owner_N, owners)
+    # A share of 15 % of 20 things is 3, though their product as floats may be a little more.
+    wanted_O = (count_O * share - 1e-9).ceil().long().clamp_min(1)
+    by_value = value_N.argsort(descending=True, stable=True)
+    order = by_value[owner_N[by_value].argsort(stable=True)]
+    rank_N = torch.empty_like(owner_N)
+    rank_N[order] = torch.arange(len(order), device=order.device) - (count_O.cumsum(0) - count_O)[owner_N[order]]
+    beyond_N = rank_N >= wanted_O[owner_N]
+    least_O = -greatest_over((-value_N).masked_fill(beyond_N, -math.inf), owner_N, owners)
+    return value_N >= least_O[owner_N]

@@ -1,0 +1,42 @@
+"""What was cut short, or could not be read. Axes: T tokens, U turns, R trajectories."""
+
+from torch import Tensor
+
+from palaestra.trainers.data.batch import NO_TURN, TokenBatch
+from palaestra.trainers.objectives.part import part
+
+
+@part(
+    "mask",
+    "truncated",
+    formula="drop where done_R = 0",
+    sources=("arXiv:2503.14476",),
+    confidence="code",
+    requires=("done_R",),
+    denominator="survivors",
+)
+def truncated(batch: TokenBatch, /) -> Tensor:
+    """Leaves out trajectories that were cut short (DAPO's overlong filtering, arXiv:2503.14476).
+
+    What would have come of them is not known, and a return of 0 would punish what may have been right.
+    """
+    return (batch.column("done_R") != 0)[batch.trajectory_T]
+
+
+@part(
+    "mask",
+    "invalid-turns",
+    formula="drop where invalid_U = 1",
+    confidence="derived",
+    requires=("invalid_U",),
+)
+def invalid_turns(batch: TokenBatch, /) -> Tensor:
+    """Leaves out turns that could not be read, or called no tool that there is.
+
+    Experimental: agents' recipes punish such turns or drop their trajectories; that only the turns are left out is
+    derived. Tokens of no turn are kept.
+    """
+    turn_T = batch.turn_T
+    if not len(batch.reward_U):
+        return turn_T == NO_TURN
+    return (turn_T == NO_TURN) | (batch.column("invalid_U") == 0)[turn_T.clamp_min(0)]

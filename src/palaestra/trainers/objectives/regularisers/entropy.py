@@ -1,0 +1,28 @@
+"""A bonus for a policy that stays undecided. Axes: N trained tokens."""
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from palaestra.trainers.objectives.part import part
+from palaestra.trainers.objectives.trust.region import Surrogate
+
+
+@part(
+    "regulariser",
+    "entropy",
+    formula="- coefficient H",
+    sources=("arXiv:1602.01783",),
+    confidence="code",
+    neutral={"coefficient": 0.0},
+)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entropy:
+    """A bonus for entropy (Mnih et al. 2016, arXiv:1602.01783), with its own gradient. Neutral with `coefficient` 0."""
+
+    coefficient: float
+    """What it weighs; below 0 it is a penalty. 0.001 in LUFFY."""
+
+    def __call__(self, surrogate: Surrogate, /) -> Tensor:
+        """See `Regulariser`."""
+        return -self.coefficient * surrogate.entropy_N
