@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from palaestra.errors import ConfigError
 from palaestra.records import JsonObject
+from palaestra.trainers.critic import CriticConfig
 from palaestra.trainers.engines.engine import InFlight
 from palaestra.trainers.engines.native import NativeConfig
 from palaestra.trainers.engines.vllm import VllmConfig
@@ -105,6 +106,8 @@ class GrpoConfig:
     """Optimiser steps on each batch; with more than one, the clip has something to do."""
     objective: ObjectiveConfig = field(default_factory=ObjectiveConfig)
     learner: LearnerConfig = field(default_factory=lambda: LearnerConfig(lr=2e-4, layout="shared"))
+    critic: CriticConfig = field(default_factory=CriticConfig)
+    """For objectives that compare what came with what was expected."""
     limits: Staleness = field(default_factory=lambda: Staleness(per_step=16))
     """Groups a step, and how far rollouts may run ahead of training."""
     rule: GroupRule = field(default_factory=GroupRule)

@@ -4,15 +4,18 @@ One loop for synchronous and asynchronous training. Rollouts of coming steps go 
 the bound on staleness lets them; with a bound of 0 nothing is left for them to do but wait.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import orjson
 
 from palaestra.digest import digest
 from palaestra.seeding import Stream
+from palaestra.trainers.critic import Critic, reading
+from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.data.flatten import flatten
 from palaestra.trainers.learner import Learner
 from palaestra.trainers.loops.config import GrpoConfig, settings_of
@@ -78,6 +81,7 @@ class GrpoLoop(Loop):
         self._alarms = Alarms(config.alarms)
         self._built = config.objective.built()
         self._reference: Trained | None = None
+        self._critic: Critic | None = None
         self._opened = AsyncExitStack()
 
     def fingerprint(self) -> str:
@@ -95,7 +99,9 @@ class GrpoLoop(Loop):
         """The share of the steps."""
         return progress.step / self._config.steps
 
-    async def open(self, policy: Policy, learner: Learner, directory: Path, *, step: int, kept: bytes) -> None:
+    async def open(
+        self, policy: Policy, learner: Learner, directory: Path, *, step: int, kept: bytes, held: Mapping[str, Any]
+    ) -> None:
         """Make engine and worlds; rollouts begin when a step first needs some that are not recorded."""
         config, stack = self._config, self._opened
         if self._replay is not None:
@@ -103,6 +109,10 @@ class GrpoLoop(Loop):
         self._learning = learner
         if "ref_T" in self._built.requires:
             self._reference = Learner(self._start.copy().model, replace(config.learner, lora=None))
+        if self._built.critic is not None:
+            self._critic = Critic(self._start.model, config.critic, heads=self._built.critic.heads)
+            if held:
+                self._critic.restore(held)
         self._record = Record(directory, step=step)
         stack.callback(self._record.close)
         self._worlds = self._make_worlds()
@@ -168,6 +178,11 @@ class GrpoLoop(Loop):
             return observed[0].prepared
 
         stream = Stream.root(self.name, self._seed, step, "shares")
+        expected: Metrics = {}
+        if self._critic is not None:
+            batch, expected = self._valued(self._critic, batch, stream)
+            if step < config.critic.lead:
+                return expected
         if built.recipe.schedule.name == "turns":
             metrics = turn_by_turn(
                 batch,
@@ -191,7 +206,14 @@ class GrpoLoop(Loop):
                 temperature=temperature,
                 look=look,
             )
-        return metrics | (observed[0].metrics(version=step) if observed else {})
+        return {**expected, **metrics, **(observed[0].metrics(version=step) if observed else {})}
+
+    def _valued(self, critic: Critic, batch: TokenBatch, stream: Stream) -> tuple[TokenBatch, Metrics]:
+        """The batch with what the critic expected of it; afterwards the critic has learnt what came."""
+        assert self._built.critic is not None
+        read = reading(batch, self._built.critic.column)
+        batch = batch.with_columns({read.column: read.columned(critic.values(batch))})
+        return batch, critic.learn(batch, read, self._built.critic.targets(batch), stream=stream.split("critic"))
 
     def _gauged(self) -> Metrics:
         gauge = self._source.gauge()
@@ -216,6 +238,10 @@ class GrpoLoop(Loop):
                 "pressure": pressure,
             }
         )
+
+    def hold(self) -> dict[str, Any]:
+        """The critic, where there is one."""
+        return {} if self._critic is None else self._critic.state()
 
     async def close(self) -> None:
         """End the rollouts, the engine and the worlds."""

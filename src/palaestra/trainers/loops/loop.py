@@ -8,7 +8,7 @@ such as drawing tokens, goes on meanwhile.
 import asyncio
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from io import BytesIO
@@ -31,7 +31,7 @@ from palaestra.trainers.progress import OpenBar, silent
 P = ParamSpec("P")
 T = TypeVar("T")
 CHECKPOINT = "checkpoint"
-_PROGRESS, _OPTIMISER, _KEPT, _ADAPTERS = "progress.json", "optimiser.pt", "kept.json", "adapters"
+_PROGRESS, _OPTIMISER, _KEPT, _HELD, _ADAPTERS = "progress.json", "optimiser.pt", "kept.json", "held.pt", "adapters"
 
 
 @dataclass(kw_only=True)
@@ -107,7 +107,9 @@ class Loop(ABC):
         """How much of the stage is done, 0 to 1; it ends at 1."""
 
     @abstractmethod
-    async def open(self, policy: Policy, learner: Learner, directory: Path, *, step: int, kept: bytes) -> None:
+    async def open(
+        self, policy: Policy, learner: Learner, directory: Path, *, step: int, kept: bytes, held: Mapping[str, Any]
+    ) -> None:
         """Make ready for step number `step`.
 
         Args:
@@ -116,6 +118,7 @@ class Loop(ABC):
             directory: Where the stage may keep logs.
             step: The first that will be taken.
             kept: What `keep` gave when that step was next; empty at the beginning.
+            held: And what `hold` gave.
         """
 
     @abstractmethod
@@ -125,6 +128,10 @@ class Loop(ABC):
     def keep(self) -> bytes:
         """What has to be saved beside model and optimiser, as one JSON document; empty where nothing has."""
         return b""
+
+    def hold(self) -> dict[str, Any]:
+        """Tensors that have to be saved beside the learner's; none where nothing has."""
+        return {}
 
     async def close(self) -> None:  # noqa: B027  most have nothing to free
         """Free what `open` took; called once, also after an error."""
@@ -183,13 +190,13 @@ async def _run(
     directory.mkdir(parents=True, exist_ok=True)
     saved = directory / CHECKPOINT
     sweep(saved)
-    policy, learner, progress, kept = _resumed(loop, saved, learners, say)
+    policy, learner, progress, kept, held = _resumed(loop, saved, learners, say)
     if loop.done(progress) >= 1:
         return StageResult(policy=_trained(policy, learner), progress=progress, directory=saved)
     thread = LearnerThread(threads)
     opened = [make(directory, progress.step) for make in trackers]
     try:
-        await loop.open(policy, learner, directory, step=progress.step, kept=kept)
+        await loop.open(policy, learner, directory, step=progress.step, kept=kept, held=held)
         with bar(loop.name, 100) as shown:
             ticks = 0
             while (done := loop.done(progress)) < 1:
@@ -198,7 +205,7 @@ async def _run(
                     tracker.log(progress.step, metrics)
                 done = min(1.0, loop.done(progress))
                 if progress.step % loop.save_every == 0 or done == 1:
-                    await thread.do(_save, policy, learner, progress, loop.keep(), saved)
+                    await thread.do(_save, policy, learner, progress, loop.keep(), loop.hold(), saved)
                 for _ in range(ticks, int(done * 100)):
                     shown.step(f"step {progress.step}")
                 ticks = int(done * 100)
@@ -222,11 +229,11 @@ async def _timed(loop: Loop, thread: LearnerThread, progress: Progress, done: fl
 
 def _resumed(
     loop: Loop, saved: Path, learners: MakeLearner, say: Callable[[str], None]
-) -> tuple[Policy, Learner, Progress, bytes]:
+) -> tuple[Policy, Learner, Progress, bytes, Mapping[str, Any]]:
     fingerprint = loop.fingerprint()
     if not saved.exists() and not saved.with_name(saved.name + ".previous").exists():
         policy = loop.start()
-        return policy, learners(policy.model, loop.learner), Progress(config=fingerprint), b""
+        return policy, learners(policy.model, loop.learner), Progress(config=fingerprint), b"", {}
     try:
         whole = verified(saved)
         progress = read_progress(saved)
@@ -244,7 +251,8 @@ def _resumed(
     broken = "" if whole == saved else f" ({saved} is damaged, the save before it is whole)"
     where = f"done before, {progress.step} steps" if loop.done(progress) >= 1 else f"goes on from step {progress.step}"
     say(f"{loop.name}: {where}{broken}")
-    return policy, learner, progress, kept
+    held: Any = torch.load(whole / _HELD, weights_only=True) if (whole / _HELD).exists() else {}
+    return policy, learner, progress, kept, held
 
 
 def _trained(policy: Policy, learner: Learner) -> Policy:
@@ -256,13 +264,21 @@ def _trained(policy: Policy, learner: Learner) -> Policy:
     return merged
 
 
-def _save(policy: Policy, learner: Learner, progress: Progress, kept: bytes, saved: Path) -> None:
+def _save(
+    policy: Policy, learner: Learner, progress: Progress, kept: bytes, held: Mapping[str, Any], saved: Path
+) -> None:
     with saving(saved) as temporary:
         _trained(policy, learner).save(temporary)
         if learner.adapters is not None:
             learner.adapters.save(temporary / _ADAPTERS)
-        state = BytesIO()  # torch hides what the disk says of a file of its own
-        torch.save(learner.state(), state)
-        (temporary / _OPTIMISER).write_bytes(state.getvalue())
+        (temporary / _OPTIMISER).write_bytes(_dumped(learner.state()))
+        if held:
+            (temporary / _HELD).write_bytes(_dumped(held))
         (temporary / _PROGRESS).write_bytes(orjson.dumps(asdict(progress)))
         (temporary / _KEPT).write_bytes(kept)
+
+
+def _dumped(state: Mapping[str, Any]) -> bytes:
+    into = BytesIO()  # torch hides what the disk says of a file of its own
+    torch.save(state, into)
+    return into.getvalue()

@@ -1,7 +1,8 @@
 """Supervised fine-tuning: the policy learns to write what the demonstrations wrote."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from palaestra.digest import digest
 from palaestra.errors import TaskError
@@ -70,9 +71,11 @@ class SftLoop(Loop):
             return progress.seconds / self._config.seconds
         return progress.step / self._config.steps
 
-    async def open(self, policy: Policy, learner: Learner, directory: Path, *, step: int, kept: bytes) -> None:
+    async def open(
+        self, policy: Policy, learner: Learner, directory: Path, *, step: int, kept: bytes, held: Mapping[str, Any]
+    ) -> None:
         """Tokenise the demonstrations, each once."""
-        del directory, step, kept
+        del directory, step, kept, held
         self._learning = learner
         self._tokens = [demonstration(episode, policy.codec) for episode in self._episodes]
 

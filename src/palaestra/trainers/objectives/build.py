@@ -17,9 +17,11 @@ from palaestra.errors import ConfigError, UnknownNameError
 from palaestra.trainers.objectives import (
     advantages,
     corrections,
+    filters,
     masks,
+    rates,
     regularisers,
-    steps,
+    rewards,
     transforms,
     trust,
     whole,
@@ -29,12 +31,12 @@ from palaestra.trainers.objectives.columns import COLUMNS
 from palaestra.trainers.objectives.composed import Composed, Masking
 from palaestra.trainers.objectives.objective import Objective
 from palaestra.trainers.objectives.part import Part, Plug, part_of
-from palaestra.trainers.objectives.parts import Filter, Reward, Stateful
+from palaestra.trainers.objectives.parts import Filter, Reward, Stateful, Valued
 from palaestra.trainers.objectives.recipe import Recipe, Spec, named, over, preset
 from palaestra.trainers.objectives.term import Term
 from palaestra.trainers.objectives.whole.objective import Whole
 
-ROOMS = (advantages, corrections, masks, regularisers, steps, transforms, trust, whole)
+ROOMS = (advantages, corrections, filters, masks, rates, regularisers, rewards, transforms, trust, whole)
 """Whose parts are registered, because they are imported."""
 
 
@@ -80,6 +82,12 @@ class Built:
     filters: tuple[Filter, ...]
     parts: tuple[Part, ...]
     """What is known of every part, in the recipe's order."""
+
+    @property
+    def critic(self) -> Valued | None:
+        """The advantage, where it needs a critic."""
+        advantage = self.objective.advantage if isinstance(self.objective, Composed) else None
+        return advantage if isinstance(advantage, Valued) else None
 
     @property
     def requires(self) -> frozenset[str]:

@@ -20,6 +20,25 @@ class Advantage(Protocol):
         ...
 
 
+@runtime_checkable
+class Valued(Protocol):
+    """An advantage that looks at what a critic expected, and says what it ought to have."""
+
+    @property
+    def column(self) -> str:
+        """The column of values that it reads: `value_T`, or `values_UH`."""
+        ...
+
+    @property
+    def heads(self) -> int:
+        """Kinds of values."""
+        ...
+
+    def targets(self, batch: TokenBatch) -> Tensor:
+        """What the values ought to have been, as the column."""
+        ...
+
+
 class Transform(Protocol):
     """Advantages made from advantages."""
 

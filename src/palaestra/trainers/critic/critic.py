@@ -1,0 +1,156 @@
+"""The critic: a decoder of its own with a linear head for each kind of value. Axes: T tokens, N trained, H heads."""
+
+import math
+from collections.abc import Mapping
+from copy import deepcopy
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from palaestra.errors import CheckpointError, DivergedError
+from palaestra.seeding import Stream
+from palaestra.trainers.critic.config import CriticConfig
+from palaestra.trainers.critic.places import Reading
+from palaestra.trainers.data.batch import TokenBatch
+from palaestra.trainers.data.layouts import LAYOUTS
+from palaestra.trainers.data.micro import split
+from palaestra.trainers.learner.optimiser import Optimiser, check_fit
+from palaestra.trainers.model.decoder import Decoder
+from palaestra.trainers.objectives import Metrics
+
+_VALUES, _TARGETS, _READ = "values_TH", "targets_TH", "read_TH"
+
+
+class Critic:
+    """What is expected.
+
+    Args:
+        model: Whose weights it begins with; they are copied. Its head begins at 0, so that it expects nothing.
+        config: How it is trained.
+        heads: Kinds of values.
+    """
+
+    def __init__(self, model: Decoder, config: CriticConfig, *, heads: int) -> None:
+        self.config = config
+        self._model = deepcopy(model)
+        device = config.learner.device or model.lm_head.weight.device
+        self._head = nn.Linear(model.shape.hidden, heads, device=model.lm_head.weight.device)
+        nn.init.zeros_(self._head.weight)
+        nn.init.zeros_(self._head.bias)
+        self._model.to(device)
+        self._head.to(device)
+        self._trained = {
+            **{name: weight for name, weight in self._model.named_parameters() if not name.startswith("lm_head")},
+            **{f"head.{name}": weight for name, weight in self._head.named_parameters()},
+        }
+        for weight in self._trained.values():
+            weight.requires_grad_()
+        self._optimiser = Optimiser(self._trained, config.learner)
+
+    def values(self, batch: TokenBatch) -> Tensor:
+        """What each head expects where each trained token is drawn, in rewards, [T, H]; 0 elsewhere."""
+        found_TH = torch.zeros(len(batch.ids_T), self._head.out_features)
+        placed = batch.with_columns({"place_T": torch.arange(len(batch.ids_T))})
+        with torch.no_grad():
+            for micro in self._micro_batches(placed):
+                found_TH[micro.column("place_T")[micro.trained_T].cpu()] = self._values(micro).cpu()
+        return found_TH.to(batch.ids_T.device) * self.config.unit
+
+    def learn(self, batch: TokenBatch, reading: Reading, target: Tensor, *, stream: Stream) -> Metrics:
+        """Steps towards what came.
+
+        The loss is half the squared error, in units, in the mean over each head's places and the sum over heads; with a
+        clip the greater of it and of that of a value that has not moved farther than the clip (PPO, arXiv:1707.06347).
+
+        Args:
+            batch: Whole trajectories.
+            reading: Where values are read.
+            target: What they ought to have been, in rewards, as the reading's column.
+            stream: Of the division into shares.
+
+        Returns:
+            `critic/loss`, `critic/explained`, the share of the targets' variance that the values before the first step
+            explain (left out where the targets are all equal).
+
+        Raises:
+            DivergedError: loss or gradient is no finite number; the weights are as they were before that step.
+        """
+        value_TH = self.values(batch) / self.config.unit
+        target_TH = reading.spread(target) / self.config.unit
+        columns = {_VALUES: value_TH, _TARGETS: target_TH, _READ: reading.read_TH}
+        placed = batch.with_columns(columns)
+        shuffled = stream.shuffled(range(batch.trajectories))
+        losses: list[float] = []
+        for update in range(self.config.updates):
+            share = placed.select(sorted(shuffled[update :: self.config.updates]))
+            if share.trajectories and bool(share.column(_READ).any()):
+                losses.append(self._step(share))
+        metrics: Metrics = {"critic/loss": losses[0]} if losses else {}
+        read_TH = reading.read_TH
+        spread = float(target_TH[read_TH].var(correction=0)) if read_TH.any() else 0.0
+        if spread > 0:
+            off = (target_TH - value_TH)[read_TH].square().mean()
+            metrics["critic/explained"] = 1.0 - float(off) / spread
+        return metrics
+
+    def state(self) -> dict[str, Any]:
+        """All that the next step depends on, as dictionaries of tensors; a copy."""
+        weights = {name: weight.detach().clone() for name, weight in self._trained.items()}
+        return {"weights": weights, "optimiser": self._optimiser.state()}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from what `state` gave.
+
+        Raises:
+            CheckpointError: it is of another model, or of other heads.
+        """
+        weights: Mapping[str, Tensor] = state["weights"]
+        for name, weight in weights.items():
+            check_fit(name, weight, self._trained)
+        if missing := sorted(self._trained.keys() - weights.keys()):
+            raise CheckpointError(f"the critic's state lacks {missing[0]}; restore it with the model it was saved with")
+        self._optimiser.restore(state["optimiser"])
+        with torch.no_grad():
+            for name, weight in weights.items():
+                self._trained[name].copy_(weight)
+
+    def _micro_batches(self, batch: TokenBatch) -> list[TokenBatch]:
+        learner = self.config.learner
+        device = self._head.weight.device
+        return [micro.to(device) for micro in split(batch, learner.micro_tokens, learner.layout)]
+
+    def _values(self, batch: TokenBatch) -> Tensor:
+        """Of each trained token, in units, [N, H]."""
+        layout = LAYOUTS[self.config.learner.layout](batch)
+        hidden_PC: Tensor = self._model(layout.ids_N, layout.position_N, layout.attend)
+        values_NH: Tensor = self._head(hidden_PC[layout.before_T[batch.trained_T]])
+        return values_NH
+
+    def _step(self, share: TokenBatch) -> float:
+        count_H = share.column(_READ).sum(0).clamp_min(1)
+        self._optimiser.forget()
+        whole = 0.0
+        for micro in self._micro_batches(share):
+            own_T = micro.trained_T
+            read_NH = micro.column(_READ)[own_T]
+            error_NH = self._errors(self._values(micro), micro.column(_VALUES)[own_T], micro.column(_TARGETS)[own_T])
+            loss = (error_NH.masked_fill(~read_NH, 0.0) / count_H.to(error_NH.device)).sum()
+            loss.backward()
+            whole += float(loss.detach())
+        norm = self._optimiser.clip()
+        if not (math.isfinite(whole) and math.isfinite(norm)):
+            self._optimiser.forget()
+            raise DivergedError(
+                f"the critic's loss is {whole}, its gradient's norm {norm}; both must be finite, and the weights of "
+                "the step before stand. Go on from there with a lower learning rate, or a `unit` of the order of returns"
+            )
+        self._optimiser.step(self.config.learner.lr)
+        return whole
+
+    def _errors(self, value_NH: Tensor, before_NH: Tensor, target_NH: Tensor) -> Tensor:
+        error_NH = (value_NH - target_NH).square()
+        if self.config.clip is not None:
+            near_NH = before_NH + (value_NH - before_NH).clamp(-self.config.clip, self.config.clip)
+            error_NH = torch.maximum(error_NH, (near_NH - target_NH).square())
+        return error_NH / 2

@@ -1,0 +1,75 @@
+"""Where a critic's values are read. Axes: T tokens, U turns, H heads.
+
+A value of a token is of what stands before it: of the state that the token is drawn in.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from palaestra.trainers.data.batch import PARTS, TokenBatch
+from palaestra.trainers.objectives.segments import least_over
+
+_ACTION = PARTS.index("action")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """The column that a critic fills in, and the tokens that it is read at."""
+
+    column: str
+    """`value_T` or `values_UH`."""
+    heads: int
+    read_TH: Tensor
+    """Where each head is read, booleans."""
+    place_UH: Tensor | None = None
+    """The token of each turn that each head is read at; `None` where it is read at every token. -1 where nowhere."""
+
+    def columned(self, value_TH: Tensor) -> Tensor:
+        """The column: from what every head says of every token."""
+        if self.place_UH is None:
+            return value_TH[:, 0]
+        found_UH = torch.stack([value_TH[self.place_UH[:, h], h] for h in range(self.heads)], dim=1)
+        return found_UH.masked_fill(self.place_UH < 0, 0.0)
+
+    def spread(self, target: Tensor) -> Tensor:
+        """What every head is to say of every token, [T, H], from a column of targets; read at `read_TH` only."""
+        if self.place_UH is None:
+            return target[:, None]
+        found_TH = target.new_zeros(self.read_TH.shape)
+        for head in range(self.heads):
+            there_U = self.place_UH[:, head] >= 0
+            found_TH[self.place_UH[there_U, head], head] = target[there_U, head]
+        return found_TH
+
+
+def reading(batch: TokenBatch, column: str) -> Reading:
+    """Where values are read.
+
+    - `value_T`: one head, at every trained token.
+    - `values_UH`: HiPER's three (arXiv:2602.16165): high at the first token of turns that begin a subgoal, low at the
+      first token of a turn's action (its first token where it has none), switch at the first token of every turn.
+    """
+    if column == "value_T":
+        return Reading(column=column, heads=1, read_TH=batch.trained_T[:, None])
+    assert column == "values_UH", f"no critic fills in {column}"
+    first_U = _first(batch, batch.trained_T)
+    action_U = _first(batch, batch.trained_T & (batch.part_T == _ACTION))
+    high_U = first_U.masked_fill(batch.column("switch_U") == 0, -1)
+    low_U = torch.where(action_U >= 0, action_U, first_U)
+    place_UH = torch.stack([high_U, low_U, first_U], dim=1)
+    read_TH = torch.zeros(len(batch.ids_T), 3, dtype=torch.bool, device=batch.ids_T.device)
+    for head in range(3):
+        read_TH[place_UH[place_UH[:, head] >= 0, head], head] = True
+    return Reading(column=column, heads=3, read_TH=read_TH, place_UH=place_UH)
+
+
+def _first(batch: TokenBatch, inside_T: Tensor) -> Tensor:
+    """The first token of each turn that is inside, [U]; -1 where none is."""
+    inside_T = inside_T & (batch.turn_T >= 0)
+    place_N = inside_T.nonzero()[:, 0]
+    turns = len(batch.reward_U)
+    found_U = least_over(place_N, batch.turn_T[inside_T], turns)
+    there_U = torch.bincount(batch.turn_T[inside_T], minlength=turns) > 0
+    return found_U.masked_fill(~there_U, -1)
