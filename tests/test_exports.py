@@ -66,12 +66,13 @@ EXPORTS = {
     "palaestra.rubrics.derivation": "Deed Derived Run Table Tables derive",
     "palaestra.tools": (
         "CHAT_FORMATS CONTROL FORMATS ActKind ActionFormat CallResult ChatFormat CompactFormat HermesFormat "
-        "JournaledState JsonFormat Mark ParsedTurn QwenFormat Rendering Schemas Tool ToolContext Toolbox "
-        "finish give_up joined legal_call plain_call plain_text reply run_composite sample_call sample_value tool"
+        "JournaledState JsonFormat Mark ParsedTurn PlannedTurn PlannerFormat QwenFormat Rendering Schemas Tool "
+        "ToolContext Toolbox TurnPart finish give_up joined legal_call plain_call plain_text read_plan reply "
+        "run_composite sample_call sample_value tool"
     ),
     "palaestra.tools.formats": (
-        "CHAT_FORMATS FORMATS ActionFormat ChatFormat CompactFormat HermesFormat JsonFormat Mark ParsedTurn QwenFormat "
-        "Rendering"
+        "CHAT_FORMATS FORMATS ActionFormat ChatFormat CompactFormat HermesFormat JsonFormat Mark ParsedTurn "
+        "PlannedTurn PlannerFormat QwenFormat Rendering TurnPart read_plan"
     ),
     "palaestra.trainers": (
         "AlarmConfig Bar GroupRule Grpo GrpoConfig GrpoLoop Job LearnerConfig Loop ModelConfig NativeConfig OpenBar "

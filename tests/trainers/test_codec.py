@@ -3,7 +3,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
@@ -133,6 +133,101 @@ def test_whatever_a_policy_samples_can_be_read(policy: Policy, data: st.DataObje
     read = policy.codec.decode(ids)
     assert sum(isinstance(piece, Mark) for piece in read) == sum(number in mark_ids(policy.codec) for number in ids)
     policy.codec.encode(read)  # what was read can be echoed by a world
+
+
+# Parts of a turn
+
+
+WRAPPED = [
+    Mark("<switch>"), "SWITCH", Mark("</switch>"), Mark("<subgoal>"), "look up", Mark("</subgoal>"), Mark("<action>"),
+    "get_order id=1", Mark("</action>"),
+]  # fmt: skip
+
+
+def parts_of(codec: Codec, pieces: Sequence[str], *, start: int = 10) -> list[tuple[str, str]]:
+    """The kind and the text of each part of a turn."""
+    ids = codec.encode(pieces)
+    whole, *parts = codec.turn(ids, start=start)
+    assert (whole.kind, whole.start, whole.end) == ("turn", start, start + len(ids))
+    return [(part.kind, "".join(codec.decode(ids[part.start - start : part.end - start]))) for part in parts]
+
+
+@pytest.fixture(scope="module", params=["marks", "text"])
+def planner(request: pytest.FixtureRequest) -> Codec:
+    """Of a tokenizer that holds the tags, and of one that does not, as those of models from elsewhere."""
+    form = CHAT_FORMATS.get("planner")
+    plain = CHAT_FORMATS.get("compact")
+    corpus = [["<switch>KEEP</switch><subgoal>look up</subgoal><action>get_order</action>"] * 3]
+    return Codec(train_tokenizer(corpus, form if request.param == "marks" else plain, size=400), form)
+
+
+EXPECTED = [
+    ("switch", "<switch>SWITCH</switch>"),
+    ("plan", "<subgoal>look up</subgoal>"),
+    ("action", "<action>get_order id=1</action>"),
+]
+
+
+def test_the_parts_of_a_turn_stand_between_the_tags_and_hold_them(planner: Codec) -> None:
+    assert parts_of(planner, WRAPPED) == EXPECTED
+    *others, (kind, action) = parts_of(planner, [*WRAPPED, planner.format.end])
+    assert [*others, (kind, action.removesuffix("<|end|>"))] == EXPECTED
+    assert action.endswith("</action><|end|>")
+
+
+def test_what_stands_between_parts_is_of_none(planner: Codec) -> None:
+    # A tokenizer without the tags has tokens like `>\n<`, which are of two parts at once.
+    parts = dict(parts_of(planner, ["well ", *WRAPPED[:3], "é\n\n 7 ", *WRAPPED[3:]]))
+    for kind, text in EXPECTED:
+        assert text in parts[kind] or text[1:] in parts[kind]
+        assert "7" not in parts[kind]
+
+
+def test_a_token_with_text_of_two_parts_is_the_first_ones() -> None:
+    compact, form = CHAT_FORMATS.get("compact"), CHAT_FORMATS.get("planner")
+    text = "".join(WRAPPED)
+    codec = Codec(train_tokenizer([[text] * 9], compact, size=400), form)
+    assert any("><" in codec.decode([number])[0] for number in codec.encode([text]))
+    assert parts_of(codec, [text]) == [
+        ("switch", "<switch>SWITCH</switch><"),
+        ("plan", "subgoal>look up</subgoal><"),
+        ("action", "action>get_order id=1</action>"),
+    ]
+
+
+@pytest.mark.parametrize("missing", [0, 2, 3, 5, 6, 8])
+def test_a_turn_that_lacks_a_tag_has_no_parts(planner: Codec, missing: int) -> None:
+    assert parts_of(planner, WRAPPED[:missing] + WRAPPED[missing + 1 :]) == []
+
+
+def test_tags_out_of_order_mark_no_parts(planner: Codec) -> None:
+    assert parts_of(planner, WRAPPED[3:] + WRAPPED[:3]) == []
+    assert parts_of(planner, []) == []
+
+
+def test_text_that_spells_tags_marks_no_parts_where_tags_are_tokens() -> None:
+    form = CHAT_FORMATS.get("planner")
+    codec = Codec(train_tokenizer([["a"]], form, size=300), form)
+    assert parts_of(codec, ["".join(WRAPPED)]) == []
+    assert parts_of(codec, WRAPPED) == EXPECTED
+
+
+def test_a_format_without_parts_has_turns_without_parts(policy: Policy) -> None:
+    assert parts_of(policy.codec, WRAPPED) == []
+
+
+@settings(max_examples=200, deadline=None)
+@given(data=st.data())
+def test_parts_are_in_order_and_inside_their_turn_whatever_is_drawn(planner: Codec, data: st.DataObject) -> None:
+    pieces = data.draw(st.lists(st.sampled_from(WRAPPED) | texts, max_size=12))
+    noise = data.draw(st.lists(st.integers(0, len(planner.tokenizer) - 1), max_size=8))
+    ids = [*planner.encode(WRAPPED[: data.draw(st.integers(0, 9))]), *noise, *planner.encode(pieces)]
+    whole, *parts = planner.turn(ids, start=0)
+    assert [part.kind for part in parts] in ([], ["switch", "plan", "action"])
+    at = 0
+    for part in parts:
+        assert at <= part.start <= part.end <= whole.end == len(ids)
+        at = part.end
 
 
 # Training

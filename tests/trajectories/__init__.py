@@ -1,8 +1,11 @@
 """Random trajectories with tokens: several segments, branching prefixes, turns with parts, episodes around them."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from hypothesis import strategies as st
 
-from palaestra.records import Features, Score, TaskSpec
+from palaestra.records import CriterionSpec, EndReason, Features, Score, TaskSpec, ToolEvent
 from palaestra.trajectory import Episode, Segment, Span, SpanKind, Tokens, Turn
 
 VOCABULARY = 48
@@ -58,6 +61,44 @@ def turn(reward: float) -> Turn:
     )  # fmt: skip
 
 
+def event(
+    *, tool: str = "look", fits: bool = True, allowed: bool = True, again: bool = False, by_itself: bool = False
+) -> ToolEvent:
+    """What came of a call: whether it fits its tool, was allowed, and had been made before; or of nobody's."""
+    return ToolEvent(
+        call_id="world_60" if by_itself else "call_0_0", tool=tool, arguments={}, schema_ok=fits,
+        semantic_ok=fits and allowed, executed=fits and allowed, result_digest="",
+        error=None if fits and allowed else "refused", cost=0, latency=0, duplicate_of="call_0_0" if again else None,
+        named=(), written=0, shown=(), mentioned=frozenset(),
+    )  # fmt: skip
+
+
+def planned(switch: str, subgoal: str) -> str:
+    """A turn's text in the planner format."""
+    return f"<switch>{switch}</switch><subgoal>{subgoal}</subgoal><action>look</action>"
+
+
+def expectation(id: str, points: int) -> CriterionSpec:
+    """A line of a rubric that is to be met."""
+    return CriterionSpec(id=id, text="", kind="expect", points=points, layer="outcome", after=())
+
+
+TOLD: tuple[Turn, ...] = (
+    turn(0.0),
+    replace(turn(0.0), text="look", events=(event(),), anchor="a"),
+    replace(turn(0.0), text=planned("SWITCH", "look up"), events=(event(), event(again=True)), anchor="b"),
+    replace(turn(0.0), text=planned("KEEP", "look up"), events=(event(fits=False),), met=("found",), anchor="a"),
+    replace(turn(0.0), text=planned("KEEP", "pay"), events=(event(allowed=False),), met=("found", "paid"), anchor="c"),
+    replace(turn(0.0), text=planned("STOP", "pay"), events=(event(by_itself=True),), components={"task": 5}, anchor=""),
+)
+"""Turns of which objectives are told different things."""
+RUBRICS: tuple[Sequence[CriterionSpec], ...] = (
+    (),
+    (expectation("found", 40), replace(expectation("broken", 30), kind="forbid"), expectation("paid", 60)),
+    (expectation("paid", 0),),
+)
+
+
 def episode(*segments: Segment, id: str = "", group: str = "") -> Episode:
     """An episode around segments."""
     return Episode(
@@ -81,9 +122,17 @@ def episodes(draw: st.DrawFn, *, ids: st.SearchStrategy[int] = ANY_ID) -> Episod
     for number, tokens in enumerate(drawn):
         written = sum(span.kind == "turn" for span in tokens.spans)
         answered = written - (draw(st.booleans()) if written and number == len(drawn) - 1 else 0)
-        turns = tuple(turn(draw(st.integers(-8, 8)) / 4) for _ in range(answered))
+        turns = tuple(
+            replace(draw(st.sampled_from(TOLD)), reward=draw(st.integers(-8, 8)) / 4) for _ in range(answered)
+        )
         segments.append(Segment(prompt=(), turns=turns, tokens=tokens))
-    return episode(*segments, group=draw(st.sampled_from(["", "a", "b"])))
+    one = episode(*segments, group=draw(st.sampled_from(["", "a", "b"])))
+    return replace(
+        one,
+        rubric=tuple(draw(st.sampled_from(RUBRICS))),
+        end=draw(st.sampled_from([None, *EndReason])),
+        score=replace(one.score, passed=draw(st.booleans())),
+    )
 
 
 batches = st.lists(episodes(), min_size=1, max_size=5)

@@ -57,7 +57,8 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
             the split "heldout-surface" the first of the others.
         handbook: 0 for the world's own rules; any other number changes some of them, and the rubric with them.
         reward: "checklist" (after every turn) or "outcome" (at the end).
-        action_format: How raw text is read: "compact", "hermes", "json", "qwen" or "qwen-thinking".
+        action_format: How raw text is read: "compact", "hermes", "json", "planner", "planner-qwen", "qwen" or
+            "qwen-thinking".
         max_turns: A budget in place of the task's own.
         noise: The switches of noise, a `Noise` or a mapping such as `{"failures": 10, "distractors": 15}`.
         user: Who answers where a task has a user: "scripted", or what makes one of a persona, such as an `LlmUser`.

@@ -5,6 +5,7 @@ it spells.
 """
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
@@ -16,6 +17,7 @@ from transformers import PreTrainedTokenizerFast
 
 from palaestra.errors import CheckpointError
 from palaestra.tools import ChatFormat, Mark
+from palaestra.trajectory import Span
 
 _SENTENCE = re.compile(r"[^.\n;:=\"\]]{12,}[.;:]")
 # Fields of a record (` status=`), names of tools, codes (` RET-1`), words, digits, and anything else.
@@ -131,3 +133,55 @@ class Codec:
         if run:
             pieces.append(self._backend.decode(run, skip_special_tokens=False))
         return pieces
+
+    def turn(self, ids: Sequence[int], *, start: int) -> list[Span]:
+        """The span of a turn that begins at `start`, and those of its parts, as the format's tags mark them.
+
+        A part has its tags, the last part the end mark too. A turn that lacks a tag has no parts.
+        """
+        parts = self._by_marks(ids) if self._tagged else self._by_text(ids)
+        bounds = zip(self.format.parts, parts, strict=True) if parts else ()
+        return [
+            Span(kind="turn", start=start, end=start + len(ids)),
+            *(Span(kind=part.kind, start=start + low, end=start + high) for part, (low, high) in bounds),
+        ]
+
+    @property
+    def _tagged(self) -> bool:
+        """Whether each tag is a token; the tokenizers of models from elsewhere may lack them."""
+        return all(part.opens in self._mark_ids and part.closes in self._mark_ids for part in self.format.parts)
+
+    def _by_marks(self, ids: Sequence[int]) -> list[tuple[int, int]]:
+        """Where each part begins and ends."""
+        bounds: list[tuple[int, int]] = []
+        at = 0
+        try:
+            for part in self.format.parts:
+                low = ids.index(self._mark_ids[part.opens], at)
+                at = ids.index(self._mark_ids[part.closes], low) + 1
+                bounds.append((low, at))
+        except ValueError:
+            return []
+        return [*bounds[:-1], (bounds[-1][0], len(ids))] if bounds else []
+
+    def _by_text(self, ids: Sequence[int]) -> list[tuple[int, int]]:
+        """Where each part begins and ends, if tags are spelt; a token with text of two parts is the first one's."""
+        text = "".join(self.decode(ids))
+        bounds: list[tuple[int, int]] = []
+        at = reached = 0
+        for part in self.format.parts:
+            low = text.find(part.opens, at)
+            at = text.find(part.closes, low) + len(part.closes)
+            if low < 0 or at < len(part.closes):
+                return []
+            first = self._tokens_of(text[: low + 1], ids) - 1
+            bounds.append((max(first, reached), reached := self._tokens_of(text[:at], ids)))
+        return [*bounds[:-1], (bounds[-1][0], len(ids))]
+
+    def _tokens_of(self, beginning: str, ids: Sequence[int]) -> int:
+        """The least number of `ids` whose text has this beginning."""
+
+        def reaches(count: int) -> int:
+            return "".join(self.decode(ids[:count])).startswith(beginning)
+
+        return bisect_left(range(len(ids)), 1, key=reaches)

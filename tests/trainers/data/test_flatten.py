@@ -13,10 +13,12 @@ from palaestra.trainers.reference.policy import Policy
 from palaestra.trajectory import Episode, Segment, Span, Tokens
 from trajectories import batches, episode, segment_tokens, turn
 
+ARRAYS = [name for name in TokenBatch.__dataclass_fields__ if name != "columns"]
+
 
 def plain(episodes: Sequence[Episode]) -> dict[str, list[float]]:
     """What `flatten` says, token by token."""
-    columns: dict[str, list[float]] = {name: [] for name in TokenBatch.__dataclass_fields__}
+    columns: dict[str, list[float]] = {name: [] for name in ARRAYS}
     groups: list[str] = []
     for trajectory, one in enumerate(episodes):
         group = one.group or f"own {trajectory}"
@@ -41,6 +43,7 @@ def plain(episodes: Sequence[Episode]) -> dict[str, list[float]]:
                 columns["logprob_T"].append(tokens.logprobs[place] if trained else 0.0)
                 columns["version_T"].append(tokens.versions[place] if trained else 0)
                 columns["advantage_T"].append(0.0)
+                columns["weight_T"].append(0.0)
                 columns["segment_T"].append(len(columns["trajectory_S"]))
                 columns["turn_T"].append(before + holders[0] if holders else NO_TURN)
                 columns["part_T"].append(PARTS.index(part_at(tokens, place)))
@@ -71,9 +74,9 @@ def test_each_array_says_of_each_token_what_its_record_says(given: list[Episode]
 
 def test_arrays_have_the_types_that_training_counts_on() -> None:
     batch = flatten_tokens([Tokens(ids=(1,), sampled=(False,), logprobs=(0.0,), versions=(0,))])
-    for name in TokenBatch.__dataclass_fields__:
+    for name in ARRAYS:
         kind = torch.bool if name == "trained_T" else torch.long
-        if name in {"logprob_T", "advantage_T", "reward_U", "return_R"}:
+        if name in {"logprob_T", "advantage_T", "weight_T", "reward_U", "return_R"}:
             kind = torch.float32
         assert getattr(batch, name).dtype == kind, name
     assert len(batch.reward_U) == len(batch.trajectory_U) == 0
@@ -84,7 +87,8 @@ def test_arrays_have_the_types_that_training_counts_on() -> None:
 def test_bare_tokens_are_episodes_of_one_segment_that_were_paid_nothing(given: Tokens) -> None:
     count = sum(span.kind == "turn" for span in given.spans)
     unpaid = Segment(prompt=(), turns=tuple(turn(0.0) for _ in range(count)), tokens=given)
-    assert flatten_tokens([given] * 2).equals(flatten([episode(unpaid)] * 2))
+    bare = flatten_tokens([given] * 2)
+    assert bare.equals(replace(flatten([episode(unpaid)] * 2), columns={}))
 
 
 def test_a_demonstration_is_trained_in_its_turns_alone(compact: Policy, episodes: Sequence[Episode]) -> None:

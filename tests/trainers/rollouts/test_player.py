@@ -12,6 +12,7 @@ from palaestra.agents.hosted import WorldSpec
 from palaestra.errors import EngineError, InfrastructureError, ReplayError, WaitError
 from palaestra.records import EndReason
 from palaestra.seeding import Stream
+from palaestra.tools import read_plan
 from palaestra.trainers.engines.engine import Request
 from palaestra.trainers.reference import play as reference
 from palaestra.trainers.reference.policy import Policy
@@ -167,16 +168,42 @@ def test_what_cannot_be_played_is_refused_before_anything_is_drawn() -> None:
 # The record
 
 
-@pytest.mark.parametrize("form", ["compact", "qwen"])
+@pytest.mark.parametrize("form", ["compact", "qwen", "planner", "planner-qwen"])
 def test_what_the_oracle_writes_solves_every_task_and_reads_as_its_demonstration(form: str) -> None:
     for job in jobs(len(tasks())):
         episode = played(job, solving(form), form=form)
         assert (episode.id, episode.group, episode.agent) == (job.trajectory, job.group, "policy")
         assert (episode.task.id, episode.seed) == (job.task, job.seed)
         assert episode.score.passed
+        assert episode.score.points == episode.score.total
         tokens = tokens_of(episode)
-        assert tokens.ids in {script.ids for script in scripts(form)}
+        assert (tokens.ids, tokens.spans) in {(script.ids, script.spans) for script in scripts(form)}
         assert set(tokens.stops) == {"end"}
+
+
+@pytest.mark.parametrize("form", ["planner", "planner-qwen"])
+def test_each_turn_of_a_planner_is_marked_with_its_parts(form: str) -> None:
+    episode = played(jobs(1)[0], solving(form), form=form)
+    tokens = tokens_of(episode)
+    turns = list(episode.turns)
+    assert len(tokens.spans) == 4 * len(turns)
+    assert len(tokens.stops) == len(turns)
+    for number, turn in enumerate(turns):
+        whole, *parts = tokens.spans[4 * number : 4 * number + 4]
+        assert [span.kind for span in (whole, *parts)] == ["turn", "switch", "plan", "action"]
+        assert [part.start for part in parts] == [whole.start, parts[0].end, parts[1].end]
+        assert parts[-1].end == whole.end
+        said = ["".join(codec(form).decode(tokens.ids[part.start : part.end])) for part in parts]
+        plan = read_plan(turn.text or "")
+        assert said[0] == f"<switch>{'SWITCH' if plan.switches else 'KEEP'}</switch>"
+        assert said[1] == f"<subgoal>{plan.subgoal}</subgoal>"
+        assert said[2].endswith(f"</action>{codec(form).format.end}")
+
+
+def test_a_turn_of_a_planner_that_is_cut_off_is_all_action() -> None:
+    tokens = tokens_of(played(jobs(1)[0], solving("planner"), replace(CONFIG, turn=6, turns=1), form="planner"))
+    assert tokens.stops == ("length",)
+    assert [span.kind for span in tokens.spans] == ["turn"]
 
 
 @pytest.mark.parametrize(("context", "turn"), [(1024, 14), (100, 14), (20, 14), (1024, 1)])
@@ -377,7 +404,7 @@ def moments(job: Job, writer: Writer, form: str) -> tuple[Episode, list[tuple[st
     return run(main()), seen
 
 
-@pytest.mark.parametrize("form", ["compact", "qwen"])
+@pytest.mark.parametrize("form", ["compact", "qwen", "planner"])
 @pytest.mark.parametrize("writing", [solving, babbling])
 def test_a_trajectory_goes_on_from_any_moment_as_if_it_had_never_stopped(
     form: str, writing: Callable[[str], Writer]
@@ -393,7 +420,7 @@ def test_a_trajectory_goes_on_from_any_moment_as_if_it_had_never_stopped(
             "after",
         }
         for when, begun in dict.fromkeys(seen):
-            turns = len(begun.tokens.spans)
+            turns = len(begun.tokens.stops)
 
             async def main(begun: Begun = begun, turns: int = turns, job: Job = job) -> Episode:
                 engine = ScriptedEngine(writing(form))
@@ -401,7 +428,7 @@ def test_a_trajectory_goes_on_from_any_moment_as_if_it_had_never_stopped(
                 player = Player(job, await world_of(library(form)), engine, codec(form), CONFIG, begun=saved)
                 assert player.begun() == begun
                 episode = await player.play()
-                assert len(engine.requests) == len(tokens_of(episode).spans) - turns
+                assert len(engine.requests) == len(tokens_of(episode).stops) - turns
                 return episode
 
             assert dump_episode(run(main())) == dump_episode(whole), when

@@ -3,8 +3,9 @@
 from palaestra.registry import Registry
 from palaestra.tools.formats.bare_json import JsonFormat
 from palaestra.tools.formats.compact import CompactFormat
-from palaestra.tools.formats.format import ActionFormat, ChatFormat, Mark, ParsedTurn, Rendering
+from palaestra.tools.formats.format import ActionFormat, ChatFormat, Mark, ParsedTurn, Rendering, TurnPart
 from palaestra.tools.formats.hermes import HermesFormat
+from palaestra.tools.formats.planner import PlannedTurn, PlannerFormat, read_plan
 from palaestra.tools.formats.qwen import QwenFormat
 
 FORMATS: Registry[ActionFormat] = Registry("action format")
@@ -12,7 +13,13 @@ FORMATS.register("hermes", HermesFormat())
 FORMATS.register("json", JsonFormat())
 
 CHAT_FORMATS: Registry[ChatFormat] = Registry("chat format")
-for chat in (CompactFormat(), QwenFormat(), QwenFormat(thinking=True)):
+for chat in (
+    CompactFormat(),
+    QwenFormat(),
+    QwenFormat(thinking=True),
+    PlannerFormat(CompactFormat(), name="planner"),
+    PlannerFormat(QwenFormat(), name="planner-qwen", guided=True),
+):
     FORMATS.register(chat.name, chat)
     CHAT_FORMATS.register(chat.name, chat)
 
@@ -26,6 +33,10 @@ __all__ = [
     "JsonFormat",
     "Mark",
     "ParsedTurn",
+    "PlannedTurn",
+    "PlannerFormat",
     "QwenFormat",
     "Rendering",
+    "TurnPart",
+    "read_plan",
 ]

@@ -12,7 +12,7 @@ from operator import itemgetter
 import orjson
 
 from palaestra.records import Json, JsonSchema, Message, ToolCall
-from palaestra.tools.formats.format import Mark, ParsedTurn, joined
+from palaestra.tools.formats.format import Mark, ParsedTurn, TurnPart, joined
 from palaestra.tools.formats.handles import Handles, handle_marks
 from palaestra.tools.formats.lines import read_line, written_line
 
@@ -24,6 +24,7 @@ class CompactFormat:
 
     name = "compact"
     end = Mark("<|end|>")
+    parts: tuple[TurnPart, ...] = ()
 
     def parse(self, text: str) -> ParsedTurn:
         """Read one turn."""

@@ -6,7 +6,7 @@ turn is never run. Text without a call is prose, which the environment takes as 
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol, TypeAlias
 
 from palaestra.records import JsonSchema, Message, ToolCall
 
@@ -55,6 +55,18 @@ def joined(pieces: Iterable[str]) -> list[str]:
     return whole
 
 
+PartKind: TypeAlias = Literal["plan", "switch", "action"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnPart:
+    """A part of a policy's turn that means something by itself, and the marks that it stands between."""
+
+    kind: PartKind
+    opens: Mark
+    closes: Mark
+
+
 class Rendering(Protocol):
     """One episode as a policy reads and writes it: pieces of text and marks, each appended once.
 
@@ -85,6 +97,8 @@ class ChatFormat(ActionFormat, Protocol):
     """The name under which `gymnasium.make` knows the format."""
     end: Mark
     """Ends a turn of the policy's."""
+    parts: tuple[TurnPart, ...]
+    """The parts of which every turn is made, in order; none where a turn is all action."""
 
     def rendering(self) -> Rendering:
         """The rendering of a new episode."""

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from palaestra.records import JsonSchema, Message, ToolCall
 from palaestra.tools.formats.calls import encoded
-from palaestra.tools.formats.format import Mark, joined
+from palaestra.tools.formats.format import Mark, TurnPart, joined
 from palaestra.tools.formats.hermes import HermesFormat
 
 _START, _END = Mark("<|im_start|>"), Mark("<|im_end|>")
@@ -42,6 +42,7 @@ class QwenFormat(HermesFormat):
     """
 
     end = _END
+    parts: tuple[TurnPart, ...] = ()
 
     def __init__(self, *, thinking: bool = False) -> None:
         self.name = "qwen-thinking" if thinking else "qwen"

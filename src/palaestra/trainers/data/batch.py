@@ -13,6 +13,7 @@ from itertools import accumulate
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from palaestra.errors import UnknownNameError
 
@@ -140,7 +141,8 @@ class TokenBatch:
 def concatenate(batches: Sequence[TokenBatch]) -> TokenBatch:
     """The trajectories of all batches, one behind the other.
 
-    Groups of different batches stay different groups; they are numbered on.
+    Groups of different batches stay different groups; they are numbered on. Columns with rows are padded with 0 to the
+    widest.
 
     Args:
         batches: At least one, on one device, all with the same columns.
@@ -158,7 +160,15 @@ def concatenate(batches: Sequence[TokenBatch]) -> TokenBatch:
     for name, counts in sizes.items():
         before = accumulate(counts, initial=0)
         columns[name] = [torch.where(one < 0, one, one + n) for one, n in zip(columns[name], before, strict=False)]
-    return _batch({name: torch.cat(column) for name, column in columns.items()})
+    return _batch({name: torch.cat(_alike(column)) for name, column in columns.items()})
+
+
+def _alike(arrays: list[Tensor]) -> list[Tensor]:
+    """The arrays, their rows padded with 0 to one width where they have rows."""
+    if arrays[0].dim() < 2:
+        return arrays
+    width = max(array.shape[1] for array in arrays)
+    return [pad(array, (0, width - array.shape[1])) for array in arrays]
 
 
 def _batch(arrays: Mapping[str, Tensor]) -> TokenBatch:

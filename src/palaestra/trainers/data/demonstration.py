@@ -16,7 +16,7 @@ def demonstration(episode: Episode, codec: Codec) -> Tokens:
     for pieces, own in _deltas(episode, codec.format):
         new = codec.encode(pieces)
         if own:
-            spans.append(Span(kind="turn", start=len(ids), end=len(ids) + len(new)))
+            spans += codec.turn(new, start=len(ids))
             stops.append("end")
         ids += new
         sampled += [own] * len(new)

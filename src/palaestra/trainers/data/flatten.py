@@ -16,6 +16,7 @@ from torch import Tensor
 from palaestra.errors import RecordError
 from palaestra.record import record
 from palaestra.trainers.data.batch import NO_TURN, PARTS, TokenBatch
+from palaestra.trainers.data.columns import rollout_columns
 from palaestra.trajectory import Episode, Tokens, Turn
 
 _PART = {kind: number for number, kind in enumerate(PARTS)}
@@ -28,7 +29,8 @@ def flatten(episodes: Sequence[Episode]) -> TokenBatch:
     """The trajectories of `episodes`, in their order; advantages are 0 until an objective fills them in.
 
     Groups are numbered by `Episode.group`, in the order in which they first occur; an episode that names none is its
-    own. A last turn that the world never answered, because it failed, is paid 0.
+    own. A last turn that the world never answered, because it failed, is paid 0. The batch has the columns that records
+    alone can fill: see `rollout_columns`.
 
     Args:
         episodes: Each of whose segments has its tokens. Those that do not count for a baseline are for the caller to
@@ -39,15 +41,20 @@ def flatten(episodes: Sequence[Episode]) -> TokenBatch:
             lengths, a span that does not fit, a sampled token that no turn holds. The message names the episode.
     """
     numbers: dict[str, int] = {}
-    return _flat(
-        [_source(episode, place) for place, episode in enumerate(episodes)],
+    sources = [_source(episode, place) for place, episode in enumerate(episodes)]
+    batch = _flat(
+        sources,
         groups=[numbers.setdefault(e.group or f"\0{place}", len(numbers)) for place, e in enumerate(episodes)],
         returns=[episode.episode_return for episode in episodes],
     )
+    turns = [sum(len(paid) for _, paid in source.segments) for source in sources]
+    return batch.with_columns(rollout_columns(episodes, turns))
 
 
 def flatten_tokens(demonstrations: Sequence[Tokens]) -> TokenBatch:
     """Trajectories of one segment each, nobody's rivals, for which nothing was paid: what is to be imitated.
+
+    Without episodes there are no columns.
 
     Raises:
         RecordError: as `flatten` does; the message names the place among `demonstrations`.

@@ -75,7 +75,7 @@ class _Seat:
         """Take the turn that the policy wrote, and have the world's answer pend."""
         drawn = self.row.drawn
         ended = drawn[-1] == self._codec.end_id
-        self._spans.append(Span(kind="turn", start=len(self._ids), end=len(self._ids) + len(drawn)))
+        self._spans += self._codec.turn(drawn, start=len(self._ids))
         self._stops.append("end" if ended else "length")
         self._keep(drawn, self.row.logprobs, sampled=True)
         self._recording.step(self._rendering.read(self._codec.decode(drawn)))

@@ -104,7 +104,7 @@ class Player:
         """The next turn, or the budget that leaves none."""
         config = self._config
         if (recorded := self._script.recorded()) is not None:
-            self._script.wrote(recorded)
+            self._wrote(recorded)
             return recorded
         seconds = self._seconds()
         if spent := config.spent(tokens=len(self._script), turns=self._script.turns, seconds=seconds):
@@ -118,8 +118,11 @@ class Player:
             if not budget.expired():
                 raise
             return EndReason.TIME_BUDGET
-        self._script.wrote(drawn)
+        self._wrote(drawn)
         return drawn
+
+    def _wrote(self, drawn: Completion) -> None:
+        self._script.wrote(drawn, self._codec.turn(drawn.ids, start=len(self._script)))
 
     def _request(self) -> Request:
         config = self._config

@@ -37,6 +37,7 @@ class Script:
     def __init__(self, trajectory: str, before: Tokens = _NOTHING) -> None:
         self._trajectory = trajectory
         self._before = before
+        self._before_turns = [span for span in before.spans if span.kind == "turn"]
         self._ids: list[int] = []
         self._sampled: list[bool] = []
         self._logprobs: list[float] = []
@@ -50,7 +51,7 @@ class Script:
     @property
     def turns(self) -> int:
         """Turns that the policy has written."""
-        return len(self._spans)
+        return len(self._stops)
 
     @property
     def ids(self) -> tuple[int, ...]:
@@ -60,9 +61,9 @@ class Script:
     def recorded(self) -> Completion | None:
         """The next turn as it is recorded; `None` where the record ends."""
         before = self._before
-        if self.turns >= len(before.spans):
+        if self.turns >= len(self._before_turns):
             return None
-        start, end = before.spans[self.turns].start, before.spans[self.turns].end
+        start, end = self._before_turns[self.turns].start, self._before_turns[self.turns].end
         return Completion(
             ids=before.ids[start:end],
             logprobs=before.logprobs[start:end],
@@ -78,7 +79,8 @@ class Script:
         """
         place, before = len(self._ids), self._before
         if place < len(before.ids):
-            end = before.spans[self.turns].start if self.turns < len(before.spans) else len(before.ids)
+            turns = self._before_turns
+            end = turns[self.turns].start if self.turns < len(turns) else len(before.ids)
             self._compare(ids, before.ids[place:end])
         self._append(ids, (0.0,) * len(ids), (0,) * len(ids), sampled=False)
 
@@ -94,9 +96,9 @@ class Script:
             "tokenizer have changed. Play it from its beginning, or restore what it was saved with"
         )
 
-    def wrote(self, drawn: Completion) -> None:
-        """Append a turn of the policy's."""
-        self._spans.append(Span(kind="turn", start=len(self), end=len(self) + len(drawn.ids)))
+    def wrote(self, drawn: Completion, spans: Sequence[Span]) -> None:
+        """Append a turn of the policy's, with the spans of it and of its parts."""
+        self._spans += spans
         self._stops.append(drawn.stop)
         self._append(drawn.ids, drawn.logprobs, drawn.versions, sampled=True)
 

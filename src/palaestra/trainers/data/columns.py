@@ -1,0 +1,141 @@
+"""What rollouts tell the parts of objectives beside tokens and rewards: the columns that are filled from records alone.
+
+A last turn that the world never answered did nothing and was paid nothing; it went on with the subgoal of the one
+before.
+
+Axes: U turns, R trajectories, L layers of a rubric, C its expectations.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from hashlib import blake2b
+from itertools import chain, pairwise
+from typing import TypeAlias
+
+import torch
+from torch import Tensor
+
+from palaestra.records import LAYERS, CriterionSpec, ToolEvent
+from palaestra.tools import PlannedTurn, read_plan
+from palaestra.trajectory import Episode, Turn
+
+_Answered: TypeAlias = Sequence[Turn | None]
+"""A trajectory's turns; `None` for one that the world never answered."""
+_NO_GOAL = 0
+
+
+def rollout_columns(episodes: Sequence[Episode], turns: Sequence[int]) -> dict[str, Tensor]:
+    """The columns that come with a rollout, by name.
+
+    Args:
+        episodes: In the batch's order.
+        turns: How many turns each one's policy wrote; at least those that are on record.
+    """
+    answered = [_padded(episode, count) for episode, count in zip(episodes, turns, strict=True)]
+    every = list(chain.from_iterable(answered))
+    expected = [[spec for spec in episode.rubric if spec.kind == "expect"] for episode in episodes]
+    width = max(map(len, expected), default=0)
+    plans = [_plans(one) for one in answered]
+    anchors = chain.from_iterable(_anchors(e, one) for e, one in zip(episodes, answered, strict=True))
+    return {
+        "anchor_U": _numbers(anchors),
+        "passed_R": _floats(episode.score.passed for episode in episodes),
+        "done_R": _floats(episode.end is not None and episode.end.terminates for episode in episodes),
+        "task_R": _numbers(stable_number("task", episode.task.id) for episode in episodes),
+        "agent_R": _numbers(stable_number("agent", episode.agent) for episode in episodes),
+        "invalid_U": _floats(map(_told(_invalid), every)),
+        "tools_U": _floats(map(_told(_carried_out), every)),
+        "layers_UL": _table([_layers(turn) for turn in every], len(LAYERS)),
+        "met_UC": _table(
+            [_met(turn, specs) for one, specs in zip(answered, expected, strict=True) for turn in one], width
+        ),
+        "points_RC": _table([_shares(specs) for specs in expected], width),
+        "switch_U": _floats(begins for one in plans for begins, _ in one),
+        "goal_U": _numbers(goal for one in plans for _, goal in one),
+    }
+
+
+def stable_number(kind: str, name: str) -> int:
+    """A number of 64 bits that stands for `name` in every process; names of different kinds have different ones."""
+    return int.from_bytes(blake2b(f"{kind}\0{name}".encode(), digest_size=8).digest(), "big", signed=True)
+
+
+def _padded(episode: Episode, count: int) -> list[Turn | None]:
+    turns: list[Turn | None] = list(episode.turns)
+    return [*turns, *[None] * (count - len(turns))]
+
+
+def _anchors(episode: Episode, turns: _Answered) -> list[int]:
+    """Where the world stood before each turn; before the first it is the task that says so."""
+    numbers = [stable_number("opening", episode.task.id)]
+    for before, _ in pairwise(turns):
+        assert before is not None, "only the last turn may be without an answer"
+        numbers.append(stable_number("anchor", before.anchor))
+    return numbers[: len(turns)]
+
+
+def _told(number: Callable[[Turn], float]) -> Callable[[Turn | None], float]:
+    """`number`, and 0 of a turn that was never answered."""
+    return lambda turn: 0.0 if turn is None else number(turn)
+
+
+def _invalid(turn: Turn) -> bool:
+    """Whether no call of the turn could be read, or one fits no tool; each call that was read has an event."""
+    events = _own(turn)
+    return not events or not all(event.schema_ok for event in events)
+
+
+def _carried_out(turn: Turn) -> int:
+    return sum(event.duplicate_of is None and event.executed and event.semantic_ok for event in _own(turn))
+
+
+def _own(turn: Turn) -> list[ToolEvent]:
+    """The events that the turn's calls are behind, without those that happen by themselves."""
+    return [event for event in turn.events if not event.call_id.startswith("world_")]
+
+
+def _layers(turn: Turn | None) -> list[float]:
+    return [0.0 if turn is None else float(turn.components.get(layer, 0)) for layer in LAYERS]
+
+
+def _met(turn: Turn | None, specs: Sequence[CriterionSpec]) -> list[float]:
+    met = frozenset[str]() if turn is None else frozenset(turn.met)
+    return [float(spec.id in met) for spec in specs]
+
+
+def _shares(specs: Sequence[CriterionSpec]) -> list[float]:
+    total = sum(spec.points for spec in specs)
+    return [spec.points / total if total else 0.0 for spec in specs]
+
+
+def _plans(turns: _Answered) -> list[tuple[bool, int]]:
+    """Whether each turn begins a subgoal, and which it is for.
+
+    The first always begins one. A turn that cannot be read goes on with what there was.
+    """
+    plans: list[tuple[bool, int]] = []
+    goal = _NO_GOAL
+    for place, turn in enumerate(turns):
+        plan = None if turn is None else _plan(turn)
+        goal = goal if plan is None else stable_number("goal", plan.subgoal)
+        plans.append((place == 0 or (plan is not None and plan.switches), goal))
+    return plans
+
+
+def _plan(turn: Turn) -> PlannedTurn | None:
+    try:
+        return None if turn.text is None else read_plan(turn.text)
+    except ValueError:
+        return None
+
+
+def _numbers(values: Iterable[int]) -> Tensor:
+    return torch.tensor(list(values), dtype=torch.long)
+
+
+def _floats(values: Iterable[float]) -> Tensor:
+    return torch.tensor(list(values), dtype=torch.float32)
+
+
+def _table(rows: Sequence[list[float]], width: int) -> Tensor:
+    """The rows, padded with 0 to one width."""
+    return torch.tensor([row + [0.0] * (width - len(row)) for row in rows]).reshape(len(rows), width)
