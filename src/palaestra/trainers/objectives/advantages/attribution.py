@@ -1,0 +1,148 @@
+"""Advantages from a judge's word on each turn. Axes: U turns, R trajectories, G groups."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from palaestra.trainers.data.batch import TokenBatch
+from palaestra.trainers.objectives.advantages.turns import at_tokens, has_rivals, last, turn_returns
+from palaestra.trainers.objectives.part import part
+from palaestra.trainers.objectives.segments import (
+    centred,
+    greatest_over,
+    least_over,
+    mean_over,
+    numbered,
+    sum_over,
+    variance_over,
+)
+
+
+@part(
+    "advantage",
+    "adca",
+    formula="A_t = sum_{k >= t} (alpha z_g(w_k) + [k last] z_g(R)), w of the outcome's sign, sum_k w_k = +-1",
+    sources=("arXiv:2511.10395", "github.com/modelscope/AgentEvolver"),
+    confidence="code",
+    requires=("label_U",),
+    neutral={"alpha": 0.0, "outcome": "last"},
+)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adca:
+    """ADCA-GRPO (AgentEvolver), its `allocation`: a judge says of each turn whether it was good, given the outcome.
+
+    Each turn gets a share of the outcome's sign, large where the judge's word fits the outcome and small elsewhere, so
+    that a trajectory's shares add up to +1 or -1. They are normalised over the group, in which each trajectory counts
+    the same, the normalised return is added at the last turn, and each turn has the sum from it on. A trajectory
+    without rivals has advantage 0, unlike in the authors' code, which compares its turns with each other. Neutral, as
+    GRPO with the population's standard deviation, with `alpha` 0 and the outcome at the last turn.
+    """
+
+    alpha: float = 1.0
+    """Of the judge's word, beside the outcome."""
+    consistent: float = 1.0
+    """The share of a good turn of a success, and of a bad one of a failure."""
+    inconsistent: float = 0.2
+    """The share of the others."""
+    outcome: Literal["last", "all"] = "last"
+    """Where the normalised return is added: at the last turn, or at each."""
+    threshold: float = 0.5
+    """A return above it is a success."""
+    epsilon: float = 1e-8
+    """Added to the variance of shares; and the deviation of returns up to which they are not scaled."""
+
+    def __post_init__(self) -> None:
+        if self.consistent < 0 or self.inconsistent < 0 or self.consistent + self.inconsistent == 0:
+            raise ValueError(
+                f"consistent={self.consistent}, inconsistent={self.inconsistent}: "
+                "shares are not negative, and not both 0"
+            )
+
+    def __call__(self, batch: TokenBatch, /) -> Tensor:
+        """See `Advantage`."""
+        advantage_U = attributed_advantages(
+            batch.column("label_U"),
+            batch.return_R,
+            batch.trajectory_U,
+            batch.group_R,
+            alpha=self.alpha,
+            consistent=self.consistent,
+            inconsistent=self.inconsistent,
+            outcome=self.outcome,
+            threshold=self.threshold,
+            epsilon=self.epsilon,
+        )
+        return at_tokens(advantage_U, batch)
+
+
+def attributed_advantages(
+    label_U: Tensor,
+    return_R: Tensor,
+    trajectory_U: Tensor,
+    group_R: Tensor,
+    *,
+    alpha: float = 1.0,
+    consistent: float = 1.0,
+    inconsistent: float = 0.2,
+    outcome: Literal["last", "all"] = "last",
+    threshold: float = 0.5,
+    epsilon: float = 1e-8,
+) -> Tensor:
+    """The advantage of each turn, [U].
+
+    Args:
+        label_U: Not 0 where the judge calls the turn good.
+        return_R: Of each trajectory.
+        trajectory_U: Whose each turn is, ascending.
+        group_R: Trajectories that are compared have the same.
+        alpha: As the settings of `Adca`; so are all that follow.
+        consistent: The share where label and outcome agree.
+        inconsistent: The share elsewhere.
+        outcome: Where the normalised return is added.
+        threshold: A return above it is a success.
+        epsilon: Against small deviations.
+    """
+    trajectories = len(group_R)
+    share_U = shares(label_U, return_R > threshold, trajectory_U, consistent=consistent, inconsistent=inconsistent).to(
+        return_R.dtype
+    )
+    step_U = alpha * _normalised(share_U, trajectory_U, group_R, epsilon=epsilon)
+    owner_R, groups = numbered(group_R)
+    deviation_R = variance_over(return_R, owner_R, groups, ddof=0).sqrt()[owner_R]
+    outcome_R = centred(return_R, owner_R, groups) / deviation_R.where(deviation_R > epsilon, 1.0)
+    outcome_U = outcome_R[trajectory_U]
+    if outcome == "last":
+        outcome_U = outcome_U.masked_fill(~last(trajectory_U, trajectories), 0.0)
+    advantage_U = turn_returns(step_U + outcome_U, trajectory_U, trajectories)
+    return advantage_U.masked_fill(~has_rivals(group_R)[trajectory_U], 0.0)
+
+
+def shares(
+    label_U: Tensor, success_R: Tensor, trajectory_U: Tensor, *, consistent: float = 1.0, inconsistent: float = 0.2
+) -> Tensor:
+    """What share of the outcome's sign each turn has, [U], float64; a trajectory's add up to +1 or -1.
+
+    To 0 where all its shares are 0.
+    """
+    success_U = success_R[trajectory_U]
+    agrees_U = (label_U != 0) == success_U
+    size_U = torch.full(agrees_U.shape, inconsistent, dtype=torch.float64, device=agrees_U.device)
+    size_U = size_U.masked_fill(agrees_U, consistent)
+    total_U = sum_over(size_U, trajectory_U, len(success_R))[trajectory_U]
+    share_U = size_U / total_U.where(total_U > 0, 1.0)
+    return torch.where(success_U, share_U, -share_U)
+
+
+def _normalised(share_U: Tensor, trajectory_U: Tensor, group_R: Tensor, *, epsilon: float) -> Tensor:
+    """Against the mean and deviation of the group's turns, each trajectory counting once."""
+    trajectories = len(group_R)
+    played_R = torch.bincount(trajectory_U, minlength=trajectories) > 0
+    owner_R, groups = numbered(group_R)
+    owner_U, some_R = owner_R[trajectory_U], owner_R[played_R]
+    mean_G = mean_over(mean_over(share_U, trajectory_U, trajectories)[played_R], some_R, groups)
+    equal_G = least_over(share_U, owner_U, groups) == greatest_over(share_U, owner_U, groups)
+    off_U = (share_U - mean_G[owner_U]).masked_fill(equal_G[owner_U], 0.0)
+    variance_G = mean_over(mean_over(off_U.square(), trajectory_U, trajectories)[played_R], some_R, groups)
+    return off_U / (variance_G + epsilon).sqrt()[owner_U]

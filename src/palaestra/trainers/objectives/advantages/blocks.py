@@ -1,0 +1,97 @@
+"""Advantages of blocks, each with a reward and a baseline of its own. Axes: X blocks, U turns, R trajectories."""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import torch
+from torch import Tensor
+
+from palaestra.trainers.data.batch import TokenBatch
+from palaestra.trainers.objectives.advantages.turns import at_tokens, places, turn_returns
+from palaestra.trainers.objectives.part import part
+from palaestra.trainers.objectives.segments import centred, count_over, numbered, sum_over
+
+Baseline: TypeAlias = Literal["none", "batch", "group", "outcome"]
+"""What a later block's reward is held against: nothing, the mean of that block over the batch or over its group, or
+over those of its group whose earlier blocks came out alike."""
+
+
+@part(
+    "advantage",
+    "blockwise",
+    formula="A_k = r_k - mean_{g, o_<k} r_k",
+    sources=("arXiv:2602.10231",),
+    confidence="paper",
+    neutral={"baseline": "group", "balanced": False},
+)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blockwise:
+    """Blockwise advantages (arXiv:2602.10231): every block answers for its own reward only, without a scale.
+
+    The paper's blocks are an answer and the confidence in it. The mapping is ours: a block is a turn, its reward is
+    what it was paid, and its prefix came out alike where the same was paid before it. So a turn is not credited with
+    what follows it. Neutral, as each turn's reward against the group's mean at that place (Dr.GRPO for a single turn),
+    with baseline `group` and not balanced.
+    """
+
+    baseline: Baseline = "outcome"
+    """Of all turns but the first, whose is its group's mean."""
+    balanced: bool = True
+    """Whether each block weighs the same however long it is, as in the paper: for an aggregation that takes the mean
+    over a trajectory's tokens, which this turns into the sum of the means over its blocks."""
+
+    def __call__(self, batch: TokenBatch, /) -> Tensor:
+        """See `Advantage`."""
+        trajectory_U, trajectories = batch.trajectory_U, batch.trajectories
+        block_U = places(trajectory_U, trajectories)
+        reward_U = batch.reward_U.double()
+        paid_R = sum_over(reward_U, trajectory_U, trajectories)
+        # To 4 decimals: sums that differ in rounding only are the same.
+        paid_U = (1e4 * (paid_R[trajectory_U] - turn_returns(reward_U, trajectory_U, trajectories))).round()
+        advantage_U = block_advantages(
+            batch.reward_U, block_U, batch.group_R[trajectory_U], paid_U, baseline=self.baseline
+        )
+        if self.balanced:
+            own_T = batch.trained_T
+            tokens_U = count_over(own_T & (batch.turn_T >= 0), batch.turn_T, len(block_U))
+            tokens_R = count_over(own_T, batch.trajectory_T, trajectories)
+            advantage_U = advantage_U * tokens_R[trajectory_U] / tokens_U.clamp_min(1)
+        return at_tokens(advantage_U, batch)
+
+
+def block_advantages(
+    reward_X: Tensor, block_X: Tensor, group_X: Tensor, outcome_X: Tensor, *, baseline: Baseline = "outcome"
+) -> Tensor:
+    """How much better each block's reward is than its baseline, [X].
+
+    Args:
+        reward_X: Of each block of each trajectory.
+        block_X: Which block it is; 0 for the first, whose baseline is its group's mean.
+        group_X: Blocks of trajectories that are compared have the same.
+        outcome_X: How the blocks before it came out, as a number.
+        baseline: Of all blocks but the first. Where nobody else of the group came out so, `outcome` takes the mean over
+            all of the batch that did; where nobody did, the advantage is 0.
+    """
+    grouped_X = _over(reward_X, block_X, group_X)
+    match baseline:
+        case "none":
+            later_X = reward_X
+        case "batch":
+            later_X = _over(reward_X, block_X)
+        case "group":
+            later_X = grouped_X
+        case "outcome":
+            owner_X, owners = _numbered(block_X, group_X, outcome_X)
+            single_X = torch.bincount(owner_X, minlength=owners)[owner_X] == 1
+            later_X = torch.where(single_X, _over(reward_X, block_X, outcome_X), centred(reward_X, owner_X, owners))
+    return torch.where(block_X == 0, grouped_X, later_X)
+
+
+def _over(reward_X: Tensor, *keys: Tensor) -> Tensor:
+    """How far each is from the mean of those that have all keys in common."""
+    return centred(reward_X, *_numbered(*keys))
+
+
+def _numbered(*keys: Tensor) -> tuple[Tensor, int]:
+    """See `numbered`; of keys of any type."""
+    return numbered(torch.stack([numbered(key_X)[0] for key_X in keys], 1))

@@ -1,0 +1,131 @@
+"""Advantages from a checklist whose criteria pay once.
+
+Axes: C criteria, X things, U turns, R trajectories, K places in a trajectory.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import torch
+from torch import Tensor
+
+from palaestra.trainers.data.batch import TokenBatch
+from palaestra.trainers.objectives.advantages.turns import at_tokens, in_rows, places
+from palaestra.trainers.objectives.part import part
+from palaestra.trainers.objectives.segments import centred, mean_over, numbered, sum_over
+
+Assignment: TypeAlias = Literal["trajectory", "turn", "step"]
+"""What a criterion is credited to: the whole trajectory, the turn that met it first, or every turn up to that one."""
+
+
+@part(
+    "advantage",
+    "cm2",
+    formula="A = (sum_c w_c [c met for the first time] - mean_g) / F, of a trajectory, of turn t, or of each criterion",
+    sources=("arXiv:2602.12268", "github.com/namezhenzhang/CM2-RLCR-Tool-Agent"),
+    confidence="code",
+    requires=("met_UC", "points_RC"),
+    neutral={"assignment": "trajectory", "least": 1},
+)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cm2:
+    """CM2 (arXiv:2602.12268): a checklist that pays each criterion once, when it is first met.
+
+    `trajectory`: what all criteria paid, against the group. `turn`: what a turn's paid, against the group's turns at
+    the same place. `step`: each criterion that was still open, met then or later, against the share of the group that
+    ever met it. Criteria that depend on others are for whoever fills in `met_UC` to hold back. A turn here is the
+    paper's turn and its step too. Neutral, as Dr.GRPO on the checklist's points, with the trajectory's assignment.
+    """
+
+    assignment: Assignment = "trajectory"
+    """The finer, the faster it learns and the sooner it collapses, as the authors found."""
+    divisor: float = 1.0
+    """F; the authors' recipe has no scale."""
+    least: int = 2
+    """How many there must be to compare: trajectories of a group, or for `turn` those that have a turn at that place;
+    others have advantage 0. Ours; the authors' code asks for 5, in groups of 48."""
+
+    def __post_init__(self) -> None:
+        if self.divisor <= 0:
+            raise ValueError(f"divisor={self.divisor}: advantages are divided by it; give a number above 0")
+        if self.least < 1:
+            raise ValueError(f"least={self.least}: a comparison has at least 1; give 1 for no rule")
+
+    def __call__(self, batch: TokenBatch, /) -> Tensor:
+        """See `Advantage`."""
+        advantage_U = checklist_advantages(
+            batch.column("met_UC"),
+            batch.column("points_RC").to(batch.reward_U.dtype),
+            batch.trajectory_U,
+            batch.group_R,
+            assignment=self.assignment,
+            divisor=self.divisor,
+            least=self.least,
+        )
+        return at_tokens(advantage_U, batch)
+
+
+def checklist_advantages(
+    met_UC: Tensor,
+    points_RC: Tensor,
+    trajectory_U: Tensor,
+    group_R: Tensor,
+    *,
+    assignment: Assignment = "trajectory",
+    divisor: float = 1.0,
+    least: int = 2,
+    open_UC: Tensor | None = None,
+) -> Tensor:
+    """The advantage of each turn, [U].
+
+    Args:
+        met_UC: Not 0 where a criterion held after a turn.
+        points_RC: What share of all points each criterion is worth, alike within a group.
+        trajectory_U: Whose each turn is, ascending.
+        group_R: Trajectories that are compared have the same.
+        assignment: What a criterion is credited to.
+        divisor: What differences are divided by.
+        least: How many there must be to compare.
+        open_UC: Not 0 where all that a criterion depends on held before the turn; everywhere, if not given.
+    """
+    trajectories = len(group_R)
+    first_UC, before_UC = first_met(met_UC, trajectory_U, trajectories)
+    open_UC = torch.ones_like(first_UC) if open_UC is None else open_UC != 0
+    weight_UC = points_RC[trajectory_U]
+    paid_UC = weight_UC * (first_UC & open_UC).to(weight_UC.dtype)
+    owner_R, groups = numbered(group_R)
+    match assignment:
+        case "trajectory":
+            return_R = sum_over(paid_UC.sum(1), trajectory_U, trajectories)
+            off_R = centred(return_R, owner_R, groups) / divisor
+            return off_R.masked_fill(_few(owner_R, least), 0.0)[trajectory_U]
+        case "turn":
+            owner_U, owners = numbered(torch.stack([owner_R[trajectory_U], places(trajectory_U, trajectories)], 1))
+            off_U = centred(paid_UC.sum(1), owner_U, owners) / divisor
+            return off_U.masked_fill(_few(owner_U, least), 0.0)
+        case "step":
+            earned_RC = sum_over((first_UC & open_UC).to(weight_UC.dtype), trajectory_U, trajectories)
+            base_UC = mean_over(earned_RC, owner_R, groups)[owner_R][trajectory_U]
+            met_RC = sum_over(first_UC.long(), trajectory_U, trajectories)
+            eligible_UC = open_UC & ~before_UC
+            later_UC = (met_RC[trajectory_U] > 0).to(weight_UC.dtype)
+            weight_UC = weight_UC * eligible_UC.to(weight_UC.dtype)
+            total_U = weight_UC.sum(1)
+            off_U = (weight_UC * (later_UC - base_UC)).sum(1) / total_U.where(total_U > 0, 1.0) / divisor
+            return off_U.masked_fill(_few(owner_R, least)[trajectory_U], 0.0)
+
+
+def first_met(met_UC: Tensor, trajectory_U: Tensor, trajectories: int) -> tuple[Tensor, Tensor]:
+    """Where each criterion held for the first time, and where it had held before the turn, [U, C] each, booleans.
+
+    A criterion that no longer holds has held all the same: it pays once. Before the first turn none has.
+    """
+    met_RKC = in_rows((met_UC != 0).long(), trajectory_U, trajectories)
+    times_UC = met_RKC.cumsum(1)[trajectory_U, places(trajectory_U, trajectories)]
+    before_UC = times_UC - (met_UC != 0).long() > 0
+    return (met_UC != 0) & ~before_UC, before_UC
+
+
+def _few(owner_X: Tensor, least: int) -> Tensor:
+    """Where fewer than `least` have the same owner, [X], booleans."""
+    return torch.bincount(owner_X)[owner_X] < least

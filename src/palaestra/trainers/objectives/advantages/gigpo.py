@@ -1,0 +1,120 @@
+"""Advantages within groups of turns that began in the same state. Axes: X things, U turns, R trajectories."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from palaestra.trainers.data.batch import TokenBatch
+from palaestra.trainers.objectives.advantages.turns import at_tokens, turn_returns
+from palaestra.trainers.objectives.part import part
+from palaestra.trainers.objectives.segments import centred, numbered, variance_over
+
+
+@part(
+    "advantage",
+    "gigpo",
+    formula="A = (R - mean_g R) + w (G_t - mean_{g, anchor} G), each over std + epsilon with scale mean-std",
+    sources=("arXiv:2505.10978", "github.com/langfengQ/verl-agent"),
+    confidence="code",
+    requires=("anchor_U",),
+    neutral={"weight": 0.0, "cross_steps": False},
+)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gigpo:
+    """GiGPO (arXiv:2505.10978): a trajectory against its group, and a turn against those that began in its state.
+
+    Turns are compared where the group is the same and the world showed the same before them, at whatever place, in the
+    same trajectory too; G_t is what was paid from the turn on, discounted. Neutral, as GRPO (scale `mean-std`) or
+    Dr.GRPO (scale `mean`), with `weight` 0 and without `cross_steps`.
+    """
+
+    weight: float = 1.0
+    """Of the comparison of turns."""
+    gamma: float = 0.95
+    """The discount of what followed a turn; below 1 it is what makes a loop worse than leaving at once."""
+    scale: Literal["mean", "mean-std"] = "mean"
+    """Whether they are divided by the sample's standard deviation (n - 1)."""
+    cross_steps: bool = True
+    """Whether a trajectory counts in its group's mean once for each of its turns, as in the authors' code, or once."""
+    alone: Literal["zero", "raw"] = "zero"
+    """What a group of one return is worth: 0, or the return itself, as in the authors' code."""
+    epsilon: float = 1e-6
+    """Keeps a group of nearly equal returns finite."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.gamma <= 1:
+            raise ValueError(f"gamma={self.gamma}: a discount lies within [0, 1]; 1 is none")
+
+    def __call__(self, batch: TokenBatch, /) -> Tensor:
+        """See `Advantage`."""
+        advantage_U = gigpo_advantages(
+            batch.return_R,
+            batch.reward_U,
+            batch.trajectory_U,
+            batch.group_R,
+            batch.column("anchor_U"),
+            weight=self.weight,
+            gamma=self.gamma,
+            scale=self.scale,
+            cross_steps=self.cross_steps,
+            alone=self.alone,
+            epsilon=self.epsilon,
+        )
+        return at_tokens(advantage_U, batch)
+
+
+def gigpo_advantages(
+    return_R: Tensor,
+    reward_U: Tensor,
+    trajectory_U: Tensor,
+    group_R: Tensor,
+    anchor_U: Tensor,
+    *,
+    weight: float = 1.0,
+    gamma: float = 0.95,
+    scale: Literal["mean", "mean-std"] = "mean",
+    cross_steps: bool = True,
+    alone: Literal["zero", "raw"] = "zero",
+    epsilon: float = 1e-6,
+) -> Tensor:
+    """The advantage of each turn, [U].
+
+    Args:
+        return_R: Of each trajectory.
+        reward_U: What each turn was paid.
+        trajectory_U: Whose each turn is, ascending.
+        group_R: Trajectories that are compared have the same.
+        anchor_U: Integers; turns that began in the same state have the same.
+        weight: As the settings of `Gigpo`; so are all that follow.
+        gamma: The discount of what followed.
+        scale: Whether over the standard deviation.
+        cross_steps: Whether long trajectories weigh more in the mean.
+        alone: What a group of one return is worth.
+        epsilon: Added to the standard deviation.
+    """
+    group_U = group_R[trajectory_U]
+    if cross_steps:
+        episode_U = _compared(return_R[trajectory_U], group_U, scale=scale, alone=alone, epsilon=epsilon)
+    else:
+        episode_U = _compared(return_R, group_R, scale=scale, alone=alone, epsilon=epsilon)[trajectory_U]
+    follows_U = turn_returns(reward_U, trajectory_U, len(group_R), gamma=gamma)
+    # Numbered first, so that stacking cannot change the type of large numbers.
+    state_U = torch.stack([numbered(group_U)[0], numbered(anchor_U)[0]], 1)
+    return episode_U + weight * _compared(follows_U, state_U, scale=scale, alone="zero", epsilon=epsilon)
+
+
+def _compared(
+    value_X: Tensor, key_X: Tensor, *, scale: Literal["mean", "mean-std"], alone: Literal["zero", "raw"], epsilon: float
+) -> Tensor:
+    owner_X, owners = numbered(key_X)
+    off_X = centred(value_X, owner_X, owners)
+    if scale == "mean-std":
+        off_X = off_X / (variance_over(value_X, owner_X, owners).sqrt() + epsilon)[owner_X]
+    if alone == "zero":
+        return off_X
+    single_X = torch.bincount(owner_X, minlength=owners)[owner_X] == 1
+    # Over 1 + epsilon, as there, where the deviation of one is taken for 1.
+    raw_X = value_X / (1 + epsilon) if scale == "mean-std" else value_X
+    return torch.where(single_X, raw_X, off_X)

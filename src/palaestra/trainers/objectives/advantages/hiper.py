@@ -1,0 +1,229 @@
+"""Advantages of a policy that plans: one stream for its acts, its subgoals and its decisions to change them.
+
+A segment is the turns of one subgoal. It begins with the first turn and with every turn that switches.
+
+Axes: T tokens, U turns, R trajectories, K places in a trajectory, H the critic's heads: high, low, switch.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from palaestra.trainers.data.batch import PARTS, TokenBatch
+from palaestra.trainers.objectives.advantages.planning import KeepMode, shaped_rewards
+from palaestra.trainers.objectives.advantages.turns import at_tokens, in_rows, places
+from palaestra.trainers.objectives.part import part
+from palaestra.trainers.objectives.segments import count_over
+
+
+@part(
+    "advantage",
+    "hiper",
+    formula="A_lo by GAE within a segment, A_hi by GAE over segments, A_sw = return of the segment - V_switch",
+    sources=("arXiv:2602.16165", "github.com/JonP07/HiPER-agent"),
+    confidence="code",
+    requires=("values_UH", "switch_U", "done_R", "goal_U", "invalid_U"),
+)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hiper:
+    """HiPER (arXiv:2602.16165): three streams of advantages, for what a planner's turn consists of.
+
+    `action` tokens have that of the low stream, `plan` tokens (the subgoal) that of the high stream in turns that begin
+    a segment, `switch` tokens that of the switch stream. In a turn without an action every token has the low stream's
+    beside its own. A turn that keeps its subgoal all along is one segment: A_lo is then GAE over turns.
+    """
+
+    gamma: float = 1.0
+    """The discount of a turn."""
+    lambda_turn: float = 1.0
+    """GAE's, from turn to turn within a segment."""
+    lambda_segment: float = 0.95
+    """GAE's, from segment to segment."""
+    bootstrap_truncated: bool = False
+    """Whether an episode that was cut short is worth what the critic last expected of it, rather than nothing. On in
+    the authors' runs of ALFWorld, off in those of WebShop."""
+    normalised: bool = False
+    """Whether each stream is shifted and scaled to mean 0 and deviation 1 over the turns that have tokens of it."""
+    keep: float = 0.0
+    """Paid for keeping a subgoal; negative is a penalty. -0.3 (fixed) and -3.5 (normalised) in the authors' runs."""
+    keep_mode: KeepMode = "fixed"
+    """Paid in full for each such turn, or for the share of such turns in the episode, spread over them."""
+    inconsistent: float = 0.0
+    """Paid where a turn keeps its subgoal and names another; -0.3 in the authors' runs."""
+    invalid: float = 0.0
+    """Paid for an invalid turn; -0.1 in the authors' runs."""
+
+    def __post_init__(self) -> None:
+        for name, value in (
+            ("gamma", self.gamma), ("lambda_turn", self.lambda_turn), ("lambda_segment", self.lambda_segment),
+        ):  # fmt: skip
+            if not 0 <= value <= 1:
+                raise ValueError(f"{name}={value}: it lies within [0, 1]; 1 is no discount")
+
+    def streams(self, batch: TokenBatch) -> "Streams":
+        """The advantages, and what the critic is to expect, before they are normalised."""
+        reward_U = shaped_rewards(
+            batch.reward_U,
+            batch.column("switch_U"),
+            batch.column("goal_U"),
+            batch.column("invalid_U"),
+            batch.trajectory_U,
+            batch.trajectories,
+            keep=self.keep,
+            keep_mode=self.keep_mode,
+            inconsistent=self.inconsistent,
+            invalid=self.invalid,
+        )
+        return hiper_streams(
+            reward_U,
+            batch.column("values_UH"),
+            batch.column("switch_U"),
+            batch.column("done_R"),
+            batch.trajectory_U,
+            gamma=self.gamma,
+            lambda_turn=self.lambda_turn,
+            lambda_segment=self.lambda_segment,
+            bootstrap_truncated=self.bootstrap_truncated,
+        )
+
+    def __call__(self, batch: TokenBatch, /) -> Tensor:
+        """See `Advantage`."""
+        streams = self.streams(batch)
+        advantage_T = torch.zeros_like(at_tokens(streams.low_U, batch))
+        acts_T, plans_T, switches_T = _owned(batch, streams.boundary_U)
+        for value_U, own_T in (
+            (streams.low_U, acts_T), (streams.high_U, plans_T), (streams.switch_U, switches_T),
+        ):  # fmt: skip
+            held_U = count_over(own_T, batch.turn_T, len(value_U)) > 0
+            shown_U = _whitened(value_U, held_U) if self.normalised else value_U
+            advantage_T = advantage_T + at_tokens(shown_U, batch).masked_fill(~own_T, 0.0)
+        return advantage_T
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Streams:
+    """Advantages of turns, and what three critics are to expect of them."""
+
+    low_U: Tensor
+    """Of the act."""
+    high_U: Tensor
+    """Of the subgoal; 0 in turns that begin no segment."""
+    switch_U: Tensor
+    """Of keeping the subgoal, or not."""
+    low_target_U: Tensor
+    high_target_U: Tensor
+    """0 in turns that begin no segment, of which nothing is to be learnt."""
+    switch_target_U: Tensor
+    boundary_U: Tensor
+    """Which turns begin a segment, booleans."""
+
+
+def hiper_streams(
+    reward_U: Tensor,
+    value_UH: Tensor,
+    switch_U: Tensor,
+    done_R: Tensor,
+    trajectory_U: Tensor,
+    *,
+    gamma: float = 1.0,
+    lambda_turn: float = 1.0,
+    lambda_segment: float = 0.95,
+    bootstrap_truncated: bool = False,
+) -> Streams:
+    """The three streams of HiPER (arXiv:2602.16165).
+
+    Args:
+        reward_U: What each turn was paid.
+        value_UH: What the critic expects of each turn: high, low, switch. High is read where a segment begins only.
+        switch_U: Not 0 where a turn begins a new subgoal.
+        done_R: Not 0 where the world ended the episode.
+        trajectory_U: Whose each turn is, ascending.
+        gamma: The discount of a turn.
+        lambda_turn: GAE's within a segment.
+        lambda_segment: GAE's over segments.
+        bootstrap_truncated: Whether an episode that was cut short goes on as the critic last expected.
+    """
+    trajectories = len(done_R)
+    place_U = places(trajectory_U, trajectories)
+    boundary_U = (switch_U != 0) | (place_U == 0)
+    high_U, low_U, switch_value_U = value_UH.unbind(1)
+    # A value of no segment's beginning may be anything; it is out before it meets any arithmetic.
+    high_U = high_U.masked_fill(~boundary_U, 0.0)
+
+    def rows(value_U: Tensor) -> Tensor:
+        return in_rows(value_U, trajectory_U, trajectories)
+
+    reward_RK, high_RK, low_RK, boundary_RK = rows(reward_U), rows(high_U), rows(low_U), rows(boundary_U)
+    turns_R = torch.bincount(trajectory_U, minlength=trajectories)
+    done_R = done_R != 0
+    zero_R = reward_RK.new_zeros(trajectories)
+    own_RK = _carried(high_RK, boundary_RK)
+
+    longest = reward_RK.shape[1]
+    low_after_R, high_after_R, segment_after_R, return_R, discount_R = zero_R, zero_R, zero_R, zero_R, zero_R
+    found: list[tuple[Tensor, Tensor, Tensor]] = []
+    for k in reversed(range(longest)):
+        final_R = turns_R == k + 1
+        next_k = min(k + 1, longest - 1)
+        ends_R = final_R | boundary_RK[:, next_k]
+        cut_R = ~done_R if bootstrap_truncated else torch.zeros_like(done_R)
+        # What is expected where the segment ends: of the next one, or of an episode that was cut short.
+        tail_R = torch.where(final_R, torch.where(cut_R, own_RK[:, k], zero_R), high_RK[:, next_k])
+        low_tail_R = torch.where(final_R, torch.where(cut_R, low_RK[:, k], zero_R), high_RK[:, next_k])
+
+        expected_R = torch.where(ends_R, low_tail_R, low_RK[:, next_k])
+        surprise_R = reward_RK[:, k] + gamma * expected_R - low_RK[:, k]
+        low_after_R = surprise_R + gamma * lambda_turn * torch.where(ends_R, zero_R, low_after_R)
+
+        return_R = reward_RK[:, k] + gamma * torch.where(ends_R, tail_R, return_R)
+        discount_R = gamma * torch.where(ends_R, torch.ones_like(discount_R), discount_R)
+        segment_after_R = torch.where(final_R, zero_R, torch.where(ends_R, high_after_R, segment_after_R))
+        high_after_R = return_R - high_RK[:, k] + discount_R * lambda_segment * segment_after_R
+        found.append((low_after_R, high_after_R, return_R))
+    low_adv_U, high_adv_U, return_U = _read(found[::-1], trajectory_U, place_U, like=reward_U)
+    high_adv_U = high_adv_U.masked_fill(~boundary_U, 0.0)
+    return Streams(
+        low_U=low_adv_U,
+        high_U=high_adv_U,
+        switch_U=return_U - switch_value_U,
+        low_target_U=low_adv_U + low_U,
+        high_target_U=high_adv_U + high_U,
+        switch_target_U=return_U,
+        boundary_U=boundary_U,
+    )
+
+
+def _carried(high_RK: Tensor, boundary_RK: Tensor) -> Tensor:
+    """What was expected at the beginning of each turn's segment, [R, K]."""
+    place_K = torch.arange(high_RK.shape[1], device=high_RK.device)
+    start_RK = torch.where(boundary_RK, place_K, torch.zeros_like(place_K))
+    return high_RK.gather(1, start_RK.cummax(1).values) if high_RK.shape[1] else high_RK
+
+
+def _read(
+    found: list[tuple[Tensor, Tensor, Tensor]], trajectory_U: Tensor, place_U: Tensor, *, like: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Columns of places put back into turns."""
+    if not found:
+        return like.clone(), like.clone(), like.clone()
+    low, high, switch = (torch.stack(column, 1)[trajectory_U, place_U] for column in zip(*found, strict=True))
+    return low, high, switch
+
+
+def _owned(batch: TokenBatch, boundary_U: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Which trained tokens have the low, the high and the switch stream, [T] each."""
+    own_T = batch.trained_T
+    acts_T = own_T & (batch.part_T == PARTS.index("action"))
+    acted_U = count_over(acts_T, batch.turn_T, len(boundary_U)) > 0
+    acts_T = acts_T | (own_T & ~at_tokens(acted_U, batch))
+    plans_T = own_T & (batch.part_T == PARTS.index("plan")) & at_tokens(boundary_U, batch)
+    return acts_T, plans_T, own_T & (batch.part_T == PARTS.index("switch"))
+
+
+def _whitened(value_U: Tensor, chosen_U: Tensor) -> Tensor:
+    """With mean 0 and deviation 1 (the population's) over some turns."""
+    chosen = value_U[chosen_U]
+    if not len(chosen):
+        return value_U
+    return (value_U - chosen.mean()) / (chosen.std(correction=0) + 1e-8)

@@ -1,0 +1,130 @@
+"""Advantages from how likely the reference answer became. Axes: T tokens, U turns, R trajectories, K places."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from palaestra.trainers.data.batch import PARTS, TokenBatch
+from palaestra.trainers.objectives.advantages.group import group_advantages
+from palaestra.trainers.objectives.advantages.turns import (
+    at_tokens,
+    before,
+    has_rivals,
+    in_rows,
+    last,
+    places,
+    turn_returns,
+)
+from palaestra.trainers.objectives.part import part
+from palaestra.trainers.objectives.segments import centred, count_over, numbered, sum_over, variance_over
+
+
+@part(
+    "advantage",
+    "mig",
+    formula="A = b z_g(R) + a z_g(sum_k g_k) on reasoning, g_k = max(0, l_k - max_{j<k} l_j)",
+    sources=("arXiv:2602.01034",),
+    confidence="secondary",
+    requires=("gold_U", "gold_R"),
+    neutral={"gain": 0.0},
+)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mig:
+    """MIG (arXiv:2602.01034), the advantage: the outcome for every token, and for reasoning the information it gained.
+
+    l_k is the mean log-probability of the reference answer after turn k; only what goes beyond the best so far is a
+    gain, so that nothing is won by forgetting and recalling. Steps are turns here. Reasoning is every token that is
+    marked and is no `action`, and the whole of a turn whose parts nobody marked, or that has no other part. The paper's
+    third term, imitation of correct rollouts that gained, is no advantage. Neutral, as GRPO, with `gain` 0.
+    """
+
+    gain: float = 1.0
+    """Of the information gained. Ours: the paper's is not known to us."""
+    outcome: float = 1.0
+    """Of the return. Ours too."""
+    epsilon: float = 1e-6
+    """Keeps a group of nearly equal gains finite."""
+
+    def __call__(self, batch: TokenBatch, /) -> Tensor:
+        """See `Advantage`."""
+        gain_U = monotone_gains(batch.column("gold_U"), batch.column("gold_R"), batch.trajectory_U)
+        gain_R = sum_over(gain_U, batch.trajectory_U, batch.trajectories).to(batch.return_R.dtype)
+        outcome_R = self.outcome * group_advantages(batch.return_R, batch.group_R, epsilon=self.epsilon)
+        gained_R = self.gain * group_advantages(gain_R, batch.group_R, epsilon=self.epsilon)
+        thought_T = _reasoning(batch)
+        owner_T = batch.trajectory_T
+        return outcome_R[owner_T] + gained_R[owner_T].masked_fill(~thought_T, 0.0)
+
+
+@part(
+    "advantage",
+    "igpo",
+    formula="A_t = z_g(sum_{k >= t} gamma^(k-t) r_k), r_k = p_k - p_{k-1}, the outcome at the last turn",
+    sources=("arXiv:2510.14967", "github.com/GuoqingWang1/IGPO"),
+    confidence="secondary",
+    requires=("gold_U", "gold_R"),
+)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Igpo:
+    """IGPO (arXiv:2510.14967): each turn is paid by how much likelier it made the reference answer.
+
+    p_k is the exponential of the answer's mean log-probability after turn k. The last turn gets the outcome instead,
+    here the trajectory's return. What was paid from a turn on, discounted, is normalised over all turns of the group.
+    The released code takes mean and deviation of the first turns' only; there, a group whose first turns come to the
+    same would divide all others by nothing. For trajectories of a single turn it is GRPO.
+    """
+
+    gamma: float = 1.0
+    """The discount of a turn. Ours: the paper's runs' is not known to us."""
+    epsilon: float = 1e-6
+    """Keeps a group of nearly equal returns finite."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.gamma <= 1:
+            raise ValueError(f"gamma={self.gamma}: a discount lies within [0, 1]; 1 is none")
+
+    def __call__(self, batch: TokenBatch, /) -> Tensor:
+        """See `Advantage`."""
+        trajectory_U, trajectories = batch.trajectory_U, batch.trajectories
+        gain_U = likelihood_gains(batch.column("gold_U"), batch.column("gold_R"), trajectory_U)
+        reward_U = torch.where(
+            last(trajectory_U, trajectories), batch.return_R[trajectory_U], gain_U.to(batch.return_R.dtype)
+        )
+        follows_U = turn_returns(reward_U, trajectory_U, trajectories, gamma=self.gamma)
+        return at_tokens(turn_advantages(follows_U, trajectory_U, batch.group_R, epsilon=self.epsilon), batch)
+
+
+def monotone_gains(gold_U: Tensor, gold_R: Tensor, trajectory_U: Tensor) -> Tensor:
+    """By how much each turn exceeds the best so far, [U], 0 where it does not: they add up to the best less the first.
+
+    Args:
+        gold_U: The mean log-probability of the reference answer after each turn.
+        gold_R: And before the first.
+        trajectory_U: Whose each turn is, ascending.
+    """
+    trajectories = len(gold_R)
+    place_U = places(trajectory_U, trajectories)
+    best_RK = torch.cat([gold_R[:, None], in_rows(gold_U, trajectory_U, trajectories)], 1).cummax(1).values
+    return (gold_U - best_RK[trajectory_U, place_U]).clamp_min(0)
+
+
+def likelihood_gains(gold_U: Tensor, gold_R: Tensor, trajectory_U: Tensor) -> Tensor:
+    """By how much each turn made the reference answer likelier, [U], in probability; arguments as `monotone_gains`."""
+    return gold_U.exp() - before(gold_U, gold_R, trajectory_U).exp()
+
+
+def turn_advantages(value_U: Tensor, trajectory_U: Tensor, group_R: Tensor, *, epsilon: float = 1e-6) -> Tensor:
+    """Each turn against all turns of its group, over their standard deviation (the sample's), [U]; 0 without rivals."""
+    owner_U, groups = numbered(group_R[trajectory_U])
+    deviation_G = variance_over(value_U, owner_U, groups).sqrt()
+    off_U = centred(value_U, owner_U, groups) / (deviation_G + epsilon)[owner_U]
+    return off_U.masked_fill(~has_rivals(group_R)[trajectory_U], 0.0)
+
+
+def _reasoning(batch: TokenBatch) -> Tensor:
+    """Which trained tokens are reasoning, [T]."""
+    own_T = batch.trained_T
+    acts_T = batch.part_T == PARTS.index("action")
+    thought_U = count_over(own_T & ~acts_T, batch.turn_T, len(batch.reward_U)) > 0
+    return own_T & (~acts_T | ~at_tokens(thought_U, batch))

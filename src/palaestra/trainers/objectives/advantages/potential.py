@@ -1,0 +1,57 @@
+"""Rewards shaped by the value of states. Axes: U turns, R trajectories."""
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from palaestra.trainers.data.batch import TokenBatch
+from palaestra.trainers.objectives.advantages.turns import before
+from palaestra.trainers.objectives.part import part
+
+
+@part(
+    "reward",
+    "potential",
+    formula="r_t + w (gamma V(s_{t+1}) - V(s_t))",
+    sources=("arXiv:2502.10325", "github.com/sanjibanc/agent_prm"),
+    confidence="secondary",
+    requires=("potential_U", "potential_R"),
+    neutral={"weight": 0.0},
+)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Potential:
+    """Shaping by a potential, as of AgentPRM (arXiv:2502.10325): what a turn did to the value of the state is paid too.
+
+    Over a trajectory the shaping, discounted, adds up to gamma^T V(last) - V(first): no way of getting there is
+    preferred to another, and what begins alike is paid alike but for its end. Neutral with `weight` 0.
+    """
+
+    weight: float = 1.0
+    """Of the shaping."""
+    gamma: float = 1.0
+    """The discount, the same as that of the returns that follow from it."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.gamma <= 1:
+            raise ValueError(f"gamma={self.gamma}: a discount lies within [0, 1]; 1 is none")
+
+    def __call__(self, batch: TokenBatch, /) -> Tensor:
+        """See `Reward`."""
+        shaping_U = potential_differences(
+            batch.column("potential_U"), batch.column("potential_R"), batch.trajectory_U, gamma=self.gamma
+        )
+        return batch.reward_U + self.weight * shaping_U.to(batch.reward_U.dtype)
+
+
+def potential_differences(
+    potential_U: Tensor, potential_R: Tensor, trajectory_U: Tensor, *, gamma: float = 1.0
+) -> Tensor:
+    """The discounted value after each turn less that before it, [U].
+
+    Args:
+        potential_U: The value of the state after each turn.
+        potential_R: And before the first.
+        trajectory_U: Whose each turn is, ascending.
+        gamma: The discount.
+    """
+    return gamma * potential_U - before(potential_U, potential_R, trajectory_U)
