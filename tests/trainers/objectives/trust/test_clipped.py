@@ -57,3 +57,15 @@ def test_the_bounds_of_loop_are_settings() -> None:
     for advantage, silent in [(1.0, [False, False, False, True]), (-1.0, [True, False, False, False])]:
         given, _ = surrogate(np.log(ratios), np.zeros(4), np.full(4, advantage))
         assert region.silenced(given).tolist() == silent
+
+
+def test_the_ratio_of_gspo_is_the_same_whoever_of_a_sequence_moved() -> None:
+    """Every token by 0.01, or one of five by 0.05."""
+    batch = batch_of((5,))
+    own_T = batch.trained_T
+    together_N = batch.logprob_T[own_T] + 0.01
+    alone_N = batch.logprob_T[own_T] + torch.tensor([0.0, 0.05, 0.0, 0.0, 0.0])
+    ratio = Ratio(granularity="sequence")
+    for logp_N in (together_N, alone_N):
+        found_N = ratio.log_ratio(logp_N, batch.logprob_T[own_T], batch)
+        torch.testing.assert_close(found_N, torch.full_like(found_N, 0.01), rtol=1e-6, atol=0)

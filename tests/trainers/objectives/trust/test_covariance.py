@@ -115,6 +115,7 @@ def test_equal_advantages_and_batches_of_nothing_draw_nobody() -> None:
     empty = batch_of((0, 0))
     assert not ClipCov(fraction=1.0).columns(empty)["clip_cov_T"].any()
     assert not KlCov(fraction=1.0).columns(empty)["kl_cov_T"].any()
+    assert not KlCov(fraction=1.0).columns(level)["kl_cov_T"].any()
 
 
 def test_settings_that_mean_nothing_are_refused() -> None:

@@ -162,22 +162,37 @@ def at(ratio: float, advantage: float, *, q: float = 0.5) -> tuple[Array, Array,
     return anchor + math.log(ratio), anchor, np.array([advantage])
 
 
+GATED = {
+    1.0: [(0.5, 0.470007), (0.8, 0.792053), (1.2, 1.188080), (1.5, 1.410022), (2.0, 1.572895)],
+    1.05: [(0.5, 0.467070), (0.8, 0.791244), (1.2, 1.186867), (1.5, 1.401210), (2.0, 1.536220)],
+}
+"""SAPO's tau; the ratio, and r sech(tau (r - 1) / 2)^2."""
+KERNEL = [
+    (0.1, 0.148797, 0.006050),
+    (0.5, 1.120422, 0.339785),
+    (1.0, 1.0, 1.0),
+    (1.5, 0.502043, 1.241593),
+    (2.0, 0.199148, 1.082682),
+    (5.0, 0.000154, 0.041933),
+]
+"""VESPO's W, and exp(3 + 2 ln W - 3 W), exp(2 + 3 ln W - 2 W)."""
+
+
 @pytest.mark.parametrize(
     ("region", "ratio", "advantage", "expected"),
     [
-        (Sapo(), 2.0, 1.0, -1.572895),  # 2 sech(1/2)^2
-        (Vespo(), 0.5, 1.0, -1.120422),  # exp(3 + 2 ln 0.5 - 1.5)
-        (Vespo(), 0.5, -1.0, 0.339785),
-        (Vespo(), 2.0, 1.0, -0.199148),
-        (Vespo(), 2.0, -1.0, 1.082682),
-        (Vespo(), 5.0, 1.0, -0.000154),
-        (Vespo(), 5.0, -1.0, 0.041933),
         (Maspo(), 0.5, 1.0, -0.5),  # the other side has no gate
         (Clip(), 1.3, 1.0, 0.0),
         (Clip(), 0.7, 1.0, -0.7),
         (Clip(), 1.3, -1.0, 1.3),
         (Clip(), 0.7, -1.0, 0.0),
         (Clip(dual=3.0), 3.5, -1.0, 0.0),
+        (Maspo(), 1.5, 1.0, -1.5 * 0.925209),
+        (Maspo(), 0.5, -1.0, 0.5 * 0.916227),
+        *((Sapo(), ratio, 1.0, -gated) for ratio, gated in GATED[1.0]),
+        *((Sapo(), ratio, -1.0, gated) for ratio, gated in GATED[1.05]),
+        *((Vespo(), w, 1.0, -good) for w, good, _ in KERNEL),
+        *((Vespo(), w, -1.0, bad) for w, _, bad in KERNEL),
     ],
 )
 def test_golden_gradients(region: TrustRegion, ratio: float, advantage: float, expected: float) -> None:
@@ -192,7 +207,8 @@ def test_the_gate_of_maspo_is_wider_for_a_rare_token(q: float, gate: float) -> N
 
 
 @pytest.mark.parametrize(
-    ("q", "low", "high"), [(1.0, 0.8, 1.17082), (0.5, 0.5, 1.306226), (0.1, 0.5, 2.0), (0.01, 0.5, 5.0)]
+    ("q", "low", "high"),
+    [(1.0, 0.8, 1.17082), (0.9, 0.768742, 1.187184), (0.5, 0.5, 1.306226), (0.1, 0.5, 2.0), (0.01, 0.5, 5.0)],
 )
 def test_the_bounds_of_dcpo_leave_a_rare_token_more_room(q: float, low: float, high: float) -> None:
     lower_N, upper_N = Dcpo().bounds(torch.tensor([q], dtype=torch.float64).log())
@@ -214,6 +230,14 @@ def test_the_kernel_of_vespo_is_highest_at_shape_over_rate() -> None:
         (lambda: Clip(low=-0.1), "low=-0.1"),
         (lambda: Clip(dual=1.1), "dual=1.1, high=0.2"),
         (lambda: Sapo(positive=0.0), "positive=0.0"),
+        (lambda: Cispo(low=-1.0), "low=-1.0, high=4.0"),
+        (lambda: Dcpo(high=-1.0), "low=0.16, high=-1.0"),
+        (lambda: Dcpo(most=1.0), "most=1.0"),
+        (lambda: Dppo(low=-0.1), "low=-0.1, high=0.2"),
+        (lambda: Dppo(cap=0.5), "cap=0.5"),
+        (lambda: Maspo(sigma=0.0), "sigma=0.0"),
+        (lambda: Vespo(negative=(1.0, -1.0)), "shape 1.0, rate -1.0"),
+        (lambda: Square(beta=-1.0), "beta=-1.0"),
     ],
 )
 def test_a_setting_that_bounds_nothing_is_refused(make: Callable[[], TrustRegion], says: str) -> None:

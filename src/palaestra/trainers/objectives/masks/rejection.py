@@ -24,7 +24,7 @@ Statistic: TypeAlias = Literal["k1", "k2", "k3"]
     sources=("github.com/volcengine/verl",),
     confidence="code",
     requires=("old_T",),
-    neutral={"low": 0.0, "high": math.inf},
+    neutral={"level": "token", "low": 0.0, "high": math.inf},
     denominator="survivors",
 )
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,7 +26,7 @@ def _check(coefficient: float, what: str) -> None:
     sources=("arXiv:2402.03300", "Schulman 2020", "github.com/volcengine/verl"),
     confidence="code",
     requires=("ref_T",),
-    neutral={"coefficient": 0.0},
+    neutral={"estimator": "k3", "coefficient": 0.0},
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kl:

@@ -85,6 +85,10 @@ class Cispo:
     high: float = 4.0
     """How far above 1 the weight may rise; 4 is ScaleRL's cap of 5 on the weight itself."""
 
+    def __post_init__(self) -> None:
+        if self.low < 0 or self.high < 0:
+            raise ValueError(f"low={self.low}, high={self.high}: distances from 1 are not negative")
+
     def __call__(self, surrogate: Surrogate, /) -> Tensor:
         """See `TrustRegion`."""
         weight_N = surrogate.log_ratio_N.detach().exp().clamp(1 - self.low, 1 + self.high)
@@ -97,19 +101,27 @@ class Cispo:
     formula="clip with bounds from |(r - 1) r| q <= epsilon",
     sources=("arXiv:2509.02333", "github.com/lime-RL/DCPO"),
     confidence="code",
-    neutral={"low": math.inf, "high": math.inf, "most": math.inf},
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dcpo:
     """DCPO (arXiv:2509.02333): clip bounds that leave rare tokens more room.
 
     From |(ratio - 1) ratio| q <= epsilon, q the token's probability under the anchor. C is `Clip`'s with those bounds.
+    No setting is neutral: a loss is cut off below a ratio of 1/2 at the latest.
     """
 
     low: float = 0.16
+    """epsilon of ratios below 1."""
     high: float = 0.2
+    """epsilon of ratios above 1."""
     most: float = 10.0
     """The greatest upper bound, and the dual clip."""
+
+    def __post_init__(self) -> None:
+        if self.low < 0 or self.high < 0:
+            raise ValueError(f"low={self.low}, high={self.high}: how far a ratio may move is not negative")
+        if self.most <= 1:
+            raise ValueError(f"most={self.most}: it bounds ratios above 1; give inf for no bound")
 
     def bounds(self, anchor_N: Tensor) -> tuple[Tensor, Tensor]:
         """The lower and the upper bound of each token's ratio."""
@@ -150,6 +162,12 @@ class Dppo:
     """How far it may rise where the advantage is positive."""
     cap: float = 20.0
     """The greatest weight."""
+
+    def __post_init__(self) -> None:
+        if self.low < 0 or self.high < 0:
+            raise ValueError(f"low={self.low}, high={self.high}: how far a probability may move is not negative")
+        if self.cap < 1:
+            raise ValueError(f"cap={self.cap}: a token that has not moved weighs 1; give 1 or more")
 
     def __call__(self, surrogate: Surrogate, /) -> Tensor:
         """See `TrustRegion`."""

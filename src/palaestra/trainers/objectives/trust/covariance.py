@@ -136,7 +136,7 @@ class KlCov:
     """
 
     fraction: float = 2e-4
-    """Of all trained tokens of the step, how many are held, rounded down."""
+    """Of all trained tokens of the step, how many are held, rounded down; none whose covariance is not positive."""
     coefficient: float = 1.0
     """What the distance weighs."""
 
@@ -152,7 +152,7 @@ class KlCov:
         count = math.floor(self.fraction * int(own_T.sum()))
         held_T = torch.zeros_like(own_T)
         held_T[cov_T.argsort(descending=True, stable=True)[:count]] = True
-        return {_HELD: held_T}
+        return {_HELD: held_T & (cov_T > 0)}
 
     def __call__(self, surrogate: Surrogate, /) -> Tensor:
         """See `TrustRegion`."""

@@ -88,6 +88,10 @@ class Maspo:
     negative: float = 0.03
     """And a negative one narrows it."""
 
+    def __post_init__(self) -> None:
+        if self.sigma <= 0:
+            raise ValueError(f"sigma={self.sigma}: a gate's width is above 0; give inf for no gate")
+
     def gate(self, ratio_N: Tensor, anchor_N: Tensor, advantage_N: Tensor) -> Tensor:
         """F of each token."""
         widened_N = (1 + self.positive * advantage_N).clamp(*_FACTOR)
@@ -134,6 +138,11 @@ class Vespo:
     negative: tuple[float, float] = (3.0, 2.0)
     """And where it is."""
 
+    def __post_init__(self) -> None:
+        for shape, rate in (self.positive, self.negative):
+            if shape < 0 or rate < 0:
+                raise ValueError(f"shape {shape}, rate {rate}: a kernel's are not negative; give 0, 0 for none")
+
     def __call__(self, surrogate: Surrogate, /) -> Tensor:
         """See `TrustRegion`."""
         log_N, advantage_N = surrogate.log_ratio_N.detach(), surrogate.advantage_N
@@ -160,6 +169,11 @@ class Square:
     """
 
     beta: float = 0.1
+    """How strong the pull is; the default is ours."""
+
+    def __post_init__(self) -> None:
+        if self.beta < 0:
+            raise ValueError(f"beta={self.beta}: below 0 it would push off the anchor; give 0 for no pull")
 
     def __call__(self, surrogate: Surrogate, /) -> Tensor:
         """See `TrustRegion`."""
