@@ -1,4 +1,4 @@
-"""Batches of trajectories that were paid, in float64, with whatever columns a test gives or all that there are, drawn."""
+"""Batches of trajectories that were paid, in float64: as a test spells them out, or drawn with every column."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -33,27 +33,27 @@ def scored(
     owner = [number for number, turns in enumerate(trajectories) for _ in turns]
     rewards = [reward for turns in trajectories for _, reward in turns]
     written = 0
-    for number, turns in enumerate(trajectories):
-        for tokens, _ in turns:
+    for number, played in enumerate(trajectories):
+        for tokens, _ in played:
             turn += [NO_TURN, *[written] * tokens]
             written += 1
         turn.append(NO_TURN)
         trajectory += [number] * (len(turn) - len(trajectory))
-    turn_T, trajectory_T = torch.tensor(turn), torch.tensor(trajectory)
+    turns, whose = torch.tensor(turn), torch.tensor(trajectory)
     count, many = len(turn), len(trajectories)
-    position_T = torch.cat([torch.arange(trajectory.count(number)) for number in range(many)])
-    empty_T = torch.zeros(count, dtype=torch.float64)
+    place = torch.cat([torch.arange(trajectory.count(number)) for number in range(many)])
+    empty = torch.zeros(count, dtype=torch.float64)
     return TokenBatch(
         ids_T=torch.zeros(count, dtype=torch.long),
-        position_T=position_T,
-        trained_T=turn_T != NO_TURN,
-        logprob_T=empty_T,
+        position_T=place,
+        trained_T=turns != NO_TURN,
+        logprob_T=empty,
         version_T=torch.zeros(count, dtype=torch.long),
         part_T=torch.zeros(count, dtype=torch.long),
-        advantage_T=empty_T,
-        weight_T=empty_T,
-        segment_T=trajectory_T,
-        turn_T=turn_T,
+        advantage_T=empty,
+        weight_T=empty,
+        segment_T=whose,
+        turn_T=turns,
         trajectory_S=torch.arange(many),
         trajectory_U=torch.tensor(owner, dtype=torch.long),
         reward_U=torch.tensor(rewards, dtype=torch.float64),
@@ -80,7 +80,7 @@ def drawn(seed: int, *, trajectories: int = 9, groups: int = 3) -> TokenBatch:
     )
     tokens, turns = len(batch.ids_T), len(batch.reward_U)
     old = rng.uniform(0.05, 0.95, tokens)
-    logprob_T = torch.from_numpy(np.log(old) + rng.normal(0, 0.2, tokens)).masked_fill(~batch.trained_T, 0.0)
+    logprob = torch.as_tensor(np.log(old) + rng.normal(0, 0.2, tokens)).masked_fill(~batch.trained_T, 0.0)
     columns = {
         "old_T": np.log(old),
         "ref_T": np.log(old) + rng.normal(0, 0.3, tokens),
@@ -93,19 +93,19 @@ def drawn(seed: int, *, trajectories: int = 9, groups: int = 3) -> TokenBatch:
         "agent_R": rng.integers(0, 2, trajectories),
         "task_R": rng.integers(0, 3, trajectories),
     }
-    return replace(batch, logprob_T=logprob_T).with_columns({n: torch.from_numpy(c) for n, c in columns.items()})
+    return replace(batch, logprob_T=logprob).with_columns({n: torch.as_tensor(c) for n, c in columns.items()})
 
 
-def per_trajectory(advantage_T: Tensor, batch: TokenBatch) -> Array:
-    """The advantage of each trajectory, which all its tokens share; 0 for one without tokens."""
-    found = [advantage_T[batch.trajectory_T == number] for number in range(batch.trajectories)]
-    assert all(bool((one == one[0]).all()) for one in found if len(one))
-    return np.array([float(one[0]) if len(one) else 0.0 for one in found])
+def per_trajectory(advantage: Tensor, batch: TokenBatch) -> Array:
+    """The advantage that all trained tokens of each trajectory share; of one without any, its first token's."""
+    found = [array(advantage[places or [_numbers(batch.trajectory_T).index(r)]]) for r, places in enumerate(own(batch))]
+    assert all((one == one[0]).all() for one in found)
+    return np.array([one[0] for one in found])
 
 
 def own(batch: TokenBatch) -> list[list[int]]:
     """The places of each trajectory's trained tokens."""
-    trained, owner = batch.trained_T.tolist(), batch.trajectory_T.tolist()
+    trained, owner = _numbers(batch.trained_T), _numbers(batch.trajectory_T)
     return [
         [place for place, is_own in enumerate(trained) if is_own and owner[place] == number]
         for number in range(batch.trajectories)
@@ -114,7 +114,7 @@ def own(batch: TokenBatch) -> list[list[int]]:
 
 def own_turns(batch: TokenBatch) -> list[list[list[int]]]:
     """The places of the trained tokens of each trajectory's turns that have some."""
-    turn = batch.turn_T.tolist()
+    turn = _numbers(batch.turn_T)
     return [
         [[place for place in places if turn[place] == one] for one in sorted({turn[place] for place in places})]
         for places in own(batch)
@@ -124,9 +124,9 @@ def own_turns(batch: TokenBatch) -> list[list[list[int]]]:
 def token_pay(batch: TokenBatch) -> Array:
     """What each token was paid: its turn's reward at its last trained token, of turns without any at the one before."""
     pay = np.zeros(len(batch.ids_T))
-    turn = batch.turn_T.tolist()
+    turn = _numbers(batch.turn_T)
     for number, places in enumerate(own(batch)):
-        for one, owner in enumerate(batch.trajectory_U.tolist()):
+        for one, owner in enumerate(_numbers(batch.trajectory_U)):
             before = [place for place in places if turn[place] <= one]
             if owner == number and before:
                 pay[before[-1]] += float(batch.reward_U[one])
@@ -137,3 +137,7 @@ def array(value: Tensor) -> Array:
     """As numpy sees it."""
     found: Array = value.double().numpy()
     return found
+
+
+def _numbers(value: Tensor) -> list[int]:
+    return [int(one) for one in value.numpy()]

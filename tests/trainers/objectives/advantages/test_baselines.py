@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 import torch
-from scored import Array, array, drawn, own, paid, per_trajectory, scored
 
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.objectives.advantages import (
@@ -21,6 +20,7 @@ from palaestra.trainers.objectives.advantages import (
 )
 from palaestra.trainers.objectives.parts import Advantage
 from palaestra.trainers.objectives.transforms import DropSmall
+from scored import Array, array, drawn, own, paid, per_trajectory, scored
 
 
 def in_groups(batch: TokenBatch, of: Callable[[Array, Array], Array]) -> Array:
@@ -60,7 +60,7 @@ def gpg(batch: TokenBatch, *, std: bool) -> Array:
     scale = len(taught) / taught.sum() if taught.any() else 1.0
 
     def of(returns: Array, _: Array) -> Array:
-        return (returns - returns.mean()) / (returns.std(ddof=1) + 1e-6 if std and len(returns) > 1 else 1.0)
+        return np.asarray((returns - returns.mean()) / (returns.std(ddof=1) + 1e-6 if std and len(returns) > 1 else 1))
 
     return in_groups(batch, of) * scale
 

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 import torch
-from scored import array, drawn, own, scored, token_pay
 
 from palaestra.trainers.objectives.advantages import returns_to_go, token_rewards
 from palaestra.trainers.objectives.advantages.discounts import discounted, following, refuse_beyond_one
 from palaestra.trainers.objectives.advantages.rows import Rows
 from palaestra.trainers.objectives.advantages.weighted import exact_mean_over, off_weighted_mean
+from scored import array, drawn, own, scored, token_pay
 
 
 def test_what_is_spread_in_rows_is_gathered_again() -> None:

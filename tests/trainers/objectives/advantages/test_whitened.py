@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import torch
-from scored import Array, array, drawn, own, paid, scored, token_pay
 
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.objectives.advantages import (
@@ -12,12 +11,13 @@ from palaestra.trainers.objectives.advantages import (
     reinforce_plus_baseline,
     whitened,
 )
+from scored import Array, array, drawn, own, paid, scored, token_pay
 
 
 def white(values: Array) -> Array:
     if len(values) < 2:
         return np.zeros(len(values))
-    return (values - values.mean()) / np.sqrt(values.var(ddof=1) + 1e-8)
+    return np.asarray((values - values.mean()) / np.sqrt(values.var(ddof=1) + 1e-8))
 
 
 def to_go(batch: TokenBatch, pay: Array, *, gamma: float) -> Array:

@@ -17,7 +17,7 @@ from palaestra.trainers.objectives.advantages.bilevel import BiLevelGae
 from palaestra.trainers.objectives.advantages.blocks import Blockwise, block_advantages
 from palaestra.trainers.objectives.advantages.checklist import Cm2, checklist_advantages, first_met
 from palaestra.trainers.objectives.advantages.components import Gdpo
-from palaestra.trainers.objectives.advantages.critic import Estimates, Gae, Vapo, gae, gae_estimates
+from palaestra.trainers.objectives.advantages.critic import Estimates, Gae, OfValues, Vapo, gae, gae_estimates
 from palaestra.trainers.objectives.advantages.gigpo import Gigpo, gigpo_advantages
 from palaestra.trainers.objectives.advantages.gradient_baseline import Opob, OpobProxy, off_optimal_baseline
 from palaestra.trainers.objectives.advantages.group import Group, group_advantages
@@ -62,6 +62,7 @@ __all__ = [
     "Igpo",
     "Mig",
     "MtGrpo",
+    "OfValues",
     "Opob",
     "OpobProxy",
     "Otb",

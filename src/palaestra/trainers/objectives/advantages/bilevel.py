@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from palaestra.trainers.data.batch import TokenBatch
-from palaestra.trainers.objectives.advantages.critic import Estimates, gae
+from palaestra.trainers.objectives.advantages.critic import Estimates, OfValues, gae
 from palaestra.trainers.objectives.advantages.discounts import refuse_beyond_one
 from palaestra.trainers.objectives.advantages.rows import Rows
 from palaestra.trainers.objectives.advantages.whitened import whitened
@@ -23,7 +23,7 @@ from palaestra.trainers.objectives.part import part
     requires=("value_T",),
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BiLevelGae:
+class BiLevelGae(OfValues):
     """Credit for turns first, then for the tokens of each (RAGEN). In a trajectory of one turn it is GAE.
 
     Every turn of which something is trained counts as one; the authors' code knows turns by a reward that is not 0.
@@ -42,7 +42,7 @@ class BiLevelGae:
         refuse_beyond_one(gamma_turn=self.gamma_turn, gamma=self.gamma, lam=self.lam)
 
     def estimates(self, batch: TokenBatch) -> Estimates:
-        """Advantages before whitening, and the critic's targets."""
+        """See `OfValues`."""
         own_T, value_T = batch.trained_T, batch.column("value_T")
         turns, value_N = written(batch), value_T[batch.trained_T]
         by_turn = Rows.of(turns.trajectory_W, batch.trajectories)

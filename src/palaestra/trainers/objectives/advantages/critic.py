@@ -4,6 +4,7 @@ All run over trained tokens only: what others wrote between them neither discoun
 trajectory is worth 0, also where it was cut short, for the critic says nothing of what would have followed.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import torch
@@ -25,6 +26,30 @@ class Estimates:
     """Before any whitening."""
     target_T: Tensor
     """What the critic should have expected."""
+
+
+class OfValues(ABC):
+    """An advantage that reads one value of each trained token; see `Valued`."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def estimates(self, batch: TokenBatch) -> Estimates:
+        """Advantages before whitening, and the critic's targets."""
+
+    @property
+    def column(self) -> str:
+        """See `Valued`."""
+        return "value_T"
+
+    @property
+    def heads(self) -> int:
+        """See `Valued`."""
+        return 1
+
+    def targets(self, batch: TokenBatch) -> Tensor:
+        """See `Valued`."""
+        return self.estimates(batch).target_T
 
 
 def gae(reward_OL: Tensor, value_OL: Tensor, *, gamma: float, lam: float | Tensor) -> Tensor:
@@ -71,7 +96,7 @@ def gae_estimates(batch: TokenBatch, *, gamma: float, lam: float | Tensor) -> Es
     requires=("value_T",),
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gae:
+class Gae(OfValues):
     """Generalised advantage estimation (PPO). With lam = gamma = 1 it is the return to come less the critic's value."""
 
     gamma: float = 1.0
@@ -85,7 +110,7 @@ class Gae:
         refuse_beyond_one(gamma=self.gamma, lam=self.lam)
 
     def estimates(self, batch: TokenBatch) -> Estimates:
-        """Advantages before whitening, and the critic's targets."""
+        """See `OfValues`."""
         return gae_estimates(batch, gamma=self.gamma, lam=self.lam)
 
     def __call__(self, batch: TokenBatch, /) -> Tensor:
@@ -104,7 +129,7 @@ class Gae:
     neutral={"alpha": float("inf")},
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Vapo:
+class Vapo(OfValues):
     """GAE that looks further ahead in longer trajectories (VAPO); neutral, it is GAE with lam = 1.
 
     The paper's other parts are elsewhere: a critic trained before the policy, `token-mean`, bounds of 0.2 and 0.28, and

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from palaestra.trainers.data.batch import TokenBatch
-from palaestra.trainers.objectives.advantages.critic import Estimates
+from palaestra.trainers.objectives.advantages.critic import Estimates, OfValues
 from palaestra.trainers.objectives.advantages.discounts import discounted, following, refuse_beyond_one
 from palaestra.trainers.objectives.advantages.rows import Rows
 from palaestra.trainers.objectives.advantages.written import written
@@ -71,7 +71,7 @@ def vtrace(
     conflicts={"ratio.anchor=rollout": f"{_TWICE}; take ratio.anchor old or none", "correction/*": _TWICE},
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VTrace:
+class VTrace(OfValues):
     """V-trace over turns: a turn's ratio is the product of its tokens', its value that of its first trained token.
 
     All tokens of a turn have its advantage. Where all ratios are 1 the targets are GAE's.

@@ -33,8 +33,7 @@ class Written:
 
 def written(batch: TokenBatch) -> Written:
     """The turns of a batch of which something is trained."""
-    _, turn_N, count_W = batch.turn_T[batch.trained_T].unique_consecutive(return_inverse=True, return_counts=True)
-    turn_W = batch.turn_T[batch.trained_T].unique_consecutive()
+    turn_W, turn_N, count_W = batch.turn_T[batch.trained_T].unique_consecutive(return_inverse=True, return_counts=True)
     end_W = count_W.cumsum(0)
     trajectory_W = batch.trajectory_U[turn_W]
     return Written(
