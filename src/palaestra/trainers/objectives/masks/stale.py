@@ -25,7 +25,8 @@ from palaestra.trainers.objectives.segments import count_over, sum_over
 class M2po:
     """M2PO (arXiv:2510.01161): as few tokens left out as keep the second moment of the mismatch below a bound.
 
-    The moment is of the whole step. Tokens that are equally far off go together. Neutral with `tau` infinite.
+    The moment is of the whole step. Tokens that are equally far off go together. That means stay over all tokens is our
+    choice. Neutral with `tau` infinite.
     """
 
     tau: float = 0.04
@@ -50,17 +51,18 @@ class M2po:
     "mask",
     "opsm",
     formula="drop where A < 0 and mean_t (log rollout - log now) > delta",
-    sources=("DeepSeek-V3.2", "github.com/huggingface/trl", "github.com/THUDM/slime"),
+    sources=("arXiv:2512.02556", "github.com/huggingface/trl", "github.com/THUDM/slime"),
     confidence="code",
     requires=("now_T",),
     neutral={"delta": math.inf},
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opsm:
-    """Off-policy sequence masking (DeepSeek-V3.2): bad trajectories that the policy has left already teach nothing.
+    """Off-policy sequence masking (DeepSeek-V3.2, arXiv:2512.02556): bad trajectories that were left already teach nothing.
 
     Left out are tokens of negative advantage in trajectories whose mean log-probability has fallen by more than `delta`
-    since they were drawn; all others are kept. Neutral with `delta` infinite.
+    since they were drawn; all others are kept. Means stay over all tokens, as the formula has it; ms-swift takes them over those that are left,
+    the denominator `survivors`. Neutral with `delta` infinite.
     """
 
     delta: float

@@ -38,7 +38,8 @@ class Kl:
     - `k2`, d^2 / 2: the gradient of KL(policy || reference).
     - `k3`, e^-d + d - 1: GRPO's. Its value is the divergence, its gradient that of KL(reference || policy).
     - `k3-plus`: the value of k3 and the gradient of k2.
-    - `k3-is`, ratio * k3: the gradient of KL(policy || reference), on what another policy drew too (DeepSeek-V3.2).
+    - `k3-is`, ratio * k3: the gradient of KL(policy || reference), on what another policy drew too (DeepSeek-V3.2,
+      arXiv:2512.02556).
 
     Neutral with `coefficient` 0.
     """

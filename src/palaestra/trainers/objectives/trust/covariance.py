@@ -54,7 +54,8 @@ def _check(fraction: float) -> None:
 class ClipCov:
     """Clip-Cov (arXiv:2505.22617): PPO's clip, and a few tokens of high covariance, drawn by lot, without gradient.
 
-    C is `Clip`'s, and 0 for the tokens that were drawn. Neutral, as `Clip`, with `fraction` 0.
+    C is `Clip`'s, and 0 for the tokens that were drawn; some of them the clip may silence anyway, which verl does not
+    draw. Neutral, as `Clip`, with `fraction` 0.
     """
 
     fraction: float = 2e-4
