@@ -179,7 +179,7 @@ def planned(**columns: Tensor) -> TokenBatch:
         "values_UH": column([[0.4, 0.2, 0.35], [9, 0.3, 0.45], [0.7, 0.5, 0.55], [9, 0.6, 0.8], [0.1, 0.2, 0.3]]),
         "switch_U": torch.tensor([1, 0, 1, 0, 0]),
         "done_R": torch.tensor([1, 1]),
-        "goal_U": torch.tensor([3, 3, 4, 4, -1]),
+        "goal_U": torch.tensor([3, 3, 4, 4, 0]),
         "invalid_U": torch.zeros(5),
     }
     parts = [FULL, FULL, FULL, ("switch", "plan", ""), ("action",)]
@@ -231,7 +231,7 @@ def test_a_normalised_stream_that_no_token_has_stays_finite() -> None:
             "values_UH": column([[0.0, 0.0, 0.0]]),
             "switch_U": torch.tensor([0]),
             "done_R": torch.tensor([1]),
-            "goal_U": torch.tensor([-1]),
+            "goal_U": torch.tensor([0]),
             "invalid_U": torch.tensor([0]),
         },
     )
@@ -250,7 +250,7 @@ def test_a_normalised_stream_that_no_token_has_stays_finite() -> None:
 )
 def test_penalties_are_paid_before_anything_is_estimated(part: Hiper, extra: list[float]) -> None:
     """Turns 1 and 3 keep, turn 1 with another subgoal, turn 4 is an episode of its own; 0 and 4 are invalid."""
-    batch = planned(goal_U=torch.tensor([3, 5, 4, 4, 4]), invalid_U=torch.tensor([1, 0, 0, 0, 1]))
+    batch = planned(goal_U=torch.tensor([3, -5, 4, 4, 4]), invalid_U=torch.tensor([1, 0, 0, 0, 1]))
     paid_U = batch.reward_U + column([float(x) for x in extra])
     names = ("values_UH", "switch_U", "done_R")
     values_UH, switch_U, done_R = (batch.column(name) for name in names)
@@ -270,7 +270,7 @@ def test_a_share_of_kept_turns_costs_the_episode_its_share_of_the_penalty() -> N
 
 
 def test_a_subgoal_that_is_missing_cannot_be_inconsistent() -> None:
-    batch = planned(goal_U=torch.tensor([-1, 5, 4, -1, 4]))
+    batch = planned(goal_U=torch.tensor([0, 5, 4, 0, -4]))
     found, plain = Hiper(inconsistent=-0.5).streams(batch), Hiper().streams(batch)
     assert torch.equal(found.low_U, plain.low_U)
 
@@ -284,5 +284,5 @@ def test_a_batch_without_turns_has_no_streams() -> None:
 
 @pytest.mark.parametrize("name", ["gamma", "lambda_turn", "lambda_segment"])
 def test_a_discount_beyond_its_range_is_refused(name: str) -> None:
-    with pytest.raises(ValueError, match=rf"{name}=1\.5: .* within \[0, 1\]"):
+    with pytest.raises(ValueError, match=rf"{name}=1\.5: .*give 0 to 1"):
         Hiper(**{name: 1.5})  # type: ignore[arg-type]

@@ -7,7 +7,6 @@ from palaestra.trainers.objectives.advantages.turns import (
     at_tokens,
     before,
     has_rivals,
-    in_rows,
     last,
     places,
     turn_returns,
@@ -20,11 +19,6 @@ OWNER_U = torch.tensor([1, 1, 1, 3])
 def test_places_count_from_0_in_each_trajectory() -> None:
     assert places(OWNER_U, 4).tolist() == [0, 1, 2, 0]
     assert last(OWNER_U, 4).tolist() == [False, False, True, True]
-
-
-def test_rows_are_padded_with_0() -> None:
-    assert in_rows(column([1, 2, 3, 4]), OWNER_U, 4).tolist() == [[0, 0, 0], [1, 2, 3], [0, 0, 0], [4, 0, 0]]
-    assert in_rows(column([[1], [2], [3], [4]]), OWNER_U, 4).shape == (4, 3, 1)
 
 
 def test_returns_of_turns_are_discounted_from_the_turn_on() -> None:

@@ -1,6 +1,6 @@
 """Advantages from a checklist whose criteria pay once.
 
-Axes: C criteria, X things, U turns, R trajectories, K places in a trajectory.
+Axes: C criteria, X things, U turns, R trajectories.
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from palaestra.trainers.data.batch import TokenBatch
-from palaestra.trainers.objectives.advantages.turns import at_tokens, in_rows, places
+from palaestra.trainers.objectives.advantages.turns import at_tokens, places
 from palaestra.trainers.objectives.part import part
 from palaestra.trainers.objectives.segments import centred, mean_over, numbered, sum_over
 
@@ -120,10 +120,13 @@ def first_met(met_UC: Tensor, trajectory_U: Tensor, trajectories: int) -> tuple[
 
     A criterion that no longer holds has held all the same: it pays once. Before the first turn none has.
     """
-    met_RKC = in_rows((met_UC != 0).long(), trajectory_U, trajectories)
-    times_UC = met_RKC.cumsum(1)[trajectory_U, places(trajectory_U, trajectories)]
-    before_UC = times_UC - (met_UC != 0).long() > 0
-    return (met_UC != 0) & ~before_UC, before_UC
+    now_UC = met_UC != 0
+    earlier_UC = now_UC.long().cumsum(0) - now_UC.long()
+    place_U = places(trajectory_U, trajectories)
+    start_U = torch.arange(len(place_U), device=place_U.device) - place_U
+    # What was met before the turn, less what was met before its trajectory.
+    before_UC = earlier_UC > earlier_UC[start_U]
+    return now_UC & ~before_UC, before_UC
 
 
 def _few(owner_X: Tensor, least: int) -> Tensor:

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from palaestra.trainers.data.batch import TokenBatch
+from palaestra.trainers.objectives.advantages.discounts import refuse_beyond_one
 from palaestra.trainers.objectives.advantages.turns import at_tokens, turn_returns
 from palaestra.trainers.objectives.part import part
 from palaestra.trainers.objectives.segments import centred, numbered, variance_over
@@ -44,8 +45,7 @@ class Gigpo:
     """Keeps a group of nearly equal returns finite."""
 
     def __post_init__(self) -> None:
-        if not 0 <= self.gamma <= 1:
-            raise ValueError(f"gamma={self.gamma}: a discount lies within [0, 1]; 1 is none")
+        refuse_beyond_one(gamma=self.gamma)
 
     def __call__(self, batch: TokenBatch, /) -> Tensor:
         """See `Advantage`."""

@@ -11,8 +11,10 @@ import torch
 from torch import Tensor
 
 from palaestra.trainers.data.batch import PARTS, TokenBatch
+from palaestra.trainers.objectives.advantages.discounts import refuse_beyond_one
 from palaestra.trainers.objectives.advantages.planning import KeepMode, shaped_rewards
-from palaestra.trainers.objectives.advantages.turns import at_tokens, in_rows, places
+from palaestra.trainers.objectives.advantages.rows import Rows
+from palaestra.trainers.objectives.advantages.turns import at_tokens
 from palaestra.trainers.objectives.part import part
 from palaestra.trainers.objectives.segments import count_over
 
@@ -55,11 +57,7 @@ class Hiper:
     """Paid for an invalid turn; -0.1 in the authors' runs."""
 
     def __post_init__(self) -> None:
-        for name, value in (
-            ("gamma", self.gamma), ("lambda_turn", self.lambda_turn), ("lambda_segment", self.lambda_segment),
-        ):  # fmt: skip
-            if not 0 <= value <= 1:
-                raise ValueError(f"{name}={value}: it lies within [0, 1]; 1 is no discount")
+        refuse_beyond_one(gamma=self.gamma, lambda_turn=self.lambda_turn, lambda_segment=self.lambda_segment)
 
     def streams(self, batch: TokenBatch) -> "Streams":
         """The advantages, and what the critic is to expect, before they are normalised."""
@@ -145,16 +143,12 @@ def hiper_streams(
         bootstrap_truncated: Whether an episode that was cut short goes on as the critic last expected.
     """
     trajectories = len(done_R)
-    place_U = places(trajectory_U, trajectories)
-    boundary_U = (switch_U != 0) | (place_U == 0)
+    rows = Rows.of(trajectory_U, trajectories)
+    boundary_U = (switch_U != 0) | (rows.place_X == 0)
     high_U, low_U, switch_value_U = value_UH.unbind(1)
     # A value of no segment's beginning may be anything; it is out before it meets any arithmetic.
     high_U = high_U.masked_fill(~boundary_U, 0.0)
-
-    def rows(value_U: Tensor) -> Tensor:
-        return in_rows(value_U, trajectory_U, trajectories)
-
-    reward_RK, high_RK, low_RK, boundary_RK = rows(reward_U), rows(high_U), rows(low_U), rows(boundary_U)
+    reward_RK, high_RK, low_RK, boundary_RK = map(rows.spread, (reward_U, high_U, low_U, boundary_U))
     turns_R = torch.bincount(trajectory_U, minlength=trajectories)
     done_R = done_R != 0
     zero_R = reward_RK.new_zeros(trajectories)
@@ -181,7 +175,7 @@ def hiper_streams(
         segment_after_R = torch.where(final_R, zero_R, torch.where(ends_R, high_after_R, segment_after_R))
         high_after_R = return_R - high_RK[:, k] + discount_R * lambda_segment * segment_after_R
         found.append((low_after_R, high_after_R, return_R))
-    low_adv_U, high_adv_U, return_U = _read(found[::-1], trajectory_U, place_U, like=reward_U)
+    low_adv_U, high_adv_U, return_U = _gathered(found[::-1], rows, like=reward_U)
     high_adv_U = high_adv_U.masked_fill(~boundary_U, 0.0)
     return Streams(
         low_U=low_adv_U,
@@ -201,13 +195,11 @@ def _carried(high_RK: Tensor, boundary_RK: Tensor) -> Tensor:
     return high_RK.gather(1, start_RK.cummax(1).values) if high_RK.shape[1] else high_RK
 
 
-def _read(
-    found: list[tuple[Tensor, Tensor, Tensor]], trajectory_U: Tensor, place_U: Tensor, *, like: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
+def _gathered(found: list[tuple[Tensor, Tensor, Tensor]], rows: Rows, *, like: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Columns of places put back into turns."""
     if not found:
         return like.clone(), like.clone(), like.clone()
-    low, high, switch = (torch.stack(column, 1)[trajectory_U, place_U] for column in zip(*found, strict=True))
+    low, high, switch = (rows.gathered(torch.stack(column, 1)) for column in zip(*found, strict=True))
     return low, high, switch
 
 

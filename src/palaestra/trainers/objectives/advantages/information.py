@@ -6,14 +6,14 @@ import torch
 from torch import Tensor
 
 from palaestra.trainers.data.batch import PARTS, TokenBatch
+from palaestra.trainers.objectives.advantages.discounts import refuse_beyond_one
 from palaestra.trainers.objectives.advantages.group import group_advantages
+from palaestra.trainers.objectives.advantages.rows import Rows
 from palaestra.trainers.objectives.advantages.turns import (
     at_tokens,
     before,
     has_rivals,
-    in_rows,
     last,
-    places,
     turn_returns,
 )
 from palaestra.trainers.objectives.part import part
@@ -81,8 +81,7 @@ class Igpo:
     """Keeps a group of nearly equal returns finite."""
 
     def __post_init__(self) -> None:
-        if not 0 <= self.gamma <= 1:
-            raise ValueError(f"gamma={self.gamma}: a discount lies within [0, 1]; 1 is none")
+        refuse_beyond_one(gamma=self.gamma)
 
     def __call__(self, batch: TokenBatch, /) -> Tensor:
         """See `Advantage`."""
@@ -103,10 +102,9 @@ def monotone_gains(gold_U: Tensor, gold_R: Tensor, trajectory_U: Tensor) -> Tens
         gold_R: And before the first.
         trajectory_U: Whose each turn is, ascending.
     """
-    trajectories = len(gold_R)
-    place_U = places(trajectory_U, trajectories)
-    best_RK = torch.cat([gold_R[:, None], in_rows(gold_U, trajectory_U, trajectories)], 1).cummax(1).values
-    return (gold_U - best_RK[trajectory_U, place_U]).clamp_min(0)
+    rows = Rows.of(trajectory_U, len(gold_R))
+    best_RK = torch.cat([gold_R[:, None], rows.spread(gold_U)], 1).cummax(1).values
+    return (gold_U - rows.gathered(best_RK)).clamp_min(0)
 
 
 def likelihood_gains(gold_U: Tensor, gold_R: Tensor, trajectory_U: Tensor) -> Tensor:

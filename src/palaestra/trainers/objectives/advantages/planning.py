@@ -30,7 +30,7 @@ def shaped_rewards(
     Args:
         reward_U: What the world paid.
         switch_U: Not 0 where a turn begins a new subgoal.
-        goal_U: Its subgoal, as a number; a negative one is none.
+        goal_U: Its subgoal, as a number; 0 is none.
         invalid_U: Not 0 where the turn is invalid.
         trajectory_U: Whose each turn is, ascending.
         trajectories: How many there are.
@@ -47,7 +47,7 @@ def shaped_rewards(
         turns_U = turns_R[trajectory_U]
         fee_U = (fee_U / turns_U).masked_fill(turns_U == 1, 0.0)
     earlier_U = goal_U.roll(1)
-    follows_U = (places(trajectory_U, trajectories) > 0) & (goal_U >= 0) & (earlier_U >= 0)
+    follows_U = (places(trajectory_U, trajectories) > 0) & (goal_U != 0) & (earlier_U != 0)
     changed_U = kept_U & follows_U & (goal_U != earlier_U)
     return (
         reward_U + fee_U + inconsistent * changed_U.to(reward_U.dtype) + invalid * (invalid_U != 0).to(reward_U.dtype)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from palaestra.trainers.data.batch import TokenBatch
+from palaestra.trainers.objectives.advantages.discounts import refuse_beyond_one
 from palaestra.trainers.objectives.advantages.turns import before
 from palaestra.trainers.objectives.part import part
 
@@ -32,8 +33,7 @@ class Potential:
     """The discount, the same as that of the returns that follow from it."""
 
     def __post_init__(self) -> None:
-        if not 0 <= self.gamma <= 1:
-            raise ValueError(f"gamma={self.gamma}: a discount lies within [0, 1]; 1 is none")
+        refuse_beyond_one(gamma=self.gamma)
 
     def __call__(self, batch: TokenBatch, /) -> Tensor:
         """See `Reward`."""
