@@ -3,11 +3,14 @@
 A loss may join trajectories in any way, pairs and groups too, and still go through in micro-batches of any size: its
 slope in each trajectory's log-probability is worked out once, at the weights as they are, and a micro-batch adds up
 slope times log-probability. By the chain rule the gradient is the same.
+
+Groups are compared within a step, so that a step has to hold whole groups.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
@@ -18,10 +21,24 @@ from palaestra.trainers.objectives.composed import surrogate_of
 from palaestra.trainers.objectives.objective import Metrics, Prepared
 from palaestra.trainers.objectives.parts import Stateful, WholeLoss
 from palaestra.trainers.objectives.ratio import Ratio
-from palaestra.trainers.objectives.segments import sum_over
+from palaestra.trainers.objectives.segments import count_over, sum_over
 from palaestra.trainers.objectives.term import Term, term_losses, term_weights
 
 _SLOPE = "slope_R"
+
+
+@runtime_checkable
+class Learning(Protocol):
+    """A loss that has something to learn itself, beside the policy."""
+
+    def learn(self, logp_R: Tensor, batch: TokenBatch) -> None:
+        """Take a step of its own, once for each step of the policy's; the loss's call itself changes nothing.
+
+        Args:
+            logp_R: As the loss saw it; without gradient.
+            batch: As the loss saw it.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,16 +56,29 @@ class Whole:
         return replace(batch, advantage_T=batch.trained_T.to(batch.advantage_T.dtype))
 
     def prepare(self, batch: TokenBatch) -> Prepared:
-        """See `Objective`."""
+        """See `Objective`; trajectories that have no gradient are left out.
+
+        A loss that learns takes its step here, after the slope was taken.
+        """
         own_T = batch.trained_T
         logp_R = sum_trained(batch.column("now_T"), batch).detach().requires_grad_()
         with torch.enable_grad():
             loss = self.loss(logp_R, batch)
             (slope_R,) = torch.autograd.grad(loss, logp_R, allow_unused=True, materialize_grads=True)
+        if isinstance(self.loss, Learning):
+            self.loss.learn(logp_R.detach(), batch)
         terms = term_weights(self.terms, batch, own_T, otherwise=self.aggregation)
-        share_T = own_T.to(batch.weight_T.dtype) / own_T.sum().clamp_min(1)
+        moved_T = own_T & (slope_R != 0)[batch.trajectory_T]
+        for weight_T in terms.values():
+            moved_T |= weight_T != 0
+        kept_R = count_over(moved_T, batch.trajectory_T, batch.trajectories) > 0
+        # The loss is one number; tokens that are put through the model share it, so that the parts add up to it.
+        shown_T = own_T & kept_R[batch.trajectory_T]
+        share_T = shown_T.to(batch.weight_T.dtype) / shown_T.sum().clamp_min(1)
         prepared = replace(batch, weight_T=share_T).with_columns({_SLOPE: slope_R, **terms})
-        return Prepared(batch=prepared, loss=partial(self._loss, float(loss.detach())))
+        return Prepared(
+            batch=prepared.select(kept_R.nonzero()[:, 0].tolist()), loss=partial(self._loss, float(loss.detach()))
+        )
 
     def state(self) -> dict[str, object]:
         """See `Objective`."""
@@ -75,3 +105,14 @@ def sum_trained(value_T: Tensor, batch: TokenBatch) -> Tensor:
     """The sum over each trajectory's trained tokens, [R]."""
     own_T = batch.trained_T
     return sum_over(value_T[own_T], batch.trajectory_T[own_T], batch.trajectories)
+
+
+def mean_trained(value_R: Tensor, batch: TokenBatch) -> Tensor:
+    """The mean over trajectories that have a trained token, a scalar; 0 where none has."""
+    acted_R = lengths(batch) > 0
+    return value_R[acted_R].sum() / acted_R.sum().clamp_min(1)
+
+
+def lengths(batch: TokenBatch) -> Tensor:
+    """How many trained tokens each trajectory has, [R]."""
+    return count_over(batch.trained_T, batch.trajectory_T, batch.trajectories)

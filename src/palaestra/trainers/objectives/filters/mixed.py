@@ -1,0 +1,28 @@
+"""DAPO's dynamic sampling, as far as it is a filter. Axes: R trajectories, G groups."""
+
+import torch
+from torch import Tensor
+
+from palaestra.trainers.data.batch import TokenBatch
+from palaestra.trainers.objectives.part import part
+from palaestra.trainers.objectives.segments import count_over, numbered
+
+
+@part(
+    "filter",
+    "mixed",
+    formula="0 < passed < G, or G = 1",
+    sources=("arXiv:2503.14476", "github.com/volcengine/verl"),
+    confidence="code",
+    requires=("passed_R",),
+)
+def mixed(batch: TokenBatch, /) -> Tensor:
+    """Groups of which some passed and some did not (DAPO, arXiv:2503.14476); a group of one stays, as in its code.
+
+    It looks at what passed and not at what was paid: a price on length would make groups differ that teach nothing.
+    """
+    owner_R, groups = numbered(batch.group_R)
+    passed_G = count_over(batch.column("passed_R") != 0, owner_R, groups)
+    size_G = torch.bincount(owner_R, minlength=groups)
+    keep_G = ((passed_G > 0) & (passed_G < size_G)) | (size_G == 1)
+    return keep_G[owner_R]

@@ -1,0 +1,46 @@
+"""Groups drawn in plenty, of which those that differ most are kept. Axes: R trajectories, G groups."""
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from palaestra.trainers.data.batch import TokenBatch
+from palaestra.trainers.objectives.filters.uncertain import kept
+from palaestra.trainers.objectives.part import part
+from palaestra.trainers.objectives.segments import centred, numbered, variance_over
+
+
+@part(
+    "filter",
+    "rank",
+    formula="the groups of the greatest std_g R > 0, at most `keep`",
+    sources=("arXiv:2602.20739", "github.com/agents-x-project/PyVision-RL"),
+    confidence="code",
+    requires=("passed_R",),
+)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rank:
+    """PyVision-RL's filter (arXiv:2602.20739): without groups of equal returns, the most spread ones first.
+
+    Trajectories whose world broke or that ran too long are for others to leave out. Fewer groups than `keep` may be
+    left.
+    """
+
+    keep: int
+    """How many groups are trained on."""
+    blamed: bool = True
+    """Whether what passed stays where its return is below its group's mean, so that it is learnt not to do it."""
+
+    def __post_init__(self) -> None:
+        if self.keep < 1:
+            raise ValueError(f"keep={self.keep}: how many groups are trained on; 1 at least")
+
+    def __call__(self, batch: TokenBatch, /) -> Tensor:
+        """See `Filter`."""
+        owner_R, groups = numbered(batch.group_R)
+        spread_G = variance_over(batch.return_R, owner_R, groups).sqrt()
+        keep_R = kept(spread_G, strategy="top_k", amount=self.keep, zeros=False)[owner_R]
+        if self.blamed:
+            return keep_R
+        blamed_R = (batch.column("passed_R") != 0) & (centred(batch.return_R, owner_R, groups) < 0)
+        return keep_R & ~blamed_R

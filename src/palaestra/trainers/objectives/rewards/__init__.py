@@ -1,0 +1,12 @@
+"""What was paid, changed before anything is compared: lengths, tools, distance from a reference.
+
+What is said of a whole trajectory goes to its last turn; one that never wrote a turn has nothing to be paid for.
+"""
+
+from palaestra.trainers.objectives.rewards.kl import KlInReward
+from palaestra.trainers.objectives.rewards.laconic import Laconic
+from palaestra.trainers.objectives.rewards.last import paid_last
+from palaestra.trainers.objectives.rewards.overlong import SoftOverlong, overlong
+from palaestra.trainers.objectives.rewards.tools import ToolBonus
+
+__all__ = ["KlInReward", "Laconic", "SoftOverlong", "ToolBonus", "overlong", "paid_last"]

@@ -1,0 +1,41 @@
+"""A price on leaving the reference, paid turn by turn. Axes: T tokens, U turns."""
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from palaestra.trainers.data.batch import TokenBatch
+from palaestra.trainers.objectives.part import part
+from palaestra.trainers.objectives.segments import sum_over
+
+
+@part(
+    "reward",
+    "kl-in-reward",
+    formula="r_u - beta sum_u(logprob - ref)",
+    sources=("arXiv:1909.08593", "github.com/volcengine/verl"),
+    confidence="code",
+    requires=("ref_T",),
+    neutral={"beta": 0.0},
+    conflicts={"regulariser/kl": "the distance from the reference would be paid for twice"},
+)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KlInReward:
+    """The distance from the reference as a part of what is paid (Ziegler et al. 2019, arXiv:1909.08593).
+
+    It is the k1 estimate, logprob - ref of tokens that the policy drew, added up over each turn. As a reward it is
+    right; as a loss its gradient would be 0 in expectation.
+    """
+
+    beta: float
+    """What a nat costs."""
+
+    def __post_init__(self) -> None:
+        if self.beta < 0:
+            raise ValueError(f"beta={self.beta}: what a nat costs is not negative")
+
+    def __call__(self, batch: TokenBatch, /) -> Tensor:
+        """See `Reward`."""
+        own_T = batch.trained_T & (batch.turn_T >= 0)
+        k1_N = (batch.logprob_T - batch.column("ref_T"))[own_T].to(batch.reward_U.dtype)
+        return batch.reward_U - self.beta * sum_over(k1_N, batch.turn_T[own_T], len(batch.reward_U))

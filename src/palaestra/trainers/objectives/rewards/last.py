@@ -1,0 +1,19 @@
+"""Where what a whole trajectory earned is paid. Axes: U turns, R trajectories."""
+
+import torch
+from torch import Tensor
+
+from palaestra.trainers.data.batch import TokenBatch
+
+
+def paid_last(change_R: Tensor, batch: TokenBatch) -> Tensor:
+    """What each turn is paid once its trajectory's last turn was paid this more, [U].
+
+    Args:
+        change_R: Of each trajectory.
+        batch: Whose turns stand in order.
+    """
+    owner_U = batch.trajectory_U
+    last_U = torch.ones_like(owner_U, dtype=torch.bool)
+    last_U[:-1] = owner_U[1:] != owner_U[:-1]
+    return batch.reward_U + change_R[owner_U].to(batch.reward_U.dtype).masked_fill(~last_U, 0.0)

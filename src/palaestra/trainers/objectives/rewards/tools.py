@@ -1,0 +1,43 @@
+"""A bonus for using tools on the way to what is right. Axes: U turns, R trajectories."""
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from palaestra.trainers.data.batch import TokenBatch
+from palaestra.trainers.objectives.part import part
+from palaestra.trainers.objectives.rewards.last import paid_last
+from palaestra.trainers.objectives.segments import sum_over
+
+
+@part(
+    "reward",
+    "tool-bonus",
+    formula="R + coefficient min(calls, most) where passed",
+    sources=("arXiv:2602.20739", "github.com/agents-x-project/PyVision-RL"),
+    confidence="code",
+    requires=("tools_U", "passed_R"),
+    neutral={"coefficient": 0.0},
+)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolBonus:
+    """PyVision-RL's accumulative tool reward (arXiv:2602.20739), against policies that stop to use their tools.
+
+    A trajectory that did not pass has no bonus. Calls that are the same within a turn count once, and those that were
+    refused not at all; that, and the bound, are ours, for a bonus without them can be farmed.
+    """
+
+    most: int
+    """How many calls are paid at most; the paper has no bound."""
+    coefficient: float = 0.1
+    """What each is paid."""
+
+    def __post_init__(self) -> None:
+        if self.most < 0 or self.coefficient < 0:
+            raise ValueError(f"most={self.most}, coefficient={self.coefficient}: neither is negative")
+
+    def __call__(self, batch: TokenBatch, /) -> Tensor:
+        """See `Reward`."""
+        calls_U = batch.column("tools_U").to(batch.reward_U.dtype)
+        calls_R = sum_over(calls_U, batch.trajectory_U, batch.trajectories).clamp_max(self.most)
+        return paid_last((self.coefficient * calls_R).masked_fill(batch.column("passed_R") == 0, 0.0), batch)

@@ -1,1 +1,0 @@
-"""What happens around a step: rewards changed, trajectories left out, learning rates scaled."""

@@ -1,0 +1,66 @@
+"""SPPO: log-ratios regressed on how often a trajectory wins. Axes: R trajectories."""
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from palaestra.trainers.data.batch import TokenBatch
+from palaestra.trainers.objectives.part import part
+from palaestra.trainers.objectives.whole.objective import mean_trained
+from palaestra.trainers.objectives.whole.pairs import best_and_worst
+from palaestra.trainers.objectives.whole.preference import moved
+
+
+@part(
+    "whole",
+    "sppo",
+    formula="L = (Delta_w - 1 / (2 beta))^2 + (Delta_l + 1 / (2 beta))^2, or (Delta - (P - 1/2) / beta)^2",
+    sources=("arXiv:2405.00675", "github.com/huggingface/trl"),
+    confidence="code",
+    requires=("ref_T",),
+)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sppo:
+    """SPPO (arXiv:2405.00675): each log-ratio is regressed on a target of its own, not only the margin of two.
+
+    Of two trajectories of different returns, `rates` is half of `hard`: a mean over two in place of their sum.
+    """
+
+    beta: float
+    """How strongly a log-ratio is held to 0; targets lie within 1 / (2 beta) of it."""
+    form: Literal["hard", "rates"] = "hard"
+    """`hard`: the best of each group wins and the worst loses, and no others count; equal returns give no pair.
+    `rates`: P is the share of its group's others that a trajectory beats, equal returns by half. From returns, and over
+    the others alone, that is ours; the paper asks a judge."""
+
+    def __post_init__(self) -> None:
+        if not 0 < self.beta < math.inf:
+            raise ValueError(f"beta={self.beta}: targets are divided by it; it is above 0 and finite")
+
+    def __call__(self, logp_R: Tensor, batch: TokenBatch, /) -> Tensor:
+        """See `WholeLoss`."""
+        delta_R = moved(logp_R, batch)
+        if self.form == "rates":
+            target_R = (win_rates(batch.return_R, batch.group_R) - 0.5) / self.beta
+            return mean_trained((delta_R - target_R).square(), batch)
+        pairs = best_and_worst(batch.return_R, batch.group_R)
+        target = 1 / (2 * self.beta)
+        won_P, lost_P = delta_R[pairs.chosen_P], delta_R[pairs.rejected_P]
+        return pairs.mean((won_P - target).square() + (lost_P + target).square())
+
+
+def win_rates(return_R: Tensor, group_R: Tensor) -> Tensor:
+    """The share of its group's others that each trajectory beats, equal returns by half, [R]; 1/2 where it is alone.
+
+    Args:
+        return_R: Of each trajectory.
+        group_R: Integers in any order.
+    """
+    same_RR = (group_R[:, None] == group_R[None, :]) & ~torch.eye(len(group_R), dtype=torch.bool, device=group_R.device)
+    won_RR = (return_R[:, None] - return_R[None, :]).sign() / 2 + 0.5
+    others_R = same_RR.sum(1)
+    rate_R = (won_RR * same_RR).sum(1) / others_R.clamp_min(1)
+    return rate_R.masked_fill(others_R == 0, 0.5)
