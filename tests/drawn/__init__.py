@@ -1,4 +1,3 @@
-# ruff: noqa: N806 - tensors carry their axes in the name
 """Batches with every column, of random numbers in float64, and the surrogates that trust regions are given."""
 
 from collections.abc import Mapping

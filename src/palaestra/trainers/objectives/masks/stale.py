@@ -58,11 +58,11 @@ class M2po:
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opsm:
-    """Off-policy sequence masking (DeepSeek-V3.2, arXiv:2512.02556): bad trajectories that were left already teach nothing.
+    """Off-policy sequence masking (DeepSeek-V3.2): bad trajectories that the policy has left already teach nothing.
 
     Left out are tokens of negative advantage in trajectories whose mean log-probability has fallen by more than `delta`
-    since they were drawn; all others are kept. Means stay over all tokens, as the formula has it; ms-swift takes them over those that are left,
-    the denominator `survivors`. Neutral with `delta` infinite.
+    since they were drawn; all others are kept. Means stay over all tokens, as the formula has it; ms-swift takes them
+    over those that are left, the denominator `survivors`. Neutral with `delta` infinite.
     """
 
     delta: float
