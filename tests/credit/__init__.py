@@ -1,4 +1,3 @@
-# ruff: noqa: N803, N806 - tensors carry their axes in the name
 """Batches of turns: nothing of a token matters but the turn that wrote it, its part and whether it is trained."""
 
 from collections.abc import Sequence

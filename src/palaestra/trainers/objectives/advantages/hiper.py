@@ -11,10 +11,10 @@ import torch
 from torch import Tensor
 
 from palaestra.trainers.data.batch import PARTS, TokenBatch
-from palaestra.trainers.objectives.advantages.discounts import refuse_beyond_one
+from palaestra.trainers.objectives.advantages.discounts import discounted, following, refuse_beyond_one
 from palaestra.trainers.objectives.advantages.planning import KeepMode, shaped_rewards
 from palaestra.trainers.objectives.advantages.rows import Rows
-from palaestra.trainers.objectives.advantages.turns import at_tokens
+from palaestra.trainers.objectives.advantages.turns import at_tokens, last
 from palaestra.trainers.objectives.part import part
 from palaestra.trainers.objectives.segments import count_over
 
@@ -142,41 +142,31 @@ def hiper_streams(
         lambda_segment: GAE's over segments.
         bootstrap_truncated: Whether an episode that was cut short goes on as the critic last expected.
     """
-    trajectories = len(done_R)
-    rows = Rows.of(trajectory_U, trajectories)
+    rows = Rows.of(trajectory_U, len(done_R))
     boundary_U = (switch_U != 0) | (rows.place_X == 0)
     high_U, low_U, switch_value_U = value_UH.unbind(1)
     # A value of no segment's beginning may be anything; it is out before it meets any arithmetic.
     high_U = high_U.masked_fill(~boundary_U, 0.0)
     reward_RK, high_RK, low_RK, boundary_RK = map(rows.spread, (reward_U, high_U, low_U, boundary_U))
-    turns_R = torch.bincount(trajectory_U, minlength=trajectories)
-    done_R = done_R != 0
-    zero_R = reward_RK.new_zeros(trajectories)
-    own_RK = _carried(high_RK, boundary_RK)
+    final_RK = rows.spread(last(trajectory_U, len(done_R)))
+    ends_RK = final_RK | following(boundary_RK)
+    # What is expected beyond the last turn: nothing, or what was expected last.
+    goes_on_R1 = (done_R == 0)[:, None] & bootstrap_truncated
+    beyond_RK = _at_start(high_RK, boundary_RK).masked_fill(~goes_on_R1, 0.0)
+    low_beyond_RK = low_RK.masked_fill(~goes_on_R1, 0.0)
+    tail_RK = torch.where(final_RK, beyond_RK, following(high_RK))
+    low_tail_RK = torch.where(final_RK, low_beyond_RK, following(high_RK))
 
-    longest = reward_RK.shape[1]
-    low_after_R, high_after_R, segment_after_R, return_R, discount_R = zero_R, zero_R, zero_R, zero_R, zero_R
-    found: list[tuple[Tensor, Tensor, Tensor]] = []
-    for k in reversed(range(longest)):
-        final_R = turns_R == k + 1
-        next_k = min(k + 1, longest - 1)
-        ends_R = final_R | boundary_RK[:, next_k]
-        cut_R = ~done_R if bootstrap_truncated else torch.zeros_like(done_R)
-        # What is expected where the segment ends: of the next one, or of an episode that was cut short.
-        tail_R = torch.where(final_R, torch.where(cut_R, own_RK[:, k], zero_R), high_RK[:, next_k])
-        low_tail_R = torch.where(final_R, torch.where(cut_R, low_RK[:, k], zero_R), high_RK[:, next_k])
+    expected_RK = torch.where(ends_RK, low_tail_RK, following(low_RK))
+    within_RK = (~ends_RK).to(reward_RK.dtype)
+    low_adv_RK = discounted(reward_RK + gamma * expected_RK - low_RK, gamma * lambda_turn * within_RK)
+    return_RK = discounted(reward_RK + gamma * tail_RK.masked_fill(~ends_RK, 0.0), gamma * within_RK)
+    # Over segments, place by place: gamma for each turn, and lambda once where the next segment begins.
+    step_RK = within_RK + lambda_segment * (ends_RK & ~final_RK).to(reward_RK.dtype)
+    high_adv_RK = discounted((return_RK - high_RK).masked_fill(~boundary_RK, 0.0), gamma * step_RK)
 
-        expected_R = torch.where(ends_R, low_tail_R, low_RK[:, next_k])
-        surprise_R = reward_RK[:, k] + gamma * expected_R - low_RK[:, k]
-        low_after_R = surprise_R + gamma * lambda_turn * torch.where(ends_R, zero_R, low_after_R)
-
-        return_R = reward_RK[:, k] + gamma * torch.where(ends_R, tail_R, return_R)
-        discount_R = gamma * torch.where(ends_R, torch.ones_like(discount_R), discount_R)
-        segment_after_R = torch.where(final_R, zero_R, torch.where(ends_R, high_after_R, segment_after_R))
-        high_after_R = return_R - high_RK[:, k] + discount_R * lambda_segment * segment_after_R
-        found.append((low_after_R, high_after_R, return_R))
-    low_adv_U, high_adv_U, return_U = _gathered(found[::-1], rows, like=reward_U)
-    high_adv_U = high_adv_U.masked_fill(~boundary_U, 0.0)
+    low_adv_U, return_U = rows.gathered(low_adv_RK), rows.gathered(return_RK)
+    high_adv_U = rows.gathered(high_adv_RK).masked_fill(~boundary_U, 0.0)
     return Streams(
         low_U=low_adv_U,
         high_U=high_adv_U,
@@ -188,19 +178,11 @@ def hiper_streams(
     )
 
 
-def _carried(high_RK: Tensor, boundary_RK: Tensor) -> Tensor:
+def _at_start(high_RK: Tensor, boundary_RK: Tensor) -> Tensor:
     """What was expected at the beginning of each turn's segment, [R, K]."""
     place_K = torch.arange(high_RK.shape[1], device=high_RK.device)
-    start_RK = torch.where(boundary_RK, place_K, torch.zeros_like(place_K))
-    return high_RK.gather(1, start_RK.cummax(1).values) if high_RK.shape[1] else high_RK
-
-
-def _gathered(found: list[tuple[Tensor, Tensor, Tensor]], rows: Rows, *, like: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Columns of places put back into turns."""
-    if not found:
-        return like.clone(), like.clone(), like.clone()
-    low, high, switch = (rows.gathered(torch.stack(column, 1)) for column in zip(*found, strict=True))
-    return low, high, switch
+    start_RK = place_K * boundary_RK
+    return high_RK.gather(1, start_RK.cummax(1).values) if len(place_K) else high_RK
 
 
 def _owned(batch: TokenBatch, boundary_U: Tensor) -> tuple[Tensor, Tensor, Tensor]:
