@@ -6,7 +6,20 @@ import sys
 import typer
 from rich.console import Console
 
-from palaestra.cli import bench, check, demo, evaluate, play, reference, rubrics, scaffold, tasks, train, view
+from palaestra.cli import (
+    bench,
+    check,
+    demo,
+    evaluate,
+    objectives,
+    play,
+    reference,
+    rubrics,
+    scaffold,
+    tasks,
+    train,
+    view,
+)
 from palaestra.errors import PalaestraError
 from palaestra.version import __version__
 
@@ -22,6 +35,7 @@ tasks.app.command()(scaffold.new)
 app.add_typer(tasks.app, name="tasks")
 app.add_typer(rubrics.app, name="rubrics")
 app.add_typer(bench.app, name="bench")
+app.add_typer(objectives.app, name="objectives")
 app.command()(demo.demo)
 app.command()(train.train)
 app.command()(reference.reference)

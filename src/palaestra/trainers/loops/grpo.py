@@ -32,7 +32,7 @@ from palaestra.trainers.rollouts.pressure import PressureState
 from palaestra.trainers.rollouts.source import GroupSource
 from palaestra.trainers.rollouts.state import dump_state, load_state
 from palaestra.trainers.rollouts.world import Worlds
-from palaestra.trainers.updates import Trained, chosen, filled, minibatches, turn_by_turn
+from palaestra.trainers.updates import Trained, filled, kept, minibatches, paid, turn_by_turn
 from palaestra.trajectory import Episode
 
 
@@ -168,9 +168,12 @@ class GrpoLoop(Loop):
         """
         config, built = self._config, self._built
         temperature = config.play.temperature
-        batch = chosen(flatten(episodes), built)
+        batch = kept(flatten(episodes), built)
         if not batch.trajectories:
             return {}
+        reference = self._reference
+        batch = filled(batch, built.requires, self._learning, reference=reference, temperature=temperature)
+        batch = paid(batch, built)
         observed: list[Observed] = []
 
         def look(prepared: Prepared) -> Prepared:
@@ -191,13 +194,13 @@ class GrpoLoop(Loop):
                 requires=built.requires,
                 schedule=built.recipe.schedule,
                 stream=stream,
-                reference=self._reference,
+                reference=reference,
                 temperature=temperature,
                 look=look,
             )
         else:
             metrics = minibatches(
-                filled(batch, built.requires, self._learning, reference=self._reference, temperature=temperature),
+                batch,
                 built.objective,
                 self._learning,
                 requires=built.requires,

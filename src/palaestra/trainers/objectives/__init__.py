@@ -1,7 +1,7 @@
 """What a policy is trained towards: parts that compose, pure functions on a `TokenBatch`."""
 
 from palaestra.trainers.objectives.aggregation import Aggregation
-from palaestra.trainers.objectives.build import Built, ObjectiveConfig, build, read_recipe
+from palaestra.trainers.objectives.build import Built, ObjectiveConfig, build, imported, read_recipe
 from palaestra.trainers.objectives.columns import COLUMNS
 from palaestra.trainers.objectives.composed import Composed, Masking
 from palaestra.trainers.objectives.objective import Loss, Metrics, Objective, Prepared
@@ -34,6 +34,7 @@ __all__ = [
     "Surrogate",
     "Term",
     "build",
+    "imported",
     "part",
     "part_of",
     "preset",

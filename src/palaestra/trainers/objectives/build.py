@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from importlib import import_module
@@ -68,7 +68,7 @@ class ObjectiveConfig:
     def built(self) -> "Built":
         """What the settings describe; raises as `build` does."""
         for module in self.imports:
-            _import(module)
+            imported(module)
         return build(self.recipe())
 
 
@@ -86,8 +86,9 @@ class Built:
     @property
     def critic(self) -> Valued | None:
         """The advantage, where it needs a critic."""
-        advantage = self.objective.advantage if isinstance(self.objective, Composed) else None
-        return advantage if isinstance(advantage, Valued) else None
+        if isinstance(self.objective, Composed) and isinstance(self.objective.advantage, Valued):
+            return self.objective.advantage
+        return None
 
     @property
     def requires(self) -> frozenset[str]:
@@ -195,7 +196,7 @@ def _made(plug: Plug, spec: Spec) -> Any:
     name, settings = named(spec)
     found = _part(plug, name)
     make: Any = found.make  # Any: a function, or a dataclass of anybody's
-    known: list[str] = [] if found.is_function else [one.name for one in fields(make) if one.init]
+    known = list(found.settings)
     for setting in settings:
         if setting not in known:
             near = get_close_matches(setting, known, n=1)
@@ -250,6 +251,7 @@ RULES = (
     ("schedule=turns", "ratio.anchor=rollout", "each turn's step is held to the weights that it begins with"),
     ("schedule=turns", "ratio.anchor=none", "each turn's step is held to the weights that it begins with"),
     ("schedule=turns", "whole/*", "a turn is updated by itself"),
+    ("schedule=turns", "advantage/history", "every turn's step would count as another visit of the task"),
     ("whole/*", "correction/*", "it replaces ratio, trust region, corrections and masks"),
     ("whole/*", "mask/*", "it replaces ratio, trust region, corrections and masks"),
     ("whole/*", "transform/*", "it reads returns, and no advantages"),
@@ -258,8 +260,12 @@ RULES = (
 """What does not go together, whichever parts there are: two patterns of facts, and why."""
 
 
-def _import(name: str) -> None:
-    """Import a module by name, or a file."""
+def imported(name: str) -> None:
+    """Import a module by name, or a file that ends in .py, so that the parts in it are registered.
+
+    Raises:
+        ConfigError: it cannot be imported.
+    """
     try:
         if not name.endswith(".py"):
             import_module(name)

@@ -5,7 +5,7 @@ A part is a function, or a frozen dataclass whose fields are its settings and wh
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 from palaestra.errors import DefinitionError, UnknownNameError
@@ -60,6 +60,18 @@ class Part:
     def is_function(self) -> bool:
         """Whether it has no settings."""
         return not isinstance(self.make, type)
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """The names of its settings, each with its default in words."""
+        if self.is_function:
+            return {}
+        make: Any = self.make  # Any: a dataclass of anybody's
+        return {
+            one.name: "to be said" if one.default is MISSING and one.default_factory is MISSING else f"{one.default}"
+            for one in fields(make)
+            if one.init
+        }
 
     @property
     def doc(self) -> str:

@@ -7,13 +7,18 @@ from palaestra.trainers.objectives import Built
 from palaestra.trainers.objectives.segments import sum_over
 
 
-def chosen(batch: TokenBatch, built: Built) -> TokenBatch:
-    """The trajectories that every filter keeps, paid what the rewards' parts say.
+def kept(batch: TokenBatch, built: Built) -> TokenBatch:
+    """The trajectories that every filter keeps.
 
-    Filters come first, and see what the world paid: a penalty would make groups differ that taught nothing.
+    Filters see what the world paid: a penalty would make groups differ that taught nothing.
     """
     for keeps in built.filters:
         batch = batch.select(keeps(batch).nonzero()[:, 0].tolist())
+    return batch
+
+
+def paid(batch: TokenBatch, built: Built) -> TokenBatch:
+    """The trajectories as the parts for rewards would have them paid; the columns that those read are there."""
     for reward in built.rewards:
         reward_U = reward(batch)
         return_R = sum_over(reward_U, batch.trajectory_U, batch.trajectories)

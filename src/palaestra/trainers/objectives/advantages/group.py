@@ -1,4 +1,4 @@
-"""Advantages over a group's mean: GRPO, and those that differ in what they divide by. Axes: T tokens, R trajectories."""
+"""Advantages over a group's mean: GRPO, and those that divide by something else. Axes: T tokens, R trajectories."""
 
 from dataclasses import dataclass
 from typing import Literal

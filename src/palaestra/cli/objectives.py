@@ -1,0 +1,144 @@
+"""`palaestra objectives`: which objectives there are, what they are made of, and who says so."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from palaestra.benchmarks.table import Table
+from palaestra.cli.console import output
+from palaestra.cli.extra import train_extra
+from palaestra.errors import UnknownNameError
+
+if TYPE_CHECKING:
+    from palaestra.trainers.objectives import Built, Part, Preset
+
+app = typer.Typer(
+    help="What a policy can be trained towards: presets, and the parts that they are made of.",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+)
+_SURE = (
+    "Sure, by whom the formula is: code, the authors' or a peer's; paper, its text; secondary, a transcription; derived, "
+    "ours."
+)
+Import = Annotated[
+    list[str] | None, typer.Option("--import", help="A module, or a file that ends in .py, with parts of your own.")
+]
+
+
+@app.callback()
+def objectives() -> None:
+    """What a policy can be trained towards: presets, and the parts that they are made of."""
+
+
+@app.command(
+    name="list",
+    epilog="Examples: `palaestra objectives list`, `palaestra objectives list --parts`, "
+    "`palaestra objectives list --parts --import my_losses.py`",
+)
+def list_(
+    parts: Annotated[bool, typer.Option("--parts", help="The parts, in place of the presets.")] = False,  # noqa: FBT002
+    imports: Import = None,
+) -> None:
+    """List the presets, or the parts."""
+    with train_extra():
+        from palaestra.trainers.objectives import PARTS, imported, preset, presets  # noqa: PLC0415
+    for module in imports or ():
+        imported(module)
+    if parts:
+        rows = [(one.plug, one.name, one.formula, ", ".join(one.sources), one.confidence) for one in PARTS.values()]
+        table = Table(
+            title="Parts", columns=("goes", "name", "formula", "sources", "sure"), rows=tuple(sorted(rows)), note=_SURE
+        )
+    else:
+        found = [preset(name) for name in presets()]
+        table = Table(
+            title="Presets",
+            columns=("name", "what it is", "sources", "sure"),
+            rows=tuple((one.name, one.summary, ", ".join(one.sources), one.confidence) for one in found),
+            note=_SURE,
+        )
+    output().print(table.for_terminal())
+
+
+@app.command(
+    epilog="Examples: `palaestra objectives show dapo`, `palaestra objectives show clip`, "
+    "`palaestra objectives show mine --import my_losses.py`"
+)
+def show(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A preset, or a part.")], imports: Import = None
+) -> None:
+    """Show what a preset is made of, or all that is known of a part."""
+    with train_extra():
+        from palaestra.trainers.objectives import PARTS, ObjectiveConfig, imported, preset, presets  # noqa: PLC0415
+    for module in imports or ():
+        imported(module)
+    console = output()
+    if name in presets():
+        for table in _preset_tables(preset(name), ObjectiveConfig(preset=name).built()):
+            console.print(table.for_terminal())
+        return
+    found = [part for part in PARTS.values() if part.name == name]
+    if not found:
+        known = [*presets(), *(part.name for part in PARTS.values())]
+        raise UnknownNameError.of("preset or part", name, known, "(`palaestra objectives list` lists all)")
+    for part in found:
+        for table in _part_tables(part):
+            console.print(table.for_terminal())
+
+
+def _preset_tables(preset: "Preset", built: "Built") -> list[Table]:
+    """What a preset is made of, what it reads, and what its paper advises."""
+    from palaestra.trainers.objectives import COLUMNS  # noqa: PLC0415
+
+    recipe = built.recipe
+    settings = {(plug, name): said for plug, name, said in recipe.specs()}
+    rows: list[tuple[str, ...]] = [
+        (
+            one.plug,
+            one.name,
+            _settings(settings[one.plug, one.name]),
+            one.formula,
+            ", ".join(one.sources),
+            one.confidence,
+        )
+        for one in built.parts
+    ]
+    if recipe.whole is None:
+        rows.append(("ratio", f"{recipe.ratio.granularity}, to {recipe.ratio.anchor}", "", "", "", ""))
+        rows.append(("aggregation", recipe.aggregation.name, "", "", "", ""))
+    rows.append(("schedule", recipe.schedule.name, "", "", "", ""))
+    tables = [
+        Table(
+            title=f"{preset.name}: {preset.summary} ({', '.join(preset.sources)}; {preset.confidence})",
+            columns=("goes", "name", "settings", "formula", "sources", "sure"),
+            rows=tuple(rows),
+        )
+    ]
+    if reads := sorted(built.requires):
+        filled = tuple((name, COLUMNS[name][0], COLUMNS[name][1]) for name in reads)
+        tables.append(Table(title="What it reads", columns=("column", "filled in by", "what it is"), rows=filled))
+    if preset.advice:
+        tables.append(Table(title="Advice", columns=("setting", "value"), rows=tuple(preset.advice.items())))
+    return tables
+
+
+def _part_tables(part: "Part") -> list[Table]:
+    """All that is known of a part."""
+    rows = [("formula", part.formula), ("sources", ", ".join(part.sources)), ("sure", part.confidence)]
+    rows.append(("reads", ", ".join(sorted(part.requires)) or "nothing but the batch itself"))
+    if part.neutral is not None:
+        rows.append(("neutral", _settings(part.neutral) or "always"))
+    if part.plug == "mask":
+        rows.append(("means are over", part.denominator))
+    rows += [("does not go with", f"{fact}: {reason}") for fact, reason in part.conflicts.items()]
+    rows += [("needs", f"{fact}: {reason}") for fact, reason in part.needs.items()]
+    tables = [Table(title=f"{part.plug} {part.name}: {part.doc}", columns=("what", "it says"), rows=tuple(rows))]
+    if known := part.settings:
+        tables.append(Table(title="Settings", columns=("name", "default"), rows=tuple(known.items())))
+    return tables
+
+
+def _settings(settings: Mapping[str, object]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in settings.items())
