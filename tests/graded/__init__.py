@@ -12,6 +12,8 @@ import torch
 from torch import Tensor
 
 from palaestra.trainers.data.batch import NO_TURN, TokenBatch
+from palaestra.trainers.objectives.parts import WholeLoss
+from palaestra.trainers.objectives.whole import sum_trained
 
 Array: TypeAlias = npt.NDArray[np.float64]
 Numbers: TypeAlias = Sequence[float]
@@ -124,3 +126,14 @@ def many(seed: int, *, trajectories: int = 14, groups: int = 4) -> TokenBatch:
         },
         seed=seed,
     )
+
+
+def at_now(batch: TokenBatch) -> Tensor:
+    """The log-probability of each trajectory before the step, [R]."""
+    return sum_trained(batch.column("now_T"), batch)
+
+
+def slope(loss: WholeLoss, logp_R: Tensor, batch: TokenBatch) -> Tensor:
+    """Of a loss in each trajectory's log-probability, [R]."""
+    own_R = logp_R.detach().clone().requires_grad_()
+    return torch.autograd.grad(loss(own_R, batch), own_R, allow_unused=True, materialize_grads=True)[0]

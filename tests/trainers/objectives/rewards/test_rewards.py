@@ -68,13 +68,13 @@ def test_golden_prices_of_dapo(length: int, price: float) -> None:
 @pytest.mark.parametrize("longest", [None, 6])
 def test_the_price_of_laconic_is_what_its_formula_says(seed: int, longest: int | None) -> None:
     batch = many(seed)
-    reward = Laconic(budget=3.0, start=0.1, rate=0.05, floor=0.01, ceiling=0.2, most=0.06, longest=longest, hit=0.5)
+    reward = Laconic(budget=3.0, start=0.1, rate=0.05, floor=0.01, ceiling=0.2, most=0.06, longest=longest, hit=0.1)
     price = 0.1
     for _ in range(4):
         lengths = lengths_of(batch)
         costs = [min(price * max(0.0, (length - 3) / 3), 0.06) for length in lengths]
         costs = [
-            cost + (0.5 if longest is not None and n >= longest else 0.0)
+            cost + (0.1 if longest is not None and n >= longest else 0.0)
             for cost, n in zip(costs, lengths, strict=True)
         ]
         np.testing.assert_allclose(numbers(reward(batch)), changed(batch, [-cost for cost in costs]), rtol=1e-12)

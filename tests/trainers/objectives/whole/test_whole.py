@@ -177,3 +177,20 @@ def test_a_loss_that_remembers_nothing_has_no_state() -> None:
     whole = Whole(loss=Dpo())
     assert whole.state() == {}
     whole.restore({})
+
+
+@pytest.mark.parametrize("place", PLACES, ids=NAMES)
+def test_a_step_keeps_the_precision_of_its_batch(place: int) -> None:
+    batch = many(3)
+    halved = {name: array.float() if array.dtype == torch.float64 else array for name, array in batch.arrays().items()}
+    single = replace(
+        batch,
+        **{name: array for name, array in halved.items() if name not in batch.columns},
+        columns={name: halved[name] for name in batch.columns},
+    )
+    prepared = Whole(loss=losses()[place]).prepare(single)
+    assert prepared.batch.column("slope_R").dtype == torch.float32
+    double = Whole(loss=losses()[place]).prepare(batch)
+    torch.testing.assert_close(
+        prepared.batch.column("slope_R").double(), double.batch.column("slope_R"), rtol=2e-3, atol=1e-5
+    )

@@ -3,7 +3,6 @@
 from dataclasses import dataclass, field
 from typing import cast
 
-import torch
 from torch import Tensor
 
 from palaestra.trainers.data.batch import TokenBatch
@@ -79,7 +78,7 @@ class Laconic:
         """What each length costs at the present lambda, [R]."""
         cost_R = (self._price * (length_R / self.budget - 1).clamp_min(0)).clamp_max(self.most)
         if self.longest is not None:
-            cost_R = cost_R + torch.where(length_R >= self.longest, self.hit, 0.0)
+            cost_R = cost_R + self.hit * (length_R >= self.longest).to(cost_R.dtype)
         return cost_R
 
     def follow(self, length_R: Tensor) -> None:
