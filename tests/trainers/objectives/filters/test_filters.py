@@ -108,6 +108,11 @@ def test_golden_groups_of_ragen() -> None:
     assert found_G.tolist() == [True, False, True, True]
 
 
+def test_a_hundredth_of_the_score_may_be_missing() -> None:
+    """0.9 is below 0.9 * 1.005, and not below it less 0.01."""
+    assert kept(reals([0.9, 0.105]), strategy="top_p", amount=0.9).tolist() == [True, False]
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("score", ["std", "variance", "reward", "length"])
 def test_groups_are_scored_by_what_is_asked(seed: int, score: str) -> None:
