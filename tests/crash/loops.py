@@ -14,6 +14,7 @@ from palaestra.trainers.loops.loop import Loop, StageResult, run_loop
 from palaestra.trainers.loops.material import demonstrations_of, started, tasks_of, worlds_of
 from palaestra.trainers.loops.record import Recorded, batches
 from palaestra.trainers.loops.sft import SftLoop
+from palaestra.trainers.objectives import Metrics
 from palaestra.trainers.policy import Policy
 from palaestra.trainers.rollouts.budget import PlayConfig
 from palaestra.trainers.rollouts.pool import PoolConfig
@@ -74,6 +75,23 @@ def grpo_loop(
         say=(said if said is not None else Told()).append,
         replay=replay,
     )
+
+
+class Stopped(Exception):  # noqa: N818  it is what a person does, not a fault
+    """Somebody interrupted the training."""
+
+
+def stopped(loop: Loop, at: int) -> Loop:
+    """The loop, interrupted before step number `at`."""
+    taken = loop.step
+
+    async def step(thread: object, step: int, done: float) -> Metrics:
+        if step == at:
+            raise Stopped
+        return await taken(thread, step, done)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+    loop.step = step  # type: ignore[method-assign]
+    return loop
 
 
 def run(loop: Loop, directory: Path, *, said: Told | None = None) -> StageResult:

@@ -9,12 +9,24 @@ from pathlib import Path
 import pytest
 import torch
 
-from crash.loops import ASYNC, CONFIGS, SFT, SYNC, WORLD, Told, grpo_loop, ledger, run, sft_loop
+from crash.loops import (
+    ASYNC,
+    CONFIGS,
+    SFT,
+    SYNC,
+    WORLD,
+    Stopped,
+    Told,
+    grpo_loop,
+    ledger,
+    run,
+    sft_loop,
+    stopped,
+)  # fmt: skip
 from crash.moody import DEED, MOODY_ID, RAISING_ID
 from palaestra.errors import CheckpointError, DivergedError, EngineError, InfrastructureError, ReplayError, StorageError
 from palaestra.trainers.learner import LearnerConfig, LoraConfig
 from palaestra.trainers.loops import GrpoConfig, Recorded, StageResult, batches
-from palaestra.trainers.loops.loop import Loop
 from palaestra.trainers.objectives import Metrics
 from palaestra.trainers.policy import Policy, load_policy
 from palaestra.trainers.rollouts.faults import Backoff
@@ -31,23 +43,6 @@ def figures(result: StageResult) -> list[Metrics]:
 def played(directory: Path) -> list[list[Episode]]:
     """What each step was trained on, token by token."""
     return [[episode for group in batch.groups for episode in group.episodes] for batch in batches(directory)]
-
-
-class Stopped(Exception):  # noqa: N818  it is what a person does, not a fault
-    """Somebody interrupted the training."""
-
-
-def stopped(loop: Loop, at: int) -> Loop:
-    """The loop, interrupted before step number `at`."""
-    taken = loop.step
-
-    async def step(thread: object, step: int, done: float) -> Metrics:
-        if step == at:
-            raise Stopped
-        return await taken(thread, step, done)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-
-    loop.step = step  # type: ignore[method-assign]
-    return loop
 
 
 @pytest.fixture(scope="module")

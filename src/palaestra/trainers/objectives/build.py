@@ -8,9 +8,10 @@ from fnmatch import fnmatchcase
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails
 
 from palaestra.digest import digest
 from palaestra.errors import ConfigError, UnknownNameError
@@ -30,7 +31,7 @@ from palaestra.trainers.objectives.aggregation import Aggregation
 from palaestra.trainers.objectives.columns import COLUMNS
 from palaestra.trainers.objectives.composed import Composed, Masking
 from palaestra.trainers.objectives.objective import Objective
-from palaestra.trainers.objectives.part import Part, Plug, part_of
+from palaestra.trainers.objectives.part import TO_BE_SAID, Denominator, Part, Plug, part_of
 from palaestra.trainers.objectives.parts import Filter, Reward, Stateful, Valued
 from palaestra.trainers.objectives.recipe import Recipe, Spec, named, over, preset
 from palaestra.trainers.objectives.term import Term
@@ -122,8 +123,7 @@ def read_recipe(table: Mapping[str, Any]) -> Recipe:
     try:
         return _Table.model_validate({"recipe": table}).recipe
     except ValidationError as error:
-        told = [f"{'.'.join(map(str, fault['loc'][1:]))}: {fault['msg']}" for fault in error.errors()]
-        raise ConfigError(f"objective: {'; '.join(told)}") from error
+        raise ConfigError(f"objective: {'; '.join(map(_told, error.errors()))}") from error
 
 
 def build(recipe: Recipe) -> Built:
@@ -173,6 +173,8 @@ def _masking(spec: Spec) -> Masking:
     name, settings = named(spec)
     settings = dict(settings)
     denominator = settings.pop("denominator", part_of("mask", name).denominator)
+    if denominator not in (known := get_args(Denominator)):
+        raise ConfigError(f"mask {name}: denominator={denominator!r}; means are over one of {', '.join(known)}")
     return Masking(mask=_made("mask", {"part": name, **settings}), denominator=denominator)
 
 
@@ -204,12 +206,21 @@ def _made(plug: Plug, spec: Spec) -> Any:
             raise ConfigError(f"{plug} {name}: unknown setting {setting!r}; {way_out}")
     if found.is_function:
         return make
+    for setting, default in found.settings.items():
+        if default == TO_BE_SAID and setting not in settings:
+            raise ConfigError(f"{plug} {name}: {setting} has no default; say it (`palaestra objectives show {name}`)")
     hints = get_type_hints(make)
     try:
-        read = {key: TypeAdapter(hints[key]).validate_python(value) for key, value in settings.items()}
-        return make(**read)
+        return make(**{key: TypeAdapter(hints[key]).validate_python(value) for key, value in settings.items()})
+    except ValidationError as error:
+        raise ConfigError(f"{plug} {name}: {'; '.join(_told(fault) for fault in error.errors())}") from error
     except ValueError as error:
         raise ConfigError(f"{plug} {name}: {error}") from error
+
+
+def _told(fault: ErrorDetails) -> str:
+    place = ".".join(map(str, fault["loc"]))
+    return f"{place + ': ' if place else ''}{fault['msg']} (it is {fault['input']!r})"
 
 
 def _check(recipe: Recipe, parts: tuple[Part, ...]) -> None:

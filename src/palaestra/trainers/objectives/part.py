@@ -22,6 +22,8 @@ Confidence: TypeAlias = Literal["code", "paper", "secondary", "derived"]
 Parts that are only derived are experimental, and their docstrings say so."""
 Denominator: TypeAlias = Literal["survivors", "original"]
 """Whether means are over the tokens that a mask keeps, or over all that were there."""
+TO_BE_SAID = "to be said"
+"""In place of the default of a setting that has none."""
 C = TypeVar("C", bound=Callable[..., Any])
 
 
@@ -68,7 +70,7 @@ class Part:
             return {}
         make: Any = self.make  # Any: a dataclass of anybody's
         return {
-            one.name: "to be said" if one.default is MISSING and one.default_factory is MISSING else f"{one.default}"
+            one.name: TO_BE_SAID if one.default is MISSING and one.default_factory is MISSING else f"{one.default}"
             for one in fields(make)
             if one.init
         }

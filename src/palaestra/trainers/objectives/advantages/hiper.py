@@ -85,6 +85,21 @@ class Hiper:
             bootstrap_truncated=self.bootstrap_truncated,
         )
 
+    @property
+    def column(self) -> str:
+        """See `Valued`."""
+        return "values_UH"
+
+    @property
+    def heads(self) -> int:
+        """See `Valued`: high, low, switch."""
+        return 3
+
+    def targets(self, batch: TokenBatch) -> Tensor:
+        """See `Valued`; high means something in turns that begin a segment only."""
+        streams = self.streams(batch)
+        return torch.stack([streams.high_target_U, streams.low_target_U, streams.switch_target_U], dim=1)
+
     def __call__(self, batch: TokenBatch, /) -> Tensor:
         """See `Advantage`."""
         streams = self.streams(batch)

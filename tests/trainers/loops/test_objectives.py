@@ -1,0 +1,115 @@
+"""Every preset that rollouts alone can feed is trained with, in a world; so is one of a user's own."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from crash.loops import POLICY, SFT, SYNC, Stopped, demonstrations, grpo_loop, run, stopped
+from palaestra.errors import ConfigError
+from palaestra.trainers.critic import CriticConfig
+from palaestra.trainers.learner import LearnerConfig
+from palaestra.trainers.loops import GrpoConfig, StageResult
+from palaestra.trainers.loops.material import started
+from palaestra.trainers.loops.sft import SftLoop
+from palaestra.trainers.objectives import COLUMNS, ObjectiveConfig, presets
+from palaestra.trainers.policy import Policy
+
+CRITIC = CriticConfig(learner=LearnerConfig(lr=1e-3), unit=100.0)
+TRAINABLE = [
+    name
+    for name in presets()
+    if not any(COLUMNS[column][0] == "given" for column in ObjectiveConfig(preset=name).built().requires)
+]
+REMEMBERING = ("hiper", "seeupo", "ppo", "dcpo", "laconic", "flowrl", "vcpo_async", "grpo_kl")
+"""Those that keep something beside the policy between steps, or take their steps otherwise."""
+
+
+@pytest.fixture(scope="module")
+def warm(tmp_path_factory: pytest.TempPathFactory) -> Policy:
+    """A policy that has seen the oracle plan."""
+    seen = list(demonstrations())
+    start = started(replace(POLICY, format="planner"), seen, seed=0)
+    loop = SftLoop(replace(SFT, steps=120), seen, seed=0, start=start)
+    return run(loop, tmp_path_factory.mktemp("warm") / "sft").policy
+
+
+def config(name: str, *, steps: int = 1, **parts: object) -> GrpoConfig:
+    objective = ObjectiveConfig(preset=name, parts=parts)
+    play = replace(SYNC.play, context=500, turn=32)
+    return replace(SYNC, steps=steps, objective=objective, critic=CRITIC, play=play)
+
+
+def trained(warm: Policy, config: GrpoConfig, directory: Path) -> StageResult:
+    return run(grpo_loop(warm, config), directory)
+
+
+@pytest.mark.parametrize("name", TRAINABLE)
+def test_every_preset_takes_a_step_that_can_be_taken_again(name: str, warm: Policy, tmp_path: Path) -> None:
+    one, other = (trained(warm, config(name), tmp_path / part) for part in ("one", "other"))
+    assert one.policy.digest() == other.policy.digest()
+    if name != "maxrl":  # it learns from groups that earn something on average, and here none does
+        assert one.policy.digest() != warm.digest()
+
+
+@pytest.mark.parametrize("name", REMEMBERING)
+def test_what_was_interrupted_comes_to_the_end_of_what_was_not(name: str, warm: Policy, tmp_path: Path) -> None:
+    settings = config(name, steps=3)
+    whole = trained(warm, settings, tmp_path / "whole")
+    with pytest.raises(Stopped):
+        run(stopped(grpo_loop(warm, settings), at=2), tmp_path / "broken")
+    resumed = trained(warm, settings, tmp_path / "broken")
+    assert resumed.policy.digest() == whole.policy.digest()
+    assert whole.policy.digest() != warm.digest()
+
+
+def test_a_planners_critic_learns_what_to_expect(warm: Policy, tmp_path: Path) -> None:
+    history = trained(warm, replace(config("hiper", steps=6), group_size=8), tmp_path / "hiper").progress.history
+    losses = [row["critic/loss"] for row in history]
+    assert losses[-1] < losses[0]
+
+
+def test_while_the_critic_leads_the_policy_stands_still(warm: Policy, tmp_path: Path) -> None:
+    settings = replace(config("vapo", steps=2), critic=replace(CRITIC, lead=2))
+    assert trained(warm, settings, tmp_path / "lead").policy.digest() == warm.digest()
+
+
+def test_seeupo_takes_a_step_for_every_turn(warm: Policy, tmp_path: Path) -> None:
+    [row] = trained(warm, config("seeupo"), tmp_path / "seeupo").progress.history
+    assert 1 <= row["seeupo/steps"] <= 12
+    assert 0.8 <= row["seeupo/carry_mean"] <= 1.2
+
+
+def test_what_rollouts_do_not_give_is_refused_when_the_settings_are_read() -> None:
+    given = sorted(set(presets()) - set(TRAINABLE))
+    assert given == ["adca", "igpo", "luffy", "mig", "prof", "remax", "sharp", "spin"]
+    for name in given:
+        with pytest.raises(ValueError, match="which rollouts do not give; take other parts"):
+            config(name)
+
+
+OWN = '''
+"""A loss of one's own: one function, one registration."""
+
+from torch import Tensor
+
+from palaestra.trainers.objectives import Surrogate, part
+
+
+@part("trust", "tanh", formula="C = r sech(r - 1)^2", neutral=None)
+def tanh(surrogate: Surrogate) -> Tensor:
+    """A gate of one's own."""
+    return -surrogate.advantage_N * (surrogate.log_ratio_N.exp() - 1).tanh()
+'''
+
+
+def test_a_loss_in_a_file_of_ones_own_is_trained_with(warm: Policy, tmp_path: Path) -> None:
+    file = tmp_path / "my_losses.py"
+    file.write_text(OWN)
+    mine = ObjectiveConfig(imports=(str(file),), parts={"trust": "tanh"})
+    result = trained(warm, replace(SYNC, steps=2, objective=mine), tmp_path / "mine")
+    assert result.policy.digest() != warm.digest()
+    clipped = trained(warm, replace(SYNC, steps=2), tmp_path / "clip")
+    assert result.policy.digest() != clipped.policy.digest()
+    with pytest.raises(ConfigError, match="unknown trust 'tahn'; did you mean 'tanh'"):
+        ObjectiveConfig(imports=(str(file),), parts={"trust": "tahn"})
