@@ -144,12 +144,12 @@ def complete(
 
 def on_policy(batch: TokenBatch) -> TokenBatch:
     """The batch as if the weights that are trained had drawn it."""
-    return batch.with_columns({name: batch.logprob_T for name in ("old_T", "now_T")})
+    return batch.with_columns(dict.fromkeys(("old_T", "now_T"), batch.logprob_T))
 
 
 def step_of(built: Built, batch: TokenBatch) -> "Step":
     """A step on the whole batch: filters and rewards, advantages, preparation."""
-    from palaestra.trainers.updates import kept, paid  # noqa: PLC0415  it imports the learner
+    from palaestra.trainers.updates import kept, paid
 
     return Step(built, paid(kept(batch, built), built))
 

@@ -1,6 +1,7 @@
 """Figures of a batch under the trained weights: closed forms, bounds, and what they must not depend on."""
 
 import math
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -10,8 +11,9 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from palaestra.trainers.data.batch import NO_TURN, TokenBatch
-from palaestra.trainers.monitors import effective_share, policy_metrics
+from palaestra.trainers.monitors import policy_metrics
 from palaestra.trainers.monitors.policy import turn_in_trajectory
+from palaestra.trainers.objectives.rates import effective_share
 
 RATIOS = st.lists(st.floats(-8, 8), min_size=1, max_size=40)
 
@@ -52,6 +54,7 @@ def batch(logprobs: list[float], *, versions: list[int], turns: list[int], traje
         version_T=torch.tensor(version),
         part_T=torch.zeros(count, dtype=torch.long),
         advantage_T=torch.zeros(count),
+        weight_T=torch.zeros(count),
         segment_T=torch.tensor(segment_of),
         turn_T=torch.tensor(turn_of),
         trajectory_S=torch.arange(of),
@@ -147,7 +150,7 @@ def test_late_turns_are_taken_together_in_doubling_ranges() -> None:
 
 def test_a_batch_without_a_trained_token_has_no_figures() -> None:
     one = single(3)
-    untrained = TokenBatch(**{**{f: getattr(one, f) for f in one.__slots__}, "trained_T": one.trained_T & False})
+    untrained = replace(one, trained_T=one.trained_T & False)
     assert policy_metrics(untrained, one.logprob_T, one.logprob_T, version=0) == {}
 
 

@@ -12,8 +12,8 @@ from torch import Tensor
 from learning import ADVANTAGES, in_rows, sequences, weighed
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.data.flatten import flatten
-from palaestra.trainers.objectives.aggregation import Aggregation
 from palaestra.trainers.objectives.advantages import group_advantages
+from palaestra.trainers.objectives.aggregation import Aggregation
 from palaestra.trainers.objectives.composed import Composed
 from palaestra.trainers.objectives.objective import Metrics
 from palaestra.trainers.objectives.trust import Clip

@@ -143,7 +143,7 @@ class Critic:
             self._optimiser.forget()
             raise DivergedError(
                 f"the critic's loss is {whole}, its gradient's norm {norm}; both must be finite, and the weights of "
-                "the step before stand. Go on from there with a lower learning rate, or a `unit` of the order of returns"
+                "the step before stand. Go on from there with a lower learning rate, or a unit of the order of returns"
             )
         self._optimiser.step(self.config.learner.lr)
         return whole

@@ -135,8 +135,8 @@ class GrpoConfig:
         for column in sorted(built.requires):
             if COLUMNS[column][0] == "given":
                 raise ValueError(
-                    f"objective: it reads {column} ({COLUMNS[column][1]}), which rollouts do not give; take other parts, "
-                    "or call the objective from a loop of your own that fills it in"
+                    f"objective: it reads {column} ({COLUMNS[column][1]}), which rollouts do not give; take other "
+                    "parts, or call the objective from a loop of your own that fills it in"
                 )
 
 

@@ -4,7 +4,8 @@ Trackers whose packages are heavy stand in modules of their own, `tensorboard` a
 """
 
 from palaestra.trainers.monitors.alarms import Action, Alarm, AlarmConfig, Alarms
-from palaestra.trainers.monitors.policy import effective_share, policy_metrics
+from palaestra.trainers.monitors.collapse import Collapse, collapse
+from palaestra.trainers.monitors.policy import policy_metrics
 from palaestra.trainers.monitors.rollouts import rollout_metrics
 from palaestra.trainers.monitors.terminal import TerminalTracker, step_line
 from palaestra.trainers.monitors.tracker import JsonLinesTracker, Tracker, read_log
@@ -16,11 +17,12 @@ __all__ = [
     "Alarm",
     "AlarmConfig",
     "Alarms",
+    "Collapse",
     "JsonLinesTracker",
     "OpenTracker",
     "TerminalTracker",
     "Tracker",
-    "effective_share",
+    "collapse",
     "policy_metrics",
     "read_log",
     "rollout_metrics",

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.objectives.objective import Metrics
+from palaestra.trainers.objectives.rates import effective_share
 
 ENTROPY = "policy/entropy"
 KL = "policy/kl"
@@ -61,18 +62,6 @@ def policy_metrics(batch: TokenBatch, logp_T: Tensor, entropy_T: Tensor, *, vers
     for name, inside_N in _ranges(turn_in_trajectory(batch)[trained_T]):
         metrics[f"ess/turn/{name}"] = effective_share(log_ratio_N[inside_N])
     return metrics
-
-
-def effective_share(log_ratio_N: Tensor) -> float:
-    """(sum w)^2 / (n sum w^2) of weights w = exp(log ratio): the effective sample size (Kish 1965) as a share, (0, 1].
-
-    1 where all weights are equal, 1 / n where one is all there is. A common factor of the weights changes nothing, so
-    none of them can overflow.
-    """
-    assert len(log_ratio_N), "a share of nothing"
-    weight_N = (log_ratio_N - log_ratio_N.max()).exp()
-    share = float(weight_N.sum() ** 2 / (len(weight_N) * weight_N.square().sum()))
-    return min(share, 1.0)
 
 
 def turn_in_trajectory(batch: TokenBatch) -> Tensor:

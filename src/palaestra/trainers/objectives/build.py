@@ -32,7 +32,7 @@ from palaestra.trainers.objectives.columns import COLUMNS
 from palaestra.trainers.objectives.composed import Composed, Masking
 from palaestra.trainers.objectives.objective import Objective
 from palaestra.trainers.objectives.part import TO_BE_SAID, Denominator, Part, Plug, part_of
-from palaestra.trainers.objectives.parts import Filter, Reward, Stateful, Valued
+from palaestra.trainers.objectives.parts import Filter, Requiring, Reward, Stateful, Valued
 from palaestra.trainers.objectives.recipe import Recipe, Spec, named, over, preset
 from palaestra.trainers.objectives.term import Term
 from palaestra.trainers.objectives.whole.objective import Whole
@@ -94,7 +94,8 @@ class Built:
     @property
     def requires(self) -> frozenset[str]:
         """The columns that something of it reads."""
-        return self.objective.requires.union(*(one.requires for one in self.parts))
+        others = (one.requires for one in self.parts if one.plug in ("reward", "filter"))
+        return self.objective.requires.union(*others)
 
     def state(self) -> dict[str, object]:
         """What later batches depend on beside weights, as plain JSON."""
@@ -154,18 +155,20 @@ def _composed(recipe: Recipe, parts: tuple[Part, ...]) -> Composed:
         masks=tuple(map(_masking, recipe.masks)),
         terms=tuple(map(_term, recipe.regularisers)),
         aggregation=recipe.aggregation,
-        rates=tuple(_made("step", spec) for spec in recipe.steps),
+        rates=tuple(_made("rate", spec) for spec in recipe.rates),
         requires=recipe.ratio.requires().union(*(one.requires for one in parts)),
         pulls=any(one.pulls for one in parts),
     )
 
 
 def _whole(recipe: Recipe, spec: Spec, parts: tuple[Part, ...]) -> Whole:
+    loss = _made("whole", spec)
+    reads = [loss.requires if one.plug == "whole" and isinstance(loss, Requiring) else one.requires for one in parts]
     return Whole(
-        loss=_made("whole", spec),
+        loss=loss,
         terms=tuple(map(_term, recipe.regularisers)),
         aggregation=recipe.aggregation,
-        requires=frozenset({"now_T"}).union(*(one.requires for one in parts)),
+        requires=frozenset({"now_T"}).union(*reads),
     )
 
 
@@ -266,7 +269,7 @@ RULES = (
     ("whole/*", "correction/*", "it replaces ratio, trust region, corrections and masks"),
     ("whole/*", "mask/*", "it replaces ratio, trust region, corrections and masks"),
     ("whole/*", "transform/*", "it reads returns, and no advantages"),
-    ("whole/*", "step/*", "it has no importance weights to look at"),
+    ("whole/*", "rate/*", "it has no importance weights to look at"),
 )
 """What does not go together, whichever parts there are: two patterns of facts, and why."""
 

@@ -43,6 +43,7 @@ COLUMNS: Mapping[str, tuple[Filler, str]] = {
     "potential_R": ("given", "and before the first turn"),
     "counterfactual_R": ("given", "the return without this agent's part (SHARP)"),
     "process_R": ("given", "the mean score of the trajectory's steps by a process reward model (PROF)"),
+    "mismatched_R": ("given", "the log-ratio to the reference of answers to other tasks than their own (KTO)"),
     "chosen_R": ("given", "1 for a demonstration, 0 for what the policy wrote instead (SPIN)"),
     "expert_T": ("given", "1 where somebody else wrote the token, else 0 (LUFFY)"),
     "attention_T": ("given", "how much the token attends to what a tool or an image said (AT-RL)"),

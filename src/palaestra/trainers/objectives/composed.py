@@ -66,6 +66,11 @@ class Composed:
     pulls: bool = False
     """Whether the trust region moves tokens whose advantage is 0."""
 
+    @property
+    def joins(self) -> bool:
+        """See `Objective`."""
+        return False
+
     def advantages(self, batch: TokenBatch) -> TokenBatch:
         """See `Objective`."""
         own_T = batch.trained_T

@@ -50,6 +50,11 @@ class Objective(Protocol):
         """The columns of a batch that it reads; see `columns` for who fills them in."""
         ...
 
+    @property
+    def joins(self) -> bool:
+        """Whether every step has to hold whole groups, because it compares their trajectories anew."""
+        ...
+
     def advantages(self, batch: TokenBatch) -> TokenBatch:
         """The batch with its advantages; all trajectories of a group are in it."""
         ...

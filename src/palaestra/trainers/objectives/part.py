@@ -11,8 +11,8 @@ from typing import Any, Literal, TypeAlias, TypeVar, get_args
 from palaestra.errors import DefinitionError, UnknownNameError
 
 Plug: TypeAlias = Literal[
-    "advantage", "transform", "trust", "correction", "mask", "regulariser", "aggregation", "whole", "reward", "filter",
-    "step",
+    "advantage", "transform", "trust", "correction", "mask", "regulariser", "whole", "reward", "filter",
+    "rate",
 ]  # fmt: skip
 """Where a part goes in a recipe."""
 PLUGS: tuple[Plug, ...] = get_args(Plug)

@@ -131,6 +131,16 @@ class Stateful(Protocol):
 
 
 @runtime_checkable
+class Requiring(Protocol):
+    """A part whose columns depend on its settings."""
+
+    @property
+    def requires(self) -> frozenset[str]:
+        """The columns that it reads, in place of those that it is registered with."""
+        ...
+
+
+@runtime_checkable
 class Silencing(Protocol):
     """A trust region that leaves tokens without a gradient, though they have an advantage."""
 

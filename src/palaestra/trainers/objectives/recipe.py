@@ -49,7 +49,7 @@ class Recipe:
     """Change what was paid, before anything is compared."""
     filters: tuple[Spec, ...] = ()
     """Leave out trajectories, before anything is compared."""
-    steps: tuple[Spec, ...] = ()
+    rates: tuple[Spec, ...] = ()
     """Change the learning rate of a step."""
     schedule: Schedule = field(default_factory=Schedule)
 
@@ -80,7 +80,7 @@ SECTIONS: Mapping[str, Plug] = {
     "whole": "whole",
     "rewards": "reward",
     "filters": "filter",
-    "steps": "step",
+    "rates": "rate",
 }
 
 

@@ -16,6 +16,11 @@ class Supervised:
 
     requires: frozenset[str] = frozenset()
 
+    @property
+    def joins(self) -> bool:
+        """See `Objective`."""
+        return False
+
     def advantages(self, batch: TokenBatch) -> TokenBatch:
         """There is nothing to compare: 1 at each trained token."""
         return replace(batch, advantage_T=batch.trained_T.to(batch.advantage_T.dtype))

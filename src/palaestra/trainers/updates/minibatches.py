@@ -37,15 +37,31 @@ def minibatches(
         has a gradient.
     """
     batch = objective.advantages(now(batch, requires, trained, first=True, temperature=temperature))
-    shuffled = stream.shuffled(range(batch.trajectories))
     metrics: Metrics = {}
-    for update in range(updates):
-        share = batch.select(sorted(shuffled[update::updates]))
-        if not share.trajectories:
+    for update, chosen in enumerate(shares(batch, updates, stream, joined=objective.joins)):
+        if not chosen:
             continue
+        share = batch.select(chosen)
         prepared = objective.prepare(now(share, requires, trained, first=update == 0, temperature=temperature))
         if prepared.batch.trajectories:
             prepared = prepared if metrics else look(prepared)
             found = trained.step(prepared, temperature=temperature)
             metrics = metrics or found
     return metrics
+
+
+def shares(batch: TokenBatch, updates: int, stream: Stream, *, joined: bool) -> list[list[int]]:
+    """The trajectories of each of `updates` shares, ascending; every one is in one.
+
+    Args:
+        batch: What is divided.
+        updates: How many shares; equal ones, up to one trajectory, or one group.
+        stream: Of the division.
+        joined: Whether the trajectories of a group stay together.
+    """
+    _, unit_R = batch.group_R.unique(return_inverse=True)
+    units: list[list[int]] = [[] for _ in range(int(unit_R.max()) + 1 if joined else batch.trajectories)]
+    for trajectory, unit in enumerate(unit_R.tolist() if joined else range(batch.trajectories)):
+        units[unit].append(trajectory)
+    shuffled = stream.shuffled(range(len(units)))
+    return [sorted(one for unit in shuffled[update::updates] for one in units[unit]) for update in range(updates)]

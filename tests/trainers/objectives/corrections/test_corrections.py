@@ -80,7 +80,7 @@ SECOND: list[tuple[Correction, Callable[[list[list[float]]], list[float]]]] = [
 ]
 
 
-@pytest.mark.parametrize(("correction", "second"), SECOND, ids=repr)
+@pytest.mark.parametrize(("correction", "second"), SECOND, ids=lambda one: getattr(one, "__name__", repr(one)))
 @pytest.mark.parametrize("seed", range(4))
 def test_weights_are_those_of_a_loop(
     correction: Correction, second: Callable[[list[list[float]]], list[float]], seed: int

@@ -214,6 +214,11 @@ def test_what_the_weights_drew_themselves_is_kept(mask: Mask) -> None:
     assert all(trained(mask(batch), batch))
 
 
+def told(mask: Mask) -> str:
+    """A name that is the same in every process."""
+    return getattr(mask, "__name__", repr(mask))
+
+
 EVERY: list[Mask] = [
     Reject(level="token", high=2.0),
     Reject(level="sequence-mean", high=2.0),
@@ -228,7 +233,7 @@ EVERY: list[Mask] = [
 ]
 
 
-@pytest.mark.parametrize("mask", EVERY, ids=repr)
+@pytest.mark.parametrize("mask", EVERY, ids=told)
 @pytest.mark.parametrize("lengths", [(), (0, 0), (1,), (0, 3)])
 def test_batches_of_next_to_nothing_are_masked(mask: Mask, lengths: tuple[int, ...]) -> None:
     batch = batch_of(lengths) if lengths else batch_of((1,)).select([])
@@ -237,7 +242,7 @@ def test_batches_of_next_to_nothing_are_masked(mask: Mask, lengths: tuple[int, .
     assert found_T.shape == batch.ids_T.shape
 
 
-@pytest.mark.parametrize("mask", EVERY, ids=repr)
+@pytest.mark.parametrize("mask", EVERY, ids=told)
 def test_what_is_not_trained_is_never_looked_at(mask: Mask) -> None:
     batch = batch_of(LENGTHS)
     spoilt = {
@@ -248,7 +253,7 @@ def test_what_is_not_trained_is_never_looked_at(mask: Mask) -> None:
     assert trained(mask(batch.with_columns(spoilt)), batch) == trained(mask(batch), batch)
 
 
-@pytest.mark.parametrize("mask", EVERY, ids=repr)
+@pytest.mark.parametrize("mask", EVERY, ids=told)
 def test_the_order_of_trajectories_makes_no_difference(mask: Mask) -> None:
     batch = batch_of(LENGTHS)
     order = [3, 1, 4, 0, 2]

@@ -15,7 +15,7 @@ _MOST = 1e6
 
 
 @part(
-    "step",
+    "rate",
     "ess",
     formula="min(1, rho / base)^(1/2), rho = (sum w)^2 / (B sum w^2), w = exp(sum(now - logprob))",
     sources=("arXiv:2602.17616", "github.com/mit-han-lab/vcpo"),

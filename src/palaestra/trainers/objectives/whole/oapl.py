@@ -10,6 +10,8 @@ from palaestra.trainers.objectives.part import part
 from palaestra.trainers.objectives.segments import greatest_over, mean_over, numbered
 from palaestra.trainers.objectives.whole.objective import mean_trained, sum_trained
 
+_RAREST = -20.0
+
 
 @part(
     "whole",
@@ -49,7 +51,8 @@ class Oapl:
 
     def __call__(self, logp_R: Tensor, batch: TokenBatch, /) -> Tensor:
         """See `WholeLoss`."""
-        moved_R = logp_R - sum_trained(batch.logprob_T, batch)
+        # A token was drawn, so it had some chance, whatever an engine that cuts small ones off says of it.
+        moved_R = logp_R - sum_trained(batch.logprob_T.clamp_min(_RAREST), batch)
         better_R = batch.return_R - soft_best(batch.return_R, batch.group_R, beta=self.beta1)
         loss = mean_trained((self.beta2 * moved_R - better_R).square(), batch)
         return loss / (2 * self.beta2) if self.scaled else loss

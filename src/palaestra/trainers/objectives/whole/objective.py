@@ -51,6 +51,11 @@ class Whole:
     """Of the terms."""
     requires: frozenset[str] = frozenset({"now_T"})
 
+    @property
+    def joins(self) -> bool:
+        """See `Objective`."""
+        return True
+
     def advantages(self, batch: TokenBatch) -> TokenBatch:
         """It reads returns itself: 1 at each trained token, so that none is left out."""
         return replace(batch, advantage_T=batch.trained_T.to(batch.advantage_T.dtype))
