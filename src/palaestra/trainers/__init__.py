@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from palaestra.trainers.critic import CriticConfig
     from palaestra.trainers.engines.native import NativeConfig
     from palaestra.trainers.learner import LearnerConfig
     from palaestra.trainers.loops import (
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AlarmConfig",
     "Bar",
+    "CriticConfig",
     "GroupRule",
     "GrpoConfig",
     "GrpoLoop",
@@ -91,6 +93,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "critic": ("CriticConfig",),
     "engines.native": ("NativeConfig",),
     "learner": ("LearnerConfig",),
     "monitors": ("AlarmConfig",),

@@ -9,14 +9,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-import orjson
 import torch
-from pydantic import ValidationError
 
-from palaestra.benchmarks.evaluation import EVALUATION, Evaluation, evaluate
-from palaestra.digest import digest
-from palaestra.durable import saving, sweep, verified
-from palaestra.errors import CheckpointError, RecordError
+from palaestra.benchmarks.evaluation import Evaluation
+from palaestra.benchmarks.learning.evaluated import Material, evaluated
 from palaestra.trainers import (
     GrpoConfig,
     GrpoLoop,
@@ -34,7 +30,7 @@ from palaestra.trainers import (
     started,
     worlds_of,
 )
-from palaestra.trajectory import Episode, read_episodes, write_episodes
+from palaestra.trajectory import Episode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,16 +49,6 @@ class LearningConfig:
     """Episodes of each held-out task in each evaluation."""
     threads: int = 2
     """Of the arithmetic; the last bits of a sum, and so of a policy, depend on it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Material:
-    """What is learnt from and measured on."""
-
-    env_id: str
-    demonstrations: Sequence[Episode]
-    train: Sequence[str]
-    heldout: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,8 +94,15 @@ def learn(
     demonstrations = list(material.demonstrations)
 
     def measured(name: str, policy: Policy, progress: Progress) -> Measured:
-        evaluation, episodes = _evaluated(
-            policy, material, config, directory / f"evaluation-{name}", name=f"seed {seed}, {name}", bar=bar, say=say
+        evaluation, episodes = evaluated(
+            policy,
+            material,
+            config.grpo,
+            directory / f"evaluation-{name}",
+            samples=config.samples,
+            name=f"seed {seed}, {name}",
+            bar=bar,
+            say=say,
         )
         return Measured(policy=policy, progress=progress, evaluation=evaluation, episodes=episodes)
 
@@ -137,46 +130,3 @@ def _grpo(
         world=material.env_id,
         say=say,
     )
-
-
-def _evaluated(
-    policy: Policy,
-    material: Material,
-    config: LearningConfig,
-    directory: Path,
-    *,
-    name: str,
-    bar: OpenBar,
-    say: Callable[[str], None],
-) -> tuple[Evaluation, list[Episode]]:
-    """The evaluation that is saved there, or a new one, which is then saved."""
-    sweep(directory)
-    grpo = config.grpo
-    fingerprint = digest([policy.digest(), material.heldout, config.samples, grpo.play, grpo.pool, grpo.engine])
-    if directory.exists():
-        try:
-            whole = verified(directory)
-            if (whole / "fingerprint").read_text() == fingerprint:
-                episodes = list(read_episodes(whole / "trajectories.jsonl"))
-                evaluation = EVALUATION.validate_json((whole / "evaluation.json").read_bytes())
-                say(f"evaluation {name}: done before")
-                return evaluation, episodes
-        except (RecordError, OSError, ValidationError) as error:
-            raise CheckpointError(f"{error}; or remove {directory} to evaluate anew") from error
-    with bar(f"evaluation {name}", len(material.heldout) * config.samples) as shown:
-        evaluation, episodes = evaluate(
-            policy,
-            material.env_id,
-            material.heldout,
-            samples=config.samples,
-            play=replace(grpo.play, name=name),
-            pool=grpo.pool,
-            engine=grpo.engine,
-            progress=shown.step,
-            say=say,
-        )
-    with saving(directory) as temporary:
-        (temporary / "fingerprint").write_text(fingerprint)
-        (temporary / "evaluation.json").write_bytes(orjson.dumps(evaluation))
-        write_episodes(temporary / "trajectories.jsonl", episodes)
-    return evaluation, episodes

@@ -100,6 +100,8 @@ class GrpoConfig:
 
     steps: int = 16
     """Batches of rollouts that are trained on."""
+    tokens: int | None = None
+    """Ends it after so many tokens of the policy's own in place of `steps`: for comparisons of like with like."""
     group_size: int = 8
     """Trajectories of each task."""
     updates: int = 2

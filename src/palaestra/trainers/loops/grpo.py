@@ -23,7 +23,7 @@ from palaestra.trainers.loops.engines import engine_of
 from palaestra.trainers.loops.loop import LearnerThread, Loop, Progress
 from palaestra.trainers.loops.observed import Observed
 from palaestra.trainers.loops.record import Batch, Record, Recorded, check_same
-from palaestra.trainers.monitors import Alarms, rollout_metrics
+from palaestra.trainers.monitors import Alarms, rollout_metrics, sampled_tokens
 from palaestra.trainers.objectives import Metrics, Prepared
 from palaestra.trainers.policy import Policy
 from palaestra.trainers.rollouts.groups import Group, TaskPlan
@@ -34,6 +34,9 @@ from palaestra.trainers.rollouts.state import dump_state, load_state
 from palaestra.trainers.rollouts.world import Worlds
 from palaestra.trainers.updates import Trained, filled, kept, minibatches, paid, turn_by_turn
 from palaestra.trajectory import Episode
+
+DRAWN = "tokens/drawn"
+"""The policy's own tokens that a step was trained on."""
 
 
 class GrpoLoop(Loop):
@@ -86,7 +89,7 @@ class GrpoLoop(Loop):
 
     def fingerprint(self) -> str:
         """A hash of what decides the result: settings but for how many steps, tasks, world, seed and beginning."""
-        settings = settings_of(self._config, without=("steps", "save_every"))
+        settings = settings_of(self._config, without=("steps", "tokens", "save_every"))
         return digest(
             [settings, asdict(self._built.recipe), self._tasks, self._world, self._seed, self._start.digest()]
         )
@@ -96,7 +99,9 @@ class GrpoLoop(Loop):
         return self._start.copy()
 
     def done(self, progress: Progress) -> float:
-        """The share of the steps."""
+        """The share of the steps, or of the tokens where those are what there is."""
+        if self._config.tokens is not None:
+            return sum(row[DRAWN] for row in progress.history) / self._config.tokens
         return progress.step / self._config.steps
 
     async def open(
@@ -139,7 +144,8 @@ class GrpoLoop(Loop):
         trained = await thread.do(self._train, episodes, step)
         await self._engine.update_weights(self._learning.weights(), step + 1, in_flight=self._config.in_flight)
         self._source.advance(step + 1)
-        metrics = {**rollout_metrics(episodes), **trained, **self._gauged()}
+        drawn = {DRAWN: float(sum(map(sampled_tokens, episodes)))}
+        metrics = {**rollout_metrics(episodes), **drawn, **trained, **self._gauged()}
         for alarm in self._alarms.check(metrics, step):
             self._say(f"alarm, step {step}: {alarm.sentence}")
             if alarm.action == "refresh":

@@ -6,7 +6,7 @@ Trackers whose packages are heavy stand in modules of their own, `tensorboard` a
 from palaestra.trainers.monitors.alarms import Action, Alarm, AlarmConfig, Alarms
 from palaestra.trainers.monitors.collapse import Collapse, collapse
 from palaestra.trainers.monitors.policy import policy_metrics
-from palaestra.trainers.monitors.rollouts import rollout_metrics
+from palaestra.trainers.monitors.rollouts import rollout_metrics, sampled_tokens
 from palaestra.trainers.monitors.terminal import TerminalTracker, step_line
 from palaestra.trainers.monitors.tracker import JsonLinesTracker, Tracker, read_log
 from palaestra.trainers.monitors.trackers import TRACKERS, OpenTracker
@@ -26,5 +26,6 @@ __all__ = [
     "policy_metrics",
     "read_log",
     "rollout_metrics",
+    "sampled_tokens",
     "step_line",
 ]

@@ -1,0 +1,6 @@
+"""Which way of giving credit teaches a world best, from one beginning and for equally many tokens."""
+
+from palaestra.benchmarks.credit.report import credit_markdown, credit_tables
+from palaestra.benchmarks.credit.run import METHODS, CreditConfig, Credited, compare, material_of
+
+__all__ = ["METHODS", "CreditConfig", "Credited", "compare", "credit_markdown", "credit_tables", "material_of"]
