@@ -104,6 +104,27 @@ def async_(
     _show(bench_async(scale=scale_of("cpu", quick=quick).asynchrony, bar=bar), json, markdown)
 
 
+@app.command(epilog="Example: `palaestra bench objectives --markdown objectives.md --plot objectives.png`")
+def objectives(
+    quick: Quick = False,  # noqa: FBT002
+    json: Json = None,
+    markdown: Markdown = None,
+    plot: Annotated[Path | None, typer.Option("--plot", help="Draw the tables to this PNG.")] = None,
+) -> None:
+    """Train tables on toys with data that older weights drew: how each objective stands staleness, on one thread."""
+    with _arithmetic(1):
+        from palaestra.benchmarks import objectives as toys  # noqa: PLC0415
+    report = toys.bench_objectives(scale=toys.QUICK if quick else toys.FULL, bar=bar)
+    for table in toys.objectives_tables(report):
+        output().print(table.for_terminal())
+    if json is not None:
+        write_file(json, orjson.dumps(report.as_json(), option=orjson.OPT_INDENT_2))
+    if markdown is not None:
+        write_file(markdown, toys.objectives_markdown(report).encode())
+    if plot is not None:
+        write_file(plot, toys.objectives_png(report))
+
+
 @contextmanager
 def _arithmetic(threads: int | None) -> Generator[None]:
     """Wraps the imports of what needs torch, and has it use so many threads."""

@@ -1,0 +1,54 @@
+"""Two turns, of which the first is only as good as what the second will do."""
+
+from dataclasses import dataclass
+
+from palaestra.benchmarks.objectives.toy import Acted, Choose, Played
+from palaestra.seeding import Stream
+
+SAFE, BOLD = 0, 1
+"""What can be done in the first turn."""
+KEY = 1
+"""What has to follow a bold turn."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dependency:
+    """Two turns.
+
+    - State: in the first turn 0; in the second 1 after a safe first turn and 2 after a bold one.
+    - Actions: safe or bold; then one of `keys`.
+    - Reward: `safe` after a safe first turn, whatever follows; 1 after a bold one and the right key, else 0. Somebody
+      who guesses the key is better off safe, somebody who knows it is not.
+    - End: after two turns.
+    - Success: bold, and the right key.
+    - Seeds: none; the world has no chances.
+    """
+
+    keys: int = 3
+    safe: float = 0.5
+    tasks: int = 1
+    name: str = "dependency"
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """See `Toy`."""
+        return (2, self.keys, self.keys)
+
+    def play(self, task: int, choose: Choose, luck: Stream) -> Played:
+        """See `Toy`."""
+        del luck
+        first = choose(0)
+        place = 1 if first == SAFE else 2
+        second = choose(place)
+        success = first == BOLD and second == KEY
+        paid = self.safe if first == SAFE else float(success)
+        hope = self.safe if first == SAFE else 1.0
+        turns = (
+            Acted(states=(0,), actions=(first,), anchor=0, good=first == BOLD, hope=hope),
+            Acted(states=(place,), actions=(second,), reward=paid, anchor=place, good=success, hope=paid),
+        )
+        return Played(task=task, turns=turns, passed=success, success=success)
+
+    def best(self, state: int) -> int:
+        """See `Toy`."""
+        return BOLD if state == 0 else KEY

@@ -1,0 +1,73 @@
+"""What judges, teachers and further rollouts would say of a toy's episodes. Axes: T tokens, U turns, R trajectories.
+
+Nobody but a toy can say all of this, for a toy knows what is best; what stands for what is told column by column.
+"""
+# ruff: noqa: N806
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+import torch
+from torch import Tensor
+
+from palaestra.benchmarks.objectives.toy import Played, Toy
+from palaestra.trainers.data.batch import TokenBatch
+
+_DOUBT = 0.05
+"""Nobody is ever surer than this."""
+_UNSURE = 0.5
+"""How likely the reference answer is before the first turn."""
+
+
+def demonstrated(requires: Collection[str]) -> bool:
+    """Whether a recipe that reads these columns needs a demonstration in every group."""
+    return not {"chosen_R", "expert_T"}.isdisjoint(requires)
+
+
+def given(
+    batch: TokenBatch,
+    requires: Collection[str],
+    episodes: Sequence[Played],
+    toy: Toy,
+    *,
+    greedy: Mapping[int, float],
+    shown: Sequence[bool],
+) -> TokenBatch:
+    """The batch with those given columns that are required.
+
+    Args:
+        batch: Of `episodes`.
+        requires: What is read of it.
+        episodes: In the batch's order.
+        toy: In which they were played.
+        greedy: The return of each task when the likeliest actions are taken.
+        shown: Which episodes are demonstrations.
+    """
+    turns = [turn for episode in episodes for turn in episode.turns]
+    shown_R = torch.tensor(shown, dtype=torch.float64)
+
+    hope_U = torch.tensor([turn.hope for turn in turns], dtype=torch.float64)
+    one_R = torch.ones(len(episodes), dtype=torch.float64)
+    columns: Mapping[str, Callable[[], Tensor]] = {
+        # Every token of a task's prompt is as likely as any other task's.
+        "prompt_R": lambda: -one_R * torch.tensor(toy.tasks).log(),
+        "prompt_RF": lambda: torch.eye(toy.tasks, dtype=torch.float64)[batch.column("task_R")],
+        "greedy_R": lambda: torch.tensor([greedy[episode.task] for episode in episodes], dtype=torch.float64),
+        "label_U": lambda: torch.tensor([turn.good for turn in turns], dtype=torch.float64),
+        # The reference answer is as likely as the best is still within reach.
+        "gold_U": lambda: torch.log(_DOUBT + (1 - 2 * _DOUBT) * hope_U),
+        "gold_R": lambda: torch.log(_UNSURE * one_R),
+        "potential_U": lambda: hope_U,
+        "potential_R": lambda: one_R,
+        # Without the only agent nothing is done, and nothing paid.
+        "counterfactual_R": lambda: 0 * one_R,
+        "process_R": lambda: torch.tensor(
+            [sum(turn.good for turn in episode.turns) / len(episode.turns) for episode in episodes],
+            dtype=torch.float64,
+        ),
+        # Answers to other tasks are taken to be as likely as under the reference.
+        "mismatched_R": lambda: 0 * one_R,
+        "chosen_R": lambda: shown_R,
+        "expert_T": lambda: shown_R[batch.trajectory_T].masked_fill(~batch.trained_T, 0.0),
+        "attention_T": lambda: batch.trained_T.to(torch.float64),
+    }
+    return batch.with_columns({name: make() for name, make in columns.items() if name in requires})

@@ -1,0 +1,102 @@
+"""The comparison as tables, and as a picture."""
+
+from collections.abc import Callable
+
+from palaestra.benchmarks.curves import Estimate, Panel, png
+from palaestra.benchmarks.objectives.offpolicy import Cell, OffPolicyReport
+from palaestra.benchmarks.table import Table
+
+HIDDEN = "decoupled PPO"
+"""What the picture is without."""
+_PANELS: tuple[tuple[str, str, Callable[[Cell], tuple[float, float, float]]], ...] = (
+    ("final success", "share of episodes", lambda cell: (cell.mean, cell.low, cell.high)),
+    ("mean over training", "share of episodes", lambda cell: (cell.speed, cell.speed, cell.speed)),
+    ("ESS", "share of trajectories", lambda cell: (cell.ess, cell.ess, cell.ess)),
+)
+"""The title of a panel, its axis, and what of a cell stands in it: a mean and its interval's ends."""
+_NOTE = (
+    "Success: the mean over reported seeds after the last step, with its 95 % interval. Speed: the mean success over "
+    "the whole training. Rate: the learning rate of the grid that was chosen, on other seeds. ESS: the effective share "
+    "of a batch's trajectories under their importance weights."
+)
+
+
+def objectives_tables(report: OffPolicyReport) -> list[Table]:
+    """One table for each toy: a row for each method and staleness."""
+    return [
+        Table(
+            title=f"{toy}: final success after {report.setting['steps']} steps",
+            columns=("method", "staleness", "success", "95 % interval", "speed", "rate", "ESS"),
+            rows=tuple(_row(cell) for cell in report.cells if cell.toy == toy),
+            note=_NOTE,
+        )
+        for toy in _toys(report)
+    ]
+
+
+def objectives_markdown(report: OffPolicyReport) -> str:
+    """The tables as a document to include: a row for each method, a column for each staleness."""
+    stalenesses = sorted({cell.staleness for cell in report.cells})
+    lines = [f"Made by `{report.command}` (torch {report.torch})."]
+    for toy in _toys(report):
+        cells = {(cell.method, cell.staleness): cell for cell in report.cells if cell.toy == toy}
+        methods = list(dict.fromkeys(method for method, _ in cells))
+        table = Table(
+            title=toy,
+            columns=("method", *(f"staleness {one}" for one in stalenesses)),
+            rows=tuple((method, *(_words(cells[method, one]) for one in stalenesses)) for method in methods),
+        )
+        lines += [f"**{toy}**", table.markdown()]
+    lines.append(
+        "Final success with its 95 % interval over seeds; mean success over the whole training; learning rate; "
+        "effective share of trajectories (ESS)."
+    )
+    return "\n\n".join(lines) + "\n"
+
+
+def objectives_panels(report: OffPolicyReport) -> list[Panel]:
+    """Three panels for each toy, over staleness, a colour for each method: final success, speed, ESS.
+
+    With one step a batch, decoupled PPO differs from TIS in its cap alone, and is left out.
+    """
+    shown = [cell for cell in report.cells if cell.method != HIDDEN]
+    return [
+        Panel(
+            title=f"{toy[0].upper()}{toy[1:]}: {title}",
+            x_label="steps for which the drawing policy is frozen",
+            y_label=label,
+            estimates=[
+                Estimate(label=str(cell.staleness), group=cell.method, mean=mean, low=low, high=high)
+                for cell in shown
+                if cell.toy == toy
+                for mean, low, high in [points(cell)]
+            ],
+        )
+        for toy in _toys(report)
+        for title, label, points in _PANELS
+    ]
+
+
+def objectives_png(report: OffPolicyReport) -> bytes:
+    """The panels as a picture."""
+    return png(objectives_panels(report))
+
+
+def _toys(report: OffPolicyReport) -> list[str]:
+    return list(dict.fromkeys(cell.toy for cell in report.cells))
+
+
+def _row(cell: Cell) -> tuple[str, ...]:
+    return (
+        cell.method,
+        str(cell.staleness),
+        f"{cell.mean:.2f}",
+        f"{cell.low:.2f} to {cell.high:.2f}",
+        f"{cell.speed:.2f}",
+        f"{cell.rate:g}",
+        f"{cell.ess:.2f}",
+    )
+
+
+def _words(cell: Cell) -> str:
+    return f"{cell.mean:.2f} ({cell.low:.2f} to {cell.high:.2f}); {cell.speed:.2f}; {cell.rate:g}; {cell.ess:.2f}"

@@ -1,0 +1,203 @@
+"""A toy trained on with an objective: the same passes and updates as a model's training, on a table."""
+# ruff: noqa: N806
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from palaestra.benchmarks.objectives.batches import batch_of
+from palaestra.benchmarks.objectives.critic import ValueTable
+from palaestra.benchmarks.objectives.given import demonstrated, given
+from palaestra.benchmarks.objectives.table import Dice, Greedy, Optimiser, PolicyTable
+from palaestra.benchmarks.objectives.toy import Played, Toy
+from palaestra.seeding import Stream
+from palaestra.trainers.critic import reading
+from palaestra.trainers.data.batch import TokenBatch
+from palaestra.trainers.objectives import Built, ObjectiveConfig, Recipe, build
+from palaestra.trainers.objectives.rates import effective_share
+from palaestra.trainers.objectives.segments import sum_over
+from palaestra.trainers.updates import filled, kept, minibatches, paid, turn_by_turn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Training:
+    """How a toy is trained on.
+
+    Raises:
+        ValueError: a number makes no sense; the message says which.
+    """
+
+    groups: int = 4
+    """Of a batch; tasks take turns."""
+    group_size: int = 8
+    updates: int = 1
+    """Steps on each batch, on shares of it."""
+    lr: float = 0.2
+    optimiser: Optimiser = "adam"
+    staleness: int = 1
+    """For how many batches the policy that draws stays as it is; with 1 every batch is on policy."""
+    measure_every: int = 1
+    """Batches between the curve's points."""
+    measured: int = 64
+    """Episodes of each task that a point of the curve is the mean of."""
+
+    def __post_init__(self) -> None:
+        for name in ("groups", "group_size", "updates", "staleness", "measure_every", "measured"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name}={getattr(self, name)}: give 1 or more")
+        if self.lr <= 0:
+            raise ValueError(f"lr={self.lr}: a learning rate is above 0")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Learning:
+    """What came of it."""
+
+    success: tuple[float, ...]
+    """The share of successes: before the first batch, and after every `measure_every`."""
+    ess: float
+    """The effective share of a batch's trajectories (Kish), from the policy that drew them to the one that learns from
+    them; the mean over batches. 1 where every batch is on policy."""
+    table: PolicyTable
+    """The policy that was learnt."""
+
+    @property
+    def final(self) -> float:
+        """The last point of the curve."""
+        return self.success[-1]
+
+    @property
+    def area(self) -> float:
+        """The mean of the curve: what was learnt sooner counts more."""
+        return sum(self.success) / len(self.success)
+
+
+def train(
+    toy: Toy,
+    objective: str | Recipe | Built,
+    *,
+    steps: int,
+    seed: int,
+    training: Training | None = None,
+    start: PolicyTable | None = None,
+) -> Learning:
+    """Train a table on a toy.
+
+    Args:
+        toy: In which.
+        objective: Towards what: the name of a preset, a recipe, or one that is built, whose memory goes on.
+        steps: Batches.
+        seed: Of everything that is drawn.
+        training: How.
+        start: What to begin with, which is also the reference; the even policy, if it is not given.
+    """
+    training = training or Training()
+    built = _built(objective)
+    root = Stream.root("toy", toy.name, seed)
+    table = start.copy() if start is not None else PolicyTable(toy.sizes, lr=training.lr, optimiser=training.optimiser)
+    run = _Run(toy, built, training, root, table)
+    curve = [run.measured(0)]
+    shares: list[float] = []
+    for step in range(steps):
+        shares.append(run.step(step))
+        if (step + 1) % training.measure_every == 0:
+            curve.append(run.measured(step + 1))
+    return Learning(success=tuple(curve), ess=sum(shares) / max(1, len(shares)), table=table)
+
+
+def _built(objective: str | Recipe | Built) -> Built:
+    if isinstance(objective, Built):
+        return objective
+    return ObjectiveConfig(preset=objective).built() if isinstance(objective, str) else build(objective)
+
+
+class _Run:
+    """A training under way."""
+
+    def __init__(self, toy: Toy, built: Built, training: Training, root: Stream, table: PolicyTable) -> None:
+        self._toy, self._built, self._training, self._root = toy, built, training, root
+        self._table, self._reference, self._behaviour = table, table.copy(), table.copy()
+        critic = built.critic
+        self._critic = None if critic is None else ValueTable(toy.sizes, heads=critic.heads)
+
+    def step(self, step: int) -> float:
+        """One batch and the updates on it; gives the effective share of its trajectories."""
+        training, built = self._training, self._built
+        if step % training.staleness == 0:
+            self._behaviour = self._table.copy()
+        batch = self._drawn(step)
+        share = self._effective(batch)
+        batch = kept(batch, built)
+        if not batch.trajectories:
+            return share
+        batch = paid(filled(batch, built.requires, self._table, reference=self._reference), built)
+        if self._critic is not None:
+            batch = self._valued(self._critic, batch)
+        stream = self._root.split("shares", step)
+        if built.recipe.schedule.name == "turns":
+            turn_by_turn(
+                batch,
+                built.objective,
+                self._table,
+                requires=built.requires,
+                schedule=built.recipe.schedule,
+                stream=stream,
+                reference=self._reference,
+            )
+        else:
+            minibatches(
+                batch,
+                built.objective,
+                self._table,
+                requires=built.requires,
+                updates=training.updates,
+                stream=stream,
+            )
+        return share
+
+    def measured(self, step: int) -> float:
+        """How often the policy succeeds as it is now."""
+        stream = self._root.split("measured", step)
+        dice, luck = Dice(self._table, stream.split("dice")), stream.split("luck")
+        played = [
+            self._toy.play(task, dice, luck) for task in range(self._toy.tasks) for _ in range(self._training.measured)
+        ]
+        return sum(one.success for one in played) / len(played)
+
+    def _drawn(self, step: int) -> TokenBatch:
+        toy, training, requires = self._toy, self._training, self._built.requires
+        stream = self._root.split("drawn", step)
+        dice, luck = Dice(self._behaviour, stream.split("dice")), stream.split("luck")
+        shows = demonstrated(requires)
+        episodes: list[Played] = []
+        groups: list[int] = []
+        shown: list[bool] = []
+        for group in range(training.groups):
+            task = (step * training.groups + group) % toy.tasks
+            own = training.group_size - shows
+            episodes += [toy.play(task, dice, luck) for _ in range(own)]
+            episodes += [toy.play(task, toy.best, luck)] * shows
+            groups += [group] * training.group_size
+            shown += [False] * own + [True] * shows
+        batch = batch_of(episodes, groups, self._behaviour, version=step - step % training.staleness)
+        return given(batch, requires, episodes, toy, greedy=self._greedy(requires, episodes, luck), shown=shown)
+
+    def _greedy(self, requires: frozenset[str], episodes: Sequence[Played], luck: Stream) -> dict[int, float]:
+        if "greedy_R" not in requires:
+            return {}
+        greedy = Greedy(self._behaviour)
+        return {task: self._toy.play(task, greedy, luck).paid for task in {episode.task for episode in episodes}}
+
+    def _effective(self, batch: TokenBatch) -> float:
+        if self._training.staleness == 1:
+            return 1.0
+        own_T = batch.trained_T
+        off_N = self._table.logprobs().view(-1)[batch.ids_T[own_T]] - batch.logprob_T[own_T]
+        return effective_share(sum_over(off_N, batch.trajectory_T[own_T], batch.trajectories))
+
+    def _valued(self, critic: ValueTable, batch: TokenBatch) -> TokenBatch:
+        valued = self._built.critic
+        assert valued is not None, "there is a critic where something reads its values"
+        read = reading(batch, valued.column)
+        batch = batch.with_columns({read.column: read.columned(critic.values(batch))})
+        critic.learn(batch, read, valued.targets(batch))
+        return batch
