@@ -13,23 +13,26 @@ ROOT = Path(__file__).parents[1]
 EXPORTS = {
     "palaestra": "ENVIRONMENTS __version__",
     "palaestra.agents": (
-        "AlwaysRefuse Env JunkText LegalRandom Patient Reader Recording SchemaRandom Scripted "
-        "as_action finish_at_once no_op oracle rollout"
+        "AlwaysRefuse Env JunkText LegalRandom Patient Reader Recording SchemaRandom Scripted as_action "
+        "finish_at_once no_op oracle rollout"
     ),
-    "palaestra.agents.remote": (
-        "AskedCall Endpoint EndpointConfig RemoteAgent RemoteChat RemoteChatConfig Reply Usage"
-    ),
+    "palaestra.agents.remote": "AskedCall Endpoint EndpointConfig RemoteAgent RemoteChat RemoteChatConfig Reply Usage",
+    "palaestra.benchmarks.credit": "METHODS CreditConfig Credited compare credit_markdown credit_tables material_of",
     "palaestra.benchmarks.learning": (
-        "LearningConfig Learnt Material Measured learn learning_document learning_panels learning_tables"
+        "LearningConfig Learnt Material Measured evaluated learn learning_document learning_panels learning_tables"
+    ),
+    "palaestra.benchmarks.objectives": (
+        "FULL QUICK Bandit Copying Dependency Junction Learning OffPolicyReport OffPolicyScale Planning PolicyTable "
+        "Toy Training bench_objectives objectives_markdown objectives_panels objectives_png objectives_tables train"
     ),
     "palaestra.benchmarks.proof": (
-        "HACKS MUTANT_KINDS ROUTE_KINDS Finding Proof Tally TaskProof "
-        "proof_document proof_markdown proof_tables prove prove_task release_of"
+        "HACKS MUTANT_KINDS ROUTE_KINDS Finding Proof Tally TaskProof proof_document proof_markdown proof_tables "
+        "prove prove_task release_of"
     ),
     "palaestra.benchmarks.proof.hacks": "HACKS MOST Hack Insider Seat blind knowing try_hack",
     "palaestra.benchmarks.speed": (
-        "FULL QUICK SECTIONS Memory Process Ratio Scale SpeedReport Throughput Timing Unmeasured "
-        "bench_env report_table speed_markdown speed_tables"
+        "FULL QUICK SECTIONS Memory Process Ratio Scale SpeedReport Throughput Timing Unmeasured bench_env "
+        "report_table speed_markdown speed_tables"
     ),
     "palaestra.benchmarks.speed.peers": "HOW PEERS Adapter adapter",
     "palaestra.benchmarks.speed.server": "NAME agrees served_tasks time_server",
@@ -40,8 +43,8 @@ EXPORTS = {
     "palaestra.benchmarks.viewer": "render_page",
     "palaestra.cli": "main",
     "palaestra.envs": (
-        "SPLITS WORLDS Draft Family Instance LiveEpisode Snapshot Task TaskSet ToolEnv World "
-        "bundled call check_env env_id_of family instantiate load_families load_folder split_of"
+        "SPLITS WORLDS Draft Family Instance LiveEpisode Snapshot Task TaskSet ToolEnv World bundled call check_env "
+        "env_id_of family instantiate load_families load_folder split_of"
     ),
     "palaestra.envs.check": "CHECKS Subject check_env",
     "palaestra.envs.noise": (
@@ -50,9 +53,9 @@ EXPORTS = {
     "palaestra.envs.state": "Base Column Overlay OverlaySnapshot Schema SqlProjection TableInfo",
     "palaestra.envs.storefront": (
         "POLICY Allowance Build CompetitorOffer Credit Criterion Customer Desk Employee Grounds InternalMessage Order "
-        "OrderLine Payment Policy Product Promotion Refund Return Section Shipment Task Ticket WarrantyClaim "
-        "answered call called changed closing created declining either family listed never refused "
-        "refused_order saw told touches"
+        "OrderLine Payment Policy Product Promotion Refund Return Section Shipment Task Ticket WarrantyClaim answered "
+        "call called changed closing created declining either family listed never refused refused_order saw told "
+        "touches"
     ),
     "palaestra.envs.user": (
         "Answer Conversation Decision Fact LlmUser LoggedUser Persona Point Reaction ScriptedUser Temper User "
@@ -75,16 +78,17 @@ EXPORTS = {
         "PlannedTurn PlannerFormat QwenFormat Rendering TurnPart read_plan"
     ),
     "palaestra.trainers": (
-        "AlarmConfig Bar GroupRule Grpo GrpoConfig GrpoLoop Job LearnerConfig Loop ModelConfig NativeConfig OpenBar "
-        "Plan PlayConfig Played Policy PolicyConfig PoolConfig Progress Recorded SftConfig SftLoop StageResult "
-        "Staleness TrainConfig WorldConfig batches demonstrations_of load_config load_policy planned play_jobs "
-        "read_config run run_loop started tasks_of worlds_of"
+        "AlarmConfig Bar CriticConfig GroupRule GrpoConfig GrpoLoop Job LearnerConfig Loop ModelConfig NativeConfig "
+        "ObjectiveConfig OpenBar Plan PlayConfig Played Policy PolicyConfig PoolConfig Progress Recorded SftConfig "
+        "SftLoop StageResult Staleness TrainConfig WorldConfig batches demonstrations_of load_config load_policy "
+        "planned play_jobs read_config run run_loop started tasks_of worlds_of"
     ),
+    "palaestra.trainers.critic": "Critic CriticConfig Reading reading",
     "palaestra.trainers.data.layouts": "LAYOUTS LayoutName packed padded shared",
     "palaestra.trainers.engines.native": (
         "Arrived Free NativeConfig NativeEngine Plan Recording Replay Schedule Turn Update Withdrawal"
     ),
-    "palaestra.trainers.engines.native.kernels": "CompiledPass HEAD_DIMS Kernels kernels",
+    "palaestra.trainers.engines.native.kernels": "HEAD_DIMS CompiledPass Kernels kernels",
     "palaestra.trainers.engines.remote": "RemoteEngine RemoteEngineConfig",
     "palaestra.trainers.engines.vllm": "VllmConfig VllmEngine",
     "palaestra.trainers.learner": "Crew Learner LearnerConfig LoraConfig Precision Scores gathered score",
@@ -94,18 +98,46 @@ EXPORTS = {
         "tasks_of worlds_of"
     ),
     "palaestra.trainers.monitors": (
-        "TRACKERS Action Alarm AlarmConfig Alarms JsonLinesTracker OpenTracker TerminalTracker Tracker "
-        "effective_share policy_metrics read_log rollout_metrics step_line"
+        "TRACKERS Action Alarm AlarmConfig Alarms Collapse JsonLinesTracker OpenTracker TerminalTracker Tracker "
+        "collapse policy_metrics read_log rollout_metrics sampled_tokens step_line"
     ),
-    "palaestra.trainers.objectives": "Aggregation Grpo Metrics Objective Supervised Totals",
+    "palaestra.trainers.objectives": (
+        "COLUMNS PARTS PLUGS Aggregation Built Composed Loss Masking Metrics Objective ObjectiveConfig Part Prepared "
+        "Preset Ratio Recipe Schedule Supervised Surrogate Term build imported part part_of preset presets "
+        "read_recipe"
+    ),
+    "palaestra.trainers.objectives.advantages": (
+        "Adca BiLevelGae Blockwise Cm2 DrMas Estimates Gae Gdpo Gigpo Gpg Group Hiper History Igpo Mig MtGrpo "
+        "OfValues Opob OpobProxy Otb PassAtK Potential ReinforcePlus ReinforcePlusKl Sharp Streams Traced VTrace Vapo "
+        "attributed_advantages block_advantages checklist_advantages first_met gae gae_estimates gigpo_advantages "
+        "gpg_factor group_advantages hiper_streams leads leave_one_out left_out likelihood_gains maxrl monotone_gains "
+        "mtgrpo_advantages off_optimal_baseline opo potential_differences reinforce_plus_baseline remax returns_to_go "
+        "rloo role_advantages shaped_rewards shapley_values shares token_baseline token_rewards turn_advantages "
+        "vtrace whitened"
+    ),
+    "palaestra.trainers.objectives.corrections": "Decoupled IcePop SequenceTis TokenTis log_mismatch proximal_logprobs",
+    "palaestra.trainers.objectives.filters": "Prof Rank Uncertain kept mixed places",
+    "palaestra.trainers.objectives.masks": (
+        "Anchors EntropyTop M2po Opsm Reject S2t greatest_share invalid_turns truncated"
+    ),
+    "palaestra.trainers.objectives.rates": "Ess effective_share",
+    "palaestra.trainers.objectives.regularisers": "Entropy Kl Move PositiveNll divergence",
+    "palaestra.trainers.objectives.rewards": "KlInReward Laconic SoftOverlong ToolBonus overlong paid_last",
+    "palaestra.trainers.objectives.transforms": "Arm BatchNorm DropSmall confidences",
     "palaestra.trainers.objectives.trust": (
-        "Cispo Clip Dcpo Dppo Maspo Reinforce Sapo Square Surrogate TrustRegion Unclipped Vespo"
+        "Cispo Clip ClipCov Dcpo Dppo Gmpo KlCov Lad LpReg Luffy Maspo Prepares Reinforce Sapo Square Surrogate "
+        "TrustRegion Unclipped Vespo covariance generator"
+    ),
+    "palaestra.trainers.objectives.whole": (
+        "Dpo FlowRl Ipo Kto Learning Mlp Oapl Paced Pairs Partition Spin Sppo Table Whole best_and_worst lengths "
+        "mean_trained partition shown_and_own soft_best sum_trained win_rates"
     ),
     "palaestra.trainers.reference": (
         "Control Grpo GrpoConfig Job Learner ModelShape OptimiserConfig Policy Progress RolloutConfig Stage "
         "StageResult WarmUp WarmUpConfig load_policy run_stage"
     ),
-    "palaestra.trainers.rollouts.worlds": ("DelayedWorlds Latency LocalWorlds ProcessWorlds Timeouts WorldSpec"),
+    "palaestra.trainers.rollouts.worlds": "DelayedWorlds Latency LocalWorlds ProcessWorlds Timeouts WorldSpec",
+    "palaestra.trainers.updates": "Trained filled kept minibatches now paid turn_by_turn",
 }
 HEAVY = {"matplotlib", "pyarrow", "safetensors", "tokenizers", "torch", "transformers"}
 """What the extra `train` brings, and takes seconds to import."""

@@ -216,7 +216,12 @@ class Frozen:
     def again(self, work: Callable[[], Tensor]) -> Tensor:
         """Do it with other numbers, and what was detached as it was."""
         kept = iter(self._kept)
-        self._patch.setattr(Tensor, "detach", lambda tensor: next(kept))
+
+        def recall(tensor: Tensor) -> Tensor:
+            del tensor
+            return next(kept)
+
+        self._patch.setattr(Tensor, "detach", recall)
         try:
             return work()
         finally:

@@ -9,6 +9,7 @@ from rich.console import Console
 from palaestra.cli import (
     bench,
     check,
+    credit,
     demo,
     evaluate,
     objectives,
@@ -32,6 +33,7 @@ app = typer.Typer(
     add_completion=False,
 )
 tasks.app.command()(scaffold.new)
+bench.app.command()(credit.credit)
 app.add_typer(tasks.app, name="tasks")
 app.add_typer(rubrics.app, name="rubrics")
 app.add_typer(bench.app, name="bench")

@@ -19,8 +19,8 @@ app = typer.Typer(
     rich_markup_mode="markdown",
 )
 _SURE = (
-    "Sure, by whom the formula is: code, the authors' or a peer's; paper, its text; secondary, a transcription; derived, "
-    "ours."
+    "Sure, by whom the formula is: code, the authors' or a peer's; paper, its text; secondary, a transcription; "
+    "derived, ours."
 )
 Import = Annotated[
     list[str] | None, typer.Option("--import", help="A module, or a file that ends in .py, with parts of your own.")

@@ -68,8 +68,8 @@ def test_gigpo_likes_the_wrong_turn_less_though_it_leads_out_and_grpo_cannot_tel
 def test_gigpo_finds_the_shortest_way_sooner_than_grpo() -> None:
     training = Training(lr=0.1)
     gigpo, grpo = (_runs(Junction(), preset, training, steps=40) for preset in ("gigpo", "grpo"))
-    assert _area(gigpo) > _area(grpo) + 0.02
-    assert min(run.final for run in gigpo) > 0.9
+    assert _area(gigpo) > _area(grpo) + 0.01
+    assert min(run.final for run in gigpo) > 0.85
 
 
 def _credited(batch: TokenBatch) -> torch.Tensor:

@@ -1,0 +1,56 @@
+"""`palaestra bench credit`: which way of giving credit teaches a world best."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from palaestra.cli.console import output
+from palaestra.cli.extra import train_extra
+from palaestra.cli.progress import bar
+from palaestra.durable import write_file
+
+
+def credit(
+    config: Annotated[Path, typer.Argument(help="A TOML file of settings, whose [world] is learnt in.")] = Path(
+        "examples/train/storefront.toml"
+    ),
+    out: Annotated[Path, typer.Option("--out", help="Where runs and evaluations are kept.")] = Path("runs/credit"),
+    seeds: Annotated[int, typer.Option("--seeds", min=1, help="Runs of each method, with the seeds 0, 1, ...")] = 3,
+    tokens: Annotated[
+        int, typer.Option("--tokens", min=1, help="The policy's own tokens that each run trains on.")
+    ] = 160_000,
+    markdown: Annotated[Path | None, typer.Option("--markdown", help="Write the tables to this file.")] = None,
+) -> None:
+    """Train with GRPO, GiGPO, HiPER and SeeUPO from one warm start in the planner's format, and measure them.
+
+    All have the same world, groups, learning rate and number of tokens. Takes about an hour and a half on two cores.
+    Interrupt it anywhere and start it again: it goes on from its last save.
+
+    Example: `palaestra bench credit --seeds 3 --markdown credit.md`
+    """
+    with train_extra():
+        from palaestra.benchmarks.credit import (  # noqa: PLC0415  torch takes seconds to import
+            CreditConfig,
+            compare,
+            credit_markdown,
+            credit_tables,
+            material_of,
+        )
+        from palaestra.trainers import load_config  # noqa: PLC0415
+    console = output()
+    usual = CreditConfig(world=load_config(config).world)
+    settings = replace(usual, grpo=replace(usual.grpo, tokens=tokens))
+    before, found = compare(
+        material_of(settings, bar=bar),
+        settings,
+        seeds=seeds,
+        directory=out,
+        bar=bar,
+        say=lambda text: console.print(text, style="dim", highlight=False),
+    )
+    for table in credit_tables(before, found):
+        console.print(table.for_terminal())
+    if markdown is not None:
+        write_file(markdown, credit_markdown(before, found).encode())

@@ -1,0 +1,189 @@
+"""A critic expects nothing at first, learns what came, in any layout and division, and goes on where it stopped."""
+
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import Tensor
+
+from complete import complete
+from decoders import tiny, varied
+from palaestra.errors import CheckpointError, DivergedError
+from palaestra.seeding import Stream
+from palaestra.trainers.critic import Critic, CriticConfig, reading
+from palaestra.trainers.data.batch import PARTS, TokenBatch
+from palaestra.trainers.data.layouts import LayoutName
+from palaestra.trainers.learner import LearnerConfig
+
+
+def stream() -> Stream:
+    return Stream.root("critic")
+
+
+def config(*, layout: LayoutName = "packed", micro: int = 10_000, **settings: object) -> CriticConfig:
+    learner = LearnerConfig(lr=1e-2, layout=layout, micro_tokens=micro)
+    return replace(CriticConfig(learner=learner), **settings)  # type: ignore[arg-type]
+
+
+def critic(settings: CriticConfig | None = None, *, heads: int = 1) -> Critic:
+    return Critic(varied(tiny(), deviation=0.1), settings or config(), heads=heads)
+
+
+def batch() -> TokenBatch:
+    return complete(groups=(3, 3))
+
+
+def targets(of: TokenBatch) -> Tensor:
+    """The trajectory's return, wherever it is read."""
+    return of.return_R[of.trajectory_T].float()
+
+
+# Where values are read
+
+
+def test_a_value_is_read_at_every_trained_token() -> None:
+    one = batch()
+    read = reading(one, "value_T")
+    assert torch.equal(read.read_TH[:, 0], one.trained_T)
+    value_TH = torch.arange(len(one.ids_T))[:, None].double()
+    assert torch.equal(read.columned(value_TH), value_TH[:, 0])
+    assert torch.equal(read.spread(value_TH[:, 0]), value_TH)
+
+
+def test_a_planners_values_are_read_where_subgoal_act_and_switch_are_decided() -> None:
+    one = batch()
+    read = reading(one, "values_UH")
+    assert read.place_UH is not None
+    action = PARTS.index("action")
+    for turn in range(len(one.reward_U)):
+        own = [t for t in range(len(one.ids_T)) if int(one.turn_T[t]) == turn and bool(one.trained_T[t])]
+        acts = [t for t in own if int(one.part_T[t]) == action]
+        begins = bool(one.column("switch_U")[turn])
+        assert read.place_UH[turn].tolist() == [own[0] if begins else -1, (acts or own)[0], own[0]]
+    assert int(read.read_TH.sum()) == int((read.place_UH >= 0).sum())
+
+
+def test_what_is_read_comes_back_and_nothing_is_read_where_nothing_begins() -> None:
+    one = batch()
+    read = reading(one, "values_UH")
+    assert read.place_UH is not None
+    target_UH = torch.randn(len(one.reward_U), 3, generator=torch.Generator().manual_seed(0))
+    back_UH = read.columned(read.spread(target_UH))
+    there_UH = read.place_UH >= 0
+    assert torch.equal(back_UH, target_UH.masked_fill(~there_UH, 0.0))
+
+
+def test_a_turn_without_an_act_is_read_at_its_first_token_and_one_without_tokens_nowhere() -> None:
+    one = batch()
+    plain = replace(one, part_T=torch.zeros_like(one.part_T))
+    read = reading(plain, "values_UH")
+    assert read.place_UH is not None
+    assert torch.equal(read.place_UH[:, 1], read.place_UH[:, 2])
+    nothing = reading(replace(one, trained_T=torch.zeros_like(one.trained_T)), "values_UH")
+    assert nothing.place_UH is not None
+    assert (nothing.place_UH == -1).all()
+    assert not nothing.columned(torch.ones(len(one.ids_T), 3)).any()
+
+
+# What it says and learns
+
+
+@pytest.mark.parametrize("heads", [1, 3])
+def test_it_begins_expecting_nothing(heads: int) -> None:
+    assert not critic(heads=heads).values(batch()).any()
+
+
+def test_the_model_that_it_begins_with_is_left_alone() -> None:
+    model = varied(tiny(), deviation=0.1)
+    before = {name: weight.clone() for name, weight in model.state_dict().items()}
+    one = Critic(model, config(), heads=1)
+    one.learn(batch(), reading(batch(), "value_T"), targets(batch()), stream=stream())
+    assert all(torch.equal(weight, before[name]) for name, weight in model.state_dict().items())
+
+
+@pytest.mark.parametrize("column", ["value_T", "values_UH"])
+def test_it_learns_what_came(column: str) -> None:
+    one, read = batch(), reading(batch(), column)
+    target = targets(one) if column == "value_T" else one.return_R[one.trajectory_U].float()[:, None].expand(-1, 3)
+    pupil = critic(heads=read.heads)
+    rows = [pupil.learn(one, read, target, stream=stream()) for _ in range(40)]
+    assert rows[-1]["critic/loss"] < 0.3 * rows[0]["critic/loss"]
+    assert rows[-1]["critic/explained"] > 0.5
+
+
+def test_the_first_loss_is_half_the_mean_square_of_what_came() -> None:
+    one = batch()
+    said = critic().learn(one, reading(one, "value_T"), targets(one), stream=stream())
+    assert said["critic/loss"] == pytest.approx(float(targets(one)[one.trained_T].square().mean() / 2), rel=1e-5)
+
+
+def test_a_unit_scales_what_is_learnt_and_not_what_is_said() -> None:
+    one = batch()
+    small, large = critic(), critic(config(unit=100.0))
+    for _ in range(30):
+        small.learn(one, reading(one, "value_T"), targets(one), stream=stream())
+        large.learn(one, reading(one, "value_T"), 100 * targets(one), stream=stream())
+    torch.testing.assert_close(large.values(one), 100 * small.values(one), rtol=1e-3, atol=1e-2)
+
+
+@pytest.mark.parametrize("layout", ["packed", "padded", "shared"])
+def test_no_division_or_layout_changes_what_is_learnt(layout: LayoutName) -> None:
+    one = batch()
+    whole, divided = critic(), critic(config(layout=layout, micro=25))
+    for pupil in (whole, divided):
+        for _ in range(5):
+            pupil.learn(one, reading(one, "value_T"), targets(one), stream=stream())
+    torch.testing.assert_close(whole.values(one), divided.values(one), rtol=1e-3, atol=1e-4)
+
+
+def test_beyond_the_clip_a_value_gains_nothing_by_moving() -> None:
+    free, held = config(updates=1), config(clip=0.05)
+    value, before, target = (torch.tensor([[x]], requires_grad=x == 0.5) for x in (0.5, 0.0, 2.0))
+    for settings, flows in ((free, True), (held, False)):
+        error = critic(settings)._errors(value, before, target)
+        (slope,) = torch.autograd.grad(error.sum(), value)
+        assert bool(slope.any()) == flows
+    near = critic(held)._errors(torch.tensor([[0.5]]), torch.tensor([[0.0]]), torch.tensor([[2.0]]))
+    assert near.item() == pytest.approx((2 - 0.05) ** 2 / 2)
+
+
+# What may not happen
+
+
+def test_what_came_and_is_no_number_changes_nothing() -> None:
+    one, pupil = batch(), critic()
+    before = pupil.state()["weights"]
+    with pytest.raises(DivergedError, match="the critic's loss is nan"):
+        pupil.learn(one, reading(one, "value_T"), targets(one) * math.nan, stream=stream())
+    assert all(torch.equal(weight, before[name]) for name, weight in pupil.state()["weights"].items())
+
+
+def test_it_goes_on_where_it_stopped() -> None:
+    one, read = batch(), reading(batch(), "value_T")
+    whole = critic(config(updates=2))
+    for _ in range(2):
+        whole.learn(one, read, targets(one), stream=stream())
+    resumed = critic(config(updates=2))
+    resumed.restore(whole.state())
+    for pupil in (whole, resumed):
+        pupil.learn(one, read, targets(one), stream=stream())
+    assert torch.equal(whole.values(one), resumed.values(one))
+
+
+def test_the_state_of_other_heads_is_refused() -> None:
+    with pytest.raises(CheckpointError, match=r"head\.weight"):
+        critic(heads=3).restore(critic(heads=1).state())
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"unit": 0.0}, "unit=0.0"),
+        ({"clip": 0.0}, "with 0 no value could move"),
+        ({"learner": LearnerConfig(lr=1e-3, precision="bf16")}, "in single precision"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(settings: dict[str, object], told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        CriticConfig(**settings)  # type: ignore[arg-type]
