@@ -81,7 +81,7 @@ def show(
         return
     found = [part for part in PARTS.values() if part.name == name]
     if not found:
-        known = [*presets(), *(part.name for part in PARTS.values())]
+        known = {*presets(), *(part.name for part in PARTS.values())}
         raise UnknownNameError.of("preset or part", name, known, "(`palaestra objectives list` lists all)")
     for part in found:
         for table in _part_tables(part):

@@ -1,0 +1,61 @@
+"""What the command tells of objectives: all of them, one of them, and one's own."""
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from palaestra.cli.app import app
+from palaestra.errors import UnknownNameError
+from palaestra.trainers.objectives import PARTS, presets
+
+OWN = '''
+from palaestra.trainers.objectives import Surrogate, part
+
+
+@part("trust", "cli-own", formula="C = 2", sources=("arXiv:0000.00000",))
+def own(surrogate: Surrogate) -> object:
+    """Twice as much."""
+    return -2 * surrogate.advantage_N * surrogate.logp_N
+'''
+
+
+def said(*words: str) -> str:
+    result = CliRunner().invoke(app, ["objectives", *words], env={"COLUMNS": "400"}, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_every_preset_and_every_part_is_listed() -> None:
+    whole, parts = said("list"), said("list", "--parts")
+    assert all(f" {name} " in whole for name in presets())
+    assert all(f" {name} " in parts for _, name in PARTS)
+
+
+def test_a_preset_shows_its_parts_their_settings_and_what_it_reads() -> None:
+    shown = said("show", "hiper")
+    for told in ("arXiv:2602.16165", "keep=-0.3", "values_UH", "critic", "planner", "C = r"):
+        assert told in shown
+
+
+def test_a_part_shows_its_formula_its_settings_and_what_it_does_not_go_with() -> None:
+    shown = said("show", "token-tis")
+    for told in ("ratio.anchor=rollout", "count it twice", "old_T", "cap", "2.0"):
+        assert told in shown
+    assert "to be said" in said("show", "opsm")
+
+
+def test_a_mask_says_what_means_are_over() -> None:
+    assert "survivors" in said("show", "s2t")
+
+
+def test_a_part_of_ones_own_is_listed_and_shown(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(OWN)
+    assert "cli-own" in said("list", "--parts", "--import", str(file))
+    assert "Twice as much." in said("show", "cli-own", "--import", str(file))
+
+
+def test_an_unknown_name_is_told_with_near_ones() -> None:
+    with pytest.raises(UnknownNameError, match="'gpso'; did you mean .*'gspo'"):
+        said("show", "gpso")
