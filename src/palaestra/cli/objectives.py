@@ -69,23 +69,19 @@ def list_(
 def show(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A preset, or a part.")], imports: Import = None
 ) -> None:
-    """Show what a preset is made of, or all that is known of a part."""
+    """Show what a preset is made of, and all that is known of parts of that name."""
     with train_extra():
         from palaestra.trainers.objectives import PARTS, ObjectiveConfig, imported, preset, presets  # noqa: PLC0415
     for module in imports or ():
         imported(module)
     console = output()
-    if name in presets():
-        for table in _preset_tables(preset(name), ObjectiveConfig(preset=name).built()):
-            console.print(table.for_terminal())
-        return
-    found = [part for part in PARTS.values() if part.name == name]
-    if not found:
+    tables = _preset_tables(preset(name), ObjectiveConfig(preset=name).built()) if name in presets() else []
+    tables += [table for part in PARTS.values() if part.name == name for table in _part_tables(part)]
+    if not tables:
         known = {*presets(), *(part.name for part in PARTS.values())}
         raise UnknownNameError.of("preset or part", name, known, "(`palaestra objectives list` lists all)")
-    for part in found:
-        for table in _part_tables(part):
-            console.print(table.for_terminal())
+    for table in tables:
+        console.print(table.for_terminal())
 
 
 def _preset_tables(preset: "Preset", built: "Built") -> list[Table]:
