@@ -57,5 +57,5 @@ def test_a_part_of_ones_own_is_listed_and_shown(tmp_path: Path) -> None:
 
 
 def test_an_unknown_name_is_told_with_near_ones() -> None:
-    with pytest.raises(UnknownNameError, match="'gpso'; did you mean .*'gspo'"):
+    with pytest.raises(UnknownNameError, match=r"'gpso'; did you mean .*'gspo'"):
         said("show", "gpso")

@@ -1,6 +1,4 @@
 """Batches of toys hold what was played, and every column that anybody but a pass through a model fills in."""
-# torch leaves some of its own types unknown.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
 import pytest
 import torch

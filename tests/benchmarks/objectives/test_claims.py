@@ -1,7 +1,4 @@
 """What single objectives are for, on the toy that is made for it. Curves are means over fixed seeds."""
-# torch leaves some of its own types unknown.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
-# ruff: noqa: N806
 
 import math
 from collections.abc import Sequence

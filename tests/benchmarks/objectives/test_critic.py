@@ -1,7 +1,4 @@
 """The table of values against plain arithmetic."""
-# torch leaves some of its own types unknown.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
-# ruff: noqa: N806
 
 import pytest
 import torch

@@ -1,7 +1,4 @@
 """The table against second implementations: torch's own optimiser and gradients, and plain arithmetic."""
-# torch leaves some of its own types unknown.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
-# ruff: noqa: N803, N806
 
 import math
 from collections import Counter

@@ -1,6 +1,4 @@
 """Every preset learns; what is said of training itself: curves, staleness, seeds."""
-# torch leaves some of its own types unknown.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
 import pytest
 import torch

@@ -2,7 +2,6 @@
 
 A trajectory is a segment: a prompt of one token, and a token for each action.
 """
-# ruff: noqa: N806
 
 from collections.abc import Iterable, Sequence
 from itertools import chain

@@ -1,5 +1,4 @@
 """A critic that is a table: one row of values for each state of a toy. Axes: T tokens, X states, H heads."""
-# ruff: noqa: N806
 
 from collections.abc import Sequence
 

@@ -2,7 +2,6 @@
 
 Nobody but a toy can say all of this, for a toy knows what is best; what stands for what is told column by column.
 """
-# ruff: noqa: N806
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 

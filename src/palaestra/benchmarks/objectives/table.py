@@ -2,9 +2,6 @@
 
 It is what the updates of real training see as `Trained`, so that toys go through the same code as models do.
 """
-# torch leaves some of its own types unknown.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# ruff: noqa: N803, N806
 
 from bisect import bisect_right
 from collections.abc import Collection, Sequence

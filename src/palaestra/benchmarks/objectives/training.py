@@ -1,5 +1,4 @@
 """A toy trained on with an objective: the same passes and updates as a model's training, on a table."""
-# ruff: noqa: N806
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -32,7 +32,7 @@ from palaestra.trainers.objectives.columns import COLUMNS
 from palaestra.trainers.objectives.composed import Composed, Masking
 from palaestra.trainers.objectives.objective import Objective
 from palaestra.trainers.objectives.part import TO_BE_SAID, Denominator, Part, Plug, part_of
-from palaestra.trainers.objectives.parts import Filter, Requiring, Reward, Stateful, Valued
+from palaestra.trainers.objectives.parts import Filter, Requiring, Reward, Stateful, Valued, WholeLoss
 from palaestra.trainers.objectives.recipe import Recipe, Spec, named, over, preset
 from palaestra.trainers.objectives.term import Term
 from palaestra.trainers.objectives.whole.objective import Whole
@@ -162,14 +162,19 @@ def _composed(recipe: Recipe, parts: tuple[Part, ...]) -> Composed:
 
 
 def _whole(recipe: Recipe, spec: Spec, parts: tuple[Part, ...]) -> Whole:
-    loss = _made("whole", spec)
-    reads = [loss.requires if one.plug == "whole" and isinstance(loss, Requiring) else one.requires for one in parts]
+    loss: WholeLoss = _made("whole", spec)
+    reads = [_reads(loss, one) if one.plug == "whole" else one.requires for one in parts]
     return Whole(
         loss=loss,
         terms=tuple(map(_term, recipe.regularisers)),
         aggregation=recipe.aggregation,
         requires=frozenset({"now_T"}).union(*reads),
     )
+
+
+def _reads(made: object, part: Part) -> frozenset[str]:
+    """The columns that a part reads, with the settings that it has."""
+    return made.requires if isinstance(made, Requiring) else part.requires
 
 
 def _masking(spec: Spec) -> Masking:
