@@ -84,19 +84,18 @@ def test_where_there_is_no_compiler_the_warning_says_so(monkeypatch: pytest.Monk
 
 
 @pytest.mark.usefixtures("anew")
-def test_where_the_compiler_fails_the_warning_says_what_it_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("compiles", "says"),
+    [
+        ('{ echo "fopenmp: unknown flag" >&2; exit 1; }', "fopenmp: unknown flag"),
+        ('while [ "$1" != -o ]; do shift; done; echo nothing > "$2"', "draws without its kernels"),
+    ],
+    ids=["fails", "makes no library"],
+)
+def test_where_the_compiler_fails_or_makes_no_library_the_warning_says_so(
+    compiles: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = '[ "$1" = --version ] && echo 1 || { echo "fopenmp: unknown flag" >&2; exit 1; }'
-    assert "fopenmp: unknown flag" in told(text, tmp_path, monkeypatch)
-
-
-@pytest.mark.usefixtures("anew")
-def test_where_the_compiler_makes_no_library_the_warning_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    text = '[ "$1" = --version ] && echo 1 && exit; while [ "$1" != -o ]; do shift; done; echo nothing > "$2"'
-    assert "draws without its kernels" in told(text, tmp_path, monkeypatch)
+    assert says in told(f'[ "$1" = --version ] && echo 1 && exit; {compiles}', tmp_path, monkeypatch)
 
 
 @pytest.mark.usefixtures("anew")
