@@ -13,7 +13,7 @@ from palaestra.trainers.loops import GrpoConfig, StageResult
 from palaestra.trainers.loops.material import started
 from palaestra.trainers.loops.sft import SftLoop
 from palaestra.trainers.objectives import COLUMNS, ObjectiveConfig, presets
-from palaestra.trainers.policy import Policy
+from palaestra.trainers.policy import Policy, load_policy
 
 CRITIC = CriticConfig(learner=LearnerConfig(lr=1e-3), unit=100.0)
 TRAINABLE = [
@@ -70,8 +70,13 @@ def test_a_planners_critic_learns_what_to_expect(warm: Policy, tmp_path: Path) -
 
 
 def test_while_the_critic_leads_the_policy_stands_still(warm: Policy, tmp_path: Path) -> None:
-    settings = replace(config("vapo", steps=2), critic=replace(CRITIC, lead=2))
-    assert trained(warm, settings, tmp_path / "lead").policy.digest() == warm.digest()
+    settings = replace(config("vapo", steps=3), critic=replace(CRITIC, lead=2))
+    with pytest.raises(Stopped):
+        run(stopped(grpo_loop(warm, settings), at=2), tmp_path / "lead")
+    assert load_policy(tmp_path / "lead" / "checkpoint").digest() == warm.digest()
+    assert trained(warm, settings, tmp_path / "lead").policy.digest() != warm.digest()
+    with pytest.raises(ValueError, match="the policy is never trained"):
+        replace(settings, steps=2)
 
 
 def test_seeupo_takes_a_step_for_every_turn(warm: Policy, tmp_path: Path) -> None:
@@ -113,3 +118,13 @@ def test_a_loss_in_a_file_of_ones_own_is_trained_with(warm: Policy, tmp_path: Pa
     assert result.policy.digest() != clipped.policy.digest()
     with pytest.raises(ConfigError, match="unknown trust 'tahn'; did you mean 'tanh'"):
         ObjectiveConfig(imports=(str(file),), parts={"trust": "tahn"})
+
+
+def test_another_text_of_the_same_file_is_another_run(warm: Policy, tmp_path: Path) -> None:
+    file = tmp_path / "changing.py"
+    file.write_text(OWN.replace('"tanh"', '"changing"'))
+    mine = replace(SYNC, objective=ObjectiveConfig(imports=(str(file),), parts={"trust": "changing"}))
+    before = grpo_loop(warm, mine).fingerprint()
+    assert grpo_loop(warm, mine).fingerprint() == before
+    file.write_text(file.read_text() + "\n# another text\n")
+    assert grpo_loop(warm, mine).fingerprint() != before

@@ -12,8 +12,9 @@ from palaestra.seeding import Stream
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.learner.statistics import Statistic
 from palaestra.trainers.objectives import Built, Metrics, ObjectiveConfig, Prepared, Schedule
+from palaestra.trainers.objectives.advantages.turns import places as places_of
 from palaestra.trainers.updates import turn_by_turn
-from palaestra.trainers.updates.turns import at_place, carried, places
+from palaestra.trainers.updates.turns import at_place, carried
 
 
 @dataclass
@@ -76,6 +77,10 @@ def place_of(step: TokenBatch) -> int:
     turns = step.turn_T[step.trained_T]
     [place] = set(places(step)[turns].tolist())
     return int(place)
+
+
+def places(batch: TokenBatch) -> Tensor:
+    return places_of(batch.trajectory_U, batch.trajectories)
 
 
 def of_ratios(*log_ratios: float) -> tuple[TokenBatch, Tensor, Tensor]:

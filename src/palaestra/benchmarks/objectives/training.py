@@ -14,7 +14,7 @@ from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.objectives import Built, ObjectiveConfig, Recipe, build
 from palaestra.trainers.objectives.rates import effective_share
 from palaestra.trainers.objectives.segments import sum_over
-from palaestra.trainers.updates import filled, kept, minibatches, paid, turn_by_turn
+from palaestra.trainers.updates import beforehand, filled, kept, minibatches, paid, turn_by_turn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +128,7 @@ class _Run:
         batch = kept(batch, built)
         if not batch.trajectories:
             return share
-        batch = paid(filled(batch, built.requires, self._table, reference=self._reference), built)
+        batch = paid(filled(batch, beforehand(built), self._table, reference=self._reference), built)
         if self._critic is not None:
             batch = self._valued(self._critic, batch)
         stream = self._root.split("shares", step)
@@ -140,7 +140,6 @@ class _Run:
                 requires=built.requires,
                 schedule=built.recipe.schedule,
                 stream=stream,
-                reference=self._reference,
             )
         else:
             minibatches(

@@ -33,13 +33,12 @@ class Critic:
 
     def __init__(self, model: Decoder, config: CriticConfig, *, heads: int) -> None:
         self.config = config
-        self._model = deepcopy(model)
+        self._model = deepcopy(model).float()
         device = config.learner.device or model.lm_head.weight.device
-        self._head = nn.Linear(model.shape.hidden, heads, device=model.lm_head.weight.device)
+        self._head = nn.Linear(model.shape.hidden, heads, device=device)
         nn.init.zeros_(self._head.weight)
         nn.init.zeros_(self._head.bias)
         self._model.to(device)
-        self._head.to(device)
         self._trained = {
             **{name: weight for name, weight in self._model.named_parameters() if not name.startswith("lm_head")},
             **{f"head.{name}": weight for name, weight in self._head.named_parameters()},
@@ -57,7 +56,9 @@ class Critic:
                 found_TH[micro.column("place_T")[micro.trained_T].cpu()] = self._values(micro).cpu()
         return found_TH.to(batch.ids_T.device) * self.config.unit
 
-    def learn(self, batch: TokenBatch, reading: Reading, target: Tensor, *, stream: Stream) -> Metrics:
+    def learn(
+        self, batch: TokenBatch, reading: Reading, target: Tensor, *, stream: Stream, before_TH: Tensor | None = None
+    ) -> Metrics:
         """Steps towards what came.
 
         The loss is half the squared error, in units, in the mean over each head's places and the sum over heads; with a
@@ -68,6 +69,7 @@ class Critic:
             reading: Where values are read.
             target: What they ought to have been, in rewards, as the reading's column.
             stream: Of the division into shares.
+            before_TH: What `values` says, where it was asked already.
 
         Returns:
             `critic/loss`, `critic/explained`, the share of the targets' variance that the values before the first step
@@ -76,8 +78,8 @@ class Critic:
         Raises:
             DivergedError: loss or gradient is no finite number; the weights are as they were before that step.
         """
-        value_TH = self.values(batch) / self.config.unit
-        target_TH = reading.spread(target) / self.config.unit
+        value_TH = (self.values(batch) if before_TH is None else before_TH) / self.config.unit
+        target_TH = reading.spread(target.to(value_TH.dtype)) / self.config.unit
         columns = {_VALUES: value_TH, _TARGETS: target_TH, _READ: reading.read_TH}
         placed = batch.with_columns(columns)
         shuffled = stream.shuffled(range(batch.trajectories))

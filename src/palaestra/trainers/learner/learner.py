@@ -157,11 +157,7 @@ class Learner:
         Raises:
             ConfigError: the weights are spread over processes, which see different trajectories.
         """
-        if self._processes.several:
-            raise ConfigError(
-                "the norms of single trajectories' gradients need all weights in one process; take the advantage "
-                "`opob-proxy`, or train in one process"
-            )
+        self.check_norms()
         norm_R = torch.zeros(batch.trajectories, dtype=torch.float64)
         self._refresh()
         for trajectory in range(batch.trajectories):
@@ -174,6 +170,14 @@ class Learner:
             norm_R[trajectory] = sum(float(grad.double().square().sum()) for grad in grads)
         self._optimiser.forget()
         return norm_R.to(device=batch.return_R.device, dtype=batch.return_R.dtype)
+
+    def check_norms(self) -> None:
+        """Refuse what needs `gradient_norms` where they cannot be had; raises as they do."""
+        if self._processes.several:
+            raise ConfigError(
+                "the norms of single trajectories' gradients need all weights in one process; take the advantage "
+                "`opob-proxy`, or train in one process"
+            )
 
     def weights(self) -> Weights:
         """The weights as they are, by the names of Hugging Face's files; a tied output layer is left out.

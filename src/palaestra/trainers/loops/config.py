@@ -134,6 +134,12 @@ class GrpoConfig:
                 "those that drew them would be off; train with 1, and narrow it when you evaluate"
             )
         built = self.objective.built()
+        if self.updates < 1:
+            raise ValueError(f"updates={self.updates}: a batch is trained on in one step at least")
+        if built.critic is not None and self.tokens is None and self.critic.lead >= self.steps:
+            raise ValueError(
+                f"critic.lead={self.critic.lead}, steps={self.steps}: the policy is never trained; take more steps"
+            )
         for column in sorted(built.requires):
             if COLUMNS[column][0] == "given":
                 raise ValueError(

@@ -32,7 +32,7 @@ from palaestra.trainers.rollouts.pressure import PressureState
 from palaestra.trainers.rollouts.source import GroupSource
 from palaestra.trainers.rollouts.state import dump_state, load_state
 from palaestra.trainers.rollouts.world import Worlds
-from palaestra.trainers.updates import Trained, filled, kept, minibatches, paid, turn_by_turn
+from palaestra.trainers.updates import Trained, beforehand, filled, kept, minibatches, paid, turn_by_turn
 from palaestra.trajectory import Episode
 
 DRAWN = "tokens/drawn"
@@ -91,7 +91,15 @@ class GrpoLoop(Loop):
         """A hash of what decides the result: settings but for how many steps, tasks, world, seed and beginning."""
         settings = settings_of(self._config, without=("steps", "tokens", "save_every"))
         return digest(
-            [settings, asdict(self._built.recipe), self._tasks, self._world, self._seed, self._start.digest()]
+            [
+                settings,
+                asdict(self._built.recipe),
+                self._config.objective.sources(),
+                self._tasks,
+                self._world,
+                self._seed,
+                self._start.digest(),
+            ]
         )
 
     def start(self) -> Policy:
@@ -112,10 +120,14 @@ class GrpoLoop(Loop):
         if self._replay is not None:
             self._replay.check(self.fingerprint())
         self._learning = learner
+        if "norm_R" in self._built.requires:
+            learner.check_norms()
         if "ref_T" in self._built.requires:
             self._reference = Learner(self._start.copy().model, replace(config.learner, lora=None))
         if self._built.critic is not None:
-            self._critic = Critic(self._start.model, config.critic, heads=self._built.critic.heads)
+            device = config.critic.learner.device or config.learner.device
+            how = replace(config.critic, learner=replace(config.critic.learner, device=device))
+            self._critic = Critic(self._start.model, how, heads=self._built.critic.heads)
             if held:
                 self._critic.restore(held)
         self._record = Record(directory, step=step)
@@ -177,8 +189,7 @@ class GrpoLoop(Loop):
         batch = kept(flatten(episodes), built)
         if not batch.trajectories:
             return {}
-        reference = self._reference
-        batch = filled(batch, built.requires, self._learning, reference=reference, temperature=temperature)
+        batch = filled(batch, beforehand(built), self._learning, reference=self._reference, temperature=temperature)
         batch = paid(batch, built)
         observed: list[Observed] = []
 
@@ -200,7 +211,6 @@ class GrpoLoop(Loop):
                 requires=built.requires,
                 schedule=built.recipe.schedule,
                 stream=stream,
-                reference=reference,
                 temperature=temperature,
                 look=look,
             )
@@ -215,14 +225,17 @@ class GrpoLoop(Loop):
                 temperature=temperature,
                 look=look,
             )
-        return {**expected, **metrics, **(observed[0].metrics(version=step) if observed else {})}
+        # Where both say something the learner's figures stand: over several processes they are of all.
+        return {**(observed[0].metrics(version=step) if observed else {}), **expected, **metrics}
 
     def _valued(self, critic: Critic, batch: TokenBatch, stream: Stream) -> tuple[TokenBatch, Metrics]:
         """The batch with what the critic expected of it; afterwards the critic has learnt what came."""
         assert self._built.critic is not None
         read = reading(batch, self._built.critic.column)
-        batch = batch.with_columns({read.column: read.columned(critic.values(batch))})
-        return batch, critic.learn(batch, read, self._built.critic.targets(batch), stream=stream.split("critic"))
+        value_TH = critic.values(batch)
+        batch = batch.with_columns({read.column: read.columned(value_TH)})
+        target = self._built.critic.targets(batch)
+        return batch, critic.learn(batch, read, target, before_TH=value_TH, stream=stream.split("critic"))
 
     def _gauged(self) -> Metrics:
         gauge = self._source.gauge()

@@ -1,10 +1,9 @@
 """An objective built from settings: every part looked up, its settings read, and what does not go together refused."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from fnmatch import fnmatchcase
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -28,12 +27,12 @@ from palaestra.trainers.objectives import (
     whole,
 )
 from palaestra.trainers.objectives.aggregation import Aggregation
-from palaestra.trainers.objectives.columns import COLUMNS
+from palaestra.trainers.objectives.compatible import check_columns, check_facts
 from palaestra.trainers.objectives.composed import Composed, Masking
 from palaestra.trainers.objectives.objective import Objective
 from palaestra.trainers.objectives.part import TO_BE_SAID, Denominator, Part, Plug, part_of
-from palaestra.trainers.objectives.parts import Filter, Requiring, Reward, Stateful, Valued, WholeLoss
-from palaestra.trainers.objectives.recipe import Recipe, Spec, named, over, preset
+from palaestra.trainers.objectives.parts import Filter, Mask, Regulariser, Requiring, Reward, Stateful, Valued
+from palaestra.trainers.objectives.recipe import REPLACED, Recipe, Spec, named, over, preset
 from palaestra.trainers.objectives.term import Term
 from palaestra.trainers.objectives.whole.objective import Whole
 
@@ -64,7 +63,14 @@ class ObjectiveConfig:
             table = over(preset(self.preset).recipe, self.parts)
         except UnknownNameError as error:
             raise ConfigError(str(error)) from error
-        return read_recipe(table)
+        recipe = read_recipe(table)
+        if recipe.whole is not None and (unused := sorted(REPLACED & self.parts.keys())):
+            raise ConfigError(f"objective.parts: {', '.join(unused)} would not be used, for `whole` takes their place")
+        return recipe
+
+    def sources(self) -> list[str]:
+        """The texts of the files in `imports`: they decide what a run comes to."""
+        return [Path(name).read_text(encoding="utf-8") for name in self.imports if name.endswith(".py")]
 
     def built(self) -> "Built":
         """What the settings describe; raises as `build` does."""
@@ -83,6 +89,8 @@ class Built:
     filters: tuple[Filter, ...]
     parts: tuple[Part, ...]
     """What is known of every part, in the recipe's order."""
+    made: tuple[object, ...]
+    """The parts themselves, in the same order."""
 
     @property
     def critic(self) -> Valued | None:
@@ -94,20 +102,22 @@ class Built:
     @property
     def requires(self) -> frozenset[str]:
         """The columns that something of it reads."""
-        others = (one.requires for one in self.parts if one.plug in ("reward", "filter"))
-        return self.objective.requires.union(*others)
+        return self.objective.requires.union(*map(_reads, self.made, self.parts))
 
     def state(self) -> dict[str, object]:
         """What later batches depend on beside weights, as plain JSON."""
-        rewards = {f"reward/{n}": one.state() for n, one in enumerate(self.rewards) if isinstance(one, Stateful)}
-        return {**rewards, "objective": dict(self.objective.state())}
+        return {place: one.state() for place, one in self._stateful()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on from what `state` gave."""
-        self.objective.restore(state["objective"])
-        for number, one in enumerate(self.rewards):
+        for place, one in self._stateful():
+            one.restore(state[place])
+
+    def _stateful(self) -> Iterator[tuple[str, Stateful]]:
+        """Every part that remembers something, by its place in the recipe."""
+        for number, (one, part) in enumerate(zip(self.made, self.parts, strict=True)):
             if isinstance(one, Stateful):
-                one.restore(state[f"reward/{number}"])
+                yield f"{number}/{part.plug}/{part.name}", one
 
 
 class _Table(BaseModel):
@@ -134,42 +144,38 @@ def build(recipe: Recipe) -> Built:
         ConfigError: a part is unknown, a setting of it is not what it should be, or two parts do not go together; the
             message says why.
     """
-    parts = tuple(_part(plug, name) for plug, name, _ in recipe.specs())
-    _check(recipe, parts)
-    return Built(
-        recipe=recipe,
-        objective=_composed(recipe, parts) if recipe.whole is None else _whole(recipe, recipe.whole, parts),
-        rewards=tuple(_made("reward", spec) for spec in recipe.rewards),
-        filters=tuple(_made("filter", spec) for spec in recipe.filters),
-        parts=parts,
-    )
+    specs = list(recipe.specs())
+    parts = tuple(_part(plug, name) for plug, name, _ in specs)
+    check_facts(recipe, parts)
+    made = tuple(_made(plug, name, settings) for plug, name, settings in specs)
+    reads = frozenset[str]().union(*map(_reads, made, parts))
+    for one, part in zip(made, parts, strict=True):
+        check_columns(part, _reads(one, part), valued=any(isinstance(other, Valued) for other in made))
 
+    def of(plug: Plug) -> tuple[Any, ...]:
+        return tuple(one for one, part in zip(made, parts, strict=True) if part.plug == plug)
 
-def _composed(recipe: Recipe, parts: tuple[Part, ...]) -> Composed:
-    return Composed(
-        advantage=_made("advantage", recipe.advantage),
-        transforms=tuple(_made("transform", spec) for spec in recipe.transforms),
-        ratio=recipe.ratio,
-        trust=_made("trust", recipe.trust),
-        corrections=tuple(_made("correction", spec) for spec in recipe.corrections),
-        masks=tuple(map(_masking, recipe.masks)),
-        terms=tuple(map(_term, recipe.regularisers)),
-        aggregation=recipe.aggregation,
-        rates=tuple(_made("rate", spec) for spec in recipe.rates),
-        requires=recipe.ratio.requires().union(*(one.requires for one in parts)),
-        pulls=any(one.pulls for one in parts),
-    )
-
-
-def _whole(recipe: Recipe, spec: Spec, parts: tuple[Part, ...]) -> Whole:
-    loss: WholeLoss = _made("whole", spec)
-    reads = [_reads(loss, one) if one.plug == "whole" else one.requires for one in parts]
-    return Whole(
-        loss=loss,
-        terms=tuple(map(_term, recipe.regularisers)),
-        aggregation=recipe.aggregation,
-        requires=frozenset({"now_T"}).union(*reads),
-    )
+    terms = tuple(map(_term, recipe.regularisers, of("regulariser")))
+    objective: Objective
+    if recipe.whole is not None:
+        objective = Whole(
+            loss=of("whole")[0], terms=terms, aggregation=recipe.aggregation, requires=reads.union({"now_T"})
+        )
+    else:
+        objective = Composed(
+            advantage=of("advantage")[0],
+            transforms=of("transform"),
+            ratio=recipe.ratio,
+            trust=of("trust")[0],
+            corrections=of("correction"),
+            masks=tuple(map(_masking, recipe.masks, of("mask"))),
+            terms=terms,
+            aggregation=recipe.aggregation,
+            rates=of("rate"),
+            requires=reads.union(recipe.ratio.requires()),
+            pulls=any(part.pulls for part in parts),
+        )
+    return Built(recipe=recipe, objective=objective, rewards=of("reward"), filters=of("filter"), parts=parts, made=made)
 
 
 def _reads(made: object, part: Part) -> frozenset[str]:
@@ -177,21 +183,28 @@ def _reads(made: object, part: Part) -> frozenset[str]:
     return made.requires if isinstance(made, Requiring) else part.requires
 
 
-def _masking(spec: Spec) -> Masking:
+def _masking(spec: Spec, mask: Mask) -> Masking:
     name, settings = named(spec)
-    settings = dict(settings)
-    denominator = settings.pop("denominator", part_of("mask", name).denominator)
+    denominator = settings.get("denominator", part_of("mask", name).denominator)
     if denominator not in (known := get_args(Denominator)):
         raise ConfigError(f"mask {name}: denominator={denominator!r}; means are over one of {', '.join(known)}")
-    return Masking(mask=_made("mask", {"part": name, **settings}), denominator=denominator)
+    return Masking(mask=mask, denominator=denominator)
 
 
-def _term(spec: Spec) -> Term:
+def _term(spec: Spec, regulariser: Regulariser) -> Term:
     name, settings = named(spec)
-    settings = dict(settings)
-    said = settings.pop("aggregation", None)
-    aggregation = None if said is None else TypeAdapter(Aggregation).validate_python(said)
-    return Term(regulariser=_made("regulariser", {"part": name, **settings}), aggregation=aggregation)
+    said = settings.get("aggregation")
+    if said is None:
+        return Term(regulariser=regulariser)
+    try:
+        table = {"name": said} if isinstance(said, str) else said
+        return Term(regulariser=regulariser, aggregation=TypeAdapter(Aggregation).validate_python(table))
+    except ValidationError as error:
+        raise ConfigError(f"regulariser {name}: aggregation: {'; '.join(map(_told, error.errors()))}") from error
+
+
+_BESIDE: Mapping[Plug, str] = {"mask": "denominator", "regulariser": "aggregation"}
+"""Settings of a part that are not the part's own."""
 
 
 def _part(plug: Plug, name: str) -> Part:
@@ -201,10 +214,10 @@ def _part(plug: Plug, name: str) -> Part:
         raise ConfigError(str(error)) from error
 
 
-def _made(plug: Plug, spec: Spec) -> Any:
+def _made(plug: Plug, name: str, settings: Mapping[str, Any]) -> Any:
     """The part itself, with its settings."""
-    name, settings = named(spec)
     found = _part(plug, name)
+    settings = {key: value for key, value in settings.items() if key != _BESIDE.get(plug)}
     make: Any = found.make  # Any: a function, or a dataclass of anybody's
     known = list(found.settings)
     for setting in settings:
@@ -229,54 +242,6 @@ def _made(plug: Plug, spec: Spec) -> Any:
 def _told(fault: ErrorDetails) -> str:
     place = ".".join(map(str, fault["loc"]))
     return f"{place + ': ' if place else ''}{fault['msg']} (it is {fault['input']!r})"
-
-
-def _check(recipe: Recipe, parts: tuple[Part, ...]) -> None:
-    """Refuse what does not go together."""
-    facts = recipe.facts()
-    for one in parts:
-        own = f"{one.plug}/{one.name}"
-        for pattern, reason in one.conflicts.items():
-            for fact in sorted(facts - {own}):
-                if fnmatchcase(fact, pattern):
-                    raise ConfigError(f"{one.plug} {one.name} does not go with {fact}: {reason}")
-        for pattern, reason in one.needs.items():
-            if not any(fnmatchcase(fact, pattern) for fact in facts):
-                raise ConfigError(f"{one.plug} {one.name} needs {pattern}: {reason}")
-        for column in sorted(one.requires):
-            if column not in COLUMNS:
-                raise ConfigError(
-                    f"{one.plug} {one.name} reads {column}, which nobody fills in; there are: {', '.join(COLUMNS)}"
-                )
-    for pattern, other, reason in RULES:
-        if any(fnmatchcase(fact, pattern) for fact in facts) and any(fnmatchcase(fact, other) for fact in facts):
-            raise ConfigError(f"{pattern} does not go with {other}: {reason}")
-
-
-RULES = (
-    (
-        "ratio.granularity=product",
-        "trust/clip",
-        "a product of a trajectory's ratios leaves any clip's bounds at once; take trust/vespo or trust/unclipped",
-    ),
-    (
-        "ratio.granularity=sequence",
-        "aggregation=token-mean",
-        "every trajectory's ratio would count once for each token",
-    ),
-    ("ratio.granularity=sequence", "aggregation=token-sum", "every trajectory's ratio would count once for each token"),
-    ("schedule=turns", "ratio.granularity=token", "its steps are bounded by the ratio of a whole turn (GSPO)"),
-    ("schedule=turns", "ratio.granularity=product", "its steps are bounded by the ratio of a whole turn (GSPO)"),
-    ("schedule=turns", "ratio.anchor=rollout", "each turn's step is held to the weights that it begins with"),
-    ("schedule=turns", "ratio.anchor=none", "each turn's step is held to the weights that it begins with"),
-    ("schedule=turns", "whole/*", "a turn is updated by itself"),
-    ("schedule=turns", "advantage/history", "every turn's step would count as another visit of the task"),
-    ("whole/*", "correction/*", "it replaces ratio, trust region, corrections and masks"),
-    ("whole/*", "mask/*", "it replaces ratio, trust region, corrections and masks"),
-    ("whole/*", "transform/*", "it reads returns, and no advantages"),
-    ("whole/*", "rate/*", "it has no importance weights to look at"),
-)
-"""What does not go together, whichever parts there are: two patterns of facts, and why."""
 
 
 def imported(name: str) -> None:

@@ -7,10 +7,9 @@ adds up what its tokens weigh. So no division into micro-batches or processes, o
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, cast
 
 from torch import Tensor
 
@@ -25,7 +24,6 @@ from palaestra.trainers.objectives.parts import (
     Mask,
     Rate,
     Silencing,
-    Stateful,
     Transform,
 )
 from palaestra.trainers.objectives.ratio import Ratio
@@ -107,27 +105,6 @@ class Composed:
             rate=rate,
             metrics=metrics,
         )
-
-    def state(self) -> dict[str, object]:
-        """See `Objective`; of every part that remembers something, by its place."""
-        return {place: held.state() for place, held in self._stateful()}
-
-    def restore(self, state: Mapping[str, object]) -> None:
-        """See `Objective`."""
-        for place, held in self._stateful():
-            held.restore(cast("dict[str, Any]", state[place]))
-
-    def _stateful(self) -> Iterator[tuple[str, Stateful]]:
-        parts = {
-            "advantage": [self.advantage],
-            "transform": self.transforms,
-            "correction": self.corrections,
-            "mask": [masking.mask for masking in self.masks],
-        }
-        for plug, some in parts.items():
-            for number, held in enumerate(some):
-                if isinstance(held, Stateful):
-                    yield f"{plug}/{number}", held
 
     def _looked(self, batch: TokenBatch) -> dict[str, Tensor]:
         """The columns of those parts that look at a whole step before they see a piece of it."""

@@ -1,6 +1,5 @@
 """What a learner asks of an objective. Axes: T tokens."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
@@ -65,12 +64,4 @@ class Objective(Protocol):
         Args:
             batch: All that the step trains on, with advantages; means are over it.
         """
-        ...
-
-    def state(self) -> Mapping[str, object]:
-        """What later batches depend on beside weights, as plain JSON; empty for most."""
-        ...
-
-    def restore(self, state: Mapping[str, object]) -> None:
-        """Go on from what `state` gave."""
         ...

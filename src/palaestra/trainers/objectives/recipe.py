@@ -84,6 +84,10 @@ SECTIONS: Mapping[str, Plug] = {
 }
 
 
+REPLACED = frozenset({"advantage", "transforms", "ratio", "trust", "corrections", "masks", "rates"})
+"""The sections that `whole` takes the place of."""
+
+
 def named(spec: Spec) -> tuple[str, Mapping[str, Any]]:
     """The name of a part and its settings."""
     if isinstance(spec, str):
@@ -135,17 +139,13 @@ def _folder() -> Any:
 
 
 def over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings laid over a preset's: tables are merged, unless they name another part; all else is replaced."""
+    """Settings laid over a preset's: a table is merged into what is there; one that names its part takes its place."""
     merged = dict(below)
     for name, value in above.items():
         under = merged.get(name)
         if isinstance(under, str) and isinstance(value, Mapping) and name in SECTIONS:
             under = {"part": under}
-        if (
-            isinstance(under, Mapping)
-            and isinstance(value, Mapping)
-            and value.get("part", under.get("part")) == (under.get("part"))
-        ):
+        if isinstance(under, Mapping) and isinstance(value, Mapping) and "part" not in value:
             merged[name] = {**under, **value}
         else:
             merged[name] = value

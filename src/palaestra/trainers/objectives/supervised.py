@@ -1,6 +1,5 @@
 """Writing what demonstrations wrote. Axes: T tokens."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from torch import Tensor
@@ -29,13 +28,6 @@ class Supervised:
         """See `Objective`."""
         weight_T = Aggregation(name="token-mean").weights(batch, batch.trained_T)
         return Prepared(batch=replace(batch, weight_T=weight_T), loss=cross_entropy)
-
-    def state(self) -> dict[str, object]:
-        """Nothing."""
-        return {}
-
-    def restore(self, state: Mapping[str, object]) -> None:
-        """There is nothing to restore."""
 
 
 def cross_entropy(logp_T: Tensor, entropy_T: Tensor, batch: TokenBatch) -> tuple[Tensor, Metrics]:

@@ -6,6 +6,7 @@ from torch import Tensor
 
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.learner.statistics import Statistic
+from palaestra.trainers.objectives import Built
 from palaestra.trainers.updates.trained import Trained
 
 _POLICY: Mapping[str, Statistic] = {
@@ -14,6 +15,13 @@ _POLICY: Mapping[str, Statistic] = {
     "square_T": "square",
     "proxy_T": "proxy",
 }
+POLICY = frozenset(_POLICY)
+"""The columns that a pass through the policy fills in."""
+
+
+def beforehand(built: Built) -> frozenset[str]:
+    """The columns that a batch needs before its first step; `turn_by_turn` fills in the policy's own for each turn."""
+    return built.requires - POLICY if built.recipe.schedule.name == "turns" else built.requires
 
 
 def filled(
@@ -61,4 +69,6 @@ def now(
         return batch
     if first and "old_T" in batch.columns:
         return batch.with_columns({"now_T": batch.column("old_T")})
+    if first and "now_T" in batch.columns:
+        return batch
     return batch.with_columns({"now_T": trained.columns(batch, ["logp"], temperature=temperature)["logp"]})

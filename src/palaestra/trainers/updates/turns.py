@@ -18,9 +18,10 @@ from torch import Tensor
 from palaestra.seeding import Stream
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.objectives import Metrics, Objective, Prepared
+from palaestra.trainers.objectives.advantages.turns import places
 from palaestra.trainers.objectives.recipe import Schedule
 from palaestra.trainers.objectives.segments import mean_over
-from palaestra.trainers.updates.passes import filled, now
+from palaestra.trainers.updates.passes import POLICY, filled, now
 from palaestra.trainers.updates.trained import Trained
 
 _FARTHEST = 10.0
@@ -34,7 +35,6 @@ def turn_by_turn(
     requires: Collection[str],
     schedule: Schedule,
     stream: Stream,
-    reference: Trained | None = None,
     temperature: float = 1.0,
     look: Callable[[Prepared], Prepared] = lambda prepared: prepared,
 ) -> Metrics:
@@ -43,20 +43,19 @@ def turn_by_turn(
     A trajectory that has no turn in a place has no part in its step, and keeps its M.
 
     Args:
-        batch: Whole groups.
+        batch: Whole groups, with the columns that are required but for the policy's own.
         objective: Of a single turn: sequence ratios against `old_T`, which is worked out anew before every step.
         trained: What is trained.
         requires: The columns that something reads.
         schedule: In which order, how far from 1 a factor and the product may be, and whether there are any.
         stream: Of the order, where it is random.
-        reference: The policy that this one is held to.
         temperature: At which the tokens were drawn.
         look: Called with the first step, which it may put a witness into.
 
     Returns:
         The figures of the first step, and of all: `seeupo/steps`, `seeupo/carry_mean`, the mean of M in the end.
     """
-    place_U = places(batch)
+    place_U = places(batch.trajectory_U, batch.trajectories)
     places_there = list(range(int(place_U.max()) + 1)) if len(place_U) else []
     match schedule.order:
         case "reverse":
@@ -70,7 +69,7 @@ def turn_by_turn(
     steps = 0
     for place in places_there:
         turn = at_place(batch, place_U, place)
-        turn = filled(turn, requires, trained, reference=reference, temperature=temperature)
+        turn = filled(turn, POLICY & set(requires), trained, temperature=temperature)
         turn = objective.advantages(now(turn, requires, trained, first=True, temperature=temperature))
         turn = replace(turn, advantage_T=turn.advantage_T * carried_R[turn.trajectory_T])
         prepared = objective.prepare(turn)
@@ -100,13 +99,6 @@ def carried(carried_R: Tensor, new_T: Tensor, old_T: Tensor, turn: TokenBatch, *
     moved_R = mean_over((new_T - old_T)[own_T], owner_N, turn.trajectories).clamp(-_FARTHEST, _FARTHEST)
     ratio_R = moved_R.exp().clamp(1 - clip, 1 + clip).to(carried_R.dtype)
     return (carried_R * ratio_R).clamp(1 - clip, 1 + clip)
-
-
-def places(batch: TokenBatch) -> Tensor:
-    """The place of each turn in its trajectory, from 0, [U]."""
-    count_R = torch.bincount(batch.trajectory_U, minlength=batch.trajectories)
-    first_R = count_R.cumsum(0) - count_R
-    return torch.arange(len(batch.trajectory_U), device=first_R.device) - first_R[batch.trajectory_U]
 
 
 def at_place(batch: TokenBatch, place_U: Tensor, place: int) -> TokenBatch:

@@ -169,8 +169,9 @@ SETTINGS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_recipe_builds_it(name: str) -> None:
-    recipe = read_recipe({"advantage": {"part": name, **SETTINGS.get(name, {})}, "ratio": {"anchor": "old"}})
-    built = build(recipe)
+    advantage = {"part": name, **SETTINGS.get(name, {})}
+    sums = {"name": "token-mean"}
+    built = build(read_recipe({"advantage": advantage, "ratio": {"anchor": "old"}, "aggregation": sums}))
     assert part_of("advantage", name).requires <= built.requires
     batch = drawn(7)
     found = built.objective.advantages(batch)

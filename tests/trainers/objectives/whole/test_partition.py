@@ -193,9 +193,9 @@ def test_calling_a_loss_changes_nothing_and_its_step_does(loss: FlowRl | Paced) 
 
 @pytest.mark.parametrize("make", [lambda: FlowRl(partition="mlp"), lambda: Paced(partition="table")])
 def test_a_restored_loss_goes_on_as_it_was(make: Any) -> None:
-    batch, one, other = many(4), Whole(loss=make()), Whole(loss=make())
-    one.prepare(batch)
+    batch, one, other = many(4), make(), make()
+    Whole(loss=one).prepare(batch)
     other.restore(json.loads(json.dumps(one.state())))
-    first, second = one.prepare(batch), other.prepare(batch)
+    first, second = Whole(loss=one).prepare(batch), Whole(loss=other).prepare(batch)
     assert first.batch.equals(second.batch)
     assert one.state() == other.state()

@@ -8,5 +8,6 @@ from palaestra.trainers.objectives.rewards.laconic import Laconic
 from palaestra.trainers.objectives.rewards.last import paid_last
 from palaestra.trainers.objectives.rewards.overlong import SoftOverlong, overlong
 from palaestra.trainers.objectives.rewards.tools import ToolBonus
+from palaestra.trainers.objectives.rewards.unit import Unit
 
-__all__ = ["KlInReward", "Laconic", "SoftOverlong", "ToolBonus", "overlong", "paid_last"]
+__all__ = ["KlInReward", "Laconic", "SoftOverlong", "ToolBonus", "Unit", "overlong", "paid_last"]

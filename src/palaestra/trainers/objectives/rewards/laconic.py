@@ -23,7 +23,8 @@ from palaestra.trainers.objectives.segments import count_over
 class Laconic:
     """LACONIC (arXiv:2602.14468): the Lagrangian of a length budget, lambda its multiplier.
 
-    Only what exceeds the budget is paid for, while lambda follows the mean of all lengths, to either side. A batch is
+    Only what exceeds the budget is paid for, while lambda follows the mean of all lengths, to either side, of
+    those that filters have left. A batch is
     priced with the lambda of those before it. L is how many tokens of the trajectory are trained. The ceiling keeps
     what is right and long above what is wrong; a standard deviation that advantages are divided by magnifies even a
     small price where all of a group is right.

@@ -101,6 +101,7 @@ class Cispo:
     formula="clip with bounds from |(r - 1) r| q <= epsilon",
     sources=("arXiv:2509.02333", "github.com/lime-RL/DCPO"),
     confidence="code",
+    needs={"ratio.granularity=token": "it looks at a token's own probability"},
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dcpo:
@@ -147,6 +148,7 @@ class Dcpo:
     sources=("arXiv:2602.04879",),
     confidence="code",
     neutral={"low": 1.0, "high": 1.0, "cap": math.inf},
+    needs={"ratio.granularity=token": "it looks at a token's own probability"},
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dppo:

@@ -70,6 +70,7 @@ class Sapo:
     sources=("arXiv:2602.17550",),
     confidence="paper",
     neutral={"sigma": math.inf},
+    needs={"ratio.granularity=token": "its width goes by a token's own probability"},
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Maspo:

@@ -7,7 +7,6 @@ slope times log-probability. By the chain rule the gradient is the same.
 Groups are compared within a step, so that a step has to hold whole groups.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol, runtime_checkable
@@ -19,7 +18,7 @@ from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.objectives.aggregation import Aggregation
 from palaestra.trainers.objectives.composed import surrogate_of
 from palaestra.trainers.objectives.objective import Metrics, Prepared
-from palaestra.trainers.objectives.parts import Stateful, WholeLoss
+from palaestra.trainers.objectives.parts import WholeLoss
 from palaestra.trainers.objectives.ratio import Ratio
 from palaestra.trainers.objectives.segments import count_over, sum_over
 from palaestra.trainers.objectives.term import Term, term_losses, term_weights
@@ -84,15 +83,6 @@ class Whole:
         return Prepared(
             batch=prepared.select(kept_R.nonzero()[:, 0].tolist()), loss=partial(self._loss, float(loss.detach()))
         )
-
-    def state(self) -> dict[str, object]:
-        """See `Objective`."""
-        return self.loss.state() if isinstance(self.loss, Stateful) else {}
-
-    def restore(self, state: Mapping[str, object]) -> None:
-        """See `Objective`."""
-        if isinstance(self.loss, Stateful):
-            self.loss.restore(dict(state))
 
     def _loss(self, value: float, logp_T: Tensor, entropy_T: Tensor, batch: TokenBatch) -> tuple[Tensor, Metrics]:
         """See `Loss`. Its value is the whole loss, shared out by tokens; its gradient that of the trajectories."""

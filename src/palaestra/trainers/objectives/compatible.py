@@ -1,0 +1,94 @@
+"""What does not go together, and which columns each kind of part can read."""
+
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
+
+from palaestra.errors import ConfigError
+from palaestra.trainers.objectives.columns import COLUMNS, Filler
+from palaestra.trainers.objectives.part import Part, Plug
+from palaestra.trainers.objectives.recipe import Recipe
+
+_ONE_RATIO = "what is one ratio would count once for each token"
+_OF_A_TURN = "its steps are bounded by the ratio of a whole turn (GSPO)"
+_OWN_WEIGHTS = "each turn's step is held to the weights that it begins with"
+_REPLACED = "it replaces ratio, trust region, corrections and masks"
+RULES = (
+    (
+        "ratio.granularity=product",
+        "trust/clip",
+        "a product of a trajectory's ratios leaves any clip's bounds at once; take trust/vespo or trust/unclipped",
+    ),
+    ("ratio.granularity=sequence", "aggregation=token-*", _ONE_RATIO),
+    ("ratio.granularity=sequence", "aggregation=seq-mean-token-sum", _ONE_RATIO),
+    ("ratio.granularity=turn", "aggregation=token-sum", _ONE_RATIO),
+    (
+        "advantage/opo",
+        "aggregation=seq-mean-token-mean",
+        "its baseline is the best for sums over tokens; under a mean over each trajectory it is worse than none",
+    ),
+    ("schedule=turns", "ratio.granularity=token", _OF_A_TURN),
+    ("schedule=turns", "ratio.granularity=product", _OF_A_TURN),
+    ("schedule=turns", "ratio.anchor=rollout", _OWN_WEIGHTS),
+    ("schedule=turns", "ratio.anchor=none", _OWN_WEIGHTS),
+    ("schedule=turns", "whole/*", "a turn is updated by itself"),
+    ("schedule=turns", "advantage/history", "every turn's step would count as another visit of the task"),
+    ("whole/*", "correction/*", _REPLACED),
+    ("whole/*", "mask/*", _REPLACED),
+    ("whole/*", "transform/*", "it reads returns, and no advantages"),
+    ("whole/*", "rate/*", "it has no importance weights to look at"),
+)
+"""What does not go together, whichever parts there are: two patterns of facts, and why."""
+_LATER: Mapping[Plug, frozenset[Filler]] = {
+    "filter": frozenset({"policy", "now", "norms", "reference", "critic"}),
+    "reward": frozenset({"now", "critic"}),
+}
+"""What is filled in only after such a part was asked."""
+
+
+def check_facts(recipe: Recipe, parts: Iterable[Part]) -> None:
+    """Refuse what does not go together.
+
+    Raises:
+        ConfigError: with the reason.
+    """
+    facts = recipe.facts()
+    for one in parts:
+        own = f"{one.plug}/{one.name}"
+        for pattern, reason in one.conflicts.items():
+            for fact in sorted(facts - {own}):
+                if fnmatchcase(fact, pattern):
+                    raise ConfigError(f"{one.plug} {one.name} does not go with {fact}: {reason}")
+        for pattern, reason in one.needs.items():
+            if not any(fnmatchcase(fact, pattern) for fact in facts):
+                raise ConfigError(f"{one.plug} {one.name} needs {pattern}: {reason}")
+    for pattern, other, reason in RULES:
+        if any(fnmatchcase(fact, pattern) for fact in facts) and any(fnmatchcase(fact, other) for fact in facts):
+            raise ConfigError(f"{pattern} does not go with {other}: {reason}")
+
+
+def check_columns(part: Part, requires: Iterable[str], *, valued: bool) -> None:
+    """Refuse a part that reads what is not there when it is asked.
+
+    Args:
+        part: Which.
+        requires: The columns that it reads.
+        valued: Whether the advantage has a critic filled in.
+
+    Raises:
+        ConfigError: with the column, and what it is.
+    """
+    for column in sorted(requires):
+        if column not in COLUMNS:
+            raise ConfigError(
+                f"{part.plug} {part.name} reads {column}, which nobody fills in; there are: {', '.join(COLUMNS)}"
+            )
+        filler, meaning = COLUMNS[column]
+        if filler in _LATER.get(part.plug, ()):
+            raise ConfigError(
+                f"{part.plug} {part.name} reads {column} ({meaning}), which is filled in only after it was asked"
+            )
+        if filler == "critic" and not valued:
+            raise ConfigError(
+                f"{part.plug} {part.name} reads {column} ({meaning}), and the advantage has no critic; take one "
+                "that has, such as gae"
+            )
