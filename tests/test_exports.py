@@ -122,7 +122,7 @@ EXPORTS = {
     ),
     "palaestra.trainers.objectives.rates": "Ess effective_share",
     "palaestra.trainers.objectives.regularisers": "Entropy Kl Move PositiveNll divergence",
-    "palaestra.trainers.objectives.rewards": "KlInReward Laconic SoftOverlong ToolBonus overlong paid_last",
+    "palaestra.trainers.objectives.rewards": "KlInReward Laconic SoftOverlong ToolBonus Unit overlong paid_last",
     "palaestra.trainers.objectives.transforms": "Arm BatchNorm DropSmall confidences",
     "palaestra.trainers.objectives.trust": (
         "Cispo Clip ClipCov Dcpo Dppo Gmpo KlCov Lad LpReg Luffy Maspo Prepares Reinforce Sapo Square Surrogate "
@@ -137,7 +137,7 @@ EXPORTS = {
         "StageResult WarmUp WarmUpConfig load_policy run_stage"
     ),
     "palaestra.trainers.rollouts.worlds": "DelayedWorlds Latency LocalWorlds ProcessWorlds Timeouts WorldSpec",
-    "palaestra.trainers.updates": "Trained filled kept minibatches now paid turn_by_turn",
+    "palaestra.trainers.updates": "POLICY Trained beforehand filled kept minibatches now paid turn_by_turn",
 }
 HEAVY = {"matplotlib", "pyarrow", "safetensors", "tokenizers", "torch", "transformers"}
 """What the extra `train` brings, and takes seconds to import."""

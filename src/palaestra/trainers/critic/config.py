@@ -10,8 +10,8 @@ class CriticConfig:
     """A critic of the policy's size, begun with its weights."""
 
     learner: LearnerConfig = field(default_factory=lambda: LearnerConfig(lr=2e-3, layout="shared"))
-    """How it is trained: in single precision, without adapters, where the policy is unless it says a device. Its rate is
-    ten times the policy's default, as in HiPER's runs, where both are a hundredth of ours."""
+    """How it is trained: in single precision, without adapters, where the policy is unless it says a device. The rate
+    is ten times the policy's default, as in the runs of HiPER's authors."""
     unit: float = 1.0
     """The reward that a value of 1 of its head stands for: of the order of returns, so that its steps can be small."""
     clip: float | None = None
