@@ -76,7 +76,7 @@ class Training:
         counts = self.source.counts()
         ended = counts.finished + counts.failed + counts.straggled + counts.cancelled
         assert counts.started == ended + self.source.under_way
-        assert counts.groups == counts.taken + counts.broken + counts.stale + self.source.pending
+        assert counts.groups == counts.taken + counts.broken + counts.stale + counts.unwanted + self.source.pending
         members = [member for group in self.source.state().groups for member in group.members]
         assert all(member.fate is None for member in members if member.begun is not None)
         assert set(self.source._saved) <= {member.trajectory for member in members if member.fate is None}
@@ -97,10 +97,12 @@ async def training(
     engine: Callable[[], Engine] = lambda: ScriptedEngine(babbling()),
     deed: Deed = meek,
     config: PoolConfig = CONFIG,
+    wanted: Callable[[Group], bool] | None = None,
+    refill: int = 0,
 ) -> AsyncGenerator[Training]:
     """A source at work, gone on with from `state` where there is one."""
     async with playing(engine=engine, deed=deed, config=config) as field:
-        source = GroupSource(field.pool, plan, limits, rule=rule, say=field.said.append)
+        source = GroupSource(field.pool, plan, limits, rule=rule, wanted=wanted, refill=refill, say=field.said.append)
         if state is not None:
             source.restore(load_state(state))
             await field.engine.update_weights({}, source.version)

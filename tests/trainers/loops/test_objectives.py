@@ -9,7 +9,7 @@ from crash.loops import POLICY, SFT, SYNC, Stopped, demonstrations, grpo_loop, r
 from palaestra.errors import ConfigError
 from palaestra.trainers.critic import CriticConfig
 from palaestra.trainers.learner import LearnerConfig
-from palaestra.trainers.loops import GrpoConfig, StageResult
+from palaestra.trainers.loops import GrpoConfig, StageResult, batches
 from palaestra.trainers.loops.material import started
 from palaestra.trainers.loops.sft import SftLoop
 from palaestra.trainers.objectives import COLUMNS, ObjectiveConfig, presets
@@ -128,3 +128,21 @@ def test_another_text_of_the_same_file_is_another_run(warm: Policy, tmp_path: Pa
     assert grpo_loop(warm, mine).fingerprint() == before
     file.write_text(file.read_text() + "\n# another text\n")
     assert grpo_loop(warm, mine).fingerprint() != before
+
+
+def test_groups_that_a_filter_leaves_out_are_replaced_while_others_are_drawn(tmp_path: Path) -> None:
+    """A policy that knows the library well passes some tasks always and some never: both teach nothing."""
+    seen = list(demonstrations())
+    start = started(POLICY, seen, seed=0)
+    known = run(SftLoop(replace(SFT, steps=200), seen, seed=0, start=start), tmp_path / "sft").policy
+    for refill in (0, 40):
+        objective = ObjectiveConfig(preset="dapo", parts={"refill": refill})
+        history = run(grpo_loop(known, replace(SYNC, steps=2, objective=objective)), tmp_path / str(refill))
+        unwanted = history.progress.history[-1]["rollouts/unwanted"]
+        kinds = [
+            {episode.score.passed for episode in group.episodes}
+            for batch in batches(tmp_path / str(refill))
+            for group in batch.groups
+        ]
+        assert unwanted < 2 * 40  # so that the bound is not what ended it
+        assert (unwanted > 0) == all(len(passed) == 2 for passed in kinds) == (refill > 0)

@@ -32,6 +32,8 @@ from palaestra.trainers.objectives.trust import Clip, Sapo, Surrogate
             {"whole": "dpo", "masks": ["truncated"], "trust": "sapo"},
             "masks, trust would not be used, for `whole`",
         ),
+        ({"refill": 2}, "no filter looks at each group alone"),
+        ({"refill": -1, "filters": ["mixed"]}, "refill=-1.*give 0 or more"),
         ({"advantage": "opo"}, "under a mean over each trajectory it is worse than none"),
         ({"filters": ["early"]}, "filter early reads ref_T .* which is filled in only after it was asked"),
         ({"masks": ["valued"]}, "mask valued reads value_T .* and the advantage has no critic"),
@@ -49,7 +51,7 @@ def test_what_makes_no_sense_is_refused_with_the_reason(parts: dict[str, object]
 
 
 def test_settings_are_laid_over_a_presets() -> None:
-    made = ObjectiveConfig(preset="dapo", parts={"trust": {"low": 0.1}, "filters": []}).built()
+    made = ObjectiveConfig(preset="dapo", parts={"trust": {"low": 0.1}, "filters": [], "refill": 0}).built()
     assert isinstance(made.objective, Composed)
     assert made.objective.trust == Clip(low=0.1, high=0.28, dual=10.0)
     assert made.filters == ()

@@ -13,6 +13,7 @@ from palaestra.trainers.rollouts.groups import Group, GroupRule, RuleKind, TaskP
 from palaestra.trainers.rollouts.job import Job
 from palaestra.trainers.rollouts.player import Player
 from palaestra.trainers.rollouts.staleness import Staleness
+from palaestra.trainers.rollouts.state import dump_state
 from palaestra.trainers.rollouts.worlds.local import LocalWorlds
 from palaestra.trajectory import Episode
 from pooled.clock import run
@@ -91,12 +92,15 @@ def test_synchronous_training_gets_the_groups_of_each_step_under_its_own_weights
     st.sampled_from(sorted(RULES)),
     st.integers(0, 10**6),
     st.integers(0, 40),
+    st.integers(0, 3),
 )
 def test_in_any_storm_counts_add_up_and_no_group_is_too_old_or_comes_twice(
-    limits: Staleness, rule: RuleKind, seed: int, faults: int
+    limits: Staleness, rule: RuleKind, seed: int, faults: int, refill: int
 ) -> None:
     async def main() -> None:
-        async with training(limits, rule=RULES[rule], deed=stormy(seed, faults=faults)) as at_work:
+        async with training(
+            limits, rule=RULES[rule], deed=stormy(seed, faults=faults), wanted=_even, refill=refill
+        ) as at_work:
             source = at_work.source
             for step in range(5):
                 try:
@@ -112,8 +116,52 @@ def test_in_any_storm_counts_add_up_and_no_group_is_too_old_or_comes_twice(
                     assert len(group.episodes) >= (2 if rule == "partial" else 3)
             assert len(set(_ids(at_work.taken))) == len(_ids(at_work.taken)) == source.counts().handed
             assert sum(source.gauge().staleness.values()) == len(at_work.taken) == source.counts().taken
+            assert source.counts().unwanted <= refill * (source.counts().taken + limits.per_step)
 
     run(main())
+
+
+def _even(group: Group) -> bool:
+    return group.index % 2 == 0
+
+
+@pytest.mark.parametrize("limits", [SYNCHRONOUS, AHEAD])
+def test_groups_that_are_not_wanted_are_replaced_by_others(limits: Staleness) -> None:
+    async def main() -> None:
+        async with training(limits, wanted=_even, refill=9) as at_work:
+            for step in range(4):
+                groups = await at_work.step()
+                assert all(map(_even, groups))
+                assert all(step - group.version <= limits.bound for group in groups)
+            assert sorted(group.index for group in at_work.taken) == [2 * n for n in range(8)]
+            assert at_work.source.counts().unwanted >= 7
+
+    run(main())
+
+
+def test_where_nothing_is_wanted_a_step_takes_what_there_is_after_as_many_as_may_be_replaced() -> None:
+    async def main() -> None:
+        async with training(SYNCHRONOUS, wanted=lambda group: False, refill=3) as at_work:
+            assert [group.index for group in await at_work.step()] == [6, 7]
+            assert at_work.source.counts().unwanted == 6
+            assert [group.index for group in await at_work.step()] == [14, 15]
+
+    run(main())
+
+
+def test_a_run_that_goes_on_replaces_the_same_groups() -> None:
+    async def whole() -> list[int]:
+        async with training(SYNCHRONOUS, wanted=_even, refill=9) as at_work:
+            return [group.index for _ in range(3) for group in await at_work.step()]
+
+    async def broken() -> list[int]:
+        async with training(SYNCHRONOUS, wanted=_even, refill=9) as at_work:
+            first = [group.index for group in await at_work.step()]
+            state = dump_state(at_work.source.state())
+        async with training(SYNCHRONOUS, wanted=_even, refill=9, state=state) as at_work:
+            return first + [group.index for _ in range(2) for group in await at_work.step()]
+
+    assert run(whole()) == run(broken()) == [0, 2, 4, 6, 8, 10]
 
 
 def _versions(episode: Episode) -> list[int]:

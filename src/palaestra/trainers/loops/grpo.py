@@ -138,7 +138,16 @@ class GrpoLoop(Loop):
         stack.push_async_callback(self._engine.close)
         self._pool = Pool(self._engine, self._worlds, policy.codec, config.play, config.pool, say=self._say)
         stack.push_async_callback(self._pool.close)
-        self._source = GroupSource(self._pool, self._plan, config.limits, rule=config.rule, version=step, say=self._say)
+        self._source = GroupSource(
+            self._pool,
+            self._plan,
+            config.limits,
+            rule=config.rule,
+            version=step,
+            wanted=self._wanted,
+            refill=self._built.recipe.refill,
+            say=self._say,
+        )
         stack.push_async_callback(self._source.close)
         await self._engine.update_weights(learner.weights(), step)
         if kept:
@@ -178,6 +187,10 @@ class GrpoLoop(Loop):
             check_same(groups, expected, step)
         self._record.batch(Batch(step=step, groups=groups, pressure=self._pool.pressure.state()))
         return groups
+
+    def _wanted(self, group: Group) -> bool:
+        """Whether some filter would not leave all of it out."""
+        return self._built.wanted(flatten(group.episodes))
 
     def _train(self, episodes: Sequence[Episode], step: int) -> Metrics:
         """Optimiser steps on the batch, as the objective's schedule has them.

@@ -7,13 +7,14 @@ from difflib import get_close_matches
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import Any, cast, get_args, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from palaestra.digest import digest
 from palaestra.errors import ConfigError, UnknownNameError
+from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.objectives import (
     advantages,
     corrections,
@@ -27,7 +28,7 @@ from palaestra.trainers.objectives import (
     whole,
 )
 from palaestra.trainers.objectives.aggregation import Aggregation
-from palaestra.trainers.objectives.compatible import check_columns, check_facts
+from palaestra.trainers.objectives.compatible import check_columns, check_facts, check_refill
 from palaestra.trainers.objectives.composed import Composed, Masking
 from palaestra.trainers.objectives.objective import Objective
 from palaestra.trainers.objectives.part import TO_BE_SAID, Denominator, Part, Plug, part_of
@@ -104,6 +105,15 @@ class Built:
         """The columns that something of it reads."""
         return self.objective.requires.union(*map(_reads, self.made, self.parts))
 
+    def wanted(self, batch: TokenBatch) -> bool:
+        """Whether those filters keep anything that look at each group alone.
+
+        Args:
+            batch: Of one group.
+        """
+        own = (one for one, part in zip(self.made, self.parts, strict=True) if part.each_group)
+        return all(bool(cast("Filter", one)(batch).any()) for one in own)
+
     def state(self) -> dict[str, object]:
         """What later batches depend on beside weights, as plain JSON."""
         return {place: one.state() for place, one in self._stateful()}
@@ -147,6 +157,7 @@ def build(recipe: Recipe) -> Built:
     specs = list(recipe.specs())
     parts = tuple(_part(plug, name) for plug, name, _ in specs)
     check_facts(recipe, parts)
+    check_refill(recipe, parts)
     made = tuple(_made(plug, name, settings) for plug, name, settings in specs)
     reads = frozenset[str]().union(*map(_reads, made, parts))
     for one, part in zip(made, parts, strict=True):

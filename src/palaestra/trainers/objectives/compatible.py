@@ -66,6 +66,23 @@ def check_facts(recipe: Recipe, parts: Iterable[Part]) -> None:
             raise ConfigError(f"{pattern} does not go with {other}: {reason}")
 
 
+def check_refill(recipe: Recipe, parts: Iterable[Part]) -> None:
+    """Refuse to fill gaps that no filter leaves group by group.
+
+    Raises:
+        ConfigError: with the reason.
+    """
+    if recipe.refill < 0:
+        raise ConfigError(
+            f"refill={recipe.refill}: so many groups may be replaced for each that is taken; give 0 or more"
+        )
+    if recipe.refill and not any(one.each_group for one in parts):
+        raise ConfigError(
+            f"refill={recipe.refill}: no filter looks at each group alone, so none would be replaced; add `mixed`, or "
+            "leave refill out"
+        )
+
+
 def check_columns(part: Part, requires: Iterable[str], *, valued: bool) -> None:
     """Refuse a part that reads what is not there when it is asked.
 

@@ -57,6 +57,8 @@ class Part:
     """Whether it moves tokens whose advantage is 0."""
     denominator: Denominator = "original"
     """Of masks: what means are over, unless the recipe says otherwise."""
+    each_group: bool = False
+    """Of filters: whether each group is looked at alone, so that another can be drawn in its place."""
 
     @property
     def is_function(self) -> bool:
@@ -99,6 +101,7 @@ def part(
     reinforce: bool = True,
     pulls: bool = False,
     denominator: Denominator = "original",
+    each_group: bool = False,
 ) -> Callable[[C], C]:
     """Register a function, or a frozen dataclass with a call, as a part; see `Part` for what is said of it.
 
@@ -129,6 +132,7 @@ def part(
             reinforce=reinforce,
             pulls=pulls,
             denominator=denominator,
+            each_group=each_group,
         )
         return make
 

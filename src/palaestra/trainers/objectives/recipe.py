@@ -49,6 +49,8 @@ class Recipe:
     """Change what was paid, before anything is compared."""
     filters: tuple[Spec, ...] = ()
     """Leave out trajectories, before anything is compared."""
+    refill: int = 0
+    """How many groups that a filter leaves out may be replaced, by drawing others, for each that a step takes."""
     rates: tuple[Spec, ...] = ()
     """Change the learning rate of a step."""
     schedule: Schedule = field(default_factory=Schedule)

@@ -32,6 +32,8 @@ class GroupSource:
         limits: How far they may run ahead of training, and how far overtake each other.
         rule: What becomes of a group that lacks some.
         version: Of the weights to begin with: steps that were trained before.
+        wanted: Whether a complete group is worth a step's place; otherwise it is dropped, and the next one takes it.
+        refill: How many may be dropped so for each that a step takes; beyond that, groups are taken as they are.
         say: Told, in a sentence, of every group that is dropped.
     """
 
@@ -43,8 +45,12 @@ class GroupSource:
         *,
         rule: GroupRule | None = None,
         version: int = 0,
+        wanted: Callable[[Group], bool] | None = None,
+        refill: int = 0,
         say: Callable[[str], None] = print,
     ) -> None:
+        self._wanted = wanted
+        self._refill = refill
         self._pool = pool
         self._plan = plan
         self._limits = limits
@@ -259,6 +265,10 @@ class GroupSource:
             timer.cancel()
         if verdict == "complete":
             self._broken_in_a_row = 0
+            if self._left_out(growing):
+                self._drop(growing)
+                self._count(unwanted=1)
+                return
             self._order.completed(growing.index)
             self._progress.set()
             return
@@ -273,6 +283,11 @@ class GroupSource:
                     f"all; the last: {self._last_fault}. Mend the world and go on from the last checkpoint"
                 )
             )
+
+    def _left_out(self, growing: Growing) -> bool:
+        """Whether another group is to take the place of this one, which is complete."""
+        most = self._refill * (self._counts.taken + self._limits.per_step)
+        return self._wanted is not None and self._counts.unwanted < most and not self._wanted(growing.group())
 
     def _cut(self, growing: Growing) -> None:
         """Cut off stragglers."""
@@ -367,7 +382,7 @@ class GroupSource:
             self._limits,
             version=state.version,
             begun=state.begun,
-            dropped=state.counts.broken + state.counts.stale,
+            dropped=state.counts.dropped,
             pending=tuple(self._groups),
         )
         for growing in self._groups.values():

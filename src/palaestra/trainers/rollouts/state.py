@@ -51,7 +51,8 @@ class Counts:
     """What has become of everything so far, since the run began.
 
     Each trajectory has one fate: `started` is the sum of `finished`, `failed`, `straggled`, `cancelled` and those under
-    way. Each group has one too: `groups` is the sum of `taken`, `broken`, `stale` and those pending.
+    way. Each group has one too: `groups` is the sum of `taken`, `broken`, `stale`,
+    `unwanted` and those pending.
     """
 
     started: int = 0
@@ -80,6 +81,13 @@ class Counts:
     """Dropped because too many of their trajectories failed."""
     stale: int = 0
     """Dropped because they were begun under weights too old."""
+    unwanted: int = 0
+    """Dropped because a filter would leave them out, and others were drawn in their place."""
+
+    @property
+    def dropped(self) -> int:
+        """Groups that no step takes, whatever for."""
+        return self.broken + self.stale + self.unwanted
 
 
 @record

@@ -1,4 +1,4 @@
-"""DAPO's dynamic sampling, as far as it is a filter. Axes: R trajectories, G groups."""
+"""DAPO's dynamic sampling: the filter, whose gaps a recipe's `refill` has filled. Axes: R trajectories, G groups."""
 
 import torch
 from torch import Tensor
@@ -15,6 +15,7 @@ from palaestra.trainers.objectives.segments import count_over, numbered
     sources=("arXiv:2503.14476", "github.com/volcengine/verl"),
     confidence="code",
     requires=("passed_R",),
+    each_group=True,
 )
 def mixed(batch: TokenBatch, /) -> Tensor:
     """Groups of which some passed and some did not (DAPO, arXiv:2503.14476); a group of one stays, as in its code.
