@@ -45,6 +45,10 @@ def test_a_part_shows_its_formula_its_settings_and_what_it_does_not_go_with() ->
     assert "to be said" in said("show", "opsm")
 
 
+def test_a_preset_that_fills_gaps_says_how_many() -> None:
+    assert "9 for each that is taken" in said("show", "dapo")
+
+
 def test_a_mask_says_what_means_are_over() -> None:
     assert "survivors" in said("show", "s2t")
 

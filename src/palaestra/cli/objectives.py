@@ -105,6 +105,8 @@ def _preset_tables(preset: "Preset", built: "Built") -> list[Table]:
         rows.append(("ratio", f"{recipe.ratio.granularity}, to {recipe.ratio.anchor}", "", "", "", ""))
         rows.append(("aggregation", recipe.aggregation.name, "", "", "", ""))
     rows.append(("schedule", recipe.schedule.name, "", "", "", ""))
+    if recipe.refill:
+        rows.append(("refill", f"{recipe.refill} for each that is taken", "", "", "", ""))
     tables = [
         Table(
             title=f"{preset.name}: {preset.summary} ({', '.join(preset.sources)}; {preset.confidence})",
