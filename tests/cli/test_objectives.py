@@ -1,5 +1,6 @@
 """What the command tells of objectives: all of them, one of them, and one's own."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -46,7 +47,8 @@ def test_a_part_shows_its_formula_its_settings_and_what_it_does_not_go_with() ->
 
 
 def test_a_preset_that_fills_gaps_says_how_many() -> None:
-    assert "9 for each that is taken" in said("show", "dapo")
+    assert re.search(r"\brefill +9 ", said("show", "dapo"))
+    assert "refill" not in said("show", "grpo")
 
 
 def test_a_mask_says_what_means_are_over() -> None:

@@ -106,7 +106,7 @@ def _preset_tables(preset: "Preset", built: "Built") -> list[Table]:
         rows.append(("aggregation", recipe.aggregation.name, "", "", "", ""))
     rows.append(("schedule", recipe.schedule.name, "", "", "", ""))
     if recipe.refill:
-        rows.append(("refill", f"{recipe.refill} for each that is taken", "", "", "", ""))
+        rows.append(("refill", str(recipe.refill), "", "", "", ""))
     tables = [
         Table(
             title=f"{preset.name}: {preset.summary} ({', '.join(preset.sources)}; {preset.confidence})",
