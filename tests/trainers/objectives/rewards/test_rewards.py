@@ -7,10 +7,13 @@ import numpy as np
 import pytest
 import torch
 
+from complete import complete
 from graded import Array, graded, many, numbers, reals
 from palaestra.trainers.data.batch import TokenBatch
+from palaestra.trainers.objectives import ObjectiveConfig
 from palaestra.trainers.objectives.parts import Reward, Stateful
 from palaestra.trainers.objectives.rewards import KlInReward, Laconic, SoftOverlong, ToolBonus, overlong, paid_last
+from palaestra.trainers.updates import paid
 
 
 def turns_of(batch: TokenBatch) -> list[list[int]]:
@@ -170,6 +173,14 @@ def test_the_price_of_leaving_the_reference_is_paid_by_turn(seed: int) -> None:
         if bool(batch.trained_T[place]):
             expected[int(turn)] -= 0.2 * float(batch.logprob_T[place] - batch.column("ref_T")[place])
     np.testing.assert_allclose(numbers(KlInReward(beta=0.2)(batch)), expected, rtol=1e-10, atol=1e-12)
+
+
+def test_rewards_in_another_unit_are_divided_by_it_and_so_are_returns() -> None:
+    made = ObjectiveConfig(parts={"rewards": [{"part": "unit", "size": 4.0}]}).built()
+    batch = complete()
+    found = paid(batch, made)
+    assert found.reward_U.tolist() == [reward / 4 for reward in batch.reward_U.tolist()]
+    torch.testing.assert_close(found.return_R, batch.return_R / 4)
 
 
 def test_a_policy_that_is_the_reference_pays_nothing() -> None:
