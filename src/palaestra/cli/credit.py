@@ -25,7 +25,7 @@ def credit(
 ) -> None:
     """Train with GRPO, GiGPO, HiPER and SeeUPO from one warm start in the planner's format, and measure them.
 
-    All have the same world, groups, learning rate and number of tokens. Takes about an hour and a half on two cores.
+    All have the same world, groups, learning rate and number of tokens. Takes about forty minutes on two cores.
     Interrupt it anywhere and start it again: it goes on from its last save.
 
     Example: `palaestra bench credit --seeds 3 --markdown credit.md`
