@@ -20,4 +20,29 @@ for _id in ENVIRONMENTS:
         order_enforce=False,
     )
 
-__all__ = ["ENVIRONMENTS", "__version__"]
+BENCHMARKS = (
+    "palaestra/ALFWorld-v0",
+    "palaestra/AgentDojo-v0",
+    "palaestra/AppWorld-v0",
+    "palaestra/BFCL-v0",
+    "palaestra/BabyAI-v0",
+    "palaestra/MiniWoB-v0",
+    "palaestra/ScienceWorld-v0",
+    "palaestra/Tau2-v0",
+    "palaestra/TextWorld-v0",
+    "palaestra/Toolathlon-v0",
+    "palaestra/WebArenaVerified-v0",
+    "palaestra/WebShop-v0",
+)
+"""The ids of benchmarks that others wrote; each is installed by itself."""
+
+for _id in BENCHMARKS:
+    gym.register(  # pyright: ignore[reportUnknownMemberType]  as above
+        _id,
+        entry_point="palaestra.benchmarks.external.env:ExternalEnv",
+        kwargs={"env_id": _id},
+        disable_env_checker=True,
+        order_enforce=False,
+    )
+
+__all__ = ["BENCHMARKS", "ENVIRONMENTS", "__version__"]

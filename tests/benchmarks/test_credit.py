@@ -16,7 +16,7 @@ from palaestra.benchmarks.credit import (
     credit_tables,
     material_of,
 )
-from palaestra.benchmarks.evaluation import Evaluation
+from palaestra.benchmarks.learning.evaluation import Evaluation
 from palaestra.trainers import CriticConfig, LearnerConfig
 from palaestra.trainers.progress import silent
 

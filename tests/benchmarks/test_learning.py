@@ -11,7 +11,7 @@ import pytest
 
 from crash.loops import POLICY, SFT, SYNC, WORLD, demonstrations
 from palaestra.benchmarks.curves import png, svg
-from palaestra.benchmarks.evaluation import EVALUATION, Evaluation, TaskResult
+from palaestra.benchmarks.learning.evaluation import EVALUATION, Evaluation, TaskResult
 from palaestra.benchmarks.learning import (
     LearningConfig,
     Learnt,

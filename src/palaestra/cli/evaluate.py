@@ -40,8 +40,8 @@ def evaluate(
     heldout-policy --noise failures=10 --noise renames`
     """
     with train_extra():
-        from palaestra.benchmarks.evaluation import evaluate as run  # noqa: PLC0415  torch takes seconds to import
-        from palaestra.benchmarks.evaluation import evaluation_table  # noqa: PLC0415
+        from palaestra.benchmarks.learning.evaluation import evaluate as run  # noqa: PLC0415  torch takes seconds to import
+        from palaestra.benchmarks.learning.evaluation import evaluation_table  # noqa: PLC0415
         from palaestra.trainers import NativeConfig, PlayConfig, PoolConfig, load_policy  # noqa: PLC0415
     settings = {"tasks": folder_of(target), **switches(surface, handbook, noise)}
     env = open_target(target, split=split, **switches(surface, handbook, noise))

@@ -5,7 +5,7 @@ from statistics import fmean
 from typing import TypeAlias
 
 from palaestra.benchmarks.credit.run import Credited
-from palaestra.benchmarks.evaluation import Evaluation, pooled
+from palaestra.benchmarks.learning.evaluation import Evaluation, pooled
 from palaestra.benchmarks.statistics import clustered_mean, paired_difference
 from palaestra.benchmarks.table import Table
 

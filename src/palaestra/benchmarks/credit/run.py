@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from palaestra.benchmarks.evaluation import Evaluation
+from palaestra.benchmarks.learning.evaluation import Evaluation
 from palaestra.benchmarks.learning import Material, evaluated
 from palaestra.trainers import (
     CriticConfig,

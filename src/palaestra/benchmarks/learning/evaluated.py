@@ -7,7 +7,7 @@ from pathlib import Path
 import orjson
 from pydantic import ValidationError
 
-from palaestra.benchmarks.evaluation import EVALUATION, Evaluation, evaluate
+from palaestra.benchmarks.learning.evaluation import EVALUATION, Evaluation, evaluate
 from palaestra.digest import digest
 from palaestra.durable import saving, sweep, verified
 from palaestra.errors import CheckpointError, RecordError

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from palaestra.benchmarks.curves import Curve, Estimate, Panel
-from palaestra.benchmarks.evaluation import Evaluation, pooled
+from palaestra.benchmarks.learning.evaluation import Evaluation, pooled
 from palaestra.benchmarks.learning.run import Learnt, Measured
 from palaestra.benchmarks.statistics import clustered_mean, paired_difference
 from palaestra.benchmarks.table import Table

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import torch
 
-from palaestra.benchmarks.evaluation import Evaluation
+from palaestra.benchmarks.learning.evaluation import Evaluation
 from palaestra.benchmarks.learning.evaluated import Material, evaluated
 from palaestra.trainers import (
     GrpoConfig,

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from crash.loops import SYNC, WORLD, grpo_loop, run, sft_loop
 from crash.tiny import FAILING_ID
-from palaestra.benchmarks.evaluation import (
+from palaestra.benchmarks.learning.evaluation import (
     EVALUATION,
     Evaluation,
     TaskResult,
@@ -115,7 +115,7 @@ def test_a_task_whose_first_episode_was_broken_off_shows_its_next(policy: Policy
         return play_jobs(policy, worlds, [replace(job, seed=job.seed + 1) for job in jobs], *how, **more)
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("palaestra.benchmarks.evaluation.play_jobs", from_one)
+        patched.setattr("palaestra.benchmarks.learning.evaluation.play_jobs", from_one)
         found, first = evaluate(policy, FAILING_ID, [LENT, RENEWED], samples=2, play=PLAY, say=list[str]().append)
     assert [(episode.task.id, episode.seed) for episode in first] == [(LENT, 2), (RENEWED, 1)]
     assert len(found.tasks[LENT].points) == 1
@@ -190,7 +190,7 @@ def test_two_policies_meet_the_same_luck(policies: tuple[Policy, Policy], monkey
         met.append([(job.task, job.seed, job.noise) for job in jobs])
         return play_jobs(policy, worlds, jobs, play, **how)
 
-    monkeypatch.setattr("palaestra.benchmarks.evaluation.play_jobs", noted)
+    monkeypatch.setattr("palaestra.benchmarks.learning.evaluation.play_jobs", noted)
     before, after = (evaluate(policy, LIBRARY_ID, [LENT, RENEWED], samples=4, play=PLAY)[0] for policy in policies)
     assert met[0] == met[1]
     assert len(set(met[0])) == 8

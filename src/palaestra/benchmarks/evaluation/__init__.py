@@ -1,0 +1,1 @@
+"""How an agent does on a suite: played with intervals, resumable, its faults told apart from its failures."""

@@ -1,0 +1,51 @@
+"""What came of one episode of an evaluation, in the figures that reports are made of."""
+
+from collections.abc import Mapping
+from dataclasses import field
+from typing import Literal, TypeAlias
+
+from palaestra.record import record
+from palaestra.records import EndReason
+
+FaultKind: TypeAlias = Literal["world", "server", "reply", "engine", "time"]
+"""Whose fault it is that an episode has no score: the world's, the model server's that failed or was overloaded, its
+that answered with no chat completion, the engine's, or of something that did not answer in time."""
+
+
+@record
+class Fault:
+    """Why an episode has no score. It is never a failure of the agent's."""
+
+    kind: FaultKind
+    said: str
+
+
+@record
+class Outcome:
+    """What came of one episode."""
+
+    cell: str
+    task: str
+    sample: int
+    fault: Fault | None = None
+    """Where there is one, the figures of score count for nothing."""
+    points: int = 0
+    """Of 100."""
+    solved: bool = False
+    harmed: bool = False
+    """Whether something forbidden was done."""
+    criteria: Mapping[str, bool] = field(default_factory=dict[str, bool])
+    """Sub-scores: each criterion, and whether it counts (is met, or violated where it forbids)."""
+    end: EndReason | None = None
+    turns: int = 0
+    calls: int = 0
+    invalid: int = 0
+    """Calls that no schema takes, and turns that could not be read."""
+    refused: int = 0
+    """Calls that fit their schema and were refused by the world."""
+    prompt_tokens: int | None = None
+    """Tokens that the agent read, over all of its requests; `None` where nobody counts them."""
+    completion_tokens: int | None = None
+    troubles: Mapping[str, int] = field(default_factory=dict[str, int])
+    """What went wrong on the way and did not cost the episode, by name, such as "status 429", "late", "cut off",
+    "malformed call"."""

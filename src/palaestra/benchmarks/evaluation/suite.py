@@ -1,0 +1,50 @@
+"""What is measured on: cells, each a world as it is made and tasks of it, and ladders of cells from none to strong."""
+
+from collections.abc import Mapping
+from dataclasses import field
+from typing import Any
+
+from palaestra.record import record
+
+
+@record
+class Cell:
+    """Tasks that are played in one world under one set of switches, and reported together."""
+
+    id: str
+    """Within the suite: "noise/2", or "multi_turn_base"."""
+    label: str
+    """As it stands in tables and plots: "20 % of calls fail"."""
+    env_id: str
+    """As `gymnasium.make` knows it."""
+    tasks: tuple[str, ...]
+    switches: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """What `gymnasium.make` takes besides."""
+    split: str = ""
+    """Which split the tasks are from, for the report's list of what was touched: "storefront/heldout"."""
+
+
+@record
+class Ladder:
+    """An axis of shift: cells from none to strong. The first is in distribution; several ladders may begin with one."""
+
+    axis: str
+    title: str
+    cells: tuple[str, ...]
+    """Ids, from none to strong."""
+    note: str = ""
+    """What is shifted, in a sentence."""
+
+
+@record
+class Suite:
+    """A named collection of cells."""
+
+    name: str
+    title: str
+    cells: tuple[Cell, ...]
+    ladders: tuple[Ladder, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What an honest reader must know: licences, versions, what is known to be broken, what was scripted."""
+    known_bad: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Tasks that are held to be broken; scores are reported with and without them."""

@@ -1,0 +1,1 @@
+"""BabyAI: instructions in a small grid world, through Farama's minigrid."""

@@ -1,0 +1,42 @@
+"""What is known of a benchmark that somebody else wrote: facts for reports, how it is installed, who serves it."""
+
+from collections.abc import Mapping
+from dataclasses import field
+
+from palaestra.benchmarks.external.installation import Installation
+from palaestra.record import record
+from palaestra.records import Json
+
+
+@record
+class Benchmark:
+    """A benchmark from outside, as Palaestra plays it."""
+
+    name: str
+    """In commands: "bfcl"."""
+    env_id: str
+    """For `gymnasium.make`: "palaestra/BFCL-v0"."""
+    title: str
+    """As its authors call it."""
+    version: str
+    """The version that the adapter was proved with."""
+    licence: str
+    """Of its code and its data, as SPDX names it."""
+    source: str
+    """Where it comes from: a package or repository, and its paper."""
+    installation: Installation
+    splits: Mapping[str, str]
+    """Its own division of tasks, and what each part is for; the first is the one that reports are about."""
+    trainable: tuple[str, ...] = ()
+    """The splits that its authors give for training; a trainer refuses every other."""
+    options: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    """What may be said to `gymnasium.make` besides, and what holds where it is not said."""
+    known_bad: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Tasks that are held to be broken, and by whom."""
+    notes: str = ""
+    """What an honest reader of its scores must know."""
+
+    @property
+    def served(self) -> str:
+        """The module that runs under its own interpreter."""
+        return f"palaestra.benchmarks.external.{self.name.replace('-', '_')}.served"

@@ -1,0 +1,23 @@
+"""Which benchmarks there are; each is loaded when it is first asked for."""
+
+from palaestra.benchmarks.external.benchmark import Benchmark
+from palaestra.errors import UnknownNameError
+from palaestra.registry import Registry
+
+BENCHMARKS: Registry[Benchmark] = Registry("benchmark")
+for _name, _constant in {
+    "babyai": "BABYAI",
+}.items():
+    BENCHMARKS.register(_name, f"palaestra.benchmarks.external.{_name.replace('-', '_')}.facts:{_constant}")
+
+
+def benchmark_of(env_id: str) -> Benchmark:
+    """The benchmark that `gymnasium.make` knows under an id.
+
+    Raises:
+        UnknownNameError: there is none.
+    """
+    by_id = {benchmark.env_id: benchmark for benchmark in map(BENCHMARKS.get, BENCHMARKS)}
+    if env_id not in by_id:
+        raise UnknownNameError.of("benchmark", env_id, by_id)
+    return by_id[env_id]

@@ -1,0 +1,355 @@
+"""Somebody else's benchmark behind the project's contract: observations, actions and `info` as of a world of ours.
+
+State
+    The benchmark's own, in a process of its own.
+Actions
+    As `palaestra.envs.ToolEnv` takes them: a call, the calls of a turn, or raw text. Words without a call, or the call
+    `reply`, go to the benchmark where words mean something in it. `finish` and `give_up` end every episode.
+Observations
+    The chat messages that are new to the agent.
+Reward
+    The change of the benchmark's own score, in points of 100.
+Ends
+    When the benchmark is over, the agent finishes or gives up, the turns are used up, or three turns in a row could not
+    be read. A benchmark that raises, hangs or dies is an `InfrastructureError`, and never a reward.
+Seeds
+    A task's id fixes the task; the seed reaches the benchmark, for what it draws. Episodes do not fork.
+"""
+
+import atexit
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import gymnasium as gym
+
+from palaestra.benchmarks.external.benchmark import Benchmark
+from palaestra.benchmarks.external.catalogue import benchmark_of
+from palaestra.benchmarks.external.offer import ENDS, REPLY, Offer, TurnSpace
+from palaestra.benchmarks.external.protocol import WireOpening, WireReply, WireTask, WireTurn
+from palaestra.benchmarks.external.wire import (
+    action_of,
+    components_of,
+    criterion_of,
+    event_of,
+    message_of,
+    named,
+    score_of,
+    spec_of,
+    unreadable,
+)
+from palaestra.benchmarks.external.worker import Worker, Workers
+from palaestra.digest import digest
+from palaestra.envs.reading import TurnReader
+from palaestra.envs.spaces import MessageSpace
+from palaestra.errors import EpisodeOverError, InfrastructureError, TaskError, UnknownNameError
+from palaestra.protocols import Action
+from palaestra.records import EndReason, Message, Score, TaskSpec, ToolCall, ToolEvent
+from palaestra.seeding import Stream
+from palaestra.tools import FORMATS, plain_call
+
+WORKERS = Workers()
+"""The processes of benchmarks that this one has started; they end with it."""
+atexit.register(WORKERS.close)
+
+_UNREADABLE = 3
+"""Turns in a row without a readable call that end an episode, as everywhere."""
+_LISTING = 300.0
+"""Seconds that a benchmark may take to list its tasks."""
+
+
+class ExternalEnv(gym.Env[tuple[Message, ...], Action]):
+    """A benchmark's tasks, one episode at a time; see the module's text for the contract.
+
+    Args:
+        env_id: The registered id, such as "palaestra/BFCL-v0".
+        split: From which of the benchmark's splits `reset` draws; its first, if not said, and "all" for every one.
+        category: Draw from this category alone.
+        task: The id of the one task to play, such as "bfcl/multi_turn_base/0003".
+        action_format: How raw text is read.
+        max_turns: A budget in place of the task's own.
+        seconds: What the benchmark may take for one answer before it counts as hanging.
+        render_mode: "ansi" for text, or `None`.
+        options: The benchmark's own, as its `Benchmark.options` lists them.
+
+    Raises:
+        UnknownNameError: there is no such benchmark, split, category, task, format or option.
+        ConfigError: the benchmark is not installed; the message says how it is.
+        InfrastructureError: it does not start.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"], "render_fps": 1}  # type: ignore[misc]
+
+    def __init__(
+        self,
+        env_id: str,
+        *,
+        split: str | None = None,
+        category: str | None = None,
+        task: str | None = None,
+        action_format: str = "hermes",
+        max_turns: int | None = None,
+        seconds: float = 120.0,
+        render_mode: str | None = None,
+        **options: Any,
+    ) -> None:
+        if max_turns is not None and max_turns < 1:
+            raise ValueError(f"max_turns={max_turns}: a budget is at least 1")
+        if seconds <= 0:
+            raise ValueError(f"seconds={seconds}: a time is above 0")
+        if render_mode not in (None, "ansi"):
+            raise UnknownNameError.of("render mode", str(render_mode), ["ansi"])
+        self.env_id = env_id
+        self.benchmark: Benchmark = benchmark_of(env_id)
+        for option in options:
+            if option not in self.benchmark.options:
+                raise UnknownNameError.of(f"option of {self.benchmark.name}", option, self.benchmark.options)
+        self.render_mode = render_mode
+        self._options = {**self.benchmark.options, **options}
+        self._format = FORMATS.get(action_format)
+        self._budget = max_turns
+        self._seconds = seconds
+        self._worker: Worker | None = None
+        self._number = 0
+        self._end: EndReason | None = None
+        self.tasks: Mapping[str, WireTask] = self._catalogued()
+        self._ids = self.ids(split, category)
+        self._task_id = task
+        if task is not None:
+            self._wire_task(task)
+        self.observation_space = MessageSpace()
+        self._offer(Offer([], prose=True))
+
+    # What there is to play
+
+    def _catalogued(self) -> dict[str, WireTask]:
+        worker = WORKERS.borrow(self.benchmark, self._options)
+        try:
+            tasks: list[WireTask] = worker.ask("tasks", seconds=max(self._seconds, _LISTING))
+        finally:
+            WORKERS.give_back(worker)
+        return {f"{self.benchmark.name}/{task['id']}": task for task in tasks}
+
+    def ids(self, split: str | None = None, category: str | None = None) -> tuple[str, ...]:
+        """The ids of a split and a category, in the benchmark's order.
+
+        Args:
+            split: The benchmark's first, if not said; "all" for every one.
+            category: Every one, if not said.
+
+        Raises:
+            UnknownNameError: there is no such split or category.
+        """
+        split = split or next(iter(self.benchmark.splits))
+        if split != "all" and split not in self.benchmark.splits:
+            raise UnknownNameError.of(f"split of {self.benchmark.name}", split, ["all", *self.benchmark.splits])
+        categories = dict.fromkeys(task["category"] for task in self.tasks.values())
+        if category is not None and category not in categories:
+            raise UnknownNameError.of(f"category of {self.benchmark.name}", category, categories)
+        return tuple(
+            id
+            for id, task in self.tasks.items()
+            if split in ("all", task["split"]) and category in (None, task["category"])
+        )
+
+    def _wire_task(self, task: str) -> WireTask:
+        if task not in self.tasks:
+            raise UnknownNameError.of(f"task of {self.benchmark.name}", task, self.tasks)
+        return self.tasks[task]
+
+    # Gymnasium
+
+    def reset(
+        self, *, seed: int | None = None, options: Mapping[str, Any] | None = None
+    ) -> tuple[tuple[Message, ...], dict[str, Any]]:
+        """Begin an episode; as `ToolEnv.reset`.
+
+        Raises:
+            UnknownNameError: an option or the task is unknown.
+            TaskError: the split lists no task.
+            InfrastructureError: the benchmark failed.
+        """
+        super().reset(seed=seed)
+        for option in options or {}:
+            if option != "task":
+                raise UnknownNameError.of("reset option", option, ["task"])
+        self._seed = int(self.np_random.integers(2**31)) if seed is None else seed
+        id = (options or {}).get("task") or self._task_id or self._drawn(self._seed)
+        task = self._wire_task(id)
+        self._spec = spec_of(task, id, self.benchmark.trainable)
+        self._seat()
+        opening: WireOpening = self._ask("begin", task=task["id"], seed=self._seed)
+        self._offer(Offer(opening["tools"], prose=opening["prose"]))
+        self._rubric = tuple(map(criterion_of, opening["criteria"]))
+        self._observation = tuple(map(message_of, opening["messages"]))
+        self._turns = self._unreadable = self._calls = self._points = 0
+        self._first_of: dict[str, str] = {}
+        self._end = None
+        info: dict[str, Any] = {
+            "tools": self._offered.tools,
+            "task": self._spec,
+            "rubric": self._rubric,
+            "seed": self._seed,
+            **self._hashes(),
+        }
+        return self._given(), info
+
+    def step(self, action: Action) -> tuple[tuple[Message, ...], float, bool, bool, dict[str, Any]]:
+        """Take one turn; as `ToolEnv.step`. Where the tools change, `info["tools"]` holds those from now on.
+
+        Raises:
+            EpisodeOverError: there is no episode, or it has ended.
+            ActionError: `action` is no action.
+            InfrastructureError: the benchmark failed; the episode is void.
+        """
+        if self._worker is None:
+            raise EpisodeOverError("step before reset, or after a fault; call env.reset() to begin an episode")
+        if self._end is not None:
+            raise EpisodeOverError(f"step after the end ({self._end}); call env.reset() to begin another episode")
+        calls, error = self._reader.read(action)
+        before, offered = self._points, self._offered
+        self._turns += 1
+        self._unreadable = 0 if error is None else self._unreadable + 1
+        events = self._played(calls) if error is None else ()
+        if error is not None:
+            self._observation = (unreadable(error),)
+        if self._end is None:
+            self._end = self._spent()
+        score = self._judged(self._end) if self._end is not None else None
+        self._points = score.points if score else self._points
+        info: dict[str, Any] = {
+            "task": self._spec,
+            "calls": calls,
+            "unreadable": error,
+            "events": events,
+            "changes": (),
+            "points": self._points,
+            "components": components_of(self._points),
+            "met": named(self._rubric, score, "expect"),
+            "violated": named(self._rubric, score, "forbid"),
+            "end": self._end,
+            "score": score,
+            "user": None,
+            **self._hashes(),
+        }
+        if self._offered is not offered:
+            info["tools"] = self._offered.tools
+        terminated = self._end is not None and self._end.terminates
+        truncated = self._end is not None and not terminated
+        return self._given(), float(self._points - before), terminated, truncated, info
+
+    def _spent(self) -> EndReason | None:
+        if self._unreadable >= _UNREADABLE:
+            return EndReason.UNPARSABLE
+        return EndReason.MAX_TURNS if self._turns >= (self._budget or self._spec.max_turns) else None
+
+    def _played(self, calls: tuple[ToolCall, ...]) -> tuple[ToolEvent, ...]:
+        """Have the benchmark take a turn; a call that ends the episode does so after the others."""
+        ends = [ENDS[call.tool] for call in calls if call.tool in ENDS]
+        spoken = [str(call.arguments.get("message", "")) for call in calls if call.tool == REPLY]
+        theirs = [plain_call(call) for call in calls if call.tool not in ENDS and call.tool != REPLY]
+        self._observation = ()
+        if ends and not theirs and not spoken:
+            self._end = ends[0]
+            return ()
+        wire = [{"tool": call.tool, "arguments": dict(call.arguments)} for call in theirs]
+        reply: WireReply = self._ask("turn", calls=wire, prose="\n".join(spoken))
+        results = reply["results"]
+        if len(results) != len(theirs):
+            raise self._fault(f"{len(results)} results for {len(theirs)} calls")
+        events = tuple(self._event(call, r["content"], r["error"]) for call, r in zip(theirs, results, strict=True))
+        answers = [Message(role="tool", content=result["content"]) for result in results]
+        self._observation = (*answers, *map(message_of, reply["messages"]))
+        self._points = reply["points"]
+        self._end = EndReason(reply["end"]) if reply["end"] else ends[0] if ends else None
+        if reply["tools"] is not None:
+            self._offer(Offer(reply["tools"], prose=self._offered.prose))
+        return events
+
+    def _event(self, call: ToolCall, content: str, error: str | None) -> ToolEvent:
+        self._calls += 1
+        call_id = f"call-{self._calls}"
+        first = self._first_of.setdefault(digest([call.tool, dict(call.arguments)]), call_id)
+        duplicate_of = None if first == call_id else first
+        return event_of(call, content, error, call_id=call_id, fits=self._offered.fits(call), duplicate_of=duplicate_of)
+
+    def _offer(self, offer: Offer) -> None:
+        self._offered = offer
+        self._reader = TurnReader(format=self._format, prose_tool=REPLY if offer.prose else None)
+        self.action_space = TurnSpace(offer, self._format)
+
+    def _drawn(self, seed: int) -> str:
+        if not self._ids:
+            raise TaskError("the split lists no task; choose another split or category, or name a task")
+        return Stream.root("instance", seed).choice(self._ids)
+
+    def _given(self) -> tuple[Message, ...]:
+        return tuple(message.copy() for message in self._observation)
+
+    def _hashes(self) -> dict[str, str]:
+        state = self.state_hash()
+        return {"state_hash": state, "anchor": digest([state, self._observation])}
+
+    def render(self) -> str:
+        """The observation as text."""
+        return "\n".join(f"[{m['role']}] {m['content']}" for m in self._observation)
+
+    def close(self) -> None:
+        """End the episode. Its process stays, for other episodes of this program."""
+        worker, self._worker = self._worker, None
+        if worker is None:
+            return
+        WORKERS.give_back(worker)
+        if worker.lost is None:
+            worker.ask("close", seconds=self._seconds, episode=self._number)
+
+    # What trusted callers ask
+
+    @property
+    def task(self) -> TaskSpec:
+        """The task being played."""
+        return self._spec
+
+    def score(self) -> Score:
+        """The score, if the episode were ended from outside here."""
+        return self._judged(self._end or EndReason.MAX_TURNS)
+
+    def oracle(self) -> tuple[Action, ...] | None:
+        """The benchmark's own solution of the task, turn by turn from the beginning; `None` where it has none."""
+        turns: list[WireTurn] | None = self._ask("gold")
+        return None if turns is None else tuple(map(action_of, turns))
+
+    def legal_actions(self, count: int = 8) -> list[Action]:
+        """Turns that make sense where the episode stands; drawn from the tools' schemas where it cannot say."""
+        stream = Stream.root("legal", self._seed, self._turns)
+        turns = [self._ask("legal", draw=stream.below(2**31)) for _ in range(count)]
+        return [action_of(turn) if turn else self._offered.drawn(stream) for turn in turns]
+
+    def state_hash(self) -> str:
+        """A hash of the benchmark's state; of nothing where it cannot tell."""
+        return digest(self._ask("state"))
+
+    # The process
+
+    def _seat(self) -> None:
+        """Have a process that works."""
+        if self._worker is not None and self._worker.lost is not None:
+            self.close()
+        if self._worker is None:
+            self._worker = WORKERS.borrow(self.benchmark, self._options)
+            self._number = self._worker.number()
+
+    def _ask(self, do: str, **request: Any) -> Any:
+        if self._worker is None:
+            raise EpisodeOverError(f"{do}: no episode; call env.reset() to begin one")
+        try:
+            return self._worker.ask(do, seconds=self._seconds, episode=self._number, **request)
+        except InfrastructureError:
+            self.close()
+            raise
+
+    def _judged(self, end: EndReason) -> Score:
+        return score_of(self._ask("verdict", end=str(end)))
+
+    def _fault(self, what: str) -> InfrastructureError:
+        self.close()
+        return InfrastructureError(f"{self.benchmark.name}: {what}; a benchmark that answers so is at fault")

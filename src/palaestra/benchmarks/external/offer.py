@@ -1,0 +1,114 @@
+"""The tools that a benchmark offers: whether a call fits their schemas, and calls that do."""
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import gymnasium as gym
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import SchemaError
+
+from palaestra.envs.spaces import calls_of
+from palaestra.errors import ActionError, InfrastructureError
+from palaestra.protocols import Action
+from palaestra.records import EndReason, JsonObject, JsonSchema, ToolCall
+from palaestra.seeding import Stream
+from palaestra.tools import ActionFormat, sample_value
+
+REPLY = "reply"
+"""The call that words without a call stand for."""
+ENDS = {"finish": EndReason.FINISHED, "give_up": EndReason.GAVE_UP}
+"""The calls that end an episode, in every benchmark."""
+_FINISH: JsonObject = {
+    "type": "function",
+    "function": {
+        "name": "finish",
+        "description": "End the task as done. Nothing can be done afterwards.",
+        "parameters": {"type": "object", "properties": {}},
+    },
+}
+
+
+class Offer:
+    """Tools on offer.
+
+    Args:
+        tools: The benchmark's, in OpenAI's form.
+        prose: Whether words without a call mean something in it; where they do not, `finish` is offered besides.
+
+    Raises:
+        InfrastructureError: a schema is none.
+    """
+
+    def __init__(self, tools: Sequence[JsonObject], *, prose: bool) -> None:
+        self.prose = prose
+        self.tools: tuple[JsonObject, ...] = (*tools, *([] if prose else [_FINISH]))
+        self._schemas: dict[str, JsonSchema] = {}
+        for tool in tools:
+            function = cast("dict[str, Any]", tool["function"])
+            self._schemas[function["name"]] = function["parameters"]
+        self._validators: dict[str, Draft202012Validator] = {}
+
+    def fits(self, call: ToolCall) -> bool:
+        """Whether a call names a tool on offer, with arguments that fit its schema."""
+        if call.tool in ENDS or call.tool == REPLY:
+            return True
+        if call.tool not in self._schemas:
+            return False
+        validator: Any = self._validator(call.tool)  # Any: its stubs are not complete
+        return bool(validator.is_valid(dict(call.arguments)))
+
+    def _validator(self, tool: str) -> Draft202012Validator:
+        if tool not in self._validators:
+            schema = self._schemas[tool]
+            try:
+                Draft202012Validator.check_schema(schema)
+            except SchemaError as error:
+                raise InfrastructureError(f"the schema of {tool!r} is none: {error.message}") from error
+            self._validators[tool] = Draft202012Validator(schema)
+        return self._validators[tool]
+
+    def drawn(self, stream: Stream) -> Action:
+        """A call of some tool whose arguments fit its schema; none where there is no tool."""
+        if not self._schemas:
+            return []
+        name = stream.choice(sorted(self._schemas))
+        return {"tool": name, "arguments": sample_value({"type": "object", **self._schemas[name]}, stream)}
+
+
+class TurnSpace(gym.Space[Action]):
+    """Actions of a benchmark: one call, the calls of one turn, or raw text that the action format can read."""
+
+    def __init__(self, offer: Offer, action_format: ActionFormat) -> None:
+        super().__init__(None, None, None)
+        self.offer = offer
+        self._format = action_format
+
+    @property
+    def is_np_flattenable(self) -> bool:
+        """False: text has no fixed size."""
+        return False
+
+    def sample(self, mask: Any = None, probability: Any = None) -> Action:
+        """A call whose arguments fit its tool's schema."""
+        del mask, probability
+        return self.offer.drawn(Stream.root("action-space", int(self.np_random.integers(2**63))))
+
+    def contains(self, x: Any) -> bool:
+        """Whether `x` is an action that no schema refuses."""
+        try:
+            if isinstance(x, str):
+                parsed = self._format.parse(x)
+                return parsed.error is None and all(map(self.offer.fits, parsed.calls))
+            calls = calls_of(x)
+            return bool(calls) and all(map(self.offer.fits, calls))
+        except ActionError:
+            return False
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TurnSpace) and other.offer.tools == self.offer.tools
+
+    def __hash__(self) -> int:
+        return hash(len(self.offer.tools))
+
+    def __repr__(self) -> str:
+        return f"TurnSpace({len(self.offer.tools)} tools)"
