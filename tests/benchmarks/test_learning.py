@@ -11,7 +11,6 @@ import pytest
 
 from crash.loops import POLICY, SFT, SYNC, WORLD, demonstrations
 from palaestra.benchmarks.curves import png, svg
-from palaestra.benchmarks.learning.evaluation import EVALUATION, Evaluation, TaskResult
 from palaestra.benchmarks.learning import (
     LearningConfig,
     Learnt,
@@ -22,6 +21,7 @@ from palaestra.benchmarks.learning import (
     learning_panels,
     learning_tables,
 )
+from palaestra.benchmarks.learning.evaluation import EVALUATION, Evaluation, TaskResult
 from palaestra.benchmarks.statistics import clustered_mean, paired_difference
 from palaestra.benchmarks.table import Table
 from palaestra.errors import CheckpointError

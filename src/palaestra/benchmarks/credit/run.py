@@ -14,8 +14,8 @@ from typing import Any
 
 import torch
 
-from palaestra.benchmarks.learning.evaluation import Evaluation
 from palaestra.benchmarks.learning import Material, evaluated
+from palaestra.benchmarks.learning.evaluation import Evaluation
 from palaestra.trainers import (
     CriticConfig,
     GrpoConfig,

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import torch
 
-from palaestra.benchmarks.learning.evaluation import Evaluation
 from palaestra.benchmarks.learning.evaluated import Material, evaluated
+from palaestra.benchmarks.learning.evaluation import Evaluation
 from palaestra.trainers import (
     GrpoConfig,
     GrpoLoop,
