@@ -1,0 +1,159 @@
+"""What came of an evaluation, whole: what reports and comparisons are made of, and how it is read from its folder.
+
+A folder holds `settings.json`, what was asked for; `outcomes.jsonl`, a block of outcomes a line, in whatever order they
+ended; and `trajectories.jsonl`, the episodes that are kept to be read. Nothing of wall time stands in any of them.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import field
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from palaestra.benchmarks.evaluation.outcome import Outcome
+from palaestra.benchmarks.evaluation.suite import Suite
+from palaestra.errors import RecordError
+from palaestra.log import read_log
+from palaestra.record import record
+from palaestra.records import Json, JsonObject
+from palaestra.trajectory import Episode, read_episodes
+
+SETTINGS, OUTCOMES, TRAJECTORIES = "settings.json", "outcomes.jsonl", "trajectories.jsonl"
+
+
+@record
+class Settings:
+    """What was asked for: all that decides what an evaluation comes to, besides the code."""
+
+    agent: str
+    """By name: "oracle", a checkpoint's folder, a model's name."""
+    suite: Suite
+    samples: int
+    """Episodes of each task."""
+    seed: int
+    playing: JsonObject = field(default_factory=dict[str, Json])
+    """How it is played: the kind of agent, its engine and options, tries, seconds."""
+    versions: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Of Palaestra and of whatever else was at work."""
+    price_in: float | None = None
+    """Of a million tokens read; `None` where nobody said."""
+    price_out: float | None = None
+    """Of a million tokens written."""
+
+
+@record
+class Results:
+    """Settings, and what came of them."""
+
+    settings: Settings
+    outcomes: tuple[Outcome, ...]
+    """By cell, task and sample, in the suite's order. An evaluation that was broken off has fewer than `expected`."""
+    episodes: tuple[Episode, ...]
+    """Sample 0 of each task, in the same order; `Episode.id` is "CELL/TASK/SAMPLE"."""
+
+    @property
+    def agent(self) -> str:
+        """Who played."""
+        return self.settings.agent
+
+    @property
+    def suite(self) -> Suite:
+        """What was played."""
+        return self.settings.suite
+
+    @property
+    def samples(self) -> int:
+        """Episodes of each task."""
+        return self.settings.samples
+
+    @property
+    def seed(self) -> int:
+        """Of the evaluation."""
+        return self.settings.seed
+
+    @property
+    def price_in(self) -> float | None:
+        """Of a million tokens read."""
+        return self.settings.price_in
+
+    @property
+    def price_out(self) -> float | None:
+        """Of a million tokens written."""
+        return self.settings.price_out
+
+    @property
+    def expected(self) -> int:
+        """Outcomes that there are once it is done."""
+        return self.samples * sum(len(cell.tasks) for cell in self.suite.cells)
+
+
+_SETTINGS = TypeAdapter(Settings)
+_BLOCK = TypeAdapter(list[Outcome])
+
+
+def episode_id(cell: str, task: str, sample: int) -> str:
+    """The name of one episode within an evaluation."""
+    return f"{cell}/{task}/{sample}"
+
+
+def read_settings(folder: Path) -> Settings:
+    """What an evaluation in `folder` was asked for.
+
+    Raises:
+        RecordError: there is none, or its settings cannot be read.
+    """
+    path = folder / SETTINGS
+    try:
+        return _SETTINGS.validate_json(path.read_bytes())
+    except OSError as error:
+        raise RecordError(f"{path}: cannot be read ({error.strerror}); give the folder of an evaluation") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "the file"
+        raise RecordError(f"{path}: {where}: {first['msg']}; evaluate into a new folder") from error
+
+
+def read_blocks(path: Path) -> list[list[Outcome]]:
+    """The blocks of outcomes that a log holds, as they ended.
+
+    Raises:
+        RecordError: one cannot be read; the message names the line and the field.
+    """
+    blocks: list[list[Outcome]] = []
+    for number, line in enumerate(read_log(path), 1):
+        try:
+            blocks.append(_BLOCK.validate_json(line))
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"])) or "the line"
+            raise RecordError(
+                f"{path}, line {number}: {where}: {first['msg']}; a line is a list of outcomes"
+            ) from error
+    return blocks
+
+
+def read_results(folder: Path) -> Results:
+    """What came of the evaluation in `folder`, so far as it came.
+
+    Raises:
+        RecordError: there is none, or a file of it cannot be read.
+    """
+    settings = read_settings(folder)
+    blocks = read_blocks(folder / OUTCOMES)
+    episodes = read_episodes(folder / TRAJECTORIES) if (folder / TRAJECTORIES).exists() else ()
+    return results_of(settings, (outcome for block in blocks for outcome in block), episodes)
+
+
+def results_of(settings: Settings, outcomes: Iterable[Outcome], episodes: Iterable[Episode]) -> Results:
+    """Results, in the suite's order whatever order they come in."""
+    places = {
+        (cell.id, task): (row, column)
+        for row, cell in enumerate(settings.suite.cells)
+        for column, task in enumerate(cell.tasks)
+    }
+    kept = {episode_id(cell, task, 0): place for (cell, task), place in places.items()}
+    return Results(
+        settings=settings,
+        outcomes=tuple(sorted(outcomes, key=lambda one: (*places[one.cell, one.task], one.sample))),
+        episodes=tuple(sorted(episodes, key=lambda one: kept[one.id])),
+    )
