@@ -12,6 +12,7 @@ from palaestra.cli import (
     credit,
     demo,
     evaluate,
+    floors,
     objectives,
     play,
     reference,
@@ -34,6 +35,7 @@ app = typer.Typer(
 )
 tasks.app.command()(scaffold.new)
 bench.app.command()(credit.credit)
+bench.app.command()(floors.suites)
 app.add_typer(tasks.app, name="tasks")
 app.add_typer(rubrics.app, name="rubrics")
 app.add_typer(bench.app, name="bench")

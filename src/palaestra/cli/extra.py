@@ -24,3 +24,20 @@ def train_extra() -> Generator[None]:
             f"{error.name} is not installed, and learning needs it; `pip install 'palaestra[train]'`, "
             "after `pip install torch` of the build for your machine"
         ) from error
+
+
+@contextmanager
+def suites_extra() -> Generator[None]:
+    """Wraps the imports of a verb that plays benchmarks from outside.
+
+    Raises:
+        UnknownNameError: a package of the extra `suites` is not installed.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name != "jsonschema":
+            raise
+        raise UnknownNameError(
+            "jsonschema is not installed, and benchmarks from outside need it; `pip install 'palaestra[suites]'`"
+        ) from error

@@ -10,7 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 class Bar:
     """One bar that moves by one."""
 
-    def __init__(self, progress: Progress, title: str, total: int) -> None:
+    def __init__(self, progress: Progress, title: str, total: int | None) -> None:
         self._progress = progress
         self._task = progress.add_task(title, total=total, at="")
 
@@ -20,8 +20,8 @@ class Bar:
 
 
 @contextmanager
-def bar(title: str, total: int) -> Generator[Bar]:
-    """A bar of `total` steps, on the error stream so that output can be piped."""
+def bar(title: str, total: int | None) -> Generator[Bar]:
+    """A bar on the error stream, so that output can be piped; without a `total` it only counts."""
     console = Console(stderr=True)
     columns = (
         TextColumn("{task.description}"),

@@ -3,7 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
+import orjson
 import typer
+
+from palaestra.errors import ConfigError
+from palaestra.records import Json
 
 SurfaceOption = Annotated[
     str | None, typer.Option("--surface", help="The tools to act with, such as generic; the conventional ones if none.")
@@ -21,7 +25,7 @@ def switches(surface: str | None, handbook: int, noise: Sequence[str] | None) ->
     """What `gymnasium.make` takes for these options; what is left out is not named.
 
     Raises:
-        ValueError: a switch of noise has a value that is no whole number.
+        ConfigError: a switch of noise has a value that is no whole number.
     """
     given: dict[str, Any] = {}
     if surface is not None:
@@ -33,10 +37,28 @@ def switches(surface: str | None, handbook: int, noise: Sequence[str] | None) ->
     return given
 
 
+def options_of(texts: Sequence[str] | None) -> dict[str, Json]:
+    """A benchmark's own options, given as NAME=VALUE: a value that is JSON counts as such, and any other as text.
+
+    Raises:
+        ConfigError: a text is not of that form.
+    """
+    found: dict[str, Json] = {}
+    for text in texts or ():
+        name, equals, value = text.partition("=")
+        if not name or not equals:
+            raise ConfigError(f"--option {text}: write NAME=VALUE, such as attack=direct")
+        try:
+            found[name] = orjson.loads(value)
+        except orjson.JSONDecodeError:
+            found[name] = value
+    return found
+
+
 def _switch(text: str) -> tuple[str, int | bool]:
     name, equals, value = text.partition("=")
     if not equals:
         return name, True
     if not value.isdecimal():
-        raise ValueError(f"--noise {text}: write NAME=NUMBER, such as failures=10, or NAME for one that is on or off")
+        raise ConfigError(f"--noise {text}: write NAME=NUMBER, such as failures=10, or NAME for one that is on or off")
     return name, int(value)

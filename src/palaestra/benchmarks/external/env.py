@@ -122,12 +122,21 @@ class ExternalEnv(gym.Env[tuple[Message, ...], Action]):
     # What there is to play
 
     def _catalogued(self) -> dict[str, WireTask]:
+        tasks: list[WireTask] = self._told("tasks")
+        return {f"{self.benchmark.name}/{task['id']}": task for task in tasks}
+
+    def installed_version(self) -> str:
+        """Of the benchmark, as it is installed."""
+        version: str = self._told("version")
+        return version
+
+    def _told(self, what: str) -> Any:
+        """What the benchmark says of itself, without an episode. Any: JSON."""
         worker = WORKERS.borrow(self.benchmark, self._options)
         try:
-            tasks: list[WireTask] = worker.ask("tasks", seconds=max(self._seconds, _LISTING))
+            return worker.ask(what, seconds=max(self._seconds, _LISTING))
         finally:
             WORKERS.give_back(worker)
-        return {f"{self.benchmark.name}/{task['id']}": task for task in tasks}
 
     def ids(self, split: str | None = None, category: str | None = None) -> tuple[str, ...]:
         """The ids of a split and a category, in the benchmark's order.
