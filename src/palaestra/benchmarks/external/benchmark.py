@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import field
+from pathlib import Path
 
 from palaestra.benchmarks.external.installation import Installation
 from palaestra.record import record
@@ -35,8 +36,12 @@ class Benchmark:
     """Tasks that are held to be broken, and by whom."""
     notes: str = ""
     """What an honest reader of its scores must know."""
+    module: str = ""
+    """The module that runs under its own interpreter; `served` beside the facts, if not said."""
+    root: Path = Path(__file__).resolve().parents[3]
+    """The folder that this module's full name begins below."""
 
     @property
     def served(self) -> str:
         """The module that runs under its own interpreter."""
-        return f"palaestra.benchmarks.external.{self.name.replace('-', '_')}.served"
+        return self.module or f"palaestra.benchmarks.external.{self.name.replace('-', '_')}.served"

@@ -17,7 +17,9 @@ Seeds
 """
 
 import atexit
+import os
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, ClassVar
 
 import gymnasium as gym
@@ -50,6 +52,7 @@ from palaestra.tools import FORMATS, plain_call
 WORKERS = Workers()
 """The processes of benchmarks that this one has started; they end with it."""
 atexit.register(WORKERS.close)
+os.register_at_fork(after_in_child=WORKERS.forget)
 
 _UNREADABLE = 3
 """Turns in a row without a readable call that end an episode, as everywhere."""
@@ -123,7 +126,10 @@ class ExternalEnv(gym.Env[tuple[Message, ...], Action]):
 
     def _catalogued(self) -> dict[str, WireTask]:
         tasks: list[WireTask] = self._told("tasks")
-        return {f"{self.benchmark.name}/{task['id']}": task for task in tasks}
+        found = {f"{self.benchmark.name}/{task['id']}": task for task in tasks}
+        if len(found) < len(tasks):
+            raise self._fault(f"{len(tasks) - len(found)} of {len(tasks)} tasks have another's id")
+        return found
 
     def installed_version(self) -> str:
         """Of the benchmark, as it is installed."""
@@ -187,7 +193,11 @@ class ExternalEnv(gym.Env[tuple[Message, ...], Action]):
         self._spec = spec_of(task, id, self.benchmark.trainable)
         self._seat()
         opening: WireOpening = self._ask("begin", task=task["id"], seed=self._seed)
-        self._offer(Offer(opening["tools"], prose=opening["prose"]))
+        try:
+            self._offer(Offer(opening["tools"], prose=opening["prose"]))
+        except InfrastructureError:
+            self._void()
+            raise
         self._rubric = tuple(map(criterion_of, opening["criteria"]))
         self._observation = tuple(map(message_of, opening["messages"]))
         self._turns = self._unreadable = self._calls = self._points = 0
@@ -218,7 +228,11 @@ class ExternalEnv(gym.Env[tuple[Message, ...], Action]):
         before, offered = self._points, self._offered
         self._turns += 1
         self._unreadable = 0 if error is None else self._unreadable + 1
-        events = self._played(calls) if error is None else ()
+        try:
+            events = self._played(calls) if error is None else ()
+        except InfrastructureError:
+            self._void()
+            raise
         if error is not None:
             self._observation = (unreadable(error),)
         if self._end is None:
@@ -254,8 +268,9 @@ class ExternalEnv(gym.Env[tuple[Message, ...], Action]):
     def _played(self, calls: tuple[ToolCall, ...]) -> tuple[ToolEvent, ...]:
         """Have the benchmark take a turn; a call that ends the episode does so after the others."""
         ends = [ENDS[call.tool] for call in calls if call.tool in ENDS]
-        spoken = [str(call.arguments.get("message", "")) for call in calls if call.tool == REPLY]
-        theirs = [plain_call(call) for call in calls if call.tool not in ENDS and call.tool != REPLY]
+        plain = [plain_call(call) for call in calls if call.tool not in ENDS]
+        theirs = [call for call in plain if call.tool != REPLY or not self._offered.prose]
+        spoken = [str(call.arguments.get("message", "")) for call in plain if call not in theirs]
         self._observation = ()
         if ends and not theirs and not spoken:
             self._end = ends[0]
@@ -269,10 +284,16 @@ class ExternalEnv(gym.Env[tuple[Message, ...], Action]):
         answers = [Message(role="tool", content=result["content"]) for result in results]
         self._observation = (*answers, *map(message_of, reply["messages"]))
         self._points = reply["points"]
-        self._end = EndReason(reply["end"]) if reply["end"] else ends[0] if ends else None
+        self._end = self._reason(reply["end"]) if reply["end"] else ends[0] if ends else None
         if reply["tools"] is not None:
             self._offer(Offer(reply["tools"], prose=self._offered.prose))
         return events
+
+    def _reason(self, end: str) -> EndReason:
+        try:
+            return EndReason(end)
+        except ValueError:
+            raise self._fault(f"{end!r} is no reason for an end ({', '.join(EndReason)})") from None
 
     def _event(self, call: ToolCall, content: str, error: str | None) -> ToolEvent:
         self._calls += 1
@@ -342,7 +363,7 @@ class ExternalEnv(gym.Env[tuple[Message, ...], Action]):
     def _seat(self) -> None:
         """Have a process that works."""
         if self._worker is not None and self._worker.lost is not None:
-            self.close()
+            self._void()
         if self._worker is None:
             self._worker = WORKERS.borrow(self.benchmark, self._options)
             self._number = self._worker.number()
@@ -353,12 +374,17 @@ class ExternalEnv(gym.Env[tuple[Message, ...], Action]):
         try:
             return self._worker.ask(do, seconds=self._seconds, episode=self._number, **request)
         except InfrastructureError:
-            self.close()
+            self._void()
             raise
 
     def _judged(self, end: EndReason) -> Score:
         return score_of(self._ask("verdict", end=str(end)))
 
+    def _void(self) -> None:
+        """Close what a fault has spoilt; that it does not close either is no news."""
+        with suppress(InfrastructureError):
+            self.close()
+
     def _fault(self, what: str) -> InfrastructureError:
-        self.close()
+        self._void()
         return InfrastructureError(f"{self.benchmark.name}: {what}; a benchmark that answers so is at fault")

@@ -76,14 +76,15 @@ def home() -> Path:
 def installed(name: str, installation: Installation) -> Installed | None:
     """Where a benchmark is, if it was installed as `installation` says."""
     folder = home() / name
+    python = folder / "venv" / "bin" / "python"
     try:
         stamp = orjson.loads((folder / "installed.json").read_bytes())
-    except (OSError, orjson.JSONDecodeError):
+        right, where = stamp["digest"] == digest(installation), stamp["checkout"]
+    except (OSError, ValueError, LookupError, TypeError):
         return None
-    if stamp["digest"] != digest(installation):
+    if not right or not python.exists():  # the interpreter that it was made with may be gone
         return None
-    checkout = Path(stamp["checkout"]) if stamp["checkout"] else None
-    return Installed(python=folder / "venv" / "bin" / "python", checkout=checkout)
+    return Installed(python=python, checkout=Path(where) if where else None)
 
 
 def required(name: str, installation: Installation) -> Installed:
@@ -117,8 +118,10 @@ def install(
         ConfigError: an interpreter, a program or the checkout is missing; the message says how one gets it.
         InfrastructureError: pip failed; its last words are in the message.
     """
-    checkout = _checked(name, installation.checkout, source)
     there = installed(name, installation)
+    if there is not None and source is None:
+        return there
+    checkout = _checked(name, installation.checkout, source)
     if there is not None and there.checkout == checkout:
         return there
     for program, way in installation.programs.items():
@@ -141,12 +144,15 @@ def install(
 
 def _checked(name: str, checkout: Checkout | None, source: Path | None) -> Path | None:
     if checkout is None:
+        if source is not None:
+            raise ConfigError(f"the benchmark {name!r} is made of packages alone; leave out --from {source}")
         return None
     if source is None:
         raise ConfigError(
             f"the benchmark {name!r} needs a checkout of {checkout.repository}; get it with git, and give it: "
             f"`palaestra suites install {name} --from FOLDER`"
         )
+    source = source.expanduser()
     if not (source / checkout.shown_by).exists():
         raise ConfigError(
             f"{source} holds no {checkout.shown_by}, so it is no checkout of {checkout.repository}; give one"

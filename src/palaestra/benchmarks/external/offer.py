@@ -44,8 +44,10 @@ class Offer:
         self.tools: tuple[JsonObject, ...] = (*tools, *([] if prose else [_FINISH]))
         self._schemas: dict[str, JsonSchema] = {}
         for tool in tools:
-            function = cast("dict[str, Any]", tool["function"])
-            self._schemas[function["name"]] = function["parameters"]
+            name, schema = _read(tool)
+            if name in self._schemas:
+                raise InfrastructureError(f"two tools are called {name!r}; a benchmark that offers them is at fault")
+            self._schemas[name] = schema
         self._validators: dict[str, Draft202012Validator] = {}
 
     def fits(self, call: ToolCall) -> bool:
@@ -73,6 +75,20 @@ class Offer:
             return []
         name = stream.choice(sorted(self._schemas))
         return {"tool": name, "arguments": sample_value({"type": "object", **self._schemas[name]}, stream)}
+
+
+def _read(tool: JsonObject) -> tuple[str, JsonSchema]:
+    """The name of a tool, and what its arguments are like."""
+    try:
+        function: Any = tool["function"]  # Any: JSON
+        name, schema = function["name"], function.get("parameters", {})
+    except (LookupError, TypeError, AttributeError):
+        name, schema = None, None
+    if not isinstance(name, str) or type(schema) is not dict:
+        raise InfrastructureError(
+            f"{str(tool)[:80]} is no tool in OpenAI's form; a benchmark that offers it is at fault"
+        )
+    return name, cast("JsonSchema", schema)
 
 
 class TurnSpace(gym.Space[Action]):

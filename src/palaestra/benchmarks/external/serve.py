@@ -1,31 +1,36 @@
 """The program that runs under a benchmark's own interpreter: requests come in on one pipe, answers go out on another.
 
-It is started as a file, `python -I serve.py MODULE OPTIONS`, and needs nothing of Palaestra's installed: the packages
-above `MODULE` are made known by their folders alone, and their `__init__` is never run. A request is a line of JSON,
-`{"do": ..., ...}`, and so is its answer, `{"ok": value}` or `{"error": {"kind": ..., "said": ...}}`. Whatever a
-benchmark prints goes to standard error.
+It is started as a file, `python serve.py ROOT MODULE OPTIONS`, and needs nothing of Palaestra's installed: `MODULE` is
+found below `ROOT`, packages above it are made known by their folders alone, and their `__init__` is never run. A
+request is a line of JSON, `{"do": ..., ...}`, and so is its answer, `{"ok": value}` or `{"error": {"said": ...,
+"where": ...}}`. Whatever a benchmark prints goes to standard error.
+
+It ends, with everything that it started, when its standard input does: also in the middle of a request.
 """
 
 import importlib
 import json
 import os
+import select
+import signal
 import sys
+import threading
 import traceback
 import types
 from pathlib import Path
 from typing import IO, Any
 
 
-def _made_known(module: str) -> None:
+def _made_known(root: Path, module: str) -> None:
     """Let `module` be imported by its full name without running what stands above it."""
-    folder = Path(__file__).resolve().parents[3]
-    name = ""
+    folder, name = root, ""
     for part in module.split(".")[:-1]:
         folder /= part
         name = f"{name}.{part}" if name else part
-        package = types.ModuleType(name)
-        package.__path__ = [str(folder)]
-        sys.modules[name] = package
+        if name not in sys.modules:
+            package = types.ModuleType(name)
+            package.__path__ = [str(folder)]
+            sys.modules[name] = package
 
 
 class Server:
@@ -56,28 +61,53 @@ class Server:
             session.close()
 
 
-def _serve(server: Server, requests: IO[bytes], answers: IO[bytes]) -> None:
-    for line in requests:
-        try:
-            answer = {"ok": server.answer(json.loads(line))}
-        except Exception as error:  # whatever a benchmark does wrong is told, and is its fault
-            said = f"{type(error).__name__}: {error}"
-            answer = {"error": {"kind": type(error).__name__, "said": said, "where": traceback.format_exc()}}
-        answers.write(json.dumps(answer).encode() + b"\n")
-        answers.flush()
+def _written(answer: dict[str, Any]) -> bytes:
+    """A line of JSON that every reader takes: lone surrogates become question marks, and infinities are refused."""
+    return json.dumps(answer, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace") + b"\n"
 
 
-def main(module: str, options: str) -> None:
+def _answered(server: Server, line: bytes) -> bytes:
+    try:
+        return _written({"ok": server.answer(json.loads(line))})
+    except (Exception, SystemExit) as error:  # whatever a benchmark does wrong is told, and is its fault
+        said = f"{type(error).__name__}: {error}"
+        return _written({"error": {"said": said, "where": traceback.format_exc()}})
+
+
+def _end() -> None:
+    """End this process and what it started: threads of a browser or a virtual machine keep nobody."""
+    if os.getpgrp() == os.getpid():
+        os.killpg(0, signal.SIGKILL)
+    os._exit(0)
+
+
+def _watched(requests: int) -> None:
+    """Wait until nobody can ask any more. Whoever asked may have been killed while a request is still at work."""
+    poller = select.poll()
+    poller.register(requests, 0)  # a pipe's other end being gone is told unasked
+    poller.poll()
+    _end()
+
+
+def main(root: str, module: str, options: str) -> None:
     """Serve until nobody asks any more."""
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
-    _made_known(module)
+    threading.Thread(target=_watched, args=[requests.fileno()], daemon=True).start()
+    _made_known(Path(__file__).resolve().parents[3], "palaestra.benchmarks.external.protocol")
+    _made_known(Path(root), module)
     server = Server(importlib.import_module(module).bench(json.loads(options)))
-    answers.write(b'{"ok": "ready"}\n')
-    answers.flush()
     _serve(server, requests, answers)
-    os._exit(0)  # threads of a browser or a virtual machine keep nobody
+    _end()
+
+
+def _serve(server: Server, requests: IO[bytes], answers: IO[bytes]) -> None:
+    answers.write(_written({"ok": "ready"}))
+    answers.flush()
+    for line in requests:
+        answers.write(_answered(server, line))
+        answers.flush()
 
 
 if __name__ == "__main__":

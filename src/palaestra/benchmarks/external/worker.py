@@ -1,33 +1,39 @@
 """A process that runs a benchmark under its own interpreter, seen from here.
 
-A process serves many episodes and does one request after the other. One that hangs, or dies, is ended; every episode in
-it is void then, and whoever begins another one gets a fresh process.
+A process serves many episodes and does one request after the other. One that hangs, or dies, is ended with all that it
+started; every episode in it is void then, and whoever begins another one gets a fresh process.
 """
 
+import json
 import os
 import select
+import shutil
 import signal
 import subprocess
 import tempfile
 import threading
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import IO, Any
 
-import orjson
-
 from palaestra.benchmarks.external.benchmark import Benchmark
 from palaestra.benchmarks.external.installation import required
-from palaestra.errors import InfrastructureError, WaitError
+from palaestra.benchmarks.external.shape import ANSWERS, misfit
+from palaestra.errors import ConfigError, InfrastructureError, WaitError
 from palaestra.records import Json
 
 _PROGRAM = Path(__file__).with_name("serve.py")
 _START = 300.0
 """Seconds that a benchmark may take to load."""
+_LOOK = 1.0
+"""Seconds between two looks at whether a process that does not answer is still there."""
 _SHOWN = 1_500
 """Characters of what a process last wrote to standard error that an error quotes."""
+_KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "JAVA_HOME", "DISPLAY")
+"""What a benchmark's process may know of this one's environment: no keys, no settings of Python's."""
 
 
 class Worker:
@@ -38,13 +44,14 @@ class Worker:
         options: What its server is told.
 
     Raises:
-        ConfigError: the benchmark is not installed.
+        ConfigError: the benchmark is not installed, or an option is nothing that JSON holds.
         InfrastructureError: it does not start.
         WaitError: it does not start in time.
     """
 
     def __init__(self, benchmark: Benchmark, options: Mapping[str, Json]) -> None:
         found = required(benchmark.name, benchmark.installation)
+        told = _json(benchmark.name, {**options, "checkout": str(found.checkout) if found.checkout else None})
         self.name = benchmark.name
         self.episodes = 0
         """That are open in it."""
@@ -52,17 +59,23 @@ class Worker:
         """Why it can do nothing more, if it cannot."""
         self._numbers = count()
         self._lock = threading.Lock()
-        self._said: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  it lives as long as the process
-        told = {**options, "checkout": str(found.checkout) if found.checkout else None}
+        self._folder = tempfile.mkdtemp(prefix=f"palaestra-{benchmark.name}-")
+        self._said: IO[bytes] = (Path(self._folder) / "stderr").open("w+b")
+        self._left = bytearray()
         self._process = subprocess.Popen(  # noqa: S603  our own program, under the interpreter that was installed for it
-            [str(found.python), "-I", str(_PROGRAM), benchmark.served, orjson.dumps(told).decode()],
+            # Not -I, which would have the interpreter forget that hashes of text are to be the same each time.
+            [str(found.python), "-s", "-P", str(_PROGRAM), str(benchmark.root), benchmark.served, told],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._said,
-            env=_environment(),
+            bufsize=0,
+            env=_environment(self._folder),
             start_new_session=True,  # a browser or a virtual machine below it ends with it
         )
-        self._left = b""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._in, self._out = self._process.stdin, self._process.stdout
+        os.set_blocking(self._in.fileno(), False)
         with self._lock:
             self._answer("start", _START)
 
@@ -79,70 +92,146 @@ class Worker:
             request: With what. Any: JSON, both ways.
 
         Raises:
-            InfrastructureError: the benchmark raised, or its process is gone.
+            InfrastructureError: the benchmark raised, answered what is no answer, or its process is gone.
             WaitError: it took too long, and was ended.
         """
+        line = json.dumps({"do": do, **request}).encode() + b"\n"
         with self._lock:
             if self.lost is not None:
-                raise InfrastructureError(f"{do}: {self.lost}")
-            assert self._process.stdin is not None
+                raise InfrastructureError(f"{self.name}: {do}: {self.lost}")
             try:
-                self._process.stdin.write(orjson.dumps({"do": do, **request}) + b"\n")
-                self._process.stdin.flush()
-            except OSError as error:
-                raise self._gone(do) from error
-            return self._answer(do, seconds)
+                return self._answer(do, seconds, line)
+            except InfrastructureError:
+                raise
+            except BaseException:  # the answer may still come, and would be taken for another's
+                self._end(f"{do} was interrupted, and its process ended")
+                raise
 
-    def _answer(self, do: str, seconds: float) -> Any:
-        line = self._line(do, seconds)
-        answer = orjson.loads(line)
-        if "error" not in answer:
+    def _answer(self, do: str, seconds: float, request: bytes = b"") -> Any:
+        until = time.monotonic() + seconds
+        self._write(do, seconds, until, request)
+        line = self._line(do, seconds, until)
+        try:
+            answer = json.loads(line)
+            error = answer.get("error")
+        except (ValueError, AttributeError):
+            self._end(f"it wrote what is no answer to {do}, and its process was ended")
+            raise InfrastructureError(f"{self.name}: {do}: {self.lost}: {line[:80]!r}") from None
+        if error is None:
+            if wrong := misfit(answer["ok"], ANSWERS[do], do):
+                raise InfrastructureError(f"{self.name}: {wrong}; a benchmark that answers so is at fault")
             return answer["ok"]
-        error = answer["error"]
         fault = InfrastructureError(f"{self.name}: {do}: {error['said']}; a benchmark that raises is at fault")
         fault.add_note(f"in its own process:\n{error['where']}")
         raise fault
 
-    def _line(self, do: str, seconds: float) -> bytes:
-        assert self._process.stdout is not None
-        out = self._process.stdout.fileno()
-        while b"\n" not in self._left[-65536:]:
-            ready, _, _ = select.select([out], [], [], seconds)
-            if not ready:
-                self.close(f"{self.name} was ended because {do} took more than {seconds:g} s")
-                raise WaitError(f"{self.name}: waited {seconds:g} s for {do}; its process was ended and is replaced")
-            more = os.read(out, 1 << 20)
+    def _write(self, do: str, seconds: float, until: float, request: bytes) -> None:
+        left = memoryview(request)
+        while left:
+            self._wait(self._in, select.POLLOUT, do, seconds, until)
+            try:
+                left = left[self._in.write(left) or 0 :]
+            except OSError as error:
+                raise self._gone(do) from error
+
+    def _line(self, do: str, seconds: float, until: float) -> bytes:
+        while not self._left.endswith(b"\n"):  # one answer to one request: nothing follows it
+            self._wait(self._out, select.POLLIN, do, seconds, until)
+            more = os.read(self._out.fileno(), 1 << 20)
             if not more:
                 raise self._gone(do)
             self._left += more
-        line, _, self._left = self._left.partition(b"\n")
+        line = bytes(self._left)
+        self._left.clear()
         return line
 
+    def _wait(self, stream: IO[bytes], event: int, do: str, seconds: float, until: float) -> None:
+        """Wait until there is something to read, or room to write."""
+        poller = select.poll()
+        poller.register(stream.fileno(), event)
+        while not poller.poll(1000 * max(0.0, min(_LOOK, until - time.monotonic()))):
+            if self._process.poll() is not None:  # what it started may still hold the pipe
+                raise self._gone(do)
+            if time.monotonic() >= until:
+                self._end(f"it was ended because {do} took more than {seconds:g} s")
+                raise WaitError(f"{self.name}: waited {seconds:g} s for {do}; its process was ended and is replaced")
+
     def _gone(self, do: str) -> InfrastructureError:
-        code = self._process.wait()
+        if self.lost is not None:  # another thread ended it
+            return InfrastructureError(f"{self.name}: {do}: {self.lost}")
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(_LOOK)
+        code = self._process.poll()
+        how = "closed its pipes" if code is None else f"ended with exit code {code}"
         self._said.seek(0)
         last = self._said.read()[-_SHOWN:].decode(errors="replace").strip()
-        self.close(f"the process of {self.name} ended with exit code {code}")
-        return InfrastructureError(f"{self.name}: {do}: its process ended with exit code {code}: {last or 'no words'}")
+        self._end(f"its process {how}")
+        return InfrastructureError(f"{self.name}: {do}: its process {how}: {last or 'no words'}")
 
     def close(self, why: str = "it was closed") -> None:
-        """End the process and all that it started. Closing twice is fine."""
+        """End the process and all that it started. Closing twice is fine; a request at work is answered with `why`."""
         if self.lost is not None:
             return
         self.lost = why
+        _kill(self._process)
+        with self._lock:
+            self._free()
+
+    def _end(self, why: str) -> None:
+        """As `close`, from within a request."""
+        if self.lost is None:
+            self.lost = why
+            _kill(self._process)
+            self._free()
+
+    def forget(self) -> None:
+        """Leave the process to the program that this one was forked from."""
+        self._lock = threading.Lock()
+        if self.lost is None:
+            self.lost = "it belongs to the process that this one was forked from"
+            self._process.returncode = 0  # not ours to wait for
+            for stream in (self._in, self._out, self._said):
+                stream.close()
+
+    def _free(self) -> None:
+        for stream in (self._in, self._out, self._said):
+            stream.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _json(name: str, options: Mapping[str, Any]) -> str:
+    try:
+        return json.dumps(options, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise ConfigError(
+            f"an option of {name} is nothing that JSON holds: {error}; give text, numbers or lists"
+        ) from None
+
+
+def _environment(folder: str) -> dict[str, str]:
+    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    return kept | {"PYTHONHASHSEED": "0", "TMPDIR": folder}
+
+
+def _kill(process: "subprocess.Popen[bytes]") -> None:
+    """End a process and all below it, also what made itself a session of its own."""
+    below = _below(process.pid)
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    for pid in below:
         with suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout, self._said):
-            if stream is not None:
-                with suppress(OSError):  # for what was not written any more
-                    stream.close()
+            os.kill(pid, signal.SIGKILL)
+    process.wait()
 
 
-def _environment() -> dict[str, str]:
-    """What a benchmark's process may know of this one's environment: no keys, no settings of Python's."""
-    kept = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "JAVA_HOME", "DISPLAY")
-    return {name: os.environ[name] for name in kept if name in os.environ} | {"PYTHONHASHSEED": "0"}
+def _below(pid: int) -> list[int]:
+    """The processes that a process has started, and those that they have."""
+    found = list[int]()
+    for listed in Path(f"/proc/{pid}/task").glob("*/children"):
+        with suppress(OSError):
+            for child in map(int, listed.read_text().split()):
+                found += [child, *_below(child)]
+    return found
 
 
 class Workers:
@@ -150,19 +239,39 @@ class Workers:
 
     def __init__(self, most: int | None = None) -> None:
         self._most = most or os.cpu_count() or 1
-        self._workers: dict[bytes, list[Worker]] = {}
+        self._begin()
+
+    def _begin(self) -> None:
+        self._workers: dict[str, list[Worker]] = {}
+        self._starting: dict[str, threading.Lock] = {}
         self._lock = threading.Lock()
 
     def borrow(self, benchmark: Benchmark, options: Mapping[str, Json]) -> Worker:
-        """A process with room for another episode: a new one while there are few, then the one with the fewest."""
-        key = orjson.dumps([benchmark.name, dict(options)], option=orjson.OPT_SORT_KEYS)
+        """A process with room for another episode: a new one while there are few, then the one with the fewest.
+
+        Raises:
+            ConfigError: the benchmark is not installed, or an option is nothing that JSON holds.
+            InfrastructureError: a new process does not start.
+        """
+        key = _json(benchmark.name, {"": benchmark.name, **dict(sorted(options.items()))})
+        with self._lock:
+            starting = self._starting.setdefault(key, threading.Lock())
+        with starting:  # others are not kept from giving back while a process of this benchmark starts
+            if (free := self._free(key)) is not None:
+                return free
+            worker = Worker(benchmark, options)
+            worker.episodes = 1
+            with self._lock:
+                self._workers[key].append(worker)
+            return worker
+
+    def _free(self, key: str) -> Worker | None:
         with self._lock:
             alive = [worker for worker in self._workers.get(key, []) if worker.lost is None]
             self._workers[key] = alive
             free = min(alive, key=lambda worker: worker.episodes, default=None)
             if free is None or (free.episodes and len(alive) < self._most):
-                free = Worker(benchmark, options)
-                alive.append(free)
+                return None
             free.episodes += 1
             return free
 
@@ -174,7 +283,14 @@ class Workers:
     def close(self) -> None:
         """End every process."""
         with self._lock:
-            for workers in self._workers.values():
-                for worker in workers:
-                    worker.close()
-            self._workers.clear()
+            workers = [worker for some in self._workers.values() for worker in some]
+            self._workers = {}
+        for worker in workers:
+            worker.close()
+
+    def forget(self) -> None:
+        """Begin anew in a process that was forked: what stands here belongs to the one it was forked from."""
+        workers = [worker for some in self._workers.values() for worker in some]
+        self._begin()
+        for worker in workers:
+            worker.forget()

@@ -1,0 +1,65 @@
+"""Whether what a benchmark answered is what the protocol says: its types are read as they stand there."""
+
+from collections.abc import Mapping
+from types import NoneType, UnionType
+from typing import Any, cast, get_args, get_origin, get_type_hints, is_typeddict
+
+from palaestra.benchmarks.external.protocol import WireOpening, WireReply, WireTask, WireTurn, WireVerdict
+
+ANSWERS: Mapping[str, Any] = {
+    "start": str,
+    "version": str,
+    "tasks": list[WireTask],
+    "begin": WireOpening,
+    "turn": WireReply,
+    "verdict": WireVerdict,
+    "gold": list[WireTurn] | None,
+    "legal": WireTurn | None,
+    "state": str,
+    "close": None,
+}
+"""What each request is answered with. Any: a type, as it is written."""
+_FIELDS: dict[type, Mapping[str, Any]] = {}
+
+
+def misfit(value: object, kind: Any, where: str) -> str | None:
+    """Why `value` is none of `kind`, in words that begin with `where`; `None` where it is one.
+
+    Args:
+        value: Parsed JSON.
+        kind: A plain type, a list, a dictionary with text for keys, a `TypedDict`, a union, or `Any`.
+        where: What is looked at, such as "turn.results[0]".
+    """
+    if kind is Any:
+        return None
+    if isinstance(kind, UnionType):
+        said = [misfit(value, one, where) for one in get_args(kind)]
+        return None if None in said else said[0]
+    if is_typeddict(kind):
+        return _fields(value, kind, where)
+    origin, inner = get_origin(kind) or kind, get_args(kind)
+    plain = NoneType if origin is None else origin
+    if type(value) is not plain:
+        return f"{where} is {_shown(value)}, which is no {plain.__name__}"
+    parts: list[tuple[str, Any]] = []
+    if isinstance(value, list) and inner:
+        parts = [(f"[{number}]", part) for number, part in enumerate(cast("list[Any]", value))]
+    elif isinstance(value, dict) and inner:
+        parts = [(f".{name}", part) for name, part in cast("dict[str, Any]", value).items()]
+    return next(filter(None, (misfit(part, inner[-1], where + name) for name, part in parts)), None)
+
+
+def _fields(value: object, kind: Any, where: str) -> str | None:
+    if not isinstance(value, dict):
+        return f"{where} is {_shown(value)}, which is no object"
+    named = cast("dict[str, Any]", value)
+    fields = _FIELDS.setdefault(kind, get_type_hints(kind))
+    if named.keys() != fields.keys():
+        lacking, unknown = sorted(fields.keys() - named.keys()), sorted(named.keys() - fields.keys())
+        return f"{where} has {', '.join(unknown) or 'nothing'} too many, and lacks {', '.join(lacking) or 'nothing'}"
+    return next(filter(None, (misfit(named[name], of, f"{where}.{name}") for name, of in fields.items())), None)
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:60]}..."
