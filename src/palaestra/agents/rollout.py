@@ -35,6 +35,8 @@ class Recording:
         self._seed = seed
         self.observation, self._opening = env.reset(seed=seed, options={"task": task} if task else None)
         self._prompt = self.observation
+        self.offered: tuple[JsonObject, ...] = self.tools
+        """The schemas of the tools on offer now; some worlds change them on the way."""
         self._turns: list[Turn] = []
         self._points: Mapping[Layer, int] = dict.fromkeys(LAYERS, 0)
         self._score = _nothing(self._opening)
@@ -44,7 +46,7 @@ class Recording:
 
     @property
     def tools(self) -> tuple[JsonObject, ...]:
-        """The schemas of the tools on offer."""
+        """The schemas of the tools that were on offer at the beginning."""
         return tuple(self._opening["tools"])
 
     @property
@@ -70,6 +72,7 @@ class Recording:
             self.fault = error
             return
         self._turns.append(_turn(action, self.observation, float(reward), info, self._points))
+        self.offered = tuple(info.get("tools", self.offered))
         self._points, self._end = info["components"], info["end"]
         self._score = info["score"] or self._score
 

@@ -9,11 +9,14 @@ Answers are taken to come in the order of the calls, as worlds give them. Put no
 refusals itself.
 """
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 
 from palaestra.agents.remote.chat import RemoteChat
 from palaestra.agents.remote.edge import waited
 from palaestra.agents.remote.reply import AskedCall, Reply
+from palaestra.errors import WaitError
 from palaestra.protocols import Action
 from palaestra.records import JsonSchema, Message
 from palaestra.seeding import Stream
@@ -31,32 +34,48 @@ class RemoteAgent:
 
     Args:
         chat: The model.
+        left: Seconds that a turn may take at most, asked for before each one; `None` leaves that to the server's own
+            patience.
     """
 
-    def __init__(self, chat: RemoteChat) -> None:
+    def __init__(self, chat: RemoteChat, *, left: Callable[[], float] | None = None) -> None:
         self._chat = chat
+        self._left = left
+        self._tools: tuple[JsonSchema, ...] = ()
+        self.replies: list[Reply] = []
+        """Every turn of the episode, as the server gave it."""
+        self.troubles: Counter[str] = Counter()
+        """What went wrong in the episode, by its kind: failed tries as `Endpoint.post` tells them, "malformed call" for
+        each call whose arguments are no JSON object, "cut off" for each turn that a limit of tokens ended."""
+        self.troubled = False
+        """Whether the last turn had a try that failed."""
+
+    def offer(self, tools: Sequence[JsonSchema]) -> None:
+        """The tools are these from now on."""
+        self._tools = tuple(tools)
 
     def reset(self, tools: Sequence[JsonSchema], *, seed: int) -> None:
         """A new episode begins."""
-        self._tools = tuple(tools)
+        self.offer(tools)
         self._draws = Stream.root("remote-agent", seed)
         self._chatted: list[Mapping[str, object]] = []
         self._open: list[tuple[str, str]] = []
         """The calls of the last turn that wait for an answer: id, and what was wrong with it."""
-        self.replies: list[Reply] = []
-        """Every turn of the episode, as the server gave it."""
+        self.replies.clear()
+        self.troubles.clear()
 
     def act(self, messages: Sequence[Message]) -> Action:
         """What the model does next.
 
         Raises:
-            WaitError: the server took too long.
+            WaitError: the server took too long, or longer than was left.
             ServerError: the server could not be reached, or failed.
             ReplyError: the server refused, or what it gave is no chat completion.
         """
         self._hear(messages)
-        reply = waited(self._chat.chat(self._chatted, self._tools, seed=self._draws.below(2**31)))
+        reply = waited(self._turn())
         self.replies.append(reply)
+        self._count(reply)
         self._remember(reply)
         readable = not reply.cut_off and all(call.arguments is not None for call in reply.calls)
         if not readable:
@@ -64,6 +83,29 @@ class RemoteAgent:
         if reply.calls:
             return [{"tool": call.tool, "arguments": call.arguments} for call in reply.calls]
         return reply.content or []
+
+    async def _turn(self) -> Reply:
+        self.troubled = False
+        seconds = None if self._left is None else self._left()
+        limit = asyncio.timeout(seconds)
+        try:
+            async with limit:
+                seed = self._draws.below(2**31)
+                return await self._chat.chat(self._chatted, self._tools, seed=seed, told=self._told)
+        except TimeoutError:  # the server's own, or what was left
+            if not limit.expired():
+                raise
+            raise WaitError(f"waited {seconds:.0f} s for the model's turn, which was all that was left") from None
+
+    def _told(self, trouble: str) -> None:
+        self.troubled = True
+        self.troubles[trouble] += 1
+
+    def _count(self, reply: Reply) -> None:
+        if reply.cut_off:
+            self.troubles["cut off"] += 1
+        elif malformed := sum(call.arguments is None for call in reply.calls):
+            self.troubles["malformed call"] += malformed
 
     def _hear(self, messages: Sequence[Message]) -> None:
         """Put what is new into the chat, answers first, as a chat model reads them."""

@@ -1,6 +1,6 @@
 """A chat model behind a server that speaks OpenAI's protocol: asked for text, or for text and calls."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from types import TracebackType
 from typing import Self
@@ -50,7 +50,12 @@ class RemoteChat:
         self._endpoint = endpoint or Endpoint(config.endpoint)
 
     async def chat(
-        self, messages: Sequence[Mapping[str, object]], tools: Sequence[JsonSchema] = (), *, seed: int
+        self,
+        messages: Sequence[Mapping[str, object]],
+        tools: Sequence[JsonSchema] = (),
+        *,
+        seed: int,
+        told: Callable[[str], None] = lambda _: None,
     ) -> Reply:
         """The model's next turn.
 
@@ -58,6 +63,8 @@ class RemoteChat:
             messages: The chat so far, in OpenAI's form.
             tools: Schemas of what it may call, in OpenAI's form.
             seed: Of the draw.
+            told: Called for each try that failed, with its kind, as `Endpoint.post` does; "no chat completion" is one
+                more.
 
         Raises:
             WaitError: the server took too long.
@@ -71,7 +78,12 @@ class RemoteChat:
             body["tools"] = list(tools)
         if config.seed_field is not None:
             body[config.seed_field] = seed
-        return read_reply(await self._endpoint.post("chat/completions", body), asked=self._name)
+        answer = await self._endpoint.post("chat/completions", body, told=told)
+        try:
+            return read_reply(answer, asked=self._name)
+        except ReplyError:
+            told("no chat completion")
+            raise
 
     async def acomplete(self, messages: Sequence[Message], *, seed: int) -> str:
         """What the model writes after `messages`.

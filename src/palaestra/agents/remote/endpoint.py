@@ -94,12 +94,16 @@ class Endpoint:
     def __repr__(self) -> str:
         return f"Endpoint({self.config!r})"
 
-    async def post(self, path: str, body: Mapping[str, object]) -> JsonObject:
+    async def post(
+        self, path: str, body: Mapping[str, object], *, told: Callable[[str], None] = lambda _: None
+    ) -> JsonObject:
         """Ask for something.
 
         Args:
             path: Below the server's address, such as "chat/completions".
             body: JSON.
+            told: Called for each try that failed, with its kind: "status 429", "late", "lost connection",
+                "refused 400" or "no JSON object".
 
         Raises:
             WaitError: no answer came in time.
@@ -119,7 +123,7 @@ class Endpoint:
         async with session.places:
             begun = time.monotonic()
             try:
-                return await retrying(self._once, session.client, url, content)
+                return await retrying(self._once, session.client, url, content, told)
             except _Fault as fault:
                 last = fault
         tries, seconds = retrying.statistics["attempt_number"], time.monotonic() - begun
@@ -135,26 +139,32 @@ class Endpoint:
         if session is not None:
             await session.client.aclose()
 
-    async def _once(self, client: httpx.AsyncClient, url: str, content: bytes) -> JsonObject:
+    async def _once(
+        self, client: httpx.AsyncClient, url: str, content: bytes, told: Callable[[str], None]
+    ) -> JsonObject:
         key = self._key()
         headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
         try:
             async with asyncio.timeout(self.config.timeout):
                 response = await client.post(url, content=content, headers=headers)
-            return self._read(url, response, key)
+            return self._read(url, response, key, told)
         except TimeoutError:
+            told("late")
             fault = _Fault(f"no answer within {self.config.timeout:g} s", kind=WaitError)
         except httpx.RequestError as error:
+            told("lost connection")
             said = _blotted(f"{type(error).__name__}: {error}", key)
             fault = _Fault(f"the connection failed ({said})", kind=ServerError)
         raise fault  # out here, so that it has no context: the request that the other error names holds the key
 
-    def _read(self, url: str, response: httpx.Response, key: str) -> JsonObject:
+    def _read(self, url: str, response: httpx.Response, key: str, told: Callable[[str], None]) -> JsonObject:
         status, body = response.status_code, response.content
         if status in _NOT_NOW or status >= 500:
+            told(f"status {status}")
             said = f"status {status}: {_blotted(_complaint(body), key)}"
             raise _Fault(said, kind=ServerError, wait=_asked_to_wait(response))
         if not response.is_success:
+            told(f"refused {status}")
             way_out = _WAYS_OUT.get(status, "give the address that answers itself" if status < 400 else "")
             raise ReplyError(
                 f"{url} refused the request with status {status}: {_blotted(_complaint(body), key)}"
@@ -165,6 +175,7 @@ class Endpoint:
         except orjson.JSONDecodeError as error:
             answer = error
         if not isinstance(answer, dict):
+            told("no JSON object")
             raise ReplyError(
                 f"{url} answered with no JSON object: {_blotted(_excerpt(body), key)!r}; "
                 "check that the address is that of the API"
