@@ -7,6 +7,7 @@ from palaestra.registry import Registry
 BENCHMARKS: Registry[Benchmark] = Registry("benchmark")
 for _name, _constant in {
     "babyai": "BABYAI",
+    "bfcl": "BFCL",
 }.items():
     BENCHMARKS.register(_name, f"palaestra.benchmarks.external.{_name.replace('-', '_')}.facts:{_constant}")
 

@@ -66,7 +66,7 @@ def _call(category: str, parameters: Mapping[str, Any], name: str, accepted: Map
 def _plain(value: Any) -> Any:
     """A value without alternatives: an object, also one in a list, has a list of them for each of its names."""
     if isinstance(value, list):
-        values: list[Any] = value
+        values = cast("Sequence[Any]", value)
         return [_plain(each) if isinstance(each, dict) else each for each in values]
     if not isinstance(value, dict):
         return value

@@ -5,7 +5,7 @@ that its readers take: strings in a Java array stand without quotes, for example
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 
@@ -21,7 +21,7 @@ def java(value: Any, kind: str, item: str | None = None) -> str:
         return value  # text, or a variable's name
     element = item or "any"
     if isinstance(value, list):
-        values: list[Any] = value
+        values = cast("Sequence[Any]", value)
         return _java_list(values, kind, element)
     if isinstance(value, dict):
         named = cast("Mapping[str, Any]", value)
@@ -30,7 +30,7 @@ def java(value: Any, kind: str, item: str | None = None) -> str:
     return _number(value) + {"long": "L", "float": "f"}.get(kind, "")
 
 
-def _java_list(values: list[Any], kind: str, element: str) -> str:
+def _java_list(values: Sequence[Any], kind: str, element: str) -> str:
     if kind == "Array":
         return f"new {element}[]{{{', '.join(java(value, element) for value in values)}}}"
     quoted = ", ".join(json.dumps(value) if isinstance(value, str) else java(value, element) for value in values)
@@ -43,7 +43,7 @@ def javascript(value: Any, kind: str, item: str | None = None) -> str:
         return value
     if isinstance(value, list):
         element = item or "any"
-        values: list[Any] = value
+        values = cast("Sequence[Any]", value)
         return f"[{', '.join(json.dumps(v) if isinstance(v, str) else javascript(v, element) for v in values)}]"
     if isinstance(value, dict):
         return json.dumps(value)
