@@ -35,12 +35,15 @@ _TEXT, _MUTED, _LINE = "#1c2128", "#5d6674", "#dfe2e8"
 
 _PANEL_SIZE = (3.8, 3.1)  # inches
 _PANELS_A_ROW = 3
+_LINE_HEIGHT, _AROUND_LINES = 0.24, 1.15  # inches, of panels that lie on their side
 _DOTS_PER_INCH = 200
 _LEGEND_LETTERS = 38
 """How much text of a legend, with four letters for each colour, fits above one panel on one line."""
 _TITLE_LETTERS = 35
 _NUMBERED = 8
 """Up to how many estimates stand with their number beside them."""
+_LABEL_LETTERS = 48
+"""How long a label is before it is broken, where it stands on a line of its own."""
 
 _Handles: TypeAlias = list[tuple[Line2D, str]]
 """What stands in a legend: a line and its label."""
@@ -125,7 +128,8 @@ class Panel:
 
     Raises:
         ValueError: it has neither curves nor estimates, or both; two estimates share label and group; `average_over` is
-            below 1; or `log_y` meets a value that is not above zero.
+            below 1; `log_y` meets a value that is not above zero; or `sideways` is asked of curves, or of an axis that
+            is logarithmic or has a baseline.
     """
 
     title: str
@@ -136,6 +140,13 @@ class Panel:
     average_over: int = 1
     """Above 1, a curve is drawn as the moving average over so many points, before the thin line of the points."""
     log_y: bool = False
+    baseline: str = ""
+    """What each group's first estimate is, where the others are held against it, such as "in distribution": it is
+    carried on as a dashed line, and the estimates of a group are joined."""
+    span: tuple[float, float] | None = None
+    """What the axis of values shows at least."""
+    sideways: bool = False
+    """Estimates lie on their side, a line a label, for labels that are many or long; values go from left to right."""
 
     def __post_init__(self) -> None:
         if not self.curves and not self.estimates:
@@ -148,13 +159,15 @@ class Panel:
             raise ValueError(f"panel {self.title!r} has two estimates {label!r} of {group!r}; one would hide the other")
         if self.average_over < 1:
             raise ValueError(f"panel {self.title!r}: average_over={self.average_over}; 1 is no average at all")
+        if self.sideways and (self.curves or self.log_y or self.baseline):
+            raise ValueError(f"panel {self.title!r}: only estimates on a plain axis lie on their side")
         lowest = min([min(c.y) for c in self.curves] + [min(e.low, e.mean) for e in self.estimates])
         if self.log_y and lowest <= 0:
             raise ValueError(f"panel {self.title!r}: a logarithmic axis has no place for {lowest}; use log_y=False")
 
 
 def png(panels: Sequence[Panel]) -> bytes:
-    """The panels side by side, three a row, as a PNG of 760 pixels a panel.
+    """The panels side by side, three a row, as a PNG of 760 pixels a panel; with one on its side, below each other.
 
     Raises:
         ValueError: there are no panels.
@@ -206,18 +219,30 @@ def _drawn(panels: Sequence[Panel], kind: str) -> bytes:
 
 
 def _figure(panels: Sequence[Panel]) -> Figure:
-    columns = min(len(panels), _PANELS_A_ROW)
+    lying = any(panel.sideways for panel in panels)
+    columns = 1 if lying else min(len(panels), _PANELS_A_ROW)
     rows = math.ceil(len(panels) / columns)
     width, height = _PANEL_SIZE
+    heights = [_height(panel) for panel in panels] if lying else [height] * rows
     layout = ConstrainedLayoutEngine(w_pad=0.16, h_pad=0.1)
-    figure = Figure(figsize=(columns * width, rows * height), layout=layout)
-    for place, panel in enumerate(panels, 1):
-        _draw(figure.add_subplot(rows, columns, place), panel)
+    figure = Figure(figsize=(2 * width if lying else columns * width, math.fsum(heights)), layout=layout)
+    grid = figure.add_gridspec(rows, columns, height_ratios=heights)
+    for place, panel in enumerate(panels):
+        _draw(figure.add_subplot(grid[divmod(place, columns)]), panel)
     return figure
 
 
+def _height(panel: Panel) -> float:
+    if not panel.sideways:
+        return _PANEL_SIZE[1]
+    return _AROUND_LINES + _LINE_HEIGHT * len({estimate.label for estimate in panel.estimates})
+
+
 def _draw(axes: Axes, panel: Panel) -> None:
-    handles = _draw_curves(axes, panel) if panel.curves else _draw_estimates(axes, panel)
+    if panel.sideways:
+        handles = _draw_sideways(axes, panel)
+    else:
+        handles = _draw_curves(axes, panel) if panel.curves else _draw_estimates(axes, panel)
     if panel.log_y:
         _scale_by_ratios(axes)
     rows = _draw_legend(axes, handles)
@@ -253,11 +278,12 @@ def _draw_curves(axes: Axes, panel: Panel) -> _Handles:
 
 
 def _draw_estimates(axes: Axes, panel: Panel) -> _Handles:
-    labels = list(dict.fromkeys(estimate.label for estimate in panel.estimates))
-    groups = list(dict.fromkeys(estimate.group for estimate in panel.estimates))
-    apart = min(0.36, 0.66 / max(1, len(groups) - 1))  # where labels stand 1 apart
+    labels, groups = _labels_and_groups(panel)
+    apart = min(0.16 if panel.baseline else 0.36, 0.66 / max(1, len(groups) - 1))  # where labels stand 1 apart
     digits = 1 if max(abs(estimate.mean) for estimate in panel.estimates) >= 10 else 2
     handles: dict[str, Line2D] = {}
+    if panel.baseline:
+        _join(axes, panel, apart)
     for estimate in panel.estimates:
         number = groups.index(estimate.group)
         x = labels.index(estimate.label) + apart * (number - (len(groups) - 1) / 2)
@@ -269,6 +295,49 @@ def _draw_estimates(axes: Axes, panel: Panel) -> _Handles:
     axes.set_xticks(range(len(labels)), [_wrapped(label, _TITLE_LETTERS // len(labels)) for label in labels])
     axes.set_xlim(-0.5, len(labels) - 0.4)
     axes.tick_params(axis="x", length=0)
+    if panel.span is not None:
+        low, high = axes.get_ylim()
+        axes.set_ylim(min(low, panel.span[0]), max(high, panel.span[1]))
+    return [(point, group) for group, point in handles.items()]
+
+
+def _labels_and_groups(panel: Panel) -> tuple[list[str], list[str]]:
+    labels = dict.fromkeys(estimate.label for estimate in panel.estimates)
+    return list(labels), list(dict.fromkeys(estimate.group for estimate in panel.estimates))
+
+
+def _join(axes: Axes, panel: Panel, apart: float) -> None:
+    """A line through each group's estimates, and a dashed one from its first, where it begins, to the other side."""
+    labels, groups = _labels_and_groups(panel)
+    for number, group in enumerate(groups):
+        own = [estimate for estimate in panel.estimates if estimate.group == group]
+        shift = apart * (number - (len(groups) - 1) / 2)
+        colour = _COLOURS[number % len(_COLOURS)]
+        axes.plot(
+            [labels.index(one.label) + shift for one in own], [one.mean for one in own], color=colour, linewidth=1.0
+        )
+        ends = [labels.index(own[0].label) + shift, len(labels) - 0.4]
+        axes.plot(ends, [own[0].mean] * 2, "--", color=colour, linewidth=0.9, alpha=0.6)
+    _note(axes, f"dashed: {panel.baseline}")
+
+
+def _draw_sideways(axes: Axes, panel: Panel) -> _Handles:
+    labels, groups = _labels_and_groups(panel)
+    apart = min(0.3, 0.6 / max(1, len(groups) - 1))
+    handles: dict[str, Line2D] = {}
+    for estimate in panel.estimates:
+        number = groups.index(estimate.group)
+        y = labels.index(estimate.label) + apart * (number - (len(groups) - 1) / 2)
+        colour, marker = _COLOURS[number % len(_COLOURS)], _MARKERS[number % len(_MARKERS)]
+        axes.plot([estimate.low, estimate.high], [y, y], color=colour, linewidth=1.7)
+        (point,) = axes.plot([estimate.mean], [y], marker, color=colour, markersize=6, markeredgecolor="white")
+        handles[estimate.group] = point
+    axes.set_yticks(range(len(labels)), [_wrapped(label, _LABEL_LETTERS) for label in labels])
+    axes.set_ylim(len(labels) - 0.5, -0.5)
+    axes.grid(visible=True, axis="x")
+    if panel.span is not None:
+        low, high = axes.get_xlim()
+        axes.set_xlim(min(low, panel.span[0]), max(high, panel.span[1]))
     return [(point, group) for group, point in handles.items()]
 
 

@@ -5,6 +5,9 @@ were not drawn. So the task is the cluster, its mean is one observation, and onl
 bootstrap (Field and Welsh 2007, "Bootstrapping clustered data", J. R. Stat. Soc. B 69:369-390) with percentile
 intervals (Efron and Tibshirani 1993, "An Introduction to the Bootstrap", chapter 13).
 
+Where no task or every task succeeded, a bootstrap has nothing to resample and would be certain; shares have the exact
+binomial interval there (Clopper and Pearson 1934, Biometrika 26:404-413).
+
 Not covered: percentile intervals are a little too narrow for few clusters, below some twenty tasks visibly so, and
 the interval holds for tasks like those drawn, not for another distribution of tasks.
 """
@@ -62,6 +65,44 @@ def clustered_mean(
     return _interval(_task_means(values), seed=seed, draws=draws, level=level)
 
 
+def clustered_share(
+    values: Mapping[str, Sequence[float]],
+    *,
+    whole: float = 1.0,
+    seed: int = 0,
+    draws: int = 10_000,
+    level: float = 0.95,
+) -> Interval:
+    """The mean as in `clustered_mean`, of values between 0 and `whole` of which none or all may have been reached.
+
+    Where every value is 0, or every one is `whole`, the interval is the exact one for as many tries as there are tasks:
+    0 of 20 tasks are compatible with a share of 17 %, and not with certainty. More samples of a task would say more of
+    that task and nothing of others, so they do not narrow it.
+
+    Args:
+        values: Shares by the task's id: whether a sample succeeded, or an estimate of how often samples do.
+        whole: What certain success is: 1, or 100 for percent.
+        seed: Of the resampling.
+        draws: How often the tasks are resampled.
+        level: The interval's nominal coverage, between 0 and 1.
+
+    Raises:
+        ValueError: a value lies outside its range, or as in `clustered_mean`.
+    """
+    for task, scores in values.items():
+        for score in scores:
+            if not 0 <= score <= whole:
+                raise ValueError(f"task {task!r} holds {score}; a share lies between 0 and {whole:g}")
+    interval = clustered_mean(values, seed=seed, draws=draws, level=level)
+    edge = whole * ((1 - level) / 2) ** (1 / len(values))
+    distinct = {score for scores in values.values() for score in scores}
+    if distinct == {0.0}:
+        return Interval(mean=0.0, low=0.0, high=whole - edge)
+    if distinct == {float(whole)}:
+        return Interval(mean=interval.mean, low=edge, high=interval.mean)
+    return interval
+
+
 def paired_difference(
     before: Mapping[str, Sequence[float]],
     after: Mapping[str, Sequence[float]],
@@ -94,6 +135,35 @@ def paired_difference(
     return _interval({task: second[task] - mean for task, mean in first.items()}, seed=seed, draws=draws, level=level)
 
 
+def independent_difference(
+    before: Mapping[str, Sequence[float]],
+    after: Mapping[str, Sequence[float]],
+    *,
+    seed: int = 0,
+    draws: int = 10_000,
+    level: float = 0.95,
+) -> Interval:
+    """How much higher the mean is after than before, on different tasks: each side's tasks are resampled by themselves.
+
+    Args:
+        before: Scores by the task's id.
+        after: Scores by the task's id; a task with the same id is taken for another one.
+        seed: Of the resampling; each side has a stream of its own.
+        draws: How often each side's tasks are resampled.
+        level: The interval's nominal coverage, between 0 and 1.
+
+    Raises:
+        ValueError: as in `clustered_mean`, for either side.
+    """
+    _check_resampling(draws, level)
+    sides = [np.array([*_task_means(values).values()]) for values in (before, after)]
+    streams = np.random.SeedSequence(seed).spawn(2)
+    first, second = (_resampled(own, seed=stream, draws=draws) for own, stream in zip(sides, streams, strict=True))
+    low, high = np.quantile(second - first, [(1 - level) / 2, (1 + level) / 2])
+    means = [math.fsum(own) / len(own) for own in sides]
+    return Interval(mean=means[1] - means[0], low=float(low), high=float(high))
+
+
 def _listed(ids: Sequence[str], *, limit: int = 5) -> str:
     rest = len(ids) - limit
     return ", ".join(map(repr, ids[:limit])) + (f" and {rest} more" if rest > 0 else "")
@@ -112,17 +182,21 @@ def _task_means(values: Mapping[str, Sequence[float]]) -> dict[str, float]:
     return {task: math.fsum(values[task]) / len(values[task]) for task in sorted(values)}
 
 
-def _interval(means: Mapping[str, float], *, seed: int, draws: int, level: float) -> Interval:
+def _check_resampling(draws: int, level: float) -> None:
     if draws < 1:
         raise ValueError(f"draws={draws}: resample once at least; 10000 is usual")
     if not 0 < level < 1:
         raise ValueError(f"level={level}: give the interval's coverage as a fraction between 0 and 1, such as 0.95")
+
+
+def _interval(means: Mapping[str, float], *, seed: int, draws: int, level: float) -> Interval:
+    _check_resampling(draws, level)
     clusters = np.fromiter(means.values(), dtype=np.float64, count=len(means))
     low, high = np.quantile(_resampled(clusters, seed=seed, draws=draws), [(1 - level) / 2, (1 + level) / 2])
     return Interval(mean=math.fsum(clusters) / len(clusters), low=float(low), high=float(high))
 
 
-def _resampled(clusters: NDArray[np.float64], *, seed: int, draws: int) -> NDArray[np.float64]:
+def _resampled(clusters: NDArray[np.float64], *, seed: int | np.random.SeedSequence, draws: int) -> NDArray[np.float64]:
     """The means of `draws` samples of the clusters, as many as there are, with replacement."""
     rng = np.random.Generator(np.random.PCG64(seed))
     count = len(clusters)

@@ -30,7 +30,14 @@ _ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u20
 
 
 def render_page(
-    episodes: Sequence[Episode], *, title: str, tables: Sequence[Table] = (), figures: Sequence[str] = ()
+    episodes: Sequence[Episode],
+    *,
+    title: str,
+    tables: Sequence[Table] = (),
+    figures: Sequence[str] = (),
+    lead: Sequence[str] = (),
+    notes: Sequence[str] = (),
+    cells: Sequence[str] = (),
 ) -> str:
     """The page as one string of HTML.
 
@@ -40,13 +47,20 @@ def render_page(
         tables: What the overview shows, in order.
         figures: SVG documents that the overview shows above the tables; a figure's title is read to those who do
             not see it.
+        lead: Paragraphs with which the overview begins: what the page is about, and what came of it.
+        notes: A list that it ends with: what an honest reader must know.
+        cells: Where each episode was played, such as "20 % of calls fail", to tell and to choose episodes by; none, or
+            one for each.
 
     Returns:
         A whole HTML document; written to a file it opens from there.
 
     Raises:
-        ValueError: a row of a table has more or fewer cells than the table has columns, or a figure is no SVG.
+        ValueError: a row of a table has more or fewer cells than the table has columns, a figure is no SVG, or there
+            are cells, and not one for each episode.
     """
+    if cells and len(cells) != len(episodes):
+        raise ValueError(f"{len(cells)} cells for {len(episodes)} episodes; give one for each, or none")
     for table in tables:
         _check(table)
     style, script = _asset("viewer.css"), _asset("elements.js") + _asset("viewer.js")
@@ -56,7 +70,15 @@ def render_page(
         style_hash=_source_hash(style),
         script=script,
         script_hash=_source_hash(script),
-        data=_embedded(_document(episodes, tables, figures)),
+        data=_embedded(
+            {
+                "lead": list(lead),
+                "notes": list(notes),
+                "figures": [_figure(svg, number) for number, svg in enumerate(figures, 1)],
+                "tables": list(tables),
+                **_document(episodes, cells),
+            }
+        ),
     )
 
 
@@ -107,14 +129,13 @@ def _embedded(value: object) -> str:
     return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS).decode().translate(_ESCAPES)
 
 
-def _document(episodes: Sequence[Episode], tables: Sequence[Table], figures: Sequence[str]) -> dict[str, object]:
+def _document(episodes: Sequence[Episode], cells: Sequence[str]) -> dict[str, object]:
     pools = _Pools()
     records = [_episode(episode, pools) for episode in episodes]
-    for record, key in zip(records, _keys(episodes), strict=True):
+    for record, key, cell in zip(records, _keys(episodes), cells or [""] * len(records), strict=True):
         record["key"] = key
+        record["cell"] = cell
     return {
-        "figures": [_figure(svg, number) for number, svg in enumerate(figures, 1)],
-        "tables": list(tables),
         "tools": pools.tools.values,
         "tasks": pools.tasks.values,
         "rubrics": pools.rubrics.values,

@@ -7,7 +7,8 @@ const DATA = JSON.parse(byId("data").textContent);
 function summarise(episode, index) {
   const task = DATA.tasks[episode.task];
   const outcome = !episode.valid ? "invalid" : episode.score.passed ? "passed" : "failed";
-  const words = [task.id, task.family, task.split, ...task.traits, episode.agent, episode.end ?? "unfinished"];
+  const words = [task.id, task.family, task.split, ...task.traits, episode.agent, episode.cell,
+    episode.end ?? "unfinished"];
   return {
     ...episode, index, task, outcome, rubric: DATA.rubrics[episode.rubric],
     tools: episode.tools.map((place) => DATA.tools[place]),
@@ -54,10 +55,11 @@ const hasFault = (turn) => turn.calls.length === 0 || turn.events.some(isFault);
 
 function listed() {
   const words = byId("filter").value.toLowerCase().split(/\s+/);
-  const chosen = { agent: byId("by-agent").value, family: byId("by-family").value, outcome: byId("by-outcome").value };
+  const chosen = { agent: byId("by-agent").value, family: byId("by-family").value, outcome: byId("by-outcome").value,
+    cell: byId("by-cell").value };
   const kept = EPISODES.filter((episode) =>
     words.every((word) => episode.words.includes(word)) && (!chosen.agent || episode.agent === chosen.agent)
-    && (!chosen.family || episode.task.family === chosen.family)
+    && (!chosen.family || episode.task.family === chosen.family) && (!chosen.cell || episode.cell === chosen.cell)
     && (!chosen.outcome || episode.outcome === chosen.outcome));
   return kept.sort(by(SORTS[byId("sort").value], state.descending));
 }
@@ -83,7 +85,7 @@ function listItem(episode) {
   return h("li", {}, h("button", { type: "button", "data-index": episode.index, onclick: () => open(episode) },
     h("span", { class: `mark ${outcome}`, title: outcome }, OUTCOMES[outcome]),
     h("span", { class: "item-task" }, episode.task.id),
-    h("span", { class: "item-agent" }, episode.agent),
+    h("span", { class: "item-agent" }, [episode.cell, episode.agent].filter(Boolean).join(" · ")),
     h("span", { class: "item-numbers" }, `${number(score.points)}/${score.total} · ${plural(episode.length, "turn")}`)));
 }
 
@@ -103,8 +105,11 @@ function setUpList() {
   options("by-agent", "Agent", distinct((episode) => episode.agent));
   options("by-family", "Family", distinct((episode) => episode.task.family));
   options("by-outcome", "Outcome", Object.keys(OUTCOMES));
+  const cells = [...new Set(EPISODES.map((episode) => episode.cell))]; // in the order of the page
+  options("by-cell", "Cell", cells);
+  byId("by-cell").hidden = cells.length < 2;
   byId("sort").append(...Object.keys(SORTS).map((name) => new Option(`by ${name}`, name)));
-  for (const id of ["by-agent", "by-family", "by-outcome", "sort"]) byId(id).addEventListener("change", drawList);
+  for (const id of ["by-agent", "by-family", "by-outcome", "by-cell", "sort"]) byId(id).addEventListener("change", drawList);
   byId("filter").addEventListener("input", drawList);
   byId("direction").addEventListener("click", () => { state.descending = !state.descending; drawList(); });
   byId("overview").addEventListener("click", () => open(null));
@@ -125,10 +130,12 @@ function overview() {
   const agents = size((episode) => episode.agent);
   const tasks = size((episode) => episode.task.id);
   return h("div", { class: "overview" }, h("h2", {}, "Overview"),
-    h("p", { class: "lead" },
+    DATA.lead.map((words) => h("p", { class: "words" }, words)),
+    h("p", { class: "lead" }, DATA.lead.length ? "To read on this page: " : "",
       `${plural(EPISODES.length, "episode")} of ${plural(agents, "agent")} on ${plural(tasks, "task")}: `,
       `${count("passed")} passed, ${count("failed")} failed, ${count("invalid")} invalid.`),
-    DATA.figures.map(figureBlock), DATA.tables.map(tableBlock));
+    DATA.figures.map(figureBlock), DATA.tables.map(tableBlock),
+    DATA.notes.length > 0 && section("Notes", h("ul", { class: "notes" }, DATA.notes.map((words) => h("li", {}, words)))));
 }
 
 function figureBlock({ source, words }) {
@@ -172,7 +179,7 @@ function episodeView(episode) {
 
 function episodeHead(episode) {
   const { task } = episode;
-  const facts = { agent: episode.agent, family: task.family, level: task.level, traits: task.traits.join(", ") || "none",
+  const facts = { ...(episode.cell && { cell: episode.cell }), agent: episode.agent, family: task.family, level: task.level, traits: task.traits.join(", ") || "none",
     split: task.split, seed: episode.seed, "world seed": task.world_seed, end: episode.end ?? "stopped before its end",
     turns: `${episode.length} of at most ${task.max_turns}`, "oracle calls": task.oracle_calls, environment: episode.env_id };
   const fact = ([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, String(value)));

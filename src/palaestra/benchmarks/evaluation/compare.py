@@ -1,0 +1,187 @@
+"""Two agents on the same tasks of the same suite: by how much one is ahead, and whether that can be chance.
+
+Each task is compared with itself. A cell's p-value is that of a sign-flip test over tasks; over the cells of a suite
+the p-values are Holm's, so that twenty cells without a difference do not yield one "finding". All cells together are
+one test, decided on beforehand, that stands uncorrected. Intervals are 95 % each, for one cell by itself.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Literal, TypeAlias
+
+from palaestra.benchmarks.evaluation.metrics import by_task
+from palaestra.benchmarks.evaluation.outcome import Outcome
+from palaestra.benchmarks.evaluation.results import Results
+from palaestra.benchmarks.evaluation.significance import holm, sign_flip_p
+from palaestra.benchmarks.evaluation.suite import Cell, Suite
+from palaestra.benchmarks.statistics import Interval, paired_difference
+from palaestra.digest import canonical
+from palaestra.errors import ConfigError
+from palaestra.record import record
+
+Measure: TypeAlias = Literal["solved", "score"]
+"""What is compared: percent of episodes solved, or mean points of 100."""
+_VALUES: Mapping[Measure, Callable[[Outcome], float]] = {
+    "solved": lambda one: 100.0 * one.solved,
+    "score": lambda one: float(one.points),
+}
+LEVEL = 0.05
+"""At which a difference is called significant."""
+
+
+@record
+class Difference:
+    """One comparison: of a cell, or of all of them."""
+
+    cell: str
+    """Its id; "" for all cells together."""
+    label: str
+    tasks: int
+    """Tasks that both sides have a score of."""
+    first: float
+    """Mean over tasks."""
+    second: float
+    difference: Interval
+    """First less second."""
+    p: float
+    """Of the sign-flip test, for this comparison alone."""
+    corrected: float
+    """Holm's, over the cells; of all cells together the same as `p`."""
+
+    @property
+    def significant(self) -> bool:
+        """Whether it is told from chance at 5 %."""
+        return self.corrected < LEVEL
+
+
+@record
+class Comparison:
+    """Two agents side by side."""
+
+    suite: Suite
+    names: tuple[str, str]
+    measure: Measure
+    cells: tuple[Difference, ...]
+    overall: Difference
+    left_out: tuple[str, ...]
+    """What is compared with nothing, a sentence each."""
+
+
+def compare(
+    first: Results, second: Results, *, names: tuple[str, str] | None = None, measure: Measure = "solved"
+) -> Comparison:
+    """Compare two evaluations of one suite, on the tasks that both have a score of.
+
+    Args:
+        first: Whose lead the differences are.
+        second: Who it is compared with.
+        names: What they are called; by their agents' names if left out.
+        measure: What is compared.
+
+    Raises:
+        ConfigError: the suites differ, or no task has a score on both sides.
+    """
+    _check_same(first.suite, second.suite)
+    sides = [_values(results, measure) for results in (first, second)]
+    cells: list[Difference] = []
+    left_out: list[str] = []
+    together: tuple[dict[str, list[float]], dict[str, list[float]]] = ({}, {})
+    called = names or (first.agent, second.agent)
+    for cell in _cells(first.suite, second.suite):
+        own = [side.get(cell.id, {}) for side in sides]
+        shared = sorted(own[0].keys() & own[1].keys())
+        left_out += _unpaired(cell, own, called)
+        if not shared:
+            continue
+        pair = [{task: side[task] for task in shared} for side in own]
+        cells.append(_difference(cell.id, cell.label, *pair))
+        for pooled, side in zip(together, pair, strict=True):
+            for task, values in side.items():
+                # A cell's mean is one value, so that both sides weigh each cell alike whatever samples they kept.
+                pooled.setdefault(task, []).append(_mean(values))
+    if not cells:
+        raise ConfigError(
+            f"no task of suite {first.suite.name!r} has a score in both runs; {' '.join(left_out[:3])} Evaluate both "
+            "agents on the same tasks"
+        )
+    return Comparison(
+        suite=first.suite,
+        names=called,
+        measure=measure,
+        cells=_corrected(cells),
+        overall=_difference("", "all cells", *together),
+        left_out=tuple(left_out),
+    )
+
+
+def _check_same(first: Suite, second: Suite) -> None:
+    if first.name != second.name:
+        raise ConfigError(
+            f"the runs are of suites {first.name!r} and {second.name!r}; only runs of one suite can be compared: "
+            "evaluate both agents with the same --suite"
+        )
+    others = {cell.id: cell for cell in second.cells}
+    for cell in first.cells:
+        other = others.get(cell.id, cell)
+        if (cell.env_id, canonical(cell.switches)) != (other.env_id, canonical(other.switches)):
+            raise ConfigError(
+                f"cell {cell.id!r} of suite {first.name!r} is {_world(cell)} in one run and {_world(other)} in the "
+                "other; only the same worlds can be compared: evaluate both agents with the same version of the suite"
+            )
+    if not others.keys() & {cell.id for cell in first.cells}:
+        raise ConfigError(f"the runs of suite {first.name!r} share no cell; evaluate both agents on the same cells")
+
+
+def _world(cell: Cell) -> str:
+    return f"{cell.env_id} with {canonical(cell.switches).decode()}"
+
+
+def _cells(first: Suite, second: Suite) -> list[Cell]:
+    known = {cell.id for cell in first.cells}
+    return [*first.cells, *(cell for cell in second.cells if cell.id not in known)]
+
+
+def _values(results: Results, measure: Measure) -> dict[str, dict[str, list[float]]]:
+    cells: dict[str, list[Outcome]] = {}
+    for one in results.outcomes:
+        cells.setdefault(one.cell, []).append(one)
+    return {cell: by_task(own, _VALUES[measure]) for cell, own in cells.items()}
+
+
+def _unpaired(cell: Cell, sides: Sequence[Mapping[str, object]], names: tuple[str, str]) -> list[str]:
+    said: list[str] = []
+    for name, own, other in zip(names, sides, reversed(sides), strict=True):
+        alone = sorted(own.keys() - other.keys())
+        if alone:
+            listed = ", ".join(alone[:5]) + (f" and {len(alone) - 5} more" if len(alone) > 5 else "")
+            tasks = "task has" if len(alone) == 1 else "tasks have"
+            said.append(f"{cell.label}: {len(alone)} {tasks} a score of {name} alone and are left out ({listed}).")
+    return said
+
+
+def _difference(
+    cell: str, label: str, first: Mapping[str, Sequence[float]], second: Mapping[str, Sequence[float]]
+) -> Difference:
+    tasks = sorted(first)
+    ahead = [_mean(first[task]) - _mean(second[task]) for task in tasks]
+    p = sign_flip_p(ahead)
+    return Difference(
+        cell=cell,
+        label=label,
+        tasks=len(tasks),
+        first=_mean([_mean(first[task]) for task in tasks]),
+        second=_mean([_mean(second[task]) for task in tasks]),
+        difference=paired_difference(second, first),
+        p=p,
+        corrected=p,
+    )
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)
+
+
+def _corrected(cells: Sequence[Difference]) -> tuple[Difference, ...]:
+    p_values = holm([one.p for one in cells])
+    return tuple(replace(one, corrected=p) for one, p in zip(cells, p_values, strict=True))

@@ -1,0 +1,228 @@
+"""What outcomes come to: the figures of one cell, of a family, or of all that was played.
+
+An episode with a fault is in no score: it is counted, by whose fault it was, and else left out. Every task counts the
+same, however many samples it kept. Intervals are 95 %, by a bootstrap that resamples tasks. Shares are in percent.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import field
+
+from palaestra.benchmarks.evaluation.outcome import Outcome
+from palaestra.benchmarks.evaluation.passes import Passes, passes
+from palaestra.benchmarks.statistics import Interval, clustered_mean, clustered_share
+from palaestra.record import record
+from palaestra.records import EndReason
+
+UNFINISHED = "unfinished"
+"""What stands for the end of an episode that was stopped before it."""
+_OUT_OF_TIME = frozenset({EndReason.DEADLINE, EndReason.TIME_BUDGET})
+
+
+@record
+class Prices:
+    """What tokens cost, for a million of them; `None` where nobody said."""
+
+    read: float | None = None
+    written: float | None = None
+
+
+@record
+class Scores:
+    """How well tasks were done."""
+
+    tasks: int
+    """Tasks with at least one episode that has a score."""
+    episodes: int
+    """Episodes that have one."""
+    solved: Interval | None
+    """Percent of episodes; `None` where none has a score."""
+    points: Interval | None
+    """Of 100."""
+    harmed: Interval | None
+    """Percent of episodes in which something forbidden was done."""
+
+
+@record
+class Effort:
+    """What an episode took, in the mean over tasks; over episodes that have a score."""
+
+    turns: float | None
+    calls: float | None
+    invalid: float | None
+    """Calls that no schema takes and turns that could not be read, an episode."""
+    invalid_a_call: float | None
+    """All of those for all calls; above 1 where most turns could not be read, `None` where nothing was called."""
+    refused: float | None
+    """Calls that the world refused, an episode."""
+    prompt_tokens: float | None
+    """Read, an episode; `None` where nobody counts."""
+    completion_tokens: float | None
+    counted: int
+    """Episodes whose tokens are counted: the last two are over these."""
+    cost: float | None
+    """An episode, in the currency of the prices."""
+    spent: float | None
+    """For all episodes whose tokens are counted, those with faults too: what the evaluation cost."""
+
+
+@record
+class Criterion:
+    """A sub-score."""
+
+    episodes: int
+    """Episodes that have it."""
+    share: Interval
+    """Percent of them in which it counts: is met, or violated where it forbids."""
+
+
+@record
+class Figures:
+    """All that is reported of a set of outcomes."""
+
+    scores: Scores
+    sound: Scores | None
+    """Without the tasks that are held to be broken; `None` where there are none of these."""
+    passes: tuple[Passes, ...]
+    effort: Effort
+    ends: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Episodes with a score, by how they ended, the most frequent first."""
+    gave_up: Interval | None = None
+    """Percent of episodes."""
+    out_of_time: Interval | None = None
+    """Percent of episodes that a deadline or a budget of seconds ended. A time-out of a server is a fault instead."""
+    criteria: Mapping[str, Criterion] = field(default_factory=dict[str, Criterion])
+    """By name, in alphabetical order."""
+    faults: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Episodes without a score, by whose fault it was."""
+    troubles: Mapping[str, int] = field(default_factory=dict[str, int])
+    """What went wrong on the way, of all episodes; none of it cost one its score by itself."""
+
+
+def figures(
+    outcomes: Iterable[Outcome], *, prices: Prices | None = None, known_bad: Mapping[str, str] | None = None
+) -> Figures:
+    """The figures of these outcomes, in whatever order they come.
+
+    Args:
+        outcomes: Of one cell, or of several: then a task's samples in each are its values, and it stays one cluster.
+        prices: What tokens cost.
+        known_bad: Tasks that are held to be broken.
+    """
+    ordered = sorted(outcomes, key=lambda one: (one.cell, one.task, one.sample))
+    scored = [one for one in ordered if one.fault is None]
+    sound = [one for one in scored if one.task not in (known_bad or {})]
+    return Figures(
+        scores=scores(scored),
+        sound=None if len(sound) == len(scored) else scores(sound),
+        passes=passes(_attempts(scored)),
+        effort=_effort(ordered, scored, prices or Prices()),
+        ends=_tally((str(one.end or UNFINISHED), 1) for one in scored),
+        gave_up=_share(scored, lambda one: one.end is EndReason.GAVE_UP),
+        out_of_time=_share(scored, lambda one: one.end in _OUT_OF_TIME),
+        criteria=_criteria(scored),
+        faults=_tally((one.fault.kind, 1) for one in ordered if one.fault is not None),
+        troubles=_tally(item for one in ordered for item in one.troubles.items()),
+    )
+
+
+def scores(outcomes: Iterable[Outcome]) -> Scores:
+    """How well tasks were done; outcomes with a fault are left out."""
+    scored = [one for one in outcomes if one.fault is None]
+    return Scores(
+        tasks=len({one.task for one in scored}),
+        episodes=len(scored),
+        solved=_share(scored, lambda one: one.solved),
+        points=clustered_mean(by_task(scored, lambda one: one.points)) if scored else None,
+        harmed=_share(scored, lambda one: one.harmed),
+    )
+
+
+def by_task(outcomes: Iterable[Outcome], value: Callable[[Outcome], float]) -> dict[str, list[float]]:
+    """A value of each outcome that has a score, by task."""
+    values: dict[str, list[float]] = {}
+    for one in outcomes:
+        if one.fault is None:
+            values.setdefault(one.task, []).append(float(value(one)))
+    return values
+
+
+def _share(scored: Sequence[Outcome], holds: Callable[[Outcome], bool]) -> Interval | None:
+    return clustered_share(by_task(scored, lambda one: 100.0 * holds(one)), whole=100) if scored else None
+
+
+def _attempts(scored: Sequence[Outcome]) -> dict[str, list[list[bool]]]:
+    sets: dict[str, dict[str, list[bool]]] = {}
+    for one in scored:
+        sets.setdefault(one.task, {}).setdefault(one.cell, []).append(one.solved)
+    return {task: list(cells.values()) for task, cells in sets.items()}
+
+
+def _tally(counts: Iterable[tuple[str, int]]) -> dict[str, int]:
+    total: Counter[str] = Counter()
+    for name, count in counts:
+        total[name] += count
+    return dict(sorted(total.items(), key=lambda item: (-item[1], item[0])))
+
+
+def _criteria(scored: Sequence[Outcome]) -> dict[str, Criterion]:
+    found: dict[str, list[Outcome]] = {}
+    for one in scored:
+        for name in one.criteria:
+            found.setdefault(name, []).append(one)
+    return {
+        name: Criterion(
+            episodes=len(found[name]),
+            share=clustered_share(_met(found[name], name), whole=100, draws=2_000),
+        )
+        for name in sorted(found)
+    }
+
+
+def _met(outcomes: Sequence[Outcome], criterion: str) -> dict[str, list[float]]:
+    return by_task(outcomes, lambda one: 100.0 * one.criteria[criterion])
+
+
+def _effort(outcomes: Sequence[Outcome], scored: Sequence[Outcome], prices: Prices) -> Effort:
+    counted = [one for one in scored if _counted(one)]
+    calls = sum(one.calls for one in scored)
+    paid = [_cost(one, prices) for one in outcomes]
+    spent = [cost for cost in paid if cost is not None]
+    costs = [(one, cost) for one in counted if (cost := _cost(one, prices)) is not None]
+    return Effort(
+        turns=_mean(scored, lambda one: one.turns),
+        calls=_mean(scored, lambda one: one.calls),
+        invalid=_mean(scored, lambda one: one.invalid),
+        invalid_a_call=sum(one.invalid for one in scored) / calls if calls else None,
+        refused=_mean(scored, lambda one: one.refused),
+        prompt_tokens=_mean(counted, lambda one: one.prompt_tokens or 0),
+        completion_tokens=_mean(counted, lambda one: one.completion_tokens or 0),
+        counted=len(counted),
+        cost=_mean([one for one, _ in costs], lambda one: _cost(one, prices) or 0.0),
+        spent=math.fsum(spent) if spent else None,
+    )
+
+
+def _counted(one: Outcome) -> bool:
+    return one.prompt_tokens is not None and one.completion_tokens is not None
+
+
+def _cost(one: Outcome, prices: Prices) -> float | None:
+    if one.prompt_tokens is None or one.completion_tokens is None or prices.read is None or prices.written is None:
+        return None
+    return (one.prompt_tokens * prices.read + one.completion_tokens * prices.written) / 1_000_000
+
+
+def _mean(outcomes: Sequence[Outcome], value: Callable[[Outcome], float]) -> float | None:
+    """The mean over tasks of each task's mean."""
+    own = [math.fsum(values) / len(values) for values in by_task(outcomes, value).values()]
+    return math.fsum(own) / len(own) if own else None
+
+
+def family(task: str) -> str:
+    """The family of a task, by its id: the last part but one of "storefront/refund/0007" and of "multi_turn_base/12".
+
+    A name without a part before it is of a family of its own, "".
+    """
+    return task.rpartition("/")[0].rpartition("/")[2]

@@ -1,0 +1,133 @@
+"""A comparison of two agents in words, as a table, and as a page."""
+
+from collections.abc import Sequence
+
+from palaestra.benchmarks.evaluation.compare import Comparison, Difference
+from palaestra.benchmarks.evaluation.report.page import cells_of, chosen, plain, table_markdown
+from palaestra.benchmarks.evaluation.report.plots import MISSING, installed
+from palaestra.benchmarks.evaluation.results import Results
+from palaestra.benchmarks.statistics import Interval
+from palaestra.benchmarks.table import Table
+from palaestra.benchmarks.viewer import render_page
+
+_UNITS = {"solved": "solved, %", "score": "mean score"}
+_VERBS = {"solved": ("solves", "solve"), "score": ("scores", "score")}
+
+
+def comparison_sentences(comparison: Comparison) -> list[str]:
+    """What there is to say of all cells together, of each, and of what is compared with nothing."""
+    said = [comparison.overall] if len(comparison.cells) > 1 else []
+    return [_sentence(comparison, one) for one in [*said, *comparison.cells]] + [*comparison.left_out]
+
+
+def _sentence(comparison: Comparison, one: Difference) -> str:
+    where = f"on {one.label}" if one.cell else "over all cells"
+    test = (
+        f"{p_text(one.corrected)} ({_correction(comparison, one)}; {one.tasks} {'task' if one.tasks == 1 else 'tasks'})"
+    )
+    finding = _finding(comparison, one, where)
+    if one.significant:
+        return f"{finding}, {test}: significant at 5 %."
+    return f"No difference can be told {where}: {_finding(comparison, one, '')}, {test}."
+
+
+def _finding(comparison: Comparison, one: Difference, where: str) -> str:
+    """Who is ahead, and by how much: the difference as seen from them."""
+    does, both_do = _VERBS[comparison.measure]
+    own = one.difference
+    if own.mean == 0:
+        unit = " %" if comparison.measure == "solved" else " points"
+        return f"both {both_do} {one.first:.1f}{unit} {_ends(own)}"
+    ahead, behind = comparison.names if own.mean > 0 else reversed(comparison.names)
+    lead = own if own.mean > 0 else Interval(mean=-own.mean, low=-own.high, high=-own.low)
+    return " ".join(filter(None, (ahead, does, f"{lead.mean:.1f} points more than {behind}", where, _ends(lead))))
+
+
+def _ends(own: Interval) -> str:
+    return f"[{own.low:z.1f}, {own.high:z.1f}]"
+
+
+def _correction(comparison: Comparison, one: Difference) -> str:
+    if not one.cell:
+        return "one test"
+    return f"Holm, {len(comparison.cells)} cells" if len(comparison.cells) > 1 else "one cell"
+
+
+def p_text(p: float) -> str:
+    """A p-value in a sentence: three places, so that 0.05 can be told from what is below it."""
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+
+
+def comparison_table(comparison: Comparison) -> Table:
+    """A row for each cell, and one for all together."""
+    first, second = comparison.names
+    rows = [_row(one) for one in comparison.cells]
+    if len(rows) > 1:
+        rows.append(_row(comparison.overall))
+    return Table(
+        title=f"{first} against {second} on {comparison.suite.title}: {_UNITS[comparison.measure]}",
+        columns=("cell", "tasks", first, second, "difference", "p", "p, Holm", ""),
+        rows=tuple(rows),
+        note="On the tasks that both have a score of, each compared with itself. In brackets 95 % intervals, by a "
+        "bootstrap that resamples tasks, for one cell by itself; p by a two-sided test that flips the signs of tasks' "
+        "differences; Holm's correction is over the cells. All cells together are one test, not corrected.",
+    )
+
+
+def _row(one: Difference) -> tuple[str, ...]:
+    return (
+        one.label,
+        str(one.tasks),
+        f"{one.first:.1f}",
+        f"{one.second:.1f}",
+        one.difference.text(signed=True),
+        p_text(one.p).removeprefix("p ").removeprefix("= "),
+        p_text(one.corrected).removeprefix("p ").removeprefix("= ") if one.cell else "",
+        "significant" if one.significant else "",
+    )
+
+
+def comparison_markdown(comparison: Comparison) -> str:
+    """The table, and the sentences as a list."""
+    sentences = "\n".join(f"- {plain(sentence)}" for sentence in comparison_sentences(comparison))
+    return f"{table_markdown(comparison_table(comparison))}\n\n{sentences}\n"
+
+
+def comparison_page(comparison: Comparison, sides: Sequence[Results]) -> str:
+    """One page of HTML: the differences, in words and drawn, and episodes of both to read.
+
+    Args:
+        comparison: What was found.
+        sides: The two evaluations, for their episodes.
+    """
+    episodes = [(episode, results.suite) for results in sides for episode in chosen(results.episodes)]
+    overall, *others = comparison_sentences(comparison)
+    return render_page(
+        [episode for episode, _ in episodes],
+        title=comparison_table(comparison).title,
+        tables=[comparison_table(comparison)],
+        figures=_drawn(comparison),
+        lead=[overall],
+        notes=[*others, *([] if installed() else [MISSING])],
+        cells=[label for episode, suite in episodes for label in cells_of([episode], suite)],
+    )
+
+
+def _drawn(comparison: Comparison) -> list[str]:
+    if not installed():
+        return []
+    from palaestra.benchmarks.curves import Estimate, Panel, svg  # noqa: PLC0415  an optional dependency
+
+    first, second = comparison.names
+    estimates = [
+        Estimate(
+            label=f"{one.label} ({one.cell})" if one.cell else one.label,
+            group=f"{first} less {second}, points; 0 is no difference",
+            mean=one.difference.mean,
+            low=one.difference.low,
+            high=one.difference.high,
+        )
+        for one in [*comparison.cells, *([comparison.overall] if len(comparison.cells) > 1 else [])]
+    ]
+    title = f"Difference, {_UNITS[comparison.measure]}"
+    return [svg([Panel(title=title, x_label="", y_label="", estimates=estimates, span=(-5, 5), sideways=True)])]

@@ -1,0 +1,138 @@
+"""The figures of an evaluation, worked out once for every form in which they are told."""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from palaestra.benchmarks.evaluation.metrics import Figures, Prices, Scores, by_task, family, figures, scores
+from palaestra.benchmarks.evaluation.outcome import Outcome
+from palaestra.benchmarks.evaluation.results import Results
+from palaestra.benchmarks.evaluation.suite import Cell, Ladder
+from palaestra.benchmarks.statistics import Interval, independent_difference, paired_difference
+from palaestra.record import record
+
+
+@record
+class Rung:
+    """A cell of a ladder, beside the first, which is in distribution."""
+
+    cell: str
+    points: Interval | None
+    """Points more than in distribution; `None` for the first rung, and where either has no score."""
+    solved: Interval | None
+    """Percentage points more solved than in distribution."""
+    how: Literal["paired", "independent"] | None
+    """Whether the tasks are the same, each compared with itself, or other ones."""
+
+
+@record
+class Split:
+    """Tasks of one split that were played."""
+
+    name: str
+    cells: tuple[str, ...]
+    tasks: int
+    episodes: int
+
+
+@record
+class Findings:
+    """All figures of an evaluation."""
+
+    results: Results
+    overall: Figures
+    cells: Mapping[str, Figures]
+    """By id, in the suite's order: those of which anything was played."""
+    families: Mapping[str, Scores]
+    """Over all cells, in alphabetical order; empty where families and cells are the same."""
+    ladders: Mapping[str, tuple[Rung, ...]]
+    """By axis, in the suite's order, from none to strong."""
+    splits: tuple[Split, ...]
+
+    @property
+    def played(self) -> list[Cell]:
+        """The cells of which anything was played."""
+        return [cell for cell in self.results.suite.cells if cell.id in self.cells]
+
+    @property
+    def alone(self) -> list[Cell]:
+        """Those of them that stand in no ladder."""
+        on_ladders = {cell for ladder in self.results.suite.ladders for cell in ladder.cells}
+        return [cell for cell in self.played if cell.id not in on_ladders]
+
+
+def findings(results: Results) -> Findings:
+    """The figures of these results."""
+    prices = Prices(read=results.price_in, written=results.price_out)
+    known_bad = results.suite.known_bad
+    outcomes: dict[str, list[Outcome]] = {}
+    for one in results.outcomes:
+        outcomes.setdefault(one.cell, []).append(one)
+    played = [cell for cell in results.suite.cells if cell.id in outcomes]
+    return Findings(
+        results=results,
+        overall=figures(results.outcomes, prices=prices, known_bad=known_bad),
+        cells={cell.id: figures(outcomes[cell.id], prices=prices, known_bad=known_bad) for cell in played},
+        families=_families(results.outcomes),
+        ladders={ladder.axis: _rungs(ladder, results, outcomes) for ladder in results.suite.ladders},
+        splits=_splits(played, outcomes),
+    )
+
+
+def _families(outcomes: Sequence[Outcome]) -> dict[str, Scores]:
+    found: dict[str, list[Outcome]] = {}
+    for one in outcomes:
+        found.setdefault(family(one.task), []).append(one)
+    pairs = {(one.cell, family(one.task)) for one in outcomes}
+    if len(pairs) == len(found) == len({one.cell for one in outcomes}):
+        return {}
+    return {name: scores(found[name]) for name in sorted(found)}
+
+
+def _rungs(ladder: Ladder, results: Results, outcomes: Mapping[str, Sequence[Outcome]]) -> tuple[Rung, ...]:
+    cells = {cell.id: cell for cell in results.suite.cells}
+    first = cells[ladder.cells[0]]
+    return tuple(
+        _rung(first, cells[own], outcomes.get(first.id, ()), outcomes.get(own, ()))
+        for own in ladder.cells
+        if own in outcomes
+    )
+
+
+def _rung(first: Cell, own: Cell, before: Sequence[Outcome], after: Sequence[Outcome]) -> Rung:
+    same = set(first.tasks) == set(own.tasks)
+    sides = [_scored(before), _scored(after)]
+    if same:  # where a fault took all of a task's samples on one side, the other has no partner
+        shared = _tasks(sides[0]) & _tasks(sides[1])
+        sides = [[one for one in side if one.task in shared] for side in sides]
+    if own.id == first.id or not all(sides):
+        return Rung(cell=own.id, points=None, solved=None, how=None)
+    difference = paired_difference if same else independent_difference
+    return Rung(
+        cell=own.id,
+        points=difference(*(by_task(side, lambda one: one.points) for side in sides)),
+        solved=difference(*(by_task(side, lambda one: 100.0 * one.solved) for side in sides)),
+        how="paired" if same else "independent",
+    )
+
+
+def _scored(outcomes: Sequence[Outcome]) -> list[Outcome]:
+    return [one for one in outcomes if one.fault is None]
+
+
+def _tasks(outcomes: Sequence[Outcome]) -> set[str]:
+    return {one.task for one in outcomes}
+
+
+def _splits(cells: Sequence[Cell], outcomes: Mapping[str, Sequence[Outcome]]) -> tuple[Split, ...]:
+    named: dict[str, list[Cell]] = {}
+    for cell in cells:
+        named.setdefault(cell.split, []).append(cell)
+    return tuple(
+        Split(
+            name=name,
+            cells=tuple(cell.id for cell in own),
+            tasks=len({one.task for cell in own for one in outcomes[cell.id]}),
+            episodes=sum(len(outcomes[cell.id]) for cell in own),
+        )
+        for name, own in sorted(named.items())
+    )

@@ -1,0 +1,155 @@
+"""A report as files: a page that needs nothing else, Markdown to paste, and every figure as JSON.
+
+The same results give the same bytes. What an agent wrote reaches the page as data alone; see `benchmarks.viewer`.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import orjson
+
+from palaestra.benchmarks.evaluation.report.document import document_of
+from palaestra.benchmarks.evaluation.report.findings import Findings, findings
+from palaestra.benchmarks.evaluation.report.plots import MISSING, drawn, installed
+from palaestra.benchmarks.evaluation.report.tables import report_tables
+from palaestra.benchmarks.evaluation.results import Results
+from palaestra.benchmarks.evaluation.suite import Suite
+from palaestra.benchmarks.table import Table
+from palaestra.benchmarks.viewer import render_page
+from palaestra.durable import write_file
+from palaestra.trajectory import Episode
+
+EPISODES_A_CELL = 12
+"""How many episodes of a cell a page holds."""
+
+
+def write_report(results: Results, folder: Path) -> None:
+    """Write `report.json`, `report.md` and `report.html` to `folder`, each whole or not at all.
+
+    Raises:
+        StorageError: a file cannot be written.
+    """
+    found = findings(results)
+    document = orjson.dumps(document_of(found), option=orjson.OPT_INDENT_2) + b"\n"
+    write_file(folder / "report.json", document)
+    write_file(folder / "report.md", _markdown(found).encode())
+    write_file(folder / "report.html", _page(found).encode())
+
+
+def report_markdown(results: Results) -> str:
+    """The report's tables and notes, as GitHub's Markdown."""
+    return _markdown(findings(results))
+
+
+def report_page(results: Results) -> str:
+    """The report as one page of HTML: pictures, tables, notes, and episodes to read."""
+    return _page(findings(results))
+
+
+def _page(found: Findings) -> str:
+    results = found.results
+    episodes = chosen(results.episodes)
+    notes = _notes(found)
+    if not installed():
+        notes = [MISSING, *notes]
+    return render_page(
+        episodes,
+        title=_title(found),
+        tables=report_tables(found),
+        figures=drawn(found),
+        lead=[*_lead(found), _kept(len(episodes), len(results.episodes))],
+        notes=notes,
+        cells=cells_of(episodes, results.suite),
+    )
+
+
+def _markdown(found: Findings) -> str:
+    notes = "\n".join(f"- {plain(note)}" for note in _notes(found))
+    parts = [f"# {plain(_title(found))}", *map(plain, _lead(found)), *map(table_markdown, report_tables(found))]
+    return "\n\n".join([*parts, *([f"## Notes\n\n{notes}"] if notes else [])]) + "\n"
+
+
+def table_markdown(table: Table) -> str:
+    """A table under its title, and its note."""
+    return "\n\n".join([f"## {table.title}", table.markdown(), *([table.note] if table.note else [])])
+
+
+def plain(text: str) -> str:
+    """Words on one line, in which Markdown finds no markup of HTML."""
+    return " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;")
+
+
+def _title(found: Findings) -> str:
+    return f"{found.results.agent} on {found.results.suite.title}"
+
+
+def _lead(found: Findings) -> list[str]:
+    results, scores = found.results, found.overall.scores
+    tasks = len({one.task for one in results.outcomes})
+    counted = (
+        f"{_plural(len(results.outcomes), 'episode')} of {_plural(tasks, 'task')} in "
+        f"{_plural(len(found.cells), 'cell')}, {_plural(results.samples, 'sample')} of each task, seed {results.seed}."
+    )
+    missing = results.expected - len(results.outcomes)
+    if missing:
+        counted += f" Not finished: {_plural(missing, 'episode')} of {results.expected} still to be played."
+    faults = sum(found.overall.faults.values())
+    if faults:
+        kinds = ", ".join(f"{kind} {count}" for kind, count in found.overall.faults.items())
+        counted += f" {_plural(faults, 'episode')} without a score, by faults that are not the agent's: {kinds}."
+    if scores.solved is None or scores.points is None or scores.harmed is None:
+        return [counted, "No episode has a score."]
+    solved, points, harmed = scores.solved.text(), scores.points.text(), scores.harmed.text()
+    return [counted, f"Over all: solved {solved} %, mean score {points} of 100, harmful {harmed} %."]
+
+
+def _kept(shown: int, kept: int) -> str:
+    if shown == kept:
+        return "The first sample of each task can be read on this page."
+    return (
+        f"Of the {kept} episodes that are kept, {shown} can be read on this page: up to {EPISODES_A_CELL} of each "
+        "cell, faults, harm, failures and successes in turn. `trajectories.jsonl` holds all."
+    )
+
+
+def _notes(found: Findings) -> list[str]:
+    """What an honest reader must know: the suite's own notes, what axes shift, and versions."""
+    results = found.results
+    axes = [f"{ladder.title}: {ladder.note}" for ladder in results.suite.ladders if ladder.note]
+    versions = ", ".join(f"{name} {version}" for name, version in sorted(results.settings.versions.items()))
+    return [*results.suite.notes, *axes, *([f"Versions: {versions}."] if versions else [])]
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def cells_of(episodes: Sequence[Episode], suite: Suite) -> list[str]:
+    """The label of the cell that each episode was played in, by its id."""
+    labels: Mapping[str, str] = {cell.id: cell.label for cell in suite.cells}
+    return [labels[_cell(episode)] for episode in episodes]
+
+
+def _cell(episode: Episode) -> str:
+    """An episode's id is its cell, its task and its sample."""
+    return episode.id.removesuffix(f"/{episode.id.rpartition('/')[2]}").removesuffix(f"/{episode.task.id}")
+
+
+def chosen(episodes: Sequence[Episode], *, most: int = EPISODES_A_CELL) -> list[Episode]:
+    """Up to `most` episodes of each cell, in their own order: of each kind of outcome in turn, so that all are seen."""
+    cells: dict[str, dict[str, list[int]]] = {}
+    for place, episode in enumerate(episodes):
+        cells.setdefault(_cell(episode), {}).setdefault(_kind(episode), []).append(place)
+    kept: list[int] = []
+    for kinds in cells.values():
+        turns = sorted((turn, kind, place) for kind, places in kinds.items() for turn, place in enumerate(places))
+        kept += [place for _, _, place in turns[:most]]
+    return [episodes[place] for place in sorted(kept)]
+
+
+def _kind(episode: Episode) -> str:
+    if not episode.valid_for_baseline:
+        return "fault"
+    if any(turn.violated for turn in episode.turns):
+        return "harm"
+    return "solved" if episode.score.passed else "failed"

@@ -1,0 +1,126 @@
+"""An evaluation's pictures: a panel for every axis of shift, and a line for every category.
+
+matplotlib comes with the extra `train`; without it there are no pictures, and reports say so.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from palaestra.benchmarks.evaluation.metrics import Scores
+from palaestra.benchmarks.evaluation.report.findings import Findings, findings
+from palaestra.benchmarks.evaluation.results import Results
+from palaestra.benchmarks.evaluation.suite import Cell, Ladder
+from palaestra.benchmarks.statistics import Interval
+from palaestra.errors import ConfigError, UnknownNameError
+
+if TYPE_CHECKING:
+    from palaestra.benchmarks.curves import Estimate, Panel
+
+_WHOLE = (0.0, 100.0)
+MISSING = "There are no pictures, since matplotlib is not installed; `pip install 'palaestra[train]'` brings it."
+
+
+def ladder_png(results: Results) -> bytes:
+    """The panels of every axis of shift, as a PNG.
+
+    Raises:
+        ConfigError: the suite has no ladder of which anything has a score.
+        UnknownNameError: matplotlib is not installed.
+    """
+    _require()
+    from palaestra.benchmarks.curves import png  # noqa: PLC0415  an optional dependency
+
+    panels = ladder_panels(findings(results))
+    if not panels:
+        raise ConfigError(
+            f"suite {results.suite.name!r} has no axis of shift with a score; draw one that has ladders, such as ood"
+        )
+    return png(panels)
+
+
+def drawn(found: Findings) -> list[str]:
+    """The report's pictures as SVG documents; none where matplotlib is not installed."""
+    if not installed():
+        return []
+    from palaestra.benchmarks.curves import svg  # noqa: PLC0415  an optional dependency
+
+    pictures = [ladder_panels(found), category_panels(found)]
+    return [svg(panels) for panels in pictures if panels]
+
+
+def installed() -> bool:
+    """Whether matplotlib is."""
+    try:
+        import matplotlib as mpl  # noqa: PLC0415  an optional dependency
+    except ModuleNotFoundError as error:
+        if error.name != "matplotlib":
+            raise
+        return False
+    return bool(mpl.__version__)
+
+
+def _require() -> None:
+    if not installed():
+        raise UnknownNameError(
+            "matplotlib is not installed, and pictures need it; `pip install 'palaestra[train]'` brings it"
+        )
+
+
+def ladder_panels(found: Findings) -> "list[Panel]":
+    """A panel for each axis of which two rungs or more have a score."""
+    cells = {cell.id: cell for cell in found.results.suite.cells}
+    drawable = ((ladder, _drawable(ladder, found)) for ladder in found.results.suite.ladders)
+    return [_ladder_panel(ladder, [cells[one] for one in own], found) for ladder, own in drawable if len(own) > 1]
+
+
+def _drawable(ladder: Ladder, found: Findings) -> list[str]:
+    return [rung.cell for rung in found.ladders[ladder.axis] if found.cells[rung.cell].scores.episodes]
+
+
+def _ladder_panel(ladder: Ladder, rungs: Sequence[Cell], found: Findings) -> "Panel":
+    from palaestra.benchmarks.curves import Panel  # noqa: PLC0415  an optional dependency
+
+    scores = {label: found.cells[cell.id].scores for label, cell in zip(_labels(rungs), rungs, strict=True)}
+    first = rungs[0].id == ladder.cells[0]
+    return Panel(
+        title=ladder.title,
+        x_label="",
+        y_label="points, and % solved",
+        estimates=_estimates(scores),
+        baseline="in distribution" if first else "",
+        span=_WHOLE,
+    )
+
+
+def _labels(cells: Sequence[Cell]) -> list[str]:
+    """What cells are called; their ids too where that would not tell two apart."""
+    often = Counter(cell.label for cell in cells)
+    return [cell.label if often[cell.label] == 1 else f"{cell.label} ({cell.id})" for cell in cells]
+
+
+def _estimates(scores: Mapping[str, Scores]) -> "list[Estimate]":
+    points = ((label, one.points) for label, one in scores.items())
+    solved = ((label, one.solved) for label, one in scores.items())
+    return [*_group("mean score", points), *_group("solved, %", solved)]
+
+
+def _group(name: str, intervals: Iterable[tuple[str, Interval | None]]) -> "Iterable[Estimate]":
+    from palaestra.benchmarks.curves import Estimate  # noqa: PLC0415  an optional dependency
+
+    for label, own in intervals:
+        if own is not None:
+            yield Estimate(label=label, group=name, mean=own.mean, low=own.low, high=own.high)
+
+
+def category_panels(found: Findings) -> "list[Panel]":
+    """A line for each cell that stands in no ladder, and the share of it that is solved."""
+    from palaestra.benchmarks.curves import Panel  # noqa: PLC0415  an optional dependency
+
+    cells = found.alone
+    shares = [found.cells[cell.id].scores.solved for cell in cells]
+    estimates = [*_group("solved, %", zip(_labels(cells), shares, strict=True))]
+    if not estimates:
+        return []
+    title = "Share solved of each category"
+    return [Panel(title=title, x_label="", y_label="", estimates=estimates, span=_WHOLE, sideways=True)]

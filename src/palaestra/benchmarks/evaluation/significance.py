@@ -1,0 +1,90 @@
+"""Whether a difference between two agents on the same tasks can be chance, alone and among several.
+
+The test is Fisher's randomisation test for pairs (1935, "The Design of Experiments", section 21): were there no
+difference, each task's could as well have had the other sign. So p is the share of all choices of signs under which the
+sum is at least as far from zero as the one that was seen. Holm's correction (1979, "A simple sequentially rejective
+multiple test procedure", Scand. J. Statist. 6:65-70) keeps the chance of even one false finding among several tests
+below the level, whatever their dependence.
+
+Not covered: where the sides have different numbers of samples of a task, as after faults, signs are only nearly
+exchangeable; and the test asks of tasks like these, not of another distribution of tasks.
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+EXACT = 16
+"""Up to how many differences every choice of signs is looked at."""
+_CHUNK = 1 << 20
+"""How many signs are held in memory at once."""
+_ROUNDING = 1e-9
+"""Sums that differ by less than this share of the largest possible one are equal: they are, but for rounding."""
+
+
+def sign_flip_p(differences: Sequence[float], *, seed: int = 0, draws: int = 20_000, exact: int = EXACT) -> float:
+    """The two-sided p-value that the differences' mean is zero.
+
+    Differences of zero have no sign to change, and count for nothing. With more than `exact` others, signs are drawn,
+    and what was seen counts as one of the draws, so that p is never zero and never too small (Phipson and Smyth 2010,
+    "Permutation p-values should never be zero").
+
+    Args:
+        differences: One for each task.
+        seed: Of the draws of signs.
+        draws: How often signs are drawn, where not every choice is looked at.
+        exact: Up to how many differences every choice is looked at.
+
+    Raises:
+        ValueError: a difference is not finite, or `draws` is below 1.
+    """
+    if draws < 1:
+        raise ValueError(f"draws={draws}: draw signs once at least; 20000 is usual")
+    for difference in differences:
+        if not math.isfinite(difference):
+            raise ValueError(f"a difference is {difference}; every one must be a finite number")
+    # Sorted, so that no order of tasks decides which signs a difference is given.
+    others = np.array(sorted(float(one) for one in differences if one), dtype=np.float64)
+    if len(others) == 0:
+        return 1.0
+    if len(others) <= exact:
+        return _at_least(others, _every_sign(len(others))) / (1 << len(others))
+    rng = np.random.Generator(np.random.PCG64(seed))
+    rows = max(1, _CHUNK // len(others))
+    reached = 0
+    for start in range(0, draws, rows):
+        reached += _at_least(others, rng.integers(2, size=(min(rows, draws - start), len(others)), dtype=np.int8))
+    return (1 + reached) / (1 + draws)
+
+
+def _every_sign(count: int) -> NDArray[np.int8]:
+    """Every row of `count` zeros and ones."""
+    numbers = np.arange(1 << count, dtype=np.uint32)
+    return ((numbers[:, np.newaxis] >> np.arange(count, dtype=np.uint32)) & 1).astype(np.int8)
+
+
+def _at_least(differences: NDArray[np.float64], signs: NDArray[np.int8]) -> int:
+    """Under how many rows of signs, 0 for minus and 1 for plus, the sum is as far from zero as with none changed."""
+    total = float(np.abs(differences).sum())
+    seen = abs(math.fsum(differences))
+    sums = np.abs(signs @ (2 * differences) - math.fsum(differences))
+    return int(np.count_nonzero(sums >= seen - _ROUNDING * total))
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Holm's adjusted p-values, in the order given: below a level, they are findings at it all together.
+
+    Raises:
+        ValueError: a value lies outside [0, 1].
+    """
+    for p in p_values:
+        if not 0 <= p <= 1:
+            raise ValueError(f"p={p}: a p-value lies between 0 and 1")
+    adjusted = [0.0] * len(p_values)
+    reached = 0.0
+    for rank, place in enumerate(sorted(range(len(p_values)), key=lambda place: p_values[place])):
+        reached = max(reached, min(1.0, (len(p_values) - rank) * p_values[place]))
+        adjusted[place] = reached
+    return adjusted

@@ -1,0 +1,53 @@
+"""`palaestra compare`: two evaluations side by side."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from palaestra.benchmarks.evaluation.compare import Measure
+from palaestra.benchmarks.evaluation.compare import compare as compared
+from palaestra.benchmarks.evaluation.report import (
+    comparison_markdown,
+    comparison_page,
+    comparison_sentences,
+    comparison_table,
+)
+from palaestra.benchmarks.evaluation.results import Results, read_results
+from palaestra.cli.console import output
+from palaestra.durable import write_file
+
+
+def compare(
+    first: Annotated[Path, typer.Argument(metavar="RUN_A", help="A folder that `palaestra eval` wrote.")],
+    second: Annotated[Path, typer.Argument(metavar="RUN_B", help="Another, of the same suite.")],
+    measure: Annotated[
+        Measure, typer.Option("--measure", help="What is compared: percent of episodes solved, or points of 100.")
+    ] = "solved",
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown, to paste.")] = False,  # noqa: FBT002
+    html: Annotated[Path | None, typer.Option("--html", help="Also write one page of HTML to this file.")] = None,
+) -> None:
+    """Say which of two agents is ahead on a suite, task by task, and whether that can be chance.
+
+    Example: `palaestra compare runs/eval/oracle runs/eval/random --html comparison.html`
+    """
+    sides = (read_results(first), read_results(second))
+    comparison = compared(*sides, names=_names(sides, (first, second)), measure=measure)
+    if markdown:
+        typer.echo(comparison_markdown(comparison), nl=False)
+    else:
+        console = output()
+        console.print(comparison_table(comparison).for_terminal())
+        for sentence in comparison_sentences(comparison):
+            console.print(sentence, markup=False, highlight=False)
+    if html is not None:
+        write_file(html, comparison_page(comparison, sides).encode())
+        typer.echo(f"page: {html}", err=markdown)
+
+
+def _names(sides: tuple[Results, Results], folders: tuple[Path, Path]) -> tuple[str, str]:
+    """The agents' names; with their folders where both go by one."""
+    first, second = (results.agent for results in sides)
+    if first != second:
+        return first, second
+    return f"{first} ({folders[0]})", f"{second} ({folders[1]})"
