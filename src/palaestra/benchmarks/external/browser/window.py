@@ -1,0 +1,121 @@
+"""A browser's windows: one browser a process, one context an episode, so that nothing passes from one to another."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+# Any: Playwright is installed where this runs, and not where types are checked.
+PLAYWRIGHT: Any = import_module("playwright.sync_api")
+_SCRIPT = Path(__file__).with_name("page.js").read_text()
+_FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--force-device-scale-factor=1",
+    "--hide-scrollbars",
+)
+EPOCH = 1_577_880_000_000
+"""The time that a held clock begins with, in milliseconds: noon of the first of January 2020, UTC."""
+
+
+class Browser:
+    """Chromium, begun when the first window is opened and again when it is gone."""
+
+    def __init__(self, program: str) -> None:
+        self._program = program
+        self._playwright: Any = None
+        self._browser: Any = None
+
+    def open(self, *, held: bool, offline: bool, har: Path | None = None, size: tuple[int, int] = (500, 320)) -> "Window":
+        """A window of its own.
+
+        Args:
+            held: Whether time stands still but for `Window.pass_time`.
+            offline: Whether every request but for files is refused.
+            har: Where to write what passed over the network, when the window is closed.
+            size: Of the page, in pixels.
+        """
+        if self._browser is None or not self._browser.is_connected():
+            self._playwright = self._playwright or PLAYWRIGHT.sync_playwright().start()
+            self._browser = self._playwright.chromium.launch(executable_path=self._program, args=list(_FLAGS))
+        recorded = {} if har is None else {"record_har_path": str(har), "record_har_content": "embed"}
+        context = self._browser.new_context(
+            viewport={"width": size[0], "height": size[1]},
+            locale="en-US",
+            timezone_id="UTC",
+            reduced_motion="reduce",
+            **recorded,
+        )
+        if offline:
+            context.route(lambda url: not url.startswith("file:"), lambda route: route.abort())
+        return Window(context, held=held)
+
+
+class Window:
+    """A page in a context of its own."""
+
+    def __init__(self, context: Any, *, held: bool) -> None:
+        self._context = context
+        self._held = held
+        self.clipboard = ""
+        """What was last copied here: that of the machine is shared by all windows."""
+        context.add_init_script(_SCRIPT)
+        self.page = context.new_page()
+        self._cdp: Any = None
+        context.on("page", lambda page: page.close())  # a window that a page opens
+        if held:
+            self.page.clock.install(time=EPOCH - 3_600_000)  # it runs until it is held, and is never set back
+            self.page.clock.pause_at(EPOCH)
+
+    def pass_time(self, milliseconds: int) -> None:
+        """Let timers and animations of a held clock run; in a window with its own time, wait."""
+        if self._held:
+            self.page.clock.run_for(milliseconds)
+        else:
+            self.page.wait_for_timeout(milliseconds)
+
+    def run(self, script: str, argument: Any = None) -> Any:
+        """A JavaScript function of one argument, in the page."""
+        return self.page.evaluate(script, argument)
+
+    def described(self) -> list[dict[str, Any]]:
+        """The nodes of the accessibility tree, as Chromium gives them."""
+        return list(self._devtools().send("Accessibility.getFullAXTree")["nodes"])
+
+    def ref(self, backend: int) -> int:
+        """The number of the element behind a node of the accessibility tree."""
+        devtools = self._devtools()
+        handle = devtools.send("DOM.resolveNode", {"backendNodeId": backend})["object"]["objectId"]
+        call = {
+            "objectId": handle,
+            "functionDeclaration": "function() { return __palaestra.ref(this) }",
+            "returnByValue": True,
+        }
+        return int(devtools.send("Runtime.callFunctionOn", call)["result"]["value"])
+
+    def _devtools(self) -> Any:
+        if self._cdp is None:
+            self._cdp = self._context.new_cdp_session(self.page)
+            self._cdp.send("DOM.enable")
+            self._cdp.send("Accessibility.enable")
+        return self._cdp
+
+    def close(self) -> None:
+        """Close it. Closing one whose browser is gone is fine."""
+        with suppress(PLAYWRIGHT.Error):
+            self._context.close()
+
+
+def refused_by_page(act: Callable[[], Any]) -> str | None:
+    """Have the page do something that it may refuse, such as an unknown key; why it did."""
+    try:
+        act()
+    except PLAYWRIGHT.Error as error:
+        return str(error).splitlines()[0]
+    return None

@@ -1,0 +1,1 @@
+"""MiniWoB++: small tasks on web pages, played in a real browser."""

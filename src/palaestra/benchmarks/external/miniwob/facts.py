@@ -1,0 +1,22 @@
+"""What is known of MiniWoB++."""
+
+from palaestra.benchmarks.external.benchmark import Benchmark
+from palaestra.benchmarks.external.installation import Installation, Packages
+
+MINIWOB = Benchmark(
+    name="miniwob",
+    env_id="palaestra/MiniWoB-v0",
+    title="MiniWoB++",
+    version="1.1.0",
+    licence="MIT",
+    source="miniwob on PyPI; Liu et al. 2018, arXiv:1802.08802",
+    installation=Installation(
+        packages=(
+            Packages(names=("miniwob==1.1.0",), dependencies=False),
+            Packages(names=("playwright==1.65.2",)),
+        ),
+        programs={"chromium": "install your system's package `chromium`"},
+    ),
+    splits={"test": "seeds from 1,000,000 on", "train": "seeds from 0 on"},
+    trainable=("train",),
+)
