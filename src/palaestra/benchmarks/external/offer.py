@@ -52,7 +52,7 @@ class Offer:
 
     def fits(self, call: ToolCall) -> bool:
         """Whether a call names a tool on offer, with arguments that fit its schema."""
-        if call.tool in ENDS or call.tool == REPLY:
+        if call.tool in ENDS or (call.tool == REPLY and self.prose):
             return True
         if call.tool not in self._schemas:
             return False

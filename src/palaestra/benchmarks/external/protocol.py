@@ -178,9 +178,12 @@ def refused(content: str, error: str = "failed") -> WireResult:
     return {"content": content, "error": error}
 
 
-def tool(name: str, description: str, properties: Mapping[str, Any], required: Sequence[str] = ()) -> dict[str, Any]:
-    """A tool's schema in OpenAI's form. Any: JSON Schema."""
-    parameters = {"type": "object", "properties": dict(properties), "required": list(required or properties)}
+def tool(
+    name: str, description: str, properties: Mapping[str, Any], required: Sequence[str] | None = None
+) -> dict[str, Any]:
+    """A tool's schema in OpenAI's form; every argument is required, where it is not said. Any: JSON Schema."""
+    needed = list(properties if required is None else required)
+    parameters = {"type": "object", "properties": dict(properties), "required": needed}
     return {"type": "function", "function": {"name": name, "description": description, "parameters": parameters}}
 
 

@@ -22,30 +22,31 @@ ANSWERS: Mapping[str, Any] = {
 _FIELDS: dict[type, Mapping[str, Any]] = {}
 
 
-def misfit(value: object, kind: Any, where: str) -> str | None:
+def misfit(value: Any, kind: Any, where: str) -> str | None:
     """Why `value` is none of `kind`, in words that begin with `where`; `None` where it is one.
 
     Args:
-        value: Parsed JSON.
-        kind: A plain type, a list, a dictionary with text for keys, a `TypedDict`, a union, or `Any`.
+        value: Parsed JSON. Any: that is to be seen.
+        kind: A plain type, a list, a dictionary with text for keys, a `TypedDict`, a "or nothing", or `Any`.
         where: What is looked at, such as "turn.results[0]".
     """
     if kind is Any:
         return None
     if isinstance(kind, UnionType):
-        said = [misfit(value, one, where) for one in get_args(kind)]
-        return None if None in said else said[0]
+        something, _ = get_args(kind)  # the protocol's are all "this or nothing"
+        return None if value is None else misfit(value, something, where)
     if is_typeddict(kind):
         return _fields(value, kind, where)
     origin, inner = get_origin(kind) or kind, get_args(kind)
+    given: object = type(value)  # pyright: ignore[reportUnknownVariableType]  it is what is asked
     plain = NoneType if origin is None else origin
-    if type(value) is not plain:
+    if given is not plain:
         return f"{where} is {_shown(value)}, which is no {plain.__name__}"
     parts: list[tuple[str, Any]] = []
-    if isinstance(value, list) and inner:
-        parts = [(f"[{number}]", part) for number, part in enumerate(cast("list[Any]", value))]
-    elif isinstance(value, dict) and inner:
-        parts = [(f".{name}", part) for name, part in cast("dict[str, Any]", value).items()]
+    if plain is list and inner:
+        parts = [(f"[{number}]", part) for number, part in enumerate(value)]
+    elif plain is dict and inner:
+        parts = [(f".{name}", part) for name, part in value.items()]
     return next(filter(None, (misfit(part, inner[-1], where + name) for name, part in parts)), None)
 
 
