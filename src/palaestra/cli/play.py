@@ -7,7 +7,14 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from palaestra.cli.switches import HandbookOption, NoiseOption, SurfaceOption, switches
+from palaestra.cli.switches import (
+    HandbookOption,
+    NoiseOption,
+    SurfaceOption,
+    TemperOption,
+    WordingOption,
+    switches,
+)
 from palaestra.cli.target import open_task
 from palaestra.envs import ToolEnv
 from palaestra.errors import ActionError, UnknownNameError
@@ -31,9 +38,11 @@ def play(
     surface: SurfaceOption = None,
     handbook: HandbookOption = 0,
     noise: NoiseOption = None,
+    wording: WordingOption = None,
+    temper: TemperOption = None,
 ) -> None:
     """Play a task yourself: read what the agent reads, call what it may call, see the checklist move."""
-    env, console = open_task(task, tasks, **switches(surface, handbook, noise)), Console()
+    env, console = open_task(task, tasks, **switches(surface, handbook, noise, wording, temper)), Console()
     observation, _ = env.reset(seed=0)
     _show(console, observation)
     console.print(f"\n[dim]{escape(HELP)}[/]\n", highlight=False)

@@ -1,4 +1,4 @@
-"""Options that say in which variant of a world a command works: its surface, its handbook, its noise."""
+"""Options that say in which variant of a world a command works: its surface, handbook and noise, its users' manner."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
@@ -19,9 +19,21 @@ NoiseOption = Annotated[
     list[str] | None,
     typer.Option("--noise", help="A switch of noise, such as failures=10 or renames; may be given more than once."),
 ]
+WordingOption = Annotated[
+    str | None, typer.Option("--wording", help="In which words requests are put, such as casual; their own if none.")
+]
+TemperOption = Annotated[
+    str | None, typer.Option("--temper", help="The temper of users who answer, such as heated; the tasks' own if none.")
+]
 
 
-def switches(surface: str | None, handbook: int, noise: Sequence[str] | None) -> Mapping[str, Any]:
+def switches(
+    surface: str | None,
+    handbook: int,
+    noise: Sequence[str] | None,
+    wording: str | None = None,
+    temper: str | None = None,
+) -> Mapping[str, Any]:
     """What `gymnasium.make` takes for these options; what is left out is not named.
 
     Raises:
@@ -34,6 +46,10 @@ def switches(surface: str | None, handbook: int, noise: Sequence[str] | None) ->
         given["handbook"] = handbook
     if noise:
         given["noise"] = dict(map(_switch, noise))
+    if wording is not None:
+        given["wording"] = wording
+    if temper is not None:
+        given["temper"] = temper
     return given
 
 

@@ -29,6 +29,7 @@ from gymnasium.utils import seeding
 from palaestra.digest import canonical
 from palaestra.envs.episode import LiveEpisode, Snapshot
 from palaestra.envs.instance import Instance
+from palaestra.envs.manner import Manner
 from palaestra.envs.noise import Climate, Noise, must_fit
 from palaestra.envs.reading import TurnReader
 from palaestra.envs.spaces import CallSpace, MessageSpace
@@ -62,10 +63,12 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         max_turns: A budget in place of the task's own.
         noise: The switches of noise, a `Noise` or a mapping such as `{"failures": 10, "distractors": 15}`.
         user: Who answers where a task has a user: "scripted", or what makes one of a persona, such as an `LlmUser`.
+        wording: The words of requests: "formal", "casual", "verbose", "typos" or "garbled"; their own if `None`.
+        temper: The temper of a user who answers: "calm", "terse", "heated" or "furious"; the task's own if none.
         render_mode: "ansi" for text, or `None`.
 
     Raises:
-        UnknownNameError: no such world, task, split, surface, format or noise.
+        UnknownNameError: no such world, task, split, surface, format, noise, wording or temper.
         ValueError: a number is out of range, or the world has nothing that a kind of noise is made of.
         TaskError: a task file breaks a rule.
     """
@@ -86,6 +89,8 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         max_turns: int | None = None,
         noise: Noise | Mapping[str, Any] | None = None,
         user: Literal["scripted"] | UserFactory = "scripted",
+        wording: str | None = None,
+        temper: str | None = None,
         render_mode: str | None = None,
     ) -> None:
         if reward not in get_args(RewardMode):
@@ -117,6 +122,8 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         self.noise = Noise.of(noise)
         if self.noise is not None:
             must_fit(self.noise, self.world)
+        self.manner = Manner.of(wording, temper)
+        self._spoken: dict[tuple[str, int], Instance] = {}
         self._offered = tuple(self.toolbox.offered(self.world.role))
         self.action_space = CallSpace(self._offered, self._format)
         self.observation_space = MessageSpace()
@@ -195,6 +202,8 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         return Stream.root("instance", seed).choice(self._ids)
 
     def _begun(self, instance: Instance, seed: int) -> LiveEpisode:
+        if self.manner is not None:
+            instance = self._in_manner(self.manner, instance)
         max_turns = self._budget or instance.spec.max_turns
         climate = None
         if self.noise is not None:
@@ -206,6 +215,13 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
             instance, seed=seed, max_turns=max_turns, toolbox=self.toolbox, user=self._user, climate=climate
         )
         return self._episode
+
+    def _in_manner(self, manner: Manner, instance: Instance) -> Instance:
+        """The task with a user of this manner; forks share what was made before."""
+        named = instance.spec.id, instance.handbook
+        if named not in self._spoken:
+            self._spoken[named] = manner.applied(instance)
+        return self._spoken[named]
 
     def step(self, action: Action) -> tuple[tuple[Message, ...], float, bool, bool, dict[str, Any]]:
         """Run one turn.
@@ -359,7 +375,8 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         """Go to where `snapshot` was taken, be it here, on another environment of this id, or in another process.
 
         Raises:
-            TaskError: the snapshot is of another world, or of an environment with other noise.
+            TaskError: the snapshot is of another world, or of an environment with other noise, or whose users speak in
+                another manner.
         """
         if snapshot.world != self.world.name:
             raise TaskError(f"a snapshot of {snapshot.world} does not fit {self.world.name}; restore it there")
@@ -367,6 +384,11 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         if noise != self.noise:
             raise TaskError(
                 f"a snapshot with {noise or 'no noise'} does not fit {self.noise or 'no noise'}; make it alike"
+            )
+        if snapshot.manner != self.manner:
+            raise TaskError(
+                f"a snapshot with {snapshot.manner or 'users as they are'} does not fit "
+                f"{self.manner or 'users as they are'}; make it with the same wording and temper"
             )
         episode = self._episode
         playing = None if episode is None else (episode.instance.spec.id, episode.instance.handbook)

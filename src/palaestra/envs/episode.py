@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from palaestra.clock import Clock
 from palaestra.digest import digest, digest_bytes
 from palaestra.envs.instance import Instance
+from palaestra.envs.manner import Manner
 from palaestra.envs.noise import Climate, Weather, WeatherSnapshot
 from palaestra.envs.state import Overlay, OverlaySnapshot
 from palaestra.envs.user import Conversation, ScriptedUser, UserFactory, UserState
@@ -37,6 +38,7 @@ class Snapshot:
     observation: tuple[Message, ...]
     user: UserState | None
     weather: WeatherSnapshot | None
+    manner: Manner | None = None
 
 
 class LiveEpisode:
@@ -194,6 +196,7 @@ class LiveEpisode:
             observation=self.observation,
             user=None if self.conversation is None else self.conversation.state,
             weather=None if self.weather is None else self.weather.snapshot(),
+            manner=self.instance.manner,
         )
 
     def restore(self, snapshot: Snapshot) -> None:
@@ -247,6 +250,7 @@ class LiveEpisode:
                 self.observation,
                 None if self.conversation is None else self.conversation.state,
                 *(() if self.weather is None else (self.weather.snapshot(),)),
+                *(() if self.instance.manner is None else (("manner", self.instance.manner),)),
             )
         )
 

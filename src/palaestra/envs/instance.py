@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from palaestra.digest import digest
+from palaestra.envs.manner import Manner
 from palaestra.envs.proofread import line_of, proofread, told
 from palaestra.envs.solution import solution
 from palaestra.envs.state import Overlay
@@ -44,6 +45,8 @@ class Instance:
     oracle: tuple[ToolCall, ...]
     alternatives: tuple[tuple[ToolCall, ...], ...]
     user: Persona | None
+    manner: Manner | None = None
+    """How the user speaks, where it is not as the task says."""
 
     def print(self) -> str:
         """A hash of what the task is: its messages, rows, rubric and calls."""

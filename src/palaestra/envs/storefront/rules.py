@@ -42,6 +42,10 @@ CHANGES: Mapping[str, tuple[Any, ...]] = {
 }
 """What a rule may be changed to; never what the company's own handbook says."""
 _FEWEST, _MOST = 5, 8
+ONE_RULE_FROM = 1_000_000
+"""From this number on, a handbook has one rule changed."""
+ALL_RULES_FROM = 2_000_000
+"""From this number on, it has every rule changed that can be."""
 
 
 def rules(seed: int, handbook: int) -> Policy:
@@ -49,10 +53,18 @@ def rules(seed: int, handbook: int) -> Policy:
 
     Args:
         seed: Names the world.
-        handbook: 0 for the world's own; any other number names one with five to eight rules changed.
+        handbook: 0 for the world's own; any other number names one with five to eight rules changed, from a million
+            on with one, and from two million on with all.
     """
     if handbook == 0 and seed < OTHER_RULES_FROM:
         return POLICY
     stream = Stream.root("storefront-rules", seed, handbook)
-    changed = stream.sample(sorted(CHANGES), stream.between(_FEWEST, _MOST))
+    changed = stream.sample(sorted(CHANGES), _count(stream, handbook))
     return replace(POLICY, **{name: stream.choice(CHANGES[name]) for name in changed})
+
+
+def _count(stream: Stream, handbook: int) -> int:
+    """How many rules a handbook changes."""
+    if handbook >= ALL_RULES_FROM:
+        return len(CHANGES)
+    return 1 if handbook >= ONE_RULE_FROM else stream.between(_FEWEST, _MOST)

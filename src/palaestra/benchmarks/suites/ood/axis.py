@@ -1,0 +1,29 @@
+"""One axis of shift: the cells that it adds, and the ladder that orders them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from palaestra.benchmarks.evaluation.suite import Cell, Ladder
+from palaestra.benchmarks.suites.ood.pool import ENV_ID, Pool
+from palaestra.record import record
+
+
+@record
+class Axis:
+    """What an axis hands over."""
+
+    ladder: Ladder
+    cells: tuple[Cell, ...]
+    """Every cell of the ladder that has tasks, shared ones too."""
+
+    @classmethod
+    def of(cls, name: str, title: str, cells: Sequence[Cell], *, note: str) -> "Axis":
+        """The axis whose ladder has these cells, from none to strong; those without a task are left out."""
+        kept = tuple(cell for cell in cells if cell.tasks)
+        return cls(ladder=Ladder(axis=name, title=title, cells=tuple(c.id for c in kept), note=note), cells=kept)
+
+
+def switched(pool: Pool, id: str, label: str, switches: Mapping[str, Any]) -> Cell:
+    """The tasks in distribution under some switches, so that only the switches differ."""
+    base = pool.base
+    return Cell(id=id, label=label, env_id=ENV_ID, tasks=base.tasks, switches=dict(switches), split=base.split)

@@ -1,0 +1,38 @@
+"""Other entities: worlds with other customers, orders, prices and days, for families that were trained on."""
+
+from palaestra.benchmarks.evaluation.suite import Cell
+from palaestra.benchmarks.suites.ood.axis import Axis
+from palaestra.benchmarks.suites.ood.pool import ENV_ID, Pool
+
+HELD_OUT_WORLDS = "entities/held-out-worlds"
+"""The cell that the axis of families is read against."""
+
+
+def held_out_worlds(pool: Pool) -> Cell:
+    """The families that were trained on, in the worlds of "heldout"."""
+    return Cell(
+        id=HELD_OUT_WORLDS,
+        label="held-out worlds",
+        env_id=ENV_ID,
+        tasks=pool.even(pool.listed("heldout-world", pool.trained)),
+        split="storefront/heldout-world",
+    )
+
+
+def entities(pool: Pool) -> Axis:
+    """The axis of entities."""
+    dev = Cell(
+        id="entities/dev-worlds",
+        label="worlds of the split dev",
+        env_id=ENV_ID,
+        tasks=pool.even(pool.listed("dev", pool.trained)),
+        split="storefront/dev",
+    )
+    return Axis.of(
+        "entities",
+        "Entities: new worlds",
+        [pool.base, dev, held_out_worlds(pool)],
+        note="Families that were trained on. First in the eight worlds of training, then in worlds of other seeds: "
+        "other people, orders, prices, stocks and days, drawn as those of training were. Worlds of dev and of "
+        "heldout are equally far; dev is what a training run may have been watched on.",
+    )

@@ -1,0 +1,56 @@
+"""Other task families: twins that must be refused, families near to those that were trained on, and far ones."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from palaestra.benchmarks.evaluation.suite import Cell
+from palaestra.benchmarks.suites.ood.axis import Axis
+from palaestra.benchmarks.suites.ood.entities import held_out_worlds
+from palaestra.benchmarks.suites.ood.pool import ENV_ID, Pool
+from palaestra.envs.task import FIRST_INDEX
+
+
+def family(pool: Pool) -> Axis:
+    """The axis of families."""
+    listed = tuple(dict.fromkeys(task.rpartition("/")[0] for task in pool.task_set.ids("heldout")))
+    foreign = [name for name in listed if name not in pool.trained]
+    twins = [name for name in foreign if pool.family(name).twin_of in pool.trained]
+    others = sorted((name for name in foreign if name not in twins), key=lambda name: (distance(pool, name), name))
+    middle = len(others) // 2
+    return Axis.of(
+        "family",
+        "Task families",
+        [
+            pool.base,
+            held_out_worlds(pool),
+            _cell(pool, "family/twins", "impossible twins of trained families", twins),
+            _cell(pool, "family/near", "untrained families, the nearer half", others[:middle]),
+            _cell(pool, "family/far", "untrained families, the farther half", others[middle:]),
+        ],
+        note="All but the first cell are set in the held-out worlds, so the second is what the others are read "
+        "against. A family's distance is the share of its solution's steps (tools, and sections of the handbook that "
+        "are read) that it does not share with the nearest family trained on: 1 less the Jaccard index.",
+    )
+
+
+def _cell(pool: Pool, id: str, label: str, families: Sequence[str]) -> Cell:
+    return Cell(
+        id=id,
+        label=label,
+        env_id=ENV_ID,
+        tasks=pool.even(pool.listed("heldout", sorted(families))),
+        split="storefront/heldout",
+    )
+
+
+def distance(pool: Pool, name: str) -> Fraction:
+    """How far a family is from the nearest one that was trained on: 0, the same steps, to 1, none in common."""
+    own = steps(pool, name)
+    return min(1 - Fraction(len(own & other), len(own | other)) for other in (steps(pool, f) for f in pool.trained))
+
+
+def steps(pool: Pool, name: str) -> frozenset[str]:
+    """What the solution of a family's first held-out task does: its tools, and the sections that it reads."""
+    oracle = pool.instance(f"{name}/{FIRST_INDEX['heldout']:04d}").oracle
+    sections = {str(call.arguments["section_id"]) for call in oracle if call.tool == "read_handbook"}
+    return frozenset({call.tool for call in oracle} | sections)

@@ -1,0 +1,40 @@
+"""Longer tasks: bins by the number of calls that the solution takes."""
+
+from palaestra.benchmarks.evaluation.suite import Cell
+from palaestra.benchmarks.suites.ood.axis import Axis
+from palaestra.benchmarks.suites.ood.pool import ENV_ID, UNLISTED, Pool
+
+BINS = (
+    ("horizon/short", "up to 7 calls", 0, 7),
+    ("horizon/medium", "8 to 10 calls", 8, 10),
+    ("horizon/long", "11 to 14 calls", 11, 14),
+    ("horizon/longest", "15 calls and more", 15, 1_000),
+)
+_PER_BIN = 60
+
+
+def horizon(pool: Pool) -> Axis:
+    """The axis of horizon."""
+    return Axis.of(
+        "horizon",
+        "Horizon",
+        [pool.base, *(_bin(pool, id, label, low, high) for id, label, low, high in BINS)],
+        note="Fresh tasks in train's worlds by the calls of their shortest stated solution, of families that were "
+        "trained on where there are such tasks, else of other families of the split train, and then the label says "
+        "so. Longer tasks are of other families too, so length is not all that differs between the bins.",
+    )
+
+
+def _bin(pool: Pool, id: str, label: str, low: int, high: int) -> Cell:
+    def fits(task: str) -> bool:
+        return low <= pool.instance(task).spec.oracle_calls <= high
+
+    def gathered(families: tuple[str, ...]) -> tuple[str, ...]:
+        able = [f for f in families if any(fits(task) for task in pool.listed("train", [f])[:3])]
+        return pool.fresh(able, about=_PER_BIN, where=fits)
+
+    tasks = gathered(pool.trained)
+    if not tasks:
+        tasks = gathered(tuple(f for f in pool.trainable if f not in pool.trained))
+        label = f"{label}, untrained families"
+    return Cell(id=id, label=label, env_id=ENV_ID, tasks=tasks, split=UNLISTED)

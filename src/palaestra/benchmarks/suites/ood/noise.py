@@ -1,0 +1,44 @@
+"""Disturbances of the world, in three strengths; `docs/noise.md` says what each switch does."""
+
+from palaestra.benchmarks.suites.ood.axis import Axis, switched
+from palaestra.benchmarks.suites.ood.pool import Pool
+
+LIGHT = {"distractors": 5, "stale": 10, "latency": 50, "events": 6}
+"""More tools than needed, a few stale entries; nothing is refused."""
+MEDIUM = {"distractors": 15, "caps": True, "stale": 30, "conflicts": 1, "failures": 10, "latency": 100, "events": 30}
+"""One call in ten fails, lists are cut, one note contradicts a record."""
+STRONG = {
+    "distractors": 40,
+    "caps": True,
+    "stale": 60,
+    "conflicts": 3,
+    "failures": 25,
+    "rate_limit": 10,
+    "latency": 200,
+    "events": 120,
+    "injections": 50,
+}
+"""One call in four fails, ten calls a minute are taken, and every second text of an outsider holds an instruction."""
+TURNS = 140
+"""The budget of turns where calls are refused for the moment: enough to make every call of the longest task again."""
+
+
+def noise(pool: Pool) -> Axis:
+    """The axis of noise."""
+    return Axis.of(
+        "noise",
+        "Noise",
+        [
+            pool.base,
+            switched(pool, "noise/light", "light: more tools, some stale entries", {"noise": LIGHT}),
+            switched(pool, "noise/medium", "medium: a tenth of calls fail", {"noise": MEDIUM, "max_turns": TURNS}),
+            switched(
+                pool,
+                "noise/strong",
+                "strong: a quarter fail, rates are limited, texts mislead",
+                {"noise": STRONG, "max_turns": TURNS},
+            ),
+        ],
+        note="The same tasks under several kinds of noise at once. Where calls are refused for the moment the "
+        f"budget is {TURNS} turns in place of the task's own, so that patience is not cut off.",
+    )

@@ -1,0 +1,183 @@
+"""Where the tasks of cells come from: which are in distribution, which were trained on, and an even choice among them.
+
+In distribution is a task of a family that was trained on, in one of the worlds that were trained in, that was not
+itself trained on. The split "train" lists 24 tasks of a family, three for each of its eight worlds; every further index
+is as good a task of the same worlds. Where a world has too few fitting records, a further index repeats a request: one
+that names the same records as a listed one is passed over.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from palaestra.benchmarks.evaluation.suite import Cell
+from palaestra.envs import Instance, TaskSet, bundled
+from palaestra.envs.task import Family
+from palaestra.envs.world import WORLDS
+from palaestra.errors import TaskError, UnknownNameError
+
+ENV_ID = "palaestra/Storefront-v0"
+BASE = "in-distribution"
+"""The id of the cell with which most ladders begin."""
+UNLISTED = "storefront/train, tasks that it does not list"
+"""The split of tasks that are in distribution."""
+_PER_CELL = 180
+"""About how many tasks the cell in distribution has where no limit is set."""
+_TRIES = 3
+"""Further tasks of a family in one world that are looked at before it is held to have no fresh one."""
+_WORD = re.compile(r"[\w@.-]*[\w-]")
+
+
+class Pool:
+    """The tasks that cells are made of.
+
+    Args:
+        families: The families that the agent was trained on, by id or by name; all of the split "train" if none.
+        limit: The most tasks of a cell.
+
+    Raises:
+        UnknownNameError: a family does not occur in the split "train".
+        ValueError: the limit is below 1.
+    """
+
+    def __init__(self, families: Sequence[str] = (), *, limit: int | None = None) -> None:
+        if limit is not None and limit < 1:
+            raise ValueError(f"limit={limit}: a cell has at least one task; leave it out for all")
+        self.limit = limit
+        self.world = WORLDS.get(ENV_ID)
+        self.task_set: TaskSet = bundled(self.world)
+        self.trainable = families_of(self.task_set.ids("train"))
+        self.trained = self._named(families) if families else self.trainable
+
+    def _named(self, families: Sequence[str]) -> tuple[str, ...]:
+        whole = [name if "/" in name else f"{self.world.name}/{name}" for name in families]
+        for name in whole:
+            if name not in self.trainable:
+                raise UnknownNameError.of("family to train on", name, self.trainable)
+        return tuple(sorted(set(whole)))
+
+    def family(self, task: str) -> Family[Any]:
+        """The family of a task, or of that id."""
+        families = self.task_set.families
+        return families[task] if task in families else families[task.rpartition("/")[0]]
+
+    def instance(self, task: str) -> Instance:
+        """A task, made ready."""
+        return self.task_set.instance(task)
+
+    @cached_property
+    def base(self) -> Cell:
+        """The cell in distribution."""
+        return Cell(
+            id=BASE,
+            label="in distribution",
+            env_id=ENV_ID,
+            tasks=self.fresh(self.trained, about=_PER_CELL),
+            split=UNLISTED,
+        )
+
+    def fresh(
+        self, families: Sequence[str], *, about: int, where: Callable[[str], bool] = lambda _: True
+    ) -> tuple[str, ...]:
+        """Tasks of these families in train's worlds that were not trained on, about so many, evenly over families.
+
+        Args:
+            families: From which families, each as often as another where it has as many.
+            about: How many where no limit is set; rounded up to the same number for each family.
+            where: Which tasks fit.
+        """
+        if not families:
+            return ()
+        wanted = about if self.limit is None else min(about, self.limit)
+        # What `even` would leave out is not looked for: finding out whether a task is fresh takes several to be made.
+        chosen = spread(families, wanted)
+        each = -(-wanted // len(chosen))
+        places = {family: place for place, family in enumerate(families)}
+        tasks = [t for f in chosen for t in self._fresh(f, places[f], each) if where(t)]
+        return even(tasks, self.limit)
+
+    def _fresh(self, family: str, place: int, count: int) -> Iterator[str]:
+        """Up to `count` fresh tasks of a family, one world after the other, beginning with another for each family."""
+        worlds = len(self.world.seeds["train"])
+        listed = self.world.instances["train"]
+        found = 0
+        for round_ in range(_TRIES):
+            for turn in range(worlds):
+                if found == count:
+                    return
+                task = f"{family}/{listed + round_ * worlds + (place + turn) % worlds:04d}"
+                if self._is_fresh(task):
+                    found += 1
+                    yield task
+
+    def _is_fresh(self, task: str) -> bool:
+        """Whether no listed task of the family, or of its twin, is about the same records in the same world."""
+        worlds = len(self.world.seeds["train"])
+        family, _, index = task.rpartition("/")
+        # A twin makes the requests of its sibling, of which the split lists more.
+        sibling = self.family(family).twin_of or family
+        alike = range(int(index) % worlds, self.world.instances["train"], worlds)
+        try:
+            about = self._about(task)
+        except TaskError:
+            return False
+        return all(self._about(f"{sibling}/{number:04d}") != about for number in alike)
+
+    def _about(self, task: str) -> frozenset[str]:
+        """The records that a request names, and who sends it; the ticket is new every time."""
+        instance = self.instance(task)
+        words = {word for message in instance.messages[1:] for word in _WORD.findall(message["content"])}
+        base = instance.settled.base.rows
+        return frozenset(word for word in words if "@" in word or any(word in table for table in base.values()))
+
+    def listed(self, split: str, families: Iterable[str]) -> tuple[str, ...]:
+        """The tasks of these families that a split lists."""
+        wanted = set(families)
+        return tuple(task for task in self.task_set.ids(split) if task.rpartition("/")[0] in wanted)
+
+    def playable(self, tasks: Iterable[str], handbook: int) -> Iterator[str]:
+        """The tasks that exist under a handbook; a world of other rules may hold no record that one is about."""
+        for task in tasks:
+            try:
+                self.task_set.instance(task, handbook)
+            except TaskError:
+                continue
+            yield task
+
+    def even(self, tasks: Sequence[str]) -> tuple[str, ...]:
+        """As many tasks as the limit allows, evenly over families; the same choice every time."""
+        return even(tasks, self.limit)
+
+
+def families_of(tasks: Iterable[str]) -> tuple[str, ...]:
+    """The families of tasks, in order."""
+    return tuple(dict.fromkeys(task.rpartition("/")[0] for task in tasks))
+
+
+def even(tasks: Sequence[str], limit: int | None) -> tuple[str, ...]:
+    """At most `limit` tasks, as evenly over families as the number allows.
+
+    Rounds take one task of every family; in a round that is not whole, families are taken at even distances. The whole
+    rounds of a smaller limit are among those of a larger one.
+    """
+    if limit is None or len(tasks) <= limit:
+        return tuple(tasks)
+    by_family: Mapping[str, list[str]] = {family: [] for family in families_of(tasks)}
+    for task in tasks:
+        by_family[task.rpartition("/")[0]].append(task)
+    chosen: list[str] = []
+    depth = 0
+    while len(chosen) < limit:
+        round_ = [own[depth] for own in by_family.values() if len(own) > depth]
+        chosen += spread(round_, limit - len(chosen))
+        depth += 1
+    kept = set(chosen)
+    return tuple(task for task in tasks if task in kept)
+
+
+def spread(items: Sequence[str], count: int) -> list[str]:
+    """`count` of the items at even distances; all where there are no more."""
+    if len(items) <= count:
+        return list(items)
+    return [items[place * len(items) // count] for place in range(count)]

@@ -1,0 +1,24 @@
+"""Other tools over the same rows: other names, then nine generic tools, then both."""
+
+from palaestra.benchmarks.suites.ood.axis import Axis, switched
+from palaestra.benchmarks.suites.ood.pool import Pool
+
+_RENAMES = {"renames": True}
+
+
+def surface(pool: Pool) -> Axis:
+    """The axis of the tools' surface."""
+    return Axis.of(
+        "surface",
+        "Tool surface",
+        [
+            pool.base,
+            switched(pool, "surface/renamed", "tools and arguments renamed", {"noise": _RENAMES}),
+            switched(pool, "surface/generic", "nine generic tools", {"surface": "generic"}),
+            switched(
+                pool, "surface/generic-renamed", "generic tools, renamed", {"surface": "generic", "noise": _RENAMES}
+            ),
+        ],
+        note="The same tasks, done with other tools. Renames are drawn anew for every episode's seed; talking, "
+        "finishing and giving up keep their names.",
+    )

@@ -1,0 +1,42 @@
+"""Another temper of the users who answer; `docs/ood.md` says what each does."""
+
+from palaestra.benchmarks.evaluation.suite import Cell
+from palaestra.benchmarks.suites.ood.axis import Axis
+from palaestra.benchmarks.suites.ood.pool import ENV_ID, UNLISTED, Pool
+
+_PER_CELL = 120
+_RUNGS = (
+    ("calm", "all calm"),
+    ("terse", "all terse"),
+    ("heated", "all heated"),
+    ("furious", "all furious: one irritation, longer arguments"),
+)
+
+
+def temper(pool: Pool) -> Axis:
+    """The axis of temper."""
+    trained = [name for name in pool.trained if "dialogue" in pool.family(name).traits]
+    families = trained or [name for name in pool.trainable if "dialogue" in pool.family(name).traits]
+    tasks = pool.fresh(families, about=_PER_CELL)
+    label = "users as the tasks state them" + ("" if trained else ", untrained families")
+    base = Cell(id="temper/as-stated", label=label, env_id=ENV_ID, tasks=tasks, split=UNLISTED)
+    rungs = [
+        Cell(
+            id=f"temper/{name}",
+            label=label,
+            env_id=ENV_ID,
+            tasks=tasks,
+            switches={"temper": name},
+            split=UNLISTED,
+        )
+        for name, label in _RUNGS
+    ]
+    return Axis.of(
+        "temper",
+        "Temper of the user",
+        [base, *rungs],
+        note="Dialogue tasks only, so the ladder begins with a cell of its own: fresh tasks of train's worlds with "
+        "users as stated, half of them calm. Temper changes their words and what irritation costs; a furious user "
+        "leaves at the first irritation and, where the task has them argue, argues twice more. "
+        + ("" if trained else "No dialogue family was trained on, so that no cell of this ladder is in distribution."),
+    )
