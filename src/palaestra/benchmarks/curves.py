@@ -41,7 +41,7 @@ _LEGEND_LETTERS = 38
 """How much text of a legend, with four letters for each colour, fits above one panel on one line."""
 _TITLE_LETTERS = 35
 _NUMBERED = 8
-"""Up to how many estimates stand with their number beside them."""
+"""Up to how many estimates stand with their number beside them, where no lines cross them."""
 _LABEL_LETTERS = 48
 """How long a label is before it is broken, where it stands on a line of its own."""
 
@@ -142,7 +142,8 @@ class Panel:
     log_y: bool = False
     baseline: str = ""
     """What each group's first estimate is, where the others are held against it, such as "in distribution": it is
-    carried on as a dashed line, and the estimates of a group are joined."""
+    carried on as a dashed line, and the estimates of a group are joined. The x axis is so explained where it has no
+    label of its own."""
     span: tuple[float, float] | None = None
     """What the axis of values shows at least."""
     sideways: bool = False
@@ -247,7 +248,8 @@ def _draw(axes: Axes, panel: Panel) -> None:
         _scale_by_ratios(axes)
     rows = _draw_legend(axes, handles)
     axes.set_title(_wrapped(panel.title, _TITLE_LETTERS), pad=8 + 15 * rows)
-    axes.set_xlabel(_visible(panel.x_label), loc="left")
+    dashed = f"dashed: {panel.baseline}" if panel.baseline else ""
+    axes.set_xlabel(_visible(panel.x_label or dashed), loc="left")
     axes.set_ylabel(_visible(panel.y_label))
 
 
@@ -288,7 +290,7 @@ def _draw_estimates(axes: Axes, panel: Panel) -> _Handles:
         number = groups.index(estimate.group)
         x = labels.index(estimate.label) + apart * (number - (len(groups) - 1) / 2)
         handles[estimate.group] = _draw_estimate(axes, estimate, x, number)
-        if len(panel.estimates) <= _NUMBERED:
+        if len(panel.estimates) <= _NUMBERED and not panel.baseline:
             place, text = (x, estimate.mean), f"{estimate.mean:z.{digits}f}"
             colour = handles[estimate.group].get_color()
             axes.annotate(text, place, (6, 0), textcoords="offset points", va="center", color=colour)
@@ -318,7 +320,6 @@ def _join(axes: Axes, panel: Panel, apart: float) -> None:
         )
         ends = [labels.index(own[0].label) + shift, len(labels) - 0.4]
         axes.plot(ends, [own[0].mean] * 2, "--", color=colour, linewidth=0.9, alpha=0.6)
-    _note(axes, f"dashed: {panel.baseline}")
 
 
 def _draw_sideways(axes: Axes, panel: Panel) -> _Handles:

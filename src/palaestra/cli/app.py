@@ -9,6 +9,7 @@ from rich.console import Console
 from palaestra.cli import (
     bench,
     check,
+    compare,
     credit,
     demo,
     evaluate,
@@ -44,6 +45,7 @@ app.command()(demo.demo)
 app.command()(train.train)
 app.command()(reference.reference)
 app.command(name="eval")(evaluate.evaluate)
+app.command()(compare.compare)
 app.command()(play.play)
 app.command()(check.check)
 app.command()(view.view)

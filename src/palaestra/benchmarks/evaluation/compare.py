@@ -14,7 +14,7 @@ from palaestra.benchmarks.evaluation.metrics import by_task
 from palaestra.benchmarks.evaluation.outcome import Outcome
 from palaestra.benchmarks.evaluation.results import Results
 from palaestra.benchmarks.evaluation.significance import holm, sign_flip_p
-from palaestra.benchmarks.evaluation.suite import Cell, Suite
+from palaestra.benchmarks.evaluation.suite import Cell, Suite, place
 from palaestra.benchmarks.statistics import Interval, paired_difference
 from palaestra.digest import canonical
 from palaestra.errors import ConfigError
@@ -95,7 +95,7 @@ def compare(
         if not shared:
             continue
         pair = [{task: side[task] for task in shared} for side in own]
-        cells.append(_difference(cell.id, cell.label, *pair))
+        cells.append(_difference(cell.id, place(cell, first.suite), *pair))
         for pooled, side in zip(together, pair, strict=True):
             for task, values in side.items():
                 # A cell's mean is one value, so that both sides weigh each cell alike whatever samples they kept.

@@ -48,3 +48,11 @@ class Suite:
     """What an honest reader must know: licences, versions, what is known to be broken, what was scripted."""
     known_bad: Mapping[str, str] = field(default_factory=dict[str, str])
     """Tasks that are held to be broken; scores are reported with and without them."""
+
+
+def place(cell: Cell, suite: Suite) -> str:
+    """What stands for a cell in a table: its label, after the title of its axis where it is a rung above the first."""
+    axes = [ladder for ladder in suite.ladders if cell.id in ladder.cells]
+    if not axes or any(cell.id == ladder.cells[0] for ladder in axes):
+        return cell.label
+    return f"{axes[0].title}: {cell.label}"

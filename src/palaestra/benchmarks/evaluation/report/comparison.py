@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from palaestra.benchmarks.evaluation.compare import Comparison, Difference
+from palaestra.benchmarks.evaluation.compare import LEVEL, Comparison, Difference
 from palaestra.benchmarks.evaluation.report.page import cells_of, chosen, plain, table_markdown
-from palaestra.benchmarks.evaluation.report.plots import MISSING, installed
+from palaestra.benchmarks.evaluation.report.plots import MISSING, distinct, installed
 from palaestra.benchmarks.evaluation.results import Results
 from palaestra.benchmarks.statistics import Interval
 from palaestra.benchmarks.table import Table
@@ -28,7 +28,10 @@ def _sentence(comparison: Comparison, one: Difference) -> str:
     finding = _finding(comparison, one, where)
     if one.significant:
         return f"{finding}, {test}: significant at 5 %."
-    return f"No difference can be told {where}: {_finding(comparison, one, '')}, {test}."
+    # Even were every task won, the test would not come below this.
+    smallest = 2.0 ** (1 - one.tasks) * (len(comparison.cells) if one.cell else 1)
+    why = ", and with so few tasks none could be" if smallest >= LEVEL else ""
+    return f"No difference can be told {where}{why}: {_finding(comparison, one, '')}, {test}."
 
 
 def _finding(comparison: Comparison, one: Difference, where: str) -> str:
@@ -66,7 +69,7 @@ def comparison_table(comparison: Comparison) -> Table:
         rows.append(_row(comparison.overall))
     return Table(
         title=f"{first} against {second} on {comparison.suite.title}: {_UNITS[comparison.measure]}",
-        columns=("cell", "tasks", first, second, "difference", "p", "p, Holm", ""),
+        columns=("cell", "tasks", first, second, "difference", "p", "p, Holm", "at 5 %"),
         rows=tuple(rows),
         note="On the tasks that both have a score of, each compared with itself. In brackets 95 % intervals, by a "
         "bootstrap that resamples tasks, for one cell by itself; p by a two-sided test that flips the signs of tasks' "
@@ -119,15 +122,16 @@ def _drawn(comparison: Comparison) -> list[str]:
     from palaestra.benchmarks.curves import Estimate, Panel, svg  # noqa: PLC0415  an optional dependency
 
     first, second = comparison.names
+    shown = [*comparison.cells, *([comparison.overall] if len(comparison.cells) > 1 else [])]
     estimates = [
         Estimate(
-            label=f"{one.label} ({one.cell})" if one.cell else one.label,
+            label=label,
             group=f"{first} less {second}, points; 0 is no difference",
             mean=one.difference.mean,
             low=one.difference.low,
             high=one.difference.high,
         )
-        for one in [*comparison.cells, *([comparison.overall] if len(comparison.cells) > 1 else [])]
+        for label, one in zip(distinct([(one.label, one.cell) for one in shown]), shown, strict=True)
     ]
     title = f"Difference, {_UNITS[comparison.measure]}"
     return [svg([Panel(title=title, x_label="", y_label="", estimates=estimates, span=(-5, 5), sideways=True)])]

@@ -57,7 +57,7 @@ def _page(found: Findings) -> str:
         title=_title(found),
         tables=report_tables(found),
         figures=drawn(found),
-        lead=[*_lead(found), _kept(len(episodes), len(results.episodes))],
+        lead=[*_lead(found), *_kept(len(episodes), len(results.episodes))],
         notes=notes,
         cells=cells_of(episodes, results.suite),
     )
@@ -103,13 +103,14 @@ def _lead(found: Findings) -> list[str]:
     return [counted, f"Over all: solved {solved} %, mean score {points} of 100, harmful {harmed} %."]
 
 
-def _kept(shown: int, kept: int) -> str:
+def _kept(shown: int, kept: int) -> list[str]:
     if shown == kept:
-        return "The first sample of each task can be read on this page."
-    return (
+        return []
+    words = (
         f"Of the {kept} episodes that are kept, {shown} can be read on this page: up to {EPISODES_A_CELL} of each "
         "cell, faults, harm, failures and successes in turn. `trajectories.jsonl` holds all."
     )
+    return [words]
 
 
 def _notes(found: Findings) -> list[str]:

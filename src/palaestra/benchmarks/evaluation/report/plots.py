@@ -17,7 +17,8 @@ from palaestra.errors import ConfigError, UnknownNameError
 if TYPE_CHECKING:
     from palaestra.benchmarks.curves import Estimate, Panel
 
-_WHOLE = (0.0, 100.0)
+_WHOLE = (-3.0, 103.0)
+"""All shares, with room for a mark at either end."""
 MISSING = "There are no pictures, since matplotlib is not installed; `pip install 'palaestra[train]'` brings it."
 
 
@@ -94,9 +95,13 @@ def _ladder_panel(ladder: Ladder, rungs: Sequence[Cell], found: Findings) -> "Pa
 
 
 def _labels(cells: Sequence[Cell]) -> list[str]:
-    """What cells are called; their ids too where that would not tell two apart."""
-    often = Counter(cell.label for cell in cells)
-    return [cell.label if often[cell.label] == 1 else f"{cell.label} ({cell.id})" for cell in cells]
+    return distinct([(cell.label, cell.id) for cell in cells])
+
+
+def distinct(named: Sequence[tuple[str, str]]) -> list[str]:
+    """The labels of (label, id); with the id where that would not tell two apart."""
+    often = Counter(label for label, _ in named)
+    return [label if often[label] == 1 else f"{label} ({id})" for label, id in named]
 
 
 def _estimates(scores: Mapping[str, Scores]) -> "list[Estimate]":

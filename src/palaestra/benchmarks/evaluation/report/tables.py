@@ -1,11 +1,11 @@
 """An evaluation's figures as tables of words."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from palaestra.benchmarks.evaluation.metrics import Figures, Scores
 from palaestra.benchmarks.evaluation.report.findings import Findings, Rung, findings
 from palaestra.benchmarks.evaluation.results import Results
-from palaestra.benchmarks.evaluation.suite import Cell
+from palaestra.benchmarks.evaluation.suite import Cell, place
 from palaestra.benchmarks.statistics import Interval
 from palaestra.benchmarks.table import Table
 
@@ -21,10 +21,10 @@ def summary_tables(results: Results) -> list[Table]:
     """What a terminal shows: scores by axis and by cell, how reliably, what it took, and faults."""
     found = findings(results)
     return [
-        *ladder_tables(found),
-        *cell_tables(found),
-        *pass_tables(found),
-        *effort_tables(found),
+        *ladder_tables(found, narrow=True),
+        *cell_tables(found, found.alone),
+        *pass_tables(found, narrow=True),
+        *effort_tables(found, narrow=True),
         *fault_tables(found),
     ]
 
@@ -33,7 +33,7 @@ def report_tables(found: Findings) -> list[Table]:
     """Every table of a report."""
     return [
         *ladder_tables(found),
-        *cell_tables(found),
+        *cell_tables(found, found.played),
         *pass_tables(found),
         *family_tables(found),
         *criterion_tables(found),
@@ -45,8 +45,13 @@ def report_tables(found: Findings) -> list[Table]:
     ]
 
 
-def ladder_tables(found: Findings) -> list[Table]:
-    """One table of every axis of shift: each rung, and how far it is from in distribution."""
+def ladder_tables(found: Findings, *, narrow: bool = False) -> list[Table]:
+    """One table of every axis of shift: each rung, and how far it is from in distribution.
+
+    Args:
+        found: The figures.
+        narrow: Leave out by how much less is solved, which a terminal has no room for.
+    """
     cells = {cell.id: cell for cell in found.results.suite.cells}
     rows = [
         (ladder.title if place == 0 else "", *_rung(cells[rung.cell], rung, found.cells[rung.cell].scores))
@@ -55,11 +60,13 @@ def ladder_tables(found: Findings) -> list[Table]:
     ]
     if not rows:
         return []
+    columns = ("axis", "rung", "tasks", "mean score", "difference", "solved, %", "difference, solved")
+    shown = len(columns) - narrow
     return [
         Table(
             title="Axes of shift, each from none to strong",
-            columns=("axis", "rung", "tasks", "mean score", "difference", "solved, %", "difference, solved"),
-            rows=tuple(rows),
+            columns=columns[:shown],
+            rows=tuple(row[:shown] for row in rows),
             note="The first rung of an axis is in distribution, and differences are from it: paired by task, but for "
             f"those marked *, whose tasks are other ones. {_INTERVALS}{_few(found)}",
         )
@@ -78,17 +85,17 @@ def _rung(cell: Cell, rung: Rung, own: Scores) -> tuple[str, ...]:
     )
 
 
-def cell_tables(found: Findings) -> list[Table]:
-    """Scores of each cell that stands in no ladder, and of all cells together."""
-    rows = [(cell.label, *_scores(found.cells[cell.id].scores)) for cell in found.alone]
+def cell_tables(found: Findings, cells: Sequence[Cell]) -> list[Table]:
+    """Scores of each of `cells`, and of all cells together; with and without tasks that are held to be broken."""
+    rows = [(place(cell, found.results.suite), *_scores(found.cells[cell.id].scores)) for cell in cells]
     if len(found.cells) != 1:
         rows.append(("all cells", *_scores(found.overall.scores)))
         if found.overall.sound is not None:
-            rows.append(("all, without tasks known to be broken", *_scores(found.overall.sound)))
-    for cell in found.alone:
+            rows.append(("all, sound tasks", *_scores(found.overall.sound)))
+    for cell in cells:
         sound = found.cells[cell.id].sound
         if sound is not None:
-            rows.append((f"{cell.label}, without tasks known to be broken", *_scores(sound)))
+            rows.append((f"{place(cell, found.results.suite)}, sound tasks", *_scores(sound)))
     return [
         Table(
             title="Scores",
@@ -96,13 +103,18 @@ def cell_tables(found: Findings) -> list[Table]:
             rows=tuple(rows),
             note="Points of 100, less what harm takes; harmful episodes did something forbidden. Every task counts the "
             "same. Episodes with a fault of the world, a server or an engine have no score and are in no figure. "
-            f"{_INTERVALS} Where no task or every task succeeded, a share has the exact binomial one.{_few(found)}",
+            f"{_INTERVALS} Where no task or every task succeeded, a share has the exact binomial one."
+            f"{_few(found)}{_broken(found)}",
         )
     ]
 
 
 def _scores(own: Scores) -> tuple[str, ...]:
     return (str(own.tasks), str(own.episodes), _text(own.solved), _text(own.points), _text(own.harmed))
+
+
+def _broken(found: Findings) -> str:
+    return "" if found.overall.sound is None else " Sound tasks: all but those that are held to be broken."
 
 
 def _few(found: Findings) -> str:
@@ -113,9 +125,14 @@ def _few(found: Findings) -> str:
     return f" Intervals are too narrow below some {FEW_TASKS} tasks, as in {which}."
 
 
-def pass_tables(found: Findings) -> list[Table]:
-    """pass@k and pass^k of each cell and of all, where tasks were played more than once."""
-    rows = [(name, *_passes(own, found.overall)) for name, own in _named(found) if own.passes]
+def pass_tables(found: Findings, *, narrow: bool = False) -> list[Table]:
+    """pass@k and pass^k of each cell and of all, where tasks were played more than once.
+
+    Args:
+        found: The figures.
+        narrow: Leave out the intervals, which a terminal has no room for.
+    """
+    rows = [(name, *_passes(own, found.overall, narrow=narrow)) for name, own in _named(found) if own.passes]
     ks = [one.k for one in found.overall.passes]
     if len(ks) < 2:
         return []
@@ -126,18 +143,16 @@ def pass_tables(found: Findings) -> list[Table]:
             columns=("cell", "pass@1 = pass^1", *columns),
             rows=tuple(rows),
             note="pass@k: at least one of k samples solves the task; pass^k: each of k does. Unbiased estimates, over "
-            f"tasks with at least k samples that have a score. {_INTERVALS}",
+            "tasks with at least k samples that have a score." + ("" if narrow else f" {_INTERVALS}"),
         )
     ]
 
 
-def _passes(own: Figures, overall: Figures) -> tuple[str, ...]:
-    known = {one.k: one for one in own.passes}
-    first, *others = [one.k for one in overall.passes]
-    cells = [known[first].any.text()]
-    for k in others:
-        cells += [known[k].any.text(), known[k].all.text()] if k in known else ["-", "-"]
-    return tuple(cells)
+def _passes(own: Figures, overall: Figures, *, narrow: bool) -> tuple[str, ...]:
+    known = {one.k: (one.any, one.all) for one in own.passes}
+    pairs = [known.get(one.k, (None, None)) for one in overall.passes]
+    intervals = [pairs[0][0], *(interval for pair in pairs[1:] for interval in pair)]  # at k = 1 both are the same
+    return tuple((_mean if narrow else _text)(one) for one in intervals)
 
 
 def family_tables(found: Findings) -> list[Table]:
@@ -175,42 +190,48 @@ def criterion_tables(found: Findings) -> list[Table]:
     ]
 
 
-def effort_tables(found: Findings) -> list[Table]:
-    """What an episode took, in each cell and in all."""
-    priced = found.overall.effort.cost is not None
-    spent = found.overall.effort.spent
-    columns = [
-        *("cell", "turns", "calls", "invalid", "invalid, % of calls", "refused", "gave up, %", "out of time, %"),
-        *("tokens read", "tokens written"),
-        *(["cost"] if priced else []),
-    ]
+def effort_tables(found: Findings, *, narrow: bool = False) -> list[Table]:
+    """What an episode took, in each cell and in all.
+
+    Args:
+        found: The figures.
+        narrow: Leave out some, which a terminal has no room for.
+    """
+    effort = found.overall.effort
+    rows = [(name, _effort(own)) for name, own in _named(found)]
+    hidden = {"calls", "of calls, %", "late, %"} if narrow else set[str]()
+    hidden |= set[str]() if effort.counted else {"read", "written"}
+    hidden |= {"cost"} if effort.cost is None else set[str]()
+    columns = [name for name in _effort(found.overall) if name not in hidden]
     return [
         Table(
             title="What an episode took",
-            columns=tuple(columns),
-            rows=tuple((name, *_effort(own, priced=priced)) for name, own in _named(found)),
-            note="Means over tasks. Invalid are calls that no schema takes and turns that could not be read; refused "
-            "are calls that the world said no to. Out of time: a deadline or a budget of seconds ended the episode."
+            columns=("cell", *columns),
+            rows=tuple((name, *(own[column] for column in columns)) for name, own in rows),
+            note="Means over tasks. Invalid are calls that no schema takes and turns that could not be read, an "
+            "episode and in percent of all calls; refused are calls that the world said no to; late are episodes that "
+            "a deadline or a budget of seconds ended."
+            + (" Read and written are tokens." if effort.counted else "")
             + _uncounted(found.overall)
-            + (f" The evaluation cost {spent:.4f} in all." if spent is not None else ""),
+            + (f" The evaluation cost {effort.spent:.4f} in all." if effort.spent is not None else ""),
         )
     ]
 
 
-def _effort(own: Figures, *, priced: bool) -> tuple[str, ...]:
+def _effort(own: Figures) -> dict[str, str]:
     effort = own.effort
-    return (
-        _number(effort.turns),
-        _number(effort.calls),
-        _number(effort.invalid, 2),
-        _number(None if effort.invalid_a_call is None else 100 * effort.invalid_a_call),
-        _number(effort.refused, 2),
-        _number(None if own.gave_up is None else own.gave_up.mean),
-        _number(None if own.out_of_time is None else own.out_of_time.mean),
-        _number(effort.prompt_tokens, 0),
-        _number(effort.completion_tokens, 0),
-        *([_number(effort.cost, 5)] if priced else []),
-    )
+    return {
+        "turns": _number(effort.turns),
+        "calls": _number(effort.calls),
+        "invalid": _number(effort.invalid, 2),
+        "of calls, %": _number(None if effort.invalid_a_call is None else 100 * effort.invalid_a_call),
+        "refused": _number(effort.refused, 2),
+        "gave up, %": _mean(own.gave_up),
+        "late, %": _mean(own.out_of_time),
+        "read": _number(effort.prompt_tokens, 0),
+        "written": _number(effort.completion_tokens, 0),
+        "cost": _number(effort.cost, 5),
+    }
 
 
 def _uncounted(overall: Figures) -> str:
@@ -291,18 +312,9 @@ def known_bad_tables(found: Findings) -> list[Table]:
 
 def _named(found: Findings) -> Iterable[tuple[str, Figures]]:
     """Every cell's figures by what stands before them, and those of all cells where there are several."""
-    labels: Mapping[str, str] = {cell.id: _place(cell, found) for cell in found.played}
-    yield from ((labels[cell], own) for cell, own in found.cells.items())
+    yield from ((place(cell, found.results.suite), found.cells[cell.id]) for cell in found.played)
     if len(found.cells) != 1:
         yield "all cells", found.overall
-
-
-def _place(cell: Cell, found: Findings) -> str:
-    """A cell's label; that of a rung after its axis, which it would not be understood without."""
-    axes = [ladder for ladder in found.results.suite.ladders if cell.id in ladder.cells]
-    if not axes or cell.id == axes[0].cells[0]:
-        return cell.label
-    return f"{axes[0].title}: {cell.label}"
 
 
 def _listed(names: Sequence[str], *, limit: int = 6) -> str:
@@ -311,6 +323,10 @@ def _listed(names: Sequence[str], *, limit: int = 6) -> str:
 
 def _text(interval: Interval | None, *, signed: bool = False) -> str:
     return "-" if interval is None else interval.text(signed=signed)
+
+
+def _mean(interval: Interval | None) -> str:
+    return _number(None if interval is None else interval.mean)
 
 
 def _number(value: float | None, digits: int = 1) -> str:
