@@ -1,7 +1,10 @@
-"""`palaestra eval`: how a policy does on tasks."""
+"""`palaestra eval`: how an agent does on a suite."""
 
+import tempfile
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 import orjson
 import typer
@@ -10,61 +13,183 @@ from palaestra.cli.console import output
 from palaestra.cli.extra import train_extra
 from palaestra.cli.progress import bar
 from palaestra.cli.switches import HandbookOption, NoiseOption, SurfaceOption, switches
-from palaestra.cli.target import folder_of, open_target
-from palaestra.durable import saving
-from palaestra.trajectory import write_episodes
+from palaestra.errors import ConfigError
+from palaestra.records import Json
+
+_POLICY, _ENDPOINT = "Checkpoints", "Models behind servers"
 
 
 def evaluate(
-    checkpoint: Annotated[Path, typer.Argument(help="A folder in Hugging Face's layout.")],
-    target: Annotated[str, typer.Argument(help="A world's name, or a folder of task files.")] = "storefront",
-    split: Annotated[str, typer.Option("--split", help="The tasks to play.")] = "heldout",
+    agent: Annotated[
+        str,
+        typer.Argument(
+            help="oracle, a floor (random, schema-random, no-op, finish-at-once, reader, junk, always-refuse), a "
+            "checkpoint's folder in Hugging Face's layout, or endpoint, with --base-url and --model."
+        ),
+    ] = "endpoint",
+    suite: Annotated[
+        str,
+        typer.Option(
+            "--suite", help="A world, ood, a benchmark or a category of it (bfcl/multi_turn_base), a folder of tasks."
+        ),
+    ] = "storefront",
+    split: Annotated[str | None, typer.Option("--split", help="The tasks to play; heldout for our worlds.")] = None,
     samples: Annotated[int, typer.Option("--samples", min=1, help="Episodes of each task.")] = 8,
-    seed: Annotated[int, typer.Option("--seed", help="Of the policy's choices.")] = 0,
-    chat_format: Annotated[
-        str | None, typer.Option("--format", help="The chat format, where the checkpoint does not say one.")
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Of all luck.")] = 0,
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Tasks of each cell, evenly taken.")] = None,
+    axis: Annotated[
+        list[str] | None, typer.Option("--axis", help="A ladder of ood; may be given several times.")
     ] = None,
-    context: Annotated[int, typer.Option(min=1, help="Tokens that an episode may have.")] = 768,
-    turn: Annotated[int, typer.Option(min=1, help="Tokens that a turn may have.")] = 48,
-    rows: Annotated[int, typer.Option(min=1, help="Episodes in a batch; memory goes with it.")] = 128,
+    option: Annotated[
+        list[str] | None, typer.Option("--option", help="NAME=VALUE of a benchmark; may be given several times.")
+    ] = None,
     surface: SurfaceOption = None,
     handbook: HandbookOption = 0,
     noise: NoiseOption = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", help="Write every figure, and an episode of each task, to this folder.")
+    concurrency: Annotated[int, typer.Option(min=1, help="Episodes side by side; checkpoints go by --rows.")] = 8,
+    seconds: Annotated[
+        float | None, typer.Option(help="An episode may last; 600, and without end for checkpoints.")
     ] = None,
+    tries: Annotated[int, typer.Option(min=1, help="Worlds that an episode is played in before it is faulty.")] = 2,
+    price_in: Annotated[float | None, typer.Option(help="Of a million tokens read.")] = None,
+    price_out: Annotated[float | None, typer.Option(help="Of a million tokens written.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="A folder for figures, trajectories and the report; gone on with after a kill."),
+    ] = None,
+    engine: Annotated[
+        Literal["native", "vllm"] | None, typer.Option(help="What draws tokens; native.", rich_help_panel=_POLICY)
+    ] = None,
+    vllm_python: Annotated[
+        Path | None, typer.Option(help="An interpreter that has vLLM.", rich_help_panel=_POLICY)
+    ] = None,
+    chat_format: Annotated[
+        str | None,
+        typer.Option("--format", help="The chat format, where none is said.", rich_help_panel=_POLICY),
+    ] = None,
+    context: Annotated[int, typer.Option(min=1, help="Tokens of an episode.", rich_help_panel=_POLICY)] = 768,
+    turn: Annotated[int, typer.Option(min=1, help="Tokens of a turn.", rich_help_panel=_POLICY)] = 48,
+    rows: Annotated[
+        int, typer.Option(min=1, help="Episodes in a batch; memory goes with it.", rich_help_panel=_POLICY)
+    ] = 128,
+    base_url: Annotated[
+        str | None, typer.Option(help="Such as http://127.0.0.1:8000/v1.", rich_help_panel=_ENDPOINT)
+    ] = None,
+    model: Annotated[str | None, typer.Option(help="By the server's name.", rich_help_panel=_ENDPOINT)] = None,
+    key_variable: Annotated[
+        str | None, typer.Option(help="The environment variable that holds the key.", rich_help_panel=_ENDPOINT)
+    ] = None,
+    temperature: Annotated[
+        float | None, typer.Option(min=0, help="Of checkpoints too, 1 there.", rich_help_panel=_ENDPOINT)
+    ] = None,
+    top_p: Annotated[
+        float | None, typer.Option(min=0, max=1, help="Of checkpoints too.", rich_help_panel=_ENDPOINT)
+    ] = None,
+    max_tokens: Annotated[int | None, typer.Option(min=1, help="Of a reply.", rich_help_panel=_ENDPOINT)] = None,
+    request: Annotated[
+        list[str] | None,
+        typer.Option(help="NAME=VALUE, one more field of requests.", rich_help_panel=_ENDPOINT),
+    ] = None,
+    seed_field: Annotated[
+        str, typer.Option(help='The field of a request\'s seed; "" sends none.', rich_help_panel=_ENDPOINT)
+    ] = "seed",
+    timeout: Annotated[
+        float, typer.Option(help="Seconds that a try of a request may take.", rich_help_panel=_ENDPOINT)
+    ] = 120.0,
+    request_tries: Annotated[int, typer.Option(min=1, help="Of a request.", rich_help_panel=_ENDPOINT)] = 6,
 ) -> None:
-    """Play every task of a split several times, and say how it went, with intervals.
+    """Play every task of a suite several times, and say how it went, with intervals.
 
-    Examples: `palaestra eval runs/demo/seed-0/after-grpo --split dev`, `palaestra eval CHECKPOINT --split
-    heldout-policy --noise failures=10 --noise renames`
+    With `--out`, a folder is written: settings, outcomes, trajectories and the report as JSON and HTML. A run that was
+    killed is gone on with by the same command; no episode is played twice, and none is lost.
+
+    Examples: `palaestra eval runs/demo/seed-0/after-grpo --split dev`, `palaestra eval oracle --suite babyai --limit 5`,
+    `palaestra eval --base-url http://127.0.0.1:8000/v1 --model qwen3 --suite bfcl/multi_turn_base --out runs/bfcl`
     """
-    with train_extra():
-        from palaestra.benchmarks.learning.evaluation import evaluate as run  # noqa: PLC0415  torch takes seconds to import
-        from palaestra.benchmarks.learning.evaluation import evaluation_table  # noqa: PLC0415
-        from palaestra.trainers import NativeConfig, PlayConfig, PoolConfig, load_policy  # noqa: PLC0415
-    settings = {"tasks": folder_of(target), **switches(surface, handbook, noise)}
-    env = open_target(target, split=split, **switches(surface, handbook, noise))
-    settings["surface"] = env.surface
-    tasks = env.task_set.ids(split)
-    policy = load_policy(checkpoint, format_name=chat_format)
+    from palaestra.benchmarks.evaluation.agents import AgentOptions, contender_of  # noqa: PLC0415  they load worlds
+    from palaestra.benchmarks.evaluation.journal import Journal  # noqa: PLC0415
+    from palaestra.benchmarks.evaluation.play import PlayOptions, settings_of  # noqa: PLC0415
+    from palaestra.benchmarks.evaluation.play import evaluate as play  # noqa: PLC0415
+    from palaestra.benchmarks.evaluation.report import summary_tables, write_report  # noqa: PLC0415
+    from palaestra.benchmarks.suites import SuiteOptions, suite_of  # noqa: PLC0415
+
+    how = AgentOptions(
+        engine=engine,
+        python=vllm_python,
+        chat_format=chat_format,
+        context=context,
+        turn=turn,
+        rows=rows,
+        temperature=temperature,
+        top_p=top_p,
+        max_tokens=max_tokens,
+        base_url=base_url,
+        model=model,
+        key_variable=key_variable,
+        seed_field=seed_field or None,
+        request=_named("--request", request),
+        timeout=timeout,
+        request_tries=request_tries,
+        concurrency=concurrency,
+        seconds=seconds,
+        tries=tries,
+    )
+    parts = SuiteOptions(
+        split=split,
+        limit=limit,
+        axes=tuple(axis or ()),
+        switches=switches(surface, handbook, noise),
+        options=_named("--option", option),
+    )
+    playing = PlayOptions(concurrency=concurrency, seconds=600.0 if seconds is None else seconds, tries=tries)
     console = output()
-    with bar(f"playing {split}", len(tasks) * samples) as shown:
-        evaluation, episodes = run(
-            policy,
-            env.env_id,
-            tasks,
+    with train_extra():
+        contender = contender_of(agent, how)
+    with contender, _folder(out) as folder:
+        asked = settings_of(
+            contender,
+            suite_of(suite, parts),
             samples=samples,
             seed=seed,
-            play=PlayConfig(context=context, turn=turn),
-            pool=PoolConfig(agents=rows),
-            engine=NativeConfig(rows=rows, context=context, capacity=rows * context),
-            switches=settings,
-            progress=shown.step,
-            say=lambda text: console.print(text, style="dim", highlight=False),
+            price_in=price_in,
+            price_out=price_out,
         )
-    console.print(evaluation_table(evaluation, title=f"{checkpoint} on {split}").for_terminal())
+        with Journal(folder, asked) as journal:
+            left = asked.samples * sum(len(cell.tasks) for cell in asked.suite.cells) - len(journal.done)
+            with bar(f"playing {asked.suite.name}", left) as shown:
+                results = play(
+                    contender,
+                    journal,
+                    playing,
+                    progress=shown.step,
+                    say=lambda text: console.print(text, style="dim", highlight=False, markup=False),
+                )
+            for table in summary_tables(results):
+                console.print(table.for_terminal())
+            if out is not None:
+                write_report(results, folder)
+
+
+@contextmanager
+def _folder(out: Path | None) -> Generator[Path]:
+    """The folder to play into: one that is gone afterwards where nobody asks for it."""
     if out is not None:
-        with saving(out) as directory:
-            (directory / "evaluation.json").write_bytes(orjson.dumps(evaluation, option=orjson.OPT_INDENT_2))
-            write_episodes(directory / "trajectories.jsonl", episodes)
+        yield out
+        return
+    with tempfile.TemporaryDirectory(prefix="palaestra-eval-") as directory:
+        yield Path(directory)
+
+
+def _named(flag: str, settings: Sequence[str] | None) -> dict[str, Json]:
+    """`NAME=VALUE` settings; a value is JSON, or the text as it stands where it is none."""
+    given: dict[str, Json] = {}
+    for setting in settings or ():
+        name, equals, text = setting.partition("=")
+        if not equals or not name:
+            raise ConfigError(f"{flag} {setting}: write NAME=VALUE")
+        try:
+            value: Any = orjson.loads(text)  # Any: JSON of the caller's
+        except orjson.JSONDecodeError:
+            value = text
+        given[name] = value
+    return given

@@ -1,12 +1,14 @@
 """What came of an evaluation, whole: what reports and comparisons are made of, and how it is read from its folder.
 
-A folder holds `settings.json`, what was asked for; `outcomes.jsonl`, a block of outcomes a line, in whatever order they
-ended; and `trajectories.jsonl`, the episodes that are kept to be read. Nothing of wall time stands in any of them.
+A folder holds `settings.json`, what was asked for; `outcomes.jsonl`, an outcome a line; and `trajectories.jsonl`, the
+episodes that are kept to be read, without their tools' schemas. While it is under way, a log holds the latter two, in
+whatever order episodes ended. Nothing of wall time stands in any of them.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import field
 from pathlib import Path
+from typing import TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -19,6 +21,7 @@ from palaestra.records import Json, JsonObject
 from palaestra.trajectory import Episode, read_episodes
 
 SETTINGS, OUTCOMES, TRAJECTORIES = "settings.json", "outcomes.jsonl", "trajectories.jsonl"
+JOURNAL = "journal.jsonl"
 
 
 @record
@@ -87,8 +90,18 @@ class Results:
         return self.samples * sum(len(cell.tasks) for cell in self.suite.cells)
 
 
+@record
+class Block:
+    """A line of the log: what was played together."""
+
+    outcomes: tuple[Outcome, ...]
+    episodes: tuple[Episode, ...]
+
+
 _SETTINGS = TypeAdapter(Settings)
-_BLOCK = TypeAdapter(list[Outcome])
+_OUTCOME = TypeAdapter(Outcome)
+_BLOCK = TypeAdapter(Block)
+R = TypeVar("R")
 
 
 def episode_id(cell: str, task: str, sample: int) -> str:
@@ -113,35 +126,32 @@ def read_settings(folder: Path) -> Settings:
         raise RecordError(f"{path}: {where}: {first['msg']}; evaluate into a new folder") from error
 
 
-def read_blocks(path: Path) -> list[list[Outcome]]:
-    """The blocks of outcomes that a log holds, as they ended.
-
-    Raises:
-        RecordError: one cannot be read; the message names the line and the field.
-    """
-    blocks: list[list[Outcome]] = []
-    for number, line in enumerate(read_log(path), 1):
-        try:
-            blocks.append(_BLOCK.validate_json(line))
-        except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(map(str, first["loc"])) or "the line"
-            raise RecordError(
-                f"{path}, line {number}: {where}: {first['msg']}; a line is a list of outcomes"
-            ) from error
-    return blocks
-
-
 def read_results(folder: Path) -> Results:
     """What came of the evaluation in `folder`, so far as it came.
 
     Raises:
-        RecordError: there is none, or a file of it cannot be read.
+        RecordError: there is none, or a file of it cannot be read; the message names the line and the field.
     """
     settings = read_settings(folder)
-    blocks = read_blocks(folder / OUTCOMES)
-    episodes = read_episodes(folder / TRAJECTORIES) if (folder / TRAJECTORIES).exists() else ()
-    return results_of(settings, (outcome for block in blocks for outcome in block), episodes)
+    if (folder / JOURNAL).exists():
+        blocks = _records(folder / JOURNAL, _BLOCK)
+        outcomes = [outcome for block in blocks for outcome in block.outcomes]
+        return results_of(settings, outcomes, [episode for block in blocks for episode in block.episodes])
+    if not (folder / OUTCOMES).exists():
+        return results_of(settings, (), ())
+    return results_of(settings, _records(folder / OUTCOMES, _OUTCOME), read_episodes(folder / TRAJECTORIES))
+
+
+def _records(path: Path, kind: TypeAdapter[R]) -> list[R]:
+    records: list[R] = []
+    for number, line in enumerate(read_log(path), 1):
+        try:
+            records.append(kind.validate_json(line))
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"])) or "the line"
+            raise RecordError(f"{path}, line {number}: {where}: {first['msg']}; evaluate into a new folder") from error
+    return records
 
 
 def results_of(settings: Settings, outcomes: Iterable[Outcome], episodes: Iterable[Episode]) -> Results:

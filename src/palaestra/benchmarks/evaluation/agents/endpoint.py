@@ -1,0 +1,73 @@
+"""A model behind a server that speaks OpenAI's protocol, as an agent under evaluation."""
+
+from collections.abc import Callable, Sequence
+
+from palaestra.agents import Env
+from palaestra.agents.remote import RemoteAgent, RemoteChat, RemoteChatConfig
+from palaestra.benchmarks.evaluation.agents.contender import EpisodeContender, Seat, Spent
+from palaestra.records import JsonObject, JsonSchema
+
+
+class EndpointContender(EpisodeContender):
+    """A model elsewhere.
+
+    Args:
+        config: Which, and how it is asked.
+
+    Raises:
+        ConfigError: the address is none, or an option sets what is not its to set.
+    """
+
+    def __init__(self, config: RemoteChatConfig) -> None:
+        self.name = config.model
+        self.proved = False
+        self._config = config
+        self._chat = RemoteChat(config)
+
+    def described(self) -> JsonObject:
+        """The model and its options; the key's variable is none of them, nor is the patience with the server."""
+        config = self._config
+        return {
+            "kind": "endpoint",
+            "model": config.model,
+            "base_url": config.endpoint.base_url,
+            "options": dict(config.options),
+            "seed_field": config.seed_field,
+        }
+
+    def seat(self, env: Env, left: Callable[[], float]) -> Seat:
+        """The model, in a chat of its own."""
+        del env
+        return _Seat(self, RemoteAgent(self._chat, left=left))
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._chat.close()
+
+
+class _Seat(Seat):
+    def __init__(self, contender: EndpointContender, agent: RemoteAgent) -> None:
+        super().__init__(agent)
+        self._contender = contender
+        self._model = agent
+
+    def offer(self, tools: Sequence[JsonSchema]) -> None:
+        """The model is told of them with its next turn."""
+        self._model.offer(tools)
+
+    def out_of_time(self) -> bool:
+        """A server that failed took the time; one that only wrote took the model's own."""
+        return not self._model.troubled
+
+    def spent(self) -> Spent:
+        """As the server counts."""
+        replies = self._model.replies
+        if replies:
+            self._contender.proved = True
+        usages = [reply.usage for reply in replies if reply.usage is not None]
+        counted = len(usages) == len(replies)
+        return Spent(
+            prompt_tokens=sum(usage.prompt for usage in usages) if counted else None,
+            completion_tokens=sum(usage.completion for usage in usages) if counted else None,
+            troubles=dict(sorted(self._model.troubles.items())),
+        )

@@ -1,0 +1,281 @@
+"""A policy of ours, or any checkpoint in Hugging Face's layout, as an agent under evaluation. Needs the extra `train`.
+
+Its noise depends on the evaluation's seed, the cell, the task and the sample alone, so that two policies meet the same
+luck and their difference is paired.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import orjson
+import torch
+import transformers
+
+from palaestra.benchmarks.evaluation.agents.contender import BlockContender, Came, Spent
+from palaestra.benchmarks.evaluation.outcome import Fault
+from palaestra.benchmarks.evaluation.slot import Slot
+from palaestra.benchmarks.evaluation.suite import Cell
+from palaestra.errors import CheckpointError, ConfigError, EngineError, WaitError
+from palaestra.record import record
+from palaestra.records import JsonObject
+from palaestra.trainers import Job, NativeConfig, PlayConfig, Played, PoolConfig, load_policy
+from palaestra.trainers.codec import Codec
+from palaestra.trainers.engines.engine import Engine
+from palaestra.trainers.engines.native import NativeEngine
+from palaestra.trainers.engines.noise import noise_key
+from palaestra.trainers.engines.vllm import VllmConfig, VllmEngine
+from palaestra.trainers.folder import check_folder, load_codec
+from palaestra.trainers.rollouts.faults import Backoff
+from palaestra.trainers.rollouts.pool import Pool
+from palaestra.trainers.rollouts.worlds import LocalWorlds, WorldSpec
+from palaestra.trajectory import Episode, Tokens
+
+EngineName: TypeAlias = Literal["native", "vllm"]
+
+
+@record
+class PolicyOptions:
+    """How a policy plays."""
+
+    context: int
+    """Tokens that an episode may have."""
+    turn: int
+    """Tokens that a turn may have."""
+    rows: int
+    """Episodes of a block."""
+    temperature: float
+    top_p: float
+    seconds: float | None
+    """That an episode may last."""
+    tries: int
+    """Worlds that an episode is played in before it counts as faulty."""
+
+
+class PolicyContender(BlockContender):
+    """A checkpoint that plays blocks of episodes.
+
+    Args:
+        folder: The checkpoint.
+        engine: The engine's name, for the record.
+        codec: The checkpoint's.
+        made: Makes an engine.
+        lasting: Whether one engine serves every block; otherwise each block has a fresh one, which knows nothing of
+            those before.
+        weights: A digest of the checkpoint.
+        options: How it plays.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        engine: EngineName,
+        codec: Codec,
+        made: Callable[[], Engine],
+        lasting: bool,
+        weights: str,
+        options: PolicyOptions,
+    ) -> None:
+        self.name = str(folder)
+        self.block = options.rows
+        self._engine_name, self._codec, self._made, self._lasting = engine, codec, made, lasting
+        self._weights, self._options = weights, options
+        self._engine: Engine | None = None
+        self._runner = asyncio.Runner()
+
+    def described(self) -> JsonObject:
+        """The weights by their digest, and all that decides what is drawn."""
+        options = self._options
+        return {
+            "kind": "policy",
+            "engine": self._engine_name,
+            "weights": self._weights,
+            "format": self._codec.format.name,
+            "context": options.context,
+            "turn": options.turn,
+            "rows": options.rows,
+            "temperature": options.temperature,
+            "top_p": options.top_p,
+        }
+
+    def versions(self) -> Mapping[str, str]:
+        """Of what computes logits and tokens."""
+        return {"torch": torch.__version__, "transformers": transformers.__version__}
+
+    def play(
+        self, cell: Cell, slots: Sequence[Slot], *, progress: Callable[[str], None], say: Callable[[str], None]
+    ) -> list[Came]:
+        """Play a block in worlds of this process."""
+        played = self._runner.run(self._session(cell, [_job(slot) for slot in slots], progress, say))
+        return [_came(slot, one) for slot, one in zip(slots, played, strict=True)]
+
+    async def _session(
+        self, cell: Cell, jobs: Sequence[Job], progress: Callable[[str], None], say: Callable[[str], None]
+    ) -> list[Played | Fault]:
+        options = self._options
+        form = self._codec.format.name
+        worlds = LocalWorlds(WorldSpec(env_id=cell.env_id, action_format=form, switches=dict(cell.switches)))
+        play = PlayConfig(
+            context=options.context,
+            turn=options.turn,
+            temperature=options.temperature,
+            top_p=options.top_p,
+            seconds=options.seconds,
+            name=self.name,
+        )
+        patience = PoolConfig(agents=options.rows, world=Backoff(retries=options.tries - 1, first=0.0))
+        engine = self._engine or self._made()
+        self._engine = engine if self._lasting else None
+        pool = Pool(engine, worlds, self._codec, play, patience, say=say)
+
+        async def one(job: Job) -> Played | Fault:
+            try:
+                return await pool.play(job)
+            except (EngineError, WaitError) as error:
+                return Fault(kind="time" if isinstance(error, WaitError) else "engine", said=str(error))
+            finally:
+                progress(job.task)
+
+        try:
+            return await asyncio.gather(*map(one, jobs))
+        finally:
+            await pool.close()
+            await worlds.close()
+            if not self._lasting:
+                await engine.close()
+
+    def close(self) -> None:
+        """End the engine."""
+        engine, self._engine = self._engine, None
+        if engine is not None:
+            self._runner.run(engine.close())
+        self._runner.close()
+
+
+def _job(slot: Slot) -> Job:
+    return Job(
+        trajectory=slot.id,
+        group=f"{slot.cell}/{slot.task}",
+        task=slot.task,
+        seed=slot.world_seed,
+        noise=noise_key("evaluation", slot.seed, slot.cell, slot.task, slot.sample),
+    )
+
+
+def _came(slot: Slot, played: Played | Fault) -> Came:
+    if isinstance(played, Fault):
+        return Came(slot=slot, came=played, spent=Spent())
+    if played.episode is None:
+        return Came(slot=slot, came=Fault(kind="world", said=played.faults[-1]), spent=Spent())
+    return Came(slot=slot, came=played.episode, spent=spent_on(played.episode, again=len(played.faults)))
+
+
+def spent_on(episode: Episode, *, again: int = 0) -> Spent:
+    """The tokens of an episode that a policy played.
+
+    Args:
+        episode: With its tokens.
+        again: How often its world had failed before.
+    """
+    tokens = [segment.tokens for segment in episode.segments if segment.tokens is not None]
+    return Spent(
+        prompt_tokens=sum(map(_read, tokens)),
+        completion_tokens=sum(map(_written, tokens)),
+        troubles={"played again: world": again} if again else {},
+    )
+
+
+def _read(tokens: Tokens) -> int:
+    """Each turn is a request that reads all that stands before it."""
+    return sum(span.start for span in tokens.spans if span.kind == "turn")
+
+
+def _written(tokens: Tokens) -> int:
+    return sum(tokens.sampled)
+
+
+def native(folder: Path, options: PolicyOptions, *, format_name: str | None = None) -> PolicyContender:
+    """A checkpoint that our own engine draws for.
+
+    Raises:
+        CheckpointError: the folder is no checkpoint, or is damaged.
+        UnknownNameError: there is no such chat format.
+        ConfigError: an episode may have more tokens than the model reads.
+    """
+    policy = load_policy(folder, format_name=format_name)
+    _check_context(options.context, policy.model.shape.context)
+    size = NativeConfig(rows=options.rows, context=options.context, capacity=options.rows * options.context)
+    return PolicyContender(
+        folder,
+        engine="native",
+        codec=policy.codec,
+        made=partial(NativeEngine, policy.model, size),
+        lasting=False,
+        weights=policy.digest(),
+        options=options,
+    )
+
+
+def vllm(
+    folder: Path, options: PolicyOptions, *, python: Path | None = None, format_name: str | None = None
+) -> PolicyContender:
+    """A checkpoint that vLLM draws for. What it draws depends on its own schedule, in the last bits.
+
+    Args:
+        folder: The checkpoint.
+        options: How it plays.
+        python: An interpreter that has vLLM; this one, if not said.
+        format_name: The chat format, where the checkpoint does not say one.
+
+    Raises:
+        CheckpointError: the folder is no checkpoint, or is damaged.
+        UnknownNameError: there is no such chat format.
+        ConfigError: an episode may have more tokens than the model reads.
+    """
+    form = check_folder(folder, format_name=format_name)
+    shape = _shape(folder)
+    _check_context(options.context, int(shape["max_position_embeddings"]))
+    config = VllmConfig(model=folder, context=options.context, turns=options.rows)
+    if python is not None:
+        config = VllmConfig(model=folder, context=options.context, turns=options.rows, python=python)
+    return PolicyContender(
+        folder,
+        engine="vllm",
+        codec=load_codec(folder, form, embedded=int(shape["vocab_size"])),
+        made=partial(VllmEngine, config),
+        lasting=True,
+        weights=_digest_of_files(folder),
+        options=options,
+    )
+
+
+def _check_context(asked: int, most: int) -> None:
+    if asked > most:
+        raise ConfigError(f"context={asked}: the policy reads {most} tokens; give no more")
+
+
+def _shape(folder: Path) -> Mapping[str, Any]:
+    # Any: JSON of somebody else's; the two numbers that are read from it are converted.
+    try:
+        shape: Mapping[str, Any] = orjson.loads((folder / "config.json").read_bytes())
+        _ = int(shape["vocab_size"]), int(shape["max_position_embeddings"])
+    except (orjson.JSONDecodeError, KeyError, TypeError, ValueError) as error:
+        raise CheckpointError(
+            f"{folder}: its config.json does not say vocab_size and max_position_embeddings ({error!r}); "
+            "write the checkpoint again"
+        ) from error
+    return shape
+
+
+def _digest_of_files(folder: Path) -> str:
+    whole = blake2b(digest_size=16)
+    for path in sorted(folder.glob("*.safetensors")):
+        whole.update(path.name.encode())
+        with path.open("rb") as file:
+            while part := file.read(1 << 24):
+                whole.update(part)
+    return whole.hexdigest()

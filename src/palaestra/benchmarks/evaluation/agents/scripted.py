@@ -1,0 +1,102 @@
+"""Agents by word: the oracle, which shows what can be had, and the floors, which know nothing of the task."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from palaestra.agents import (
+    AlwaysRefuse,
+    Env,
+    JunkText,
+    LegalRandom,
+    Patient,
+    Reader,
+    SchemaRandom,
+    Scripted,
+    as_action,
+    finish_at_once,
+    no_op,
+)
+from palaestra.benchmarks.evaluation.agents.contender import EpisodeContender, Seat
+from palaestra.errors import ConfigError
+from palaestra.protocols import Action, Agent
+from palaestra.records import JsonObject, ToolCall
+
+
+class ScriptedContender(EpisodeContender):
+    """An agent that is bundled with Palaestra.
+
+    Args:
+        word: One of `WORDS`.
+    """
+
+    def __init__(self, word: str) -> None:
+        self.name = word
+        self._make = WORDS[word]
+
+    def described(self) -> JsonObject:
+        """Its name says all."""
+        return {"kind": "scripted", "agent": self.name}
+
+    def seat(self, env: Env, left: Callable[[], float]) -> Seat:
+        """A fresh agent."""
+        del left
+        # Any: what Palaestra's environments add to Gymnasium's interface is known to `gym.make` alone.
+        world: Any = env.unwrapped
+        return Seat(self._make(world))
+
+
+def _oracle(world: Any) -> Agent:
+    """The task's own solution; patient, so that what was refused for the moment alone is asked for again."""
+    return Patient(Scripted(lambda: _solution(world)))
+
+
+def _solution(world: Any) -> Sequence[Action]:
+    calls: Sequence[Action | ToolCall] | None = world.oracle()
+    if calls is None:
+        raise ConfigError(
+            f"no gold: {world.task.id} has no solution of its own, so the oracle cannot play it and has no score "
+            "there; choose tasks that have one, or another agent"
+        )
+    return [as_action(call) if isinstance(call, ToolCall) else call for call in calls]
+
+
+def _schema_random(world: Any) -> Agent:
+    return _SpaceRandom(world)
+
+
+class _SpaceRandom(SchemaRandom):
+    """Draws from the world's action space, whichever it has at the moment: some worlds change their tools on the way.
+
+    Args:
+        world: The world.
+    """
+
+    def __init__(self, world: Any) -> None:
+        super().__init__(self._drawn, self._seeded)
+        self._world = world
+        self._space: object = None
+        self._seed = 0
+
+    def _seeded(self, seed: int) -> None:
+        self._seed, self._space = seed, None
+
+    def _drawn(self) -> Action:
+        space = self._world.action_space
+        if space is not self._space:
+            space.seed(self._seed)
+            self._space, self._seed = space, self._seed + 1
+        action: Action = space.sample()
+        return action
+
+
+WORDS: Mapping[str, Callable[[Any], Agent]] = {
+    "always-refuse": lambda _: AlwaysRefuse(),
+    "finish-at-once": lambda _: finish_at_once(),
+    "junk": lambda _: JunkText(),
+    "no-op": lambda _: no_op(),
+    "oracle": _oracle,
+    "random": lambda world: LegalRandom(world.legal_actions),
+    "reader": lambda _: Reader(),
+    "schema-random": _schema_random,
+}
+"""What each word makes of a world. Any: as above."""

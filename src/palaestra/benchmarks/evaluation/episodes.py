@@ -1,0 +1,155 @@
+"""One episode of an agent that plays by itself, tried again in a fresh world where it was broken off."""
+
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import replace
+from threading import Event
+
+from palaestra.agents import Env, Recording
+from palaestra.benchmarks.evaluation.agents.contender import Came, EpisodeContender, Seat, Spent
+from palaestra.benchmarks.evaluation.outcome import Fault
+from palaestra.benchmarks.evaluation.rooms import Rooms
+from palaestra.benchmarks.evaluation.slot import Slot
+from palaestra.benchmarks.evaluation.suite import Cell
+from palaestra.benchmarks.evaluation.tally import fault_of
+from palaestra.errors import InfrastructureError, PalaestraError, RubricError, WaitError
+from palaestra.record import record
+from palaestra.records import EndReason
+from palaestra.trajectory import Episode
+
+REFUSED = "refused "
+"""How the troubles begin that a server names itself: the request is at fault, and is not made again."""
+
+
+class Stopped(Exception):  # noqa: N818  it is what a person does, not a fault
+    """The evaluation was told to stop."""
+
+
+@record
+class Budget:
+    """What an episode may take."""
+
+    seconds: float
+    tries: int
+    clock: Callable[[], float] = time.monotonic
+
+
+def play_slot(slot: Slot, cell: Cell, contender: EpisodeContender, rooms: Rooms, budget: Budget, stop: Event) -> Came:
+    """Play a slot to its end.
+
+    Args:
+        slot: Which episode.
+        cell: Its world.
+        contender: Who plays.
+        rooms: Where worlds come from.
+        budget: How long it may last, and how often it may be tried.
+        stop: Set where the evaluation is to stop.
+
+    Raises:
+        Stopped: `stop` is set.
+        ConfigError: the agent cannot play the task, or cannot be asked.
+        UnknownNameError: there is no such task.
+    """
+    spent: Spent | None = None
+    for tried in range(1, budget.tries + 1):
+        came = _Try(slot, cell, contender, budget, stop).play(rooms, fresh=tried > 1)
+        spent = came.spent if spent is None else spent + came.spent
+        final = any(name.startswith(REFUSED) for name in came.spent.troubles)
+        if isinstance(came.came, Episode) or tried == budget.tries or final:
+            return replace(came, spent=spent)
+        spent += Spent(prompt_tokens=0, completion_tokens=0, troubles={f"played again: {came.came.kind}": 1})
+    raise AssertionError("an episode is tried once at least")
+
+
+class _Broken(Exception):  # noqa: N818  it never leaves this file
+    """The world broke the episode off."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(fault.said)
+        self.fault = fault
+
+
+@contextmanager
+def _world() -> Generator[None]:
+    """Whatever a world raises is its fault, but for what says that it was asked for the impossible."""
+    try:
+        yield
+    except (InfrastructureError, RubricError) as error:
+        raise _Broken(fault_of(error)) from error
+    except PalaestraError:
+        raise
+    except Exception as error:
+        said = f"the world raised {type(error).__name__}: {error}; a world that raises is at fault"
+        raise _Broken(Fault(kind="world", said=said)) from error
+
+
+class _Try:
+    """One try."""
+
+    def __init__(self, slot: Slot, cell: Cell, contender: EpisodeContender, budget: Budget, stop: Event) -> None:
+        self._slot, self._cell, self._contender, self._stop = slot, cell, contender, stop
+        self._budget, self._until = budget, budget.clock() + budget.seconds
+        self._seat: Seat | None = None
+
+    def _left(self) -> float:
+        return self._until - self._budget.clock()
+
+    def play(self, rooms: Rooms, *, fresh: bool) -> Came:
+        """Play it in a world; one that failed is dropped."""
+        try:
+            env = rooms.take(self._cell, fresh=fresh)
+        except InfrastructureError as error:
+            return self._came(fault_of(error))
+        sound = False
+        try:
+            recording = self._begun(env)
+            self._seat = self._contender.seat(env, self._left)
+            with _world():  # scripts ask it for what they follow
+                self._seat.agent.reset(recording.tools, seed=self._slot.agent_seed)
+            fault = self._played(recording, self._seat)
+            sound = fault is None
+            return self._came(fault or self._named(recording.episode()))
+        except _Broken as broken:
+            return self._came(broken.fault)
+        finally:
+            if sound:
+                rooms.give_back(self._cell, env)
+            else:
+                rooms.drop(env)
+
+    def _begun(self, env: Env) -> Recording:
+        with _world():
+            return Recording(env, agent=self._contender.name, seed=self._slot.world_seed, task=self._slot.task)
+
+    def _played(self, recording: Recording, seat: Seat) -> Fault | None:
+        while not recording.over:
+            if self._stop.is_set():
+                raise Stopped
+            offered = recording.offered
+            if self._left() <= 0:
+                self._end(recording)
+                break
+            try:
+                action = seat.agent.act(recording.observation)
+            except InfrastructureError as error:
+                if self._left() > 0 or not (isinstance(error, WaitError) and seat.out_of_time()):
+                    return fault_of(error)
+                self._end(recording)
+                break
+            with _world():
+                recording.step(action)
+            if recording.offered is not offered:
+                seat.offer(recording.offered)
+        return fault_of(recording.fault) if recording.fault is not None else None
+
+    def _end(self, recording: Recording) -> None:
+        with _world():
+            recording.stop(EndReason.TIME_BUDGET)
+
+    def _came(self, came: Episode | Fault) -> Came:
+        spent = Spent(prompt_tokens=0, completion_tokens=0) if self._seat is None else self._seat.spent()
+        return Came(slot=self._slot, came=came, spent=spent)
+
+    def _named(self, episode: Episode) -> Episode:
+        return replace(episode, id=self._slot.id, group=f"{self._slot.cell}/{self._slot.task}")

@@ -1,0 +1,166 @@
+"""The folder of an evaluation under way: nothing that has ended is played again, and nothing is counted twice.
+
+A block of episodes is one line of a log, outcomes and trajectories together, so that it is there whole or not at all.
+When every block is there, the log becomes the files that `results` reads, in the suite's order, which no order of
+arrivals shows in. One process evaluates into a folder at a time.
+"""
+
+import fcntl
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, cast
+
+import orjson
+
+from palaestra.benchmarks.evaluation.outcome import Outcome
+from palaestra.benchmarks.evaluation.results import (
+    JOURNAL,
+    OUTCOMES,
+    SETTINGS,
+    TRAJECTORIES,
+    Results,
+    Settings,
+    read_results,
+    read_settings,
+)
+from palaestra.durable import make_folder, sweep, write_file
+from palaestra.errors import ConfigError, RecordError
+from palaestra.log import Log
+from palaestra.trajectory import Episode, dump_episode
+
+_SHOWN = 5
+"""Differences of settings that an error names."""
+
+
+class Journal:
+    """An evaluation's folder, to be gone on with.
+
+    Args:
+        folder: Made where it is missing.
+        settings: What is asked for.
+
+    Raises:
+        ConfigError: the folder holds another evaluation, or something else; the message names what differs.
+        RecordError: it holds one that cannot be read, or another process evaluates into it.
+        StorageError: the disk refuses.
+    """
+
+    def __init__(self, folder: Path, settings: Settings) -> None:
+        self.folder = folder
+        self.settings = settings
+        make_folder(folder.resolve())
+        self._lock = _locked(folder)
+        self._settle()
+        so_far = read_results(folder)
+        self.done: frozenset[tuple[str, str, int]] = frozenset(map(_key, so_far.outcomes))
+        """The episodes that have ended: cell, task, sample."""
+        self._finished = not (folder / JOURNAL).exists() and (folder / OUTCOMES).exists()
+        self._log = None if self._finished else Log(folder / JOURNAL)
+
+    def _settle(self) -> None:
+        """Write the settings down, or hold what is asked for to those that are."""
+        path = self.folder / SETTINGS
+        for name in (SETTINGS, OUTCOMES, TRAJECTORIES):
+            sweep(self.folder / name)
+        if path.exists():
+            differing = differences(read_settings(self.folder), self.settings)
+            if differing:
+                more = f" and {len(differing) - _SHOWN} more" if len(differing) > _SHOWN else ""
+                raise ConfigError(
+                    f"{self.folder} holds an evaluation with other settings: {'; '.join(differing[:_SHOWN])}{more}; "
+                    "evaluate into another folder, or ask for the same"
+                )
+            return
+        if others := sorted(one.name for one in self.folder.iterdir() if one.name != _LOCK):
+            raise ConfigError(f"{self.folder} holds {others[0]} and no evaluation; give a new folder")
+        write_file(path, _document(self.settings))
+
+    def add(self, outcomes: Sequence[Outcome], episodes: Sequence[Episode]) -> None:
+        """Write a block down; once this returns, no kill and no power cut takes it back."""
+        assert self._log is not None, "nothing is played in an evaluation that is done"
+        kept = b",".join(dump_episode(replace(episode, tools=())) for episode in episodes)
+        self._log.append(b'{"outcomes":' + orjson.dumps(outcomes) + b',"episodes":[' + kept + b"]}")
+        self._log.sync()
+
+    def finish(self) -> Results:
+        """Put everything in order, once every episode has ended."""
+        results = read_results(self.folder)
+        assert len(results.outcomes) == results.expected, "every slot was played"
+        if not self._finished:
+            write_file(self.folder / TRAJECTORIES, _lines([dump_episode(one) for one in results.episodes]))
+            write_file(self.folder / OUTCOMES, _lines([orjson.dumps(one) for one in results.outcomes]))
+            self._close_log()
+            (self.folder / JOURNAL).unlink()
+            self._finished = True
+        return results
+
+    def _close_log(self) -> None:
+        if self._log is not None:
+            self._log.close()
+
+    def close(self) -> None:
+        """Let go of the folder. Closing twice is fine."""
+        self._close_log()
+        lock, self._lock = self._lock, None
+        if lock is not None:
+            os.close(lock)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+_LOCK = ".lock"
+
+
+def _locked(folder: Path) -> int | None:
+    """A lock that ends with this process, however it does."""
+    descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        os.close(descriptor)
+        raise RecordError(
+            f"{folder}: another process evaluates into it; wait for it, or give another folder"
+        ) from error
+    return descriptor
+
+
+def _key(outcome: Outcome) -> tuple[str, str, int]:
+    return outcome.cell, outcome.task, outcome.sample
+
+
+def _lines(records: Sequence[bytes]) -> bytes:
+    return b"".join(record + b"\n" for record in records)
+
+
+def _document(settings: Settings) -> bytes:
+    return orjson.dumps(settings, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS)
+
+
+def differences(there: Settings, asked: Settings) -> list[str]:
+    """What differs between two settings, a sentence each."""
+    found: list[str] = []
+    _compare("", orjson.loads(_document(there)), orjson.loads(_document(asked)), found)
+    return found
+
+
+def _compare(place: str, there: Any, asked: Any, found: list[str]) -> None:
+    # Any: JSON, both.
+    if there == asked:
+        return
+    if isinstance(there, dict) and isinstance(asked, dict):
+        one, other = cast("dict[str, Any]", there), cast("dict[str, Any]", asked)
+        for name in sorted({*one, *other}):
+            _compare(f"{place}.{name}" if place else name, one.get(name), other.get(name), found)
+    elif isinstance(there, list | dict) or isinstance(asked, list | dict):
+        found.append(f"{place}: others")
+    else:
+        found.append(f"{place} is {there!r} there and {asked!r} here")

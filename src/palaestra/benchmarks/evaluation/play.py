@@ -1,0 +1,219 @@
+"""An evaluation: every slot of a suite is played once, written down as it ends, and gone on with after a kill."""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from platform import python_version
+from threading import Event
+
+from palaestra.benchmarks.evaluation.agents.contender import BlockContender, Came, Contender, EpisodeContender
+from palaestra.benchmarks.evaluation.episodes import REFUSED, Budget, play_slot
+from palaestra.benchmarks.evaluation.journal import Journal
+from palaestra.benchmarks.evaluation.outcome import Fault
+from palaestra.benchmarks.evaluation.results import Results, Settings
+from palaestra.benchmarks.evaluation.rooms import Rooms
+from palaestra.benchmarks.evaluation.slot import MOST_SAMPLES, Slot
+from palaestra.benchmarks.evaluation.suite import Cell, Suite
+from palaestra.benchmarks.evaluation.tally import outcome_of
+from palaestra.errors import ConfigError, TaskError
+from palaestra.record import record
+from palaestra.trajectory import Episode
+from palaestra.version import __version__
+
+_UNTRIED = 3
+"""Episodes that a server may refuse to begin with, before it has answered any."""
+
+
+@record
+class PlayOptions:
+    """What may differ between two runs of one evaluation, since it decides no result but that of a time-out."""
+
+    concurrency: int = 8
+    """Episodes that are played side by side, for agents that play one by one."""
+    seconds: float = 600.0
+    """That an episode of such an agent may last."""
+    tries: int = 2
+    """Worlds that it is played in before it counts as faulty."""
+
+    def __post_init__(self) -> None:
+        """Hold the numbers to their ranges."""
+        for name in ("concurrency", "tries"):
+            if (value := getattr(self, name)) < 1:
+                raise ValueError(f"{name}={value}: it must be at least 1")
+        if self.seconds <= 0:
+            raise ValueError(f"seconds={self.seconds}: a time is above 0")
+
+
+def settings_of(
+    contender: Contender,
+    suite: Suite,
+    *,
+    samples: int,
+    seed: int,
+    price_in: float | None = None,
+    price_out: float | None = None,
+) -> Settings:
+    """All that decides what an evaluation comes to.
+
+    Args:
+        contender: Who plays.
+        suite: What is played.
+        samples: Episodes of each task.
+        seed: Of all luck.
+        price_in: Of a million tokens read.
+        price_out: Of a million tokens written.
+
+    Raises:
+        TaskError: the suite holds no task.
+        ConfigError: a number is out of range, or the suite names a cell or a task twice.
+    """
+    if not any(cell.tasks for cell in suite.cells):
+        raise TaskError(f"the suite {suite.name} holds no task; choose a split or a category that lists some")
+    if not 1 <= samples <= MOST_SAMPLES:
+        raise ConfigError(f"samples={samples}: from 1 to {MOST_SAMPLES}")
+    if not 0 <= seed < 2**31 // MOST_SAMPLES:
+        raise ConfigError(f"seed={seed}: from 0 to {2**31 // MOST_SAMPLES - 1}")
+    for name, price in (("price_in", price_in), ("price_out", price_out)):
+        if price is not None and not 0 <= price < float("inf"):
+            raise ConfigError(f"{name}={price}: a price is a number from 0 on")
+    _check_once([cell.id for cell in suite.cells], f"cells of {suite.name}")
+    for cell in suite.cells:
+        _check_once(cell.tasks, f"tasks of {suite.name}, cell {cell.id}")
+    return Settings(
+        agent=contender.name,
+        suite=suite,
+        samples=samples,
+        seed=seed,
+        playing=contender.described(),
+        versions={"palaestra": __version__, "python": python_version(), **contender.versions()},
+        price_in=price_in,
+        price_out=price_out,
+    )
+
+
+def _check_once(names: Sequence[str], what: str) -> None:
+    if twice := sorted({name for name in names if names.count(name) > 1} if len(set(names)) < len(names) else ()):
+        raise ConfigError(f"{what}: {', '.join(twice)} twice; an episode has one place")
+
+
+def evaluate(
+    contender: Contender,
+    journal: Journal,
+    options: PlayOptions,
+    *,
+    progress: Callable[[str], None] = lambda _: None,
+    say: Callable[[str], None] = print,
+) -> Results:
+    """Play whatever of an evaluation has not been played yet.
+
+    Args:
+        contender: Who plays; the one that the journal's settings describe.
+        journal: What has been played, and where the rest is written down.
+        options: How.
+        progress: Told the task of each episode that has ended.
+        say: Told of every fault.
+
+    Raises:
+        ConfigError: the agent cannot play a task, or no request of it is granted.
+        UnknownNameError: there is no such task, or world.
+    """
+    blocks = list(_left(contender, journal))
+    if isinstance(contender, BlockContender):
+        for cell, slots in blocks:
+            _write(journal, contender.play(cell, slots, progress=progress, say=say))
+    else:
+        assert isinstance(contender, EpisodeContender), "there are two ways to play"
+        _Side(contender, journal, options, progress, say).play([(cell, slot) for cell, (slot,) in blocks])
+    return journal.finish()
+
+
+def _left(contender: Contender, journal: Journal) -> Iterator[tuple[Cell, tuple[Slot, ...]]]:
+    """The blocks that are to be played. Their composition never depends on what was played before."""
+    settings = journal.settings
+    size = contender.block if isinstance(contender, BlockContender) else 1
+    for cell in settings.suite.cells:
+        slots = [
+            Slot(cell=cell.id, task=task, sample=sample, seed=settings.seed)
+            for task in cell.tasks
+            for sample in range(settings.samples)
+        ]
+        for start in range(0, len(slots), size):
+            block = tuple(slots[start : start + size])
+            if (block[0].cell, block[0].task, block[0].sample) not in journal.done:
+                yield cell, block
+
+
+def _write(journal: Journal, block: Sequence[Came]) -> None:
+    kept = [came.came for came in block if isinstance(came.came, Episode) and came.slot.sample == 0]
+    journal.add([outcome_of(came) for came in block], kept)
+
+
+class _Side:
+    """Plays episodes side by side."""
+
+    def __init__(
+        self,
+        contender: EpisodeContender,
+        journal: Journal,
+        options: PlayOptions,
+        progress: Callable[[str], None],
+        say: Callable[[str], None],
+    ) -> None:
+        self._contender, self._journal, self._options = contender, journal, options
+        self._progress, self._say = progress, say
+        self._rooms = Rooms()
+        self._stop = Event()
+        self._probing = True
+        self._held: list[Came] = []
+        """Those of the first that were refused."""
+
+    def play(self, slots: Sequence[tuple[Cell, Slot]]) -> None:
+        """Play them all."""
+        try:
+            first = 0
+            while not self._contender.proved and first < min(_UNTRIED, len(slots)):
+                self._take(self._played(*slots[first]))
+                first += 1
+            self._settle(first)
+            with ThreadPoolExecutor(self._options.concurrency, thread_name_prefix="palaestra-eval") as threads:
+                self._gather([threads.submit(self._played, cell, slot) for cell, slot in slots[first:]])
+        finally:
+            self._rooms.close()
+
+    def _gather(self, playing: Sequence["Future[Came]"]) -> None:
+        try:
+            for future in as_completed(playing):
+                self._take(future.result())
+        except BaseException:
+            self._stop.set()  # those under way end with their turn, and the others never begin
+            for future in playing:
+                future.cancel()
+            raise
+
+    def _played(self, cell: Cell, slot: Slot) -> Came:
+        budget = Budget(seconds=self._options.seconds, tries=self._options.tries)
+        return play_slot(slot, cell, self._contender, self._rooms, budget, self._stop)
+
+    def _take(self, came: Came) -> None:
+        """Write down what came of a slot, unless it was refused and nobody knows yet whether everything is."""
+        if isinstance(came.came, Fault):
+            self._say(f"{came.slot.id}: no score: {came.came.said}")
+        if self._probing and _refused(came):
+            self._held.append(came)
+            return
+        _write(self._journal, [came])
+        self._progress(came.slot.task)
+
+    def _settle(self, tried: int) -> None:
+        """Stop where the server refused everything so far; otherwise what it refused counts as such."""
+        held, self._held, self._probing = self._held, [], False
+        for came in held:
+            if len(held) == tried and isinstance(came.came, Fault):
+                raise ConfigError(
+                    f"each of the first {tried} episodes was refused, and none is counted: {came.came.said}"
+                )
+            _write(self._journal, [came])
+            self._progress(came.slot.task)
+
+
+def _refused(came: Came) -> bool:
+    return any(name.startswith(REFUSED) for name in came.spent.troubles)

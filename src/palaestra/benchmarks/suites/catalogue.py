@@ -1,0 +1,84 @@
+"""Suites by name, each loaded when it is first asked for.
+
+A name is a world's ("storefront"), a benchmark's, with a category or without ("bfcl", "bfcl/multi_turn_base"), a ladder
+of shifts ("ood"), or a folder or file of task files.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import field, fields
+from pathlib import Path
+from typing import Any
+
+from palaestra.benchmarks.evaluation.suite import Suite
+from palaestra.benchmarks.external import BENCHMARKS
+from palaestra.envs import WORLDS
+from palaestra.errors import ConfigError, UnknownNameError
+from palaestra.record import record
+from palaestra.records import Json
+from palaestra.registry import Registry
+
+SUITES: Registry[Callable[..., Suite]] = Registry("suite")
+SUITES.register("ood", "palaestra.benchmarks.suites.ood:suite")
+
+
+@record
+class SuiteOptions:
+    """Which part of a suite, and how its worlds are made. A suite refuses what it does not know."""
+
+    split: str | None = None
+    """The tasks; each suite has a first choice."""
+    limit: int | None = None
+    """Tasks of each cell, at most, evenly taken from all."""
+    axes: tuple[str, ...] = ()
+    """Ladders, of a suite that has some."""
+    switches: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Of a world of ours: its surface, handbook and noise. Any: as `gymnasium.make` takes them."""
+    options: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    """Of a benchmark that others wrote."""
+
+
+def suite_of(name: str, options: SuiteOptions) -> Suite:
+    """The suite that a name means.
+
+    Raises:
+        UnknownNameError: it means none, or there is no such split, category, axis or option.
+        ConfigError: an option is none of this suite's, or a benchmark is not installed.
+        TaskError: the suite would hold no task, or task files break a rule.
+    """
+    if options.limit is not None and options.limit < 1:
+        raise ConfigError(f"limit={options.limit}: a cell has one task at least; leave it out for all")
+    benchmark, _, category = name.partition("/")
+    if name in SUITES:
+        _refuse(name, options, {"limit", "axes"})
+        return SUITES.get(name)(limit=options.limit, axes=options.axes)
+    if benchmark in BENCHMARKS and not Path(name).exists():
+        from palaestra.benchmarks.suites import external  # noqa: PLC0415  it starts the benchmark
+
+        _refuse(name, options, {"split", "limit", "options"})
+        return external.suite(
+            benchmark, category=category or None, split=options.split, limit=options.limit, options=options.options
+        )
+    worlds = {WORLDS.get(id).name for id in WORLDS}
+    if name in worlds or Path(name).exists() or "/" in name or name.endswith(".py"):
+        from palaestra.benchmarks.suites.worlds import suite  # noqa: PLC0415  it loads a world
+
+        _refuse(name, options, {"split", "limit", "switches"})
+        return suite(name, split=options.split, limit=options.limit, switches=options.switches)
+    known = [*SUITES, *BENCHMARKS, *worlds]
+    raise UnknownNameError.of("suite", name, known, "(or give a folder of task files)")
+
+
+_WRITTEN = {
+    "axes": "--axis",
+    "limit": "--limit",
+    "options": "--option",
+    "split": "--split",
+    "switches": "--surface, --handbook and --noise",
+}
+
+
+def _refuse(name: str, options: SuiteOptions, taken: set[str]) -> None:
+    """Refuse what was said and would have no effect."""
+    for one in fields(options):
+        if one.name not in taken and getattr(options, one.name) not in (None, (), {}):
+            raise ConfigError(f"{_WRITTEN[one.name]}: the suite {name} has no such choice; leave it out")
