@@ -1,6 +1,6 @@
 """A browser's windows: one browser a process, one context an episode, so that nothing passes from one to another."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -32,28 +32,28 @@ class Browser:
         self._playwright: Any = None
         self._browser: Any = None
 
-    def open(self, *, held: bool, offline: bool, har: Path | None = None, size: tuple[int, int] = (500, 320)) -> "Window":
+    def open(
+        self, *, held: bool, reach: Sequence[str], size: tuple[int, int] = (500, 320), storage: str | None = None
+    ) -> "Window":
         """A window of its own.
 
         Args:
             held: Whether time stands still but for `Window.pass_time`.
-            offline: Whether every request but for files is refused.
-            har: Where to write what passed over the network, when the window is closed.
+            reach: How the addresses begin that may be asked for; every other request is refused.
             size: Of the page, in pixels.
+            storage: A file with cookies and storage to begin with, as Playwright writes them.
         """
         if self._browser is None or not self._browser.is_connected():
             self._playwright = self._playwright or PLAYWRIGHT.sync_playwright().start()
             self._browser = self._playwright.chromium.launch(executable_path=self._program, args=list(_FLAGS))
-        recorded = {} if har is None else {"record_har_path": str(har), "record_har_content": "embed"}
         context = self._browser.new_context(
             viewport={"width": size[0], "height": size[1]},
             locale="en-US",
             timezone_id="UTC",
             reduced_motion="reduce",
-            **recorded,
+            storage_state=storage,
         )
-        if offline:
-            context.route(lambda url: not url.startswith("file:"), lambda route: route.abort())
+        context.route(lambda url: not url.startswith(tuple(reach)), lambda route: route.abort())
         return Window(context, held=held)
 
 
@@ -83,6 +83,10 @@ class Window:
     def run(self, script: str, argument: Any = None) -> Any:
         """A JavaScript function of one argument, in the page."""
         return self.page.evaluate(script, argument)
+
+    def on_finished(self, told: Callable[[Any], None]) -> None:
+        """Have `told` be called with every request that was answered."""
+        self._context.on("requestfinished", told)
 
     def described(self) -> list[dict[str, Any]]:
         """The nodes of the accessibility tree, as Chromium gives them."""

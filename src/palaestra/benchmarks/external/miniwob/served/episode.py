@@ -48,7 +48,7 @@ class Episode:
 
     def __init__(self, browser: Browser, page: Path, name: str, seed: int, observation: str) -> None:
         self._browser, self._page, self._name, self._seed, self._observation = browser, page, name, seed, observation
-        self._window = browser.open(held=True, offline=True)
+        self._window = browser.open(held=True, reach=["file:"])
         self._acts = Acts(self._window)
         self._done, self._raw, self._why, self._left = False, 0.0, "", False
         self._window.page.goto(page.as_uri())

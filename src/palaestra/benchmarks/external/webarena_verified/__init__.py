@@ -1,0 +1,1 @@
+"""WebArena-Verified: tasks on whole web sites, with typed answers and network events as evidence."""
