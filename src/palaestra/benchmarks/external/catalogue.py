@@ -6,8 +6,14 @@ from palaestra.registry import Registry
 
 BENCHMARKS: Registry[Benchmark] = Registry("benchmark")
 for _name, _constant in {
+    "agentdojo": "AGENTDOJO",
     "babyai": "BABYAI",
     "bfcl": "BFCL",
+    "miniwob": "MINIWOB",
+    "tau2": "TAU2",
+    "textworld": "TEXTWORLD",
+    "webarena-verified": "WEBARENA_VERIFIED",
+    "webshop": "WEBSHOP",
 }.items():
     BENCHMARKS.register(_name, f"palaestra.benchmarks.external.{_name.replace('-', '_')}.facts:{_constant}")
 

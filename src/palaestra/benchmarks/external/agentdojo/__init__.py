@@ -1,0 +1,1 @@
+"""AgentDojo: office work by tools, with and without attacks by injected text."""
