@@ -5,6 +5,8 @@ from typing import Any
 
 from palaestra.benchmarks.external.bfcl.served.package import TYPES
 
+_TAKEN = ("finish", "give_up", "reply")
+"""Calls that mean something in every benchmark; three tasks have a function called `finish`."""
 _NUMBERS = ("minimum", "maximum", "minItems", "maxItems")
 
 
@@ -20,7 +22,13 @@ def tool_of(function: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def tool_name(name: str) -> str:
-    """A function's name as models may write it: without dots, as the package itself has them written."""
+    """A function's name as models may write it: without dots, and none that means something else to every benchmark."""
+    written = checked_name(name)
+    return f"{written}_" if written in _TAKEN else written
+
+
+def checked_name(name: str) -> str:
+    """A function's name as the package's checker looks for it: without dots, as it has models write them."""
     return name.replace(".", "_")
 
 

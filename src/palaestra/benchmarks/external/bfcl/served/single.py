@@ -6,11 +6,12 @@ from typing import Any
 
 from palaestra.benchmarks.external.bfcl.served.gold import chosen
 from palaestra.benchmarks.external.bfcl.served.package import AST, ENUMS, MODEL
-from palaestra.benchmarks.external.bfcl.served.schema import tool_of
+from palaestra.benchmarks.external.bfcl.served.schema import checked_name, tool_name, tool_of
 from palaestra.benchmarks.external.protocol import (
     WireCall,
     WireOpening,
     WireReply,
+    WireResult,
     WireTurn,
     WireVerdict,
     answered,
@@ -49,6 +50,7 @@ class SingleTurn:
         self._category, self._functions, self._answer = category, functions, answer
         self._messages = entry["question"][0]
         self._tools = [tool_of(function) for function in entry["function"]]
+        self._names = {tool_name(each["name"]): checked_name(each["name"]) for each in functions}
         self._calls: list[WireCall] = []
         self._over = False
 
@@ -68,7 +70,12 @@ class SingleTurn:
         if self._over:
             return reply([refused("it is over", "over") for _ in calls], points=self._points(), end="finished")
         self._calls, self._over = list(calls), True
-        return reply([answered("The call was noted.") for _ in calls], points=self._points(), end="finished")
+        return reply([self._noted(call["tool"]) for call in calls], points=self._points(), end="finished")
+
+    def _noted(self, tool: str) -> WireResult:
+        if tool in self._names:
+            return answered("The call was noted.")
+        return refused("The call was noted. There is no such function.", "unknown_tool")
 
     def _points(self) -> int:
         return self.verdict("")["points"]
@@ -83,7 +90,7 @@ class SingleTurn:
         asked = RELEVANCE.get(self._category)
         if asked is not None:
             return bool(self._calls) == asked, f"{len(self._calls)} calls"
-        written = [{call["tool"]: call["arguments"]} for call in self._calls]
+        written = [{self._names.get(call["tool"], call["tool"]): call["arguments"]} for call in self._calls]
         language = _LANGUAGES.get(self._category, ENUMS.Language.PYTHON)
         try:
             found = AST.ast_checker(self._functions, written, self._answer, language, self._category, MODEL)
