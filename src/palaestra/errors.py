@@ -4,7 +4,8 @@
     ├── UnknownNameError (LookupError)    a name nobody registered; carries near ones
     ├── DefinitionError (TypeError)       a tool, row or schema is declared wrongly
     ├── TaskError (ValueError)            a task file or family breaks a rule
-    │   └── DrawError                     nothing in the world fits what a family asks for
+    │   ├── DrawError                     nothing in the world fits what a family asks for
+    │   └── ContaminationError            a task to learn from is one that policies are measured on
     ├── RubricError (ValueError)          a rubric is inconsistent, or a criterion itself crashed
     ├── RowError (LookupError)            a write that does not fit the rows that stand
     │   └── RowMissingError               no row has this key
@@ -69,6 +70,10 @@ class TaskError(PalaestraError, ValueError):
 
 class DrawError(TaskError):
     """Nothing in the world fits what a family asks for."""
+
+
+class ContaminationError(TaskError):
+    """A task to learn from is one that policies are measured on: by its split, or word for word."""
 
 
 class RubricError(PalaestraError, ValueError):

@@ -19,6 +19,7 @@ from palaestra.cli import (
     reference,
     rubrics,
     scaffold,
+    suites,
     tasks,
     train,
     view,
@@ -41,6 +42,7 @@ app.add_typer(tasks.app, name="tasks")
 app.add_typer(rubrics.app, name="rubrics")
 app.add_typer(bench.app, name="bench")
 app.add_typer(objectives.app, name="objectives")
+app.add_typer(suites.app, name="suites")
 app.command()(demo.demo)
 app.command()(train.train)
 app.command()(reference.reference)

@@ -160,6 +160,8 @@ class TrainConfig:
     sft: SftConfig | None = None
     grpo: GrpoConfig | None = None
     trackers: tuple[TrackerName, ...] = ("jsonl", "tensorboard")
+    contaminated: tuple[Path, ...] = ()
+    """Lists of prompts that nothing may be learnt from, besides those that come with Palaestra."""
 
 
 class _File(BaseModel):

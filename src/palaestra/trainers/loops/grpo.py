@@ -12,6 +12,7 @@ from typing import Any
 
 import orjson
 
+from palaestra.contamination import Guard
 from palaestra.digest import digest
 from palaestra.seeding import Stream
 from palaestra.trainers.critic import Critic, reading
@@ -51,6 +52,7 @@ class GrpoLoop(Loop):
         world: What decides the worlds' answers besides the tasks, for the fingerprint.
         say: Told of alarms, and of faults of worlds and engine.
         replay: A run to go through again: this one then comes to the same tokens, or says where it does not.
+        guard: Refuses to train on what policies are measured on.
 
     Raises:
         TaskError: there are no tasks.
@@ -69,6 +71,7 @@ class GrpoLoop(Loop):
         world: object = None,
         say: Callable[[str], None] = print,
         replay: Recorded | None = None,
+        guard: Guard | None = None,
     ) -> None:
         self.learner = config.learner
         self.save_every = config.save_every
@@ -81,6 +84,7 @@ class GrpoLoop(Loop):
         self._world = world
         self._say = say
         self._replay = replay
+        self._guard = guard or Guard()
         self._alarms = Alarms(config.alarms)
         self._built = config.objective.built()
         self._reference: Trained | None = None
@@ -161,6 +165,7 @@ class GrpoLoop(Loop):
         """One batch of groups, and the updates on it."""
         del done
         groups = await self._groups(step)
+        self._guard.check_episodes(group.episodes[0] for group in groups if group.episodes)
         episodes = [episode for group in groups for episode in group.episodes]
         trained = await thread.do(self._train, episodes, step)
         await self._engine.update_weights(self._learning.weights(), step + 1, in_flight=self._config.in_flight)

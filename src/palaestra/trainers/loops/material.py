@@ -8,7 +8,9 @@ from typing import Any
 import gymnasium as gym
 
 from palaestra.agents import oracle, rollout
+from palaestra.contamination import of_users
 from palaestra.errors import TaskError, UnknownNameError
+from palaestra.records import TaskSpec
 from palaestra.tools import CHAT_FORMATS
 from palaestra.trainers.codec import Codec, train_tokenizer
 from palaestra.trainers.data.demonstration import rendered
@@ -30,7 +32,9 @@ def tasks_of(config: WorldConfig) -> list[str]:
         UnknownNameError: no environment, split or family is called so.
         TaskError: there are no tasks.
     """
-    ids: list[str] = list(_opened(config).task_set.ids(config.split))
+    world = _opened(config)
+    # A world of ours has a set of tasks; a benchmark from outside tells its ids itself.
+    ids: list[str] = list(getattr(world, "task_set", world).ids(config.split))
     families = {task.split("/")[1] for task in ids}
     for family in config.families:
         if family not in families:
@@ -39,6 +43,14 @@ def tasks_of(config: WorldConfig) -> list[str]:
     if not chosen:
         raise TaskError(f"split {config.split!r} of {config.env_id} lists no task; give a split that does")
     return chosen
+
+
+def opening_of(config: WorldConfig, task: str) -> tuple[TaskSpec, list[str]]:
+    """What is known of a task, and what its user says at the beginning."""
+    world = _opened(config)
+    observation, info = world.reset(seed=0, options={"task": task})
+    world.close()
+    return info["task"], list(of_users(observation))
 
 
 def demonstrations_of(config: WorldConfig, *, file: Path | None = None, bar: OpenBar = silent) -> list[Episode]:

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from palaestra.contamination import Guard
 from palaestra.durable import write_file
 from palaestra.trainers.learner import Learner
 from palaestra.trainers.loops.config import TrainConfig, config_document
 from palaestra.trainers.loops.grpo import GrpoLoop
 from palaestra.trainers.loops.loop import MakeLearner, StageResult, run_loop
-from palaestra.trainers.loops.material import demonstrations_of, started, tasks_of, worlds_of
+from palaestra.trainers.loops.material import demonstrations_of, opening_of, started, tasks_of, worlds_of
 from palaestra.trainers.loops.record import Recorded
 from palaestra.trainers.loops.sft import SftLoop
 from palaestra.trainers.monitors import TRACKERS
@@ -34,13 +35,18 @@ def planned(config: TrainConfig, *, bar: OpenBar = silent) -> Plan:
     """Open the world, collect the demonstrations and load or make the policy; nothing is written.
 
     Raises:
-        PalaestraError: a name, a file or a checkpoint is not what the settings say.
+        PalaestraError: a name, a file or a checkpoint is not what the settings say, or a task is one that policies are
+            measured on.
     """
+    guard = Guard(config.contaminated)
+    tasks = tasks_of(config.world)
+    guard.check(*opening_of(config.world, tasks[0]))  # that of one tells the split; words are looked at as they come
     needed = config.sft is not None or config.policy.start is None
     file = config.sft.demonstrations if config.sft is not None else None
     demonstrations = demonstrations_of(config.world, file=file, bar=bar) if needed else []
+    guard.check_episodes(demonstrations)
     policy = started(config.policy, demonstrations, seed=config.seed)
-    return Plan(config=config, tasks=tasks_of(config.world), demonstrations=demonstrations, policy=policy)
+    return Plan(config=config, tasks=tasks, demonstrations=demonstrations, policy=policy)
 
 
 def run(
@@ -68,11 +74,13 @@ def run(
     config = plan.config
     write_file(out / "config.json", config_document(config))
     trackers = [TRACKERS[name] for name in config.trackers]
+    guard = Guard(config.contaminated)
     carry = partial(run_loop, threads=config.threads, trackers=trackers, learners=learners, bar=bar, say=say)
 
     result: StageResult | None = None
     if config.sft is not None:
-        result = carry(SftLoop(config.sft, plan.demonstrations, seed=config.seed, start=plan.policy), out / "sft")
+        sft = SftLoop(config.sft, plan.demonstrations, seed=config.seed, start=plan.policy, guard=guard)
+        result = carry(sft, out / "sft")
     if config.grpo is not None:
         policy = result.policy if result else plan.policy
         loop = GrpoLoop(
@@ -84,6 +92,7 @@ def run(
             world=[config.world.env_id, dict(config.world.switches)],
             say=say,
             replay=Recorded.of(replay / "grpo") if replay else None,
+            guard=guard,
         )
         result = carry(loop, out / "grpo")
     assert result is not None, "settings without a stage are refused when they are read"

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from palaestra.contamination import Guard
 from palaestra.digest import digest
 from palaestra.errors import TaskError
 from palaestra.seeding import Stream
@@ -28,9 +29,11 @@ class SftLoop(Loop):
         seed: Of the order.
         start: The policy to begin with; it is copied.
         name: Of the stage; another name draws another order.
+        guard: Refuses demonstrations of what policies are measured on.
 
     Raises:
         TaskError: there are no demonstrations.
+        ContaminationError: one is of a task that policies are measured on.
     """
 
     def __init__(
@@ -41,9 +44,11 @@ class SftLoop(Loop):
         seed: int,
         start: Policy,
         name: str = "sft",
+        guard: Guard | None = None,
     ) -> None:
         if not demonstrations:
             raise TaskError(f"{name} has no demonstrations; give a split that lists tasks, or a file of episodes")
+        (guard or Guard()).check_episodes(demonstrations)
         self.name = name
         self.learner = config.learner
         self.save_every = config.save_every

@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from palaestra.contamination import Guard
 from palaestra.digest import digest
 from palaestra.errors import InfrastructureError, TaskError
 from palaestra.seeding import Stream
@@ -71,6 +72,7 @@ class WarmUp:
 
     Raises:
         TaskError: there are no demonstrations.
+        ContaminationError: one is of a task that policies are measured on.
     """
 
     name = "warm-up"
@@ -79,6 +81,7 @@ class WarmUp:
     def __init__(self, config: WarmUpConfig, demonstrations: Sequence[Episode], *, seed: int) -> None:
         if not demonstrations:
             raise TaskError("the warm-up has no demonstrations; give a split that lists tasks")
+        Guard().check_episodes(demonstrations)
         self._config = config
         self._seed = seed
         self._form = CHAT_FORMATS.get(config.format)
@@ -184,6 +187,7 @@ class Grpo:
         self._seed = seed
         self._start = start
         self._deal = Deal(len(tasks), size=config.groups, stream=Stream.root(self.name, seed))
+        self._guard = Guard()
         self.optimiser = config.optimiser
 
     def fingerprint(self) -> str:
@@ -205,6 +209,7 @@ class Grpo:
         played = play(
             learner.policy, self._env_id, self._jobs(step), config.rollouts, switches=self._switches, version=step
         )
+        self._guard.check_episodes(played[:: config.group_size])
         valid = [(episode, place // config.group_size) for place, episode in enumerate(played)]
         valid = [(episode, group) for episode, group in valid if episode.valid_for_baseline]
         if not valid:

@@ -1,0 +1,184 @@
+"""`palaestra suites`: benchmarks that others wrote: what is known of them, and how they are installed."""
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from palaestra.benchmarks.table import Table
+from palaestra.cli.console import output
+from palaestra.cli.extra import suites_extra
+from palaestra.cli.progress import bar
+from palaestra.cli.target import make
+from palaestra.contamination import LEARNT_FROM, LISTS, of_users, write_list
+from palaestra.envs import WORLDS
+from palaestra.envs.task import SPLITS
+from palaestra.errors import ConfigError, PalaestraError
+
+if TYPE_CHECKING:
+    from palaestra.benchmarks.external import Benchmark, ExternalEnv
+
+app = typer.Typer(
+    help="Benchmarks that others wrote: which there are, and how they are installed.",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+)
+Names = Annotated[list[str], typer.Argument(metavar="NAME...", help="Benchmarks, such as bfcl.")]
+
+
+@app.callback()
+def suites() -> None:
+    """Benchmarks that others wrote: which there are, and how they are installed."""
+
+
+@app.command(name="list", epilog="Example: `palaestra suites list`")
+def list_() -> None:
+    """List every benchmark: its version and licence, and its tasks where it is installed or the way to it where not."""
+    with suites_extra():
+        from palaestra.benchmarks.external import BENCHMARKS  # noqa: PLC0415  it needs the extra `suites`
+        from palaestra.benchmarks.external.installation import home  # noqa: PLC0415
+    rows = [(one.name, one.title, one.version, one.licence, *_state(one)) for one in map(BENCHMARKS.get, BENCHMARKS)]
+    table = Table(
+        title="Benchmarks",
+        columns=("name", "title", "version", "licence", "tasks", "state"),
+        rows=tuple(rows),
+        note=f"Installed below {home()}; set PALAESTRA_BENCHMARKS for another folder.",
+    )
+    output().print(table.for_terminal())
+
+
+def _state(benchmark: "Benchmark") -> tuple[str, str]:
+    """How many tasks there are in how many categories, and whether the benchmark can be played."""
+    from palaestra.benchmarks.external import installed  # noqa: PLC0415
+
+    if installed(benchmark.name, benchmark.installation) is None:
+        return "-", f"palaestra suites install {benchmark.name}{_source(benchmark)}"
+    try:
+        tasks = _opened(benchmark).tasks.values()
+    except PalaestraError as error:  # one that does not start keeps nobody from the others
+        return "-", f"broken: {error}"
+    return f"{len(tasks):,}", f"installed; {len({task['category'] for task in tasks})} categories"
+
+
+def _source(benchmark: "Benchmark") -> str:
+    return "" if benchmark.installation.checkout is None else " --from FOLDER"
+
+
+def _opened(benchmark: "Benchmark") -> "ExternalEnv":
+    from palaestra.benchmarks.external import ExternalEnv  # noqa: PLC0415
+
+    return ExternalEnv(benchmark.env_id)
+
+
+@app.command(
+    epilog="Examples: `palaestra suites install bfcl textworld`, `palaestra suites install tau2 --from ../tau2`"
+)
+def install(
+    names: Names,
+    source: Annotated[
+        Path | None, typer.Option("--from", help="Your checkout, where a benchmark is in no package.")
+    ] = None,
+) -> None:
+    """Install benchmarks, each in a virtual environment of its own; those that are there are left as they are."""
+    with suites_extra():
+        from palaestra.benchmarks.external import BENCHMARKS  # noqa: PLC0415
+        from palaestra.benchmarks.external import install as install_one  # noqa: PLC0415
+    console = output()
+    if source is not None and len(names) > 1:
+        raise ConfigError(f"--from {source}: a checkout is one benchmark's; install {names[0]} by itself")
+    chosen = [BENCHMARKS.get(name) for name in names]
+    for benchmark in chosen:
+        found = install_one(
+            benchmark.name,
+            benchmark.installation,
+            source=source,
+            say=lambda text: console.print(text, style="dim", highlight=False, markup=False),
+        )
+        console.print(f"{benchmark.name}: installed, {found.python.parents[2]}", highlight=False, soft_wrap=True)
+
+
+@app.command(epilog="Example: `palaestra suites show bfcl`")
+def show(name: Annotated[str, typer.Argument(metavar="NAME", help="A benchmark, such as bfcl.")]) -> None:
+    """Show what is known of a benchmark: where it comes from, its splits, options and tasks, and what is broken."""
+    with suites_extra():
+        from palaestra.benchmarks.external import BENCHMARKS, installed  # noqa: PLC0415
+    benchmark, console = BENCHMARKS.get(name), output()
+    there = installed(benchmark.name, benchmark.installation)
+    for table in _facts(benchmark):
+        console.print(table.for_terminal())
+    if there is None:
+        console.print(f"Not installed: palaestra suites install {name}{_source(benchmark)}", highlight=False)
+    else:
+        console.print(_tasks(_opened(benchmark)).for_terminal())
+
+
+def _facts(benchmark: "Benchmark") -> list[Table]:
+    needs = benchmark.installation
+    packages = [item for one in needs.packages for item in one.names]
+    rows = [
+        ("in Gymnasium", benchmark.env_id),
+        ("version", benchmark.version),
+        ("licence", benchmark.licence),
+        ("source", benchmark.source),
+        ("packages", ", ".join(packages) or "none"),
+        ("Python", f"{needs.python[0]}.{needs.python[1]} or newer"),
+        *((f"needs {program}", way) for program, way in needs.programs.items()),
+        *([("checkout", needs.checkout.repository)] if needs.checkout else []),
+        *((f"split {split}", what) for split, what in benchmark.splits.items()),
+        ("may be learnt from", ", ".join(benchmark.trainable) or "nothing"),
+        *((f"option {option}", f"{value!r} if not said") for option, value in benchmark.options.items()),
+        *([("note", benchmark.notes)] if benchmark.notes else []),
+    ]
+    tables = [Table(title=benchmark.title, columns=("what", "it says"), rows=tuple(rows))]
+    if bad := benchmark.known_bad:
+        tables.append(Table(title="Held to be broken", columns=("task", "by whom, and why"), rows=tuple(bad.items())))
+    return tables
+
+
+def _tasks(env: "ExternalEnv") -> Table:
+    splits = list(env.benchmark.splits)
+    counts: dict[str, Counter[str]] = {}
+    for task in env.tasks.values():
+        counts.setdefault(task["category"], Counter())[task["split"]] += 1
+    rows = tuple((category, *(f"{of[split]:,}" for split in splits)) for category, of in counts.items())
+    return Table(title=f"{len(env.tasks):,} tasks", columns=("category", *splits), rows=rows)
+
+
+@app.command(epilog="Examples: `palaestra suites hashes bfcl`, `palaestra suites hashes storefront --out lists/`")
+def hashes(
+    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Installed benchmarks, or worlds of ours.")],
+    out: Annotated[Path, typer.Option("--out", help="The folder of lists.")] = LISTS,
+) -> None:
+    """Write the lists by which a trainer knows the prompts that policies are measured on: hashes, and nothing else."""
+    console = output()
+    worlds = {WORLDS.get(env_id).name: env_id for env_id in WORLDS}
+    for name in names:
+        prompts, trainable = _of_world(worlds[name]) if name in worlds else _of_benchmark(name)
+        learnt_from = [text for split in trainable for text in prompts[split]]
+        for split in [split for split in prompts if split not in trainable]:
+            count = write_list(out / f"{name}.{split}.txt", prompts[split], learnt_from=learnt_from)
+            console.print(f"{name}, {split}: {len(prompts[split]):,} prompts, {count:,} hashes", highlight=False)
+
+
+def _of_world(env_id: str) -> tuple[dict[str, list[str]], tuple[str, ...]]:
+    """What users ask for, by split, and the splits that may be learnt from."""
+    env = make(env_id)
+    prompts: dict[str, list[str]] = {split: [] for split in SPLITS}
+    ids = [(split, task) for split in SPLITS for task in env.task_set.ids(split)]
+    with bar("prompts", len(ids)) as shown:
+        for split, task in ids:
+            observation, _ = env.reset(seed=0, options={"task": task})
+            prompts[split].append("\n".join(of_users(observation)))
+            shown.step(task)
+    return prompts, LEARNT_FROM
+
+
+def _of_benchmark(name: str) -> tuple[dict[str, list[str]], tuple[str, ...]]:
+    with suites_extra():
+        from palaestra.benchmarks.external import BENCHMARKS  # noqa: PLC0415
+    benchmark = BENCHMARKS.get(name)
+    prompts: dict[str, list[str]] = {split: [] for split in benchmark.splits}
+    for task in _opened(benchmark).tasks.values():
+        prompts[task["split"]].append(task["prompt"])
+    return prompts, benchmark.trainable
