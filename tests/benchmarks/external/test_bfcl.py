@@ -298,6 +298,21 @@ def test_sums_that_take_for_ever_are_refused(env: ExternalEnv) -> None:
     assert json.loads(str(precise[1]["content"])) == {"result": 2**64}
 
 
+def test_a_travellers_age_does_not_depend_on_the_clock(env: ExternalEnv) -> None:
+    task = next(id for id in env.ids(category="multi_turn_base") if "verify_traveler_information" in _offered(env, id))
+
+    def asked(first: str, last: str, born: str) -> str:
+        verify = call("verify_traveler_information", first_name=first, last_name=last, date_of_birth=born)
+        begun(env, task.removeprefix("bfcl/"))
+        messages, *_ = env.step(call(verify["tool"], **verify["arguments"], passport_number="US1"))
+        return str(messages[0]["content"])
+
+    found = re.search(r"Expected (\S+) (\S+), got", asked("Nobody", "Else", "1990-01-01"))
+    assert found is not None
+    assert "at least 18" in asked(found[1], found[2], "2008-03-24")
+    assert json.loads(asked(found[1], found[2], "2008-03-23")) == {"verification_status": True}
+
+
 def _offered(env: ExternalEnv, id: str) -> list[str]:
     return names(begun(env, id.removeprefix("bfcl/"))[1])
 

@@ -36,7 +36,7 @@ def parsed(text: str, parameters: Callable[[str], Sequence[str]]) -> WireCall:
 def chosen(
     category: str, functions: Sequence[Mapping[str, Any]], answer: Sequence[Mapping[str, Any]]
 ) -> list[WireCall]:
-    """Calls with the first value that is accepted for each parameter.
+    """Calls with the first value that is accepted for each parameter; one that is null is left out where it may be.
 
     Args:
         category: Of the task; it says in which language arguments are written.
@@ -56,6 +56,8 @@ def _call(category: str, parameters: Mapping[str, Any], name: str, accepted: Map
             given = [_OPTIONAL]  # here it is a text without letters, and the one that is accepted
         described = parameters["properties"].get(parameter)
         if not given or described is None:  # some answers name a parameter that the function lacks
+            continue
+        if given[0] is None and _OPTIONAL in values:  # no schema takes it
             continue
         value = _plain(given[0])
         item = described.get("items", {}).get("type")

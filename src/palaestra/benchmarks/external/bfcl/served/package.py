@@ -2,6 +2,8 @@
 
 Its table of models imports every vendor's library, and its checkers ask that table one thing: whether dots in names of
 functions were made underscores. A table of one model stands in for it.
+
+One of its APIs asks for today's date, to work out a traveller's age. There it is always the day of the release.
 """
 
 import os
@@ -9,8 +11,9 @@ import sys
 import tempfile
 import time
 import types
+from datetime import datetime
 from importlib import import_module
-from typing import Any
+from typing import Any, Self
 
 MODEL = "palaestra"
 """The name of the one model."""
@@ -32,3 +35,13 @@ MULTI_TURN: Any = import_module("bfcl_eval.eval_checker.multi_turn_eval.multi_tu
 PROMPTS: Any = import_module("bfcl_eval.constants.default_prompts")
 TYPES: Any = import_module("bfcl_eval.constants.type_mappings")
 UTILS: Any = import_module("bfcl_eval.utils")
+
+
+class _Released(datetime):
+    @classmethod
+    def today(cls) -> Self:
+        return cls(2026, 3, 23)
+
+
+_travel: Any = import_module(BACKEND.CLASS_FILE_PATH_MAPPING["TravelAPI"])
+_travel.datetime = _Released
