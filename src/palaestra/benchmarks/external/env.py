@@ -67,7 +67,7 @@ class ExternalEnv(gym.Env[tuple[Message, ...], Action]):
         env_id: The registered id, such as "palaestra/BFCL-v0".
         split: From which of the benchmark's splits `reset` draws; its first, if not said, and "all" for every one.
         category: Draw from this category alone.
-        task: The id of the one task to play, such as "bfcl/multi_turn_base/0003".
+        task: The id of the one task to play, such as "bfcl/multi_turn_base/3".
         action_format: How raw text is read.
         max_turns: A budget in place of the task's own.
         seconds: What the benchmark may take for one answer before it counts as hanging.
