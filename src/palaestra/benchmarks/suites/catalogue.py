@@ -6,6 +6,7 @@ of shifts ("ood"), or a folder or file of task files.
 
 from collections.abc import Callable, Mapping
 from dataclasses import field, fields
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ class SuiteOptions:
     switches: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Of a world of ours: its surface, handbook and noise. Any: as `gymnasium.make` takes them."""
     options: Mapping[str, Json] = field(default_factory=dict[str, Json])
-    """Of a benchmark that others wrote."""
+    """Of a benchmark that others wrote, or of a ladder, such as the `families` that an agent was trained on."""
 
 
 def suite_of(name: str, options: SuiteOptions) -> Suite:
@@ -49,8 +50,13 @@ def suite_of(name: str, options: SuiteOptions) -> Suite:
         raise ConfigError(f"limit={options.limit}: a cell has one task at least; leave it out for all")
     benchmark, _, category = name.partition("/")
     if name in SUITES:
-        _refuse(name, options, {"limit", "axes"})
-        return SUITES.get(name)(limit=options.limit, axes=options.axes)
+        _refuse(name, options, {"limit", "axes", "options"})
+        make = SUITES.get(name)
+        known = [parameter for parameter in signature(make).parameters if parameter not in ("limit", "axes")]
+        for option in options.options:
+            if option not in known:
+                raise UnknownNameError.of("option", option, known)
+        return make(limit=options.limit, axes=options.axes, **options.options)
     if benchmark in BENCHMARKS and not Path(name).exists():
         from palaestra.benchmarks.suites import external  # noqa: PLC0415  it starts the benchmark
 

@@ -34,14 +34,14 @@ AXES: Mapping[str, Callable[[Pool], Axis]] = {
 """Every axis, in the order of reports."""
 
 
-def suite(limit: int | None = None, axes: Sequence[str] = (), *, families: Sequence[str] = ()) -> Suite:
+def suite(limit: int | None = None, axes: Sequence[str] = (), *, families: str | Sequence[str] = ()) -> Suite:
     """The suite of internal axes.
 
     Args:
         limit: The most tasks of a cell, chosen evenly over families; `None` for all.
         axes: Which axes; all if none.
-        families: The families that the agent was trained on, by id or name, which decide what is in distribution; all
-            of the split "train" if none.
+        families: The families that the agent was trained on, by id or name, as a list or with commas between; they
+            decide what is in distribution; all of the split "train" if none.
 
     Raises:
         UnknownNameError: there is no such axis, or no such family to train on.
@@ -50,7 +50,8 @@ def suite(limit: int | None = None, axes: Sequence[str] = (), *, families: Seque
     for name in axes:
         if name not in AXES:
             raise UnknownNameError.of("axis", name, AXES)
-    pool = Pool(families, limit=limit)
+    named = [name.strip() for name in families.split(",")] if isinstance(families, str) else families
+    pool = Pool(named, limit=limit)
     made = [make(pool) for name, make in AXES.items() if not axes or name in axes]
     cells: dict[str, Cell] = {cell.id: cell for axis in made for cell in axis.cells}
     return Suite(

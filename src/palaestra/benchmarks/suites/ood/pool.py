@@ -94,10 +94,10 @@ class Pool:
         chosen = spread(families, wanted)
         each = -(-wanted // len(chosen))
         places = {family: place for place, family in enumerate(families)}
-        tasks = [t for f in chosen for t in self._fresh(f, places[f], each) if where(t)]
+        tasks = [task for family in chosen for task in self._fresh(family, places[family], each, where)]
         return even(tasks, self.limit)
 
-    def _fresh(self, family: str, place: int, count: int) -> Iterator[str]:
+    def _fresh(self, family: str, place: int, count: int, where: Callable[[str], bool]) -> Iterator[str]:
         """Up to `count` fresh tasks of a family, one world after the other, beginning with another for each family."""
         worlds = len(self.world.seeds["train"])
         listed = self.world.instances["train"]
@@ -107,7 +107,7 @@ class Pool:
                 if found == count:
                     return
                 task = f"{family}/{listed + round_ * worlds + (place + turn) % worlds:04d}"
-                if self._is_fresh(task):
+                if self._is_fresh(task) and where(task):
                     found += 1
                     yield task
 
