@@ -7,11 +7,14 @@ from palaestra.registry import Registry
 BENCHMARKS: Registry[Benchmark] = Registry("benchmark")
 for _name, _constant in {
     "agentdojo": "AGENTDOJO",
+    "alfworld": "ALFWORLD",
     "babyai": "BABYAI",
     "bfcl": "BFCL",
     "miniwob": "MINIWOB",
+    "scienceworld": "SCIENCEWORLD",
     "tau2": "TAU2",
     "textworld": "TEXTWORLD",
+    "toolathlon": "TOOLATHLON",
     "webarena-verified": "WEBARENA_VERIFIED",
     "webshop": "WEBSHOP",
 }.items():

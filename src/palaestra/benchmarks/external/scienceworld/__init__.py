@@ -1,0 +1,1 @@
+"""ScienceWorld: science experiments in a text world, through the scienceworld package."""

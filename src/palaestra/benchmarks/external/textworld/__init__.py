@@ -1,0 +1,1 @@
+"""TextWorld: text adventures made from seeds, through Microsoft's textworld."""
