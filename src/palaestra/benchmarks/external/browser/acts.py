@@ -1,7 +1,7 @@
 """What an agent can do with a page, and what it is told of each act."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 from palaestra.benchmarks.external.browser.window import Window, refused_by_page
 from palaestra.benchmarks.external.protocol import WireResult, answered, refused, tool
@@ -39,7 +39,7 @@ TOOLS = (
     tool("drag", "Drag one element onto another.", {"ref": _REF, "to": _REF}),
     tool(
         "drag_along",
-        "Press the mouse at the first point, move it through the others, and let go: to draw, mark text, or move things.",
+        "Press the mouse at the first point, move it through the others, and let go: to draw, mark or move.",
         {"points": {"type": "array", "items": _POINT, "minItems": 2, "maxItems": 50}},
     ),
     tool(
@@ -131,8 +131,8 @@ class Acts:
         return f"typed into [{number}]"
 
     def _select(self, given: Mapping[str, Any]) -> str:
-        number, options = _integer(given, "ref"), given.get("options")
-        if not isinstance(options, list) or not options or not all(isinstance(option, str) for option in options):
+        number, options = _integer(given, "ref"), _list(given, "options")
+        if not options or not all(isinstance(option, str) for option in options):
             raise _Refused("options is a list of texts, and at least one", "invalid_arguments")
         why = self._window.run("([ref, wanted]) => __palaestra.choose(ref, wanted)", [number, options])
         if why:
@@ -161,8 +161,8 @@ class Acts:
         return f"dragged [{number}] onto [{to}]"
 
     def _drag_along(self, given: Mapping[str, Any]) -> str:
-        points = given.get("points")
-        if not isinstance(points, list) or not 2 <= len(points) <= 50 or not all(map(_is_point, points)):
+        points = _list(given, "points")
+        if not 2 <= len(points) <= 50 or not all(map(_is_point, points)):
             raise _Refused("points is a list of 2 to 50 pairs of numbers", "invalid_arguments")
         self._dragged([self._inside(float(x), float(y)) for x, y in points])
         return f"dragged through {len(points)} points"
@@ -207,7 +207,18 @@ class Acts:
 
 
 def _is_point(point: Any) -> bool:
-    return isinstance(point, list) and len(point) == 2 and all(map(_is_number, point))
+    pair = _list({"point": point}, "point")
+    return len(pair) == 2 and all(map(_is_number, pair))
+
+
+def _list(given: Mapping[str, Any], name: str) -> list[Any]:
+    """A list; an empty one stands for all that is none."""
+    value = given.get(name)
+    return value if _is_list(value) else []
+
+
+def _is_list(value: Any) -> TypeGuard[list[Any]]:
+    return isinstance(value, list)
 
 
 def _is_number(value: Any) -> bool:

@@ -90,7 +90,8 @@
       let text = interactive ? plain(element.innerText || element.textContent || "") : own(element);
       if (["select", "textarea", "input"].includes(tag)) text = "";
       const graphic = SHAPES.includes(tag) || tag === "img" || tag === "canvas";
-      const bare = leaf && (named(element) !== "" || style.backgroundImage !== "none");
+      const coloured = style.backgroundColor !== "rgba(0, 0, 0, 0)";
+      const bare = leaf && (named(element) !== "" || style.backgroundImage !== "none" || coloured);
       const entry = box && element !== document.body && described(element, tag, leaf, text, interactive);
       if (entry) {
         const scrolls = stateOf(element, entry);
@@ -98,7 +99,7 @@
           if (entries.length >= most) more += 1;
           else {
             entry.ref = ref(element);
-            entry.place = [box.left + box.width / 2, box.top + box.height / 2, box.width, box.height].map(Math.round);
+            entry.place = [box.left + box.width / 2, box.top + box.height / 2, box.width, box.height].map((n) => Math.round(n) + 0);
             if (!clipped(element, box)) entry.state.push("out of view");
             entries.push(entry);
           }

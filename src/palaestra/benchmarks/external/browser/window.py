@@ -20,8 +20,8 @@ _FLAGS = (
     "--force-device-scale-factor=1",
     "--hide-scrollbars",
 )
-EPOCH = 1_577_880_000_000
-"""The time that a held clock begins with, in milliseconds: noon of the first of January 2020, UTC."""
+EPOCH = 1_577_880_000
+"""The time that a held clock begins with, in seconds: noon of the first of January 2020, UTC."""
 
 
 class Browser:
@@ -53,7 +53,11 @@ class Browser:
             reduced_motion="reduce",
             storage_state=storage,
         )
-        context.route(lambda url: not url.startswith(tuple(reach)), lambda route: route.abort())
+
+        def beyond(url: str) -> bool:
+            return not url.startswith(tuple(reach))
+
+        context.route(beyond, _abort)
         return Window(context, held=held)
 
 
@@ -68,9 +72,9 @@ class Window:
         context.add_init_script(_SCRIPT)
         self.page = context.new_page()
         self._cdp: Any = None
-        context.on("page", lambda page: page.close())  # a window that a page opens
+        context.on("page", _close)  # a window that a page opens
         if held:
-            self.page.clock.install(time=EPOCH - 3_600_000)  # it runs until it is held, and is never set back
+            self.page.clock.install(time=EPOCH - 3_600)  # it runs until it is held, and is never set back
             self.page.clock.pause_at(EPOCH)
 
     def pass_time(self, milliseconds: int) -> None:
@@ -114,6 +118,14 @@ class Window:
         """Close it. Closing one whose browser is gone is fine."""
         with suppress(PLAYWRIGHT.Error):
             self._context.close()
+
+
+def _abort(route: Any) -> None:
+    route.abort()
+
+
+def _close(page: Any) -> None:
+    page.close()
 
 
 def refused_by_page(act: Callable[[], Any]) -> str | None:

@@ -32,8 +32,9 @@ _SYSTEM = (
 _GOAL = r"""() => {
     const said = core.getUtterance();
     const text = typeof said === "string" ? said : said.utterance;
-    const icons = [...document.querySelectorAll("#query .ui-icon")].map((e) => [...e.classList].find((c) => c.startsWith("ui-icon-")));
-    return icons.length ? text.replace(/\s+icon/, ` "${icons[0]}" icon`) : text;
+    const icon = document.querySelector("#query .ui-icon");
+    const named = icon && [...icon.classList].find((name) => name.startsWith("ui-icon-"));
+    return named ? text.replace(/\s+icon/, ` "${named}" icon`) : text;
 }"""
 _BEGIN = """seed => {
     Math.seedrandom(seed);
@@ -83,16 +84,19 @@ class Episode:
         result = self._acts.act(call["tool"], call["arguments"])
         if result["error"] is None:
             self._window.pass_time(_AFTER_ACT)
-            self._judge()
-        return answered(f"{result['content']}. The task is over.") if self.over else result
+            if self._judged():
+                return answered(f"{result['content']}. The task is over.")
+        return result
 
-    def _judge(self) -> None:
-        """Ask the page. Leaving it ends the episode, as in BrowserGym."""
+    def _judged(self) -> bool:
+        """Ask the page whether it is over. Leaving it ends the episode, as in BrowserGym."""
         self._left = self._window.page.url.partition("#")[0] != self._page.as_uri()
         if not self._left:
             self._raw, self._done, self._why = self._window.run(
                 "() => [WOB_RAW_REWARD_GLOBAL, WOB_DONE_GLOBAL, String(WOB_REWARD_REASON || '')]"
             )
+
+        return self.over
 
     @property
     def over(self) -> bool:

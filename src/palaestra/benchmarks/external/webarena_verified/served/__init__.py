@@ -25,7 +25,8 @@ class WebArenaVerified:
     """
 
     def __init__(self, options: Mapping[str, Any]) -> None:
-        self._sites: Mapping[str, str] = {site: url.rstrip("/") for site, url in (options.get("sites") or {}).items()}
+        sites: Mapping[str, str] = options.get("sites") or {}
+        self._sites = {site: url.rstrip("/") for site, url in sites.items()}
         self._recorded = Path(options["recorded"]) if options.get("recorded") else None
         self._storage, self._observation = options.get("storage_state"), options.get("observation") or KINDS[0]
         self._scorer = Scorer(options.get("tasks"), self._sites)

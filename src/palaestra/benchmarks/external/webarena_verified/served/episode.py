@@ -33,11 +33,11 @@ STATUSES = (
     "UNKNOWN_ERROR",
 )
 _SYSTEM = (
-    "You work in web sites to carry out a task, and end it with `respond`. The task's type is RETRIEVE where data is asked"
-    " for, MUTATE where something is to be created, changed or deleted, and NAVIGATE where a page is to be shown."
+    "You work in web sites to carry out a task, and end it with `respond`. The task's type is RETRIEVE where data is"
+    " asked for, MUTATE where something is to be created, changed or deleted, and NAVIGATE where a page is to be shown."
     " retrieved_data is a list where the type is RETRIEVE, even of one item, and null otherwise; its items are plain"
-    " values unless the task asks for objects. error_details is null where the status is SUCCESS. Change nothing that the"
-    " task does not ask for."
+    " values unless the task asks for objects. error_details is null where the status is SUCCESS. Change nothing that"
+    " the task does not ask for."
 )
 RESPOND = tool(
     "respond",

@@ -1,5 +1,6 @@
 """The benchmark's own judgement of an answer and of what passed over the network."""
 
+import json
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -9,6 +10,7 @@ from palaestra.benchmarks.external.protocol import WireCheck, WireCriterion, Wir
 
 # Any: what is installed where this runs, and not where types are checked.
 API: Any = import_module("webarena_verified.api")
+READER: Any = import_module("webarena_verified.api.internal.data_reader")
 CONFIG: Any = import_module("webarena_verified.types.config")
 
 
@@ -22,6 +24,8 @@ class Scorer:
 
     def __init__(self, tasks: str | None, sites: Mapping[str, str]) -> None:
         given: dict[str, Any] = {"test_data_file": Path(tasks)} if tasks else {}
+        if tasks:  # the package takes no file of another size than its own
+            READER.TOTAL_TASK_COUNT = len(json.loads(Path(tasks).read_text()))
         if sites:
             given["environments"] = {site: {"urls": [url]} for site, url in sites.items()}
         self._verified: Any = API.WebArenaVerified(config=CONFIG.WebArenaVerifiedConfig(**given))
@@ -29,12 +33,12 @@ class Scorer:
 
     def criteria(self, task: int) -> list[WireCriterion]:
         """A criterion for each of a task's evaluators."""
-        evaluators = self.tasks[task].eval
+        evaluators: list[Any] = list(self.tasks[task].eval)
         share, rest = divmod(100, len(evaluators))
         return [
             {
                 "id": _named(number, evaluator.evaluator),
-                "text": _TEXTS.get(evaluator.evaluator, evaluator.evaluator),
+                "text": _TEXTS.get(str(evaluator.evaluator), str(evaluator.evaluator)),
                 "kind": "expect",
                 "points": share + (number < rest),
             }
@@ -55,7 +59,7 @@ class Scorer:
         answer = None if response is None else dict(response)
         result = self._verified.evaluate_task(task_id=task, agent_response=answer, network_trace=events)
         met: dict[str, WireCheck] = {}
-        judged = {number: one for number, one in enumerate(result.evaluators_results or ())}
+        judged: dict[int, Any] = dict(enumerate(result.evaluators_results or ()))
         for number, evaluator in enumerate(self.tasks[task].eval):
             one = judged.get(number)
             met[_named(number, evaluator.evaluator)] = {

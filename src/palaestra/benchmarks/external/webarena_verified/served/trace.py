@@ -11,7 +11,10 @@ class Trace:
     def __init__(self, window: Window) -> None:
         self._requests: list[Any] = []
         self._entries: list[dict[str, Any]] = []
-        window.on_finished(self._requests.append)
+        window.on_finished(self._heard)
+
+    def _heard(self, request: Any) -> None:
+        self._requests.append(request)
 
     def entries(self) -> list[dict[str, Any]]:
         """Every request so far with its answer, in the order of their ends."""
@@ -23,7 +26,7 @@ class Trace:
 def _entry(request: Any) -> dict[str, Any]:
     response = request.response()
     headers = request.all_headers()
-    answer = response.all_headers() if response else {}
+    answer: dict[str, str] = response.all_headers() if response else {}
     sent: dict[str, Any] = {
         "method": request.method,
         "url": request.url,
