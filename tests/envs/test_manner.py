@@ -184,7 +184,9 @@ def test_a_furious_user_leaves_at_the_first_irritation() -> None:
     for temper in ("heated", "furious"):
         env = make(STOREFRONT, temper=temper, task="storefront/talk-which-order/5000")
         env.reset(seed=0)
-        *_, info = env.step({"tool": "reply", "arguments": {"message": "Blue."}})
+        ask = {"tool": "reply", "arguments": {"message": "Which order?", "act": "ask", "about": "order"}}
+        env.step(ask)
+        *_, info = env.step(ask)
         ends[temper] = info["end"]
     assert ends == {"heated": None, "furious": EndReason.USER_LEFT}
 
