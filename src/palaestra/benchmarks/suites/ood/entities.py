@@ -30,7 +30,7 @@ def entities(pool: Pool) -> Axis:
     )
     return Axis.of(
         "entities",
-        "Entities: new worlds",
+        "Entities",
         [pool.base, dev, held_out_worlds(pool)],
         note="Families that were trained on. First in the eight worlds of training, then in worlds of other seeds: "
         "other people, orders, prices, stocks and days, drawn as those of training were. Worlds of dev and of "

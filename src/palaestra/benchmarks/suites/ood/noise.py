@@ -30,12 +30,12 @@ def noise(pool: Pool) -> Axis:
         "Noise",
         [
             pool.base,
-            switched(pool, "noise/light", "light: more tools, some stale entries", {"noise": LIGHT}),
-            switched(pool, "noise/medium", "medium: a tenth of calls fail", {"noise": MEDIUM, "max_turns": TURNS}),
+            switched(pool, "noise/light", "light (more tools, some stale entries)", {"noise": LIGHT}),
+            switched(pool, "noise/medium", "medium (a tenth of calls fail)", {"noise": MEDIUM, "max_turns": TURNS}),
             switched(
                 pool,
                 "noise/strong",
-                "strong: a quarter fail, rates are limited, texts mislead",
+                "strong (a quarter fail, rates are limited, texts mislead)",
                 {"noise": STRONG, "max_turns": TURNS},
             ),
         ],

@@ -25,7 +25,7 @@ def policy(pool: Pool) -> Axis:
     )
     return Axis.of(
         "policy",
-        "Policy: changed handbooks",
+        "Policy",
         [pool.base, one, some, worlds, every],
         note="The tasks in distribution, by id, in worlds whose past, handbook, tools and rubrics follow changed "
         "rules. A rule that a task does not turn on changes nothing of what is right in it. A few tasks do not exist "

@@ -9,7 +9,7 @@ _RUNGS = (
     ("calm", "all calm"),
     ("terse", "all terse"),
     ("heated", "all heated"),
-    ("furious", "all furious: one irritation, longer arguments"),
+    ("furious", "all furious (one irritation, longer arguments)"),
 )
 
 
@@ -33,7 +33,7 @@ def temper(pool: Pool) -> Axis:
     ]
     return Axis.of(
         "temper",
-        "Temper of the user",
+        "Temper of users",
         [base, *rungs],
         note="Dialogue tasks only, so the ladder begins with a cell of its own: fresh tasks of train's worlds with "
         "users as stated, half of them calm. Temper changes their words and what irritation costs; a furious user "

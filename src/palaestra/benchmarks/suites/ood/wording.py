@@ -16,7 +16,7 @@ def wording(pool: Pool) -> Axis:
     """The axis of wording."""
     return Axis.of(
         "wording",
-        "Wording of the request",
+        "Wording",
         [pool.base, *(switched(pool, f"wording/{name}", label, {"wording": name}) for name, label in RUNGS)],
         note="The same tasks with the user's own prose rewritten by rule. Ids, numbers, days, names, addresses, quoted "
         "material and the terms in parentheses stay as they are, and what a user answers later is not rewritten.",
