@@ -241,3 +241,55 @@ def test_an_estimate_that_cannot_be_drawn_is_refused() -> None:
         Estimate(label="before", group="seen", mean=1.5, low=2, high=1)
     with pytest.raises(ValueError, match="holds nan"):
         Estimate(label="before", group="seen", mean=math.nan, low=0, high=1)
+
+
+def test_a_baseline_joins_each_group_and_carries_its_first_estimate_on() -> None:
+    ladder = replace(estimates(labels=3, groups=2), baseline="in distribution")
+    joined = [ys(line) for line in lines(ladder) if len(ys(line)) == 3]
+    assert joined == [[10.0 * label + group for label in range(3)] for group in range(2)]
+    dashed = [line for line in lines(ladder) if line.get_linestyle() == "--"]
+    assert [ys(line) for line in dashed] == [[0.0, 0.0], [1.0, 1.0]]
+    assert "dashed: in distribution" in texts(svg([ladder]))
+    assert not any(line.get_linestyle() == "--" for line in lines(estimates()))
+
+
+def test_a_span_is_shown_at_least() -> None:
+    def limits(span: tuple[float, float] | None) -> tuple[float, float]:
+        (axes,) = curves._figure([replace(estimates(), span=span)]).axes
+        low, high = axes.get_ylim()
+        return float(low), float(high)
+
+    assert limits((-50, 100)) == (-50, 100)
+    assert limits((5, 6)) == limits(None)
+
+
+def test_estimates_on_their_side_have_a_line_a_label() -> None:
+    lying = replace(estimates(labels=12, groups=2), sideways=True, span=(0, 500))
+    (axes,) = curves._figure([lying]).axes
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == [f"label {i}" for i in range(12)]
+    assert float(axes.get_xlim()[1]) == 500
+    marks = [line for line in axes.lines if len(ys(line)) == 1]
+    assert [round(ys(line)[0]) for line in marks] == [label for label in range(12) for _ in range(2)]
+    assert [float(np.asarray(line.get_xdata(), dtype=float)[0]) for line in marks] == [
+        10.0 * label + group for label in range(12) for group in range(2)
+    ]
+
+
+def test_a_picture_with_a_panel_on_its_side_is_as_high_as_its_lines() -> None:
+    lying = replace(estimates(labels=10), sideways=True)
+    more = replace(estimates(labels=20), sideways=True)
+    assert [size(png(panels)) for panels in ([lying], [more])] == [(1520, 710), (1520, 1190)]
+    assert size(png([lying, more, panel()])) == (1520, 710 + 1190 + 620)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"curves": [curve()]},
+        {"estimates": estimates().estimates, "baseline": "first"},
+        {"curves": [curve()], "log_y": True},
+    ],
+)
+def test_only_estimates_on_a_plain_axis_lie_on_their_side(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="only estimates on a plain axis lie on their side"):
+        Panel(title="t", x_label="", y_label="", sideways=True, **wrong)

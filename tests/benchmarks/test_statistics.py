@@ -11,7 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palaestra.benchmarks import statistics
-from palaestra.benchmarks.statistics import Interval, clustered_mean, paired_difference
+from palaestra.benchmarks.statistics import (
+    Interval,
+    clustered_mean,
+    clustered_share,
+    independent_difference,
+    paired_difference,
+)
 
 Scores = dict[str, list[float]]
 
@@ -206,3 +212,77 @@ def test_no_draws_are_refused(draws: int) -> None:
 def test_a_level_outside_its_range_is_refused(level: float) -> None:
     with pytest.raises(ValueError, match="level="):
         clustered_mean({"a": [1.0]}, level=level)
+
+
+SHARES = st.dictionaries(
+    st.text(max_size=4), st.lists(st.sampled_from([0.0, 1.0]), min_size=1, max_size=5), min_size=1, max_size=8
+)
+
+
+@given(SHARES)
+def test_a_share_between_none_and_all_is_the_mean(values: Scores) -> None:
+    found = clustered_share(values, draws=50)
+    assert found.mean == clustered_mean(values, draws=50).mean
+    if {score for scores in values.values() for score in scores} == {0.0, 1.0}:
+        assert found == clustered_mean(values, draws=50)
+
+
+@given(SHARES)
+def test_percent_are_a_hundred_times_the_share(values: Scores) -> None:
+    percent = {task: [100 * score for score in scores] for task, scores in values.items()}
+    found, times = clustered_share(values, draws=50), clustered_share(percent, whole=100, draws=50)
+    assert (times.mean, times.low, times.high) == pytest.approx((100 * found.mean, 100 * found.low, 100 * found.high))
+
+
+def test_all_is_none_turned_around() -> None:
+    none = clustered_share({f"task-{i}": [0.0] for i in range(7)})
+    all_of = clustered_share({f"task-{i}": [1.0] for i in range(7)})
+    assert (1 - none.mean, 1 - none.high, 1 - none.low) == pytest.approx((all_of.mean, all_of.low, all_of.high))
+
+
+def test_none_of_20_tasks_is_compatible_with_17_percent() -> None:
+    # Clopper and Pearson's interval for 0 of 20 is [0, 1 - 0.025 ** (1 / 20)] = [0, 0.1684], as tables have it.
+    found = clustered_share({f"task-{i}": [0.0, 0.0] for i in range(20)})
+    assert (found.mean, found.low) == (0, 0)
+    assert found.high == pytest.approx(0.1684, abs=5e-5)
+    # At the end of the interval, 20 tasks all fail with a chance of half of what is left out.
+    assert (1 - found.high) ** 20 == pytest.approx(0.025)
+
+
+def test_all_of_800_tasks_are_hardly_compatible_with_less() -> None:
+    found = clustered_share({f"task-{i}": [100.0] for i in range(800)}, whole=100)
+    assert (found.mean, found.high) == (100, 100)
+    assert found.low == pytest.approx(99.54, abs=5e-3)
+
+
+@pytest.mark.parametrize("score", [-0.1, 1.1, math.nan])
+def test_what_is_no_share_is_refused(score: float) -> None:
+    with pytest.raises(ValueError, match="task 'a' holds"):
+        clustered_share({"a": [score]})
+
+
+@given(SCORES, SCORES)
+def test_an_independent_difference_is_that_of_the_means(before: Scores, after: Scores) -> None:
+    found = independent_difference(before, after, draws=50)
+    means = [clustered_mean(values, draws=50).mean for values in (before, after)]
+    assert found.mean == pytest.approx(means[1] - means[0], abs=1e-9)
+    assert found.low <= found.high
+
+
+def test_an_independent_difference_has_the_errors_of_both_sides() -> None:
+    rng = np.random.default_rng(10)
+    before, after = simulated(rng, tasks=300), simulated(rng, tasks=200)
+    found = independent_difference(before, after)
+    errors = [float(np.std([fmean(row) for row in side.values()])) / math.sqrt(len(side)) for side in (before, after)]
+    assert width(found) == pytest.approx(2 * 1.96 * math.hypot(*errors), rel=0.06)
+
+
+def test_an_independent_difference_takes_the_same_ids_for_other_tasks() -> None:
+    values = simulated(np.random.default_rng(11), tasks=40)
+    assert width(paired_difference(values, values)) == 0 < width(independent_difference(values, values))
+
+
+@pytest.mark.parametrize(("draws", "level", "message"), [(0, 0.95, "draws=0"), (10, 1.0, "level=1")])
+def test_an_independent_difference_refuses_what_the_mean_refuses(draws: int, level: float, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        independent_difference({"a": [1.0]}, {"b": [1.0]}, draws=draws, level=level)

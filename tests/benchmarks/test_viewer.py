@@ -197,3 +197,19 @@ def _figure(title: str) -> str:
 
 def _asset(name: str) -> str:
     return files("palaestra.benchmarks.viewer").joinpath(name).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_lead_notes_and_cells_are_data(make_episode: EpisodeFactory, text: str) -> None:
+    plain = Page(render_page([make_episode()], title="Runs"))
+    page = Page(render_page([make_episode()], title="Runs", lead=[text], notes=[text, text], cells=[text]))
+    assert page.tags == plain.tags
+    assert page.scripts[1:] == plain.scripts[1:]
+    assert (page.data["lead"], page.data["notes"]) == ([text], [text, text])
+    assert page.data["episodes"][0]["cell"] == text
+    assert (plain.data["lead"], plain.data["notes"], plain.data["episodes"][0]["cell"]) == ([], [], "")
+
+
+def test_a_cell_for_some_episodes_alone_is_refused(make_episode: EpisodeFactory) -> None:
+    with pytest.raises(ValueError, match="1 cells for 2 episodes"):
+        render_page([make_episode(), make_episode()], title="Runs", cells=["base"])

@@ -6,7 +6,6 @@ from typing import Any
 
 import gymnasium as gym
 
-import palaestra  # noqa: F401  registers the worlds
 from palaestra.agents import LegalRandom, Reader, finish_at_once, oracle, rollout
 from palaestra.benchmarks.evaluation.outcome import Fault, FaultKind, Outcome
 from palaestra.benchmarks.evaluation.results import Results, Settings, episode_id, results_of

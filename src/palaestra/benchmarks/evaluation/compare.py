@@ -155,8 +155,8 @@ def _unpaired(cell: Cell, sides: Sequence[Mapping[str, object]], names: tuple[st
         alone = sorted(own.keys() - other.keys())
         if alone:
             listed = ", ".join(alone[:5]) + (f" and {len(alone) - 5} more" if len(alone) > 5 else "")
-            tasks = "task has" if len(alone) == 1 else "tasks have"
-            said.append(f"{cell.label}: {len(alone)} {tasks} a score of {name} alone and are left out ({listed}).")
+            has, are = ("task has", "is") if len(alone) == 1 else ("tasks have", "are")
+            said.append(f"{cell.label}: {len(alone)} {has} a score of {name} alone and {are} left out ({listed}).")
     return said
 
 

@@ -32,7 +32,7 @@ def pass_at(k: int, samples: int, solved: int) -> float:
         ValueError: `k` is not from 1 to `samples`, or `solved` not from 0 to `samples`.
     """
     _check(k, samples, solved)
-    return 1 - comb(samples - solved, k) / comb(samples, k)
+    return (comb(samples, k) - comb(samples - solved, k)) / comb(samples, k)
 
 
 def pass_all(k: int, samples: int, solved: int) -> float:

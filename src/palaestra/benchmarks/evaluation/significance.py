@@ -45,17 +45,19 @@ def sign_flip_p(differences: Sequence[float], *, seed: int = 0, draws: int = 20_
     for difference in differences:
         if not math.isfinite(difference):
             raise ValueError(f"a difference is {difference}; every one must be a finite number")
-    # Sorted, so that no order of tasks decides which signs a difference is given.
-    others = np.array(sorted(float(one) for one in differences if one), dtype=np.float64)
+    # Without their signs and sorted, so that neither the order of tasks nor who is first decides which signs are drawn.
+    others = np.array(sorted(abs(one) for one in differences if one), dtype=np.float64)
+    seen = abs(math.fsum(differences))
     if len(others) == 0:
         return 1.0
     if len(others) <= exact:
-        return _at_least(others, _every_sign(len(others))) / (1 << len(others))
+        return _at_least(seen, others, _every_sign(len(others))) / (1 << len(others))
     rng = np.random.Generator(np.random.PCG64(seed))
     rows = max(1, _CHUNK // len(others))
     reached = 0
     for start in range(0, draws, rows):
-        reached += _at_least(others, rng.integers(2, size=(min(rows, draws - start), len(others)), dtype=np.int8))
+        signs = rng.integers(2, size=(min(rows, draws - start), len(others)), dtype=np.int8)
+        reached += _at_least(seen, others, signs)
     return (1 + reached) / (1 + draws)
 
 
@@ -65,11 +67,10 @@ def _every_sign(count: int) -> NDArray[np.int8]:
     return ((numbers[:, np.newaxis] >> np.arange(count, dtype=np.uint32)) & 1).astype(np.int8)
 
 
-def _at_least(differences: NDArray[np.float64], signs: NDArray[np.int8]) -> int:
-    """Under how many rows of signs, 0 for minus and 1 for plus, the sum is as far from zero as with none changed."""
-    total = float(np.abs(differences).sum())
-    seen = abs(math.fsum(differences))
-    sums = np.abs(signs @ (2 * differences) - math.fsum(differences))
+def _at_least(seen: float, sizes: NDArray[np.float64], signs: NDArray[np.int8]) -> int:
+    """Under how many rows of signs, 0 for minus and 1 for plus, the sum of `sizes` is as far from zero as `seen`."""
+    total = math.fsum(sizes)
+    sums = np.abs(signs @ (2 * sizes) - total)
     return int(np.count_nonzero(sums >= seen - _ROUNDING * total))
 
 

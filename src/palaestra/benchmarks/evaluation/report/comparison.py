@@ -40,7 +40,7 @@ def _finding(comparison: Comparison, one: Difference, where: str) -> str:
     own = one.difference
     if own.mean == 0:
         unit = " %" if comparison.measure == "solved" else " points"
-        return f"both {both_do} {one.first:.1f}{unit} {_ends(own)}"
+        return f"both {both_do} {one.first:.1f}{unit}, difference {_ends(own)}"
     ahead, behind = comparison.names if own.mean > 0 else reversed(comparison.names)
     lead = own if own.mean > 0 else Interval(mean=-own.mean, low=-own.high, high=-own.low)
     return " ".join(filter(None, (ahead, does, f"{lead.mean:.1f} points more than {behind}", where, _ends(lead))))

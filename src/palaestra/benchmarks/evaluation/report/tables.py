@@ -209,8 +209,9 @@ def effort_tables(found: Findings, *, narrow: bool = False) -> list[Table]:
             columns=("cell", *columns),
             rows=tuple((name, *(own[column] for column in columns)) for name, own in rows),
             note="Means over tasks. Invalid are calls that no schema takes and turns that could not be read, an "
-            "episode and in percent of all calls; refused are calls that the world said no to; late are episodes that "
-            "a deadline or a budget of seconds ended."
+            "episode" + ("" if narrow else " and in percent of all calls") + "; refused are calls that the world said "
+            "no to"
+            + ("." if narrow else "; late are episodes that a deadline or a budget of seconds ended.")
             + (" Read and written are tokens." if effort.counted else "")
             + _uncounted(found.overall)
             + (f" The evaluation cost {effort.spent:.4f} in all." if effort.spent is not None else ""),
