@@ -23,9 +23,9 @@ SCIENCEWORLD = Benchmark(
     options={"simplifications": ""},
     notes=(
         "Points are the package's score with partial credit; a negative one, which it gives for focusing on the wrong "
-        'thing, counts as 0 points and ends the episode. Solved means a score of 100. `simplifications` is "easy" as '
-        'in the published baselines; "" is the full game. The package ends an episode after 100 steps; here each task '
-        "has a budget that its own solution fits. `reset task` is refused: an episode is one attempt. Each episode has "
-        "a Java process of its own."
+        "thing, counts as 0 points and ends the episode. Solved means a score of 100. The game is played in full; "
+        '`simplifications="easy"` is the easier one of several published baselines. The package ends an episode after '
+        "100 steps; here the tasks whose own solutions are long have 300. `reset task` is refused: an episode is one "
+        "attempt. Each episode has a Java process of its own."
     ),
 )

@@ -43,7 +43,26 @@ MOST = 200
 RESET = "reset task"
 BUDGET = 100
 """Turns, as the package allows; tasks whose solution is longer have more."""
-LONGER: Mapping[str, int] = {}
+LONGER: Mapping[str, int] = dict.fromkeys(
+    (
+        "boil",
+        "melt",
+        "freeze",
+        "change-the-state-of-matter-of",
+        "grow-fruit",
+        "grow-plant",
+        "inclined-plane-determine-angle",
+        "inclined-plane-friction-named-surfaces",
+        "inclined-plane-friction-unnamed-surfaces",
+        "measure-melting-point-known-substance",
+        "measure-melting-point-unknown-substance",
+        "mendelian-genetics-known-plant",
+        "mendelian-genetics-unknown-plant",
+        "test-conductivity",
+        "test-conductivity-of-unknown-substances",
+    ),
+    300,
+)
 """Turns of tasks whose own solutions do not fit `BUDGET`."""
 TOOL = tool("act", "Do something in the world.", {"action": {"type": "string", "maxLength": MOST}})
 RULES = (

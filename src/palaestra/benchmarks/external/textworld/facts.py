@@ -31,7 +31,8 @@ TEXTWORLD = Benchmark(
         "Games are made from seeds by the package when they are first played, some seconds each, and kept in the "
         "folder of the installation; there is no official split, and the two here share no seed. Test games of "
         "`simple` and `cooking` come from the package's own test distribution. Points are the game's score in per "
-        "cent of its highest; solved is what the game calls won. `admissible=True` adds "
-        "the commands that the game takes to each answer, which makes it far easier. A task's gold calls are 0 where its length is known only once it is made."
+        "cent of its highest; solved is what the game calls won. `admissible=True` adds the commands that the game "
+        "takes to each answer, which makes it far easier. A task's gold calls are 0 where its length is known only "
+        "once it is made."
     ),
 )
