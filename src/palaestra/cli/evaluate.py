@@ -103,7 +103,7 @@ def evaluate(
     With `--out`, a folder is written: settings, outcomes, trajectories and the report as JSON and HTML. A run that was
     killed is gone on with by the same command; no episode is played twice, and none is lost.
 
-    Examples: `palaestra eval runs/demo/seed-0/after-grpo --split dev`, `palaestra eval oracle --suite babyai --limit 5`,
+    Examples: `palaestra eval runs/demo/seed-0/after-grpo --split dev`, `palaestra eval oracle --suite babyai`,
     `palaestra eval --base-url http://127.0.0.1:8000/v1 --model qwen3 --suite bfcl/multi_turn_base --out runs/bfcl`
     """
     from palaestra.benchmarks.evaluation.agents import AgentOptions, contender_of  # noqa: PLC0415  they load worlds

@@ -53,12 +53,17 @@ class Journal:
         self.settings = settings
         make_folder(folder.resolve())
         self._lock = _locked(folder)
-        self._settle()
-        so_far = read_results(folder)
+        self._log: Log | None = None
+        try:
+            self._settle()
+            so_far = read_results(folder)
+            self._finished = not (folder / JOURNAL).exists() and (folder / OUTCOMES).exists()
+            self._log = None if self._finished else Log(folder / JOURNAL)
+        except BaseException:
+            self.close()
+            raise
         self.done: frozenset[tuple[str, str, int]] = frozenset(map(_key, so_far.outcomes))
         """The episodes that have ended: cell, task, sample."""
-        self._finished = not (folder / JOURNAL).exists() and (folder / OUTCOMES).exists()
-        self._log = None if self._finished else Log(folder / JOURNAL)
 
     def _settle(self) -> None:
         """Write the settings down, or hold what is asked for to those that are."""

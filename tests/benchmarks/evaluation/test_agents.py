@@ -1,0 +1,109 @@
+"""A word is an agent, or a clear sentence; the oracle solves and the floors do not."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crash.loops import run, sft_loop
+from palaestra.benchmarks.evaluation.agents import WORDS, AgentOptions, contender_of
+from palaestra.benchmarks.evaluation.agents.policy import spent_on
+from palaestra.benchmarks.evaluation.journal import Journal
+from palaestra.benchmarks.evaluation.play import PlayOptions, evaluate, settings_of
+from palaestra.benchmarks.evaluation.results import Results
+from palaestra.benchmarks.evaluation.suite import Cell, Suite
+from palaestra.benchmarks.suites import SuiteOptions, suite_of
+from palaestra.errors import CheckpointError, ConfigError, UnknownNameError
+from palaestra.trainers import Policy
+from worlds.registration import LIBRARY_ID
+
+SUITE = suite_of("storefront", SuiteOptions(split="dev", limit=6))
+
+
+def play(word: str, folder: Path, *, suite: Suite = SUITE, samples: int = 1, **options: Any) -> Results:
+    with contender_of(word, AgentOptions(**options)) as contender:
+        settings = settings_of(contender, suite, samples=samples, seed=0)
+        with Journal(folder, settings) as journal:
+            return evaluate(contender, journal, PlayOptions(concurrency=4), say=list[str]().append)
+
+
+def test_the_oracle_solves_everything(tmp_path: Path) -> None:
+    found = play("oracle", tmp_path)
+    assert [outcome.points for outcome in found.outcomes] == [100] * 6
+    assert all(outcome.solved and not outcome.harmed for outcome in found.outcomes)
+
+
+def test_the_oracle_is_patient_with_a_world_that_is_busy(tmp_path: Path) -> None:
+    busy = suite_of("storefront", SuiteOptions(split="dev", limit=6, switches={"noise": {"failures": 20}}))
+    found = play("oracle", tmp_path, suite=busy)
+    assert all(outcome.solved for outcome in found.outcomes)
+    assert sum(outcome.refused for outcome in found.outcomes) > 0
+
+
+@pytest.mark.parametrize("word", sorted(set(WORDS) - {"oracle"}))
+def test_a_floor_solves_nothing_and_does_the_same_again(word: str, tmp_path: Path) -> None:
+    found = play(word, tmp_path / "one")
+    assert not any(outcome.solved or outcome.fault for outcome in found.outcomes)
+    assert play(word, tmp_path / "other") == found
+
+
+def test_what_a_floor_does_wrong_is_counted(tmp_path: Path) -> None:
+    idle = play("no-op", tmp_path / "no-op").outcomes
+    assert [(outcome.turns, outcome.invalid, outcome.calls, outcome.end) for outcome in idle] == [
+        (3, 3, 0, "unparsable")
+    ] * 6
+    random = play("schema-random", tmp_path / "random").outcomes
+    assert sum(outcome.refused for outcome in random) > 0
+    assert all(outcome.invalid == 0 for outcome in random), "its calls fit their schemas"
+
+
+@pytest.mark.parametrize(
+    ("word", "options", "error", "said"),
+    [
+        ("orcale", {}, UnknownNameError, "unknown agent 'orcale'; did you mean 'oracle'?"),
+        ("runs/none", {}, CheckpointError, "runs/none holds no config.json, so it is no checkpoint"),
+        ("endpoint", {}, ConfigError, "--base-url is missing"),
+        ("endpoint", {"base_url": "http://127.0.0.1:1/v1"}, ConfigError, "--model is missing"),
+        ("endpoint", {"base_url": "nowhere", "model": "m"}, ConfigError, "base_url='nowhere' is no address"),
+        ("oracle", {"model": "m"}, ConfigError, "oracle asks none"),
+        ("oracle", {"engine": "vllm"}, ConfigError, "--engine says what draws a checkpoint's tokens"),
+    ],
+)
+def test_a_mistake_is_told(word: str, options: dict[str, Any], error: type[Exception], said: str) -> None:
+    with pytest.raises(error) as told:
+        contender_of(word, AgentOptions(**options))
+    assert said in str(told.value)
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small policy that has seen the library's oracle."""
+    directory = tmp_path_factory.mktemp("policy")
+    policy: Policy = run(sft_loop(), directory / "sft").policy
+    (directory / "policy").mkdir()
+    policy.save(directory / "policy")
+    return directory / "policy"
+
+
+LENT = Cell(id="lent", label="lent", env_id=LIBRARY_ID, tasks=("library/lend-book/7000", "library/renew-loan/7000"))
+LIBRARY = Suite(name="library", title="library", cells=(LENT,))
+SMALL = {"context": 400, "turn": 24, "rows": 3}
+
+
+def test_a_policy_plays_and_its_tokens_are_counted(checkpoint: Path, tmp_path: Path) -> None:
+    found = play(str(checkpoint), tmp_path / "one", suite=LIBRARY, samples=4, **SMALL)
+    assert len(found.outcomes) == 8
+    assert {outcome.fault for outcome in found.outcomes} == {None}
+    for outcome, episode in zip(found.outcomes[::4], found.episodes, strict=True):
+        (segment,) = episode.segments
+        assert segment.tokens is not None
+        assert outcome.completion_tokens == sum(segment.tokens.sampled) == spent_on(episode).completion_tokens
+        first = segment.tokens.spans[0].start
+        assert outcome.prompt_tokens is not None
+        assert outcome.prompt_tokens >= outcome.turns * first
+    assert play(str(checkpoint), tmp_path / "other", suite=LIBRARY, samples=4, **SMALL) == found
+
+
+def test_a_policy_is_not_asked_to_read_more_than_it_can(checkpoint: Path) -> None:
+    with pytest.raises(ConfigError, match="context=513: the policy reads 512 tokens; give no more"):
+        contender_of(str(checkpoint), AgentOptions(context=513))

@@ -1,0 +1,157 @@
+"""Whatever breaks an episode off is a fault with a name, tried again in a fresh world, and never a score."""
+
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, ClassVar
+
+import gymnasium as gym
+import pytest
+
+from palaestra.benchmarks.evaluation.agents import ScriptedContender
+from palaestra.benchmarks.evaluation.journal import Journal
+from palaestra.benchmarks.evaluation.outcome import Outcome
+from palaestra.benchmarks.evaluation.play import PlayOptions, evaluate, settings_of
+from palaestra.benchmarks.evaluation.suite import Cell, Suite
+from palaestra.benchmarks.suites import SuiteOptions, suite_of
+from palaestra.envs import ToolEnv
+from palaestra.errors import ConfigError, InfrastructureError, RubricError, TaskError, UnknownNameError, WaitError
+from palaestra.protocols import Action
+from palaestra.records import EndReason, Message
+from worlds.registration import LIBRARY_ID
+
+MOODY_ID = "test/EvaluatedLibrary-v0"
+TASKS = ("library/lend-book/7000", "library/renew-loan/7000")
+
+
+class Moody(ToolEnv):
+    """The library; the first worlds raise what `moods` says in their second turn, one after the other."""
+
+    moods: ClassVar[list[Exception]] = []
+    made: ClassVar[int] = 0
+
+    def __init__(self, env_id: str, **switches: Any) -> None:
+        super().__init__(env_id, **switches)
+        type(self).made += 1
+
+    def step(self, action: Action) -> tuple[tuple[Message, ...], float, bool, bool, dict[str, Any]]:
+        if self.events and self.moods:
+            raise self.moods.pop(0)
+        return super().step(action)
+
+
+class Goldless(ToolEnv):
+    """The library, whose tasks have no solution."""
+
+    def oracle(self) -> Any:
+        return None
+
+
+@contextmanager
+def registered(kind: Callable[..., ToolEnv]) -> Generator[None]:
+    gym.register(  # pyright: ignore[reportUnknownMemberType]
+        MOODY_ID,
+        entry_point=kind,
+        kwargs={"env_id": LIBRARY_ID},
+        disable_env_checker=True,
+        order_enforce=False,
+    )
+    try:
+        yield
+    finally:
+        del gym.registry[MOODY_ID]
+
+
+def suite(tasks: tuple[str, ...] = TASKS, *, env_id: str = MOODY_ID, **switches: Any) -> Suite:
+    return Suite(
+        name="s",
+        title="s",
+        cells=(Cell(id="c", label="c", env_id=env_id, tasks=tasks, switches=switches),),
+    )
+
+
+def play(
+    folder: Path,
+    asked: Suite,
+    *,
+    agent: str = "oracle",
+    said: list[str] | None = None,
+    samples: int = 1,
+    **options: Any,
+) -> tuple[Outcome, ...]:
+    contender = ScriptedContender(agent)
+    settings = settings_of(contender, asked, samples=samples, seed=0)
+    say = (said if said is not None else []).append
+    with Journal(folder, settings) as journal:
+        return evaluate(contender, journal, PlayOptions(**{"concurrency": 1, **options}), say=say).outcomes
+
+
+CRASHES: Mapping[str, tuple[Exception, str]] = {
+    "gone": (InfrastructureError("the disk is gone"), "world"),
+    "hangs": (WaitError("waited 3 s"), "time"),
+    "crashes": (ZeroDivisionError("division by zero"), "world"),
+    "grader": (RubricError("a criterion crashed"), "world"),
+}
+
+
+@pytest.mark.parametrize("name", CRASHES)
+def test_a_world_that_fails_once_is_replaced(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    error, kind = CRASHES[name]
+    monkeypatch.setattr(Moody, "moods", [error])
+    monkeypatch.setattr(Moody, "made", 0)
+    with registered(Moody):
+        found = play(tmp_path, suite())
+    assert all(outcome.solved and outcome.fault is None for outcome in found)
+    assert [dict(outcome.troubles) for outcome in found] == [{f"played again: {kind}": 1}, {}]
+    assert Moody.made == 2, "the one that failed, and a fresh one for all that follows"
+
+
+@pytest.mark.parametrize("name", CRASHES)
+def test_a_world_that_fails_at_every_try_is_a_fault(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    error, kind = CRASHES[name]
+    monkeypatch.setattr(Moody, "moods", [error, error, error])
+    said: list[str] = []
+    with registered(Moody):
+        first, second = play(tmp_path, suite(), tries=3, said=said)
+    assert first.fault is not None
+    assert first.fault.kind == kind
+    assert str(error) in first.fault.said
+    assert (first.solved, first.points, first.end) == (False, 0, None)
+    assert dict(first.troubles) == {f"played again: {kind}": 2}
+    assert second.solved
+    (line,) = said
+    assert line.startswith("c/library/lend-book/7000/0: no score: ")
+
+
+def test_a_task_without_gold_stops_the_oracle_and_is_no_zero(tmp_path: Path) -> None:
+    with registered(Goldless), pytest.raises(ConfigError, match=r"no gold: library/lend-book/7000 has no solution"):
+        play(tmp_path, suite())
+    assert not (tmp_path / "outcomes.jsonl").exists()
+
+
+def test_time_that_is_used_up_ends_an_episode_with_the_score_that_it_has(tmp_path: Path) -> None:
+    found = play(tmp_path, suite(env_id=LIBRARY_ID), seconds=1e-9)
+    assert [(outcome.end, outcome.turns, outcome.fault) for outcome in found] == [(EndReason.TIME_BUDGET, 0, None)] * 2
+
+
+def test_how_many_play_side_by_side_changes_nothing(tmp_path: Path) -> None:
+    asked = suite_of("storefront", SuiteOptions(split="dev", limit=6))
+    one = play(tmp_path / "one", asked, agent="random", samples=2)
+    assert play(tmp_path / "eight", asked, agent="random", samples=2, concurrency=8) == one
+    assert len({outcome.criteria["ungrounded"] for outcome in one}) == 2, "luck differs between samples"
+
+
+def test_a_suite_that_makes_no_sense_is_refused() -> None:
+    agent = ScriptedContender("no-op")
+    with pytest.raises(TaskError, match="the suite s holds no task"):
+        settings_of(agent, suite(()), samples=1, seed=0)
+    with pytest.raises(ConfigError, match="library/lend-book/7000 twice; an episode has one place"):
+        settings_of(agent, suite((*TASKS, TASKS[0])), samples=1, seed=0)
+    for wrong in ({"samples": 0}, {"samples": 1001}, {"seed": -1}, {"seed": 2**31}, {"price_in": -1.0}):
+        with pytest.raises(ConfigError, match=next(iter(wrong))):
+            settings_of(agent, suite(), **{"samples": 1, "seed": 0, **wrong})  # type: ignore[arg-type]
+
+
+def test_a_task_that_is_not_there_stops_the_run(tmp_path: Path) -> None:
+    with pytest.raises(UnknownNameError, match="library/lend-boko/7000"):
+        play(tmp_path, suite(("library/lend-boko/7000",), env_id=LIBRARY_ID))

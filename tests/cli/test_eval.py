@@ -1,0 +1,96 @@
+"""`palaestra eval` as a person uses it: any agent on any suite, a folder to keep, one sentence for each mistake."""
+
+import sys
+from pathlib import Path
+
+import orjson
+import pytest
+
+from palaestra.benchmarks.evaluation.results import read_results
+from palaestra.cli import main
+
+SHORT = ("--split", "dev", "--limit", "4", "--samples", "2")
+
+
+def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    """Exit code, output and errors."""
+    monkeypatch.setattr(sys, "argv", ["palaestra", "eval", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    told = capsys.readouterr()
+    code = ended.value.code
+    assert isinstance(code, int)
+    return code, told.out, told.err
+
+
+def test_the_oracle_leaves_a_table_and_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "oracle"
+    code, shown, told = call(monkeypatch, capsys, "oracle", *SHORT, "--out", str(out))
+    assert code == 0, told
+    assert "100.0" in shown
+    found = read_results(out)
+    assert len(found.outcomes) == found.expected == 8
+    assert all(outcome.solved for outcome in found.outcomes)
+    assert found.suite.cells[0].split == "storefront/dev"
+    names = {path.name for path in out.iterdir()}
+    assert {"settings.json", "outcomes.jsonl", "trajectories.jsonl", "report.json", "report.html"} <= names
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+    again, shown_again, _ = call(monkeypatch, capsys, "oracle", *SHORT, "--out", str(out))
+    assert (again, shown_again) == (0, shown)
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+
+
+def test_without_a_folder_nothing_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, shown, told = call(monkeypatch, capsys, "no-op", *SHORT)
+    assert code == 0, told
+    assert "no-op" in shown
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_switches_reach_the_worlds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    switched = ("--surface", "generic", "--handbook", "3", "--noise", "failures=10")
+    assert call(monkeypatch, capsys, "finish-at-once", *SHORT, *switched, "--out", str(tmp_path / "x"))[0] == 0
+    (cell,) = read_results(tmp_path / "x").suite.cells
+    assert cell.switches == {"surface": "generic", "handbook": 3, "noise": {"failures": 10}}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("orcale",), "unknown agent 'orcale'; did you mean 'oracle'?"),
+        ((), "endpoint: --base-url is missing"),
+        (("oracle", "--suite", "storefornt"), "did you mean 'storefront'"),
+        (("oracle", "--split", "dve"), "did you mean 'dev'?"),
+        (("oracle", "--axis", "noise"), "--axis: the suite storefront has no such choice"),
+        (("oracle", "--option", "x=1"), "--option: the suite storefront has no such choice"),
+        (("oracle", "--suite", "babyai", "--surface", "generic"), "--surface, --handbook and --noise: the suite"),
+        (("oracle", "--request", "x"), "--request x: write NAME=VALUE"),
+        (("oracle", "--samples", "1001"), "samples=1001: from 1 to 1000"),
+    ],
+)
+def test_a_mistake_is_one_line(
+    arguments: tuple[str, ...], said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, _, told = call(monkeypatch, capsys, *arguments)
+    assert code == 1
+    (line,) = told.splitlines()
+    assert line.startswith("error: ")
+    assert said in line
+
+
+def test_other_settings_in_the_same_folder_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = ("--out", str(tmp_path / "x"))
+    assert call(monkeypatch, capsys, "no-op", *SHORT, *out)[0] == 0
+    code, _, told = call(monkeypatch, capsys, "no-op", *SHORT, *out, "--seed", "1")
+    assert code == 1
+    assert "seed is 0 there and 1 here" in told
+    assert orjson.loads((tmp_path / "x" / "settings.json").read_bytes())["seed"] == 0
