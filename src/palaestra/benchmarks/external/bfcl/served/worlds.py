@@ -53,7 +53,7 @@ class World:
             return f"Error during execution: {why}", "invalid_arguments"
         with decimal.localcontext(decimal.Context()), _MPMATH.workdps(15):  # a call may change them for all
             try:
-                value = method(**arguments)
+                value = method(**copy.deepcopy(dict(arguments)))  # some keep a list that they are given, and change it
                 # Within: how many digits are shown hangs on what the call has set.
                 return _text(value), "failed" if isinstance(value, dict) and "error" in value else None
             except Exception as error:
