@@ -27,6 +27,11 @@ TEXTWORLD = Benchmark(
     splits={"test": "seeds from 1,000,000 on", "train": "seeds from 0 on"},
     trainable=("train",),
     options={"admissible": False},
+    known_bad={
+        "textworld/custom-large/1000002": (
+            "the package's walkthrough does not win: it says `safe` where the game has two, and the game asks which"
+        )
+    },
     notes=(
         "Games are made from seeds by the package when they are first played, some seconds each, and kept in the "
         "folder of the installation; there is no official split, and the two here share no seed. Test games of "
