@@ -18,6 +18,10 @@ EXPORTS = {
     ),
     "palaestra.agents.remote": "AskedCall Endpoint EndpointConfig RemoteAgent RemoteChat RemoteChatConfig Reply Usage",
     "palaestra.benchmarks.credit": "METHODS CreditConfig Credited compare credit_markdown credit_tables material_of",
+    "palaestra.benchmarks.evaluation.report": (
+        "comparison_markdown comparison_page comparison_sentences comparison_table ladder_png report_json "
+        "report_markdown report_page summary_tables write_report"
+    ),
     "palaestra.benchmarks.learning": (
         "LearningConfig Learnt Material Measured evaluated learn learning_document learning_panels learning_tables"
     ),
@@ -40,6 +44,7 @@ EXPORTS = {
         "Comparison Rate Section TrainingReport TrainingScale bench_async bench_engine bench_train device_of scale_of "
         "training_markdown training_tables"
     ),
+    "palaestra.benchmarks.suites.ood": "AXES suite",
     "palaestra.benchmarks.viewer": "render_page",
     "palaestra.cli": "main",
     "palaestra.envs": (
@@ -61,6 +66,7 @@ EXPORTS = {
         "Answer Conversation Decision Fact LlmUser LoggedUser Persona Point Reaction ScriptedUser Temper User "
         "UserFactory UserReport UserState decide opening recognised understood"
     ),
+    "palaestra.envs.wording": "WORDINGS reworded",
     "palaestra.rubrics": (
         "HARM MET TOTAL UNMET WORLD Allowance Check Checklist ChecklistSnapshot Criterion Evidence Rubric TurnLog "
         "answered asked called changed collateral created either guards heard informed listed never rescore saw "
