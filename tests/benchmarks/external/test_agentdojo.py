@@ -6,6 +6,7 @@ from typing import Any
 import gymnasium as gym
 import pytest
 
+from outside.conformance import conform
 from palaestra.benchmarks.external.agentdojo.facts import AGENTDOJO
 from palaestra.benchmarks.external.env import ExternalEnv
 from palaestra.errors import InfrastructureError
@@ -52,6 +53,14 @@ def played(env: ExternalEnv, task: str, actions: Any) -> tuple[dict[str, Any], l
 def gold(env: ExternalEnv, task: str) -> Any:
     env.reset(seed=1, options={"task": task})
     return env.oracle()
+
+
+def test_it_conforms() -> None:
+    conform(AGENTDOJO.env_id, ["agentdojo/banking/user_task_0", "agentdojo/workspace/user_task_4"])
+
+
+def test_it_conforms_under_attack() -> None:
+    conform(AGENTDOJO.env_id, ["agentdojo/slack/user_task_1.injection_task_5"], attack="important_instructions")
 
 
 def test_the_four_suites_hold_97_user_tasks(plain: ExternalEnv) -> None:

@@ -55,6 +55,11 @@ TAU2 = Benchmark(
     },
     trainable=("train",),
     options={"airline_from": None, "retrieval": "bm25_grep"},
+    known_bad={
+        "tau2/mock-scripted-user/update_task_with_user_tools": (
+            "its assertion needs the user to dismiss a notification, which neither its solution nor a script does"
+        ),
+    },
     notes=(
         "telecom-solo is the benchmark's own solo mode: the agent has the user's phone too, the ticket is the request, "
         "and no model plays a user; tasks are numbered in the order of the split `base`. In the categories named "
@@ -62,7 +67,9 @@ TAU2 = Benchmark(
         "with the scenario's own text, answers by words in common, and does what the solution has the user do once the "
         "agent has told what that takes. Their scores do not compare with published ones. "
         "The score is the product of the parts of a task's reward basis, by the package's evaluators; NL_ASSERTION "
-        "needs a model and is left out, which each task says. Ten failed calls end an episode with nothing, as there. "
+        "needs a model and is left out, which each task says. "
+        "Doing nothing solves 23 of 50 airline tasks (46 %), 11 of 114 in retail (10 %), "
+        "none in telecom and banking. Ten failed calls end an episode with nothing, as there. "
         "Banking's documents are searched as `retrieval` says (bm25_grep, bm25, grep_only, golden_retrieval, full_kb, "
         "no_knowledge; the official default needs an embedding service). Times in search results are shown as 0 ms."
     ),

@@ -14,6 +14,8 @@ from typing import Any
 from palaestra.benchmarks.external.protocol import WireTask
 from palaestra.benchmarks.external.tau2 import genuine, layout
 
+RETRIEVALS = ("bm25_grep", "bm25", "grep_only", "golden_retrieval", "full_kb", "no_knowledge")
+"""Ways to find banking's documents that need no service."""
 _TURNS = 100
 """The package ends a simulation after 200 steps, those of the world counted in."""
 
@@ -65,10 +67,12 @@ def bench(options: Mapping[str, Any]) -> Tau2:
         FileNotFoundError: the checkout lacks files.
         ValueError: an option has no such value.
     """
+    if (retrieval := options["retrieval"]) not in RETRIEVALS:
+        raise ValueError(f"retrieval={retrieval!r}: choose one of {', '.join(RETRIEVALS)}; others need a service")
     genuine.demand()
     data = layout.laid_out(Path(options["checkout"]), Path(sys.prefix).parent)
     layout.airline_rebuilt(data, options["airline_from"])
     os.environ["TAU2_DATA_DIR"] = str(data)
     below = "palaestra.benchmarks.external.tau2.served"
-    domains = import_module(f"{below}.domains").domains(data, str(options["retrieval"]))
+    domains = import_module(f"{below}.domains").domains(data, retrieval)
     return Tau2(domains, import_module(f"{below}.episode"))

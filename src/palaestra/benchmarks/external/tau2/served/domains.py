@@ -12,9 +12,6 @@ from palaestra.benchmarks.external.tau2.served import package
 from palaestra.benchmarks.external.tau2.served.tables import forked
 from palaestra.benchmarks.external.tau2.served.telecom import base_tasks
 
-RETRIEVALS = ("bm25_grep", "bm25", "grep_only", "golden_retrieval", "full_kb", "no_knowledge")
-"""Ways to find banking's documents that need no service."""
-
 
 class Domain:
     """A domain of the package. Any: its own objects.
@@ -126,15 +123,10 @@ class Banking(Domain):
     Args:
         name: The package's.
         data: The folder that its data is read from.
-        retrieval: How documents are found; one of `RETRIEVALS`.
-
-    Raises:
-        ValueError: there is no such way, or it needs a service.
+        retrieval: How documents are found, in the package's words.
     """
 
     def __init__(self, name: str, data: Path, retrieval: str) -> None:
-        if retrieval not in RETRIEVALS:
-            raise ValueError(f"retrieval={retrieval!r}: choose one of {', '.join(RETRIEVALS)}; others need a service")
         super().__init__(name, data)
         self._variant = package.RETRIEVAL.resolve_variant(retrieval)
 

@@ -112,7 +112,7 @@ class Episode:
             return reply(results, end="finished")
         if self._errors >= _ERRORS:
             return reply(results, end="deadline")
-        if self._domain.solo or not prose:
+        if self._domain.solo or (calls and not prose):
             return reply(results)
         return self._answered(results, prose)
 
@@ -185,10 +185,13 @@ class Episode:
 
     def gold(self) -> list[WireTurn] | None:
         """The calls of the solution, one a turn; words where the user acts, and for what the user must be told."""
-        turns = [self._gold_turn(action) for action in self._task.evaluation_criteria.actions or ()]
+        wanted = self._task.evaluation_criteria
+        if wanted.actions is None and wanted.env_assertions:
+            return None  # an end state without a way to it
+        turns = [self._gold_turn(action) for action in wanted.actions or ()]
         if self._domain.solo:
             return [*turns, _one(DONE, {})]
-        told = "; ".join(self._task.evaluation_criteria.communicate_info or ())
+        told = "; ".join(wanted.communicate_info or ())
         ending: WireTurn = {"calls": [], "prose": f"This is done. {told}".strip()}
         return [*turns, ending, ending]
 

@@ -14,6 +14,8 @@ _TEXTS = {
     "ACTION": "the calls of the solution were made",
 }
 _UNJUDGED = "NL_ASSERTION"
+_REPLAY = "Tool call:"
+"""How the package's complaint begins that a replay differs, which would be no fault of the agent's."""
 STOPS = ("finished", "gave_up", "user_left")
 """Ends that the package scores; whatever else ended an episode scores nothing."""
 
@@ -65,12 +67,18 @@ def _reward(part: str, domain: Domain, task: Any, trajectory: list[Any]) -> Wire
         info = package.COMMUNICATE.CommunicateEvaluator.calculate_reward(task, trajectory)
         missed = [check.info for check in info.communicate_checks or () if not check.met]
     else:
-        info = package.ENV.EnvironmentEvaluator.calculate_reward(
-            lambda solo_mode=False: domain.environment(task, solo_mode=solo_mode),
-            task,
-            trajectory,
-            solo_mode=domain.solo,
-        )
+        try:
+            info = package.ENV.EnvironmentEvaluator.calculate_reward(
+                lambda solo_mode=False: domain.environment(task, solo_mode=solo_mode),
+                task,
+                trajectory,
+                solo_mode=domain.solo,
+            )
+        except ValueError as error:
+            if str(error).startswith(_REPLAY):
+                raise
+            # An assertion looked for what the agent was to make.
+            return {"met": False, "reason": f"the package's assertion raised {type(error).__name__}: {error}"}
         missed = [check.env_assertion.func_name for check in info.env_assertions or () if not check.met]
     # Where nothing is to be checked, the package says so and breaks nothing down.
     parts: Mapping[Any, float] = info.reward_breakdown or {}
