@@ -1,7 +1,7 @@
 """The API classes of a multi-turn task: instances of one player, and calls of their methods.
 
 The package itself keeps instances in its module's globals and evaluates calls as text. Here an episode has its own
-instances, and a call is looked up among the documented methods and made with its arguments as they are.
+instances, and a call is looked up among the documented methods and made with a copy of its arguments.
 """
 
 import copy
