@@ -173,8 +173,8 @@ def test_official_games_are_listed_and_solved_by_the_planner(tmp_path: Path) -> 
     made = subprocess.run(command, capture_output=True, text=True, check=False, cwd=SOURCES)
     assert made.returncode == 0, made.stderr
     env = _env(games=str(tmp_path), split="valid_unseen")
-    assert env.ids() == ("alfworld/pick_and_place_simple/valid_unseen.setting.trial",)
-    env.reset(seed=0, options={"task": env.ids()[0]})
+    assert env.ids("valid_unseen") == ("alfworld/pick_and_place_simple/valid_unseen.setting.trial",)
+    env.reset(seed=0, options={"task": env.ids("valid_unseen")[0]})
     _played(env, env.oracle() or ())
     assert env.score().passed
     env.close()
