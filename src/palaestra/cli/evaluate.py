@@ -164,6 +164,7 @@ def evaluate(
                     progress=shown.step,
                     say=lambda text: console.print(text, style="dim", highlight=False, markup=False),
                 )
+            console.print(f"{results.agent} on {results.suite.title}", style="bold", highlight=False, markup=False)
             for table in summary_tables(results):
                 console.print(table.for_terminal())
             if out is not None:
