@@ -156,7 +156,7 @@ def hashes(
     for name in names:
         prompts, trainable = _of_world(worlds[name]) if name in worlds else _of_benchmark(name)
         learnt_from = [text for split in trainable for text in prompts[split]]
-        for split in [split for split in prompts if split not in trainable]:
+        for split in [split for split, texts in prompts.items() if texts and split not in trainable]:
             count = write_list(out / f"{name}.{split}.txt", prompts[split], learnt_from=learnt_from)
             console.print(f"{name}, {split}: {len(prompts[split]):,} prompts, {count:,} hashes", highlight=False)
 
