@@ -1,20 +1,25 @@
 """`palaestra eval`: how an agent does on a suite."""
 
 import tempfile
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-import orjson
 import typer
 
 from palaestra.cli.console import output
 from palaestra.cli.extra import train_extra
 from palaestra.cli.progress import bar
-from palaestra.cli.switches import HandbookOption, NoiseOption, SurfaceOption, switches
-from palaestra.errors import ConfigError
-from palaestra.records import Json
+from palaestra.cli.switches import (
+    HandbookOption,
+    NoiseOption,
+    SurfaceOption,
+    TemperOption,
+    WordingOption,
+    named,
+    switches,
+)
 
 _POLICY, _ENDPOINT = "Checkpoints", "Models behind servers"
 
@@ -46,6 +51,8 @@ def evaluate(
     surface: SurfaceOption = None,
     handbook: HandbookOption = 0,
     noise: NoiseOption = None,
+    wording: WordingOption = None,
+    temper: TemperOption = None,
     concurrency: Annotated[int, typer.Option(min=1, help="Episodes side by side; checkpoints go by --rows.")] = 8,
     seconds: Annotated[
         float | None, typer.Option(help="An episode may last; 600, and without end for checkpoints.")
@@ -127,7 +134,7 @@ def evaluate(
         model=model,
         key_variable=key_variable,
         seed_field=seed_field or None,
-        request=_named("--request", request),
+        request=named("--request", request),
         timeout=timeout,
         request_tries=request_tries,
         concurrency=concurrency,
@@ -138,8 +145,8 @@ def evaluate(
         split=split,
         limit=limit,
         axes=tuple(axis or ()),
-        switches=switches(surface, handbook, noise),
-        options=_named("--option", option),
+        switches=switches(surface, handbook, noise, wording, temper),
+        options=named("--option", option),
     )
     playing = PlayOptions(concurrency=concurrency, seconds=600.0 if seconds is None else seconds, tries=tries)
     console = output()
@@ -179,18 +186,3 @@ def _folder(out: Path | None) -> Generator[Path]:
         return
     with tempfile.TemporaryDirectory(prefix="palaestra-eval-") as directory:
         yield Path(directory)
-
-
-def _named(flag: str, settings: Sequence[str] | None) -> dict[str, Json]:
-    """`NAME=VALUE` settings; a value is JSON, or the text as it stands where it is none."""
-    given: dict[str, Json] = {}
-    for setting in settings or ():
-        name, equals, text = setting.partition("=")
-        if not equals or not name:
-            raise ConfigError(f"{flag} {setting}: write NAME=VALUE")
-        try:
-            value: Any = orjson.loads(text)  # Any: JSON of the caller's
-        except orjson.JSONDecodeError:
-            value = text
-        given[name] = value
-    return given

@@ -9,7 +9,7 @@ import typer
 from palaestra.cli.console import output
 from palaestra.cli.extra import suites_extra
 from palaestra.cli.progress import bar
-from palaestra.cli.switches import options_of
+from palaestra.cli.switches import named
 from palaestra.durable import write_file
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def suites(
                 agents=agent or AGENTS,
                 threads=threads,
                 progress=shown.step,
-                options=options_of(option),
+                options=named("--option", option),
             )
         floors += [*(own if categories else ()), together(own)]
     table = floors_table(floors, {each.name: each.licence for each in found}, title="Benchmarks from outside")

@@ -53,8 +53,12 @@ def switches(
     return given
 
 
-def options_of(texts: Sequence[str] | None) -> dict[str, Json]:
-    """A benchmark's own options, given as NAME=VALUE: a value that is JSON counts as such, and any other as text.
+def named(flag: str, texts: Sequence[str] | None) -> dict[str, Json]:
+    """What a flag gives as NAME=VALUE: a value that is JSON counts as such, and any other as text.
+
+    Args:
+        flag: Such as "--option", for an error.
+        texts: As they were given.
 
     Raises:
         ConfigError: a text is not of that form.
@@ -63,7 +67,7 @@ def options_of(texts: Sequence[str] | None) -> dict[str, Json]:
     for text in texts or ():
         name, equals, value = text.partition("=")
         if not name or not equals:
-            raise ConfigError(f"--option {text}: write NAME=VALUE, such as attack=direct")
+            raise ConfigError(f"{flag} {text}: write NAME=VALUE")
         try:
             found[name] = orjson.loads(value)
         except orjson.JSONDecodeError:
