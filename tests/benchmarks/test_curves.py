@@ -243,14 +243,14 @@ def test_an_estimate_that_cannot_be_drawn_is_refused() -> None:
         Estimate(label="before", group="seen", mean=math.nan, low=0, high=1)
 
 
-def test_a_baseline_joins_each_group_and_carries_its_first_estimate_on() -> None:
-    ladder = replace(estimates(labels=3, groups=2), baseline="in distribution")
-    joined = [ys(line) for line in lines(ladder) if len(ys(line)) == 3]
-    assert joined == [[10.0 * label + group for label in range(3)] for group in range(2)]
+def test_a_baseline_carries_each_groups_first_estimate_on() -> None:
+    ladder = replace(estimates(labels=3, groups=2), baseline="in distribution", sideways=True)
     dashed = [line for line in lines(ladder) if line.get_linestyle() == "--"]
-    assert [ys(line) for line in dashed] == [[0.0, 0.0], [1.0, 1.0]]
+    assert [np.asarray(line.get_xdata(), dtype=float).tolist() for line in dashed] == [[0.0, 0.0], [1.0, 1.0]]
     assert "dashed: in distribution" in texts(svg([ladder]))
-    assert not any(line.get_linestyle() == "--" for line in lines(estimates()))
+    assert not any(line.get_linestyle() == "--" for line in lines(replace(ladder, baseline="")))
+    with pytest.raises(ValueError, match="only a panel on its side has a baseline"):
+        replace(ladder, sideways=False)
 
 
 def test_a_span_is_shown_at_least() -> None:
@@ -279,14 +279,13 @@ def test_a_picture_with_a_panel_on_its_side_is_as_high_as_its_lines() -> None:
     lying = replace(estimates(labels=10), sideways=True)
     more = replace(estimates(labels=20), sideways=True)
     assert [size(png(panels)) for panels in ([lying], [more])] == [(1520, 710), (1520, 1190)]
-    assert size(png([lying, more, panel()])) == (1520, 710 + 1190 + 620)
+    assert size(png([lying, more, panel()])) == (2280, 1190 + 620)
 
 
 @pytest.mark.parametrize(
     "wrong",
     [
         {"curves": [curve()]},
-        {"estimates": estimates().estimates, "baseline": "first"},
         {"curves": [curve()], "log_y": True},
     ],
 )

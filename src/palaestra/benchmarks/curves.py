@@ -128,8 +128,8 @@ class Panel:
 
     Raises:
         ValueError: it has neither curves nor estimates, or both; two estimates share label and group; `average_over` is
-            below 1; `log_y` meets a value that is not above zero; or `sideways` is asked of curves, or of an axis that
-            is logarithmic or has a baseline.
+            below 1; `log_y` meets a value that is not above zero; `sideways` is asked of curves, or of a logarithmic
+            axis; or a baseline of an upright panel.
     """
 
     title: str
@@ -141,9 +141,8 @@ class Panel:
     """Above 1, a curve is drawn as the moving average over so many points, before the thin line of the points."""
     log_y: bool = False
     baseline: str = ""
-    """What each group's first estimate is, where the others are held against it, such as "in distribution": it is
-    carried on as a dashed line, and the estimates of a group are joined. The x axis is so explained where it has no
-    label of its own."""
+    """What each group's first estimate is, where the others are held against it, such as "in distribution": on a panel
+    that lies on its side it is carried on as a dashed line, explained below an axis without a label of its own."""
     span: tuple[float, float] | None = None
     """What the axis of values shows at least."""
     sideways: bool = False
@@ -160,15 +159,17 @@ class Panel:
             raise ValueError(f"panel {self.title!r} has two estimates {label!r} of {group!r}; one would hide the other")
         if self.average_over < 1:
             raise ValueError(f"panel {self.title!r}: average_over={self.average_over}; 1 is no average at all")
-        if self.sideways and (self.curves or self.log_y or self.baseline):
+        if self.sideways and (self.curves or self.log_y):
             raise ValueError(f"panel {self.title!r}: only estimates on a plain axis lie on their side")
+        if self.baseline and not self.sideways:
+            raise ValueError(f"panel {self.title!r}: only a panel on its side has a baseline; use sideways=True")
         lowest = min([min(c.y) for c in self.curves] + [min(e.low, e.mean) for e in self.estimates])
         if self.log_y and lowest <= 0:
             raise ValueError(f"panel {self.title!r}: a logarithmic axis has no place for {lowest}; use log_y=False")
 
 
 def png(panels: Sequence[Panel]) -> bytes:
-    """The panels side by side, three a row, as a PNG of 760 pixels a panel; with one on its side, below each other.
+    """The panels side by side, three a row, as a PNG of 760 pixels a panel; two a row and wider, with one on its side.
 
     Raises:
         ValueError: there are no panels.
@@ -221,13 +222,13 @@ def _drawn(panels: Sequence[Panel], kind: str) -> bytes:
 
 def _figure(panels: Sequence[Panel]) -> Figure:
     lying = any(panel.sideways for panel in panels)
-    columns = 1 if lying else min(len(panels), _PANELS_A_ROW)
-    rows = math.ceil(len(panels) / columns)
-    width, height = _PANEL_SIZE
-    heights = [_height(panel) for panel in panels] if lying else [height] * rows
+    columns = min(len(panels), 2 if lying else _PANELS_A_ROW)
+    rows = [panels[start : start + columns] for start in range(0, len(panels), columns)]
+    width = _PANEL_SIZE[0] * (1.5 if lying and columns > 1 else 2 if lying else 1)
+    heights = [max(map(_height, row)) for row in rows]
     layout = ConstrainedLayoutEngine(w_pad=0.16, h_pad=0.1)
-    figure = Figure(figsize=(2 * width if lying else columns * width, math.fsum(heights)), layout=layout)
-    grid = figure.add_gridspec(rows, columns, height_ratios=heights)
+    figure = Figure(figsize=(columns * width, math.fsum(heights)), layout=layout)
+    grid = figure.add_gridspec(len(rows), columns, height_ratios=heights)
     for place, panel in enumerate(panels):
         _draw(figure.add_subplot(grid[divmod(place, columns)]), panel)
     return figure
@@ -281,16 +282,14 @@ def _draw_curves(axes: Axes, panel: Panel) -> _Handles:
 
 def _draw_estimates(axes: Axes, panel: Panel) -> _Handles:
     labels, groups = _labels_and_groups(panel)
-    apart = min(0.16 if panel.baseline else 0.36, 0.66 / max(1, len(groups) - 1))  # where labels stand 1 apart
+    apart = min(0.36, 0.66 / max(1, len(groups) - 1))  # where labels stand 1 apart
     digits = 1 if max(abs(estimate.mean) for estimate in panel.estimates) >= 10 else 2
     handles: dict[str, Line2D] = {}
-    if panel.baseline:
-        _join(axes, panel, apart)
     for estimate in panel.estimates:
         number = groups.index(estimate.group)
         x = labels.index(estimate.label) + apart * (number - (len(groups) - 1) / 2)
         handles[estimate.group] = _draw_estimate(axes, estimate, x, number)
-        if len(panel.estimates) <= _NUMBERED and not panel.baseline:
+        if len(panel.estimates) <= _NUMBERED:
             place, text = (x, estimate.mean), f"{estimate.mean:z.{digits}f}"
             colour = handles[estimate.group].get_color()
             axes.annotate(text, place, (6, 0), textcoords="offset points", va="center", color=colour)
@@ -308,20 +307,6 @@ def _labels_and_groups(panel: Panel) -> tuple[list[str], list[str]]:
     return list(labels), list(dict.fromkeys(estimate.group for estimate in panel.estimates))
 
 
-def _join(axes: Axes, panel: Panel, apart: float) -> None:
-    """A line through each group's estimates, and a dashed one from its first, where it begins, to the other side."""
-    labels, groups = _labels_and_groups(panel)
-    for number, group in enumerate(groups):
-        own = [estimate for estimate in panel.estimates if estimate.group == group]
-        shift = apart * (number - (len(groups) - 1) / 2)
-        colour = _COLOURS[number % len(_COLOURS)]
-        axes.plot(
-            [labels.index(one.label) + shift for one in own], [one.mean for one in own], color=colour, linewidth=1.0
-        )
-        ends = [labels.index(own[0].label) + shift, len(labels) - 0.4]
-        axes.plot(ends, [own[0].mean] * 2, "--", color=colour, linewidth=0.9, alpha=0.6)
-
-
 def _draw_sideways(axes: Axes, panel: Panel) -> _Handles:
     labels, groups = _labels_and_groups(panel)
     apart = min(0.3, 0.6 / max(1, len(groups) - 1))
@@ -332,6 +317,9 @@ def _draw_sideways(axes: Axes, panel: Panel) -> _Handles:
         colour, marker = _COLOURS[number % len(_COLOURS)], _MARKERS[number % len(_MARKERS)]
         axes.plot([estimate.low, estimate.high], [y, y], color=colour, linewidth=1.7)
         (point,) = axes.plot([estimate.mean], [y], marker, color=colour, markersize=6, markeredgecolor="white")
+        if panel.baseline and estimate.group not in handles:
+            ends = [y, len(labels) - 0.5]
+            axes.plot([estimate.mean] * 2, ends, "--", color=colour, linewidth=0.9, alpha=0.6, zorder=1)
         handles[estimate.group] = point
     axes.set_yticks(range(len(labels)), [_wrapped(label, _LABEL_LETTERS) for label in labels])
     axes.set_ylim(len(labels) - 0.5, -0.5)

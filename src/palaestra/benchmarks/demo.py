@@ -24,6 +24,7 @@ from palaestra.benchmarks.learning import (
     learning_panels,
     learning_tables,
 )
+from palaestra.benchmarks.lessons import LESSONS
 from palaestra.benchmarks.proof import Proof, proof_document, proof_tables, prove
 from palaestra.benchmarks.roster import roster
 from palaestra.benchmarks.table import Table
@@ -38,14 +39,6 @@ from palaestra.trajectory import Episode, read_episodes, write_episodes
 ENV_ID = "palaestra/Storefront-v0"
 PROVED = "dev"
 """The split that the demo proves, for time; `palaestra tasks prove storefront` proves them all."""
-LESSONS = (
-    "cancel-order", "change-address", "decline-early-claim", "decline-expired-warranty", "decline-final-sale",
-    "decline-late-address", "decline-late-cancel", "decline-late-return", "decline-price-match", "delay-credit",
-    "double-charge", "fix-build", "fraud-hold", "lost-parcel", "missed-promotion", "order-status", "partial-refund",
-    "price-match", "refund-damaged-item", "refund-over-limit", "return-extended-window", "return-opened-item",
-    "third-party-request", "warranty-claim",
-)  # fmt: skip
-"""The families that the demo's policy learns from and is measured on: what two million parameters can take in."""
 _PROOF = TypeAdapter(Proof)
 
 

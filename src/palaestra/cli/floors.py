@@ -22,6 +22,9 @@ def suites(
         int | None, typer.Option("--limit", min=1, help="Tasks of each category, spread evenly; all if not said.")
     ] = None,
     split: Annotated[str | None, typer.Option("--split", help="Of the benchmark's own; its first if not said.")] = None,
+    category: Annotated[
+        list[str] | None, typer.Option("--category", help="Of the benchmark's own; may be given several times.")
+    ] = None,
     agent: Annotated[
         list[str] | None, typer.Option("--agent", help="gold, no-op, finish or random; all four if not said.")
     ] = None,
@@ -47,6 +50,7 @@ def suites(
             own = floors_of(
                 benchmark,
                 split=split,
+                categories=category or (),
                 limit=limit,
                 agents=agent or AGENTS,
                 threads=threads,

@@ -8,6 +8,7 @@ BENCHMARKS: Registry[Benchmark] = Registry("benchmark")
 for _name, _constant in {
     "agentdojo": "AGENTDOJO",
     "alfworld": "ALFWORLD",
+    "appworld": "APPWORLD",
     "babyai": "BABYAI",
     "bfcl": "BFCL",
     "miniwob": "MINIWOB",

@@ -26,6 +26,8 @@ AGENTS = ("gold", "no-op", "finish", "random")
 """The benchmark's solution, turns without a call, finishing at once, and random turns that make sense."""
 _RANDOM_TURNS = 30
 """The most turns that the random agent takes."""
+_SECONDS = 900.0
+"""That a benchmark may take for one answer: some work their solution out when they are asked for it."""
 
 
 @record
@@ -61,6 +63,7 @@ def floors_of(
     benchmark: Benchmark,
     *,
     split: str | None = None,
+    categories: Sequence[str] = (),
     limit: int | None = None,
     agents: Sequence[str] = AGENTS,
     threads: int = 2,
@@ -72,6 +75,7 @@ def floors_of(
     Args:
         benchmark: Which, installed.
         split: Of its own; its first, if not said.
+        categories: Of its own; all, if none.
         limit: Tasks of each category, spread evenly; all, if not said.
         agents: Which of `AGENTS`.
         threads: Episodes at once.
@@ -86,7 +90,7 @@ def floors_of(
         InfrastructureError: it does not start.
     """
     listing = _made(benchmark, options)
-    ids = listing.ids(split)
+    ids = [id for category in categories or (None,) for id in listing.ids(split, category)]
     version = listing.installed_version()
     by_category = {
         category: list(group) for category, group in groupby(ids, key=lambda id: listing.tasks[id]["category"])
@@ -115,7 +119,7 @@ def spread(ids: Sequence[str], limit: int | None) -> list[str]:
 
 
 def _made(benchmark: Benchmark, options: Mapping[str, Json] | None) -> ExternalEnv:
-    settings: dict[str, Any] = dict(options or {})
+    settings: dict[str, Any] = {"seconds": _SECONDS, **(options or {})}
     env = gym.make(benchmark.env_id, **settings).unwrapped
     assert isinstance(env, ExternalEnv), f"{benchmark.env_id} is no benchmark"
     return env

@@ -72,14 +72,17 @@ def ladder_panels(found: Findings) -> "list[Panel]":
     """A panel for each axis of which two rungs or more have a score."""
     cells = {cell.id: cell for cell in found.results.suite.cells}
     drawable = ((ladder, _drawable(ladder, found)) for ladder in found.results.suite.ladders)
-    return [_ladder_panel(ladder, [cells[one] for one in own], found) for ladder, own in drawable if len(own) > 1]
+    drawn = [(ladder, [cells[one] for one in own]) for ladder, own in drawable if len(own) > 1]
+    lows = [one.low for _, own in drawn for cell in own if (one := found.cells[cell.id].scores.points) is not None]
+    span = (min([_WHOLE[0], *lows]), _WHOLE[1])  # the same for all, so that panels can be compared
+    return [_ladder_panel(ladder, rungs, found, span) for ladder, rungs in drawn]
 
 
 def _drawable(ladder: Ladder, found: Findings) -> list[str]:
     return [rung.cell for rung in found.ladders[ladder.axis] if found.cells[rung.cell].scores.episodes]
 
 
-def _ladder_panel(ladder: Ladder, rungs: Sequence[Cell], found: Findings) -> "Panel":
+def _ladder_panel(ladder: Ladder, rungs: Sequence[Cell], found: Findings, span: tuple[float, float]) -> "Panel":
     from palaestra.benchmarks.curves import Panel  # noqa: PLC0415  an optional dependency
 
     scores = {label: found.cells[cell.id].scores for label, cell in zip(_labels(rungs), rungs, strict=True)}
@@ -87,10 +90,11 @@ def _ladder_panel(ladder: Ladder, rungs: Sequence[Cell], found: Findings) -> "Pa
     return Panel(
         title=ladder.title,
         x_label="",
-        y_label="points, and % solved",
+        y_label="",
         estimates=_estimates(scores),
-        baseline="in distribution" if first else "",
-        span=_WHOLE,
+        baseline=rungs[0].label if first else "",
+        span=span,
+        sideways=True,
     )
 
 

@@ -40,8 +40,8 @@ def suite(limit: int | None = None, axes: Sequence[str] = (), *, families: str |
     Args:
         limit: The most tasks of a cell, chosen evenly over families; `None` for all.
         axes: Which axes; all if none.
-        families: The families that the agent was trained on, by id or name, as a list or with commas between; they
-            decide what is in distribution; all of the split "train" if none.
+        families: The families that the agent was trained on, by id or name, as a list or with commas between, or
+            "demo" for those of the demo's policy; they decide what is in distribution; all of "train" if none.
 
     Raises:
         UnknownNameError: there is no such axis, or no such family to train on.

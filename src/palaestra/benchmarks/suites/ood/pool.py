@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from palaestra.benchmarks.evaluation.suite import Cell
+from palaestra.benchmarks.lessons import LESSONS
 from palaestra.envs import Instance, TaskSet, bundled
 from palaestra.envs.task import Family
 from palaestra.envs.world import WORLDS
@@ -28,12 +29,16 @@ _TRIES = 3
 """Further tasks of a family in one world that are looked at before it is held to have no fresh one."""
 _WORD = re.compile(r"[\w@.-]*[\w-]")
 
+DEMO = "demo"
+"""In place of families: those that the demo's policy learns from, as far as the split "train" has them."""
+
 
 class Pool:
     """The tasks that cells are made of.
 
     Args:
-        families: The families that the agent was trained on, by id or by name; all of the split "train" if none.
+        families: The families that the agent was trained on, by id or by name; "demo" alone for those of the demo's
+            policy; all of the split "train" if none.
         limit: The most tasks of a cell.
 
     Raises:
@@ -51,6 +56,9 @@ class Pool:
         self.trained = self._named(families) if families else self.trainable
 
     def _named(self, families: Sequence[str]) -> tuple[str, ...]:
+        if list(families) == [DEMO]:
+            lessons = {f"{self.world.name}/{name}" for name in LESSONS}
+            return tuple(sorted(lessons.intersection(self.trainable)))
         whole = [name if "/" in name else f"{self.world.name}/{name}" for name in families]
         for name in whole:
             if name not in self.trainable:

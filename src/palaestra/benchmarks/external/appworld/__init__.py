@@ -1,0 +1,1 @@
+"""AppWorld: everyday tasks across apps that are called from code."""
