@@ -62,7 +62,7 @@ def _unpack(venv: Path) -> None:
         if done.exists():
             return
         with tempfile.TemporaryDirectory() as place:  # it unpacks its tests as well, which nobody needs
-            subprocess.run(  # noqa: S603  the benchmark's own program
+            subprocess.run(
                 [sys.executable, "-c", "from appworld.install import install_package; install_package()"],
                 env={**os.environ, "APPWORLD_ROOT": place, "APPWORLD_CACHE": place},
                 cwd=place,

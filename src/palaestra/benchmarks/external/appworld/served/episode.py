@@ -25,6 +25,8 @@ _SECONDS = 100
 """That the code of a turn may take: the package's own limit for one call."""
 _GRACE = 10.0
 """Seconds besides, after which code that cannot be interrupted is ended with its process."""
+_SHOWN = 300
+"""Characters of an evaluator's words that a verdict quotes."""
 _TOOL = tool(
     "execute",
     "Run Python code in a session that keeps its variables. What it prints is shown; use print for what you want to "
@@ -109,20 +111,18 @@ class Episode:
         """What the task's own evaluator says; nothing is solved where code has ended the session."""
         del end
         if self._ended:
-            return self._judged(False, {}, f"the code ended its session: {self._ended}")
-        told: Any = self._process.ask("evaluate")
-        failures = {failure["requirement"]: failure["trace"].strip()[-300:] for failure in told["failures"]}
-        passes = {passed["requirement"]: "met" for passed in told["passes"] if passed["requirement"] not in failures}
-        count = f"{len(told['passes'])} of {told['num_tests']} requirements are met"
-        return self._judged(bool(told["success"]), passes, count, failures)
-
-    def _judged(
-        self, success: bool, passes: dict[str, str], count: str, failures: dict[str, str] | None = None
-    ) -> WireVerdict:
-        checks: dict[str, WireCheck] = {"solved": {"met": success, "reason": count}}
+            told: Any = {"success": False, "passes": [], "failures": []}
+            reason = f"the code ended its session: {self._ended}"
+        else:
+            told = self._process.ask("evaluate")
+            reason = f"{len(told['passes'])} of {told['num_tests']} requirements are met"
+        success = bool(told["success"])
+        traces = {failure["requirement"]: failure["trace"].strip()[-_SHOWN:] for failure in told["failures"]}
+        passes = {passed["requirement"] for passed in told["passes"]} - traces.keys()
+        checks: dict[str, WireCheck] = {"solved": {"met": success, "reason": reason}}
         for number, text in enumerate(self._task.requirements):
-            reason = passes.get(text) or (failures or {}).get(text) or "not met"
-            checks[_id(number)] = {"met": text in passes, "reason": reason}
+            met = text in passes
+            checks[_id(number)] = {"met": met, "reason": "met" if met else traces.get(text, "not met")}
         return {"points": 100 * success, "passed": success, "criteria": checks}
 
     def gold(self) -> list[WireTurn] | None:
