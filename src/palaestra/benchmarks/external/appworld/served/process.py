@@ -36,7 +36,7 @@ class Process:
         own = {"APPWORLD_ROOT": str(self._folder), "APPWORLD_CACHE": str(self._folder), "IPYTHONDIR": str(self._folder)}
         with (self._folder / "stderr").open("wb") as said:
             self._process = subprocess.Popen(  # noqa: S603  our own program
-                [sys.executable, "-s", "-P", str(_PROGRAM), task],
+                [sys.executable, "-s", "-P", "-B", str(_PROGRAM), task],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=said,
