@@ -3,12 +3,13 @@
 It stands here, where nothing heavy is imported, so that a process that hosts worlds starts quickly and stays small.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from importlib import import_module
 from typing import Any
 
 import gymnasium as gym
+import orjson
 
 from palaestra.agents.rollout import Env, Recording
 from palaestra.errors import EpisodeOverError, InfrastructureError, PalaestraError
@@ -80,6 +81,7 @@ class Hosted:
         recording = self._begun
         if recording.over:
             raise EpisodeOverError(f"step of {self._place(recording)}, which is over; reset the world first")
+        before = recording.offered
         try:
             recording.step(text)
         except Exception as error:
@@ -87,7 +89,7 @@ class Hosted:
             raise recording.fault from error
         if recording.fault is not None:
             raise recording.fault
-        return recording.observation, recording.over
+        return (*recording.observation, *_told(before, recording.offered)), recording.over
 
     def stop(self, reason: EndReason) -> None:
         """End the episode from outside; its score stands as it is.
@@ -130,3 +132,11 @@ class Hosted:
             f"{self._place(self._recording)}: {what} raised {type(error).__name__}: {error}; "
             "a world that raises is at fault, and its episode is void"
         )
+
+
+def _told(before: Sequence[JsonObject], now: Sequence[JsonObject]) -> tuple[Message, ...]:
+    """What a policy reads of tools that are on offer from now on: it was given the others at the beginning, as text."""
+    new = [tool for tool in now if tool not in before]
+    if not new:
+        return ()
+    return (Message(role="system", content=f"Further tools are on offer now: {orjson.dumps(new).decode()}"),)

@@ -11,6 +11,7 @@ from palaestra.cli.extra import suites_extra
 from palaestra.cli.progress import bar
 from palaestra.cli.switches import named
 from palaestra.durable import write_file
+from palaestra.errors import ConfigError
 
 if TYPE_CHECKING:
     from palaestra.benchmarks.external.floors import Floors
@@ -44,6 +45,8 @@ def suites(
     found = [BENCHMARKS.get(name) for name in names or BENCHMARKS]
     if not names:
         found = [each for each in found if installed(each.name, each.installation) is not None]
+    if not found:
+        raise ConfigError("no benchmark is installed; `palaestra suites list` says which there are and how")
     floors: list[Floors] = []
     for benchmark in found:
         with bar(benchmark.name, None) as shown:

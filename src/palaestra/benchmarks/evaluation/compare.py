@@ -102,8 +102,8 @@ def compare(
                 pooled.setdefault(task, []).append(_mean(values))
     if not cells:
         raise ConfigError(
-            f"no task of suite {first.suite.name!r} has a score in both runs; {' '.join(left_out[:3])} Evaluate both "
-            "agents on the same tasks"
+            f"no task of suite {first.suite.name!r} has a score in both runs; evaluate both agents on the same tasks. "
+            + " ".join(left_out[:3])
         )
     return Comparison(
         suite=first.suite,

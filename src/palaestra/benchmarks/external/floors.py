@@ -8,16 +8,16 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import field
-from itertools import groupby
 from typing import Any
 
 import gymnasium as gym
 
 from palaestra.agents import LegalRandom, Scripted, finish_at_once, no_op, rollout
+from palaestra.benchmarks.evenly import evenly
 from palaestra.benchmarks.external.benchmark import Benchmark
 from palaestra.benchmarks.external.env import ExternalEnv
 from palaestra.benchmarks.table import Table
-from palaestra.errors import InfrastructureError
+from palaestra.errors import InfrastructureError, UnknownNameError
 from palaestra.protocols import Agent
 from palaestra.record import record
 from palaestra.records import Json
@@ -86,19 +86,23 @@ def floors_of(
         One for each category, in the benchmark's order.
 
     Raises:
+        UnknownNameError: there is no such agent, split or category.
         ConfigError: the benchmark is not installed.
         InfrastructureError: it does not start.
     """
+    for agent in agents:
+        if agent not in AGENTS:
+            raise UnknownNameError.of("agent that proves a benchmark", agent, AGENTS)
     listing = _made(benchmark, options)
     ids = [id for category in categories or (None,) for id in listing.ids(split, category)]
     version = listing.installed_version()
-    by_category = {
-        category: list(group) for category, group in groupby(ids, key=lambda id: listing.tasks[id]["category"])
-    }
+    by_category: dict[str, list[str]] = {}
+    for id in ids:
+        by_category.setdefault(listing.tasks[id]["category"], []).append(id)
     found: list[Floors] = []
     with ThreadPoolExecutor(threads) as pool:
         for category, own in by_category.items():
-            chosen = spread(own, limit)
+            chosen = evenly(own, limit)
             shares = [chosen[number::threads] for number in range(min(threads, len(chosen)))]
             tallies: dict[str, Tally] = {}
             for agent in agents:
@@ -109,13 +113,6 @@ def floors_of(
             )
     listing.close()
     return found
-
-
-def spread(ids: Sequence[str], limit: int | None) -> list[str]:
-    """At most `limit` of `ids`, evenly spread over them."""
-    if limit is None or len(ids) <= limit:
-        return list(ids)
-    return [ids[place * len(ids) // limit] for place in range(limit)]
 
 
 def _made(benchmark: Benchmark, options: Mapping[str, Json] | None) -> ExternalEnv:

@@ -6,8 +6,8 @@ from typing import Any
 import gymnasium as gym
 
 from palaestra.benchmarks.evaluation.suite import Cell, Suite
+from palaestra.benchmarks.evenly import evenly
 from palaestra.benchmarks.external import BENCHMARKS, Benchmark, ExternalEnv
-from palaestra.benchmarks.suites.evenly import evenly
 from palaestra.errors import TaskError
 from palaestra.records import Json
 

@@ -7,7 +7,7 @@ from typing import Any
 import gymnasium as gym
 
 from palaestra.benchmarks.evaluation.suite import Cell, Suite
-from palaestra.benchmarks.suites.evenly import evenly
+from palaestra.benchmarks.evenly import evenly
 from palaestra.digest import digest_bytes
 from palaestra.envs import WORLDS, ToolEnv, env_id_of, load_families
 from palaestra.errors import TaskError, UnknownNameError

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from palaestra.benchmarks.evaluation.suite import Cell
+from palaestra.benchmarks.evenly import evenly
 from palaestra.benchmarks.lessons import LESSONS
 from palaestra.envs import Instance, TaskSet, bundled
 from palaestra.envs.task import Family
@@ -99,7 +100,7 @@ class Pool:
             return ()
         wanted = about if self.limit is None else min(about, self.limit)
         # What `even` would leave out is not looked for: finding out whether a task is fresh takes several to be made.
-        chosen = spread(families, wanted)
+        chosen = evenly(families, wanted)
         each = -(-wanted // len(chosen))
         places = {family: place for place, family in enumerate(families)}
         tasks = [task for family in chosen for task in self._fresh(family, places[family], each, where)]
@@ -178,14 +179,7 @@ def even(tasks: Sequence[str], limit: int | None) -> tuple[str, ...]:
     depth = 0
     while len(chosen) < limit:
         round_ = [own[depth] for own in by_family.values() if len(own) > depth]
-        chosen += spread(round_, limit - len(chosen))
+        chosen += evenly(round_, limit - len(chosen))
         depth += 1
     kept = set(chosen)
     return tuple(task for task in tasks if task in kept)
-
-
-def spread(items: Sequence[str], count: int) -> list[str]:
-    """`count` of the items at even distances; all where there are no more."""
-    if len(items) <= count:
-        return list(items)
-    return [items[place * len(items) // count] for place in range(count)]
