@@ -8,12 +8,26 @@ import pytest
 from crash.loops import POLICY, SYNC, grpo_loop, run
 from crash.tiny import WARM_UP
 from crash.tiny import demonstrations as seen
-from palaestra.contamination import LISTS, Guard, normal, of_users, prompt_hash, prompt_hashes, read_list, write_list
+from palaestra.benchmarks.external import BENCHMARKS
+from palaestra.benchmarks.external.protocol import WireTask
+from palaestra.benchmarks.external.wire import spec_of
+from palaestra.contamination import (
+    LEARNT_FROM,
+    LISTS,
+    Guard,
+    normal,
+    of_users,
+    prompt_hash,
+    prompt_hashes,
+    read_list,
+    write_list,
+)
+from palaestra.envs.task import SPLITS
 from palaestra.errors import ContaminationError, RecordError, TaskError
 from palaestra.records import Message
 from palaestra.trainers.loops import load_config, planned
 from palaestra.trainers.loops.config import SftConfig, WorldConfig
-from palaestra.trainers.loops.material import opening_of, started
+from palaestra.trainers.loops.material import comes_with_palaestra, openings_of, started, tasks_of
 from palaestra.trainers.loops.sft import SftLoop
 from palaestra.trainers.policy import Policy
 from palaestra.trainers.reference import WarmUp
@@ -78,10 +92,21 @@ def test_long_lines_count_by_themselves_and_short_ones_do_not() -> None:
     assert hashes == [prompt_hash(f"Thank you.\n{long}"), prompt_hash(long)]
 
 
+@pytest.mark.parametrize("text", ["", " ?! ", "Hello.", "Book it.", "Yes,\nplease do.", "\u8c22\u8c22"])
+def test_a_prompt_of_a_few_words_is_anybodys(tmp_path: Path, text: str) -> None:
+    assert list(prompt_hashes(text)) == []
+    assert write_list(tmp_path / "a.test.txt", [text]) == 0
+
+
+def test_a_script_without_spaces_has_words() -> None:
+    weather = "\u4eca\u5929\u5317\u4eac\u5929\u6c14"  # "Beijing's weather today"
+    assert list(prompt_hashes(weather)) == [prompt_hash(weather)]
+
+
 def test_what_may_be_learnt_is_on_no_list(tmp_path: Path) -> None:
     path = tmp_path / "a.test.txt"
-    assert write_list(path, [PROMPT, "only here"], learnt_from=[PROMPT.lower()]) == 1
-    assert read_list(path) == [prompt_hash("only here")]
+    assert write_list(path, [PROMPT, "this is only here"], learnt_from=[PROMPT.lower()]) == 1
+    assert read_list(path) == [prompt_hash("this is only here")]
 
 
 @pytest.mark.parametrize("junk", [b"nothing\n", b"0123\n", b"\xff", b"0123456789ABCDEF\n"])
@@ -100,12 +125,32 @@ def test_a_missing_list_is_told(tmp_path: Path) -> None:
 # What is refused
 
 
-@pytest.mark.parametrize("split", ["heldout", "heldout-policy", "test", "anything"])
+@pytest.mark.parametrize("split", ["heldout", "heldout-policy", "test", "generated-test", "train-test", "anything"])
 def test_a_split_that_is_measured_on_is_refused(split: str) -> None:
     task = replace(seen()[0].task, split=split)
     with pytest.raises(ContaminationError, match=f"split '{split}'"):
         Guard().check(task, ["hello"])
     assert issubclass(ContaminationError, TaskError)
+
+
+@pytest.mark.parametrize("split", ["train", "dev", "generated-train"])
+def test_a_split_to_learn_from_is_known_by_its_last_part(split: str) -> None:
+    task = replace(seen()[0].task, split=split)
+    Guard().check(task, [])
+    with pytest.raises(ContaminationError):
+        Guard().check(replace(task, unseen=True), [])
+
+
+def test_what_benchmarks_give_to_train_on_is_let_through() -> None:
+    for benchmark in map(BENCHMARKS.get, BENCHMARKS):
+        for split in benchmark.splits:
+            wire = WireTask(id="a/b", category="a", split=split, max_turns=1, gold_calls=0, prompt="")
+            task = spec_of(wire, f"{benchmark.name}/a/b", benchmark.trainable)
+            if split in benchmark.trainable:
+                Guard().check(task, [])
+                continue
+            with pytest.raises(ContaminationError):
+                Guard().check(task, [])
 
 
 def test_the_dev_split_of_a_benchmark_that_does_not_give_it_is_refused() -> None:
@@ -122,14 +167,16 @@ def test_the_dev_split_of_a_benchmark_that_does_not_give_it_is_refused() -> None
 def test_words_of_a_benchmark_are_refused_by_its_name(listed: Path, texts: tuple[str, ...]) -> None:
     with pytest.raises(ContaminationError, match="a prompt of planes, test"):
         Guard([listed]).check_episodes([said(seen()[0], *texts)])
-    Guard().check_episodes([said(seen()[0], *texts)])
+    assert Guard().listed(PROMPT) is None
 
 
 def test_a_prompt_that_comes_over_several_turns_is_known_whole(tmp_path: Path) -> None:
     path = tmp_path / "talks.test.txt"
-    write_list(path, ["Hello.\nBook it."])
+    turns = ["Which plane is that?", "Its tail is violet."]
+    assert write_list(path, ["\n".join(turns)]) == 1
     with pytest.raises(ContaminationError, match="talks, test"):
-        Guard([path]).check_episodes([said(seen()[0], "Hello.", "Book it.")])
+        Guard([path]).check_episodes([said(seen()[0], *turns)])
+    Guard([path]).check_episodes([said(seen()[0], turns[1], turns[0])])
 
 
 def test_supervised_loops_refuse_it(listed: Path) -> None:
@@ -200,15 +247,43 @@ def test_demonstrations_from_a_file_are_looked_at(tmp_path: Path, listed: Path) 
     planned(load_config(file, settings=["contaminated=[]"]))
 
 
+def test_a_run_of_rollouts_alone_is_refused_for_its_last_task_before_it_begins(tmp_path: Path) -> None:
+    world = WorldConfig(env_id=LIBRARY_ID, imports=("worlds.registration",))
+    tasks = tasks_of(world)
+    assert len(tasks) > 1
+    last, words = next(openings_of(world, tasks[-1:]))
+    earlier = [text for _, texts in openings_of(world, tasks[:-1]) for text in texts]
+    path = tmp_path / "books.test.txt"
+    assert write_list(path, words, learnt_from=earlier) > 0
+    started_tiny().save(tmp_path / "policy")
+    file = config(
+        tmp_path / "run.toml",
+        f'contaminated = ["{path}"]',
+        f'[world]\nenv_id = "{LIBRARY_ID}"\nimports = ["worlds.registration"]',
+        f'[policy]\nstart = "{tmp_path / "policy"}"',
+        "[grpo]\nsteps = 1",
+    )
+    with pytest.raises(ContaminationError, match=f"'{last.id}' is a prompt of books, test"):
+        planned(load_config(file))
+    assert planned(load_config(file, settings=["contaminated=[]"])).tasks == tasks
+
+
+def test_whose_tasks_they_are_is_known(tmp_path: Path) -> None:
+    assert comes_with_palaestra(WorldConfig())
+    assert not comes_with_palaestra(WorldConfig(env_id=LIBRARY_ID, imports=("worlds.registration",)))
+    (tmp_path / "planes.py").write_text(OWN)
+    assert not comes_with_palaestra(WorldConfig(switches={"tasks": str(tmp_path)}))
+
+
 # The lists that come with Palaestra
 
 
 def test_our_own_held_out_prompts_are_on_the_lists_and_the_others_are_not() -> None:
     guard, world = Guard(), WorldConfig()
     for task, listed in ((HELD_OUT, "storefront, heldout"), ("storefront/absent-approver/8500", "heldout-policy")):
-        _, words = opening_of(world, task)
+        _, words = next(openings_of(world, [task]))
         assert listed in str(guard.listed(words[0].upper()))
-    spec, words = opening_of(world, "storefront/absent-approver/0000")
+    spec, words = next(openings_of(world, ["storefront/absent-approver/0000"]))
     guard.check(spec, words)
 
 
@@ -217,3 +292,14 @@ def test_every_list_is_sorted_hashes_and_nothing_else(path: Path) -> None:
     found = read_list(path)
     assert found == sorted(set(found))
     assert len(found) > 0
+
+
+@pytest.mark.parametrize("path", sorted(LISTS.glob("*.txt")), ids=lambda path: path.stem)
+def test_every_list_is_of_a_split_that_is_measured_on(path: Path) -> None:
+    name, split = path.stem.split(".")
+    if name == "storefront":
+        assert split in SPLITS
+        assert split not in LEARNT_FROM
+    else:
+        assert split in BENCHMARKS.get(name).splits
+        assert split not in BENCHMARKS.get(name).trainable

@@ -179,6 +179,15 @@ def _of_benchmark(name: str) -> tuple[dict[str, list[str]], tuple[str, ...]]:
         from palaestra.benchmarks.external import BENCHMARKS  # noqa: PLC0415
     benchmark = BENCHMARKS.get(name)
     prompts: dict[str, list[str]] = {split: [] for split in benchmark.splits}
-    for task in _opened(benchmark).tasks.values():
-        prompts[task["split"]].append(task["prompt"])
+    env = _opened(benchmark)
+    with bar("prompts", len(env.tasks)) as shown:
+        for id, task in env.tasks.items():
+            prompts[task["split"]].append(_opening(env, id) if benchmark.opening_tells else task["prompt"])
+            shown.step(id)
+    env.close()
     return prompts, benchmark.trainable
+
+
+def _opening(env: "ExternalEnv", task: str) -> str:
+    observation, _ = env.reset(seed=0, options={"task": task})
+    return "\n".join(of_users(observation))

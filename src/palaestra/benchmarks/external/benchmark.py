@@ -34,6 +34,8 @@ class Benchmark:
     """What may be said to `gymnasium.make` besides, and what holds where it is not said."""
     known_bad: Mapping[str, str] = field(default_factory=dict[str, str])
     """Tasks that are held to be broken, and by whom."""
+    opening_tells: bool = False
+    """Whether what the user says is known only once a task has begun; `WireTask.prompt` is a label then."""
     notes: str = ""
     """What an honest reader of its scores must know."""
     module: str = ""

@@ -43,7 +43,8 @@ class WireTask(TypedDict):
     gold_calls: int
     """Calls of the benchmark's own solution; 0 where it has none."""
     prompt: str
-    """The words by which the task is known in a training set: what its user asks for."""
+    """The words by which the task is known in a training set: what its user asks for. A label of the task where they
+    are known only once it has begun; the benchmark's facts say so (`opening_tells`)."""
 
 
 class WireCriterion(TypedDict):

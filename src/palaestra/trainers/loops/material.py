@@ -1,6 +1,7 @@
 """What a run learns from: tasks, and demonstrations of them. The world is reached through Gymnasium alone."""
 
 import os
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -45,12 +46,20 @@ def tasks_of(config: WorldConfig) -> list[str]:
     return chosen
 
 
-def opening_of(config: WorldConfig, task: str) -> tuple[TaskSpec, list[str]]:
-    """What is known of a task, and what its user says at the beginning."""
+def openings_of(config: WorldConfig, tasks: Sequence[str]) -> Iterator[tuple[TaskSpec, list[str]]]:
+    """What is known of each task, and what its user says at the beginning."""
     world = _opened(config)
-    observation, info = world.reset(seed=0, options={"task": task})
-    world.close()
-    return info["task"], list(of_users(observation))
+    try:
+        for task in tasks:
+            observation, info = world.reset(seed=0, options={"task": task})
+            yield info["task"], list(of_users(observation))
+    finally:
+        world.close()
+
+
+def comes_with_palaestra(config: WorldConfig) -> bool:
+    """Whether the world and its tasks are among those that Palaestra registers, and none are the user's own."""
+    return config.env_id.startswith("palaestra/") and not config.switches.get("tasks")
 
 
 def demonstrations_of(config: WorldConfig, *, file: Path | None = None, bar: OpenBar = silent) -> list[Episode]:

@@ -11,7 +11,14 @@ from palaestra.trainers.learner import Learner
 from palaestra.trainers.loops.config import TrainConfig, config_document
 from palaestra.trainers.loops.grpo import GrpoLoop
 from palaestra.trainers.loops.loop import MakeLearner, StageResult, run_loop
-from palaestra.trainers.loops.material import demonstrations_of, opening_of, started, tasks_of, worlds_of
+from palaestra.trainers.loops.material import (
+    comes_with_palaestra,
+    demonstrations_of,
+    openings_of,
+    started,
+    tasks_of,
+    worlds_of,
+)
 from palaestra.trainers.loops.record import Recorded
 from palaestra.trainers.loops.sft import SftLoop
 from palaestra.trainers.monitors import TRACKERS
@@ -40,13 +47,28 @@ def planned(config: TrainConfig, *, bar: OpenBar = silent) -> Plan:
     """
     guard = Guard(config.contaminated)
     tasks = tasks_of(config.world)
-    guard.check(*opening_of(config.world, tasks[0]))  # that of one tells the split; words are looked at as they come
+    guard.check(*next(openings_of(config.world, tasks[:1])))  # that of one tells the split of all
     needed = config.sft is not None or config.policy.start is None
     file = config.sft.demonstrations if config.sft is not None else None
     demonstrations = demonstrations_of(config.world, file=file, bar=bar) if needed else []
     guard.check_episodes(demonstrations)
+    if (not needed or file is not None) and _may_be_listed(config):
+        _check_openings(guard, config, tasks, bar=bar)
     policy = started(config.policy, demonstrations, seed=config.seed)
     return Plan(config=config, tasks=tasks, demonstrations=demonstrations, policy=policy)
+
+
+def _may_be_listed(config: TrainConfig) -> bool:
+    """Whether words of a task to learn from can be on a list: no list of ours has any of the worlds that are ours."""
+    return bool(config.contaminated) or not comes_with_palaestra(config.world)
+
+
+def _check_openings(guard: Guard, config: TrainConfig, tasks: list[str], *, bar: OpenBar) -> None:
+    """Look at every task before the first step, lest a run be refused when it is half done."""
+    with bar("openings", len(tasks)) as shown:
+        for task, said in openings_of(config.world, tasks):
+            guard.check(task, said)
+            shown.step(task.id)
 
 
 def run(

@@ -33,6 +33,7 @@ ALFWORLD = Benchmark(
     },
     trainable=("generated-train", "train"),
     options={"games": "", "admissible": False},
+    opening_tells=True,
     notes=(
         "The splits generated-test and generated-train are not ALFWorld's published games: they are made here from "
         "seeds, with the package's rooms, domain, goals and grammar, and no score on them may be compared with "

@@ -15,6 +15,7 @@ BABYAI = Benchmark(
     ),
     splits={"test": "seeds from 1,000,000 on", "train": "seeds from 0 on"},
     trainable=("train",),
+    opening_tells=True,
     notes=(
         "Eighteen of the paper's nineteen levels. GoToImpUnlock is left out, because the package's bot never ends on "
         "some of its seeds. Levels are drawn from seeds, so there is no official split; the two here share no seed. "

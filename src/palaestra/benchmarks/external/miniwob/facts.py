@@ -25,6 +25,7 @@ MINIWOB = Benchmark(
         for page in ("chase-circle", "click-pie", "moving-items")
         for seed in (*range(1_000_000, 1_000_010), *range(10))
     },
+    opening_tells=True,
     notes=(
         "Pages are drawn from seeds, so that there is no official split; the two here never share a seed. Solved is a"
         " raw reward above 0, as BrowserGym counts. The page's clock stands still but for a second after each act, so"

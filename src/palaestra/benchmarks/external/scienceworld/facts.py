@@ -21,6 +21,7 @@ SCIENCEWORLD = Benchmark(
     },
     trainable=("train",),
     options={"simplifications": ""},
+    opening_tells=True,
     notes=(
         "Points are the package's score with partial credit; a negative one, which it gives for focusing on the wrong "
         "thing, counts as 0 points and ends the episode. Solved means a score of 100. The game is played in full; "

@@ -32,6 +32,7 @@ TEXTWORLD = Benchmark(
             "the package's walkthrough does not win: it says `safe` where the game has two, and the game asks which"
         )
     },
+    opening_tells=True,
     notes=(
         "Games are made from seeds by the package when they are first played, some seconds each, and kept in the "
         "folder of the installation; there is no official split, and the two here share no seed. Test games of "
