@@ -8,6 +8,7 @@ import pytest
 
 from palaestra.benchmarks.evaluation.results import read_results
 from palaestra.cli import main
+from palaestra.envs import ToolEnv
 
 SHORT = ("--split", "dev", "--limit", "4", "--samples", "2")
 
@@ -83,6 +84,47 @@ def test_a_mistake_is_one_line(
     (line,) = told.splitlines()
     assert line.startswith("error: ")
     assert said in line
+
+
+@pytest.mark.parametrize("below", ["", "b", "b/c"])
+def test_a_folder_that_cannot_be_made_is_one_line(
+    below: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("mine")
+    code, _, told = call(monkeypatch, capsys, "no-op", *SHORT, "--out", str(tmp_path / "file" / below))
+    assert code == 1
+    assert told.startswith("error: ")
+    assert "could not save" in told
+    assert "check the path and its rights" in told
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_an_evaluation_without_a_score_is_no_success(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+
+    def lacking(_self: ToolEnv) -> None:
+        return None
+
+    monkeypatch.setattr(ToolEnv, "oracle", lacking)
+    code, shown, told = call(monkeypatch, capsys, "oracle", *SHORT, "--out", str(tmp_path / "x"))
+    assert code == 1
+    assert "no gold" in shown
+    assert "error: no episode has a score: each of 8 ended in a fault, the last with: no gold" in told
+    monkeypatch.undo()
+    assert call(monkeypatch, capsys, "oracle", *SHORT, "--out", str(tmp_path / "x"))[0] == 1, "nothing is played again"
+    assert call(monkeypatch, capsys, "oracle", *SHORT, "--out", str(tmp_path / "x"), "--again")[0] == 0
+    assert all(outcome.solved for outcome in read_results(tmp_path / "x").outcomes)
+
+
+def test_another_time_is_another_evaluation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = ("--out", str(tmp_path / "x"))
+    assert call(monkeypatch, capsys, "no-op", *SHORT, *out)[0] == 0
+    code, _, told = call(monkeypatch, capsys, "no-op", *SHORT, *out, "--seconds", "5")
+    assert code == 1
+    assert "playing.seconds is 600.0 there and 5.0 here" in told
 
 
 def test_other_settings_in_the_same_folder_are_refused(

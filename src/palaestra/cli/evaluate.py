@@ -4,7 +4,7 @@ import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -20,6 +20,10 @@ from palaestra.cli.switches import (
     named,
     switches,
 )
+from palaestra.errors import InfrastructureError
+
+if TYPE_CHECKING:  # worlds are loaded late
+    from palaestra.benchmarks.evaluation.results import Results
 
 _POLICY, _ENDPOINT = "Checkpoints", "Models behind servers"
 
@@ -64,6 +68,7 @@ def evaluate(
         Path | None,
         typer.Option("--out", help="A folder for figures, trajectories and the report; gone on with after a kill."),
     ] = None,
+    again: Annotated[bool, typer.Option("--again", help="Play what ended in a fault again.")] = False,  # noqa: FBT002
     engine: Annotated[
         Literal["native", "vllm"] | None, typer.Option(help="What draws tokens; native.", rich_help_panel=_POLICY)
     ] = None,
@@ -115,7 +120,7 @@ def evaluate(
     """
     from palaestra.benchmarks.evaluation.agents import AgentOptions, contender_of  # noqa: PLC0415  they load worlds
     from palaestra.benchmarks.evaluation.journal import Journal  # noqa: PLC0415
-    from palaestra.benchmarks.evaluation.play import PlayOptions, settings_of  # noqa: PLC0415
+    from palaestra.benchmarks.evaluation.play import PlayOptions, block_of, settings_of  # noqa: PLC0415
     from palaestra.benchmarks.evaluation.play import evaluate as play  # noqa: PLC0415
     from palaestra.benchmarks.evaluation.report import summary_tables, write_report  # noqa: PLC0415
     from palaestra.benchmarks.suites import SuiteOptions, suite_of  # noqa: PLC0415
@@ -158,10 +163,11 @@ def evaluate(
             suite_of(suite, parts),
             samples=samples,
             seed=seed,
+            seconds=playing.seconds,
             price_in=price_in,
             price_out=price_out,
         )
-        with Journal(folder, asked) as journal:
+        with Journal(folder, asked, again=block_of(contender) if again else 0) as journal:
             left = asked.samples * sum(len(cell.tasks) for cell in asked.suite.cells) - len(journal.done)
             with bar(f"playing {asked.suite.name}", left) as shown:
                 results = play(
@@ -176,6 +182,16 @@ def evaluate(
                 console.print(table.for_terminal())
             if out is not None:
                 write_report(results, folder)
+    _check_scored(results)
+
+
+def _check_scored(results: "Results") -> None:
+    faults = [outcome.fault for outcome in results.outcomes if outcome.fault is not None]
+    if len(faults) == len(results.outcomes):
+        raise InfrastructureError(
+            f"no episode has a score: each of {len(faults)} ended in a fault, the last with: {faults[-1].said}; "
+            "see to it and give --again, which plays them again"
+        )
 
 
 @contextmanager

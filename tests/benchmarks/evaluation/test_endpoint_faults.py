@@ -1,7 +1,9 @@
 """Each fault of a model's server is counted as what it is, and none of them costs a task that can be solved."""
 
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +17,10 @@ from palaestra.benchmarks.evaluation.agents.endpoint import EndpointContender
 from palaestra.benchmarks.evaluation.journal import Journal
 from palaestra.benchmarks.evaluation.outcome import Outcome
 from palaestra.benchmarks.evaluation.play import PlayOptions, evaluate, settings_of
+from palaestra.benchmarks.evaluation.results import read_results
 from palaestra.benchmarks.suites import SuiteOptions, suite_of
 from palaestra.envs import ToolEnv
-from palaestra.errors import ConfigError
+from palaestra.errors import ConfigError, ServerError
 from palaestra.records import EndReason
 
 SUITE = suite_of("storefront", SuiteOptions(split="dev", limit=8))
@@ -32,6 +35,11 @@ def solver() -> Solver:
     return Solver(env, CELL.tasks)
 
 
+def chat_config(url: str) -> RemoteChatConfig:
+    """The model behind `url`."""
+    return RemoteChatConfig(endpoint=EndpointConfig(base_url=url), model="solver")
+
+
 def outcomes(
     url: str,
     folder: Path,
@@ -42,13 +50,14 @@ def outcomes(
     timeout: float = 30.0,
     server_tries: int = 3,
     key_variable: str | None = None,
+    again: bool = False,
 ) -> tuple[Outcome, ...]:
     """What comes of the suite with the model behind `url`."""
     config = EndpointConfig(base_url=url, timeout=timeout, tries=server_tries, key_variable=key_variable)
     options = PlayOptions(concurrency=concurrency, seconds=seconds, tries=tries)
     with EndpointContender(RemoteChatConfig(endpoint=config, model="solver")) as contender:
         settings = settings_of(contender, SUITE, samples=1, seed=0)
-        with Journal(folder, settings) as journal:
+        with Journal(folder, settings, again=int(again)) as journal:
             return evaluate(contender, journal, options, say=list[str]().append).outcomes
 
 
@@ -113,6 +122,11 @@ def test_a_connection_that_is_reset_is_lost(solver: Solver, tmp_path: Path) -> N
     assert all(outcome.solved for outcome in found)
 
 
+def well_for(episodes: int, solver: Solver, deed: Deed) -> Callable[[Asked], Deed]:
+    """A server that answers the first tasks and does `deed` to the others."""
+    return lambda asked: solver(asked) if solver.place(asked)[0] in CELL.tasks[:episodes] else deed
+
+
 @pytest.mark.parametrize(
     ("deed", "kind", "expected"),
     [
@@ -126,12 +140,13 @@ def test_a_connection_that_is_reset_is_lost(solver: Solver, tmp_path: Path) -> N
     ids=["500", "429", "cut", "hang", "no completion", "no JSON"],
 )
 def test_what_does_not_pass_is_a_fault_and_never_a_score(
-    deed: Deed, kind: str, expected: dict[str, int], tmp_path: Path
+    deed: Deed, kind: str, expected: dict[str, int], solver: Solver, tmp_path: Path
 ) -> None:
-    patience = 0.2 if kind == "time" else 30.0
-    with chat_server(deed) as server:
-        found = outcomes(server.url, tmp_path, concurrency=8, timeout=patience, server_tries=2)
-    assert len(found) == len(CELL.tasks)
+    patience = 1.0 if kind == "time" else 30.0
+    with chat_server(behaviour=well_for(1, solver, deed)) as server:
+        first, *found = outcomes(server.url, tmp_path, concurrency=8, timeout=patience, server_tries=2)
+    assert first.solved
+    assert len(found) == len(CELL.tasks) - 1
     for outcome in found:
         assert outcome.fault is not None
         assert outcome.fault.kind == kind
@@ -150,6 +165,51 @@ def test_a_server_that_refuses_everything_stops_the_run_with_its_words(
     assert "status 401: no such key: ***; check the key" in str(told.value)
     assert len(server.asked) == 3, "what was refused once is not asked again"
     assert all(KEY not in path.read_text() for path in tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("deed", [Answer(status=500, body=b"oops"), Cut(), Hang()], ids=["500", "cut", "hang"])
+def test_a_server_that_answers_nothing_stops_the_run(deed: Deed, tmp_path: Path) -> None:
+    with chat_server(deed) as server, pytest.raises(ServerError, match="each of the first 3 episodes was not answered"):
+        outcomes(server.url, tmp_path, timeout=0.2, server_tries=1)
+    assert read_results(tmp_path).outcomes == ()
+
+
+def test_one_that_is_killed_after_it_was_answered_goes_on_as_if_it_had_not_been(solver: Solver, tmp_path: Path) -> None:
+    refusal = said({"error": {"message": "no such model"}}, status=404)
+    with chat_server(behaviour=well_for(4, solver, refusal)) as server:
+        whole = outcomes(server.url, tmp_path / "whole", concurrency=1)
+        blocks = [replace(one) for one in whole[:4]]
+        with EndpointContender(chat_config(server.url)) as contender:
+            settings = settings_of(contender, SUITE, samples=1, seed=0)
+        with Journal(tmp_path / "killed", settings) as journal:
+            for block in blocks:
+                journal.add([block], [])
+        resumed = outcomes(server.url, tmp_path / "killed", concurrency=1)
+    assert resumed == whole
+    assert [outcome.fault is None for outcome in whole] == [True] * 4 + [False] * 4
+
+
+def test_faults_are_played_again_where_that_is_asked_for(solver: Solver, tmp_path: Path) -> None:
+    deeds: list[Deed] = [Answer(status=500, body=b"oops")]
+
+    def behave(asked: Asked) -> Deed:
+        return solver(asked) if solver.place(asked)[0] in CELL.tasks[:4] or not deeds else deeds[0]
+
+    with chat_server(behaviour=behave) as server:
+        first = outcomes(server.url, tmp_path, server_tries=1)
+        asked = len(server.asked)
+        deeds.clear()
+        assert outcomes(server.url, tmp_path, server_tries=1) == first
+        assert len(server.asked) == asked, "it is done, and nobody asked for more"
+        second = outcomes(server.url, tmp_path, server_tries=1, again=True)
+        assert len(server.asked) == asked + sum(outcome.turns for outcome in second[4:])
+    assert [outcome.fault is None for outcome in first] == [True] * 4 + [False] * 4
+    assert second[:4] == first[:4]
+    assert all(outcome.solved for outcome in second)
+    found = read_results(tmp_path)
+    assert found.outcomes == second
+    assert len(found.episodes) == len(CELL.tasks)
+    assert not (tmp_path / "journal.jsonl").exists()
 
 
 def test_a_key_that_is_not_set_stops_the_run(tmp_path: Path) -> None:
@@ -182,15 +242,55 @@ def test_a_model_that_is_slow_uses_up_its_own_time(solver: Solver, tmp_path: Pat
     slow = CELL.tasks[0]
 
     def behave(asked: Asked) -> Deed:
-        return Hang() if solver.place(asked) == (slow, 1) else solver(asked)
+        place = solver.place(asked)
+        if place == (slow, 0):
+            time.sleep(3.0)
+        return Hang() if place == (slow, 1) else solver(asked)
 
     with chat_server(behaviour=behave) as server:
-        found = outcomes(server.url, tmp_path, seconds=4.0)
+        found = outcomes(server.url, tmp_path, seconds=5.0)
     (ended,) = [outcome for outcome in found if outcome.task == slow]
     assert ended.fault is None
     assert ended.end == EndReason.TIME_BUDGET
     assert ended.turns == 1
     assert not ended.solved
+
+
+@pytest.mark.parametrize("turn", [0, 1])
+def test_a_server_that_hangs_for_the_rest_of_the_time_is_a_fault(turn: int, solver: Solver, tmp_path: Path) -> None:
+    hung = CELL.tasks[3]
+
+    def behave(asked: Asked) -> Deed:
+        return Hang() if solver.place(asked) == (hung, turn) else solver(asked)
+
+    with chat_server(behaviour=behave) as server:
+        found = outcomes(server.url, tmp_path, seconds=4.0, tries=1)
+    assert [outcome.task for outcome in found if not outcome.solved] == [hung]
+    fault = found[3].fault
+    assert fault is not None
+    assert fault.kind == "time"
+    assert "the episode's 4 s are over: waited" in fault.said
+
+
+def test_time_that_was_lost_to_an_early_try_is_not_the_model_s(solver: Solver, tmp_path: Path) -> None:
+    slow = CELL.tasks[3]
+    failed: list[Asked] = []
+
+    def behave(asked: Asked) -> Deed:
+        place = solver.place(asked)
+        if place == (slow, 0):
+            if not failed:
+                failed.append(asked)
+                return Answer(status=503, body=b"loading")
+            time.sleep(3.0)
+        return Hang() if place == (slow, 1) else solver(asked)
+
+    with chat_server(behaviour=behave) as server:
+        found = outcomes(server.url, tmp_path, seconds=5.0, tries=1)
+    fault = found[3].fault
+    assert fault is not None
+    assert fault.kind == "time"
+    assert found[3].troubles == {"status 503": 1}
 
 
 def test_time_that_a_failing_server_took_is_a_fault(solver: Solver, tmp_path: Path) -> None:

@@ -10,8 +10,10 @@ import pytest
 
 from palaestra.benchmarks.evaluation.agents import ScriptedContender
 from palaestra.benchmarks.evaluation.journal import Journal
+from palaestra.benchmarks.evaluation.metrics import figures
 from palaestra.benchmarks.evaluation.outcome import Outcome
 from palaestra.benchmarks.evaluation.play import PlayOptions, evaluate, settings_of
+from palaestra.benchmarks.evaluation.results import read_results
 from palaestra.benchmarks.evaluation.suite import Cell, Suite
 from palaestra.benchmarks.suites import SuiteOptions, suite_of
 from palaestra.envs import ToolEnv
@@ -41,10 +43,22 @@ class Moody(ToolEnv):
 
 
 class Goldless(ToolEnv):
-    """The library, whose tasks have no solution."""
+    """The library, some of whose tasks have no solution."""
+
+    lacking: ClassVar[frozenset[str]] = frozenset()
 
     def oracle(self) -> Any:
-        return None
+        return None if self.task.id in self.lacking else super().oracle()
+
+
+class Unconfigured(ToolEnv):
+    """The library, which does not open without its key."""
+
+    said: ClassVar[str] = ""
+
+    def reset(self, **options: Any) -> tuple[tuple[Message, ...], dict[str, Any]]:
+        task = options["options"]["task"]
+        raise InfrastructureError(self.said.format(task=task))
 
 
 @contextmanager
@@ -123,10 +137,42 @@ def test_a_world_that_fails_at_every_try_is_a_fault(name: str, tmp_path: Path, m
     assert line.startswith("c/library/lend-book/7000/0: no score: ")
 
 
-def test_a_task_without_gold_stops_the_oracle_and_is_no_zero(tmp_path: Path) -> None:
-    with registered(Goldless), pytest.raises(ConfigError, match=r"no gold: library/lend-book/7000 has no solution"):
+def test_a_task_without_gold_is_a_fault_of_its_own_and_the_rest_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Goldless, "lacking", frozenset({TASKS[0]}))
+    with registered(Goldless):
+        first, second = play(tmp_path, suite())
+    assert first.fault is not None
+    assert first.fault.kind == "gold"
+    assert first.fault.said.startswith("no gold: library/lend-book/7000 has no solution of its own")
+    assert first.troubles == {}, "it is not tried again"
+    assert second.solved
+    assert figures(read_results(tmp_path).outcomes).faults == {"gold": 1}
+
+
+def test_worlds_that_cannot_begin_stop_the_run_with_their_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Unconfigured, "said", "{task} needs a key; set LIBRARY_KEY")
+    with (
+        registered(Unconfigured),
+        pytest.raises(ConfigError, match=r"each of the first 2 episodes had a world .* set LIBRARY_KEY"),
+    ):
         play(tmp_path, suite())
-    assert not (tmp_path / "outcomes.jsonl").exists()
+    assert read_results(tmp_path).outcomes == ()
+
+
+def test_worlds_that_fail_each_in_its_own_way_are_faults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = iter("ab")
+
+    def fails(_self: Unconfigured, **_options: Any) -> None:
+        raise InfrastructureError(next(seen))
+
+    monkeypatch.setattr(Unconfigured, "reset", fails)
+    with registered(Unconfigured):
+        found = play(tmp_path, suite(), tries=1)
+    assert [outcome.fault and outcome.fault.said for outcome in found] == ["a", "b"]
 
 
 def test_time_that_is_used_up_ends_an_episode_with_the_score_that_it_has(tmp_path: Path) -> None:

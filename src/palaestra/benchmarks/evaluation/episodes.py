@@ -7,7 +7,7 @@ from dataclasses import replace
 from threading import Event
 
 from palaestra.agents import Env, Recording
-from palaestra.benchmarks.evaluation.agents.contender import Came, EpisodeContender, Seat, Spent
+from palaestra.benchmarks.evaluation.agents.contender import Came, EpisodeContender, Goldless, Seat, Spent
 from palaestra.benchmarks.evaluation.outcome import Fault
 from palaestra.benchmarks.evaluation.rooms import Rooms
 from palaestra.benchmarks.evaluation.slot import Slot
@@ -55,11 +55,15 @@ def play_slot(slot: Slot, cell: Cell, contender: EpisodeContender, rooms: Rooms,
     for tried in range(1, budget.tries + 1):
         came = _Try(slot, cell, contender, budget, stop).play(rooms, fresh=tried > 1)
         spent = came.spent if spent is None else spent + came.spent
-        final = any(name.startswith(REFUSED) for name in came.spent.troubles)
-        if isinstance(came.came, Episode) or tried == budget.tries or final:
+        if isinstance(came.came, Episode) or tried == budget.tries or refused(came) or came.came.kind == "gold":
             return replace(came, spent=spent)
         spent += Spent(prompt_tokens=0, completion_tokens=0, troubles={f"played again: {came.came.kind}": 1})
     raise AssertionError("an episode is tried once at least")
+
+
+def refused(came: Came) -> bool:
+    """Whether a server refused a request, which is not made again then."""
+    return any(name.startswith(REFUSED) for name in came.spent.troubles)
 
 
 class _Broken(Exception):  # noqa: N818  it never leaves this file
@@ -77,7 +81,7 @@ def _world() -> Generator[None]:
         yield
     except (InfrastructureError, RubricError) as error:
         raise _Broken(fault_of(error)) from error
-    except PalaestraError:
+    except (PalaestraError, Goldless):
         raise
     except Exception as error:
         said = f"the world raised {type(error).__name__}: {error}; a world that raises is at fault"
@@ -91,6 +95,9 @@ class _Try:
         self._slot, self._cell, self._contender, self._stop = slot, cell, contender, stop
         self._budget, self._until = budget, budget.clock() + budget.seconds
         self._seat: Seat | None = None
+        self._begun_with = False
+        self._answered = 0.0
+        """Seconds that the agent's answers took, of those that came."""
 
     def _left(self) -> float:
         return self._until - self._budget.clock()
@@ -101,9 +108,10 @@ class _Try:
             env = rooms.take(self._cell, fresh=fresh)
         except InfrastructureError as error:
             return self._came(fault_of(error))
-        sound = False
+        sound = False  # for another episode
         try:
             recording = self._begun(env)
+            self._begun_with = True
             self._seat = self._contender.seat(env, self._left)
             with _world():  # scripts ask it for what they follow
                 self._seat.agent.reset(recording.tools, seed=self._slot.agent_seed)
@@ -112,6 +120,9 @@ class _Try:
             return self._came(fault or self._named(recording.episode()))
         except _Broken as broken:
             return self._came(broken.fault)
+        except Goldless as error:
+            sound = True
+            return self._came(Fault(kind="gold", said=str(error)))
         finally:
             if sound:
                 rooms.give_back(self._cell, env)
@@ -127,21 +138,31 @@ class _Try:
             if self._stop.is_set():
                 raise Stopped
             offered = recording.offered
-            if self._left() <= 0:
+            asked = self._budget.clock()
+            if asked >= self._until:
+                if seat.delayed():
+                    return self._late("tries of requests that failed took some of it")
                 self._end(recording)
                 break
             try:
                 action = seat.agent.act(recording.observation)
             except InfrastructureError as error:
-                if self._left() > 0 or not (isinstance(error, WaitError) and seat.out_of_time()):
+                if self._left() > 0 or not isinstance(error, WaitError):
                     return fault_of(error)
+                if seat.delayed() or 2 * self._answered <= self._budget.seconds:
+                    return self._late(f"{error}; the answers before took {self._answered:.0f} s of it")
                 self._end(recording)
                 break
+            self._answered += self._budget.clock() - asked
             with _world():
                 recording.step(action)
             if recording.offered is not offered:
                 seat.offer(recording.offered)
         return fault_of(recording.fault) if recording.fault is not None else None
+
+    def _late(self, why: str) -> Fault:
+        """The time is over, and the agent has not used it up itself."""
+        return Fault(kind="time", said=f"the episode's {self._budget.seconds:g} s are over: {why}; give it more time")
 
     def _end(self, recording: Recording) -> None:
         with _world():
@@ -149,7 +170,7 @@ class _Try:
 
     def _came(self, came: Episode | Fault) -> Came:
         spent = Spent(prompt_tokens=0, completion_tokens=0) if self._seat is None else self._seat.spent()
-        return Came(slot=self._slot, came=came, spent=spent)
+        return Came(slot=self._slot, came=came, spent=spent, begun=self._begun_with)
 
     def _named(self, episode: Episode) -> Episode:
         return replace(episode, id=self._slot.id, group=f"{self._slot.cell}/{self._slot.task}")

@@ -23,10 +23,11 @@ from palaestra.benchmarks.evaluation.results import (
     TRAJECTORIES,
     Results,
     Settings,
+    episode_id,
     read_results,
     read_settings,
 )
-from palaestra.durable import make_folder, sweep, write_file
+from palaestra.durable import make_folder, sweep, told, write_file
 from palaestra.errors import ConfigError, RecordError
 from palaestra.log import Log
 from palaestra.trajectory import Episode, dump_episode
@@ -41,6 +42,8 @@ class Journal:
     Args:
         folder: Made where it is missing.
         settings: What is asked for.
+        again: Drop what ended in a fault, so that it is played again; says how many episodes the agent plays together,
+            as all of a block are dropped with one. 0 drops nothing.
 
     Raises:
         ConfigError: the folder holds another evaluation, or something else; the message names what differs.
@@ -48,15 +51,16 @@ class Journal:
         StorageError: the disk refuses.
     """
 
-    def __init__(self, folder: Path, settings: Settings) -> None:
+    def __init__(self, folder: Path, settings: Settings, *, again: int = 0) -> None:
         self.folder = folder
         self.settings = settings
-        make_folder(folder.resolve())
-        self._lock = _locked(folder)
+        with told(folder.resolve()):
+            make_folder(folder.resolve())
+            self._lock = _locked(folder)
         self._log: Log | None = None
         try:
             self._settle()
-            so_far = read_results(folder)
+            so_far = self._sound(read_results(folder), again) if again else read_results(folder)
             self._finished = not (folder / JOURNAL).exists() and (folder / OUTCOMES).exists()
             self._log = None if self._finished else Log(folder / JOURNAL)
         except BaseException:
@@ -83,11 +87,33 @@ class Journal:
             raise ConfigError(f"{self.folder} holds {others[0]} and no evaluation; give a new folder")
         write_file(path, _document(self.settings))
 
+    def _sound(self, results: Results, block: int) -> Results:
+        """What is left without the blocks that hold a fault, also on the disk."""
+        places = {
+            (cell.id, task): (cell.id, column * results.samples)
+            for cell in results.suite.cells
+            for column, task in enumerate(cell.tasks)
+        }
+
+        def place(outcome: Outcome) -> tuple[str, int]:
+            cell, first = places[outcome.cell, outcome.task]
+            return cell, (first + outcome.sample) // block
+
+        faulty = {place(outcome) for outcome in results.outcomes if outcome.fault is not None}
+        if not faulty:
+            return results
+        outcomes = [outcome for outcome in results.outcomes if place(outcome) not in faulty]
+        names = {episode_id(*_key(outcome)) for outcome in outcomes}
+        episodes = [episode for episode in results.episodes if episode.id in names]
+        write_file(self.folder / JOURNAL, _block(outcomes, episodes) + b"\n" if outcomes else b"")
+        for name in (OUTCOMES, TRAJECTORIES):  # which a journal has the word over, should this be killed in between
+            (self.folder / name).unlink(missing_ok=True)
+        return read_results(self.folder)
+
     def add(self, outcomes: Sequence[Outcome], episodes: Sequence[Episode]) -> None:
         """Write a block down; once this returns, no kill and no power cut takes it back."""
         assert self._log is not None, "nothing is played in an evaluation that is done"
-        kept = b",".join(dump_episode(replace(episode, tools=())) for episode in episodes)
-        self._log.append(b'{"outcomes":' + orjson.dumps(outcomes) + b',"episodes":[' + kept + b"]}")
+        self._log.append(_block(outcomes, episodes))
         self._log.sync()
 
     def finish(self) -> Results:
@@ -140,6 +166,11 @@ def _locked(folder: Path) -> int | None:
 
 def _key(outcome: Outcome) -> tuple[str, str, int]:
     return outcome.cell, outcome.task, outcome.sample
+
+
+def _block(outcomes: Sequence[Outcome], episodes: Sequence[Episode]) -> bytes:
+    kept = b",".join(dump_episode(replace(episode, tools=())) for episode in episodes)
+    return b'{"outcomes":' + orjson.dumps(outcomes) + b',"episodes":[' + kept + b"]}"
 
 
 def _lines(records: Sequence[bytes]) -> bytes:

@@ -7,9 +7,10 @@ from typing import Literal, TypeAlias
 from palaestra.record import record
 from palaestra.records import EndReason
 
-FaultKind: TypeAlias = Literal["world", "server", "reply", "engine", "time"]
+FaultKind: TypeAlias = Literal["world", "server", "reply", "engine", "time", "gold"]
 """Whose fault it is that an episode has no score: the world's, the model server's that failed or was overloaded, its
-that answered with no chat completion, the engine's, or of something that did not answer in time."""
+that answered with no chat completion, the engine's, of something that did not answer in time, or "gold": the task has
+no solution of its own to play."""
 
 
 @record

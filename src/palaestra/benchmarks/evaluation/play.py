@@ -6,7 +6,7 @@ from platform import python_version
 from threading import Event
 
 from palaestra.benchmarks.evaluation.agents.contender import BlockContender, Came, Contender, EpisodeContender
-from palaestra.benchmarks.evaluation.episodes import REFUSED, Budget, play_slot
+from palaestra.benchmarks.evaluation.episodes import Budget, play_slot, refused
 from palaestra.benchmarks.evaluation.journal import Journal
 from palaestra.benchmarks.evaluation.outcome import Fault
 from palaestra.benchmarks.evaluation.results import Results, Settings
@@ -14,18 +14,19 @@ from palaestra.benchmarks.evaluation.rooms import Rooms
 from palaestra.benchmarks.evaluation.slot import MOST_SAMPLES, Slot
 from palaestra.benchmarks.evaluation.suite import Cell, Suite
 from palaestra.benchmarks.evaluation.tally import outcome_of
-from palaestra.errors import ConfigError, TaskError
+from palaestra.errors import ConfigError, ServerError, TaskError
 from palaestra.record import record
+from palaestra.records import JsonObject
 from palaestra.trajectory import Episode
 from palaestra.version import __version__
 
 _UNTRIED = 3
-"""Episodes that a server may refuse to begin with, before it has answered any."""
+"""Episodes that may come to nothing to begin with: refused, not answered, or in worlds that cannot begin."""
 
 
 @record
 class PlayOptions:
-    """What may differ between two runs of one evaluation, since it decides no result but that of a time-out."""
+    """How it is played; `seconds` decides what is a time-out, and stands in the settings where the caller puts it."""
 
     concurrency: int = 8
     """Episodes that are played side by side, for agents that play one by one."""
@@ -49,6 +50,7 @@ def settings_of(
     *,
     samples: int,
     seed: int,
+    seconds: float | None = None,
     price_in: float | None = None,
     price_out: float | None = None,
 ) -> Settings:
@@ -59,6 +61,7 @@ def settings_of(
         suite: What is played.
         samples: Episodes of each task.
         seed: Of all luck.
+        seconds: That an episode may last, for agents that play one by one; `None` leaves it out of what is compared.
         price_in: Of a million tokens read.
         price_out: Of a million tokens written.
 
@@ -78,12 +81,13 @@ def settings_of(
     _check_once([cell.id for cell in suite.cells], f"cells of {suite.name}")
     for cell in suite.cells:
         _check_once(cell.tasks, f"tasks of {suite.name}, cell {cell.id}")
+    timed: JsonObject = {"seconds": seconds} if seconds is not None and isinstance(contender, EpisodeContender) else {}
     return Settings(
         agent=contender.name,
         suite=suite,
         samples=samples,
         seed=seed,
-        playing=contender.described(),
+        playing={**contender.described(), **timed},
         versions={"palaestra": __version__, "python": python_version(), **contender.versions()},
         price_in=price_in,
         price_out=price_out,
@@ -93,6 +97,11 @@ def settings_of(
 def _check_once(names: Sequence[str], what: str) -> None:
     if twice := sorted({name for name in names if names.count(name) > 1} if len(set(names)) < len(names) else ()):
         raise ConfigError(f"{what}: {', '.join(twice)} twice; an episode has one place")
+
+
+def block_of(contender: Contender) -> int:
+    """Episodes that it plays together."""
+    return contender.block if isinstance(contender, BlockContender) else 1
 
 
 def evaluate(
@@ -113,7 +122,9 @@ def evaluate(
         say: Told of every fault.
 
     Raises:
-        ConfigError: the agent cannot play a task, or no request of it is granted.
+        ConfigError: the agent cannot play a task, or the first requests are all refused, or the first worlds all fail
+            to begin, in the same words; none of them is counted.
+        ServerError: the server answers none of the first requests; none of them is counted.
         UnknownNameError: there is no such task, or world.
     """
     blocks = list(_left(contender, journal))
@@ -129,7 +140,7 @@ def evaluate(
 def _left(contender: Contender, journal: Journal) -> Iterator[tuple[Cell, tuple[Slot, ...]]]:
     """The blocks that are to be played. Their composition never depends on what was played before."""
     settings = journal.settings
-    size = contender.block if isinstance(contender, BlockContender) else 1
+    size = block_of(contender)
     for cell in settings.suite.cells:
         slots = [
             Slot(cell=cell.id, task=task, sample=sample, seed=settings.seed)
@@ -162,18 +173,18 @@ class _Side:
         self._progress, self._say = progress, say
         self._rooms = Rooms()
         self._stop = Event()
-        self._probing = True
+        self._probing = not journal.done  # a journal holds nothing until something has come of an episode
         self._held: list[Came] = []
-        """Those of the first that were refused."""
+        """The first, as long as they came to nothing."""
 
     def play(self, slots: Sequence[tuple[Cell, Slot]]) -> None:
         """Play them all."""
         try:
             first = 0
-            while not self._contender.proved and first < min(_UNTRIED, len(slots)):
+            while self._probing and first < min(_UNTRIED, len(slots)):
                 self._take(self._played(*slots[first]))
                 first += 1
-            self._settle(first)
+            self._settle()
             with ThreadPoolExecutor(self._options.concurrency, thread_name_prefix="palaestra-eval") as threads:
                 self._gather([threads.submit(self._played, cell, slot) for cell, slot in slots[first:]])
         finally:
@@ -194,26 +205,45 @@ class _Side:
         return play_slot(slot, cell, self._contender, self._rooms, budget, self._stop)
 
     def _take(self, came: Came) -> None:
-        """Write down what came of a slot, unless it was refused and nobody knows yet whether everything is."""
+        """Write down what came of a slot, unless nothing did and nobody knows yet whether anything ever will."""
         if isinstance(came.came, Fault):
             self._say(f"{came.slot.id}: no score: {came.came.said}")
-        if self._probing and _refused(came):
+        if self._probing and self._nothing(came):
             self._held.append(came)
             return
-        _write(self._journal, [came])
-        self._progress(came.slot.task)
+        self._probing, held, self._held = False, self._held, []
+        for one in (came, *held):  # in this order: what is there after a kill shows that something came
+            _write(self._journal, [one])
+            self._progress(one.slot.task)
 
-    def _settle(self, tried: int) -> None:
-        """Stop where the server refused everything so far; otherwise what it refused counts as such."""
+    def _settle(self) -> None:
+        """Stop where nothing came of any so far, for one reason; otherwise they count as what they are."""
         held, self._held, self._probing = self._held, [], False
+        if held and (held[-1].begun or len({_said(came) for came in held}) == 1):
+            raise _nothing_came(held)
         for came in held:
-            if len(held) == tried and isinstance(came.came, Fault):
-                raise ConfigError(
-                    f"each of the first {tried} episodes was refused, and none is counted: {came.came.said}"
-                )
             _write(self._journal, [came])
             self._progress(came.slot.task)
 
+    def _nothing(self, came: Came) -> bool:
+        if not isinstance(came.came, Fault):
+            return False
+        unanswered = came.came.kind in ("server", "time") and not self._contender.proved
+        return refused(came) or unanswered or not came.begun
 
-def _refused(came: Came) -> bool:
-    return any(name.startswith(REFUSED) for name in came.spent.troubles)
+
+def _said(came: Came) -> str:
+    """A fault's words, but for the name of its task."""
+    return came.came.said.replace(came.slot.task, "") if isinstance(came.came, Fault) else ""
+
+
+def _nothing_came(held: Sequence[Came]) -> ConfigError | ServerError:
+    """Why an evaluation stops, none of whose first episodes came to anything."""
+    last = held[-1]
+    assert isinstance(last.came, Fault), "nothing came of it"
+    each = f"each of the first {len(held)} episodes"
+    if refused(last):
+        return ConfigError(f"{each} was refused, and none is counted: {last.came.said}")
+    if not last.begun:
+        return ConfigError(f"{each} had a world that could not begin, and none is counted: {last.came.said}")
+    return ServerError(f"{each} was not answered, and none is counted: {last.came.said}")

@@ -35,7 +35,7 @@ class Settings:
     """Episodes of each task."""
     seed: int
     playing: JsonObject = field(default_factory=dict[str, Json])
-    """How it is played: the kind of agent, its engine and options, tries, seconds."""
+    """How it is played: the kind of agent, its engine and options, the seconds of an episode."""
     versions: Mapping[str, str] = field(default_factory=dict[str, str])
     """Of Palaestra and of whatever else was at work."""
     price_in: float | None = None

@@ -51,6 +51,12 @@ class Came:
     slot: Slot
     came: Episode | Fault
     spent: Spent
+    begun: bool = True
+    """Whether the world came to its first observation; it is the world's fault where not."""
+
+
+class Goldless(Exception):  # noqa: N818  it becomes a fault
+    """The task has no solution of its own, which is what the agent would have played."""
 
 
 class Seat:
@@ -66,8 +72,8 @@ class Seat:
     def offer(self, tools: Sequence[JsonSchema]) -> None:
         """The world has changed its tools; agents that follow a script do not mind."""
 
-    def out_of_time(self) -> bool:
-        """Whether an answer that took longer than the episode had is the agent's own slowness, and no fault."""
+    def delayed(self) -> bool:
+        """Whether something that is not the agent took some of the episode's time, such as a server's failed tries."""
         return False
 
     def spent(self) -> Spent:

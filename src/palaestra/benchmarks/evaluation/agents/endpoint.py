@@ -45,6 +45,10 @@ class EndpointContender(EpisodeContender):
         self._chat.close()
 
 
+_WRITTEN = frozenset({"cut off", "malformed call"})
+"""Troubles that the model made itself, and that cost its server no try."""
+
+
 class _Seat(Seat):
     def __init__(self, contender: EndpointContender, agent: RemoteAgent) -> None:
         super().__init__(agent)
@@ -55,9 +59,9 @@ class _Seat(Seat):
         """The model is told of them with its next turn."""
         self._model.offer(tools)
 
-    def out_of_time(self) -> bool:
-        """A server that failed took the time; one that only wrote took the model's own."""
-        return not self._model.troubled
+    def delayed(self) -> bool:
+        """A try that failed took time in which the model wrote nothing that counts."""
+        return any(count and name not in _WRITTEN for name, count in self._model.troubles.items())
 
     def spent(self) -> Spent:
         """As the server counts."""

@@ -100,6 +100,7 @@ class PolicyContender(BlockContender):
             "rows": options.rows,
             "temperature": options.temperature,
             "top_p": options.top_p,
+            "seconds": options.seconds,
         }
 
     def versions(self) -> Mapping[str, str]:
@@ -169,7 +170,7 @@ def _job(slot: Slot) -> Job:
 def _came(slot: Slot, played: Played | Fault) -> Came:
     if isinstance(played, Fault):
         return Came(slot=slot, came=played, spent=Spent())
-    if played.episode is None:
+    if played.episode is None:  # in words alone, so a world that hung is no other than one that crashed
         return Came(slot=slot, came=Fault(kind="world", said=played.faults[-1]), spent=Spent())
     return Came(slot=slot, came=played.episode, spent=spent_on(played.episode, again=len(played.faults)))
 

@@ -16,8 +16,7 @@ from palaestra.agents import (
     finish_at_once,
     no_op,
 )
-from palaestra.benchmarks.evaluation.agents.contender import EpisodeContender, Seat
-from palaestra.errors import ConfigError
+from palaestra.benchmarks.evaluation.agents.contender import EpisodeContender, Goldless, Seat
 from palaestra.protocols import Action, Agent
 from palaestra.records import JsonObject, ToolCall
 
@@ -53,9 +52,8 @@ def _oracle(world: Any) -> Agent:
 def _solution(world: Any) -> Sequence[Action]:
     calls: Sequence[Action | ToolCall] | None = world.oracle()
     if calls is None:
-        raise ConfigError(
-            f"no gold: {world.task.id} has no solution of its own, so the oracle cannot play it and has no score "
-            "there; choose tasks that have one, or another agent"
+        raise Goldless(
+            f"no gold: {world.task.id} has no solution of its own, so the oracle cannot play it and has no score there"
         )
     return [as_action(call) if isinstance(call, ToolCall) else call for call in calls]
 
