@@ -8,6 +8,8 @@ BIN := .venv/bin
 # Where benchmarks from outside are installed, and those that packages alone make up.
 BENCHMARKS ?= $(abspath .benchmarks)
 SUITES := agentdojo alfworld babyai bfcl miniwob scienceworld textworld webarena-verified
+# Those whose data no package holds are tested on a little of our own in their layout.
+LAYOUTS := appworld webshop
 
 .PHONY: demo test soak check bench clean
 .DEFAULT_GOAL := help
@@ -60,6 +62,9 @@ demo: .venv/train.stamp
 	  apt-get update -q && apt-get install -q -y --no-install-recommends $$package || exit 1; \
 	done
 	PALAESTRA_BENCHMARKS=$(BENCHMARKS) $(BIN)/palaestra suites install $(SUITES)
+	for name in $(LAYOUTS); do \
+	  PALAESTRA_BENCHMARKS=$(BENCHMARKS) $(BIN)/palaestra suites install $$name --from tests/benchmarks/external/fixtures/$$name || exit 1; \
+	done
 	@touch $@
 
 # Tests of one group share what takes long to start.
