@@ -208,8 +208,12 @@ def test_adapters_are_trained_saved_and_gone_on_with(warm: Policy, tmp_path: Pat
 
 def test_figures_are_told_by_how_old_the_weights_were(whole: tuple[StageResult, Path], config: GrpoConfig) -> None:
     names = {name for row in whole[0].progress.history for name in row}
-    assert {"ess/lag/0", "ess/turn/0", "policy/ess", "policy/kl", "policy/entropy", "staleness/max"} <= names
-    assert ("ess/lag/1" in names) == (config.limits.staleness > 0)
+    assert {"ess/turn/0", "policy/ess", "policy/kl", "policy/entropy", "staleness/max"} <= names
+    lags = {name for name in names if name.startswith("ess/lag/")}
+    if config.limits.staleness:  # whether a group of the first step has anything to learn is up to which came first
+        assert "ess/lag/1" in lags
+    else:
+        assert lags == {"ess/lag/0"}
 
 
 def test_other_settings_do_not_go_on(warm: Policy, tmp_path: Path) -> None:
