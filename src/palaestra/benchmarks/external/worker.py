@@ -166,7 +166,11 @@ class Worker:
         self._said.seek(0)
         last = self._said.read()[-_SHOWN:].decode(errors="replace").strip()
         self._end(f"its process {how}")
-        return InfrastructureError(f"{self.name}: {do}: its process {how}: {last or 'no words'}")
+        # A traceback ends with what went wrong; the way there is for whoever mends the benchmark.
+        words = last.splitlines()[-1] if "Traceback (most recent call last)" in last else last
+        fault = InfrastructureError(f"{self.name}: {do}: its process {how}: {words or 'no words'}")
+        fault.add_note(f"in its own process:\n{last}")
+        return fault
 
     def close(self, why: str = "it was closed") -> None:
         """End the process and all that it started. Closing twice is fine; a request at work is answered with `why`."""
