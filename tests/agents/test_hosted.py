@@ -4,6 +4,7 @@ from typing import Any
 
 import gymnasium as gym
 import pytest
+from gymnasium.envs.registration import EnvSpec, registry
 
 from palaestra.agents.hosted import Hosted, WorldSpec
 from palaestra.protocols import Action
@@ -39,8 +40,8 @@ class Growing(gym.Env[tuple[Message, ...], Action]):
 
 @pytest.fixture
 def growing(monkeypatch: pytest.MonkeyPatch) -> Hosted:
-    spec = gym.envs.registration.EnvSpec("growing-v0", Growing, disable_env_checker=True, order_enforce=False)
-    monkeypatch.setitem(gym.envs.registration.registry, "growing-v0", spec)
+    spec = EnvSpec("growing-v0", Growing, disable_env_checker=True, order_enforce=False)
+    monkeypatch.setitem(registry, "growing-v0", spec)
     return Hosted(WorldSpec(env_id="growing-v0", action_format="json"))
 
 
