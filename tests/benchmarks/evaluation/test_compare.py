@@ -232,3 +232,17 @@ def test_a_rung_is_named_with_its_axis() -> None:
         for own in (first, second)
     ]
     assert [one.label for one in compare(*sides).cells] == ["cell easy", "Noise: cell hard"]
+
+
+def test_versions_of_one_task_are_one_task_in_a_comparison() -> None:
+    better, worse = [[True], [True], [True], [False]], [[False], [True], [False], [False]]
+    cells = ("base", "miss", "long")
+    sides = [side(dict.fromkeys(cells, own), agent=name, samples=1) for name, own in (("A", better), ("B", worse))]
+    versions = {f"w/{cell}/{task}": f"w/{task}" for cell in cells for task in range(4)}
+    joined = [
+        replace(one, settings=replace(one.settings, suite=replace(one.suite, versions=versions))) for one in sides
+    ]
+    (single,) = compare(*(side({"base": own}, agent="A", samples=1) for own in (better, worse))).cells
+    found = compare(*joined).overall
+    assert (found.tasks, found.p, found.difference) == (4, single.p, single.difference)
+    assert compare(*sides).overall.p < found.p

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluations import outcome
-from palaestra.benchmarks.evaluation.metrics import Prices, family, figures
+from palaestra.benchmarks.evaluation.metrics import Prices, family, figures, scores
 from palaestra.benchmarks.evaluation.outcome import Fault, Outcome
 from palaestra.benchmarks.statistics import clustered_mean, clustered_share
 from palaestra.records import EndReason
@@ -184,3 +184,25 @@ def test_invalid_turns_of_an_agent_that_never_calls_are_not_a_share_of_calls() -
 )
 def test_a_family_is_the_last_part_but_one(task: str, named: str) -> None:
     assert family(task) == named
+
+
+def test_versions_of_one_task_are_one_task_in_scores() -> None:
+    solved = [True, False, True, True, False, False, True, False, True, False]
+    single = [outcome("a", f"b/base/{number}", solved=own) for number, own in enumerate(solved)]
+    kinds = ("base", "miss", "long", "more")
+    four = [replace(one, cell=kind, task=one.task.replace("base", kind)) for one in single for kind in kinds]
+    versions = {one.task: f"b/{one.task.rpartition('/')[2]}" for one in four}
+    alike = scores(four, versions)
+    assert alike.tasks == 40
+    assert alike.solved == scores(single).solved
+    assert alike.points == scores(single).points
+    apart = scores(four)
+    assert alike.solved is not None
+    assert apart.solved is not None
+    assert apart.solved.high - apart.solved.low < 0.6 * (alike.solved.high - alike.solved.low)
+
+
+def test_pass_at_k_is_of_each_version_by_itself() -> None:
+    played = [outcome("a", f"b/{kind}/0", sample=sample, solved=kind == "x") for kind in "xy" for sample in range(2)]
+    found = figures(played, versions={"b/x/0": "b/0", "b/y/0": "b/0"})
+    assert [(one.k, one.tasks, one.any.mean) for one in found.passes] == [(1, 2, 50.0), (2, 2, 50.0)]

@@ -94,7 +94,7 @@ def compare(
         left_out += _unpaired(cell, own, called)
         if not shared:
             continue
-        pair = [{task: side[task] for task in shared} for side in own]
+        pair = [_together({task: side[task] for task in shared}, first.suite.versions) for side in own]
         cells.append(_difference(cell.id, place(cell, first.suite), *pair))
         for pooled, side in zip(together, pair, strict=True):
             for task, values in side.items():
@@ -147,6 +147,16 @@ def _values(results: Results, measure: Measure) -> dict[str, dict[str, list[floa
     for one in results.outcomes:
         cells.setdefault(one.cell, []).append(one)
     return {cell: by_task(own, _VALUES[measure]) for cell, own in cells.items()}
+
+
+def _together(values: Mapping[str, Sequence[float]], versions: Mapping[str, str]) -> dict[str, list[float]]:
+    """Values by task, where versions of one task are one task: its values are then their means."""
+    if not versions:
+        return {task: list(own) for task, own in values.items()}
+    joined: dict[str, list[float]] = {}
+    for task, own in values.items():
+        joined.setdefault(versions.get(task, task), []).append(_mean(own))
+    return joined
 
 
 def _unpaired(cell: Cell, sides: Sequence[Mapping[str, object]], names: tuple[str, str]) -> list[str]:

@@ -7,7 +7,7 @@ same, however many samples it kept. Intervals are 95 %, by a bootstrap that resa
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 
 from palaestra.benchmarks.evaluation.outcome import Outcome
 from palaestra.benchmarks.evaluation.passes import Passes, passes
@@ -101,7 +101,11 @@ class Figures:
 
 
 def figures(
-    outcomes: Iterable[Outcome], *, prices: Prices | None = None, known_bad: Mapping[str, str] | None = None
+    outcomes: Iterable[Outcome],
+    *,
+    prices: Prices | None = None,
+    known_bad: Mapping[str, str] | None = None,
+    versions: Mapping[str, str] | None = None,
 ) -> Figures:
     """The figures of these outcomes, in whatever order they come.
 
@@ -109,13 +113,15 @@ def figures(
         outcomes: Of one cell, or of several: then a task's samples in each are its values, and it stays one cluster.
         prices: What tokens cost.
         known_bad: Tasks that are held to be broken.
+        versions: Tasks that are versions of one, with what each is a version of: in scores they count as that one task,
+            whose interval is then as wide as it should be; pass@k and pass^k are of each by itself.
     """
     ordered = sorted(outcomes, key=lambda one: (one.cell, one.task, one.sample))
     scored = [one for one in ordered if one.fault is None]
     sound = [one for one in scored if one.task not in (known_bad or {})]
     return Figures(
-        scores=scores(scored),
-        sound=None if len(sound) == len(scored) else scores(sound),
+        scores=scores(scored, versions),
+        sound=None if len(sound) == len(scored) else scores(sound, versions),
         passes=passes(_attempts(scored)),
         effort=_effort(ordered, scored, prices or Prices()),
         ends=_tally((str(one.end or UNFINISHED), 1) for one in scored),
@@ -127,11 +133,12 @@ def figures(
     )
 
 
-def scores(outcomes: Iterable[Outcome]) -> Scores:
-    """How well tasks were done; outcomes with a fault are left out."""
-    scored = [one for one in outcomes if one.fault is None]
+def scores(outcomes: Iterable[Outcome], versions: Mapping[str, str] | None = None) -> Scores:
+    """How well tasks were done; outcomes with a fault are left out, and versions of one task count as one."""
+    kept = [one for one in outcomes if one.fault is None]
+    scored = [replace(one, task=(versions or {}).get(one.task, one.task)) for one in kept]
     return Scores(
-        tasks=len({one.task for one in scored}),
+        tasks=len({one.task for one in kept}),
         episodes=len(scored),
         solved=_share(scored, lambda one: one.solved),
         points=clustered_mean(by_task(scored, lambda one: one.points)) if scored else None,

@@ -46,6 +46,8 @@ class Suite:
     ladders: tuple[Ladder, ...] = ()
     notes: tuple[str, ...] = ()
     """What an honest reader must know: licences, versions, what is known to be broken, what was scripted."""
+    versions: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Tasks that are versions of one, each with what it is a version of: scores take them together as one task."""
     known_bad: Mapping[str, str] = field(default_factory=dict[str, str])
     """Tasks that are held to be broken; scores are reported with and without them."""
 

@@ -32,6 +32,8 @@ class Benchmark:
     """The splits that its authors give for training; a trainer refuses every other."""
     options: Mapping[str, Json] = field(default_factory=dict[str, Json])
     """What may be said to `gymnasium.make` besides, and what holds where it is not said."""
+    versions: str = ""
+    """A pattern of ids whose groups, joined, name the task that a task is a version of; "" where each is its own."""
     known_bad: Mapping[str, str] = field(default_factory=dict[str, str])
     """Tasks that are held to be broken, and by whom."""
     opening_tells: bool = False

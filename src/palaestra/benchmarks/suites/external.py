@@ -1,5 +1,6 @@
 """A benchmark that others wrote, as a suite: a cell for each of its categories."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -64,6 +65,7 @@ def suite(
         title=f"{benchmark.title}, {split}",
         cells=made,
         notes=_notes(benchmark, split, len(played), sum(map(len, cells.values())), given),
+        versions=_versions(benchmark, played),
         known_bad=_known_bad(benchmark, played),
     )
 
@@ -79,6 +81,13 @@ def _notes(benchmark: Benchmark, split: str, played: int, listed: int, options: 
     if options:
         notes.append("Options: " + ", ".join(f"{name}={value}" for name, value in sorted(options.items())) + ".")
     return (*notes, *([benchmark.notes] if benchmark.notes else []))
+
+
+def _versions(benchmark: Benchmark, played: set[str]) -> dict[str, str]:
+    if not benchmark.versions:
+        return {}
+    found = ((task, re.fullmatch(benchmark.versions, task)) for task in sorted(played))
+    return {task: "".join(match.groups()) for task, match in found if match}
 
 
 def _known_bad(benchmark: Benchmark, played: set[str]) -> dict[str, str]:

@@ -63,15 +63,18 @@ class Findings:
 def findings(results: Results) -> Findings:
     """The figures of these results."""
     prices = Prices(read=results.price_in, written=results.price_out)
-    known_bad = results.suite.known_bad
+    known_bad, versions = results.suite.known_bad, results.suite.versions
     outcomes: dict[str, list[Outcome]] = {}
     for one in results.outcomes:
         outcomes.setdefault(one.cell, []).append(one)
     played = [cell for cell in results.suite.cells if cell.id in outcomes]
     return Findings(
         results=results,
-        overall=figures(results.outcomes, prices=prices, known_bad=known_bad),
-        cells={cell.id: figures(outcomes[cell.id], prices=prices, known_bad=known_bad) for cell in played},
+        overall=figures(results.outcomes, prices=prices, known_bad=known_bad, versions=versions),
+        cells={
+            cell.id: figures(outcomes[cell.id], prices=prices, known_bad=known_bad, versions=versions)
+            for cell in played
+        },
         families=_families(results.outcomes),
         ladders={ladder.axis: _rungs(ladder, results, outcomes) for ladder in results.suite.ladders},
         splits=_splits(played, outcomes),

@@ -31,6 +31,7 @@ AGENTDOJO = Benchmark(
         ),
     ),
     splits={"test": "all tasks of the four suites at benchmark version v1.2.2; there is no split for training"},
+    versions=r"(agentdojo/\w+/user_task_\d+)\.injection_task_\d+",
     options={"attack": "none", "victim": "local"},
     notes=(
         "A task is a user task alone, or, with an `attack`, a pair of a user task and an injection task of its suite "

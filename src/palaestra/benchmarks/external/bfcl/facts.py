@@ -44,6 +44,7 @@ BFCL = Benchmark(
         )
     ),
     splits={"test": "every task: BFCL gives none for training"},
+    versions=r"(bfcl/multi_turn)_(?:base|miss_func|miss_param|long_context)(/\d+)",
     known_bad={
         **{
             f"bfcl/multi_turn_{category}/4": _SORTED for category in ("base", "miss_func", "miss_param", "long_context")
