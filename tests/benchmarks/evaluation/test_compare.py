@@ -137,8 +137,15 @@ def test_only_shared_tasks_count_and_the_others_are_named() -> None:
     second = side({"easy": [[False], [True]]}, agent="B", cells={"easy": 3}, samples=1)
     found = compare(first, second)
     assert (found.cells[0].tasks, found.cells[0].first, found.cells[0].second) == (2, 100, 50)
-    assert found.left_out == ("cell easy: 1 task has a score of A alone and is left out (w/easy/2).",)
-    assert comparison_sentences(found)[-1] == found.left_out[0]
+    assert found.left_out[1:] == ("cell easy: 1 task has a score of A alone and is left out (w/easy/2).",)
+    assert comparison_sentences(found)[-1] == found.left_out[1]
+
+
+def test_a_run_that_is_not_done_is_named_with_what_it_lacks() -> None:
+    whole = side({"easy": [[True], [True]]}, agent="A", samples=1)
+    half = side({"easy": [[False]]}, agent="B", cells={"easy": 2}, samples=1)
+    assert compare(whole, whole).left_out == ()
+    assert compare(whole, half).left_out[0].startswith("B is not done: 1 of 2 episodes are played;")
 
 
 def test_a_fault_leaves_a_task_its_other_samples() -> None:

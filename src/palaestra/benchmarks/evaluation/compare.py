@@ -88,6 +88,10 @@ def compare(
     left_out: list[str] = []
     together: tuple[dict[str, list[float]], dict[str, list[float]]] = ({}, {})
     called = names or (first.agent, second.agent)
+    for name, results in zip(called, (first, second), strict=True):
+        if len(results.outcomes) < results.expected:
+            played = f"{len(results.outcomes)} of {results.expected} episodes are played"
+            left_out.append(f"{name} is not done: {played}; the same `palaestra eval` goes on with the rest.")
     for cell in _cells(first.suite, second.suite):
         own = [side.get(cell.id, {}) for side in sides]
         shared = sorted(own[0].keys() & own[1].keys())
