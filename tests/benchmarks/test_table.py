@@ -51,3 +51,14 @@ def test_the_terminal_shows_title_note_and_every_cell() -> None:
     out = printed(table(("cancel-order", "100"), note="Points of 100."))
     for word in ("Scores", "family", "mean score", "cancel-order", "100", "Points of 100."):
         assert word in out
+
+
+@pytest.mark.parametrize("width", [24, 40, 80])
+def test_a_narrow_terminal_cuts_no_cell_short(width: int) -> None:
+    name, figure = "a-family-with-a-name-that-no-narrow-terminal-holds", "1,000/1,000"
+    out = StringIO()
+    Console(file=out, width=width).print(table((name, figure)).for_terminal())
+    _, below = out.getvalue().split(" \u2500", 1)
+    words = below.strip("\u2500 \n").split()
+    assert "".join(word for word in words if word[0] not in "0123456789") == name
+    assert "".join(word for word in words if word[0] in "0123456789") == figure

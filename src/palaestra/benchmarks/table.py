@@ -21,12 +21,14 @@ class Table:
     """A sentence or two below the table: what the columns mean."""
 
     def for_terminal(self) -> Group:
-        """The table and its note as rich prints them; columns of figures stand to the right."""
+        """The table and its note as rich prints them; columns of figures stand to the right.
+
+        Where the terminal is too narrow, the widest columns give way first, and their cells break: none is cut short.
+        """
         table = rich.table.Table(title=self.title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold")
         for number, column in enumerate(self.columns):
-            heading = column.replace("-", " ")  # a heading may break between words, a cell may not
-            figures = _figures(self.rows, number)
-            table.add_column(heading, justify="right" if figures else "left", no_wrap=number == 0)
+            justify = "right" if _figures(self.rows, number) else "left"
+            table.add_column(column.replace("-", " "), justify=justify, overflow="fold")  # between words, if it must
         for row in self.rows:
             table.add_row(*map(escape, row))
         return Group(table, Text(f"  {self.note}\n" if self.note else "", style="dim"))

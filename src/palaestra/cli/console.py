@@ -4,7 +4,7 @@ import sys
 
 from rich.console import Console
 
-PIPED_WIDTH = 120
+PIPED_WIDTH = 160
 """Columns of output that goes to a file or a pipe, where nobody's window says."""
 
 
