@@ -27,8 +27,9 @@ class Table:
         """
         table = rich.table.Table(title=self.title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold")
         for number, column in enumerate(self.columns):
-            justify = "right" if _figures(self.rows, number) else "left"
-            table.add_column(column.replace("-", " "), justify=justify, overflow="fold")  # between words, if it must
+            heading = column.replace("-", " ")  # it may break between words
+            figures = _figures(self.rows, number)
+            table.add_column(heading, justify="right" if figures else "left", overflow="fold")
         for row in self.rows:
             table.add_row(*map(escape, row))
         return Group(table, Text(f"  {self.note}\n" if self.note else "", style="dim"))

@@ -1,20 +1,23 @@
 """A word is an agent, or a clear sentence; the oracle solves and the floors do not."""
 
+import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from crash.loops import run, sft_loop
+from engines.interpreter import vllm_python
 from palaestra.benchmarks.evaluation.agents import WORDS, AgentOptions, contender_of
 from palaestra.benchmarks.evaluation.agents.policy import spent_on
 from palaestra.benchmarks.evaluation.journal import Journal
 from palaestra.benchmarks.evaluation.play import PlayOptions, evaluate, settings_of
-from palaestra.benchmarks.evaluation.results import Results
+from palaestra.benchmarks.evaluation.results import Results, read_results
 from palaestra.benchmarks.evaluation.suite import Cell, Suite
 from palaestra.benchmarks.suites import SuiteOptions, suite_of
 from palaestra.errors import CheckpointError, ConfigError, UnknownNameError
-from palaestra.trainers import Policy
+from palaestra.trainers import Policy, load_policy
 from worlds.registration import LIBRARY_ID
 
 SUITE = suite_of("storefront", SuiteOptions(split="dev", limit=6))
@@ -107,3 +110,62 @@ def test_a_policy_plays_and_its_tokens_are_counted(checkpoint: Path, tmp_path: P
 def test_a_policy_is_not_asked_to_read_more_than_it_can(checkpoint: Path) -> None:
     with pytest.raises(ConfigError, match="context=513: the policy reads 512 tokens; give no more"):
         contender_of(str(checkpoint), AgentOptions(context=513))
+
+
+def test_an_opening_without_room_for_a_turn_is_no_zero(checkpoint: Path, tmp_path: Path) -> None:
+    lengths = {task: opening(checkpoint, task) for task in LENT.tasks}
+    shorter, longer = sorted(lengths, key=lengths.__getitem__)
+    assert lengths[shorter] < lengths[longer]
+    with pytest.raises(ConfigError, match="none of the first 3 episodes has room") as told:
+        play(str(checkpoint), tmp_path / "none", suite=LIBRARY, samples=2, context=lengths[shorter], turn=24, rows=3)
+    assert "--context gives more, up to the 512 that the model reads" in str(told.value)
+    assert read_results(tmp_path / "none").outcomes == ()
+    some = {"context": lengths[longer], "turn": 24, "rows": 3}
+    found = play(str(checkpoint), tmp_path / "some", suite=LIBRARY, samples=2, **some)
+    assert [outcome.task for outcome in found.outcomes if outcome.fault is None] == [shorter] * 2
+    assert {outcome.fault.kind for outcome in found.outcomes if outcome.fault is not None} == {"context"}
+    assert play(str(checkpoint), tmp_path / "some", suite=LIBRARY, samples=2, **some) == found
+
+
+def opening(checkpoint: Path, task: str) -> int:
+    """The tokens that an episode begins with."""
+    suite = replace(LIBRARY, cells=(replace(LENT, tasks=(task,)),))
+    with tempfile.TemporaryDirectory() as folder:
+        (episode,) = play(str(checkpoint), Path(folder) / "run", suite=suite, **SMALL).episodes
+    tokens = episode.segments[0].tokens
+    assert tokens is not None
+    return tokens.spans[0].start
+
+
+def test_turns_that_a_limit_cuts_off_are_counted(checkpoint: Path, tmp_path: Path) -> None:
+    end = load_policy(checkpoint).codec.end_id
+    found = play(str(checkpoint), tmp_path, suite=LIBRARY, context=400, turn=3, rows=3)
+    for outcome, episode in zip(found.outcomes, found.episodes, strict=True):
+        tokens = episode.segments[0].tokens
+        assert tokens is not None
+        cut = [span for span in tokens.spans if span.kind == "turn" and tokens.ids[span.end - 1] != end]
+        assert all(span.end - span.start == 3 for span in cut)
+        assert outcome.troubles == {"cut off": len(cut)}
+
+
+@pytest.mark.parametrize("temperature", [0.0, float("inf"), float("nan")])
+def test_a_temperature_that_no_engine_draws_at_is_refused(checkpoint: Path, temperature: float) -> None:
+    with pytest.raises(ConfigError, match="a checkpoint's is above 0; 1e-3 draws the likeliest token"):
+        contender_of(str(checkpoint), AgentOptions(temperature=temperature))
+
+
+@pytest.mark.parametrize("top_p", [0.0, 1.5, float("nan")])
+def test_a_share_that_no_engine_draws_from_is_refused(checkpoint: Path, top_p: float) -> None:
+    with pytest.raises(ConfigError, match="a checkpoint's is above 0 and at most 1"):
+        contender_of(str(checkpoint), AgentOptions(top_p=top_p))
+
+
+@pytest.mark.xdist_group("vllm")
+def test_vllm_plays_what_our_own_engine_plays(checkpoint: Path, tmp_path: Path) -> None:
+    greedy = {"temperature": 1e-3, **SMALL}
+    ours = play(str(checkpoint), tmp_path / "ours", suite=LIBRARY, samples=2, **greedy)
+    theirs = play(
+        str(checkpoint), tmp_path / "theirs", suite=LIBRARY, samples=2, engine="vllm", python=vllm_python(), **greedy
+    )
+    assert theirs.outcomes == ours.outcomes
+    assert sum(outcome.completion_tokens or 0 for outcome in ours.outcomes) > 0

@@ -7,10 +7,11 @@ from typing import Literal, TypeAlias
 from palaestra.record import record
 from palaestra.records import EndReason
 
-FaultKind: TypeAlias = Literal["world", "server", "reply", "engine", "time", "gold"]
+FaultKind: TypeAlias = Literal["world", "server", "reply", "engine", "time", "gold", "context"]
 """Whose fault it is that an episode has no score: the world's, the model server's that failed or was overloaded, its
-that answered with no chat completion, the engine's, of something that did not answer in time, or "gold": the task has
-no solution of its own to play."""
+that answered with no chat completion, the engine's, of something that did not answer in time, "gold": the task has no
+solution of its own to play, or "context": its opening leaves no room for a turn in the tokens that an episode was
+given."""
 
 
 @record

@@ -123,14 +123,19 @@ def evaluate(
 
     Raises:
         ConfigError: the agent cannot play a task, or the first requests are all refused, or the first worlds all fail
-            to begin, in the same words; none of them is counted.
+            to begin, in the same words, or no opening of the first block leaves a checkpoint room for a turn; none of
+            them is counted.
         ServerError: the server answers none of the first requests; none of them is counted.
         UnknownNameError: there is no such task, or world.
     """
     blocks = list(_left(contender, journal))
     if isinstance(contender, BlockContender):
+        first = not journal.done
         for cell, slots in blocks:
-            _write(journal, contender.play(cell, slots, progress=progress, say=say))
+            block = contender.play(cell, slots, progress=progress, say=say)
+            _check_room(block, first=first, say=say)
+            _write(journal, block)
+            first = False
     else:
         assert isinstance(contender, EpisodeContender), "there are two ways to play"
         _Side(contender, journal, options, progress, say).play([(cell, slot) for cell, (slot,) in blocks])
@@ -156,6 +161,16 @@ def _left(contender: Contender, journal: Journal) -> Iterator[tuple[Cell, tuple[
 def _write(journal: Journal, block: Sequence[Came]) -> None:
     kept = [came.came for came in block if isinstance(came.came, Episode) and came.slot.sample == 0]
     journal.add([outcome_of(came) for came in block], kept)
+
+
+def _check_room(block: Sequence[Came], *, first: bool, say: Callable[[str], None]) -> None:
+    """Say which episodes had no room for a turn, and stop where none of the first had."""
+    lacking = [came.came for came in block if isinstance(came.came, Fault) and came.came.kind == "context"]
+    if not lacking:
+        return
+    if first and len(lacking) == len(block):
+        raise ConfigError(f"none of the first {len(block)} episodes has room, and none is counted: {lacking[0].said}")
+    say(f"{block[0].slot.cell}: {len(lacking)} of {len(block)} episodes have no score: {lacking[0].said}")
 
 
 class _Side:

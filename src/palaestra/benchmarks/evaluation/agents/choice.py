@@ -1,5 +1,6 @@
 """Which agent a word means."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import field
 from pathlib import Path
@@ -115,6 +116,12 @@ def _endpoint(word: str, options: AgentOptions) -> "EndpointContender":
 def _policy(folder: Path, options: AgentOptions) -> "PolicyContender":
     from palaestra.benchmarks.evaluation.agents.policy import PolicyOptions, native, vllm  # noqa: PLC0415
 
+    if options.temperature is not None and not 0 < options.temperature < math.inf:
+        raise ConfigError(
+            f"temperature={options.temperature:g}: a checkpoint's is above 0; 1e-3 draws the likeliest token"
+        )
+    if options.top_p is not None and not 0 < options.top_p <= 1:
+        raise ConfigError(f"top_p={options.top_p:g}: a checkpoint's is above 0 and at most 1; 1 cuts nothing off")
     how = PolicyOptions(
         context=options.context,
         turn=options.turn,

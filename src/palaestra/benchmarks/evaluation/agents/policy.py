@@ -21,7 +21,7 @@ from palaestra.benchmarks.evaluation.slot import Slot
 from palaestra.benchmarks.evaluation.suite import Cell
 from palaestra.errors import CheckpointError, ConfigError, EngineError, WaitError
 from palaestra.record import record
-from palaestra.records import JsonObject
+from palaestra.records import EndReason, JsonObject
 from palaestra.trainers import Job, NativeConfig, PlayConfig, Played, PoolConfig, load_policy
 from palaestra.trainers.codec import Codec
 from palaestra.trainers.engines.engine import Engine
@@ -66,6 +66,7 @@ class PolicyContender(BlockContender):
         lasting: Whether one engine serves every block; otherwise each block has a fresh one, which knows nothing of
             those before.
         weights: A digest of the checkpoint.
+        reads: Tokens that the model reads at most.
         options: How it plays.
     """
 
@@ -78,12 +79,13 @@ class PolicyContender(BlockContender):
         made: Callable[[], Engine],
         lasting: bool,
         weights: str,
+        reads: int,
         options: PolicyOptions,
     ) -> None:
         self.name = str(folder)
         self.block = options.rows
         self._engine_name, self._codec, self._made, self._lasting = engine, codec, made, lasting
-        self._weights, self._options = weights, options
+        self._weights, self._reads, self._options = weights, reads, options
         self._engine: Engine | None = None
         self._runner = asyncio.Runner()
 
@@ -112,7 +114,23 @@ class PolicyContender(BlockContender):
     ) -> list[Came]:
         """Play a block in worlds of this process."""
         played = self._runner.run(self._session(cell, [_job(slot) for slot in slots], progress, say))
-        return [_came(slot, one) for slot, one in zip(slots, played, strict=True)]
+        return [self._came(slot, one) for slot, one in zip(slots, played, strict=True)]
+
+    def _came(self, slot: Slot, played: Played | Fault) -> Came:
+        if isinstance(played, Fault):
+            return Came(slot=slot, came=played, spent=Spent())
+        if played.episode is None:  # in words alone, so a world that hung is no other than one that crashed
+            return Came(slot=slot, came=Fault(kind="world", said=played.faults[-1]), spent=Spent())
+        if played.episode.end is EndReason.TOKEN_BUDGET and not any(played.episode.turns):
+            return Came(slot=slot, came=self._no_room(), spent=Spent())
+        return Came(slot=slot, came=played.episode, spent=spent_on(played.episode, again=len(played.faults)))
+
+    def _no_room(self) -> Fault:
+        said = (
+            f"its opening takes all of the {self._options.context:,} tokens of an episode; --context gives more, "
+            f"up to the {self._reads:,} that the model reads"
+        )
+        return Fault(kind="context", said=said)
 
     async def _session(
         self, cell: Cell, jobs: Sequence[Job], progress: Callable[[str], None], say: Callable[[str], None]
@@ -167,14 +185,6 @@ def _job(slot: Slot) -> Job:
     )
 
 
-def _came(slot: Slot, played: Played | Fault) -> Came:
-    if isinstance(played, Fault):
-        return Came(slot=slot, came=played, spent=Spent())
-    if played.episode is None:  # in words alone, so a world that hung is no other than one that crashed
-        return Came(slot=slot, came=Fault(kind="world", said=played.faults[-1]), spent=Spent())
-    return Came(slot=slot, came=played.episode, spent=spent_on(played.episode, again=len(played.faults)))
-
-
 def spent_on(episode: Episode, *, again: int = 0) -> Spent:
     """The tokens of an episode that a policy played.
 
@@ -183,10 +193,12 @@ def spent_on(episode: Episode, *, again: int = 0) -> Spent:
         again: How often its world had failed before.
     """
     tokens = [segment.tokens for segment in episode.segments if segment.tokens is not None]
+    cut = sum(stop == "length" for one in tokens for stop in one.stops)
+    troubles = {"cut off": cut, "played again: world": again}
     return Spent(
         prompt_tokens=sum(map(_read, tokens)),
         completion_tokens=sum(map(_written, tokens)),
-        troubles={"played again: world": again} if again else {},
+        troubles={name: count for name, count in troubles.items() if count},
     )
 
 
@@ -217,6 +229,7 @@ def native(folder: Path, options: PolicyOptions, *, format_name: str | None = No
         made=partial(NativeEngine, policy.model, size),
         lasting=False,
         weights=policy.digest(),
+        reads=policy.model.shape.context,
         options=options,
     )
 
@@ -250,6 +263,7 @@ def vllm(
         made=partial(VllmEngine, config),
         lasting=True,
         weights=_digest_of_files(folder),
+        reads=int(shape["max_position_embeddings"]),
         options=options,
     )
 

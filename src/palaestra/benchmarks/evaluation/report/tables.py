@@ -25,6 +25,7 @@ def summary_tables(results: Results) -> list[Table]:
         *cell_tables(found, found.alone),
         *pass_tables(found, narrow=True),
         *effort_tables(found, narrow=True),
+        *end_tables(found, narrow=True),
         *fault_tables(found),
     ]
 
@@ -242,16 +243,24 @@ def _uncounted(overall: Figures) -> str:
     return " Nobody counts this agent's tokens." if counted == 0 else f" Tokens are those of {counted} episodes."
 
 
-def end_tables(found: Findings) -> list[Table]:
-    """How episodes ended, by cell."""
+def end_tables(found: Findings, *, narrow: bool = False) -> list[Table]:
+    """How episodes ended, by cell.
+
+    Args:
+        found: The figures.
+        narrow: Of all cells together alone.
+    """
     ends = list(found.overall.ends)
     if not ends:
         return []
+    named = list(_named(found))
     return [
         Table(
             title="How episodes ended",
             columns=("cell", *(end.replace("_", " ") for end in ends)),
-            rows=tuple((name, *(str(own.ends.get(end, 0)) for end in ends)) for name, own in _named(found)),
+            rows=tuple(
+                (name, *(str(own.ends.get(end, 0)) for end in ends)) for name, own in named[-1 if narrow else 0 :]
+            ),
             note="Episodes that have a score.",
         )
     ]
