@@ -31,7 +31,7 @@ class Toy:
     """The tasks."""
 
     def __init__(self, options: Mapping[str, Any]) -> None:
-        self._twice = bool(options["twice"])
+        self._twice, self._goldless, self._broken = bool(options["twice"]), options["goldless"], options["broken"]
 
     def version(self) -> str:
         return "1"
@@ -44,7 +44,9 @@ class Toy:
         category, _, name = task.partition("/")
         if category not in ("count", "drill"):
             raise KeyError(task)
-        return Counting(BOUNDS[name], seed)
+        if name == self._broken:
+            raise OSError(f"{name} is broken")
+        return Counting(BOUNDS[name], seed, goldless=name == self._goldless)
 
 
 def _task(category: str, name: str, split: str) -> WireTask:
@@ -61,8 +63,9 @@ def _task(category: str, name: str, split: str) -> WireTask:
 class Counting:
     """One episode."""
 
-    def __init__(self, goal: int, seed: int) -> None:
+    def __init__(self, goal: int, seed: int, *, goldless: bool = False) -> None:
         self._goal, self._seed, self._at = goal, seed, 0
+        self._goldless = goldless
         self._tools: list[dict[str, Any]] | None = None
         self._closes_badly = False
 
@@ -113,7 +116,7 @@ class Counting:
         )
 
     def gold(self) -> list[WireTurn] | None:
-        return [_turn(1)] * self._goal
+        return None if self._goldless else [_turn(1)] * self._goal
 
     def legal(self, draw: int) -> WireTurn | None:
         return _turn(1 + draw % 3)

@@ -7,7 +7,7 @@ failed are counted apart.
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any
 
 import gymnasium as gym
@@ -107,7 +107,9 @@ def floors_of(
             tallies: dict[str, Tally] = {}
             for agent in agents:
                 playing = [pool.submit(_played, benchmark, share, agent, progress, options) for share in shares]
-                tallies[agent] = _summed([part.result() for part in playing])
+                tally = _summed([part.result() for part in playing])
+                missed = tuple(task for task in chosen if task in tally.missed)  # however they were shared out
+                tallies[agent] = replace(tally, faults=tuple(sorted(tally.faults)), missed=missed)
             found.append(
                 Floors(benchmark=benchmark.name, category=category, version=version, tasks=len(own), tallies=tallies)
             )
