@@ -3,6 +3,7 @@
 import pickle
 from copy import copy, deepcopy
 from dataclasses import FrozenInstanceError, dataclass, field, fields, replace
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -72,6 +73,24 @@ def test_defaults_are_made_anew_for_each() -> None:
     first, second = Quick(id="a", self_=1), Quick(id="a", self_=1)
     first.parts.append(1)
     assert second.parts == []
+
+
+@record
+class Checked:
+    """Holds itself to a rule."""
+
+    number: int = 1
+
+    def __post_init__(self) -> None:
+        if self.number < 0:
+            raise ValueError(f"number={self.number}")
+
+
+def test_it_is_held_to_its_own_rules_and_is_frozen_by_then() -> None:
+    assert Checked().number == replace(Checked(), number=1).number == 1
+    for make in (Checked, partial(replace, Checked())):
+        with pytest.raises(ValueError, match="number=-2"):
+            make(number=-2)
 
 
 @pytest.mark.parametrize("wrong", [{}, {"id": "a"}, {"id": "a", "self_": 1, "other": 2}])

@@ -42,6 +42,8 @@ def _quick_init(frozen: type[Any], opened: type[Any]) -> Any:
             parameters.append(value)
         body.append(f"self.{value} = {value}")
     body.append("self.__class__ = __frozen")
+    if hasattr(frozen, "__post_init__"):
+        body.append("self.__post_init__()")
     lines = "\n    ".join(body)
     source = f"def __init__(self, *, {', '.join(parameters)}):\n    {lines}\n"
     exec(source, known)  # noqa: S102  as `dataclasses` itself does: the source holds names of fields and nothing else

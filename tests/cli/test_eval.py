@@ -74,6 +74,10 @@ def test_switches_reach_the_worlds(
         (("oracle", "--suite", "babyai", "--surface", "generic"), "--surface, --handbook and --noise: the suite"),
         (("oracle", "--request", "x"), "--request x: write NAME=VALUE"),
         (("oracle", "--samples", "1001"), "samples=1001: from 1 to 1000"),
+        (("oracle", "--seconds", "0"), "seconds=0: a time is above 0"),
+        (("oracle", "--noise", "failures=101"), "--noise: noise failures=101: give a whole number from 0"),
+        (("oracle", "--noise", "failure=1"), "did you mean 'failures'"),
+        (("--base-url", "http://127.0.0.1:1/v1", "--model", "m", "--timeout", "0"), "timeout=0: a time is above 0"),
     ],
 )
 def test_a_mistake_is_one_line(

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import orjson
 import typer
 
-from palaestra.errors import ConfigError
+from palaestra.errors import ConfigError, UnknownNameError
 from palaestra.records import Json
 
 SurfaceOption = Annotated[
@@ -37,7 +37,8 @@ def switches(
     """What `gymnasium.make` takes for these options; what is left out is not named.
 
     Raises:
-        ConfigError: a switch of noise has a value that is no whole number.
+        ConfigError: a switch of noise has a value that it cannot have.
+        UnknownNameError: there is no such switch of noise.
     """
     given: dict[str, Any] = {}
     if surface is not None:
@@ -45,7 +46,7 @@ def switches(
     if handbook:
         given["handbook"] = handbook
     if noise:
-        given["noise"] = dict(map(_switch, noise))
+        given["noise"] = _noise(noise)
     if wording is not None:
         given["wording"] = wording
     if temper is not None:
@@ -73,6 +74,19 @@ def named(flag: str, texts: Sequence[str] | None) -> dict[str, Json]:
         except orjson.JSONDecodeError:
             found[name] = value
     return found
+
+
+def _noise(texts: Sequence[str]) -> dict[str, int | bool]:
+    from palaestra.envs.noise import Noise  # noqa: PLC0415  it loads worlds
+
+    given = dict(map(_switch, texts))
+    try:
+        Noise.of(given)
+    except UnknownNameError:
+        raise
+    except ValueError as error:
+        raise ConfigError(f"--noise: {error}") from error
+    return given
 
 
 def _switch(text: str) -> tuple[str, int | bool]:

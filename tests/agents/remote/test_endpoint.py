@@ -308,3 +308,12 @@ def test_a_request_that_is_given_up_frees_its_place(waits: Waits) -> None:
         endpoint = Endpoint(EndpointConfig(base_url=server.url, concurrency=1), sleep=waits)
         answer = asyncio.run(story(endpoint, lambda: len(server.asked) == 1))
     assert answer == {"fine": True}
+
+
+@pytest.mark.parametrize(
+    "options", [{"timeout": 0.0}, {"timeout": float("nan")}, {"patience": -1.0}, {"tries": 0}, {"concurrency": 0}]
+)
+def test_patience_that_is_none_is_refused(options: dict[str, Any]) -> None:
+    (name,) = options
+    with pytest.raises(ConfigError, match=f"{name}="):
+        EndpointConfig(base_url="http://127.0.0.1:1/v1", **options)

@@ -1,5 +1,6 @@
 """A word is an agent, or a clear sentence; the oracle solves and the floors do not."""
 
+import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -116,7 +117,7 @@ def test_an_opening_without_room_for_a_turn_is_no_zero(checkpoint: Path, tmp_pat
     lengths = {task: opening(checkpoint, task) for task in LENT.tasks}
     shorter, longer = sorted(lengths, key=lengths.__getitem__)
     assert lengths[shorter] < lengths[longer]
-    with pytest.raises(ConfigError, match="none of the first 3 episodes has room") as told:
+    with pytest.raises(ConfigError, match="each of the first 3 episodes had no room for a turn") as told:
         play(str(checkpoint), tmp_path / "none", suite=LIBRARY, samples=2, context=lengths[shorter], turn=24, rows=3)
     assert "--context gives more, up to the 512 that the model reads" in str(told.value)
     assert read_results(tmp_path / "none").outcomes == ()
@@ -158,6 +159,12 @@ def test_a_temperature_that_no_engine_draws_at_is_refused(checkpoint: Path, temp
 def test_a_share_that_no_engine_draws_from_is_refused(checkpoint: Path, top_p: float) -> None:
     with pytest.raises(ConfigError, match="a checkpoint's is above 0 and at most 1"):
         contender_of(str(checkpoint), AgentOptions(top_p=top_p))
+
+
+@pytest.mark.parametrize("python", [Path(sys.executable), Path("/nowhere/python"), None])
+def test_an_interpreter_without_vllm_is_refused_at_once(checkpoint: Path, python: Path | None) -> None:
+    with pytest.raises(ConfigError, match="has no vLLM, or cannot be run; --vllm-python names an interpreter"):
+        contender_of(str(checkpoint), AgentOptions(engine="vllm", python=python, context=400))
 
 
 @pytest.mark.xdist_group("vllm")

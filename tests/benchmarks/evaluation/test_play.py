@@ -1,6 +1,6 @@
 """Whatever breaks an episode off is a fault with a name, tried again in a fresh world, and never a score."""
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
@@ -9,17 +9,27 @@ import gymnasium as gym
 import pytest
 
 from palaestra.benchmarks.evaluation.agents import ScriptedContender
+from palaestra.benchmarks.evaluation.agents.contender import BlockContender, Came, Spent
 from palaestra.benchmarks.evaluation.journal import Journal
 from palaestra.benchmarks.evaluation.metrics import figures
-from palaestra.benchmarks.evaluation.outcome import Outcome
+from palaestra.benchmarks.evaluation.outcome import Fault, FaultKind, Outcome
 from palaestra.benchmarks.evaluation.play import PlayOptions, evaluate, settings_of
 from palaestra.benchmarks.evaluation.results import read_results
+from palaestra.benchmarks.evaluation.slot import Slot
 from palaestra.benchmarks.evaluation.suite import Cell, Suite
 from palaestra.benchmarks.suites import SuiteOptions, suite_of
 from palaestra.envs import ToolEnv
-from palaestra.errors import ConfigError, InfrastructureError, RubricError, TaskError, UnknownNameError, WaitError
+from palaestra.errors import (
+    ConfigError,
+    EngineError,
+    InfrastructureError,
+    RubricError,
+    TaskError,
+    UnknownNameError,
+    WaitError,
+)
 from palaestra.protocols import Action
-from palaestra.records import EndReason, Message
+from palaestra.records import EndReason, JsonObject, Message
 from worlds.registration import LIBRARY_ID
 
 MOODY_ID = "test/EvaluatedLibrary-v0"
@@ -201,3 +211,61 @@ def test_a_suite_that_makes_no_sense_is_refused() -> None:
 def test_a_task_that_is_not_there_stops_the_run(tmp_path: Path) -> None:
     with pytest.raises(UnknownNameError, match="library/lend-boko/7000"):
         play(tmp_path, suite(("library/lend-boko/7000",), env_id=LIBRARY_ID))
+
+
+class Failing(BlockContender):
+    """A policy whose engine fails at every episode of some blocks, by the kinds of their faults."""
+
+    name, block = "failing", 2
+
+    def __init__(self, kinds: Sequence[FaultKind]) -> None:
+        self._kinds = list(kinds)
+
+    def described(self) -> JsonObject:
+        return {"kind": "failing"}
+
+    def play(
+        self, cell: Cell, slots: Sequence[Slot], *, progress: Callable[[str], None], say: Callable[[str], None]
+    ) -> list[Came]:
+        del cell, progress, say
+        fault = Fault(kind=self._kinds.pop(0), said="nothing is drawn")
+        return [Came(slot=slot, came=fault, spent=Spent()) for slot in slots]
+
+
+def play_blocks(folder: Path, kinds: Sequence[FaultKind], said: list[str]) -> tuple[Outcome, ...]:
+    asked = suite(env_id=LIBRARY_ID)
+    contender = Failing(kinds)
+    with Journal(folder, settings_of(contender, asked, samples=2, seed=0)) as journal:
+        return evaluate(contender, journal, PlayOptions(), say=said.append).outcomes
+
+
+@pytest.mark.parametrize(
+    ("kind", "error", "why"),
+    [
+        ("engine", EngineError, "each of the first 2 episodes was not answered, and none is counted: nothing is drawn"),
+        ("time", EngineError, "each of the first 2 episodes was not answered"),
+        ("context", ConfigError, "each of the first 2 episodes had no room for a turn"),
+    ],
+)
+def test_a_first_block_of_which_nothing_comes_stops_the_run(
+    kind: FaultKind, error: type[Exception], why: str, tmp_path: Path
+) -> None:
+    with pytest.raises(error, match=why):
+        play_blocks(tmp_path, [kind], [])
+    assert read_results(tmp_path).outcomes == ()
+
+
+def test_blocks_that_fail_later_are_faults_and_are_told(tmp_path: Path) -> None:
+    said: list[str] = []
+    found = play_blocks(tmp_path, ["world", "engine"], said)
+    assert [one.fault.kind for one in found if one.fault is not None] == ["world"] * 2 + ["engine"] * 2
+    assert said == ["c: 2 of 2 episodes have no score: nothing is drawn"]
+
+
+@pytest.mark.parametrize(
+    "options", [{"seconds": 0.0}, {"seconds": -1.0}, {"seconds": float("nan")}, {"concurrency": 0}, {"tries": 0}]
+)
+def test_numbers_out_of_their_range_are_refused(options: dict[str, Any]) -> None:
+    (name,) = options
+    with pytest.raises(ConfigError, match=f"{name}="):
+        PlayOptions(**options)

@@ -66,6 +66,19 @@ class EndpointConfig:
     trust_env: bool = False
     """Whether the environment's proxies and certificates count."""
 
+    def __post_init__(self) -> None:
+        """Hold the numbers to their ranges.
+
+        Raises:
+            ConfigError: one is out of its range.
+        """
+        for name in ("tries", "concurrency"):
+            if (value := getattr(self, name)) < 1:
+                raise ConfigError(f"{name}={value}: it is at least 1")
+        for name in ("timeout", "patience"):
+            if not (seconds := getattr(self, name)) > 0:  # nor is it none
+                raise ConfigError(f"{name}={seconds:g}: a time is above 0 seconds")
+
 
 class Endpoint:
     """A server that is asked for JSON.

@@ -1,5 +1,6 @@
 """An evaluation: every slot of a suite is played once, written down as it ends, and gone on with after a kill."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from platform import python_version
@@ -14,7 +15,7 @@ from palaestra.benchmarks.evaluation.rooms import Rooms
 from palaestra.benchmarks.evaluation.slot import MOST_SAMPLES, Slot
 from palaestra.benchmarks.evaluation.suite import Cell, Suite
 from palaestra.benchmarks.evaluation.tally import outcome_of
-from palaestra.errors import ConfigError, ServerError, TaskError
+from palaestra.errors import ConfigError, EngineError, ServerError, TaskError
 from palaestra.record import record
 from palaestra.records import JsonObject
 from palaestra.trajectory import Episode
@@ -36,12 +37,16 @@ class PlayOptions:
     """Worlds that it is played in before it counts as faulty."""
 
     def __post_init__(self) -> None:
-        """Hold the numbers to their ranges."""
+        """Hold the numbers to their ranges.
+
+        Raises:
+            ConfigError: one is out of its range.
+        """
         for name in ("concurrency", "tries"):
             if (value := getattr(self, name)) < 1:
-                raise ValueError(f"{name}={value}: it must be at least 1")
-        if self.seconds <= 0:
-            raise ValueError(f"seconds={self.seconds}: a time is above 0")
+                raise ConfigError(f"{name}={value}: it is at least 1")
+        if not self.seconds > 0:  # nor is it none
+            raise ConfigError(f"seconds={self.seconds:g}: a time is above 0; leave it out for the usual one")
 
 
 def settings_of(
@@ -126,6 +131,7 @@ def evaluate(
             to begin, in the same words, or no opening of the first block leaves a checkpoint room for a turn; none of
             them is counted.
         ServerError: the server answers none of the first requests; none of them is counted.
+        EngineError: the engine draws nothing for the first block; none of it is counted.
         UnknownNameError: there is no such task, or world.
     """
     blocks = list(_left(contender, journal))
@@ -133,7 +139,7 @@ def evaluate(
         first = not journal.done
         for cell, slots in blocks:
             block = contender.play(cell, slots, progress=progress, say=say)
-            _check_room(block, first=first, say=say)
+            _check_block(block, first=first, say=say)
             _write(journal, block)
             first = False
     else:
@@ -163,14 +169,18 @@ def _write(journal: Journal, block: Sequence[Came]) -> None:
     journal.add([outcome_of(came) for came in block], kept)
 
 
-def _check_room(block: Sequence[Came], *, first: bool, say: Callable[[str], None]) -> None:
-    """Say which episodes had no room for a turn, and stop where none of the first had."""
-    lacking = [came.came for came in block if isinstance(came.came, Fault) and came.came.kind == "context"]
-    if not lacking:
-        return
-    if first and len(lacking) == len(block):
-        raise ConfigError(f"none of the first {len(block)} episodes has room, and none is counted: {lacking[0].said}")
-    say(f"{block[0].slot.cell}: {len(lacking)} of {len(block)} episodes have no score: {lacking[0].said}")
+def _check_block(block: Sequence[Came], *, first: bool, say: Callable[[str], None]) -> None:
+    """Stop where nothing came of the first block, and say which episodes have no score for want of room or tokens."""
+    faults = [came.came for came in block if isinstance(came.came, Fault)]
+    own = [fault for fault in faults if fault.kind in ("context", "engine", "time")]
+    if first and len(own) == len(block):
+        each = f"each of the first {len(block)} episodes"
+        if own[-1].kind == "context":
+            raise ConfigError(f"{each} had no room for a turn, and none is counted: {own[-1].said}")
+        raise EngineError(f"{each} was not answered, and none is counted: {own[-1].said}")
+    for kind, count in Counter(fault.kind for fault in own).items():
+        said = next(fault.said for fault in own if fault.kind == kind)
+        say(f"{block[0].slot.cell}: {count} of {len(block)} episodes have no score: {said}")
 
 
 class _Side:

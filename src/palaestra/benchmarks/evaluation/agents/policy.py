@@ -5,6 +5,8 @@ luck and their difference is paired.
 """
 
 import asyncio
+import subprocess
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from hashlib import blake2b
@@ -248,14 +250,17 @@ def vllm(
     Raises:
         CheckpointError: the folder is no checkpoint, or is damaged.
         UnknownNameError: there is no such chat format.
-        ConfigError: an episode may have more tokens than the model reads.
+        ConfigError: an episode may have more tokens than the model reads, or the interpreter has no vLLM.
     """
     form = check_folder(folder, format_name=format_name)
     shape = _shape(folder)
     _check_context(options.context, int(shape["max_position_embeddings"]))
-    config = VllmConfig(model=folder, context=options.context, turns=options.rows)
-    if python is not None:
-        config = VllmConfig(model=folder, context=options.context, turns=options.rows, python=python)
+    interpreter = python or Path(sys.executable)
+    if not _has_vllm(interpreter):
+        raise ConfigError(
+            f"{interpreter} has no vLLM, or cannot be run; --vllm-python names an interpreter that has it"
+        )
+    config = VllmConfig(model=folder, context=options.context, turns=options.rows, python=interpreter)
     return PolicyContender(
         folder,
         engine="vllm",
@@ -266,6 +271,15 @@ def vllm(
         reads=int(shape["max_position_embeddings"]),
         options=options,
     )
+
+
+def _has_vllm(python: Path) -> bool:
+    """Whether an interpreter finds it; to load it takes half a minute."""
+    asked = "import importlib.util, sys; sys.exit(importlib.util.find_spec('vllm') is None)"
+    try:
+        return subprocess.run([python, "-c", asked], capture_output=True, check=False).returncode == 0  # noqa: S603
+    except OSError:
+        return False
 
 
 def _check_context(asked: int, most: int) -> None:
