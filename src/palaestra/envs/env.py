@@ -33,6 +33,7 @@ from palaestra.envs.manner import Manner
 from palaestra.envs.noise import Climate, Noise, must_fit
 from palaestra.envs.reading import TurnReader
 from palaestra.envs.spaces import CallSpace, MessageSpace
+from palaestra.envs.spoken import spoken
 from palaestra.envs.taskset import TaskSet, bundled, load_folder
 from palaestra.envs.user import ScriptedUser, UserFactory
 from palaestra.envs.world import CONVENTIONAL, WORLDS
@@ -220,7 +221,7 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         """The task with a user of this manner; forks share what was made before."""
         named = instance.spec.id, instance.handbook
         if named not in self._spoken:
-            self._spoken[named] = manner.applied(instance)
+            self._spoken[named] = spoken(instance, manner)
         return self._spoken[named]
 
     def step(self, action: Action) -> tuple[tuple[Message, ...], float, bool, bool, dict[str, Any]]:

@@ -1,28 +1,10 @@
-"""The manner of a task's user: the switches `wording` and `temper`, which change how they speak and not what they ask.
+"""The manner of a task's user: the switches `wording` and `temper`, which change how users speak, not what they ask."""
 
-A manner makes of a task the same task with other words in its request, or another temper of its user. Rows, rubric and
-what the records say are untouched; which words are chosen follows from the task's id alone, so that no seed of an
-episode changes a request.
-"""
+from dataclasses import dataclass
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING
-
-from palaestra.envs.state import Overlay
-from palaestra.envs.user.acts import kind_of, understood
-from palaestra.envs.user.persona import Persona
-from palaestra.envs.user.tempers import TEMPERS, tempered
-from palaestra.envs.wording import WORDINGS, reworded
+from palaestra.envs.user.tempers import TEMPERS
+from palaestra.envs.wording import WORDINGS
 from palaestra.errors import UnknownNameError
-from palaestra.records import Json, Message, ToolCall
-from palaestra.seeding import Stream
-
-if TYPE_CHECKING:  # an instance holds its manner
-    from palaestra.envs.instance import Instance
-
-_WORD = re.compile(r"[\w-]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,83 +28,3 @@ class Manner:
         if temper is not None and temper not in TEMPERS:
             raise UnknownNameError.of("temper", str(temper), TEMPERS)
         return None if wording is None and temper is None else cls(wording=wording, temper=temper)
-
-    def applied(self, instance: "Instance") -> "Instance":
-        """The same task with a user of this manner."""
-        made = replace(instance, manner=self)
-        if self.wording is not None:
-            messages = tuple(_told(self.wording, instance, message) for message in instance.messages)
-            given = frozenset(word for message in messages for word in _WORD.findall(message["content"]))
-            made = replace(made, messages=messages, given=given)
-        if self.temper is not None and instance.user is not None:
-            user = tempered(instance.user, self.temper)
-            extra = user.pushes - instance.user.pushes
-            place = _last_contested(instance.user, instance.oracle) if extra else None
-            made = replace(made, user=user)
-            if place is not None:
-                made = replace(
-                    made,
-                    oracle=_insisting(instance.oracle, place, extra),
-                    alternatives=tuple(_insisting(calls, place, extra) for calls in instance.alternatives),
-                )
-        return made
-
-
-def _told(wording: str, instance: "Instance", message: Message) -> Message:
-    if message["role"] != "user":
-        return message
-    spec = instance.spec
-    # A twin says what its sibling says, to the letter, in every wording.
-    family, index = spec.family.removesuffix("-twin"), spec.id.rpartition("/")[2]
-    stream = Stream.root("wording", wording, family, index)
-    names = {*_names(instance.settled), *_written(instance.oracle)}
-    return {**message, "content": reworded(message["content"], wording, names=names, stream=stream)}
-
-
-def _names(state: Overlay) -> Iterator[str]:
-    """The texts in the records that can be names: those with a capital or a digit in them."""
-    for info in state.base.schema:
-        columns = [field.name for field in fields(info.kind)]
-        for row in state.find(info.kind):
-            for column in columns:
-                value = getattr(row, column)
-                if isinstance(value, str) and _telling(value):
-                    yield value
-
-
-def _written(calls: Sequence[ToolCall]) -> Iterator[str]:
-    """The texts that a solution takes from the request."""
-    for call in calls:
-        yield from _texts(call.arguments)
-
-
-def _texts(value: Json | Mapping[str, Json]) -> Iterator[str]:
-    if isinstance(value, str):
-        if _telling(value):
-            yield value
-    elif isinstance(value, Mapping):
-        for part in value.values():
-            yield from _texts(part)
-    elif isinstance(value, Sequence):
-        for part in value:
-            yield from _texts(part)
-
-
-def _telling(text: str) -> bool:
-    return len(text) > 2 and text != text.lower()
-
-
-def _last_contested(persona: Persona, calls: Sequence[ToolCall]) -> int | None:
-    """Where in a solution the user is last told what they push against."""
-    contested = [
-        position
-        for position, call in enumerate(calls)
-        if "act" in call.arguments
-        and any({act, kind_of(act)} & {*persona.contests} for act in understood(call.arguments, persona.topics))
-    ]
-    return contested[-1] if contested else None
-
-
-def _insisting(calls: Sequence[ToolCall], place: int, times: int) -> tuple[ToolCall, ...]:
-    """The solution, saying what is contested so many times more."""
-    return (*calls[: place + 1], *[calls[place]] * times, *calls[place + 1 :])
