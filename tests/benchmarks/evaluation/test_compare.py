@@ -137,15 +137,15 @@ def test_only_shared_tasks_count_and_the_others_are_named() -> None:
     second = side({"easy": [[False], [True]]}, agent="B", cells={"easy": 3}, samples=1)
     found = compare(first, second)
     assert (found.cells[0].tasks, found.cells[0].first, found.cells[0].second) == (2, 100, 50)
-    assert found.left_out[1:] == ("cell easy: 1 task has a score of A alone and is left out (w/easy/2).",)
-    assert comparison_sentences(found)[-1] == found.left_out[1]
+    assert found.cautions[1:] == ("cell easy: 1 task has a score of A alone and is left out (w/easy/2).",)
+    assert comparison_sentences(found)[-1] == found.cautions[1]
 
 
 def test_a_run_that_is_not_done_is_named_with_what_it_lacks() -> None:
     whole = side({"easy": [[True], [True]]}, agent="A", samples=1)
     half = side({"easy": [[False]]}, agent="B", cells={"easy": 2}, samples=1)
-    assert compare(whole, whole).left_out == ()
-    assert compare(whole, half).left_out[0].startswith("B is not done: 1 of 2 episodes are played;")
+    assert compare(whole, whole).cautions == ()
+    assert compare(whole, half).cautions[0].startswith("B is not done: 1 of 2 episodes are played;")
 
 
 def test_a_fault_leaves_a_task_its_other_samples() -> None:
@@ -156,11 +156,35 @@ def test_a_fault_leaves_a_task_its_other_samples() -> None:
     assert (found.cells[0].tasks, found.cells[0].first) == (2, 100)
 
 
+def test_what_differs_beside_the_agents_is_said() -> None:
+    first = side({"easy": [[True], [True]]}, agent="A", samples=1)
+    broken = outcome("easy", "w/easy/1", 0, fault="server")
+    second = side({"easy": [[False, True], [False, True]]}, agent="B", samples=2)
+    other = replace(
+        second,
+        outcomes=(*second.outcomes[:2], broken, *second.outcomes[3:]),
+        settings=replace(
+            second.settings,
+            seed=5,
+            versions={"palaestra": "9"},
+            suite=replace(second.suite, notes=("Task files of x, digest 12.",)),
+        ),
+    )
+    first = replace(first, settings=replace(first.settings, versions={"palaestra": "8", "torch": "2"}))
+    assert compare(first, other).cautions == (
+        "B: 1 of 4 episodes have no score, by faults.",
+        "The seeds differ (0 and 5), so the sides do not share their luck.",
+        "Samples of a task differ: 1 and 2.",
+        "Versions of palaestra differ: 8 and 9.",
+        "Said of one side's suite alone: Task files of x, digest 12.",
+    )
+
+
 def test_cells_of_one_run_alone_are_said() -> None:
     first = side({"easy": [[True]], "hard": [[True]]}, agent="A", samples=1)
     found = compare(first, side({"easy": [[False]]}, agent="B", samples=1))
     assert [one.cell for one in found.cells] == ["easy"]
-    assert "cell hard: 1 task has a score of A alone" in found.left_out[0]
+    assert "cell hard: 1 task has a score of A alone" in found.cautions[0]
 
 
 def test_runs_of_different_suites_are_refused() -> None:

@@ -98,6 +98,8 @@ PASSING = {
     "late": answering(Hang()),
     "malformed call": malformed,
     "cut off": cut_off,
+    "empty reply": answering(chat(None)),
+    "filtered": answering(chat(None, finish="content_filter")),
 }
 
 
@@ -110,7 +112,7 @@ def test_what_goes_wrong_is_counted_and_costs_no_task(names: list[str], solver: 
     assert set(faulty.injected) == set(names)
     assert troubles(found) == faulty.injected, "each is counted as what it is, once"
     assert all(outcome.solved and outcome.fault is None for outcome in found)
-    unreadable = faulty.injected["malformed call"] + faulty.injected["cut off"]
+    unreadable = sum(faulty.injected[name] for name in ("malformed call", "cut off", "empty reply", "filtered"))
     assert sum(outcome.invalid for outcome in found) == unreadable, "the model's own faults are turns that hold no call"
 
 
@@ -136,8 +138,10 @@ def well_for(episodes: int, solver: Solver, deed: Deed) -> Callable[[Asked], Dee
         (Hang(), "time", {"late": 4, "played again: time": 1}),
         (said({"choices": []}), "reply", {"no chat completion": 2, "played again: reply": 1}),
         (Answer(body=b"<html>"), "reply", {"no JSON object": 2, "played again: reply": 1}),
+        (chat("I would", finish="abort"), "server", {"broken off": 2, "played again: server": 1}),
+        (chat(None, finish="error"), "server", {"broken off": 2, "played again: server": 1}),
     ],
-    ids=["500", "429", "cut", "hang", "no completion", "no JSON"],
+    ids=["500", "429", "cut", "hang", "no completion", "no JSON", "abort", "error"],
 )
 def test_what_does_not_pass_is_a_fault_and_never_a_score(
     deed: Deed, kind: str, expected: dict[str, int], solver: Solver, tmp_path: Path
@@ -269,7 +273,7 @@ def test_a_server_that_hangs_for_the_rest_of_the_time_is_a_fault(turn: int, solv
     fault = found[3].fault
     assert fault is not None
     assert fault.kind == "time"
-    assert "the episode's 4 s are over: waited" in fault.said
+    assert "the agent's 4 s are over: waited" in fault.said
 
 
 def test_time_that_was_lost_to_an_early_try_is_not_the_model_s(solver: Solver, tmp_path: Path) -> None:

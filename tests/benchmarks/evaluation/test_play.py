@@ -1,5 +1,6 @@
 """Whatever breaks an episode off is a fault with a name, tried again in a fresh world, and never a score."""
 
+import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,7 +9,8 @@ from typing import Any, ClassVar
 import gymnasium as gym
 import pytest
 
-from palaestra.benchmarks.evaluation.agents import ScriptedContender
+from palaestra.agents import Env
+from palaestra.benchmarks.evaluation.agents import ScriptedContender, Seat
 from palaestra.benchmarks.evaluation.agents.contender import BlockContender, Came, Spent
 from palaestra.benchmarks.evaluation.journal import Journal
 from palaestra.benchmarks.evaluation.metrics import figures
@@ -185,9 +187,45 @@ def test_worlds_that_fail_each_in_its_own_way_are_faults(tmp_path: Path, monkeyp
     assert [outcome.fault and outcome.fault.said for outcome in found] == ["a", "b"]
 
 
-def test_time_that_is_used_up_ends_an_episode_with_the_score_that_it_has(tmp_path: Path) -> None:
-    found = play(tmp_path, suite(env_id=LIBRARY_ID), seconds=1e-9)
-    assert [(outcome.end, outcome.turns, outcome.fault) for outcome in found] == [(EndReason.TIME_BUDGET, 0, None)] * 2
+class Slow(ToolEnv):
+    """The library, which takes its time."""
+
+    def reset(self, **options: Any) -> tuple[tuple[Message, ...], dict[str, Any]]:
+        time.sleep(0.2)
+        return super().reset(**options)
+
+    def step(self, action: Action) -> tuple[tuple[Message, ...], float, bool, bool, dict[str, Any]]:
+        time.sleep(0.2)
+        return super().step(action)
+
+
+class Pondering(ScriptedContender):
+    """The oracle, which thinks before it answers."""
+
+    def seat(self, env: Env, left: Callable[[], float]) -> Seat:
+        seat = super().seat(env, left)
+        act = seat.agent.act
+
+        def slowly(messages: Sequence[Message]) -> Action:
+            time.sleep(0.2)
+            return act(messages)
+
+        monkey: Any = seat.agent
+        monkey.act = slowly
+        return seat
+
+
+def test_time_that_the_agent_uses_up_ends_an_episode_with_the_score_that_it_has(tmp_path: Path) -> None:
+    asked, contender = suite(env_id=LIBRARY_ID), Pondering("oracle")
+    with Journal(tmp_path, settings_of(contender, asked, samples=1, seed=0)) as journal:
+        found = evaluate(contender, journal, PlayOptions(seconds=0.3)).outcomes
+    assert [(outcome.end, outcome.turns, outcome.fault) for outcome in found] == [(EndReason.TIME_BUDGET, 2, None)] * 2
+
+
+def test_time_that_the_world_takes_is_not_the_agents(tmp_path: Path) -> None:
+    with registered(Slow):
+        found = play(tmp_path, suite(), seconds=0.15)
+    assert all(outcome.solved and outcome.fault is None for outcome in found)
 
 
 def test_how_many_play_side_by_side_changes_nothing(tmp_path: Path) -> None:

@@ -201,23 +201,25 @@ gym.register(TOY_ID, entry_point="palaestra.benchmarks.external.env:ExternalEnv"
     disable_env_checker=True, order_enforce=False)
 env = gym.make(TOY_ID).unwrapped
 env.reset(options={"task": "toy/count/two"})
-observation, *_ = env.step({"tool": "spoil", "arguments": {"how": "pid"}})
-print(observation[0]["content"], flush=True)
+for what in ("pid", "folder"):
+    observation, *_ = env.step({"tool": "spoil", "arguments": {"how": what}})
+    print(observation[0]["content"], flush=True)
 if sys.argv[2] != "end":
     env.step({"tool": "spoil", "arguments": {"how": sys.argv[2]}})
 """
 
 
 @pytest.mark.parametrize("how", ["end", "hang"])
-def test_processes_end_with_the_program_however_it_ends(how: str) -> None:
+def test_processes_and_folders_end_with_the_program_however_it_ends(how: str) -> None:
     tests = str(Path(__file__).parents[2])
     with subprocess.Popen([sys.executable, "-c", PROGRAM, tests, how], stdout=subprocess.PIPE) as program:
         assert program.stdout is not None
-        pid = int(program.stdout.readline())
+        pid, folder = int(program.stdout.readline()), Path(program.stdout.readline().decode().strip())
         if how == "hang":
             program.kill()
         program.wait(30)
     assert eventually(lambda: not alive(pid))
+    assert eventually(lambda: not folder.exists())
 
 
 def test_nothing_secret_reaches_a_process(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,7 +46,8 @@ class RemoteAgent:
         """Every turn of the episode, as the server gave it."""
         self.troubles: Counter[str] = Counter()
         """What went wrong in the episode, by its kind: failed tries as `Endpoint.post` tells them, "malformed call" for
-        each call whose arguments are no JSON object, "cut off" for each turn that a limit of tokens ended."""
+        each call whose arguments are no JSON object, "cut off" for each turn that a limit of tokens ended, "filtered"
+        and "empty reply" for each without words or calls."""
         self.troubled = False
         """Whether the last turn had a try that failed."""
 
@@ -104,6 +105,8 @@ class RemoteAgent:
     def _count(self, reply: Reply) -> None:
         if reply.cut_off:
             self.troubles["cut off"] += 1
+        elif not reply.calls and not reply.content:
+            self.troubles["filtered" if reply.finish_reason == "content_filter" else "empty reply"] += 1
         elif malformed := sum(call.arguments is None for call in reply.calls):
             self.troubles["malformed call"] += malformed
 

@@ -8,7 +8,7 @@ from typing import Self
 from palaestra.agents.remote.edge import waited
 from palaestra.agents.remote.endpoint import Endpoint, EndpointConfig
 from palaestra.agents.remote.reply import Reply, read_reply
-from palaestra.errors import ConfigError, ReplyError
+from palaestra.errors import ConfigError, ReplyError, ServerError
 from palaestra.record import record
 from palaestra.records import Json, JsonObject, JsonSchema, Message
 
@@ -63,8 +63,8 @@ class RemoteChat:
             messages: The chat so far, in OpenAI's form.
             tools: Schemas of what it may call, in OpenAI's form.
             seed: Of the draw.
-            told: Called for each try that failed, with its kind, as `Endpoint.post` does; "no chat completion" is one
-                more.
+            told: Called for each try that failed, with its kind, as `Endpoint.post` does; "no chat completion" and
+                "broken off" are two more.
 
         Raises:
             WaitError: the server took too long.
@@ -80,10 +80,14 @@ class RemoteChat:
             body[config.seed_field] = seed
         answer = await self._endpoint.post("chat/completions", body, told=told)
         try:
-            return read_reply(answer, asked=self._name)
+            reply = read_reply(answer, asked=self._name)
         except ReplyError:
             told("no chat completion")
             raise
+        if reply.broken_off:
+            told("broken off")
+            raise ServerError(f"{self._name} broke its reply off: finish_reason={reply.finish_reason!r}; ask it again")
+        return reply
 
     async def acomplete(self, messages: Sequence[Message], *, seed: int) -> str:
         """What the model writes after `messages`.

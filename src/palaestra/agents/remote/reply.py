@@ -48,6 +48,11 @@ class Reply:
         """Whether a limit of tokens ended it, so that its text or its last call is only the beginning of one."""
         return self.finish_reason == "length"
 
+    @property
+    def broken_off(self) -> bool:
+        """Whether the server gave up on it, and says so in place of an error."""
+        return self.finish_reason in ("abort", "error", "cancelled", "canceled")
+
 
 class _Function(BaseModel):
     name: str

@@ -64,8 +64,8 @@ class Comparison:
     measure: Measure
     cells: tuple[Difference, ...]
     overall: Difference
-    left_out: tuple[str, ...]
-    """What is compared with nothing, a sentence each."""
+    cautions: tuple[str, ...]
+    """What is compared with nothing, and what differs beside the agents, a sentence each."""
 
 
 def compare(
@@ -83,19 +83,15 @@ def compare(
         ConfigError: the suites differ, or no task has a score on both sides.
     """
     _check_same(first.suite, second.suite)
+    called = names or (first.agent, second.agent)
     sides = [_values(results, measure) for results in (first, second)]
     cells: list[Difference] = []
-    left_out: list[str] = []
+    cautions = _cautions(called, (first, second))
     together: tuple[dict[str, list[float]], dict[str, list[float]]] = ({}, {})
-    called = names or (first.agent, second.agent)
-    for name, results in zip(called, (first, second), strict=True):
-        if len(results.outcomes) < results.expected:
-            played = f"{len(results.outcomes)} of {results.expected} episodes are played"
-            left_out.append(f"{name} is not done: {played}; the same `palaestra eval` goes on with the rest.")
     for cell in _cells(first.suite, second.suite):
         own = [side.get(cell.id, {}) for side in sides]
         shared = sorted(own[0].keys() & own[1].keys())
-        left_out += _unpaired(cell, own, called)
+        cautions += _unpaired(cell, own, called)
         if not shared:
             continue
         pair = [_together({task: side[task] for task in shared}, first.suite.versions) for side in own]
@@ -107,7 +103,7 @@ def compare(
     if not cells:
         raise ConfigError(
             f"no task of suite {first.suite.name!r} has a score in both runs; evaluate both agents on the same tasks. "
-            + " ".join(left_out[:3])
+            + " ".join(cautions[:3])
         )
     return Comparison(
         suite=first.suite,
@@ -115,7 +111,7 @@ def compare(
         measure=measure,
         cells=_corrected(cells),
         overall=_difference("", "all cells", *together),
-        left_out=tuple(left_out),
+        cautions=tuple(cautions),
     )
 
 
@@ -135,6 +131,29 @@ def _check_same(first: Suite, second: Suite) -> None:
             )
     if not others.keys() & {cell.id for cell in first.cells}:
         raise ConfigError(f"the runs of suite {first.name!r} share no cell; evaluate both agents on the same cells")
+
+
+def _cautions(names: tuple[str, str], sides: tuple[Results, Results]) -> list[str]:
+    """What the sides lack, and what differs between them beside the agents."""
+    said: list[str] = []
+    for name, results in zip(names, sides, strict=True):
+        if len(results.outcomes) < results.expected:
+            played = f"{len(results.outcomes)} of {results.expected} episodes are played"
+            said.append(f"{name} is not done: {played}; the same `palaestra eval` goes on with the rest.")
+        if faults := sum(one.fault is not None for one in results.outcomes):
+            said.append(f"{name}: {faults} of {len(results.outcomes)} episodes have no score, by faults.")
+    first, second = sides
+    if first.seed != second.seed:
+        said.append(f"The seeds differ ({first.seed} and {second.seed}), so the sides do not share their luck.")
+    if first.samples != second.samples:
+        said.append(f"Samples of a task differ: {first.samples} and {second.samples}.")
+    own, other = first.settings.versions, second.settings.versions
+    for name in sorted(own.keys() & other.keys()):
+        if own[name] != other[name]:
+            said.append(f"Versions of {name} differ: {own[name]} and {other[name]}.")
+    for only in sorted({*first.suite.notes} ^ {*second.suite.notes}):
+        said.append(f"Said of one side's suite alone: {only}")
+    return said
 
 
 def _world(cell: Cell) -> str:

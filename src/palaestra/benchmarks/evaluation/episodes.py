@@ -31,6 +31,7 @@ class Budget:
     """What an episode may take."""
 
     seconds: float
+    """Of the agent: for all of its answers together."""
     tries: int
     clock: Callable[[], float] = time.monotonic
 
@@ -93,14 +94,19 @@ class _Try:
 
     def __init__(self, slot: Slot, cell: Cell, contender: EpisodeContender, budget: Budget, stop: Event) -> None:
         self._slot, self._cell, self._contender, self._stop = slot, cell, contender, stop
-        self._budget, self._until = budget, budget.clock() + budget.seconds
+        self._budget = budget
         self._seat: Seat | None = None
         self._begun_with = False
         self._answered = 0.0
-        """Seconds that the agent's answers took, of those that came."""
+        """Seconds that the agent's answers took, of those that came. What worlds take is not the agent's time."""
+        self._asked: float | None = None
+        """Since when it is asked for one."""
 
     def _left(self) -> float:
-        return self._until - self._budget.clock()
+        return self._budget.seconds - self._answered - self._waited()
+
+    def _waited(self) -> float:
+        return 0.0 if self._asked is None else self._budget.clock() - self._asked
 
     def play(self, rooms: Rooms, *, fresh: bool) -> Came:
         """Play it in a world; one that failed is dropped."""
@@ -138,12 +144,12 @@ class _Try:
             if self._stop.is_set():
                 raise Stopped
             offered = recording.offered
-            asked = self._budget.clock()
-            if asked >= self._until:
+            if self._left() <= 0:
                 if seat.delayed():
                     return self._late("tries of requests that failed took some of it")
                 self._end(recording)
                 break
+            self._asked = self._budget.clock()
             try:
                 action = seat.agent.act(recording.observation)
             except InfrastructureError as error:
@@ -153,7 +159,7 @@ class _Try:
                     return self._late(f"{error}; the answers before took {self._answered:.0f} s of it")
                 self._end(recording)
                 break
-            self._answered += self._budget.clock() - asked
+            self._answered, self._asked = self._answered + self._waited(), None
             with _world():
                 recording.step(action)
             if recording.offered is not offered:
@@ -162,7 +168,7 @@ class _Try:
 
     def _late(self, why: str) -> Fault:
         """The time is over, and the agent has not used it up itself."""
-        return Fault(kind="time", said=f"the episode's {self._budget.seconds:g} s are over: {why}; give it more time")
+        return Fault(kind="time", said=f"the agent's {self._budget.seconds:g} s are over: {why}; give it more time")
 
     def _end(self, recording: Recording) -> None:
         with _world():

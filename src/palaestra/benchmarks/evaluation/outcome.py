@@ -49,5 +49,5 @@ class Outcome:
     """Tokens that the agent read, over all of its requests; `None` where nobody counts them."""
     completion_tokens: int | None = None
     troubles: Mapping[str, int] = field(default_factory=dict[str, int])
-    """What went wrong on the way and did not cost the episode, by name, such as "status 429", "late", "cut off",
-    "malformed call"."""
+    """What went wrong on the way, by name, such as "status 429", "late", "cut off", "malformed call", "empty reply";
+    the episode counts as it went."""

@@ -6,7 +6,13 @@ from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from platform import python_version
 from threading import Event
 
-from palaestra.benchmarks.evaluation.agents.contender import BlockContender, Came, Contender, EpisodeContender
+from palaestra.benchmarks.evaluation.agents.contender import (
+    CUT_OFF,
+    BlockContender,
+    Came,
+    Contender,
+    EpisodeContender,
+)
 from palaestra.benchmarks.evaluation.episodes import Budget, play_slot, refused
 from palaestra.benchmarks.evaluation.journal import Journal
 from palaestra.benchmarks.evaluation.outcome import Fault
@@ -17,7 +23,7 @@ from palaestra.benchmarks.evaluation.suite import Cell, Suite
 from palaestra.benchmarks.evaluation.tally import outcome_of
 from palaestra.errors import ConfigError, EngineError, ServerError, TaskError
 from palaestra.record import record
-from palaestra.records import JsonObject
+from palaestra.records import EndReason, JsonObject
 from palaestra.trajectory import Episode
 from palaestra.version import __version__
 
@@ -32,7 +38,8 @@ class PlayOptions:
     concurrency: int = 8
     """Episodes that are played side by side, for agents that play one by one."""
     seconds: float = 600.0
-    """That an episode of such an agent may last."""
+    """That all answers of such an agent may take in an episode. The world's own time is not counted: how fast worlds
+    are, and how many share a process, is not the agent's."""
     tries: int = 2
     """Worlds that it is played in before it counts as faulty."""
 
@@ -66,7 +73,8 @@ def settings_of(
         suite: What is played.
         samples: Episodes of each task.
         seed: Of all luck.
-        seconds: That an episode may last, for agents that play one by one; `None` leaves it out of what is compared.
+        seconds: That an agent's answers may take in an episode, for agents that play one by one; `None` leaves it out
+            of what is compared.
         price_in: Of a million tokens read.
         price_out: Of a million tokens written.
 
@@ -170,7 +178,7 @@ def _write(journal: Journal, block: Sequence[Came]) -> None:
 
 
 def _check_block(block: Sequence[Came], *, first: bool, say: Callable[[str], None]) -> None:
-    """Stop where nothing came of the first block, and say which episodes have no score for want of room or tokens."""
+    """Stop where nothing came of the first block; say which episodes have no score, and where limits are narrow."""
     faults = [came.came for came in block if isinstance(came.came, Fault)]
     own = [fault for fault in faults if fault.kind in ("context", "engine", "time")]
     if first and len(own) == len(block):
@@ -181,6 +189,20 @@ def _check_block(block: Sequence[Came], *, first: bool, say: Callable[[str], Non
     for kind, count in Counter(fault.kind for fault in own).items():
         said = next(fault.said for fault in own if fault.kind == kind)
         say(f"{block[0].slot.cell}: {count} of {len(block)} episodes have no score: {said}")
+    if first:
+        _say_narrow(block, say)
+
+
+def _say_narrow(block: Sequence[Came], say: Callable[[str], None]) -> None:
+    """Whoever gives too few tokens is told so early: what comes of it counts, and reads like a bad policy."""
+    episodes = [came.came for came in block if isinstance(came.came, Episode)]
+    spent = sum(episode.end is EndReason.TOKEN_BUDGET for episode in episodes)
+    if 2 * spent > len(episodes):
+        say(f"tokens ran out in {spent} of the first {len(episodes)} episodes, and they count; --context gives more")
+    turns = sum(1 for episode in episodes for _ in episode.turns)
+    cut = sum(came.spent.troubles.get(CUT_OFF, 0) for came in block)
+    if 2 * cut > turns:
+        say(f"{cut} of the first {turns} turns were cut off, and are read as far as they go; --turn gives more")
 
 
 class _Side:

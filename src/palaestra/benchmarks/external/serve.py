@@ -12,6 +12,7 @@ import importlib
 import json
 import os
 import select
+import shutil
 import signal
 import sys
 import threading
@@ -19,6 +20,9 @@ import traceback
 import types
 from pathlib import Path
 from typing import IO, Any
+
+_OWN = "palaestra-"
+"""How the folder begins that whoever started this process gave it."""
 
 
 def _made_known(root: Path, module: str) -> None:
@@ -75,7 +79,13 @@ def _answered(server: Server, line: bytes) -> bytes:
 
 
 def _end() -> None:
-    """End this process and what it started: threads of a browser or a virtual machine keep nobody."""
+    """End this process and what it started, and its folder: whoever asked may have been killed before it could.
+
+    Threads of a browser or a virtual machine keep nobody.
+    """
+    own = Path(os.environ.get("TMPDIR", ""))
+    if own.name.startswith(_OWN):
+        shutil.rmtree(own, ignore_errors=True)
     if os.getpgrp() == os.getpid():
         os.killpg(0, signal.SIGKILL)
     os._exit(0)

@@ -20,6 +20,9 @@ from palaestra.record import record
 from palaestra.records import JsonObject, JsonSchema
 from palaestra.trajectory import Episode
 
+CUT_OFF = "cut off"
+"""The trouble that a limit of tokens ended a turn."""
+
 
 @record
 class Spent:

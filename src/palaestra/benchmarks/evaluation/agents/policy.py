@@ -17,7 +17,7 @@ import orjson
 import torch
 import transformers
 
-from palaestra.benchmarks.evaluation.agents.contender import BlockContender, Came, Spent
+from palaestra.benchmarks.evaluation.agents.contender import CUT_OFF, BlockContender, Came, Spent
 from palaestra.benchmarks.evaluation.outcome import Fault
 from palaestra.benchmarks.evaluation.slot import Slot
 from palaestra.benchmarks.evaluation.suite import Cell
@@ -196,7 +196,7 @@ def spent_on(episode: Episode, *, again: int = 0) -> Spent:
     """
     tokens = [segment.tokens for segment in episode.segments if segment.tokens is not None]
     cut = sum(stop == "length" for one in tokens for stop in one.stops)
-    troubles = {"cut off": cut, "played again: world": again}
+    troubles = {CUT_OFF: cut, "played again: world": again}
     return Spent(
         prompt_tokens=sum(map(_read, tokens)),
         completion_tokens=sum(map(_written, tokens)),

@@ -17,7 +17,7 @@ _VERBS = {"solved": ("solves", "solve"), "score": ("scores", "score")}
 def comparison_sentences(comparison: Comparison) -> list[str]:
     """What there is to say of all cells together, of each, and of what is compared with nothing."""
     said = [comparison.overall] if len(comparison.cells) > 1 else []
-    return [_sentence(comparison, one) for one in [*said, *comparison.cells]] + [*comparison.left_out]
+    return [_sentence(comparison, one) for one in [*said, *comparison.cells]] + [*comparison.cautions]
 
 
 def _sentence(comparison: Comparison, one: Difference) -> str:

@@ -273,7 +273,7 @@ def fault_tables(found: Findings) -> list[Table]:
         return []
     return [
         Table(
-            title="Faults and troubles, which are no failures of the agent's",
+            title="Faults and troubles",
             columns=("cell", *(f"fault: {kind}" for kind in kinds), *(f"trouble: {name}" for name in troubles)),
             rows=tuple(
                 (
@@ -284,8 +284,8 @@ def fault_tables(found: Findings) -> list[Table]:
                 for name, own in _named(found)
                 if own.faults or own.troubles
             ),
-            note="A fault is an episode without a score, counted by whose fault it was; a trouble went wrong on the "
-            "way and did not cost the episode.",
+            note="A fault is an episode without a score, and no failure of the agent's, counted by whose fault it was; "
+            "a trouble went wrong on the way, and its episode counts as it went.",
         )
     ]
 
