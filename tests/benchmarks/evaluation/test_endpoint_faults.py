@@ -242,6 +242,31 @@ def test_a_request_that_is_refused_on_the_way_costs_its_own_episode(solver: Solv
     assert all(outcome.solved for outcome in found if outcome.fault is None)
 
 
+def test_whoever_stops_it_does_not_wait_for_servers_that_hang(solver: Solver, tmp_path: Path) -> None:
+    hanging: list[Asked] = []
+
+    def behave(asked: Asked) -> Deed:
+        if solver.place(asked)[0] == CELL.tasks[-1]:
+            hanging.append(asked)
+            return Hang()
+        while not hanging and solver.place(asked)[0] in CELL.tasks[4:]:
+            time.sleep(0.01)  # so that somebody waits when it is stopped
+        return solver(asked)
+
+    def stopped(task: str) -> None:
+        if task in CELL.tasks[4:]:
+            raise KeyboardInterrupt
+
+    with chat_server(behaviour=behave) as server:
+        config = EndpointConfig(base_url=server.url, timeout=120.0)
+        begun = time.monotonic()
+        with EndpointContender(RemoteChatConfig(endpoint=config, model="solver")) as contender:
+            settings = settings_of(contender, SUITE, samples=1, seed=0)
+            with pytest.raises(KeyboardInterrupt), Journal(tmp_path, settings) as journal:
+                evaluate(contender, journal, PlayOptions(), progress=stopped, say=list[str]().append)
+    assert time.monotonic() - begun < 60.0, "the request that hangs would have lasted for 120 seconds"
+
+
 def test_a_model_that_is_slow_uses_up_its_own_time(solver: Solver, tmp_path: Path) -> None:
     slow = CELL.tasks[0]
 

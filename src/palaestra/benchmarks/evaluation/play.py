@@ -245,6 +245,7 @@ class _Side:
             self._stop.set()  # those under way end with their turn, and the others never begin
             for future in playing:
                 future.cancel()
+            self._contender.close()  # whoever waits for a server would do so to the end of its patience
             raise
 
     def _played(self, cell: Cell, slot: Slot) -> Came:
