@@ -13,6 +13,9 @@ from palaestra.envs import ToolEnv
 SHORT = ("--split", "dev", "--limit", "4", "--samples", "2")
 
 
+SERVER = ("--base-url", "http://127.0.0.1:1/v1", "--model", "m")
+
+
 def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
     """Exit code, output and errors."""
     monkeypatch.setattr(sys, "argv", ["palaestra", "eval", *arguments])
@@ -77,7 +80,15 @@ def test_switches_reach_the_worlds(
         (("oracle", "--seconds", "0"), "seconds=0: a time is above 0"),
         (("oracle", "--noise", "failures=101"), "--noise: noise failures=101: give a whole number from 0"),
         (("oracle", "--noise", "failure=1"), "did you mean 'failures'"),
-        (("--base-url", "http://127.0.0.1:1/v1", "--model", "m", "--timeout", "0"), "timeout=0: a time is above 0"),
+        (("oracle", "--suite", "ood", "--option", "families=5"), "families=5: names with commas between"),
+        (("oracle", "--suite", "babyai", "--option", "category=GoToObj"), "unknown option of babyai 'category'"),
+        (("oracle", "--suite", "babyai", "--option", "max_turns=abc"), "unknown option of babyai 'max_turns'"),
+        (("oracle", "--price-in", "1"), "--price-in without --price-out: a cost is of both; give --price-out too"),
+        (("oracle", "--price-out", "1"), "--price-out without --price-in: a cost is of both; give --price-in too"),
+        ((*SERVER, "--request", "max_tokens=9"), "--request max_tokens: this field has a place of its own; give --max"),
+        ((*SERVER, "--context", "9"), "--context: endpoint is a model behind a server and takes no such option; leave"),
+        (("./any", "--timeout", "9"), "--timeout: ./any is a checkpoint and takes no such option; leave it out"),
+        ((*SERVER, "--timeout", "0"), "timeout=0: a time is above 0"),
     ],
 )
 def test_a_mistake_is_one_line(
@@ -88,6 +99,45 @@ def test_a_mistake_is_one_line(
     (line,) = told.splitlines()
     assert line.startswith("error: ")
     assert said in line
+
+
+@pytest.mark.parametrize(
+    ("flag", "value"),
+    [
+        ("--engine", "native"),
+        ("--vllm-python", "python"),
+        ("--context", "768"),
+        ("--turn", "48"),
+        ("--rows", "128"),
+        ("--temperature", "1"),
+        ("--top-p", "1"),
+        ("--format", "hermes"),
+        ("--max-tokens", "9"),
+        ("--request", "x=1"),
+        ("--timeout", "120"),
+        ("--request-tries", "6"),
+        ("--seed-field", "seed"),
+        ("--seed-field", ""),
+        ("--key-variable", "KEY"),
+    ],
+)
+def test_a_flag_that_a_script_would_not_heed_is_refused(
+    flag: str, value: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, _, told = call(monkeypatch, capsys, "random", *SHORT, flag, value)
+    assert code == 1
+    assert told.startswith(f"error: {flag}: random is a script and takes no such option; ")
+    assert told.endswith("leave it out\n")
+
+
+def test_a_handbook_beyond_its_range_is_no_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, _, told = call(monkeypatch, capsys, "oracle", *SHORT, "--handbook", "9" * 23)
+    assert code == 2
+    assert "--handbook" in told
+    assert "2147483647" in told
+    assert call(monkeypatch, capsys, "no-op", *SHORT, "--handbook", "2147483647")[0] == 0
 
 
 @pytest.mark.parametrize("below", ["", "b", "b/c"])

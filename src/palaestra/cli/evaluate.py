@@ -20,7 +20,7 @@ from palaestra.cli.switches import (
     named,
     switches,
 )
-from palaestra.errors import InfrastructureError
+from palaestra.errors import ConfigError, InfrastructureError
 
 if TYPE_CHECKING:  # worlds are loaded late
     from palaestra.benchmarks.evaluation.results import Results
@@ -62,8 +62,8 @@ def evaluate(
         float | None, typer.Option(help="An episode may last; 600, and without end for checkpoints.")
     ] = None,
     tries: Annotated[int, typer.Option(min=1, help="Worlds that an episode is played in before it is faulty.")] = 2,
-    price_in: Annotated[float | None, typer.Option(help="Of a million tokens read.")] = None,
-    price_out: Annotated[float | None, typer.Option(help="Of a million tokens written.")] = None,
+    price_in: Annotated[float | None, typer.Option(help="Of a million tokens read; with --price-out.")] = None,
+    price_out: Annotated[float | None, typer.Option(help="Of a million tokens written; with --price-in.")] = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", help="A folder for figures, trajectories and the report; gone on with after a kill."),
@@ -79,11 +79,16 @@ def evaluate(
         str | None,
         typer.Option("--format", help="The chat format, where none is said.", rich_help_panel=_POLICY),
     ] = None,
-    context: Annotated[int, typer.Option(min=1, help="Tokens of an episode.", rich_help_panel=_POLICY)] = 768,
-    turn: Annotated[int, typer.Option(min=1, help="Tokens of a turn.", rich_help_panel=_POLICY)] = 48,
+    context: Annotated[
+        int | None, typer.Option(min=1, help="Tokens of an episode; 768 if not said.", rich_help_panel=_POLICY)
+    ] = None,
+    turn: Annotated[
+        int | None, typer.Option(min=1, help="Tokens of a turn; 48 if not said.", rich_help_panel=_POLICY)
+    ] = None,
     rows: Annotated[
-        int, typer.Option(min=1, help="Episodes in a batch; memory goes with it.", rich_help_panel=_POLICY)
-    ] = 128,
+        int | None,
+        typer.Option(min=1, help="Episodes in a batch; memory goes with it; 128 if not said.", rich_help_panel=_POLICY),
+    ] = None,
     base_url: Annotated[
         str | None, typer.Option(help="Such as http://127.0.0.1:8000/v1.", rich_help_panel=_ENDPOINT)
     ] = None,
@@ -103,12 +108,18 @@ def evaluate(
         typer.Option(help="NAME=VALUE, one more field of requests.", rich_help_panel=_ENDPOINT),
     ] = None,
     seed_field: Annotated[
-        str, typer.Option(help='The field of a request\'s seed; "" sends none.', rich_help_panel=_ENDPOINT)
-    ] = "seed",
+        str | None,
+        typer.Option(
+            help='The field of a request\'s seed; "seed" if not said, "" sends none.', rich_help_panel=_ENDPOINT
+        ),
+    ] = None,
     timeout: Annotated[
-        float, typer.Option(help="Seconds that a try of a request may take.", rich_help_panel=_ENDPOINT)
-    ] = 120.0,
-    request_tries: Annotated[int, typer.Option(min=1, help="Of a request.", rich_help_panel=_ENDPOINT)] = 6,
+        float | None,
+        typer.Option(help="Seconds that a try of a request may take; 120 if not said.", rich_help_panel=_ENDPOINT),
+    ] = None,
+    request_tries: Annotated[
+        int | None, typer.Option(min=1, help="Of a request; 6 if not said.", rich_help_panel=_ENDPOINT)
+    ] = None,
 ) -> None:
     """Play every task of a suite several times, and say how it went, with intervals.
 
@@ -125,6 +136,7 @@ def evaluate(
     from palaestra.benchmarks.evaluation.report import summary_tables, write_report  # noqa: PLC0415
     from palaestra.benchmarks.suites import SuiteOptions, suite_of  # noqa: PLC0415
 
+    _check_prices(price_in, price_out)
     how = AgentOptions(
         engine=engine,
         python=vllm_python,
@@ -138,7 +150,7 @@ def evaluate(
         base_url=base_url,
         model=model,
         key_variable=key_variable,
-        seed_field=seed_field or None,
+        seed_field=seed_field,
         request=named("--request", request),
         timeout=timeout,
         request_tries=request_tries,
@@ -183,6 +195,12 @@ def evaluate(
             if out is not None:
                 write_report(results, folder)
     _check_scored(results)
+
+
+def _check_prices(price_in: float | None, price_out: float | None) -> None:
+    if (price_in is None) != (price_out is None):
+        given, lacking = ("--price-in", "--price-out") if price_out is None else ("--price-out", "--price-in")
+        raise ConfigError(f"{given} without {lacking}: a cost is of both; give {lacking} too, 0 where nothing is asked")
 
 
 def _check_scored(results: "Results") -> None:

@@ -13,7 +13,8 @@ SurfaceOption = Annotated[
     str | None, typer.Option("--surface", help="The tools to act with, such as generic; the conventional ones if none.")
 ]
 HandbookOption = Annotated[
-    int, typer.Option("--handbook", min=0, help="A handbook with some rules changed; 0 is the world's own.")
+    int,
+    typer.Option("--handbook", min=0, max=2**31 - 1, help="A handbook with some rules changed; 0 is the world's own."),
 ]
 NoiseOption = Annotated[
     list[str] | None,

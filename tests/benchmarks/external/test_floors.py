@@ -9,9 +9,10 @@ from pydantic import TypeAdapter
 from typer.testing import CliRunner
 
 from outside import TOY
+from palaestra.benchmarks.external import BENCHMARKS
 from palaestra.benchmarks.external.floors import AGENTS, Floors, Tally, floors_of, floors_table, together
 from palaestra.cli.app import app
-from palaestra.errors import ConfigError, InfrastructureError, UnknownNameError
+from palaestra.errors import ConfigError, InfrastructureError, TaskError, UnknownNameError
 
 pytestmark = pytest.mark.usefixtures("toy")
 TASKS = ("toy/count/two", "toy/count/four", "toy/count/six")
@@ -77,6 +78,36 @@ def test_what_does_not_start_and_what_there_is_not_are_told() -> None:
         floors_of(TOY, agents=["golt"])
     with pytest.raises(UnknownNameError, match="did you mean 'drill'"):
         floors_of(TOY, split="all", categories=["dril"])
+
+
+def test_what_is_named_twice_counts_once() -> None:
+    twice = floors_of(TOY, categories=["count", "count"], agents=["finish", "finish"])
+    once = floors_of(TOY, categories=["count"], agents=["finish"])
+    assert [(own.tasks, figures(own)) for own in twice] == [(own.tasks, figures(own)) for own in once]
+    assert together(twice).tasks == 3
+
+
+@pytest.mark.parametrize("option", ["max_turns", "seconds", "category", "max_episode_steps", "render_mode"])
+def test_what_the_environment_takes_is_no_option_of_the_benchmark(option: str) -> None:
+    with pytest.raises(UnknownNameError, match=f"unknown option of toy '{option}'"):
+        floors_of(TOY, options={option: "abc"})
+
+
+def test_a_split_or_category_without_a_task_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(TaskError) as told:
+        floors_of(TOY, categories=["count", "drill"])
+    assert str(told.value) == (
+        "toy: the split test lists no task of the category drill; its splits are test, train, all"
+    )
+    empty = replace(TOY, splits={**TOY.splits, "dev": "to look at"})
+    monkeypatch.setitem(BENCHMARKS._entries, "toy", empty)
+    with pytest.raises(TaskError, match="toy: the split dev lists no task; its splits are test, train, dev, all"):
+        floors_of(empty, split="dev")
+
+
+def test_the_command_says_that_nothing_is_listed() -> None:
+    with pytest.raises(TaskError, match="the split test lists no task of the category drill"):
+        CliRunner().invoke(app, ["bench", "suites", "toy", "--category", "drill"], catch_exceptions=False)
 
 
 def test_a_table_says_what_was_solved_of_what_and_points_where_they_say_more() -> None:

@@ -11,7 +11,7 @@ from palaestra.benchmarks.evaluation.journal import Journal
 from palaestra.benchmarks.evaluation.play import PlayOptions, evaluate, settings_of
 from palaestra.benchmarks.evaluation.results import Results
 from palaestra.benchmarks.evaluation.suite import Suite
-from palaestra.benchmarks.external import BENCHMARKS
+from palaestra.benchmarks.external import BENCHMARKS, ExternalEnv
 from palaestra.benchmarks.suites import SuiteOptions, suite_of
 from palaestra.errors import ConfigError, TaskError, UnknownNameError
 
@@ -53,6 +53,25 @@ def test_a_category_a_limit_and_options_stand_in_what_is_said() -> None:
     assert "Options: goldless=four." in made.notes
 
 
+def test_the_version_that_is_installed_stands_in_the_notes_with_the_proved_one_where_it_is_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(BENCHMARKS._entries, "toy", replace(TOY, version="0.9"))
+    first = "Toy, version 1 (the adapter was proved with 0.9); licence Apache-2.0; these tests."
+    assert suite_of("toy", SuiteOptions()).notes[0] == first
+
+
+def test_a_run_is_not_gone_on_with_under_another_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    play("oracle", suite_of("toy", SuiteOptions()), tmp_path / "run")
+
+    def updated(_self: ExternalEnv) -> str:
+        return "2"
+
+    monkeypatch.setattr(ExternalEnv, "installed_version", updated)
+    with pytest.raises(ConfigError, match=r"other settings: suite\.notes: others"):
+        play("oracle", suite_of("toy", SuiteOptions()), tmp_path / "run")
+
+
 def test_versions_and_broken_tasks_are_those_that_are_played(monkeypatch: pytest.MonkeyPatch) -> None:
     known = {"count/two": "it is too easy", "toy/count/six": "it is too long"}
     odd = replace(TOY, versions=r"(toy/)count/(two|four)", known_bad=known, notes="Mind the gap.")
@@ -70,6 +89,11 @@ def test_versions_and_broken_tasks_are_those_that_are_played(monkeypatch: pytest
         ("toy/counts", SuiteOptions(), UnknownNameError, "did you mean 'count'"),
         ("toy", SuiteOptions(split="tests"), UnknownNameError, "did you mean 'test'"),
         ("toy", SuiteOptions(options={"goldles": "two"}), UnknownNameError, "did you mean 'goldless'"),
+        ("toy", SuiteOptions(options={"category": "count"}), UnknownNameError, "unknown option of toy 'category'"),
+        ("toy", SuiteOptions(options={"max_turns": "abc"}), UnknownNameError, "unknown option of toy 'max_turns'"),
+        ("toy", SuiteOptions(options={"seconds": 1}), UnknownNameError, "unknown option of toy 'seconds'"),
+        ("toy", SuiteOptions(options={"max_episode_steps": 1}), UnknownNameError, "toy 'max_episode_steps'"),
+        ("babyai", SuiteOptions(options={"category": "GoToObj"}), UnknownNameError, "unknown option of babyai"),
         ("toy", SuiteOptions(axes=("noise",)), ConfigError, "--axis: the suite toy has no such choice"),
         ("toy", SuiteOptions(switches={"surface": "generic"}), ConfigError, "--surface, --handbook and --noise"),
         ("toy/drill", SuiteOptions(), TaskError, "the split test lists no task; its splits are test, train, all"),

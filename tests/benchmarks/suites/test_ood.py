@@ -16,7 +16,8 @@ from palaestra.benchmarks.suites.ood import AXES, suite
 from palaestra.benchmarks.suites.ood.family import distance
 from palaestra.benchmarks.suites.ood.pool import BASE, Pool, even, families_of
 from palaestra.envs import ToolEnv
-from palaestra.errors import UnknownNameError
+from palaestra.errors import ConfigError, UnknownNameError
+from palaestra.records import Json
 
 pytestmark = pytest.mark.xdist_group("ood")
 
@@ -191,6 +192,13 @@ def test_families_are_an_option_of_the_command_too() -> None:
     assert made == suite(limit=2, axes=["entities"], families=["price-match", "cancel-order"])
     with pytest.raises(UnknownNameError, match="unknown option 'family'; did you mean 'families'"):
         suite_of("ood", SuiteOptions(limit=2, options={"family": "cancel-order"}))
+
+
+@pytest.mark.parametrize("families", [5, True, None, {"cancel-order": 1}, ["cancel-order", 5]])
+def test_families_that_are_no_names_are_refused(families: Json) -> None:
+    with pytest.raises(ConfigError) as told:
+        suite_of("ood", SuiteOptions(limit=2, options={"families": families}))
+    assert str(told.value).startswith(f"families={families!r}: names with commas between, or a list of them")
 
 
 def test_a_suite_is_the_same_every_time(narrow: Suite) -> None:

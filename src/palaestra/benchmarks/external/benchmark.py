@@ -1,10 +1,11 @@
 """What is known of a benchmark that somebody else wrote: facts for reports, how it is installed, who serves it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field
 from pathlib import Path
 
 from palaestra.benchmarks.external.installation import Installation
+from palaestra.errors import UnknownNameError
 from palaestra.record import record
 from palaestra.records import Json
 
@@ -44,6 +45,19 @@ class Benchmark:
     """The module that runs under its own interpreter; `served` beside the facts, if not said."""
     root: Path = Path(__file__).resolve().parents[3]
     """The folder that this module's full name begins below."""
+
+    def check_options(self, names: Iterable[str]) -> None:
+        """Refuse what is no option of this benchmark.
+
+        Args:
+            names: Of options, as a user gave them.
+
+        Raises:
+            UnknownNameError: one of them is not in `options`.
+        """
+        for option in names:
+            if option not in self.options:
+                raise UnknownNameError.of(f"option of {self.name}", option, self.options)
 
     @property
     def served(self) -> str:

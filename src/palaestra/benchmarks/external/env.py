@@ -103,9 +103,7 @@ class ExternalEnv(gym.Env[tuple[Message, ...], Action]):
             raise UnknownNameError.of("render mode", str(render_mode), ["ansi"])
         self.env_id = env_id
         self.benchmark: Benchmark = benchmark_of(env_id)
-        for option in options:
-            if option not in self.benchmark.options:
-                raise UnknownNameError.of(f"option of {self.benchmark.name}", option, self.benchmark.options)
+        self.benchmark.check_options(options)
         self.render_mode = render_mode
         self._options = {**self.benchmark.options, **options}
         self._format = FORMATS.get(action_format)

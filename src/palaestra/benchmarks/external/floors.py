@@ -17,7 +17,7 @@ from palaestra.benchmarks.evenly import evenly
 from palaestra.benchmarks.external.benchmark import Benchmark
 from palaestra.benchmarks.external.env import ExternalEnv
 from palaestra.benchmarks.table import Table
-from palaestra.errors import InfrastructureError, UnknownNameError
+from palaestra.errors import InfrastructureError, TaskError, UnknownNameError
 from palaestra.protocols import Agent
 from palaestra.record import record
 from palaestra.records import Json
@@ -75,7 +75,7 @@ def floors_of(
     Args:
         benchmark: Which, installed.
         split: Of its own; its first, if not said.
-        categories: Of its own; all, if none.
+        categories: Of its own; all, if none. One that is named twice counts once, as an agent does.
         limit: Tasks of each category, spread evenly; all, if not said.
         agents: Which of `AGENTS`.
         threads: Episodes at once.
@@ -86,15 +86,18 @@ def floors_of(
         One for each category, in the benchmark's order.
 
     Raises:
-        UnknownNameError: there is no such agent, split or category.
+        UnknownNameError: there is no such agent, split, category or option.
         ConfigError: the benchmark is not installed.
         InfrastructureError: it does not start.
+        TaskError: the split, or a category of it, lists no task.
     """
+    agents = tuple(dict.fromkeys(agents))
+    benchmark.check_options(options or ())
     for agent in agents:
         if agent not in AGENTS:
             raise UnknownNameError.of("agent that proves a benchmark", agent, AGENTS)
     listing = _made(benchmark, options)
-    ids = [id for category in categories or (None,) for id in listing.ids(split, category)]
+    ids = [id for category in dict.fromkeys(categories or (None,)) for id in _listed(listing, split, category)]
     version = listing.installed_version()
     by_category: dict[str, list[str]] = {}
     for id in ids:
@@ -115,6 +118,18 @@ def floors_of(
             )
     listing.close()
     return found
+
+
+def _listed(env: ExternalEnv, split: str | None, category: str | None) -> tuple[str, ...]:
+    ids = env.ids(split, category)
+    if not ids:
+        splits = env.benchmark.splits
+        of = "" if category is None else f" of the category {category}"
+        raise TaskError(
+            f"{env.benchmark.name}: the split {split or next(iter(splits))} lists no task{of}; its splits are "
+            f"{', '.join(splits)}, all"
+        )
+    return ids
 
 
 def _made(benchmark: Benchmark, options: Mapping[str, Json] | None) -> ExternalEnv:

@@ -38,6 +38,7 @@ def suite(
     """
     benchmark = BENCHMARKS.get(name)
     given: dict[str, Any] = dict(options or {})  # Any: as `gymnasium.make` takes them
+    benchmark.check_options(given)  # a parameter of Gymnasium's, such as max_turns, is none
     env = gym.make(benchmark.env_id, **given).unwrapped
     assert isinstance(env, ExternalEnv), f"{benchmark.env_id} is a benchmark"
     split = split or next(iter(benchmark.splits))
@@ -45,6 +46,7 @@ def suite(
     for id in env.ids(split, category):
         task = env.tasks[id]
         cells.setdefault((task["category"], task["split"]), []).append(id)
+    installed = env.installed_version()
     env.close()
     if not cells:
         raise TaskError(f"{name}: the split {split} lists no task; its splits are {', '.join(benchmark.splits)}, all")
@@ -64,16 +66,24 @@ def suite(
         name=name if category is None else f"{name}/{category}",
         title=f"{benchmark.title}, {split}",
         cells=made,
-        notes=_notes(benchmark, split, len(played), sum(map(len, cells.values())), given),
+        notes=(
+            _source(benchmark, installed),
+            *_notes(benchmark, split, len(played), sum(map(len, cells.values())), given),
+        ),
         versions=_versions(benchmark, played),
         known_bad=_known_bad(benchmark, played),
     )
 
 
+def _source(benchmark: Benchmark, installed: str) -> str:
+    """Where tasks come from; a note, so that a run is not gone on with under another version."""
+    proved = "" if installed == benchmark.version else f" (the adapter was proved with {benchmark.version})"
+    return f"{benchmark.title}, version {installed}{proved}; licence {benchmark.licence}; {benchmark.source}."
+
+
 def _notes(benchmark: Benchmark, split: str, played: int, listed: int, options: Mapping[str, Json]) -> tuple[str, ...]:
     meaning = "" if split == "all" else f" ({benchmark.splits[split]})"
     notes = [
-        f"{benchmark.title}, version {benchmark.version}; licence {benchmark.licence}; {benchmark.source}.",
         f"Split {split}{meaning}: {played} of {listed} tasks, evenly taken."
         if played < listed
         else f"Split {split}{meaning}: all {listed} tasks.",

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from palaestra.benchmarks.evaluation.agents.contender import Contender
 from palaestra.benchmarks.evaluation.agents.scripted import WORDS, ScriptedContender
@@ -18,11 +18,50 @@ if TYPE_CHECKING:  # what they need is not always installed
 
 ENDPOINT = "endpoint"
 """The word for a model behind a server."""
+Kind: TypeAlias = Literal["a script", "a checkpoint", "a model behind a server"]
+_T = TypeVar("_T")
+
+_CHECKPOINT: tuple[Kind, ...] = ("a checkpoint",)
+_SERVER: tuple[Kind, ...] = ("a model behind a server",)
+_TAKEN_BY: Mapping[str, tuple[Kind, ...]] = {
+    "engine": _CHECKPOINT,
+    "python": _CHECKPOINT,
+    "chat_format": _CHECKPOINT,
+    "context": _CHECKPOINT,
+    "turn": _CHECKPOINT,
+    "rows": _CHECKPOINT,
+    "temperature": (*_CHECKPOINT, *_SERVER),
+    "top_p": (*_CHECKPOINT, *_SERVER),
+    "max_tokens": _SERVER,
+    "key_variable": _SERVER,
+    "seed_field": _SERVER,
+    "request": _SERVER,
+    "timeout": _SERVER,
+    "request_tries": _SERVER,
+}
+"""Which agents take an option; one that is not named here is taken by all, or says which agent it is."""
+_FLAGS = {"python": "--vllm-python", "chat_format": "--format"}
+"""Options that a command spells otherwise."""
+_WAYS_OUT: Mapping[tuple[str, Kind], str] = {
+    ("engine", "a script"): "--engine says what draws a checkpoint's tokens, so leave it out",
+    ("max_tokens", "a checkpoint"): "--turn says how many tokens its turns have",
+    ("turn", "a model behind a server"): "--max-tokens says how many tokens its replies have",
+    ("rows", "a model behind a server"): "--concurrency says how many episodes are played side by side",
+}
+_FIELDS: Mapping[str, str] = {
+    "temperature": "give --temperature",
+    "top_p": "give --top-p",
+    "max_tokens": "give --max-tokens",
+    "model": "give --model",
+    "messages": "each request sets it by itself, so leave it out",
+    "tools": "each request sets it by itself, so leave it out",
+}
+"""Fields of a request that something else than `--request` and `--seed-field` sets."""
 
 
 @record
 class AgentOptions:
-    """How agents play that are not scripts; what an agent does not know is refused."""
+    """How agents play; what is `None` was not said, and what was said and the agent does not take is refused."""
 
     engine: Literal["native", "vllm"] | None = None
     """What draws a checkpoint's tokens; "native" if not said."""
@@ -30,9 +69,12 @@ class AgentOptions:
     """An interpreter that has vLLM."""
     chat_format: str | None = None
     """Of a checkpoint that does not say one."""
-    context: int = 768
-    turn: int = 48
-    rows: int = 128
+    context: int | None = None
+    """Tokens of a checkpoint's episode; 768 if not said."""
+    turn: int | None = None
+    """Tokens of a checkpoint's turn; 48 if not said."""
+    rows: int | None = None
+    """Episodes of a checkpoint's block; 128 if not said."""
     temperature: float | None = None
     """1 for a checkpoint; the server's own for a model there."""
     top_p: float | None = None
@@ -41,12 +83,14 @@ class AgentOptions:
     base_url: str | None = None
     model: str | None = None
     key_variable: str | None = None
-    seed_field: str | None = "seed"
+    seed_field: str | None = None
+    """Of a request to a server; "seed" if not said, and "" sends none."""
     request: Mapping[str, Json] = field(default_factory=dict[str, Json])
     """Further fields of each request to a server."""
-    timeout: float = 120.0
-    """Seconds that a server may take for one try."""
-    request_tries: int = 6
+    timeout: float | None = None
+    """Seconds that a server may take for one try; 120 if not said."""
+    request_tries: int | None = None
+    """Of a request to a server; 6 if not said."""
     patience: float = 300.0
     concurrency: int = 8
     seconds: float | None = None
@@ -66,16 +110,41 @@ def contender_of(word: str, options: AgentOptions) -> Contender:
         return _endpoint(word, options)
     if options.base_url is not None or options.model is not None:
         raise ConfigError(f"--base-url and --model say which model to ask, and {word} asks none; give {ENDPOINT!r}")
-    path = Path(word)
-    policy = word not in WORDS and (path.exists() or "/" in word)
-    if not policy and (options.engine is not None or options.python is not None):
-        raise ConfigError(f"--engine says what draws a checkpoint's tokens, and {word} is none; leave it out")
     if word in WORDS:
+        _check_taken(word, "a script", options)
         return ScriptedContender(word)
-    if policy:
-        return _policy(path, options)
+    if Path(word).exists() or "/" in word:
+        _check_taken(word, "a checkpoint", options)
+        return _policy(Path(word), options)
     hint = "(a checkpoint is given by its folder, a model behind a server by --base-url and --model)"
     raise UnknownNameError.of("agent", word, [*WORDS, ENDPOINT], hint)
+
+
+def _check_taken(word: str, kind: Kind, options: AgentOptions) -> None:
+    """Refuse what was said and would have no effect."""
+    for name, kinds in _TAKEN_BY.items():
+        if kind not in kinds and getattr(options, name) not in (None, {}):
+            flag = _FLAGS.get(name, f"--{name.replace('_', '-')}")
+            way_out = _WAYS_OUT.get((name, kind), "leave it out")
+            raise ConfigError(f"{flag}: {word} is {kind} and takes no such option; {way_out}")
+
+
+def _check_fields(request: Mapping[str, Json], seed_field: str) -> None:
+    """Refuse a field that would be set twice, so that one of both would have no effect."""
+    if seed_field in _FIELDS:
+        raise ConfigError(f"--seed-field {seed_field}: a request has something else there; name another field")
+    for name in request:
+        if name in _FIELDS:
+            raise ConfigError(f"--request {name}: this field has a place of its own; {_FIELDS[name]}")
+        if name == seed_field:
+            raise ConfigError(
+                f"--request {name}: each episode's own seed goes into this field; --seed says from which they are "
+                'drawn, and --seed-field names another field, or "" for none'
+            )
+
+
+def _or(said: _T | None, usual: _T) -> _T:
+    return usual if said is None else said
 
 
 def _endpoint(word: str, options: AgentOptions) -> "EndpointContender":
@@ -87,6 +156,9 @@ def _endpoint(word: str, options: AgentOptions) -> "EndpointContender":
         )
     if word not in (ENDPOINT, options.model):
         raise ConfigError(f"{word} and --model {options.model} name two agents; write {ENDPOINT!r} for the server's")
+    _check_taken(word, "a model behind a server", options)
+    seed_field = _or(options.seed_field, "seed")
+    _check_fields(options.request, seed_field)
     said = {"temperature": options.temperature, "top_p": options.top_p, "max_tokens": options.max_tokens}
     try:
         from palaestra.agents.remote import EndpointConfig, RemoteChatConfig  # noqa: PLC0415
@@ -101,14 +173,14 @@ def _endpoint(word: str, options: AgentOptions) -> "EndpointContender":
             endpoint=EndpointConfig(
                 base_url=options.base_url,
                 key_variable=options.key_variable,
-                timeout=options.timeout,
-                tries=options.request_tries,
+                timeout=_or(options.timeout, 120.0),
+                tries=_or(options.request_tries, 6),
                 patience=options.patience,
                 concurrency=options.concurrency,
             ),
             model=options.model,
             options={**fields, **options.request},
-            seed_field=options.seed_field,
+            seed_field=seed_field or None,
         )
     )
 
@@ -123,14 +195,16 @@ def _policy(folder: Path, options: AgentOptions) -> "PolicyContender":
     if options.top_p is not None and not 0 < options.top_p <= 1:
         raise ConfigError(f"top_p={options.top_p:g}: a checkpoint's is above 0 and at most 1; 1 cuts nothing off")
     how = PolicyOptions(
-        context=options.context,
-        turn=options.turn,
-        rows=options.rows,
-        temperature=1.0 if options.temperature is None else options.temperature,
-        top_p=1.0 if options.top_p is None else options.top_p,
+        context=_or(options.context, 768),
+        turn=_or(options.turn, 48),
+        rows=_or(options.rows, 128),
+        temperature=_or(options.temperature, 1.0),
+        top_p=_or(options.top_p, 1.0),
         seconds=options.seconds,
         tries=options.tries,
     )
     if options.engine == "vllm":
         return vllm(folder, how, python=options.python, format_name=options.chat_format)
+    if options.python is not None:
+        raise ConfigError("--vllm-python: our own engine runs in this interpreter; give --engine vllm, or leave it out")
     return native(folder, how, format_name=options.chat_format)

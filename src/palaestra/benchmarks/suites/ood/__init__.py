@@ -19,7 +19,8 @@ from palaestra.benchmarks.suites.ood.pool import Pool
 from palaestra.benchmarks.suites.ood.surface import surface
 from palaestra.benchmarks.suites.ood.temper import temper
 from palaestra.benchmarks.suites.ood.wording import wording
-from palaestra.errors import UnknownNameError
+from palaestra.errors import ConfigError, UnknownNameError
+from palaestra.records import Json
 
 AXES: Mapping[str, Callable[[Pool], Axis]] = {
     "entities": entities,
@@ -45,13 +46,13 @@ def suite(limit: int | None = None, axes: Sequence[str] = (), *, families: str |
 
     Raises:
         UnknownNameError: there is no such axis, or no such family to train on.
+        ConfigError: the families are neither text nor texts.
         ValueError: the limit is below 1.
     """
     for name in axes:
         if name not in AXES:
             raise UnknownNameError.of("axis", name, AXES)
-    named = [name.strip() for name in families.split(",")] if isinstance(families, str) else families
-    pool = Pool(named, limit=limit)
+    pool = Pool(_named(families), limit=limit)
     made = [make(pool) for name, make in AXES.items() if not axes or name in axes]
     cells: dict[str, Cell] = {cell.id: cell for axis in made for cell in axis.cells}
     return Suite(
@@ -60,6 +61,18 @@ def suite(limit: int | None = None, axes: Sequence[str] = (), *, families: str |
         cells=tuple(cells.values()),
         ladders=tuple(axis.ladder for axis in made),
         notes=_notes(pool),
+    )
+
+
+def _named(families: Json | Sequence[str]) -> list[str]:
+    """The families, one by one; an option of a command may be any JSON."""
+    given = families.split(",") if isinstance(families, str) else families
+    if isinstance(given, list | tuple):
+        names = [name.strip() for name in given if isinstance(name, str)]
+        if len(names) == len(given):
+            return names
+    raise ConfigError(
+        f"families={families!r}: names with commas between, or a list of them; write families=cancel-order,price-match"
     )
 
 
