@@ -223,7 +223,7 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out / "grpo"
 
 
-PLAYED = ("--samples", "1", "--split", "dev", "--context", "160", "--turn", "6")
+PLAYED = ("--samples", "1", "--split", "dev", "--context", "320", "--turn", "6")
 
 
 def test_a_policy_that_was_trained_is_measured(checkpoint: Path, tmp_path: Path) -> None:

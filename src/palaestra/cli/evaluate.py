@@ -59,7 +59,10 @@ def evaluate(
     temper: TemperOption = None,
     concurrency: Annotated[int, typer.Option(min=1, help="Episodes side by side; checkpoints go by --rows.")] = 8,
     seconds: Annotated[
-        float | None, typer.Option(help="An episode may last; 600, and without end for checkpoints.")
+        float | None,
+        typer.Option(
+            help="That an agent's answers may take in an episode; 600 if not said, and checkpoints have no such end."
+        ),
     ] = None,
     tries: Annotated[int, typer.Option(min=1, help="Worlds that an episode is played in before it is faulty.")] = 2,
     price_in: Annotated[float | None, typer.Option(help="Of a million tokens read; with --price-out.")] = None,

@@ -68,6 +68,11 @@ def test_a_checkpoint_takes_nothing_that_is_said_to_servers(name: str) -> None:
     assert refused(FOLDER, name) == f"{FLAGS[name][0]}: ./any is a checkpoint and takes no such option; {way_out}"
 
 
+def test_a_checkpoint_is_limited_by_tokens_alone() -> None:
+    with pytest.raises(ConfigError, match="--seconds: ./any is a checkpoint and takes no such option; --context and"):
+        contender_of(FOLDER, AgentOptions(seconds=9.0))
+
+
 @pytest.mark.parametrize("name", sorted(OF_POLICIES))
 def test_a_server_takes_nothing_that_is_said_to_checkpoints(name: str) -> None:
     way_out = {

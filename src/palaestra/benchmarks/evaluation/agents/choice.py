@@ -38,12 +38,14 @@ _TAKEN_BY: Mapping[str, tuple[Kind, ...]] = {
     "request": _SERVER,
     "timeout": _SERVER,
     "request_tries": _SERVER,
+    "seconds": ("a script", *_SERVER),
 }
 """Which agents take an option; one that is not named here is taken by all, or says which agent it is."""
 _FLAGS = {"python": "--vllm-python", "chat_format": "--format"}
 """Options that a command spells otherwise."""
 _WAYS_OUT: Mapping[tuple[str, Kind], str] = {
     ("engine", "a script"): "--engine says what draws a checkpoint's tokens, so leave it out",
+    ("seconds", "a checkpoint"): "--context and --turn limit it, and do so alike on every machine",
     ("max_tokens", "a checkpoint"): "--turn says how many tokens its turns have",
     ("turn", "a model behind a server"): "--max-tokens says how many tokens its replies have",
     ("rows", "a model behind a server"): "--concurrency says how many episodes are played side by side",
@@ -94,7 +96,7 @@ class AgentOptions:
     patience: float = 300.0
     concurrency: int = 8
     seconds: float | None = None
-    """That an episode may last."""
+    """That its answers may take in an episode."""
     tries: int = 2
 
 
@@ -200,7 +202,6 @@ def _policy(folder: Path, options: AgentOptions) -> "PolicyContender":
         rows=_or(options.rows, 128),
         temperature=_or(options.temperature, 1.0),
         top_p=_or(options.top_p, 1.0),
-        seconds=options.seconds,
         tries=options.tries,
     )
     if options.engine == "vllm":

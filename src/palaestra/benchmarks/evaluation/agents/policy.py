@@ -51,8 +51,6 @@ class PolicyOptions:
     """Episodes of a block."""
     temperature: float
     top_p: float
-    seconds: float | None
-    """That an episode may last."""
     tries: int
     """Worlds that an episode is played in before it counts as faulty."""
 
@@ -104,7 +102,6 @@ class PolicyContender(BlockContender):
             "rows": options.rows,
             "temperature": options.temperature,
             "top_p": options.top_p,
-            "seconds": options.seconds,
         }
 
     def versions(self) -> Mapping[str, str]:
@@ -145,7 +142,6 @@ class PolicyContender(BlockContender):
             turn=options.turn,
             temperature=options.temperature,
             top_p=options.top_p,
-            seconds=options.seconds,
             name=self.name,
         )
         patience = PoolConfig(agents=options.rows, world=Backoff(retries=options.tries - 1, first=0.0))
