@@ -69,7 +69,7 @@ def test_a_checkpoint_takes_nothing_that_is_said_to_servers(name: str) -> None:
 
 
 def test_a_checkpoint_is_limited_by_tokens_alone() -> None:
-    with pytest.raises(ConfigError, match="--seconds: ./any is a checkpoint and takes no such option; --context and"):
+    with pytest.raises(ConfigError, match=r"--seconds: \./any is a checkpoint and takes no such option; --context and"):
         contender_of(FOLDER, AgentOptions(seconds=9.0))
 
 
