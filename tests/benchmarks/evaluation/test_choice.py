@@ -86,7 +86,8 @@ def test_a_server_takes_nothing_that_is_said_to_checkpoints(name: str) -> None:
 @pytest.mark.parametrize("word", ["oracle", "endpoint"])
 def test_what_is_of_all_is_taken_by_all(word: str) -> None:
     said: dict[str, Any] = {"concurrency": 3, "seconds": 9, "tries": 1, **(SERVER if word == "endpoint" else {})}
-    contender_of(word, AgentOptions(**said)).close()
+    with contender_of(word, AgentOptions(**said)) as contender:
+        assert contender.name == said.get("model", word)
 
 
 def test_what_is_said_to_a_server_reaches_it() -> None:
