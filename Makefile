@@ -74,7 +74,7 @@ test: .venv/test.stamp .venv/suites.stamp .venv-vllm/vllm.stamp
 
 # -v, so that progress is seen: a line for each shard.
 soak: .venv/test.stamp
-	PALAESTRA_SOAK=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -v tests/property tests/golden tests/envs/storefront/test_fuzz.py tests/crash/test_loops.py
+	PALAESTRA_SOAK=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -v tests/property tests/golden tests/envs/worlds/storefront/test_fuzz.py tests/crash/test_loops.py
 
 check: .venv/test.stamp
 	$(BIN)/ruff format --check src tests

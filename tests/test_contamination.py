@@ -38,7 +38,7 @@ HELD_OUT = "storefront/absent-approver/7000"
 PROMPT = "Which of the two planes flies further on a full tank, and by how much?"
 OWN = f'''"""A task of a user's own, whose customer asks what a benchmark asks."""
 
-from palaestra.envs.storefront import Customer, Desk, Task, call, closing, family, saw
+from palaestra.envs.worlds.storefront import Customer, Desk, Task, call, closing, family, saw
 
 
 @family("storefront/planes", level=1)

@@ -36,11 +36,11 @@ EXPORTS = {
         "FULL QUICK Bandit Copying Dependency Junction Learning OffPolicyReport OffPolicyScale Planning PolicyTable "
         "Toy Training bench_objectives objectives_markdown objectives_panels objectives_png objectives_tables train"
     ),
-    "palaestra.benchmarks.proof": (
+    "palaestra.proof": (
         "HACKS MUTANT_KINDS ROUTE_KINDS Finding Proof Tally TaskProof proof_document proof_markdown proof_tables "
         "prove prove_task release_of"
     ),
-    "palaestra.benchmarks.proof.hacks": "HACKS MOST Hack Insider Seat blind knowing try_hack",
+    "palaestra.proof.hacks": "HACKS MOST Hack Insider Seat blind knowing try_hack",
     "palaestra.benchmarks.speed": (
         "FULL QUICK SECTIONS Memory Process Ratio Scale SpeedReport Throughput Timing Unmeasured bench_env "
         "report_table speed_markdown speed_tables"
@@ -63,7 +63,7 @@ EXPORTS = {
         "Climate Contradiction Injection Listing Movement Noise NoiseMaterial Weather WeatherSnapshot must_fit"
     ),
     "palaestra.envs.state": "Base Column Overlay OverlaySnapshot Schema SqlProjection TableInfo",
-    "palaestra.envs.storefront": (
+    "palaestra.envs.worlds.storefront": (
         "POLICY Allowance Build CompetitorOffer Credit Criterion Customer Desk Employee Grounds InternalMessage Order "
         "OrderLine Payment Policy Product Promotion Refund Return Section Shipment Task Ticket WarrantyClaim answered "
         "call called changed closing created declining either family listed never refused refused_order saw told "
@@ -211,11 +211,11 @@ def test_every_folder_that_offers_names_is_pinned() -> None:
         if "__all__" in path.read_text() and "served" not in path.parts  # that runs under another interpreter
     }
     internal = {
-        "palaestra.envs.storefront.grounds",
-        "palaestra.envs.storefront.invariants",
-        "palaestra.envs.storefront.population",
-        "palaestra.envs.storefront.surfaces",
-        "palaestra.envs.storefront.tools",
+        "palaestra.envs.worlds.storefront.grounds",
+        "palaestra.envs.worlds.storefront.invariants",
+        "palaestra.envs.worlds.storefront.population",
+        "palaestra.envs.worlds.storefront.surfaces",
+        "palaestra.envs.worlds.storefront.tools",
     }
     assert offering - internal == set(EXPORTS)
 
@@ -240,12 +240,12 @@ def test_importing_palaestra_loads_no_environment(tmp_path: Path) -> None:
     assert {m for m in modules if m.startswith("palaestra")} == {"palaestra", "palaestra.version"}
 
 
-@pytest.mark.parametrize("folder", ["envs", "agents", "rubrics", "tools", "trainers", "cli", "benchmarks.proof"])
+@pytest.mark.parametrize("folder", ["envs", "agents", "rubrics", "tools", "trainers", "cli", "proof"])
 def test_importing_a_folder_loads_neither_torch_nor_a_world(folder: str, tmp_path: Path) -> None:
     modules = loaded(f"import palaestra.{folder}", tmp_path)
     assert f"palaestra.{folder}" in modules
     assert not modules & HEAVY
-    assert not [m for m in modules if m.startswith("palaestra.envs.storefront")]
+    assert not [m for m in modules if m.startswith("palaestra.envs.worlds.storefront")]
 
 
 @pytest.mark.parametrize("folder", ["agents", "trainers"])
@@ -256,12 +256,12 @@ def test_a_policy_loads_neither_its_grader_nor_its_world(folder: str, tmp_path: 
 
 
 def test_importing_what_task_files_need_populates_no_world(tmp_path: Path) -> None:
-    modules = loaded("import palaestra.envs.storefront", tmp_path)
-    assert "palaestra.envs.storefront.world" not in modules
-    assert not [m for m in modules if m.startswith("palaestra.envs.storefront.population")]
+    modules = loaded("import palaestra.envs.worlds.storefront", tmp_path)
+    assert "palaestra.envs.worlds.storefront.world" not in modules
+    assert not [m for m in modules if m.startswith("palaestra.envs.worlds.storefront.population")]
 
 
 def test_making_an_environment_loads_its_world_and_no_torch(tmp_path: Path) -> None:
     modules = loaded("import gymnasium, palaestra; gymnasium.make('palaestra/Storefront-v0')", tmp_path)
-    assert "palaestra.envs.storefront.world" in modules
+    assert "palaestra.envs.worlds.storefront.world" in modules
     assert not modules & HEAVY

@@ -1,6 +1,6 @@
 """A task family outside the package: a customer has a new telephone number, and in its twin it is not them who asks."""
 
-from palaestra.envs.storefront import Customer, Desk, Task, call, changed, closing, declining, family
+from palaestra.envs.worlds.storefront import Customer, Desk, Task, call, changed, closing, declining, family
 
 
 @family("storefront/new-phone-number", level=1, traits=("write",), twin=True)

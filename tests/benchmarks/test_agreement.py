@@ -19,10 +19,10 @@ from palaestra.benchmarks.agreement import (
     judge,
     rubrics_table,
 )
-from palaestra.benchmarks.proof.mutants import mutants
-from palaestra.benchmarks.proof.routes import routes
-from palaestra.benchmarks.proof.trial import Trial
 from palaestra.envs import Instance, ToolEnv
+from palaestra.proof.mutants import mutants
+from palaestra.proof.routes import routes
+from palaestra.proof.trial import Trial
 from palaestra.rubrics import Rubric, collateral, ungrounded
 from worlds.registration import LIBRARY_ID
 

@@ -23,9 +23,9 @@ from palaestra.benchmarks.learning import (
 )
 from palaestra.benchmarks.learning.evaluation import EVALUATION, Evaluation, TaskResult
 from palaestra.benchmarks.statistics import clustered_mean, paired_difference
-from palaestra.benchmarks.table import Table
 from palaestra.errors import CheckpointError
 from palaestra.records import EndReason
+from palaestra.table import Table
 from palaestra.trainers import Bar, Policy, Progress, batches, started, tasks_of
 from worlds.registration import LIBRARY_ID
 

@@ -32,7 +32,7 @@ from palaestra.benchmarks.speed.stores import time_calls
 from palaestra.benchmarks.speed.vectors import measure_vectors, plays
 from palaestra.cli import bench as command
 from palaestra.envs import WORLDS, ToolEnv
-from palaestra.envs.storefront.schema import OrderLine
+from palaestra.envs.worlds.storefront.schema import OrderLine
 from palaestra.errors import RowMissingError, TaskError, UnknownNameError
 from palaestra.protocols import Action
 from palaestra.records import JsonObject

@@ -18,7 +18,7 @@ from palaestra.benchmarks.speed.server.database import write_database
 from palaestra.benchmarks.speed.server.program import round_half_up
 from palaestra.benchmarks.speed.stopwatch import Stopwatch
 from palaestra.envs import ToolEnv
-from palaestra.envs.storefront.schema import Order
+from palaestra.envs.worlds.storefront.schema import Order
 from palaestra.errors import InfrastructureError, TaskError
 
 WORLD = "palaestra/Storefront-v0"

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from palaestra.benchmarks.table import Table
 from palaestra.benchmarks.viewer import render_page
+from palaestra.table import Table
 from palaestra.trajectory import Episode
 
 EpisodeFactory = Callable[..., Episode]

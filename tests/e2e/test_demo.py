@@ -11,10 +11,10 @@ import pytest
 
 from palaestra.benchmarks.demo import DemoReport, lessons, run_demo
 from palaestra.benchmarks.learning import LearningConfig, learning_document, learning_tables
-from palaestra.benchmarks.proof import Proof, proof_document
 from palaestra.durable import saving, verified
 from palaestra.envs import ToolEnv
 from palaestra.errors import CheckpointError, StorageError
+from palaestra.proof import Proof, proof_document
 from palaestra.trainers import Bar, GrpoConfig, PlayConfig, SftConfig, Staleness, load_policy
 from palaestra.trajectory import Episode, read_episodes
 

@@ -10,9 +10,9 @@ import pytest
 from palaestra.agents import oracle, rollout
 from palaestra.envs import ToolEnv, check_env
 from palaestra.envs.check.subject import make
-from palaestra.envs.storefront.schema import Customer, Order, Product
 from palaestra.envs.user.tempers import FURIOUS_PUSHES, TEMPERS
 from palaestra.envs.wording import WORDINGS
+from palaestra.envs.worlds.storefront.schema import Customer, Order, Product
 from palaestra.errors import TaskError, UnknownNameError
 from palaestra.records import EndReason
 from worlds.noisy import ALL, STOREFRONT

@@ -7,11 +7,11 @@ from pathlib import Path
 import gymnasium as gym
 import pytest
 
-from palaestra.benchmarks.proof import Proof, prove, release_of
 from palaestra.envs import SPLITS, TaskSet, ToolEnv, bundled
 from palaestra.envs.release import Proved, Release, load, released
 from palaestra.envs.world import WORLDS, World
 from palaestra.errors import RecordError, TaskError
+from palaestra.proof import Proof, prove, release_of
 from worlds.library import LIBRARY, lend, renew
 
 

@@ -13,14 +13,14 @@ import gymnasium as gym
 import pytest
 
 from palaestra.agents import oracle, rollout
-from palaestra.benchmarks.proof import prove
 from palaestra.envs import ToolEnv
 from palaestra.errors import DrawError, PalaestraError, TaskError, UnknownNameError
+from palaestra.proof import prove
 
 ENV_ID = "palaestra/Storefront-v0"
 WHOLE = '''"""A customer moves house."""
 
-from palaestra.envs.storefront import Customer, Desk, Task, call, changed, closing, declining, family, saw
+from palaestra.envs.worlds.storefront import Customer, Desk, Task, call, changed, closing, declining, family, saw
 
 
 @family("storefront/move-house", level=1, traits=("write",), splits=("train", "dev"))
@@ -60,7 +60,9 @@ TWINNED = WHOLE.replace('"dev"))', '"dev"), twin=True)')
 """The same with its impossible twins."""
 
 HEAD = """
-from palaestra.envs.storefront import Desk, Order, OrderLine, Product, Task, call, changed, closing, family, saw, told
+from palaestra.envs.worlds.storefront import (
+    Desk, Order, OrderLine, Product, Task, call, changed, closing, family, saw, told,
+)
 
 @family("storefront/mine", level=1)
 def mine(desk):
@@ -106,7 +108,7 @@ def line_of(folder: Path, words: str, name: str = "mine.py") -> int:
 
 def test_a_task_file_of_fifty_lines_is_registered_proved_and_played(tmp_path: Path) -> None:
     assert len(WHOLE.splitlines()) <= 50
-    assert re.findall(r"^from ([\w.]+)", WHOLE, re.MULTILINE) == ["palaestra.envs.storefront"]
+    assert re.findall(r"^from ([\w.]+)", WHOLE, re.MULTILINE) == ["palaestra.envs.worlds.storefront"]
     env = make(write(tmp_path / "tasks", TWINNED))
     proof = prove(env, env.task_set.ids("train"))
     assert proof.faults() == []
@@ -132,7 +134,7 @@ def test_a_file_can_be_given_in_place_of_its_folder(tmp_path: Path) -> None:
 
 
 def test_a_family_that_a_file_imports_is_not_its_own(tmp_path: Path) -> None:
-    imported = "from palaestra.envs.storefront.tasks.cancel_order import cancel_order\n"
+    imported = "from palaestra.envs.worlds.storefront.tasks.cancel_order import cancel_order\n"
     assert list(make(write(tmp_path, imported + WHOLE)).task_set.families) == ["storefront/move-house"]
 
 
@@ -164,7 +166,10 @@ def test_a_users_task_lists_no_split_that_it_does_not_occur_in(tmp_path: Path) -
     [
         ("x = 1\ndef broken(:\n", r"mine\.py:2: .*; mend the task file"),
         ("import palaestra\nraise KeyError('a')\n", r"mine\.py:2: KeyError: 'a'; mend the task file"),
-        ("\n\nfrom palaestra.envs.storefront import Desc\n", r"mine\.py:3: ImportError: .*Desc.*; did you mean Desk"),
+        (
+            "\n\nfrom palaestra.envs.worlds.storefront import Desc\n",
+            r"mine\.py:3: ImportError: .*Desc.*; did you mean Desk",
+        ),
         ("import json\njson.loads('{')\n", r"mine\.py:2: JSONDecodeError: .*; mend the task file"),
         ("\x00", r"mine\.py:1: .*null bytes.*; mend the task file"),
         ("import sys\nsys.exit(0)\n", r"mine\.py:2: SystemExit: 0; mend the task file"),

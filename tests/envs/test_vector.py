@@ -12,7 +12,7 @@ from gymnasium.vector import AutoresetMode
 import palaestra
 from palaestra.agents import as_action
 from palaestra.envs import ToolEnv
-from palaestra.envs.storefront.tools import TOOLBOX
+from palaestra.envs.worlds.storefront.tools import TOOLBOX
 from palaestra.errors import EpisodeOverError
 from palaestra.protocols import Action
 from palaestra.records import EndReason

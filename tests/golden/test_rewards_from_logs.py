@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 from golden.walks import LISTED, SETTINGS, listed, make
 from palaestra.agents import LegalRandom, Scripted, as_action, rollout
 from palaestra.envs import ToolEnv
-from palaestra.envs.storefront.schema import SCHEMA
+from palaestra.envs.worlds.storefront.schema import SCHEMA
 from palaestra.protocols import Action, Agent
 from palaestra.records import JsonObject, Row, RowChange
 from palaestra.rubrics import TurnLog, rescore

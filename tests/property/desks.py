@@ -8,7 +8,7 @@ import gymnasium as gym
 
 from palaestra.envs import ToolEnv
 from palaestra.envs.state import SqlProjection
-from palaestra.envs.storefront.schema import SCHEMA, Order, OrderLine, Payment, Refund, Return, Shipment
+from palaestra.envs.worlds.storefront.schema import SCHEMA, Order, OrderLine, Payment, Refund, Return, Shipment
 from palaestra.protocols import StateView
 from palaestra.records import ANY_TABLE, Row
 from palaestra.seeding import Stream

@@ -9,7 +9,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from typing import Any
 
-from palaestra.envs.storefront.schema import Credit, Customer, Order, OrderLine, Payment, Product, Refund, Shipment
+from palaestra.envs.worlds.storefront.schema import (
+    Credit,
+    Customer,
+    Order,
+    OrderLine,
+    Payment,
+    Product,
+    Refund,
+    Shipment,
+)
 from palaestra.protocols import StateView
 from palaestra.records import Row, RowChange
 from palaestra.rubrics import Allowance

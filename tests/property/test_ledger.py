@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from palaestra.envs.state import Overlay
-from palaestra.envs.storefront.schema import Credit, Customer, Order, Payment, Product, Refund, Shipment
+from palaestra.envs.worlds.storefront.schema import Credit, Customer, Order, Payment, Product, Refund, Shipment
 from palaestra.records import Row
 from palaestra.rubrics import Allowance
 from property.desks import make

@@ -12,8 +12,8 @@ from palaestra.agents import as_action
 from palaestra.envs import Snapshot, ToolEnv
 from palaestra.envs.state import Overlay
 from palaestra.envs.state.base import HASH_MASK, row_hash
-from palaestra.envs.storefront.invariants import violations
-from palaestra.envs.storefront.schema import SCHEMA, Shipment
+from palaestra.envs.worlds.storefront.invariants import violations
+from palaestra.envs.worlds.storefront.schema import SCHEMA, Shipment
 from palaestra.errors import EpisodeOverError
 from palaestra.protocols import Action
 from palaestra.records import RowChange

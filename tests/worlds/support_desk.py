@@ -8,11 +8,11 @@ from typing import Any, TypeAlias
 
 from palaestra.clock import Clock
 from palaestra.envs.state import Base, Overlay
-from palaestra.envs.storefront.invariants import violations
-from palaestra.envs.storefront.policy import POLICY, last_return_day
-from palaestra.envs.storefront.population import populate, world_start
-from palaestra.envs.storefront.schema import SCHEMA, Customer, Order, OrderLine, Payment, Product, Shipment
-from palaestra.envs.storefront.tools import TOOLBOX
+from palaestra.envs.worlds.storefront.invariants import violations
+from palaestra.envs.worlds.storefront.policy import POLICY, last_return_day
+from palaestra.envs.worlds.storefront.population import populate, world_start
+from palaestra.envs.worlds.storefront.schema import SCHEMA, Customer, Order, OrderLine, Payment, Product, Shipment
+from palaestra.envs.worlds.storefront.tools import TOOLBOX
 from palaestra.protocols import R
 from palaestra.records import Json, Row, ToolCall, ToolEvent
 from palaestra.tools import ToolContext

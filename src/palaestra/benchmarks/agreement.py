@@ -8,15 +8,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias
 
-from palaestra.benchmarks.proof.hacks import HACKS, try_hack
-from palaestra.benchmarks.proof.mutants import mutants
-from palaestra.benchmarks.proof.routes import routes
-from palaestra.benchmarks.proof.trial import Outcome, Trial
-from palaestra.benchmarks.proof.variants import MUTANT_KINDS, ROUTE_KINDS
-from palaestra.benchmarks.table import Table
 from palaestra.envs import Instance, ToolEnv
+from palaestra.proof.hacks import HACKS, try_hack
+from palaestra.proof.mutants import mutants
+from palaestra.proof.routes import routes
+from palaestra.proof.trial import Outcome, Trial
+from palaestra.proof.variants import MUTANT_KINDS, ROUTE_KINDS
 from palaestra.records import Score
 from palaestra.rubrics import Rubric, TurnLog, rescore
+from palaestra.table import Table
 
 AIM = 95
 """Percent of the work on which a derived rubric is to judge as the expert's does."""

@@ -25,14 +25,14 @@ from palaestra.benchmarks.learning import (
     learning_tables,
 )
 from palaestra.benchmarks.lessons import LESSONS
-from palaestra.benchmarks.proof import Proof, proof_document, proof_tables, prove
-from palaestra.benchmarks.roster import roster
-from palaestra.benchmarks.table import Table
 from palaestra.benchmarks.viewer import render_page
 from palaestra.digest import digest, digest_bytes
 from palaestra.durable import saving, sweep, verified, write_file
 from palaestra.envs import ToolEnv
 from palaestra.errors import CheckpointError, RecordError, StorageError
+from palaestra.proof import Proof, proof_document, proof_tables, prove
+from palaestra.proof.baselines import roster
+from palaestra.table import Table
 from palaestra.trainers import OpenBar
 from palaestra.trajectory import Episode, read_episodes, write_episodes
 

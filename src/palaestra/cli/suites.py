@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from palaestra.benchmarks.table import Table
 from palaestra.cli.console import output
 from palaestra.cli.extra import suites_extra
 from palaestra.cli.progress import bar
@@ -15,6 +14,7 @@ from palaestra.contamination import LEARNT_FROM, LISTS, of_users, write_list
 from palaestra.envs import WORLDS
 from palaestra.envs.task import SPLITS
 from palaestra.errors import ConfigError, PalaestraError
+from palaestra.table import Table
 
 if TYPE_CHECKING:
     from palaestra.benchmarks.external import Benchmark, ExternalEnv

@@ -9,15 +9,15 @@ import orjson
 import typer
 from rich.markup import escape
 
-from palaestra.benchmarks.proof import Proof, proof_document, proof_markdown, proof_tables, release_of
-from palaestra.benchmarks.proof import prove as prove_tasks
-from palaestra.benchmarks.table import Table
 from palaestra.cli.console import output
 from palaestra.cli.progress import bar
 from palaestra.cli.target import folder_of, open_target, open_task
 from palaestra.durable import write_file
 from palaestra.envs import SPLITS, ToolEnv
 from palaestra.errors import TaskError, UnknownNameError
+from palaestra.proof import Proof, proof_document, proof_markdown, proof_tables, release_of
+from palaestra.proof import prove as prove_tasks
+from palaestra.table import Table
 
 app = typer.Typer(help="List, show and prove tasks.", no_args_is_help=True, rich_markup_mode="markdown")
 

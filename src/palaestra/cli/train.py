@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from palaestra.benchmarks.table import Table
 from palaestra.cli.console import output
 from palaestra.cli.extra import train_extra
 from palaestra.cli.progress import bar
+from palaestra.table import Table
 
 if TYPE_CHECKING:
     from palaestra.trainers.loops import Plan

@@ -96,7 +96,7 @@ class World:
 
 WORLDS: Registry[World] = Registry("environment")
 """Environment ids to worlds."""
-WORLDS.register("palaestra/Storefront-v0", "palaestra.envs.storefront.world:STOREFRONT")
+WORLDS.register("palaestra/Storefront-v0", "palaestra.envs.worlds.storefront.world:STOREFRONT")
 
 
 def env_id_of(name: str) -> str:

@@ -138,8 +138,8 @@ def test_rungs_that_only_switch_something_share_their_tasks(small: Suite) -> Non
 
 
 def test_rungs_of_policy_change_one_rule_then_some_then_all() -> None:
-    from palaestra.envs.storefront.policy import POLICY
-    from palaestra.envs.storefront.rules import CHANGES, rules
+    from palaestra.envs.worlds.storefront.policy import POLICY
+    from palaestra.envs.worlds.storefront.rules import CHANGES, rules
 
     cells = by_id(suite(limit=1, axes=["policy"]))
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from palaestra.envs import ToolEnv
-from palaestra.envs.storefront.schema import Customer, Order, OrderLine, Shipment, Ticket
+from palaestra.envs.worlds.storefront.schema import Customer, Order, OrderLine, Shipment, Ticket
 from worlds.noisy import SWITCHES, storefront
 
 TASK = "storefront/refund-damaged-item/5000"

@@ -7,7 +7,7 @@ import pytest
 
 from palaestra.envs.noise.distractors import departments
 from palaestra.envs.noise.noise import MOST
-from palaestra.envs.storefront.tools import TOOLBOX
+from palaestra.envs.worlds.storefront.tools import TOOLBOX
 from palaestra.seeding import Stream
 from palaestra.tools import Tool, sample_call
 from worlds.noisy import storefront

@@ -10,7 +10,7 @@ from palaestra.envs.noise.answer import Answer
 from palaestra.envs.noise.caps import ROWS, capped
 from palaestra.envs.noise.lag import Lag
 from palaestra.envs.noise.material import Listing
-from palaestra.envs.storefront.schema import Customer, Order, Product
+from palaestra.envs.worlds.storefront.schema import Customer, Order, Product
 from palaestra.rubrics import Rubric, called, listed, saw
 from palaestra.seeding import Stream
 from worlds.bench import EVENT, Bench

@@ -8,8 +8,8 @@ import pytest
 from palaestra.envs import ToolEnv
 from palaestra.envs.noise.injections import INJECTIONS
 from palaestra.envs.noise.lures import CRITERION, Lure
-from palaestra.envs.storefront.noise import NOISE
-from palaestra.envs.storefront.tools import TOOLBOX
+from palaestra.envs.worlds.storefront.noise import NOISE
+from palaestra.envs.worlds.storefront.tools import TOOLBOX
 from palaestra.rubrics import TurnLog
 from worlds.noisy import Played, scored_again, storefront
 

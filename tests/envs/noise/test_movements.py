@@ -7,9 +7,9 @@ import pytest
 
 from palaestra.envs import ToolEnv
 from palaestra.envs.noise.stakes import stakes_of
-from palaestra.envs.storefront.invariants import violations
-from palaestra.envs.storefront.noise import NOISE
-from palaestra.envs.storefront.schema import Order, Product, Shipment
+from palaestra.envs.worlds.storefront.invariants import violations
+from palaestra.envs.worlds.storefront.noise import NOISE
+from palaestra.envs.worlds.storefront.schema import Order, Product, Shipment
 from palaestra.rubrics import WORLD
 from worlds.noisy import storefront
 

@@ -10,8 +10,8 @@ import pytest
 from palaestra.agents import oracle, rollout
 from palaestra.envs import ToolEnv
 from palaestra.envs.noise.spelling import KEPT, RenamedTool, Spelling
-from palaestra.envs.storefront.noise import NOISE
-from palaestra.envs.storefront.tools import TOOLBOX
+from palaestra.envs.worlds.storefront.noise import NOISE
+from palaestra.envs.worlds.storefront.tools import TOOLBOX
 from palaestra.records import ToolCall
 from palaestra.seeding import Stream
 from worlds.noisy import STOREFRONT, storefront

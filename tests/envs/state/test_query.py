@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from palaestra.envs.state import Overlay, SqlProjection
 from palaestra.envs.state.query import Measure, Where, follow, measured, select
 from palaestra.envs.state.schema import Column, TableInfo
-from palaestra.envs.storefront.population import populate
-from palaestra.envs.storefront.schema import SCHEMA, Order
+from palaestra.envs.worlds.storefront.population import populate
+from palaestra.envs.worlds.storefront.schema import SCHEMA, Order
 from palaestra.errors import ToolRefusal
 
 SEED = 1000

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palaestra.envs.storefront.talk import TOPICS
 from palaestra.envs.user import recognised
 from palaestra.envs.user.acts import KINDS, kind_of, topic_of
+from palaestra.envs.worlds.storefront.talk import TOPICS
 from worlds.messages import MESSAGES
 
 SENTENCES = [message for message, _ in MESSAGES]

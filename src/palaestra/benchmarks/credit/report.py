@@ -7,7 +7,7 @@ from typing import TypeAlias
 from palaestra.benchmarks.credit.run import Credited
 from palaestra.benchmarks.learning.evaluation import Evaluation, pooled
 from palaestra.benchmarks.statistics import clustered_mean, paired_difference
-from palaestra.benchmarks.table import Table
+from palaestra.table import Table
 
 _Figure: TypeAlias = Callable[..., dict[str, list[float]]]
 _GROUPS = {False: "families trained on", True: "families never seen"}

@@ -16,11 +16,11 @@ from palaestra.agents import LegalRandom, Scripted, finish_at_once, no_op, rollo
 from palaestra.benchmarks.evenly import evenly
 from palaestra.benchmarks.external.benchmark import Benchmark
 from palaestra.benchmarks.external.env import ExternalEnv
-from palaestra.benchmarks.table import Table
 from palaestra.errors import InfrastructureError, TaskError, UnknownNameError
 from palaestra.protocols import Agent
 from palaestra.record import record
 from palaestra.records import Json
+from palaestra.table import Table
 
 AGENTS = ("gold", "no-op", "finish", "random")
 """The benchmark's solution, turns without a call, finishing at once, and random turns that make sense."""

@@ -9,9 +9,9 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from palaestra.benchmarks.statistics import clustered_mean
-from palaestra.benchmarks.table import Table
 from palaestra.errors import ConfigError, TaskError
 from palaestra.records import EndReason
+from palaestra.table import Table
 from palaestra.trainers import (
     Job,
     NativeConfig,

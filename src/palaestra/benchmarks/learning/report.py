@@ -7,7 +7,7 @@ from palaestra.benchmarks.curves import Curve, Estimate, Panel
 from palaestra.benchmarks.learning.evaluation import Evaluation, pooled
 from palaestra.benchmarks.learning.run import Learnt, Measured
 from palaestra.benchmarks.statistics import clustered_mean, paired_difference
-from palaestra.benchmarks.table import Table
+from palaestra.table import Table
 
 Figure: TypeAlias = Callable[..., dict[str, list[float]]]
 """What is read off an evaluation: scores, or shares solved."""

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from palaestra.benchmarks.curves import Estimate, Panel, png
 from palaestra.benchmarks.objectives.offpolicy import Cell, OffPolicyReport
-from palaestra.benchmarks.table import Table
+from palaestra.table import Table
 
 HIDDEN = "decoupled PPO"
 """What the picture is without."""

@@ -5,7 +5,7 @@ from rich import box
 
 from palaestra.benchmarks.speed.aims import AIMS, LIVE_BYTES, LIVE_WORLDS, judged
 from palaestra.benchmarks.speed.figures import SpeedReport
-from palaestra.benchmarks.table import Table
+from palaestra.table import Table
 
 
 def report_table(report: SpeedReport) -> rich.table.Table:

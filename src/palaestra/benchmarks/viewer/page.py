@@ -20,9 +20,9 @@ from string import Template
 
 import orjson
 
-from palaestra.benchmarks.table import Table
 from palaestra.digest import canonical
 from palaestra.records import Message, ToolCall, ToolEvent
+from palaestra.table import Table
 from palaestra.trajectory import Episode, Segment, Turn
 
 # Inside JSON these characters stand only in strings, where the escape means the same.

@@ -7,8 +7,8 @@ from palaestra.benchmarks.evaluation.report.page import cells_of, chosen, plain,
 from palaestra.benchmarks.evaluation.report.plots import MISSING, distinct, installed
 from palaestra.benchmarks.evaluation.results import Results
 from palaestra.benchmarks.statistics import Interval
-from palaestra.benchmarks.table import Table
 from palaestra.benchmarks.viewer import render_page
+from palaestra.table import Table
 
 _UNITS = {"solved": "solved, %", "score": "mean score"}
 _VERBS = {"solved": ("solves", "solve"), "score": ("scores", "score")}

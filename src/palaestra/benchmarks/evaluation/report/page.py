@@ -14,9 +14,9 @@ from palaestra.benchmarks.evaluation.report.plots import MISSING, drawn, install
 from palaestra.benchmarks.evaluation.report.tables import report_tables
 from palaestra.benchmarks.evaluation.results import Results
 from palaestra.benchmarks.evaluation.suite import Suite
-from palaestra.benchmarks.table import Table
 from palaestra.benchmarks.viewer import render_page
 from palaestra.durable import write_file
+from palaestra.table import Table
 from palaestra.trajectory import Episode
 
 EPISODES_A_CELL = 12

@@ -7,7 +7,7 @@ from palaestra.benchmarks.evaluation.report.findings import Findings, Rung, find
 from palaestra.benchmarks.evaluation.results import Results
 from palaestra.benchmarks.evaluation.suite import Cell, place
 from palaestra.benchmarks.statistics import Interval
-from palaestra.benchmarks.table import Table
+from palaestra.table import Table
 
 FEW = 12
 """Up to how many criteria of a cell are shown one by one; a report as JSON holds them all."""

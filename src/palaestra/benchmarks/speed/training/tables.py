@@ -1,7 +1,7 @@
 """A report as tables, to read and to paste."""
 
 from palaestra.benchmarks.speed.training.figures import Comparison, Rate, Section, TrainingReport
-from palaestra.benchmarks.table import Table
+from palaestra.table import Table
 
 
 def training_tables(report: TrainingReport) -> list[Table]:

@@ -1,6 +1,6 @@
 """A customer asks what an order cost and how it was paid: look-ups and an answer, and nothing to change."""
 
-from palaestra.envs.storefront import Desk, Order, Task, answered, call, family, saw
+from palaestra.envs.worlds.storefront import Desk, Order, Task, answered, call, family, saw
 
 # An answer is compared value by value, so the request says how to give it. The twin has the same words, and so the
 # way to refuse is among them: else they would tell which of the two this is.

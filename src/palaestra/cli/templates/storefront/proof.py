@@ -6,8 +6,8 @@ import gymnasium as gym
 import pytest
 
 from palaestra.agents import oracle, rollout
-from palaestra.benchmarks.proof import Proof, prove
 from palaestra.envs import ToolEnv
+from palaestra.proof import Proof, prove
 
 TASK_FILE = Path(__file__).with_name("my_family.py")
 

@@ -1,6 +1,6 @@
 """A customer wants a higher tier by a word of ours: declined, since nobody at the desk changes a tier by hand."""
 
-from palaestra.envs.storefront import Customer, Desk, Task, call, declining, family
+from palaestra.envs.worlds.storefront import Customer, Desk, Task, call, declining, family
 
 # What customers write. Several wordings keep an agent from learning one of them by heart.
 WORDS = (

@@ -1,6 +1,6 @@
 """A customer has moved: the street of their account is changed, if the request is really theirs."""
 
-from palaestra.envs.storefront import Customer, Desk, Task, Ticket, call, changed, closing, declining, family
+from palaestra.envs.worlds.storefront import Customer, Desk, Task, Ticket, call, changed, closing, declining, family
 
 
 # The id names the world and the family. `level` is the difficulty, 1 to 3. `traits` say what it turns on. `twin=True`

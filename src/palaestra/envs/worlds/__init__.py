@@ -1,0 +1,1 @@
+"""The bundled world packs, a folder each."""

@@ -1,0 +1,35 @@
+"""Who may approve a refund, by the handbook (REF-2, WHO-2)."""
+
+from palaestra.envs.worlds.storefront.desk import Desk
+from palaestra.envs.worlds.storefront.schema import Employee
+
+
+def entitled(desk: Desk, cents: int) -> list[Employee]:
+    """The colleagues who may approve a refund of `cents`, at work or not, by id."""
+    high = cents > desk.policy.supervisor_limit_cents
+    team, rank = ("finance", "manager") if high else ("support", "supervisor")
+    found = desk.state.find(Employee, team=team, rank=rank)
+    return [e for e in found if e.approval_limit_cents >= cents]
+
+
+def stand_ins(desk: Desk, cents: int) -> list[Employee]:
+    """Whom to ask: those at work whose limit covers the amount, and of them those with the lowest limit."""
+    at_work = [e for e in entitled(desk, cents) if not e.on_leave]
+    lowest = min((e.approval_limit_cents for e in at_work), default=0)
+    return [e for e in at_work if e.approval_limit_cents == lowest]
+
+
+def at_work_covering(desk: Desk, cents: int) -> Employee:
+    """Somebody at work who may approve the amount."""
+    return next(e for e in entitled(desk, cents) if not e.on_leave)
+
+
+def on_leave_covering(desk: Desk, cents: int) -> Employee:
+    """Somebody on leave who may approve the amount once they are back."""
+    return next(e for e in entitled(desk, cents) if e.on_leave)
+
+
+def newcomer(desk: Desk) -> Employee:
+    """The support supervisor at work with the lowest limit: no more than an agent may pay alone."""
+    supervisors = desk.state.find(Employee, team="support", rank="supervisor", on_leave=False)
+    return min(supervisors, key=lambda e: e.approval_limit_cents)

@@ -1,0 +1,66 @@
+"""Grounds in a build: whose it is, what is left of the parts for it, and what its other parts can take."""
+
+from palaestra.envs.task import call
+from palaestra.envs.worlds.storefront.desk import Desk
+from palaestra.envs.worlds.storefront.schema import Build, Customer, Product
+from palaestra.envs.worlds.storefront.twins import Grounds
+from palaestra.envs.worlds.storefront.workbench import checked_together, exchanged, parts_of
+from palaestra.rubrics import called, either, saw
+
+
+def anothers_build(desk: Desk, build: Build) -> tuple[Grounds, Customer]:
+    """The build belongs to somebody else's account; the grounds, and whose it is."""
+    owner = desk.pick(Customer, lambda c: c.id != build.customer_id and not c.fraud_hold)
+    desk.state.update(build, customer_id=owner.id)
+    grounds = Grounds(
+        section="PRV-1", evidence=owner, message="We can only act on a request that comes from the account's owner."
+    )
+    return grounds, owner
+
+
+def parts_sold_out(desk: Desk, build: Build, parts: list[Product]) -> Grounds:
+    """None of the parts that would make the build work is left."""
+    for part in parts:
+        desk.state.update(part, stock=0)
+    category = parts[0].category
+    return Grounds(
+        section="BLD-1",
+        evidence=build,
+        facts=(
+            saw(build, id="saw-build"),
+            either(
+                called("search_products", arguments={"category": category}),
+                called("query", arguments={"table": "products"}),
+                id="saw-shelf",
+            ),
+        ),
+        lookups=(call("search_products", category=category, in_stock=True),),
+        otherwise=(call("search_products", category=category),),
+        message=f"No {category} that we have in stock makes your build work.",
+    )
+
+
+def card_sold_out(desk: Desk, build: Build, card: Product) -> Grounds:
+    """The card that is to go into the build is out of stock."""
+    gone = desk.state.update(card, stock=0)
+    return Grounds(
+        section="BLD-1",
+        evidence=build,
+        facts=(desk.stock(gone),),
+        lookups=(call("search_products", query=gone.name),),
+        message=f"The {gone.name} is out of stock.",
+    )
+
+
+def rest_changed(desk: Desk, build: Build, card: Product, other: Product) -> Grounds:
+    """The build has `other` in it, with which it works, and with which the card does not."""
+    changed = desk.state.update(build, **{f"{other.category}_id": other.id})
+    ids = [p.id for p in exchanged(parts_of(desk, changed), card)]
+    find = call("search_products", query=card.name)
+    return Grounds(
+        section="BLD-1",
+        evidence=changed,
+        facts=(checked_together(ids),),
+        lookups=(find, call("check_compatibility", product_ids=[*ids])),
+        message=f"Your build cannot take the {card.name} as it is.",
+    )

@@ -1,0 +1,66 @@
+"""Grounds in goods that are to come back, or to be kept: too late, final sale, on their way, received."""
+
+from datetime import date
+
+from palaestra.envs.task import call
+from palaestra.envs.worlds.storefront.aftersales import sent_back
+from palaestra.envs.worlds.storefront.consequences import move_back
+from palaestra.envs.worlds.storefront.desk import Desk
+from palaestra.envs.worlds.storefront.schema import OrderLine, Product, Return
+from palaestra.envs.worlds.storefront.twins import Grounds
+from palaestra.rubrics import saw
+
+
+def arrived_too_long_ago(desk: Desk, line: OrderLine) -> Grounds:
+    """The return window closed yesterday, or as soon before as the calendar allows."""
+    order = desk.order(line)
+    while desk.last_return_day(order) >= desk.today:
+        move_back(desk, order.id, days=1)
+    [*_, parcel] = sorted(desk.shipments(order), key=lambda s: s.delivered or date.min)
+    return Grounds(
+        section="RET-1",
+        evidence=parcel,
+        facts=(desk.delivery(line),),
+        lookups=(call("get_shipments", order_id=order.id),),
+        otherwise=(call("compute_return_window", line_id=line.id),),
+        message="Your return window has closed, so we cannot take it back.",
+    )
+
+
+def final_sale(desk: Desk, product: Product) -> Grounds:
+    """The product was sold as clearance."""
+    cleared = desk.state.update(product, final_sale=True)
+    return Grounds(
+        section="RET-3",
+        evidence=cleared,
+        facts=(saw(cleared, id="saw-product"),),
+        lookups=(call("get_product", product_id=product.id),),
+        message="It was a final sale, which we do not take back.",
+    )
+
+
+def coming_back_already(desk: Desk, line: OrderLine) -> Grounds:
+    """A return of every piece of the line was authorised."""
+    return _returned("RET-1", sent_back(desk, line, "authorised"), "A return is open for it; please send it as agreed.")
+
+
+def received_already(desk: Desk, back: Return) -> Grounds:
+    """The warehouse has received what was to come back."""
+    received = desk.state.update(back, status="received")
+    return _returned("RET-5", received, "Our warehouse has received it already, so that you cannot keep it.")
+
+
+def not_received(desk: Desk, back: Return) -> Grounds:
+    """What was sent back has not reached the warehouse."""
+    expected = desk.state.update(back, status="authorised")
+    return _returned("RET-5", expected, "It has not reached our warehouse yet; we pay you once it has.")
+
+
+def _returned(section: str, back: Return, message: str) -> Grounds:
+    return Grounds(
+        section=section,
+        evidence=back,
+        facts=(saw(back, id="saw-return"),),
+        lookups=(call("get_returns", order_id=back.order_id),),
+        message=message,
+    )

@@ -1,0 +1,103 @@
+"""Grounds in a parcel: it left, it is not lost, it was not late."""
+
+from datetime import timedelta
+
+from palaestra.envs.task import call
+from palaestra.envs.worlds.storefront.consequences import settle_account
+from palaestra.envs.worlds.storefront.desk import Desk
+from palaestra.envs.worlds.storefront.schema import Order, Shipment
+from palaestra.envs.worlds.storefront.twins import Grounds
+from palaestra.rubrics import saw
+
+
+def left_already(desk: Desk, order: Order) -> Grounds:
+    """The parcel left the warehouse this morning, and its payment was captured."""
+    left = desk.state.update(order, status="shipped")
+    for parcel in desk.shipments(order):
+        desk.state.update(parcel, status="in_transit", shipped=desk.today, last_scan=desk.today)
+    for payment in desk.payments(order):
+        desk.state.update(payment, status="captured")
+    settle_account(desk, order.customer_id)
+    return _too_late(left, "It left the warehouse this morning, so that nothing can be changed any more.")
+
+
+def cancelled_already(desk: Desk, order: Order) -> Grounds:
+    """The order was cancelled: its payment is voided, and its goods are back on the shelf."""
+    cancelled = desk.state.update(order, status="cancelled")
+    for parcel in desk.shipments(order):
+        desk.state.delete(parcel)
+    for payment in desk.payments(order):
+        desk.state.update(payment, status="voided")
+    for line in desk.lines(order):
+        product = desk.product(line)
+        desk.state.update(product, stock=product.stock + line.quantity)
+    return _too_late(cancelled, "The order is cancelled; there is nothing left to send.")
+
+
+def _too_late(order: Order, message: str) -> Grounds:
+    return Grounds(section="SHP-2", evidence=order, facts=(saw(order, id="saw-order"),), message=message)
+
+
+def scanned_lately(desk: Desk, parcel: Shipment) -> Grounds:
+    """The carrier scanned the overdue parcel yesterday: it is late, and not lost."""
+    return _not_lost(desk.state.update(parcel, last_scan=desk.today - timedelta(days=1)))
+
+
+def not_yet_lost(desk: Desk, parcel: Shipment) -> Grounds:
+    """The parcel was due on the last day on which it does not count as lost."""
+    due = desk.today - timedelta(days=desk.policy.lost_after_days)
+    return _not_lost(desk.state.update(parcel, due=due))
+
+
+def _not_lost(parcel: Shipment) -> Grounds:
+    return Grounds(
+        section="SHP-1",
+        evidence=parcel,
+        facts=(saw(parcel, id="saw-parcel"),),
+        lookups=(call("get_shipments", order_id=parcel.order_id),),
+        otherwise=(
+            call("get_shipments", order_id=parcel.order_id),
+            call("track_parcel", tracking=parcel.tracking),
+        ),
+        message="It is late, but not lost. Please give it a few more days.",
+    )
+
+
+def sent_again_already(desk: Desk, parcel: Shipment) -> Grounds:
+    """A colleague has sent the goods of the lost parcel again, and they are under way."""
+    again = desk.state.next_id(Shipment)
+    replacement = desk.state.insert(
+        Shipment(
+            id=again,
+            order_id=parcel.order_id,
+            carrier=parcel.carrier,
+            tracking=f"{parcel.tracking[:2]}{again.removeprefix(Shipment.prefix)}R",
+            status="in_transit",
+            shipped=desk.today - timedelta(days=1),
+            due=desk.today + timedelta(days=3),
+            last_scan=desk.today - timedelta(days=1),
+            delivered=None,
+            replaces=parcel.id,
+        )
+    )
+    return Grounds(
+        section="SHP-1",
+        evidence=replacement,
+        facts=(saw(replacement, id="saw-parcel"),),
+        lookups=(call("get_shipments", order_id=parcel.order_id),),
+        message=f"A replacement is under way and due on {replacement.due}.",
+    )
+
+
+def within_grace(desk: Desk, parcel: Shipment) -> Grounds:
+    """The parcel was due so late that it came on the last day of grace."""
+    assert parcel.delivered is not None, f"{parcel.id} has not arrived"
+    due = parcel.delivered - timedelta(days=desk.policy.delay_grace_days)
+    punctual = desk.state.update(parcel, due=due)
+    return Grounds(
+        section="LOY-2",
+        evidence=punctual,
+        facts=(saw(punctual, id="saw-parcel"),),
+        lookups=(call("get_shipments", order_id=parcel.order_id),),
+        message="It came within the days of grace, for which there is no credit.",
+    )

@@ -1,0 +1,60 @@
+"""Grounds in prices and credit: ordered too long ago, sold out elsewhere, credited already."""
+
+from palaestra.envs.task import call
+from palaestra.envs.worlds.storefront.aftersales import lately
+from palaestra.envs.worlds.storefront.consequences import move_back
+from palaestra.envs.worlds.storefront.desk import Desk
+from palaestra.envs.worlds.storefront.schema import Credit, CreditReason, Order, OrderLine
+from palaestra.envs.worlds.storefront.twins import Grounds
+from palaestra.rubrics import saw
+
+
+def ordered_too_long_ago(desk: Desk, order: Order, days: int, section: str) -> Grounds:
+    """The order was placed one day more than `days` ago."""
+    move_back(desk, order.id, days=days + 1 - (desk.today - order.placed.date()).days)
+    earlier = desk.state.get(Order, order.id)
+    return Grounds(
+        section=section,
+        evidence=earlier,
+        facts=(saw(earlier, id="saw-order"),),
+        message="It was ordered too long ago for that.",
+    )
+
+
+def sold_out_elsewhere(desk: Desk, line: OrderLine) -> Grounds:
+    """No shop that asks less has the product in stock."""
+    offer = best = desk.best_offer(line)
+    while best is not None:
+        desk.state.update(best, in_stock=False)
+        best = desk.best_offer(line)
+    assert offer is not None, f"no shop asks less for {line.id}"
+    return Grounds(
+        section="PRM-1",
+        evidence=desk.order(line),
+        facts=(saw(desk.order(line), id="saw-order"), saw(offer, id="saw-offer")),
+        lookups=(call("search_offers", product_id=line.product_id),),
+        message="The shops that ask for less cannot deliver it, so there is no offer to match.",
+    )
+
+
+def credited_already(desk: Desk, order: Order, reason: CreditReason, amount: int, section: str) -> Grounds:
+    """A colleague has given the credit."""
+    customer = desk.customer(order)
+    credit = desk.state.insert(
+        Credit(
+            id=desk.state.next_id(Credit),
+            customer_id=customer.id,
+            order_id=order.id,
+            amount_cents=amount,
+            reason=reason,
+            created=lately(desk, order),
+        )
+    )
+    desk.state.update(customer, credit_cents=customer.credit_cents + amount)
+    return Grounds(
+        section=section,
+        evidence=credit,
+        facts=(saw(credit, id="saw-credit"),),
+        lookups=(call("get_credits", customer_id=customer.id),),
+        message="The credit for this order is in your account already.",
+    )

@@ -1,0 +1,47 @@
+"""How a lost parcel is made up for: sent again where everything is in stock, and refunded otherwise (SHP-1)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from palaestra.envs.task import call
+from palaestra.envs.worlds.storefront.desk import Desk, touches
+from palaestra.envs.worlds.storefront.schema import Order, Refund, Shipment
+from palaestra.records import Json, ToolCall
+from palaestra.rubrics import Allowance, Criterion, created
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remedy:
+    """What makes up for a lost parcel."""
+
+    criterion: Criterion
+    """Expects it; its id is "remedy"."""
+    call: ToolCall
+    """Does it."""
+    allow: Sequence[Allowance]
+    """What it changes beside."""
+    message: str
+
+
+def in_stock(desk: Desk, order: Order) -> bool:
+    """Whether every product of an order could be sent again."""
+    return all(desk.product(line).stock >= line.quantity for line in desk.lines(order))
+
+
+def remedy(desk: Desk, order: Order, parcel: Shipment, *, after: Sequence[str]) -> Remedy:
+    """What makes up for the lost `parcel` of an order that is paid with one payment."""
+    if in_stock(desk, order):
+        return Remedy(
+            criterion=created(Shipment, {"order_id": order.id, "replaces": parcel.id}, id="remedy", after=after),
+            call=call("send_replacement", shipment_id=parcel.id),
+            allow=[touches(desk.product(line), "stock") for line in desk.lines(order)],
+            message="Your parcel is lost. We send it again.",
+        )
+    [payment] = desk.payments(order)
+    paid_back: dict[str, Json] = {"payment_id": payment.id, "amount_cents": order.total_cents, "reason": "lost"}
+    return Remedy(
+        criterion=created(Refund, {**paid_back, "status": "paid"}, id="remedy", after=after),
+        call=call("refund_payment", **paid_back),
+        allow=desk.pays(order),
+        message="Your parcel is lost. We have paid you back.",
+    )

@@ -1,0 +1,232 @@
+"""What dialogue tasks share: what can be talked about at the desk, calls that say something, and ways to shut a door.
+
+The last make an impossible twin of a task: one change of the records after which the same request must be refused.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from palaestra.envs.task import Task, call
+from palaestra.envs.user import Persona, Temper
+from palaestra.envs.worlds.storefront.consequences import settle_account
+from palaestra.envs.worlds.storefront.desk import Desk, closing, touches
+from palaestra.envs.worlds.storefront.policy import restocking_fee
+from palaestra.envs.worlds.storefront.schema import Customer, Order, OrderLine, Product, Return, Ticket
+from palaestra.records import Json, Row, ToolCall
+from palaestra.rubrics import Allowance, Criterion, created, saw
+from palaestra.seeding import Stream
+
+TOPICS: Mapping[str, tuple[str, ...]] = {
+    "order": ("order", "order number", "number of the order", "purchase"),
+    "product": ("product", "item", "article", "piece", "part"),
+    "address": ("address", "street", "house number", "city", "destination"),
+    "fault": ("fault", "problem", "symptom", "defect", "wrong with", "broken", "cause", "error"),
+    "quantity": ("how many", "quantity", "number of pieces"),
+    "fee": ("fee", "restocking fee", "deduction"),
+    "refund": ("refund", "money back", "reimbursement"),
+    "return": ("return", "send back", "sending back", "take back"),
+    "replacement": ("replacement", "replace", "new one", "exchange"),
+    "repair": ("repair", "repaired"),
+    "cancellation": ("cancellation", "cancel", "cancelled", "cancelling"),
+    "account": ("account", "e-mail", "email", "e-mail address", "email address", "mail address", "mailbox", "sender"),
+}
+"""Topics, each with the words that name it."""
+
+_TEMPERS: tuple[tuple[Temper, int], ...] = (("calm", 50), ("terse", 30), ("heated", 20))
+
+
+def temper(stream: Stream) -> Temper:
+    """How a customer puts things."""
+    return stream.weighted(_TEMPERS)
+
+
+def dialogue(
+    *,
+    prompt: str,
+    user: Persona,
+    rubric: Sequence[Criterion],
+    oracle: Sequence[ToolCall],
+    allow: Sequence[Allowance] = (),
+) -> Task:
+    """A task with a customer who answers. Its solution said in words alone, no act stated, is another right way."""
+    in_words = [
+        ToolCall(tool=c.tool, arguments={k: v for k, v in c.arguments.items() if k not in ("act", "about")})
+        for c in oracle
+    ]
+    return Task(prompt=prompt, user=user, rubric=rubric, oracle=oracle, allow=allow, alternatives=[in_words])
+
+
+# Saying something
+
+
+def ask(about: str, message: str) -> ToolCall:
+    """The call that asks about something."""
+    return call("reply", message=message, act="ask", about=about)
+
+
+def tell(about: str, message: str) -> ToolCall:
+    """The call that tells something."""
+    return call("reply", message=message, act="inform", about=about)
+
+
+def offer(about: str, message: str) -> ToolCall:
+    """The call that offers something."""
+    return call("reply", message=message, act="offer", about=about)
+
+
+def refuse(about: str, message: str) -> ToolCall:
+    """The call that says no to something."""
+    return call("reply", message=message, act="refuse", about=about)
+
+
+def declined(ticket: Ticket, section: str, evidence: Row, about: str, message: str) -> list[ToolCall]:
+    """The calls that end a case by declining it."""
+    return [
+        call("decline_request", ticket_id=ticket.id, policy_id=section, evidence_id=evidence.id),
+        refuse(about, message),
+        call("finish"),
+    ]
+
+
+# Shutting a door
+
+
+def send_off(desk: Desk, order: Order) -> Order:
+    """The order has left the warehouse, so that it can be neither changed nor cancelled (SHP-2)."""
+    left = max(order.placed.date(), desk.today - timedelta(days=1))
+    for parcel in desk.shipments(order):
+        desk.state.update(parcel, status="in_transit", shipped=left, last_scan=left)
+    for payment in desk.payments(order):
+        desk.state.update(payment, status="captured")
+    settle_account(desk, order.customer_id)
+    return desk.state.update(order, status="shipped")
+
+
+def clear_out(desk: Desk, product: Product) -> Product:
+    """The product was sold as clearance goods, so that nobody may send it back for a change of mind (RET-3)."""
+    return desk.state.update(product, final_sale=True)
+
+
+def estrange(desk: Desk, customer: Customer) -> Customer:
+    """The account has another address on file than the one that wrote, so that nothing may be done (PRV-1)."""
+    name, _, domain = customer.email.partition("@")
+    return desk.state.update(customer, email=f"{name}.{desk.today.year}@{domain}")
+
+
+# An opened piece that comes back
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenedPiece:
+    """A piece that its buyer has opened and wants to send back, inside its return window."""
+
+    line: OrderLine
+    order: Order
+    product: Product
+    customer: Customer
+    paid_cents: int
+    fee_cents: int
+
+    @property
+    def back(self) -> dict[str, Json]:
+        """The arguments with which its return is authorised."""
+        return {"line_id": self.line.id, "quantity": 1, "reason": "changed_mind", "fee_cents": self.fee_cents}
+
+
+def opened_piece(desk: Desk) -> OpenedPiece:
+    """A piece on which a restocking fee is due."""
+
+    def fits(line: OrderLine) -> bool:
+        opened = line.opened and line.quantity == 1 and not desk.product(line).final_sale
+        return opened and desk.returnable(line) and _fee(desk, line) > 0
+
+    line = desk.pick(OrderLine, fits, what="opened piece with a restocking fee")
+    order = desk.order(line)
+    return OpenedPiece(
+        line=line,
+        order=order,
+        product=desk.product(line),
+        customer=desk.customer(order),
+        paid_cents=desk.paid(line, 1),
+        fee_cents=_fee(desk, line),
+    )
+
+
+def fee_facts(desk: Desk, piece: OpenedPiece) -> list[Criterion]:
+    """Expect that the agent found out what the fee on a piece turns on."""
+    return [
+        saw(piece.line, id="saw-line"),
+        desk.account(piece.customer),
+        saw(piece.product, id="saw-product"),
+        desk.delivery(piece.line),
+        desk.read("RET-1"),
+        desk.read("RET-2"),
+    ]
+
+
+FEE_FACTS = ("saw-line", "saw-account", "saw-product", "knew-delivery", "read-RET-1", "read-RET-2")
+"""The ids of `fee_facts`."""
+
+
+def fee_calls(piece: OpenedPiece) -> list[ToolCall]:
+    """The calls that find out what the fee on a piece is."""
+    return [
+        call("get_order", order_id=piece.order.id),
+        call("get_customer", customer_id=piece.customer.id),
+        call("get_product", product_id=piece.product.id),
+        call("compute_return_window", line_id=piece.line.id),
+        call("read_handbook", section_id="RET-1"),
+        call("read_handbook", section_id="RET-2"),
+        call("compute_paid", line_id=piece.line.id, quantity=1),
+    ]
+
+
+def taken_back(
+    desk: Desk,
+    piece: OpenedPiece,
+    ticket: Ticket,
+    user: Persona,
+    body: str,
+    *,
+    talk: Sequence[ToolCall],
+    agreed: Sequence[Criterion],
+) -> Task:
+    """The task in which a piece comes back once its owner has agreed to the fee.
+
+    Args:
+        desk: The desk.
+        piece: What comes back.
+        ticket: The case.
+        user: The customer.
+        body: What they write.
+        talk: The messages after which they agree.
+        agreed: What has to be said and heard before it comes back.
+    """
+    return dialogue(
+        prompt=desk.mail(ticket, body),
+        user=user,
+        rubric=[
+            *fee_facts(desk, piece),
+            *agreed,
+            created(
+                Return,
+                {**piece.back, "status": "authorised"},
+                id="return",
+                after=[*FEE_FACTS, *(criterion.id for criterion in agreed)],
+            ),
+            *desk.resolved(ticket, after=["return"]),
+        ],
+        allow=[touches(piece.line, "returned")],
+        oracle=[
+            *fee_calls(piece),
+            *talk,
+            call("authorise_return", **piece.back),
+            *closing(ticket, f"Please send it back. {piece.paid_cents - piece.fee_cents} cents are yours then."),
+        ],
+    )
+
+
+def _fee(desk: Desk, line: OrderLine) -> int:
+    tier = desk.customer(desk.order(line)).tier
+    return restocking_fee(desk.policy, tier, desk.paid(line, 1), opened=True, change_of_mind=True)

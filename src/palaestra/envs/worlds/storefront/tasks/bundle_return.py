@@ -1,0 +1,163 @@
+"""Half of a bundle comes back: what is kept may no longer have earned the discount, and the fee takes it back."""
+
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from palaestra.envs.task import Task, call, family
+from palaestra.envs.worlds.storefront import requests
+from palaestra.envs.worlds.storefront.desk import Desk, closing, declining, touches
+from palaestra.envs.worlds.storefront.planting import DEAREST_SHIPPING_CENTS, arrived, cheap, plain_customer, sell
+from palaestra.envs.worlds.storefront.policy import last_return_day, restocking_fee
+from palaestra.envs.worlds.storefront.schema import Customer, OrderLine, Product, Promotion, Return, Ticket
+from palaestra.records import Json, ToolCall
+from palaestra.rubrics import Criterion, created, never, saw
+
+DEAREST = 12_000
+STEP = 1_000
+NAMES = ("SETDESK", "SETPLAY", "SETBASE", "SETPRO")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bundle:
+    """An order of two goods with a bundle code: one comes back, one is kept."""
+
+    code: Promotion
+    back: OrderLine
+    kept: OrderLine
+
+
+@family("storefront/bundle-return", level=3, traits=("write", "multi-hop", "arithmetic", "policy-exception"), twin=True)
+def bundle_return(desk: Desk) -> Task:
+    room = 2 * DEAREST + DEAREST_SHIPPING_CENTS
+    customer = desk.pick(Customer, plain_customer(desk, room=room), what="customer with room for an order")
+    returned = {desk.state.get(OrderLine, r.line_id).product_id for r in desk.state.find(Return)}
+    goods = [p for p in cheap(desk, below=DEAREST, above=4_000) if p.id not in returned]
+    back, kept = desk.stream.sample(goods, 2)
+    opened, broken, late = desk.stream.chance(50), desk.stream.chance(70), desk.stream.chance(50)
+    day = desk.today - timedelta(days=desk.stream.between(3, 12))
+    if desk.twin and late:
+        day = out_of_window(desk, customer)
+    bundle = bought(desk, customer, (back, kept), day, broken=broken)
+    if opened:
+        desk.state.update(bundle.back, opened=True)
+    line, order = desk.state.get(OrderLine, bundle.back.id), desk.order(bundle.back)
+    request = requests.send_back(desk.stream, order, back)
+    ticket = desk.ticket(customer, request.subject)
+    prompt = desk.mail(ticket, request.body)
+    opening = [call("get_order", order_id=order.id), call("get_customer", customer_id=customer.id)]
+    window = call("compute_return_window", line_id=line.id)
+    if desk.twin:
+        return (
+            too_late(desk, ticket, prompt, line, [*opening, window])
+            if late
+            else final(desk, ticket, prompt, line, opening)
+        )
+    fee = fee_for(desk, line, bundle, broken=broken)
+    asked: dict[str, Json] = {"line_id": line.id, "quantity": 1, "reason": "changed_mind", "fee_cents": fee}
+    reads = [call("read_handbook", section_id=section) for section in ("RET-1", "RET-2", "PRM-3")]
+    look = call("get_product", product_id=back.id)
+    sums = [
+        call("get_promotion", code=bundle.code.id),
+        call("compute_paid", line_id=line.id, quantity=1),
+        call("compute_paid", line_id=bundle.kept.id, quantity=1),
+    ]
+    work = [call("authorise_return", **asked), *closing(ticket, "You may send it back.")]
+    facts = [*known(desk, line), saw(desk.product(line), id="saw-product"), saw(bundle.code, id="saw-code")]
+    facts += [desk.read(section) for section in ("RET-1", "RET-2", "PRM-3")]
+    return Task(
+        prompt=prompt,
+        rubric=[
+            *only_this(line, bundle.kept),
+            *facts,
+            created(Return, {**asked, "status": "authorised"}, id="return", after=[fact.id for fact in facts]),
+            *desk.resolved(ticket, after=["return"]),
+        ],
+        allow=[touches(line, "returned")],
+        oracle=[*opening, look, window, *reads, *sums, *work],
+        alternatives=[[*reversed(reads), *opening, call("get_shipments", order_id=order.id), look, sums[0], *work]],
+    )
+
+
+def out_of_window(desk: Desk, customer: Customer) -> date:
+    """A day on which goods arrived that the customer can no longer return."""
+    days = (desk.today - timedelta(days=ago) for ago in range(20, 200, 5))
+    return next(day for day in days if last_return_day(desk.policy, customer.tier, day) < desk.today)
+
+
+def bought(desk: Desk, customer: Customer, goods: tuple[Product, Product], day: date, *, broken: bool) -> Bundle:
+    """Add the code and the order. What is kept reaches the code's minimum, or fails to where `broken`."""
+    course = arrived(desk, day)
+    percent = desk.stream.between(6, 15)
+    enough = goods[1].price_cents // STEP
+    code = desk.state.insert(
+        Promotion(
+            id=f"{desk.stream.choice(NAMES)}{percent}",
+            percent=percent,
+            category=None,
+            starts=course.placed.date() - timedelta(days=9),
+            ends=course.placed.date() + timedelta(days=11),
+            minimum_cents=(enough + broken) * STEP,
+        )
+    )
+    order = sell(desk, customer, [(p, 1) for p in goods], course, promotion=code)
+    back, kept = desk.lines(order)
+    return Bundle(code=code, back=back, kept=kept)
+
+
+def fee_for(desk: Desk, line: OrderLine, bundle: Bundle, *, broken: bool) -> int:
+    """The restocking fee, and the discount of what is kept where it is no longer earned."""
+    tier = desk.customer(desk.order(line)).tier
+    restocking = restocking_fee(desk.policy, tier, desk.paid(line, 1), opened=line.opened, change_of_mind=True)
+    kept = bundle.kept
+    return restocking + (kept.unit_cents - desk.paid(kept, 1) if broken else 0)
+
+
+def known(desk: Desk, line: OrderLine) -> list[Criterion]:
+    """What has to be known about any return."""
+    return [saw(line, id="saw-line"), desk.account(desk.customer(desk.order(line))), desk.delivery(line)]
+
+
+def only_this(line: OrderLine, kept: OrderLine) -> list[Criterion]:
+    """Forbid to take back what is kept, and to pay before the goods are here."""
+    return [
+        never("authorise_return", arguments={"line_id": kept.id}, id="never-the-other"),
+        never("issue_refund", arguments={"line_id": line.id}, id="never-refund"),
+    ]
+
+
+def too_late(desk: Desk, ticket: Ticket, prompt: str, line: OrderLine, opening: list[ToolCall]) -> Task:
+    """The return window has closed."""
+    [parcel] = desk.shipments(desk.order(line))
+    facts = known(desk, line)
+    read, close = (
+        call("read_handbook", section_id="RET-1"),
+        declining(ticket, "RET-1", parcel, "The window has closed."),
+    )
+    return Task(
+        prompt=prompt,
+        rubric=[
+            never("authorise_return", id="never-return"),
+            *facts,
+            *desk.declined(ticket, "RET-1", parcel, after=[fact.id for fact in facts]),
+        ],
+        oracle=[*opening, read, *close],
+        alternatives=[[read, *opening[:-1], call("get_shipments", order_id=line.order_id), *close]],
+    )
+
+
+def final(desk: Desk, ticket: Ticket, prompt: str, line: OrderLine, opening: list[ToolCall]) -> Task:
+    """What should come back was a clearance piece."""
+    product = desk.state.update(desk.product(line), final_sale=True)
+    look, read = call("get_product", product_id=product.id), call("read_handbook", section_id="RET-3")
+    close = declining(ticket, "RET-3", product, "Clearance goods cannot be returned because of a change of mind.")
+    facts = [saw(line, id="saw-line"), desk.account(desk.customer(desk.order(line))), saw(product, id="saw-product")]
+    return Task(
+        prompt=prompt,
+        rubric=[
+            never("authorise_return", id="never-return"),
+            *facts,
+            *desk.declined(ticket, "RET-3", product, after=[fact.id for fact in facts]),
+        ],
+        oracle=[*opening, look, read, *close],
+        alternatives=[[read, *opening[:1], look, *opening[1:], *close]],
+    )

@@ -1,0 +1,56 @@
+"""Cancel an order that has not left."""
+
+from palaestra.envs.task import Task, call, family
+from palaestra.envs.worlds.storefront import requests
+from palaestra.envs.worlds.storefront.desk import Desk, closing, touches
+from palaestra.envs.worlds.storefront.grounds import left_already, on_hold
+from palaestra.envs.worlds.storefront.schema import Order, Ticket
+from palaestra.envs.worlds.storefront.twins import refused_order
+from palaestra.rubrics import Allowance, changed, saw
+
+
+@family("storefront/cancel-order", level=1, traits=("write",), twin=True)
+def cancel_order(desk: Desk) -> Task:
+    order = desk.pick(Order, lambda o: o.status == "processing" and desk.plain(o), what="order that has not left")
+    customer, request = desk.customer(order), requests.cancel(desk.stream, order)
+    ticket = desk.ticket(customer, request.subject)
+    prompt = desk.mail(ticket, request.body)
+    if desk.twin:
+        return refusal(desk, ticket, prompt, order)
+    return Task(
+        prompt=prompt,
+        rubric=[
+            saw(order, id="saw-order"),
+            desk.account(customer),
+            changed(order, {"status": "cancelled"}, id="cancelled", after=["saw-order", "saw-account"]),
+            *desk.resolved(ticket, after=["cancelled"]),
+        ],
+        allow=[
+            *(touches(payment, "status") for payment in desk.payments(order)),
+            *(Allowance(table=parcel.table, key=parcel.id, deletes=True) for parcel in desk.shipments(order)),
+            *(touches(desk.product(line), "stock") for line in desk.lines(order)),
+        ],
+        oracle=[
+            call("get_order", order_id=order.id),
+            call("get_customer", customer_id=customer.id),
+            call("cancel_order", order_id=order.id),
+            *closing(ticket, f"{order.id} is cancelled; you will not be charged."),
+        ],
+        alternatives=[
+            [
+                call("get_ticket", ticket_id=ticket.id),
+                call("get_customer", customer_id=customer.id),
+                call("search_orders", customer_id=customer.id, status="processing"),
+                call("get_order", order_id=order.id),
+                call("cancel_order", order_id=order.id),
+                call("resolve_ticket", ticket_id=ticket.id),
+                call("reply", message="It will not be sent, and you will not be charged."),
+                call("finish"),
+            ]
+        ],
+    )
+
+
+def refusal(desk: Desk, ticket: Ticket, prompt: str, order: Order) -> Task:
+    grounds = left_already(desk, order) if desk.stream.chance(50) else on_hold(desk, desk.customer(order))
+    return refused_order(desk, ticket, prompt, grounds, order)

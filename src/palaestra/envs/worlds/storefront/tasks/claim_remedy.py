@@ -1,0 +1,73 @@
+"""A repair was agreed on when the product was out of stock, and goods have come in: the claim is made anew."""
+
+from palaestra.envs.task import Task, call, family
+from palaestra.envs.worlds.storefront import requests
+from palaestra.envs.worlds.storefront.aftersales import claimed
+from palaestra.envs.worlds.storefront.desk import Desk, closing
+from palaestra.envs.worlds.storefront.grounds import mended_already, sold_out
+from palaestra.envs.worlds.storefront.schema import OrderLine, Ticket, WarrantyClaim
+from palaestra.envs.worlds.storefront.twins import refused_order
+from palaestra.records import Json
+from palaestra.rubrics import changed, created, saw
+
+
+@family("storefront/claim-remedy", level=3, traits=("write", "multi-hop", "policy-exception"), twin=True)
+def claim_remedy(desk: Desk) -> Task:
+    def fits(line: OrderLine) -> bool:
+        return desk.claimable(line) and desk.warranty_ends(line) >= desk.today and desk.product(line).stock > 0
+
+    line = desk.pick(OrderLine, fits, what="line under warranty whose product is in stock")
+    order, product = desk.order(line), desk.product(line)
+    customer, request = desk.customer(order), requests.new_one(desk.stream, order, product)
+    fault, other = requests.fault_of(desk.stream, product), requests.fault_of(desk.stream, product)
+    claimed(desk, line, other, ago=9, remedy="repair", status="withdrawn")
+    claim = claimed(desk, line, fault, ago=desk.stream.between(3, 8), remedy="repair")
+    ticket = desk.ticket(customer, request.subject)
+    prompt = desk.mail(ticket, request.body)
+    if desk.twin:
+        return refusal(desk, ticket, prompt, line, claim)
+    anew: dict[str, Json] = {"line_id": line.id, "fault": fault, "remedy": "replace"}
+    facts = ["saw-claim", "saw-account", "read-WAR-2", f"saw-stock-{product.id}"]
+    return Task(
+        prompt=prompt,
+        rubric=[
+            saw(claim, id="saw-claim"),
+            desk.account(customer),
+            desk.stock(product),
+            desk.read("WAR-2"),
+            changed(claim, {"status": "withdrawn"}, id="withdrawn", after=facts),
+            created(WarrantyClaim, {**anew, "status": "open"}, id="claim", after=["withdrawn"]),
+            *desk.resolved(ticket, after=["claim"]),
+        ],
+        oracle=[
+            call("get_order", order_id=order.id),
+            call("get_customer", customer_id=customer.id),
+            call("get_warranty_claims", line_id=line.id),
+            call("get_product", product_id=product.id),
+            call("read_handbook", section_id="WAR-2"),
+            call("withdraw_warranty_claim", claim_id=claim.id),
+            call("open_warranty_claim", **anew),
+            *closing(ticket, "It is in stock again, so we send you a new one."),
+        ],
+        alternatives=[
+            [
+                call("read_handbook", section_id="WAR-2"),
+                call("get_ticket", ticket_id=ticket.id),
+                call("get_customer", customer_id=customer.id),
+                call("get_order", order_id=order.id),
+                call("search_products", query=product.name),
+                call("get_warranty_claims", line_id=line.id),
+                call("withdraw_warranty_claim", claim_id=claim.id),
+                call("open_warranty_claim", **anew),
+                call("resolve_ticket", ticket_id=ticket.id),
+                call("reply", message="You get a new one in place of the repair."),
+                call("finish"),
+            ]
+        ],
+    )
+
+
+def refusal(desk: Desk, ticket: Ticket, prompt: str, line: OrderLine, claim: WarrantyClaim) -> Task:
+    closed = desk.stream.chance(50)
+    grounds = mended_already(desk, claim) if closed else sold_out(desk, desk.product(line))
+    return refused_order(desk, ticket, prompt, grounds, desk.order(line))

@@ -1,0 +1,29 @@
+"""A parcel is late but not lost: the customer has to wait, and is told so on the right grounds."""
+
+from palaestra.envs.task import Task, call, family
+from palaestra.envs.worlds.storefront import requests
+from palaestra.envs.worlds.storefront.desk import Desk
+from palaestra.envs.worlds.storefront.schema import Order
+from palaestra.envs.worlds.storefront.twins import Grounds, refused_order
+from palaestra.rubrics import saw
+
+
+@family("storefront/decline-early-claim", level=2, traits=("refusal", "policy-exception"))
+def decline_early_claim(desk: Desk) -> Task:
+    def fits(order: Order) -> bool:
+        parcels = desk.shipments(order)
+        late = len(parcels) == 1 and parcels[0].status == "in_transit" and parcels[0].due < desk.today
+        return late and desk.plain(order) and not desk.is_lost(order)
+
+    order = desk.pick(Order, fits, what="parcel that is late and not lost")
+    customer, [parcel] = desk.customer(order), desk.shipments(order)
+    request = requests.overdue(desk.stream, order)
+    ticket = desk.ticket(customer, request.subject)
+    grounds = Grounds(
+        section="SHP-1",
+        evidence=parcel,
+        facts=(saw(parcel, id="saw-parcel"),),
+        lookups=(call("get_shipments", order_id=order.id),),
+        message="It is late, but not lost. Please give it a few more days.",
+    )
+    return refused_order(desk, ticket, desk.mail(ticket, request.body), grounds, order)

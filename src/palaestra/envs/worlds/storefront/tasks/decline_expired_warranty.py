@@ -1,0 +1,46 @@
+"""Broken after the warranty has ended: declined, on the right grounds."""
+
+from palaestra.envs.task import Task, call, family
+from palaestra.envs.worlds.storefront import requests
+from palaestra.envs.worlds.storefront.desk import Desk, declining
+from palaestra.envs.worlds.storefront.schema import OrderLine
+from palaestra.rubrics import called, saw
+
+
+@family("storefront/decline-expired-warranty", level=2, traits=("refusal",))
+def decline_expired_warranty(desk: Desk) -> Task:
+    line = desk.pick(
+        OrderLine, lambda x: desk.claimable(x) and desk.warranty_ends(x) < desk.today, what="line past its warranty"
+    )
+    order, product = desk.order(line), desk.product(line)
+    customer = desk.customer(order)
+    request = requests.faulty(desk.stream, order, product, requests.fault_of(desk.stream, product))
+    facts = ["saw-line", "saw-account", "knew-delivery", "knew-warranty"]
+    ticket = desk.ticket(customer, request.subject)
+    return Task(
+        prompt=desk.mail(ticket, request.body),
+        rubric=[
+            saw(line, id="saw-line"),
+            desk.account(customer),
+            desk.delivery(line, called("compute_warranty", arguments={"line_id": line.id})),
+            desk.warranty(line),
+            *desk.declined(ticket, "WAR-1", line, after=facts),
+        ],
+        oracle=[
+            call("get_order", order_id=order.id),
+            call("get_customer", customer_id=customer.id),
+            call("get_shipments", order_id=order.id),
+            call("get_product", product_id=product.id),
+            call("read_handbook", section_id="WAR-1"),
+            *declining(ticket, "WAR-1", line, "Its warranty has ended, so we cannot help with it."),
+        ],
+        alternatives=[
+            [
+                call("read_handbook", section_id="WAR-1"),
+                call("get_order", order_id=order.id),
+                call("compute_warranty", line_id=line.id),
+                call("get_customer", customer_id=customer.id),
+                *declining(ticket, "WAR-1", line, "I am sorry: it is out of warranty."),
+            ]
+        ],
+    )

@@ -1,0 +1,26 @@
+"""A change of mind about clearance goods, inside the window: declined, on the right grounds."""
+
+from palaestra.envs.task import Task, call, family
+from palaestra.envs.worlds.storefront import requests
+from palaestra.envs.worlds.storefront.desk import Desk
+from palaestra.envs.worlds.storefront.schema import OrderLine
+from palaestra.envs.worlds.storefront.twins import Grounds, refused_order
+from palaestra.rubrics import saw
+
+
+@family("storefront/decline-final-sale", level=2, traits=("refusal", "policy-exception"))
+def decline_final_sale(desk: Desk) -> Task:
+    line = desk.pick(
+        OrderLine, lambda x: desk.returnable(x) and desk.product(x).final_sale, what="final-sale line inside its window"
+    )
+    order, product = desk.order(line), desk.product(line)
+    customer, request = desk.customer(order), requests.send_back(desk.stream, order, product)
+    ticket = desk.ticket(customer, request.subject)
+    grounds = Grounds(
+        section="RET-3",
+        evidence=product,
+        facts=(saw(product, id="saw-product"),),
+        lookups=(call("get_product", product_id=product.id),),
+        message="It was a final sale, which we do not take back.",
+    )
+    return refused_order(desk, ticket, desk.mail(ticket, request.body), grounds, order)

@@ -1,0 +1,30 @@
+"""Cheaper elsewhere, but bought too long ago or with a promotion: declined, on the right grounds."""
+
+from palaestra.envs.task import Task, family
+from palaestra.envs.worlds.storefront import requests
+from palaestra.envs.worlds.storefront.desk import Desk
+from palaestra.envs.worlds.storefront.schema import OrderLine
+from palaestra.envs.worlds.storefront.twins import Grounds, refused_order
+from palaestra.rubrics import saw
+
+
+@family("storefront/decline-price-match", level=2, traits=("refusal", "policy-exception"))
+def decline_price_match(desk: Desk) -> Task:
+    def fits(line: OrderLine) -> bool:
+        order = desk.order(line)
+        days = (desk.today - order.placed.date()).days
+        barred = desk.policy.price_match_days < days <= 90 or (days <= 90 and order.promotion_code is not None)
+        cheaper = barred and order.status != "cancelled" and desk.best_offer(line) is not None
+        return cheaper and desk.plain(order) and line.returned == 0
+
+    line = desk.pick(OrderLine, fits, what="line that a listed shop offers for less and that is not matched")
+    order, product = desk.order(line), desk.product(line)
+    customer, request = desk.customer(order), requests.cheaper(desk.stream, order, product)
+    ticket = desk.ticket(customer, request.subject)
+    grounds = Grounds(
+        section="PRM-1",
+        evidence=order,
+        facts=(saw(order, id="saw-order"),),
+        message="We cannot match a price for this order.",
+    )
+    return refused_order(desk, ticket, desk.mail(ticket, request.body), grounds, order)

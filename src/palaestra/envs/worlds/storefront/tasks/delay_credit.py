@@ -1,0 +1,75 @@
+"""A parcel came late: store credit by the customer's tier. Never seen in training."""
+
+from palaestra.envs.task import Task, call, family
+from palaestra.envs.worlds.storefront.desk import Desk, closing, touches
+from palaestra.envs.worlds.storefront.grounds import credited_already, within_grace
+from palaestra.envs.worlds.storefront.schema import Credit, Order, Ticket
+from palaestra.envs.worlds.storefront.twins import refused_order
+from palaestra.records import Json
+from palaestra.rubrics import created, saw
+
+
+@family("storefront/delay-credit", level=2, traits=("write", "policy-exception"), splits=("heldout",), twin=True)
+def delay_credit(desk: Desk) -> Task:
+    def fits(order: Order) -> bool:
+        parcels = desk.shipments(order)
+        if len(parcels) != 1 or parcels[0].delivered is None or not desk.plain(order):
+            return False
+        late = (parcels[0].delivered - parcels[0].due).days > desk.policy.delay_grace_days
+        return late and not desk.state.find(Credit, order_id=order.id)
+
+    order = desk.pick(Order, fits, what="parcel that came late")
+    customer, [parcel] = desk.customer(order), desk.shipments(order)
+    amount = desk.policy.delay_credit_cents[customer.tier]
+    ticket = desk.ticket(customer, "Far too late")
+    credit: dict[str, Json] = {
+        "customer_id": customer.id,
+        "order_id": order.id,
+        "amount_cents": amount,
+        "reason": "delay",
+    }
+    body = f"{order.id} came much later than you promised. Is there any compensation for that?"
+    prompt = desk.mail(ticket, body)
+    if desk.twin:
+        return refusal(desk, ticket, prompt, order, amount)
+    return Task(
+        prompt=prompt,
+        rubric=[
+            saw(parcel, id="saw-parcel"),
+            desk.account(customer),
+            desk.read("LOY-2"),
+            created(Credit, credit, id="credit", after=["saw-parcel", "saw-account", "read-LOY-2"]),
+            *desk.resolved(ticket, after=["credit"]),
+        ],
+        allow=[touches(customer, "credit_cents")],
+        oracle=[
+            call("get_shipments", order_id=order.id),
+            call("get_order", order_id=order.id),
+            call("read_handbook", section_id="LOY-2"),
+            call("get_customer", customer_id=customer.id),
+            call("give_credit", **credit),
+            *closing(ticket, f"We are sorry for the delay and give you {amount} cents of store credit."),
+        ],
+        alternatives=[
+            [
+                call("read_handbook", section_id="LOY-2"),
+                call("get_ticket", ticket_id=ticket.id),
+                call("get_customer", customer_id=customer.id),
+                call("get_shipments", order_id=order.id),
+                call("get_credits", customer_id=customer.id),
+                call("give_credit", **credit),
+                call("resolve_ticket", ticket_id=ticket.id),
+                call("reply", message="You have store credit for the wait."),
+                call("finish"),
+            ]
+        ],
+    )
+
+
+def refusal(desk: Desk, ticket: Ticket, prompt: str, order: Order, amount: int) -> Task:
+    if desk.stream.chance(50):
+        [parcel] = desk.shipments(order)
+        grounds = within_grace(desk, parcel)
+    else:
+        grounds = credited_already(desk, order, "delay", amount, "LOY-2")
+    return refused_order(desk, ticket, prompt, grounds, order)

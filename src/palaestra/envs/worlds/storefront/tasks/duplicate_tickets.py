@@ -1,0 +1,156 @@
+"""A customer wrote three times about one order: the oldest ticket is worked, the others are closed as its doubles."""
+
+from datetime import datetime
+
+from palaestra.envs.task import Task, call, family
+from palaestra.envs.worlds.storefront import requests
+from palaestra.envs.worlds.storefront.desk import Desk, told, touches
+from palaestra.envs.worlds.storefront.planting import has_room, sent_today
+from palaestra.envs.worlds.storefront.population.cases import Priority
+from palaestra.envs.worlds.storefront.schema import Customer, Order, Ticket
+from palaestra.records import ToolCall
+from palaestra.rubrics import Allowance, Criterion, changed, never, saw
+
+PRIORITIES: tuple[Priority, Priority, Priority] = ("low", "high", "normal")
+
+
+@family("storefront/duplicate-tickets", level=3, traits=("write", "multi-hop", "triage"), twin=True)
+def duplicate_tickets(desk: Desk) -> Task:
+    def fits(order: Order) -> bool:
+        waited = (desk.start - order.placed).total_seconds() > 7_200
+        roomy = has_room(desk, desk.customer(order), order.total_cents)
+        return order.status == "processing" and waited and roomy and desk.plain(order)
+
+    order = desk.pick(Order, fits, what="order that has not left")
+    customer, request = desk.customer(order), requests.cancel(desk.stream, order)
+    moments = [order.placed + (desk.start - order.placed) * part / 5 for part in (1, 2, 3)]
+    first, second, invoice = (
+        waiting(desk, customer, subject, moment, priority)
+        for subject, moment, priority in zip(subjects(order), shuffled_pair(desk, moments), PRIORITIES, strict=True)
+    )
+    oldest, double = sorted((first, second), key=lambda t: t.opened)
+    ticket = desk.ticket(customer, request.subject)
+    prompt = desk.mail(ticket, f"{request.body} I have written before and heard nothing.")
+    facts = [
+        saw(order, id="saw-order"),
+        desk.account(customer),
+        saw(oldest, id="saw-oldest"),
+        saw(double, id="saw-double"),
+    ]
+    opening = [
+        call("get_order", order_id=order.id),
+        call("get_customer", customer_id=customer.id),
+        call("search_tickets", customer_id=customer.id, status="open"),
+        call("get_ticket", ticket_id=first.id),
+        call("get_ticket", ticket_id=second.id),
+        call("read_handbook", section_id="TCK-2"),
+    ]
+    doubles = [double, ticket]
+    kept_open = never(
+        "resolve_ticket",
+        "decline_request",
+        arguments={"ticket_id": invoice.id},
+        id="never-the-other-matter",
+        text="Closed the ticket about another wish, which is a matter of its own.",
+    )
+    if desk.twin:
+        return refusal(desk, prompt, order, [kept_open, *facts], opening, oldest=oldest, doubles=doubles)
+    work = [call("cancel_order", order_id=order.id), call("resolve_ticket", ticket_id=oldest.id)]
+    end = [call("reply", message=f"{order.id} is cancelled."), call("finish")]
+    return Task(
+        prompt=prompt,
+        rubric=[
+            kept_open,
+            *facts,
+            changed(order, {"status": "cancelled"}, id="cancelled", after=["saw-order", "saw-account"]),
+            changed(oldest, {"status": "resolved"}, id="resolved", after=["cancelled", "saw-oldest"]),
+            desk.read("TCK-2"),
+            *closed_doubles(oldest, doubles),
+            told(after=["cancelled"]),
+        ],
+        allow=[
+            *(touches(payment, "status") for payment in desk.payments(order)),
+            *(Allowance(table=parcel.table, key=parcel.id, deletes=True) for parcel in desk.shipments(order)),
+            *(touches(desk.product(line), "stock") for line in desk.lines(order)),
+        ],
+        oracle=[*opening, *work, *closing_doubles(oldest, doubles), *end],
+        alternatives=[
+            [
+                call("get_ticket", ticket_id=ticket.id),
+                *opening[1:],
+                *closing_doubles(oldest, doubles[::-1]),
+                opening[0],
+                *work,
+                *end,
+            ]
+        ],
+    )
+
+
+def subjects(order: Order) -> tuple[str, str, str]:
+    """Two tickets about the same wish, and one about another."""
+    return f"Please cancel {order.id}", f"Cancel {order.id}, once more", f"Invoice for {order.id} to my company"
+
+
+def shuffled_pair(desk: Desk, moments: list[datetime]) -> list[datetime]:
+    """Moments of which the first two may have changed places, so that a lower number does not mean an older ticket."""
+    return [*desk.stream.shuffled(moments[:2]), moments[2]]
+
+
+def waiting(desk: Desk, customer: Customer, subject: str, opened: datetime, priority: Priority) -> Ticket:
+    """Add a ticket that nobody has worked on."""
+    return desk.state.insert(
+        Ticket(
+            id=desk.state.next_id(Ticket),
+            customer_id=customer.id,
+            subject=subject,
+            opened=opened.replace(microsecond=0),
+            status="open",
+            priority=priority,
+            team="support",
+            policy_id=None,
+            evidence_id=None,
+        )
+    )
+
+
+def closed_doubles(oldest: Ticket, doubles: list[Ticket]) -> list[Criterion]:
+    """Expect that each double was closed with the oldest ticket as the record that shows why."""
+    grounds = {"status": "declined", "policy_id": "TCK-2", "evidence_id": oldest.id}
+    facts = ["read-TCK-2", "saw-oldest", "saw-double"]
+    return [changed(ticket, grounds, id=f"closed-{n}", after=facts) for n, ticket in enumerate(doubles, 1)]
+
+
+def closing_doubles(oldest: Ticket, doubles: list[Ticket]) -> list[ToolCall]:
+    """The calls that close them."""
+    return [
+        call("decline_request", ticket_id=ticket.id, policy_id="TCK-2", evidence_id=oldest.id) for ticket in doubles
+    ]
+
+
+def refusal(
+    desk: Desk,
+    prompt: str,
+    order: Order,
+    facts: list[Criterion],
+    opening: list[ToolCall],
+    *,
+    oldest: Ticket,
+    doubles: list[Ticket],
+) -> Task:
+    """The order left this morning: the oldest ticket is declined, and the others are doubles all the same."""
+    sent_today(desk, order)
+    read = call("read_handbook", section_id="SHP-2")
+    decline = call("decline_request", ticket_id=oldest.id, policy_id="SHP-2", evidence_id=order.id)
+    end = [call("reply", message="It is on its way already; you may return it once it is there."), call("finish")]
+    return Task(
+        prompt=prompt,
+        rubric=[
+            *facts,
+            *desk.declined(oldest, "SHP-2", order, after=["saw-order", "saw-account", "saw-oldest"]),
+            desk.read("TCK-2"),
+            *closed_doubles(oldest, doubles),
+        ],
+        oracle=[*opening, read, decline, *closing_doubles(oldest, doubles), *end],
+        alternatives=[[read, *opening, *closing_doubles(oldest, doubles[::-1]), decline, *end]],
+    )

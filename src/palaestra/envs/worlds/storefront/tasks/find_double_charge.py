@@ -1,0 +1,114 @@
+"""One of several orders was charged twice; the customer does not know which. Found, and paid back."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+from palaestra.envs.task import Task, call, family
+from palaestra.envs.worlds.storefront.desk import Desk, closing, declining, touches
+from palaestra.envs.worlds.storefront.schema import Order, OrderLine, Payment, Refund, Shipment, Ticket
+from palaestra.records import Json, ToolCall
+from palaestra.rubrics import created, never, saw
+
+
+def is_double(desk: Desk, order: Order) -> bool:
+    """Whether two payments of the whole order were captured and none of it went back."""
+    charges = [(p.amount_cents, p.status, p.refunded_cents) for p in desk.payments(order)]
+    return charges == [(order.total_cents, "captured", 0)] * 2
+
+
+def charged(desk: Desk, order: Order) -> list[Order]:
+    """All orders of the same customer whose payments were captured."""
+    orders = desk.state.find(Order, customer_id=order.customer_id)
+    return [o for o in orders if o.status in {"shipped", "delivered"}]
+
+
+@family("storefront/find-double-charge", level=3, traits=("write", "multi-hop", "lookup"), twin=True)
+def find_double_charge(desk: Desk) -> Task:
+    def fits(order: Order) -> bool:
+        payable = is_double(desk, order) and order.total_cents <= desk.policy.agent_limit_cents
+        if not payable or desk.customer(order).fraud_hold or any(line.returned for line in desk.lines(order)):
+            return False
+        others = charged(desk, order)
+        return len(others) >= 3 and [o for o in others if is_double(desk, o)] == [order]
+
+    order = desk.pick(Order, fits, what="customer of several orders with one that was charged twice")
+    customer, (first, second) = desk.customer(order), desk.payments(order)
+    body = desk.stream.choice(
+        (
+            "You took the same amount from me twice. I cannot tell for which order. Please find it and pay it back.",
+            "My statement shows one of your charges two times on one day. Find out which, and give me one back.",
+        )
+    )
+    ticket = desk.ticket(customer, "The same amount twice")
+    prompt = desk.mail(ticket, body)
+    opening = [
+        call("get_ticket", ticket_id=ticket.id),
+        call("get_customer", customer_id=customer.id),
+        call("search_orders", customer_id=customer.id),
+    ]
+    if desk.twin:
+        return refusal(desk, ticket, prompt, order, opening)
+    wrong, right = (second, first) if desk.policy.wrong_charge == "later" else (first, second)
+    paid_back: dict[str, Json] = {
+        "payment_id": wrong.id,
+        "amount_cents": wrong.amount_cents,
+        "reason": "billing_error",
+    }
+    facts = ["saw-payment", "saw-account", "read-REF-4"]
+    looks = [call("get_payments", order_id=o.id) for o in charged(desk, order)]
+    found = looks.index(call("get_payments", order_id=order.id))
+    work = [call("refund_payment", **paid_back), *closing(ticket, f"{order.id} was charged twice; one goes back.")]
+    read = call("read_handbook", section_id="REF-4")
+    return Task(
+        prompt=prompt,
+        rubric=[
+            never("refund_payment", arguments={"payment_id": right.id}, id="never-the-right-charge"),
+            saw(wrong, id="saw-payment"),
+            desk.account(customer),
+            desk.read("REF-4"),
+            created(Refund, {**paid_back, "status": "paid"}, id="refund", after=facts),
+            *desk.resolved(ticket, after=["refund"]),
+        ],
+        allow=[touches(wrong, "refunded_cents")],
+        oracle=[*opening, *looks[: found + 1], read, *work],
+        alternatives=[[read, *opening, *reversed(looks), *work]],
+    )
+
+
+def refusal(desk: Desk, ticket: Ticket, prompt: str, order: Order, opening: list[ToolCall]) -> Task:
+    """The same goods were ordered twice within minutes: two orders, each charged once."""
+    again = ordered_again(desk, order)
+    [first], [second] = desk.payments(order), desk.payments(again)
+    looks = [call("get_payments", order_id=o.id) for o in charged(desk, order)]
+    read = call("read_handbook", section_id="REF-4")
+    close = declining(ticket, "REF-4", first, "You ordered twice, and each order was charged once.")
+    return Task(
+        prompt=prompt,
+        rubric=[
+            never("refund_payment", arguments={"payment_id": first.id}, id="never-the-first"),
+            never("refund_payment", arguments={"payment_id": second.id}, id="never-the-second"),
+            desk.account(desk.customer(order)),
+            saw(first, id="saw-first"),
+            saw(second, id="saw-second"),
+            *desk.declined(ticket, "REF-4", first, second, after=["saw-account", "saw-first", "saw-second"]),
+        ],
+        oracle=[*opening, *looks, read, *close],
+        alternatives=[[read, *opening, *reversed(looks), *declining(ticket, "REF-4", second, "No.")]],
+    )
+
+
+def ordered_again(desk: Desk, order: Order) -> Order:
+    """A second order of the same goods, to which the second payment belongs."""
+    _, second = desk.payments(order)
+    again = desk.state.insert(
+        replace(order, id=desk.state.next_id(Order), placed=second.charged - timedelta(seconds=20))
+    )
+    for line in desk.lines(order):
+        desk.state.insert(replace(line, id=desk.state.next_id(OrderLine), order_id=again.id))
+    for parcel in desk.shipments(order):
+        key = desk.state.next_id(Shipment)
+        tracking = f"{parcel.tracking[:2]}{desk.stream.split('again', key).between(10**9, 10**10 - 1)}"
+        desk.state.insert(replace(parcel, id=key, order_id=again.id, tracking=tracking))
+    desk.state.delete(second)
+    desk.state.insert(replace(second, id=desk.state.next_id(Payment), order_id=again.id))
+    return again

@@ -1,0 +1,174 @@
+"""A build lacks its graphics card: the cheapest that fits goes in, with a stronger power supply if it needs one."""
+
+from dataclasses import dataclass
+
+from palaestra.envs.task import Task, call, family
+from palaestra.envs.worlds.storefront.desk import Desk, closing, declining
+from palaestra.envs.worlds.storefront.policy import build_problems
+from palaestra.envs.worlds.storefront.schema import Build, Category, Customer, Product, Ticket
+from palaestra.envs.worlds.storefront.tools.listing import PAGE
+from palaestra.envs.worlds.storefront.workbench import checked_together, parts_of
+from palaestra.records import Json, ToolCall
+from palaestra.rubrics import called, changed, either, saw
+
+SIZES = ("8 GB", "12 GB", "16 GB", "32 GB")
+"""How much memory a customer may want their card to have; a card's name says it."""
+STEP = 1_000
+"""Budgets are stated in steps of so many cents."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What finishes a build."""
+
+    size: str
+    """The memory that the card has to have."""
+    kept: tuple[Product, ...]
+    """The parts that stay in any case."""
+    card: Product
+    """The cheapest such card in stock that the case has room for."""
+    supply: Product
+    """The cheapest power supply in stock that is enough for it."""
+    weak: Product
+    """A power supply that is enough for the kept parts alone, and not with the card."""
+
+    @property
+    def cents(self) -> int:
+        """What both cost."""
+        return self.card.price_cents + self.supply.price_cents
+
+
+def cheapest(parts: list[Product]) -> Product | None:
+    """The cheapest of the parts that are in stock, unless two cost the same."""
+    shelf = sorted((p for p in parts if p.stock > 0), key=lambda p: p.price_cents)
+    tied = len(shelf) > 1 and shelf[0].price_cents == shelf[1].price_cents
+    return None if tied or not shelf else shelf[0]
+
+
+def working(desk: Desk, kept: list[Product], category: Category) -> list[Product]:
+    """The parts of a category with which `kept` works, in stock or not."""
+    return [p for p in desk.state.find(Product, category=category) if not build_problems(desk.policy, [*kept, p])]
+
+
+def cards(desk: Desk, kept: list[Product], size: str) -> list[Product]:
+    """The cards with so much memory that the case has room for, in stock or not."""
+    return [p for p in working(desk, kept, "gpu") if p.name.endswith(f" {size}")]
+
+
+def plans(desk: Desk, build: Build) -> list[Plan]:
+    """How the build could be finished if it lacked its card and had a weak power supply, by the memory wanted."""
+    found = (plan(desk, build, size) for size in SIZES)
+    return [p for p in found if p is not None]
+
+
+def plan(desk: Desk, build: Build, size: str) -> Plan | None:
+    """The same for one size of memory; `None` where there is no such card, or none that asks for another supply."""
+    kept = [p for p in parts_of(desk, build) if p.category not in {"gpu", "psu"}]
+    card = cheapest(cards(desk, kept, size))
+    if build_problems(desk.policy, kept) or card is None:
+        return None
+    enough = working(desk, [*kept, card], "psu")
+    weak = [p for p in working(desk, kept, "psu") if p not in enough]
+    supply = cheapest(enough)
+    if supply is None or not weak or not listed_at_once(desk, supply):
+        return None
+    return Plan(size=size, kept=tuple(kept), card=card, supply=supply, weak=weak[0])
+
+
+def asked_for(part: Product, size: str) -> dict[str, Json]:
+    """What to search for to have a part listed: its category, in stock, for no more than it costs."""
+    asked: dict[str, Json] = {"category": part.category, "in_stock": True, "max_price_cents": part.price_cents}
+    return {**asked, "query": size} if part.category == "gpu" else asked
+
+
+def listed_at_once(desk: Desk, part: Product) -> bool:
+    """Whether the first page of its category's stock, for no more than it costs, lists a part."""
+    shelf = [p for p in desk.state.find(Product, category=part.category) if p.stock > 0]
+    return part in [p for p in shelf if p.price_cents <= part.price_cents][:PAGE]
+
+
+@family("storefront/finish-build", level=3, traits=("write", "multi-hop", "arithmetic"), twin=True)
+def finish_build(desk: Desk) -> Task:
+    build = desk.pick(Build, lambda b: b.status == "draft" and bool(plans(desk, b)), what="draft to finish")
+    found = desk.stream.choice(plans(desk, build))
+    customer = desk.state.get(Customer, build.customer_id)
+    build = desk.state.update(build, gpu_id=None, psu_id=found.weak.id)
+    wish = f"the cheapest graphics card with {found.size} that you have in stock and the case has room for"
+    supplies = "If the power supply is too weak for it, put in the cheapest one in stock that is enough."
+    budget = (found.cents // STEP + 1 + desk.stream.below(3)) * STEP
+    limit = f"I can spend EUR {budget // 100}; if that is not enough for both, leave the build as it is."
+    body = desk.stream.choice(
+        (
+            f"My build {build.id} has no graphics card yet. Please put in {wish}. {supplies} {limit}",
+            f"I want to finish {build.id}: {wish}. {supplies} {limit}",
+        )
+    )
+    ticket = desk.ticket(customer, f"My build {build.name}")
+    prompt = desk.mail(ticket, body)
+    opening = [
+        call("get_build", build_id=build.id),
+        call("get_customer", customer_id=customer.id),
+        call("read_handbook", section_id="BLD-1"),
+    ]
+    if desk.twin:
+        return too_dear(desk, ticket, prompt, build, found, opening, budget=budget)
+    kept, card, supply = [p.id for p in found.kept], found.card, found.supply
+    shelves = [call("search_products", **asked_for(part, found.size)) for part in (card, supply)]
+    try_card = call("check_compatibility", product_ids=[*kept, found.weak.id, card.id])
+    try_both = call("check_compatibility", product_ids=[*kept, supply.id, card.id])
+    work = [call("replace_build_part", build_id=build.id, product_id=part.id) for part in (card, supply)]
+    close = closing(ticket, f"{card.name} and {supply.name} are in your build now, and it works.")
+    facts = ["saw-build", "saw-account", "checked-together", "read-BLD-1"]
+    return Task(
+        prompt=prompt,
+        rubric=[
+            saw(build, id="saw-build"),
+            desk.account(customer),
+            checked_together([*kept, supply.id, card.id]),
+            desk.read("BLD-1"),
+            changed(build, {"gpu_id": card.id}, id="card", after=facts),
+            changed(build, {"psu_id": supply.id}, id="supply", after=facts),
+            *desk.resolved(ticket, after=["card", "supply"]),
+        ],
+        oracle=[*opening, shelves[0], try_card, shelves[1], try_both, *work, *close],
+        alternatives=[
+            [
+                opening[2],
+                *reversed(shelves),
+                call("get_product", product_id=card.id),
+                call("get_product", product_id=supply.id),
+                *opening[:2],
+                try_both,
+                *reversed(work),
+                *close,
+            ]
+        ],
+    )
+
+
+def too_dear(
+    desk: Desk, ticket: Ticket, prompt: str, build: Build, found: Plan, opening: list[ToolCall], *, budget: int
+) -> Task:
+    """Every card that could be had for the money was sold since."""
+    kept = list(found.kept)
+    for card in cards(desk, kept, found.size):
+        enough = cheapest(working(desk, [*kept, card], "psu"))
+        if enough is None or card.price_cents + enough.price_cents <= budget:
+            desk.state.update(card, stock=0)
+    gone = desk.state.get(Product, found.card.id)
+    query: dict[str, Json] = {"query": found.size, "category": "gpu"}
+    shelf = call("search_products", **query, in_stock=True)
+    sold = call("search_products", **query, max_price_cents=gone.price_cents)
+    asked = called("search_products", arguments={"category": "gpu", "in_stock": True})
+    queried = called("query", arguments={"table": "products"})
+    return Task(
+        prompt=prompt,
+        rubric=[
+            saw(build, id="saw-build"),
+            desk.account(desk.state.get(Customer, build.customer_id)),
+            either(desk.stock(gone), asked, queried, id="saw-shelf"),
+            *desk.declined(ticket, "BLD-1", build, after=["saw-build", "saw-account", "saw-shelf"]),
+        ],
+        oracle=[*opening, sold, shelf, *declining(ticket, "BLD-1", build, "Nothing that fits is left at that price.")],
+        alternatives=[[*opening, shelf, *declining(ticket, "BLD-1", build, "It cannot be done for that.")]],
+    )

@@ -1,0 +1,33 @@
+"""A plausible request, but the account is on hold: nothing is done, and the case goes to the fraud team."""
+
+from palaestra.envs.task import Task, family
+from palaestra.envs.worlds.storefront import requests
+from palaestra.envs.worlds.storefront.desk import Desk
+from palaestra.envs.worlds.storefront.schema import OrderLine
+from palaestra.envs.worlds.storefront.twins import Grounds, refused_order
+
+
+@family("storefront/fraud-hold", level=3, traits=("refusal", "policy-exception"))
+def fraud_hold(desk: Desk) -> Task:
+    def fits(line: OrderLine) -> bool:
+        order = desk.order(line)
+        return desk.customer(order).fraud_hold and desk.delivered(order) is not None and line.returned == 0
+
+    line = desk.pick(OrderLine, fits, what="delivered line of a customer on hold")
+    order, product = desk.order(line), desk.product(line)
+    customer = desk.customer(order)
+    request = desk.stream.choice(
+        (
+            requests.damaged(desk.stream, order, product),
+            requests.faulty(desk.stream, order, product, requests.fault_of(desk.stream, product)),
+            requests.send_back(desk.stream, order, product),
+        )
+    )
+    ticket = desk.ticket(customer, request.subject)
+    grounds = Grounds(
+        section="FRD-1",
+        evidence=customer,
+        team="fraud",
+        message="A colleague will look into this and write to you.",
+    )
+    return refused_order(desk, ticket, desk.mail(ticket, request.body), grounds, order)

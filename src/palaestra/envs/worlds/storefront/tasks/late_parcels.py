@@ -1,0 +1,221 @@
+"""A customer of many orders asks what the late ones earn: credit for each parcel that came late, and for no other."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Literal, TypeAlias
+
+from palaestra.envs.task import Task, call, family
+from palaestra.envs.worlds.storefront import planting
+from palaestra.envs.worlds.storefront.desk import Desk, closing, declining, touches
+from palaestra.envs.worlds.storefront.planting import (
+    DEAREST_SHIPPING_CENTS,
+    arrived,
+    cheap,
+    plain_customer,
+    sell,
+    under_way,
+)
+from palaestra.envs.worlds.storefront.population.sales import CARRIERS
+from palaestra.envs.worlds.storefront.schema import Credit, Customer, Order, Shipment, Ticket
+from palaestra.records import Json, ToolCall
+from palaestra.rubrics import Criterion, created, never, saw
+
+Course: TypeAlias = Literal["late", "grace", "punctual", "other carrier", "credited", "under way"]
+LATE: tuple[Course, ...] = ("late",) * 8
+COURSES: tuple[Course, ...] = (*LATE, "grace", "punctual", "other carrier", "credited", "under way")
+IN_GRACE: Mapping[Course, Course] = {"late": "grace", "credited": "grace"}
+APART = 5
+"""Days from one delivery to the next."""
+SPAN = 88
+"""How many days the request goes back: all that is added was placed since."""
+DEAREST = 3_000
+POINTS = 6
+"""What a credit wins; the ticket, which closes the case, wins more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bill:
+    """The orders that were added to the customer's own, by how they came."""
+
+    customer: Customer
+    since: date
+    orders: Sequence[tuple[Course, Order]]
+
+    def of(self, course: Course) -> list[Order]:
+        """The orders that went so."""
+        return [order for found, order in self.orders if found == course]
+
+
+@family("storefront/late-parcels", level=3, traits=("write", "multi-hop", "policy-exception", "long"), twin=True)
+def late_parcels(desk: Desk) -> Task:
+    room = len(COURSES) * (DEAREST + DEAREST_SHIPPING_CENTS)
+    fits = plain_customer(desk, room=room, since_days=2 * SPAN)
+
+    since = desk.today - timedelta(days=SPAN)
+
+    def quiet(customer: Customer) -> bool:
+        before = [p for o in sent_since(desk, customer, since) for p in desk.shipments(o)]
+        late = any((p.delivered or desk.today) > p.due for p in before)
+        several = len(desk.state.find(Order, customer_id=customer.id)) >= 3
+        return several and len(before) <= 2 and not late and fits(customer)
+
+    customer = desk.pick(Customer, quiet, what="customer of several orders, none of them late")
+    carrier = desk.stream.choice(CARRIERS)
+    courses: list[Course] = desk.stream.shuffled(COURSES)
+    hold = desk.stream.chance(50)
+    ticket = desk.ticket(customer, f"{carrier} again and again")
+    prompt = desk.mail(
+        ticket,
+        f"{carrier} keeps bringing my parcels late. Please go through what I have ordered since {since} and give me "
+        f"what I am due for every parcel of {carrier} that came late.",
+    )
+    if desk.twin and not hold:
+        courses = [IN_GRACE.get(course, course) for course in courses]
+    bill = Bill(customer=customer, since=since, orders=deliver(desk, customer, courses, carrier))
+    customer = desk.state.get(Customer, customer.id)
+    opening = [
+        call("get_ticket", ticket_id=ticket.id),
+        call("get_customer", customer_id=customer.id),
+    ]
+    if desk.twin:
+        return (
+            on_hold(desk, ticket, prompt, bill, opening) if hold else all_in_grace(desk, ticket, prompt, bill, opening)
+        )
+    due = bill.of("late")
+    earned = [credit_for(desk, customer, order) for order in due]
+    [given] = [c for order in bill.of("credited") for c in desk.state.find(Credit, order_id=order.id)]
+    looks = looking(desk, bill)
+    work = [*(call("give_credit", **c) for c in earned), *closing(ticket, "We are sorry. It is in your account.")]
+    facts = ["saw-account", "read-LOY-2", "saw-given"]
+    return Task(
+        prompt=prompt,
+        rubric=[
+            *spared(bill),
+            desk.account(customer),
+            desk.read("LOY-2"),
+            saw(given, id="saw-given"),
+            *(saw(parcel_of(desk, o), id=f"saw-parcel-{n}") for n, o in enumerate(due, 1)),
+            *(
+                created(Credit, c, id=f"credit-{n}", points=POINTS, after=[*facts, f"saw-parcel-{n}"])
+                for n, c in enumerate(earned, 1)
+            ),
+            *desk.resolved(ticket, after=[f"credit-{n}" for n in range(1, len(due) + 1)]),
+        ],
+        allow=[touches(customer, "credit_cents")],
+        oracle=[
+            *opening,
+            *looks,
+            call("get_credits", customer_id=customer.id),
+            call("read_handbook", section_id="LOY-2"),
+            *work,
+        ],
+        alternatives=[
+            [
+                call("read_handbook", section_id="LOY-2"),
+                *opening,
+                call("get_credits", customer_id=customer.id),
+                *looks,
+                *reversed(work[: len(due)]),
+                *work[len(due) :],
+            ]
+        ],
+        max_turns=60,
+    )
+
+
+def sent_since(desk: Desk, customer: Customer, since: date) -> list[Order]:
+    """The orders that the customer placed on that day or later and that were sent."""
+    orders = desk.state.find(Order, customer_id=customer.id)
+    return [o for o in orders if o.placed.date() >= since and o.status in {"shipped", "delivered"}]
+
+
+def deliver(desk: Desk, customer: Customer, courses: Sequence[Course], carrier: str) -> list[tuple[Course, Order]]:
+    """Add an order for each course, the latest first."""
+    goods, grace = cheap(desk, below=DEAREST), desk.policy.delay_grace_days
+    stream = desk.stream.split("deliver")
+    found: list[tuple[Course, Order]] = []
+    for n, course in enumerate(courses):
+        day = desk.today - timedelta(days=4 + APART * n)
+        late = grace + stream.between(1, 5)
+        lateness = {"grace": grace if n % 2 else max(1, grace - 1), "punctual": 0}.get(course, late)
+        way = under_way(desk, due_in=-grace - 1) if course == "under way" else arrived(desk, day, late=lateness)
+        by = next(c for c in CARRIERS if c != carrier) if course == "other carrier" else carrier
+        order = sell(desk, customer, [(stream.choice(goods), 1)], way, carrier=by)
+        if course == "credited":
+            planting.credit(desk, order, desk.policy.delay_credit_cents[customer.tier], "delay")
+        found.append((course, order))
+    return found
+
+
+def credit_for(desk: Desk, customer: Customer, order: Order) -> dict[str, Json]:
+    """The credit that a late order earns."""
+    cents = desk.policy.delay_credit_cents[customer.tier]
+    return {"customer_id": customer.id, "order_id": order.id, "amount_cents": cents, "reason": "delay"}
+
+
+def parcel_of(desk: Desk, order: Order) -> Shipment:
+    """The order's one parcel."""
+    [parcel] = desk.shipments(order)
+    return parcel
+
+
+def looking(desk: Desk, bill: Bill) -> list[ToolCall]:
+    """List the customer's orders, page by page, and look at the parcel of each that the request is about."""
+    listed = sorted(o.id for o in desk.state.find(Order, customer_id=bill.customer.id))
+    pages = [call("search_orders", customer_id=bill.customer.id)]
+    pages += [
+        call("search_orders", customer_id=bill.customer.id, cursor=listed[end - 1])
+        for end in range(10, len(listed), 10)
+    ]
+    return [*pages, *(call("get_shipments", order_id=o.id) for o in sent_since(desk, bill.customer, bill.since))]
+
+
+def spared(bill: Bill) -> list[Criterion]:
+    """Forbid credit for the orders that earn none, each for its own reason."""
+    return [
+        never("give_credit", arguments={"order_id": order.id}, id=f"never-{course.replace(' ', '-')}")
+        for course, order in sorted(bill.orders, key=lambda pair: pair[0])
+        if course != "late"
+    ]
+
+
+def on_hold(desk: Desk, ticket: Ticket, prompt: str, bill: Bill, opening: list[ToolCall]) -> Task:
+    """The account is under a fraud hold, so that no credit is given, however late the parcels were."""
+    held = desk.state.update(desk.state.get(Customer, bill.customer.id), fraud_hold=True)
+    grounds = {"policy_id": "FRD-1", "evidence_id": held.id}
+    hand_over = call("escalate_ticket", ticket_id=ticket.id, team="fraud", priority="high", **grounds)
+    read, reply = call("read_handbook", section_id="FRD-1"), call("reply", message="A colleague will be in touch.")
+    return Task(
+        prompt=prompt,
+        rubric=[
+            never("give_credit", id="never-credit"),
+            desk.account(held),
+            *desk.escalated(ticket, "FRD-1", held, team="fraud", priority="high", after=["saw-account"]),
+        ],
+        oracle=[*opening, read, hand_over, reply, call("finish")],
+        alternatives=[[read, *opening, *looking(desk, bill), reply, hand_over, call("finish")]],
+        max_turns=60,
+    )
+
+
+def all_in_grace(desk: Desk, ticket: Ticket, prompt: str, bill: Bill, opening: list[ToolCall]) -> Task:
+    """Every parcel of the carrier came within the days of grace, or has not come yet."""
+    late = [parcel_of(desk, order) for order in bill.of("grace")]
+    looks = looking(desk, bill)
+    seen = [saw(parcel, id=f"saw-parcel-{n}") for n, parcel in enumerate(late, 1)]
+    sent = [p for o in sent_since(desk, bill.customer, bill.since) for p in desk.shipments(o)]
+    parcels = [p for p in sent if p.carrier == late[0].carrier]
+    read = call("read_handbook", section_id="LOY-2")
+    return Task(
+        prompt=prompt,
+        rubric=[
+            never("give_credit", id="never-credit"),
+            desk.account(desk.state.get(Customer, bill.customer.id)),
+            *seen,
+            *desk.declined(ticket, "LOY-2", *parcels, after=["saw-account", *(c.id for c in seen)]),
+        ],
+        oracle=[*opening, *looks, read, *declining(ticket, "LOY-2", parcels[0], "They came within the days of grace.")],
+        alternatives=[[read, *opening, *looks, *declining(ticket, "LOY-2", parcels[-1], "Not late enough.")]],
+        max_turns=60,
+    )

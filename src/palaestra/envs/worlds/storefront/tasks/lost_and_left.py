@@ -1,0 +1,74 @@
+"""A colleague declared the parcel lost and left it at that: what the handbook asks for next is done, once."""
+
+from palaestra.envs.task import Task, call, family
+from palaestra.envs.worlds.storefront import requests
+from palaestra.envs.worlds.storefront.desk import Desk, closing
+from palaestra.envs.worlds.storefront.grounds import loss_paid_already, sent_again_already
+from palaestra.envs.worlds.storefront.remedies import in_stock, remedy
+from palaestra.envs.worlds.storefront.schema import Order, Shipment, Ticket
+from palaestra.envs.worlds.storefront.twins import refused_order
+from palaestra.rubrics import saw
+
+
+@family("storefront/lost-and-left", level=3, traits=("write", "multi-hop", "policy-exception"), twin=True)
+def lost_and_left(desk: Desk) -> Task:
+    again = desk.stream.chance(50)
+
+    def fits(order: Order) -> bool:
+        payable = order.total_cents <= desk.policy.agent_limit_cents
+        return desk.plain(order) and desk.is_lost(order) and payable and in_stock(desk, order) == again
+
+    order = desk.pick(Order, fits, what="lost parcel")
+    customer, request = desk.customer(order), requests.overdue(desk.stream, order)
+    [overdue] = desk.shipments(order)
+    parcel = desk.state.update(overdue, status="lost")
+    ticket = desk.ticket(customer, request.subject)
+    prompt = desk.mail(ticket, request.body)
+    if desk.twin:
+        return refusal(desk, ticket, prompt, order, parcel)
+    products = [desk.product(line) for line in desk.lines(order)]
+    facts = ["saw-parcel", "saw-account", "read-SHP-1", *(f"saw-stock-{product.id}" for product in products)]
+    due = remedy(desk, order, parcel, after=facts)
+    return Task(
+        prompt=prompt,
+        rubric=[
+            saw(parcel, id="saw-parcel"),
+            desk.account(customer),
+            desk.read("SHP-1"),
+            *(desk.stock(product) for product in products),
+            due.criterion,
+            *desk.resolved(ticket, after=["remedy"]),
+        ],
+        allow=due.allow,
+        oracle=[
+            call("get_order", order_id=order.id),
+            call("get_customer", customer_id=customer.id),
+            call("get_shipments", order_id=order.id),
+            call("read_handbook", section_id="SHP-1"),
+            *(call("get_product", product_id=product.id) for product in products),
+            call("get_payments", order_id=order.id),
+            call("get_refunds", order_id=order.id),
+            due.call,
+            *closing(ticket, due.message),
+        ],
+        alternatives=[
+            [
+                call("read_handbook", section_id="SHP-1"),
+                call("get_shipments", order_id=order.id),
+                call("get_order", order_id=order.id),
+                call("get_customer", customer_id=customer.id),
+                call("get_refunds", order_id=order.id),
+                call("get_payments", order_id=order.id),
+                *(call("search_products", query=product.name) for product in products),
+                due.call,
+                call("resolve_ticket", ticket_id=ticket.id),
+                call("reply", message=due.message),
+                call("finish"),
+            ]
+        ],
+    )
+
+
+def refusal(desk: Desk, ticket: Ticket, prompt: str, order: Order, parcel: Shipment) -> Task:
+    grounds = sent_again_already(desk, parcel) if desk.stream.chance(50) else loss_paid_already(desk, order)
+    return refused_order(desk, ticket, prompt, grounds, order)

@@ -1,0 +1,71 @@
+"""A parcel is long overdue: declared lost, then sent again where everything is in stock, and refunded otherwise."""
+
+from palaestra.envs.task import Task, call, family
+from palaestra.envs.worlds.storefront import requests
+from palaestra.envs.worlds.storefront.desk import Desk, closing
+from palaestra.envs.worlds.storefront.grounds import not_yet_lost, scanned_lately
+from palaestra.envs.worlds.storefront.remedies import in_stock, remedy
+from palaestra.envs.worlds.storefront.schema import Order, Ticket
+from palaestra.envs.worlds.storefront.twins import refused_order
+from palaestra.rubrics import changed, saw
+
+
+@family("storefront/lost-parcel", level=3, traits=("write", "multi-hop", "policy-exception"), twin=True)
+def lost_parcel(desk: Desk) -> Task:
+    again = desk.stream.chance(50)
+
+    def fits(order: Order) -> bool:
+        affordable = again or order.total_cents <= desk.policy.agent_limit_cents
+        return desk.plain(order) and desk.is_lost(order) and affordable and in_stock(desk, order) == again
+
+    order = desk.pick(Order, fits, what="lost parcel")
+    [parcel], products = desk.shipments(order), [desk.product(line) for line in desk.lines(order)]
+    customer, request = desk.customer(order), requests.overdue(desk.stream, order)
+    ticket = desk.ticket(customer, request.subject)
+    prompt = desk.mail(ticket, request.body)
+    if desk.twin:
+        return refusal(desk, ticket, prompt, order)
+    due = remedy(desk, order, parcel, after=["lost", *(f"saw-stock-{product.id}" for product in products)])
+    return Task(
+        prompt=prompt,
+        rubric=[
+            saw(parcel, id="saw-parcel"),
+            desk.account(customer),
+            desk.read("SHP-1"),
+            *(desk.stock(product) for product in products),
+            changed(parcel, {"status": "lost"}, id="lost", after=["saw-parcel", "saw-account", "read-SHP-1"]),
+            due.criterion,
+            *desk.resolved(ticket, after=["remedy"]),
+        ],
+        allow=due.allow,
+        oracle=[
+            call("get_order", order_id=order.id),
+            call("get_customer", customer_id=customer.id),
+            call("get_shipments", order_id=order.id),
+            call("read_handbook", section_id="SHP-1"),
+            *(call("get_product", product_id=product.id) for product in products),
+            call("get_payments", order_id=order.id),
+            call("declare_lost", shipment_id=parcel.id),
+            due.call,
+            *closing(ticket, due.message),
+        ],
+        alternatives=[
+            [
+                call("read_handbook", section_id="SHP-1"),
+                call("get_order", order_id=order.id),
+                call("get_shipments", order_id=order.id),
+                call("get_customer", customer_id=customer.id),
+                call("declare_lost", shipment_id=parcel.id),
+                call("get_payments", order_id=order.id),
+                *(call("search_products", query=product.name) for product in products),
+                due.call,
+                *closing(ticket, "The carrier has lost it, and we have made up for it."),
+            ]
+        ],
+    )
+
+
+def refusal(desk: Desk, ticket: Ticket, prompt: str, order: Order) -> Task:
+    [parcel] = desk.shipments(order)
+    grounds = scanned_lately(desk, parcel) if desk.stream.chance(50) else not_yet_lost(desk, parcel)
+    return refused_order(desk, ticket, prompt, grounds, order)

@@ -1,0 +1,85 @@
+"""A promotion code was forgotten: what it would have saved is credited. Never seen in training."""
+
+from palaestra.envs.task import Task, call, family
+from palaestra.envs.worlds.storefront.desk import Desk, closing, touches
+from palaestra.envs.worlds.storefront.grounds import credited_already, ordered_too_long_ago
+from palaestra.envs.worlds.storefront.policy import promotion_cents
+from palaestra.envs.worlds.storefront.schema import Category, Credit, Order, Promotion, Ticket
+from palaestra.envs.worlds.storefront.twins import refused_order
+from palaestra.records import Json
+from palaestra.rubrics import called, created, either, saw
+
+
+def savings(desk: Desk, order: Order) -> list[tuple[int, Promotion]]:
+    """What each promotion would have taken off the order, where it is anything."""
+    lines = [(desk.product(line), line) for line in desk.lines(order)]
+    goods: list[tuple[Category, int]] = [(p.category, x.unit_cents * x.quantity) for p, x in lines]
+    worth = [(promotion_cents(p, goods, order.placed.date()), p) for p in desk.state.find(Promotion)]
+    return [(cents, p) for cents, p in worth if 0 < cents <= desk.policy.agent_limit_cents]
+
+
+@family(
+    "storefront/missed-promotion",
+    level=3,
+    traits=("write", "arithmetic", "policy-exception"),
+    splits=("heldout",),
+    twin=True,
+)
+def missed_promotion(desk: Desk) -> Task:
+    def fits(order: Order) -> bool:
+        recent = (desk.today - order.placed.date()).days <= desk.policy.promotion_claim_days
+        eligible = recent and order.status != "cancelled" and order.promotion_code is None
+        return eligible and desk.plain(order) and bool(savings(desk, order))
+
+    order = desk.pick(Order, fits, what="recent order without the promotion that it could have used")
+    amount, promotion = desk.stream.choice(savings(desk, order))
+    customer = desk.customer(order)
+    ticket = desk.ticket(customer, "I forgot my code")
+    prompt = desk.mail(ticket, f"I forgot to enter {promotion.id} when I placed {order.id}. Can I still have it?")
+    if desk.twin:
+        return refusal(desk, ticket, prompt, order, amount)
+    use: dict[str, Json] = {"order_id": order.id, "code": promotion.id}
+    credit: dict[str, Json] = {
+        "customer_id": customer.id,
+        "order_id": order.id,
+        "amount_cents": amount,
+        "reason": "missed_promotion",
+    }
+    return Task(
+        prompt=prompt,
+        rubric=[
+            saw(order, id="saw-order"),
+            desk.account(customer),
+            either(saw(promotion), called("quote_promotion", arguments=use), id="saw-promotion"),
+            desk.read("PRM-2"),
+            created(Credit, credit, id="credit", after=["saw-order", "saw-account", "saw-promotion", "read-PRM-2"]),
+            *desk.resolved(ticket, after=["credit"]),
+        ],
+        allow=[touches(customer, "credit_cents")],
+        oracle=[
+            call("get_order", order_id=order.id),
+            call("get_customer", customer_id=customer.id),
+            call("read_handbook", section_id="PRM-2"),
+            call("quote_promotion", **use),
+            call("give_credit", **credit),
+            *closing(ticket, f"You have {amount} cents of store credit in its place."),
+        ],
+        alternatives=[
+            [
+                call("read_handbook", section_id="PRM-2"),
+                call("get_promotion", code=promotion.id),
+                call("get_order", order_id=order.id),
+                call("get_customer", customer_id=customer.id),
+                call("give_credit", **credit),
+                *closing(ticket, "The code is worth the same to you now."),
+            ]
+        ],
+    )
+
+
+def refusal(desk: Desk, ticket: Ticket, prompt: str, order: Order, amount: int) -> Task:
+    if desk.stream.chance(50):
+        grounds = ordered_too_long_ago(desk, order, desk.policy.promotion_claim_days, "PRM-2")
+    else:
+        grounds = credited_already(desk, order, "missed_promotion", amount, "PRM-2")
+    return refused_order(desk, ticket, prompt, grounds, order)

@@ -1,0 +1,73 @@
+"""One of several pieces is faulty, and the order had a discount: its share of what was paid comes back."""
+
+from palaestra.envs.task import Task, call, family
+from palaestra.envs.worlds.storefront.desk import Desk, closing, touches
+from palaestra.envs.worlds.storefront.grounds import coming_back_already, on_hold
+from palaestra.envs.worlds.storefront.schema import OrderLine, Refund, Ticket
+from palaestra.envs.worlds.storefront.twins import refused_order
+from palaestra.records import Json
+from palaestra.rubrics import created, either, saw
+
+
+@family("storefront/partial-refund", level=2, traits=("write", "arithmetic", "policy-exception"), twin=True)
+def partial_refund(desk: Desk) -> Task:
+    def fits(line: OrderLine) -> bool:
+        discounted = line.quantity > 1 and desk.order(line).discount_cents > 0
+        return discounted and desk.returnable(line) and desk.paid(line, 1) <= desk.policy.agent_limit_cents
+
+    line = desk.pick(OrderLine, fits, what="line of several pieces in a discounted order")
+    order, product, amount = desk.order(line), desk.product(line), desk.paid(line, 1)
+    customer = desk.customer(order)
+    refund: dict[str, Json] = {"line_id": line.id, "quantity": 1, "amount_cents": amount, "reason": "faulty"}
+    ticket = desk.ticket(customer, "It does not work")
+    body = f"One of the {line.quantity} {product.name} from {order.id} is faulty. Please refund that one."
+    prompt = desk.mail(ticket, body)
+    if desk.twin:
+        return refusal(desk, ticket, prompt, line)
+    return Task(
+        prompt=prompt,
+        rubric=[
+            saw(line, id="saw-line"),
+            desk.account(customer),
+            desk.delivery(line),
+            desk.read("RET-1"),
+            either(desk.read("REF-3"), desk.read("REF-1"), id="read-policy"),
+            created(
+                Refund,
+                {**refund, "status": "paid"},
+                id="refund",
+                after=["saw-line", "saw-account", "knew-delivery", "read-RET-1", "read-policy"],
+            ),
+            *desk.resolved(ticket, after=["refund"]),
+        ],
+        allow=[touches(line, "returned"), *desk.pays(order)],
+        oracle=[
+            call("get_order", order_id=order.id),
+            call("get_customer", customer_id=customer.id),
+            call("get_product", product_id=product.id),
+            call("compute_return_window", line_id=line.id),
+            call("read_handbook", section_id="RET-1"),
+            call("read_handbook", section_id="REF-3"),
+            call("compute_paid", line_id=line.id, quantity=1),
+            call("issue_refund", **refund),
+            *closing(ticket, f"We have paid {amount} cents back for the faulty one."),
+        ],
+        alternatives=[
+            [
+                call("read_handbook", section_id="REF-1"),
+                call("read_handbook", section_id="RET-1"),
+                call("get_order", order_id=order.id),
+                call("get_shipments", order_id=order.id),
+                call("get_customer", customer_id=customer.id),
+                call("compute_paid", line_id=line.id, quantity=1),
+                call("issue_refund", **refund),
+                *closing(ticket, "The faulty one is refunded."),
+            ]
+        ],
+    )
+
+
+def refusal(desk: Desk, ticket: Ticket, prompt: str, line: OrderLine) -> Task:
+    order = desk.order(line)
+    grounds = coming_back_already(desk, line) if desk.stream.chance(50) else on_hold(desk, desk.customer(order))
+    return refused_order(desk, ticket, prompt, grounds, order)

@@ -1,0 +1,73 @@
+"""Goods came back and nobody paid for them: what the return says is due goes to the order's payment."""
+
+from palaestra.envs.task import Task, call, family
+from palaestra.envs.worlds.storefront import requests
+from palaestra.envs.worlds.storefront.aftersales import sent_back
+from palaestra.envs.worlds.storefront.desk import Desk, closing
+from palaestra.envs.worlds.storefront.grounds import not_received, return_paid_already
+from palaestra.envs.worlds.storefront.schema import OrderLine, Refund, Return, Ticket
+from palaestra.envs.worlds.storefront.twins import refused_order
+from palaestra.records import Json
+from palaestra.rubrics import created, saw
+
+
+@family("storefront/pay-for-return", level=2, traits=("write", "multi-hop", "policy-exception"), twin=True)
+def pay_for_return(desk: Desk) -> Task:
+    def fits(line: OrderLine) -> bool:
+        payable = desk.paid(line, line.quantity) <= desk.policy.agent_limit_cents
+        return payable and line.opened and desk.returnable(line) and not desk.product(line).final_sale
+
+    line = desk.pick(OrderLine, fits, what="opened line inside its return window")
+    order, product, [payment] = desk.order(line), desk.product(line), desk.payments(desk.order(line))
+    customer, request = desk.customer(order), requests.money_for_return(desk.stream, order, product)
+    back = sent_back(desk, line, "received")
+    ticket = desk.ticket(customer, request.subject)
+    prompt = desk.mail(ticket, request.body)
+    if desk.twin:
+        return refusal(desk, ticket, prompt, line, back)
+    due: dict[str, Json] = {
+        "payment_id": payment.id,
+        "amount_cents": back.refund_due_cents,
+        "reason": "changed_mind",
+    }
+    facts = ["saw-return", "saw-account", "saw-payment", "read-RET-5"]
+    return Task(
+        prompt=prompt,
+        rubric=[
+            saw(back, id="saw-return"),
+            desk.account(customer),
+            saw(payment, id="saw-payment"),
+            desk.read("RET-5"),
+            created(Refund, {**due, "status": "paid"}, id="refund", after=facts),
+            *desk.resolved(ticket, after=["refund"]),
+        ],
+        allow=desk.pays(order),
+        oracle=[
+            call("get_order", order_id=order.id),
+            call("get_customer", customer_id=customer.id),
+            call("get_returns", order_id=order.id),
+            call("get_refunds", order_id=order.id),
+            call("get_payments", order_id=order.id),
+            call("read_handbook", section_id="RET-5"),
+            call("refund_payment", **due),
+            *closing(ticket, f"It has arrived, and {back.refund_due_cents} cents are on their way to you."),
+        ],
+        alternatives=[
+            [
+                call("read_handbook", section_id="RET-5"),
+                call("get_returns", order_id=order.id),
+                call("get_payments", order_id=order.id),
+                call("get_ticket", ticket_id=ticket.id),
+                call("get_customer", customer_id=customer.id),
+                call("refund_payment", **due),
+                call("resolve_ticket", ticket_id=ticket.id),
+                call("reply", message="We have paid you what is due for it."),
+                call("finish"),
+            ]
+        ],
+    )
+
+
+def refusal(desk: Desk, ticket: Ticket, prompt: str, line: OrderLine, back: Return) -> Task:
+    grounds = return_paid_already(desk, back) if desk.stream.chance(50) else not_received(desk, back)
+    return refused_order(desk, ticket, prompt, grounds, desk.order(line))

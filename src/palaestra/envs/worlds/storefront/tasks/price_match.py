@@ -1,0 +1,81 @@
+"""Cheaper elsewhere, a few days after buying: the difference is credited, within limits, for offers that count."""
+
+from palaestra.envs.task import Task, call, family
+from palaestra.envs.worlds.storefront import requests
+from palaestra.envs.worlds.storefront.desk import Desk, closing, touches
+from palaestra.envs.worlds.storefront.grounds import ordered_too_long_ago, sold_out_elsewhere
+from palaestra.envs.worlds.storefront.policy import price_match_cents
+from palaestra.envs.worlds.storefront.schema import Credit, OrderLine, Ticket
+from palaestra.envs.worlds.storefront.twins import refused_order
+from palaestra.records import Json
+from palaestra.rubrics import created, saw
+
+
+@family("storefront/price-match", level=3, traits=("write", "arithmetic", "multi-hop", "policy-exception"), twin=True)
+def price_match(desk: Desk) -> Task:
+    def fits(line: OrderLine) -> bool:
+        order = desk.order(line)
+        recent = (desk.today - order.placed.date()).days <= desk.policy.price_match_days
+        cheaper = recent and order.status != "cancelled" and desk.best_offer(line) is not None
+        return cheaper and order.promotion_code is None and desk.plain(order) and line.returned == 0
+
+    line = desk.pick(OrderLine, fits, what="recent line that a listed shop offers for less")
+    order, product, best = desk.order(line), desk.product(line), desk.best_offer(line)
+    assert best is not None, "the line was picked for having an offer"
+    customer, request = desk.customer(order), requests.cheaper(desk.stream, order, product)
+    amount = line.quantity * price_match_cents(desk.policy, line.unit_cents, best.price_cents)
+    ticket = desk.ticket(customer, request.subject)
+    prompt = desk.mail(ticket, request.body)
+    if desk.twin:
+        return refusal(desk, ticket, prompt, line)
+    credit: dict[str, Json] = {
+        "customer_id": customer.id,
+        "order_id": order.id,
+        "amount_cents": amount,
+        "reason": "price_match",
+    }
+    facts = ["saw-line", "saw-account", "saw-offer", "read-PRM-1"]
+    return Task(
+        prompt=prompt,
+        rubric=[
+            saw(line, id="saw-line"),
+            desk.account(customer),
+            saw(best, id="saw-offer"),
+            desk.read("PRM-1"),
+            created(Credit, credit, id="credit", after=facts),
+            *desk.resolved(ticket, after=["credit"]),
+        ],
+        allow=[touches(customer, "credit_cents")],
+        oracle=[
+            call("get_order", order_id=order.id),
+            call("get_customer", customer_id=customer.id),
+            call("get_product", product_id=product.id),
+            call("read_handbook", section_id="PRM-1"),
+            call("search_offers", product_id=product.id),
+            call("give_credit", **credit),
+            *closing(ticket, f"You have {amount} cents of store credit for the difference."),
+        ],
+        alternatives=[
+            [
+                call("get_ticket", ticket_id=ticket.id),
+                call("get_customer", customer_id=customer.id),
+                call("search_products", query=product.name),
+                call("search_offers", product_id=product.id),
+                call("read_handbook", section_id="PRM-1"),
+                call("get_order", order_id=order.id),
+                call("give_credit", **credit),
+                call("resolve_ticket", ticket_id=ticket.id),
+                call("reply", message="The difference is in your account."),
+                call("finish"),
+            ]
+        ],
+    )
+
+
+def refusal(desk: Desk, ticket: Ticket, prompt: str, line: OrderLine) -> Task:
+    order = desk.order(line)
+    if desk.stream.chance(50):
+        grounds = ordered_too_long_ago(desk, order, desk.policy.price_match_days, "PRM-1")
+    else:
+        grounds = sold_out_elsewhere(desk, line)
+    return refused_order(desk, ticket, prompt, grounds, order)

@@ -1,0 +1,277 @@
+"""A product is recalled: who still has a piece of the batch gets credit; others, for five reasons, get none."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, time, timedelta
+from typing import Literal, TypeAlias
+
+from palaestra.envs.task import Task, call, family
+from palaestra.envs.worlds.storefront import planting
+from palaestra.envs.worlds.storefront.desk import Desk, closing, declining, touches
+from palaestra.envs.worlds.storefront.planting import DEAREST_SHIPPING_CENTS, arrived, has_room, sell
+from palaestra.envs.worlds.storefront.policy import percent_of
+from palaestra.envs.worlds.storefront.schema import (
+    Credit,
+    Customer,
+    Employee,
+    Order,
+    OrderLine,
+    Product,
+    Refund,
+    Section,
+    Ticket,
+)
+from palaestra.records import Json, ToolCall
+from palaestra.rubrics import Criterion, created, either, never, saw
+
+Case: TypeAlias = Literal["concerned", "two", "one left", "gone", "before", "after", "held", "credited"]
+CASES: tuple[Case, ...] = ("concerned", "two", "one left", "gone", "before", "after", "held", "credited")
+OWED: tuple[Case, ...] = ("concerned", "two", "one left")
+PIECES: Mapping[Case, int] = {"two": 2, "one left": 2}
+NOTICE = "NTC-1"
+LEAST, DEAREST = 3_000, 12_000
+POINTS = 16
+"""What a credit wins; the ticket, which closes the case, wins more."""
+BATCH_DAYS = 12
+"""How many days the deliveries of the batch span."""
+LAST_BATCH_DAY = 15
+"""How many days ago the last piece of the batch was delivered."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recall:
+    """The orders in which the product went out, in the order in which the warehouse names them."""
+
+    product: Product
+    orders: Sequence[tuple[Case, Order]]
+
+    def of(self, case: Case) -> Order:
+        """The order of that case."""
+        return next(order for found, order in self.orders if found == case)
+
+
+@family("storefront/recall", level=3, traits=("write", "multi-hop", "arithmetic", "long"), twin=True)
+def recall(desk: Desk) -> Task:
+    product = desk.pick(Product, lambda p: LEAST <= p.price_cents <= DEAREST and not p.final_sale, what="product")
+    worker = desk.pick(Employee, lambda e: e.team == "warehouse")
+    last = desk.today - timedelta(days=LAST_BATCH_DAY)
+    first = last - timedelta(days=BATCH_DAYS)
+    found = Recall(product=product, orders=sent_out(desk, product, first, last))
+    ticket = desk.ticket(desk.customer(found.of("concerned")), f"Recall of the {product.name}")
+    named = ", ".join(order.id for _, order in found.orders)
+    body = desk.stream.choice(
+        (
+            f"The {product.name} has been recalled, and it went out in {named}. Please do what has to be done.",
+            f"There is a recall notice for the {product.name}. These orders had it: {named}. Please see to them.",
+        )
+    )
+    prompt = desk.mail(ticket, body, sender=worker.email)
+    if desk.twin:
+        notice(desk, product, first - timedelta(days=200), last - timedelta(days=180))
+        return nobody(desk, ticket, prompt, found)
+    notice(desk, product, first, last)
+    owed = [found.of(case) for case in OWED]
+    due = [credit_for(desk, order) for order in owed]
+    work = [*(call("give_credit", **c) for c in due), *closing(ticket, "Everyone concerned has been credited.")]
+    reading, looks = opening(), [*looks_at_owed(desk, owed), *looks_at_spared(desk, found)]
+    facts = spared_facts(desk, found)
+    return Task(
+        prompt=prompt,
+        rubric=[
+            *prohibitions(found),
+            desk.read("REC-1"),
+            desk.read(NOTICE),
+            *(fact for n, order in enumerate(owed, 1) for fact in owed_facts(desk, order, n)),
+            *facts,
+            *(created(Credit, c, id=f"credit-{n}", points=POINTS, after=needed(n)) for n, c in enumerate(due, 1)),
+            *desk.resolved(ticket, after=[*(c.id for c in facts), "credit-1", "credit-2", "credit-3"]),
+        ],
+        allow=[touches(desk.customer(order), "credit_cents") for order in owed],
+        oracle=[*reading, *looks, *work],
+        alternatives=[[*looks, *reading, *reversed(work[: len(due)]), *work[len(due) :]]],
+        max_turns=70,
+    )
+
+
+def sent_out(desk: Desk, product: Product, first: date, last: date) -> list[tuple[Case, Order]]:
+    """Add an order of another customer for each case, in an order that tells nothing."""
+    held, known, strange = buyers(desk, 2 * product.price_cents + DEAREST_SHIPPING_CENTS)
+    span = (last - first).days
+    found: list[tuple[Case, Order]] = []
+    for case in desk.stream.shuffled(CASES):
+        inside = first + timedelta(days=desk.stream.between(1, span - 1))
+        day = {"before": first - timedelta(days=4), "after": last + timedelta(days=4)}.get(case, inside)
+        buyer = held if case == "held" else known.pop() if case in OWED else strange.pop()
+        order = sell(desk, buyer, [(product, PIECES.get(case, 1))], arrived(desk, day))
+        if case in {"gone", "one left"}:
+            take_back(desk, order)
+        if case == "credited":
+            cents = percent_of(product.price_cents, desk.policy.recall_credit_percent)
+            planting.credit(desk, order, cents, "goodwill")
+        found.append((case, order))
+    return found
+
+
+def buyers(desk: Desk, room: int) -> tuple[Customer, list[Customer], list[Customer]]:
+    """A customer under a fraud hold, some who were given credit before, and some who were not.
+
+    All of them have room for so much more. Who was given credit before got it for another order, which is no reason
+    against a recall, but has to be looked at.
+    """
+    since = desk.today - timedelta(days=90)
+    fitting = [c for c in desk.state.find(Customer) if c.joined <= since and has_room(desk, c, room)]
+    held = [c for c in fitting if c.fraud_hold]
+    free = [c for c in fitting if not c.fraud_hold]
+    known = [c for c in free if desk.state.find(Credit, customer_id=c.id)]
+    strange = [c for c in free if not desk.state.find(Credit, customer_id=c.id)]
+    others = len(CASES) - len(OWED)
+    return desk.stream.choice(held), desk.stream.sample(known, len(OWED)), desk.stream.sample(strange, others)
+
+
+def take_back(desk: Desk, order: Order) -> None:
+    """Refund one piece of an order as faulty, four days after it came."""
+    [line], [payment], day = desk.lines(order), desk.payments(order), desk.delivered(order)
+    assert day is not None, "what comes back arrived before"
+    cents = desk.paid(line, 1)
+    desk.state.update(line, returned=1)
+    desk.state.update(payment, refunded_cents=cents)
+    owner = desk.customer(order)
+    desk.state.update(owner, lifetime_cents=owner.lifetime_cents - cents)
+    desk.state.insert(
+        Refund(
+            id=desk.state.next_id(Refund),
+            order_id=order.id,
+            line_id=line.id,
+            payment_id=payment.id,
+            quantity=1,
+            amount_cents=cents,
+            reason="faulty",
+            status="paid",
+            approver_id=None,
+            created=datetime.combine(day + timedelta(days=4), time(10, 30)),
+        )
+    )
+
+
+def notice(desk: Desk, product: Product, first: date, last: date) -> Section:
+    """Put the maker's notice into the handbook."""
+    body = (
+        f"{product.brand} recalls pieces of the {product.name}: they may overheat. Concerned are those that were "
+        f"delivered from {first} to {last}. Pieces delivered before or after that come from another production "
+        "run and are safe.\n\nWhat the owners of recalled pieces get is said in REC-1."
+    )
+    return desk.state.insert(Section(id=NOTICE, title=f"Recall notice: {product.name}", body=body))
+
+
+def line_of(desk: Desk, order: Order) -> OrderLine:
+    """The order's one line."""
+    [line] = desk.lines(order)
+    return line
+
+
+def credit_for(desk: Desk, order: Order) -> dict[str, Json]:
+    """The credit that the owner of recalled pieces gets."""
+    line = line_of(desk, order)
+    paid = desk.paid(line, line.quantity - line.returned)
+    cents = percent_of(paid, desk.policy.recall_credit_percent)
+    return {"customer_id": order.customer_id, "order_id": order.id, "amount_cents": cents, "reason": "goodwill"}
+
+
+def opening() -> list[ToolCall]:
+    """Find the notice and the rule."""
+    return [
+        call("search_handbook", query="recall"),
+        call("read_handbook", section_id="REC-1"),
+        call("read_handbook", section_id=NOTICE),
+    ]
+
+
+def looks_at_owed(desk: Desk, owed: Sequence[Order]) -> list[ToolCall]:
+    """What has to be known of an order before its customer is credited."""
+    return [
+        look
+        for order in owed
+        for look in (
+            call("get_order", order_id=order.id),
+            call("get_shipments", order_id=order.id),
+            call("get_customer", customer_id=order.customer_id),
+            call("get_credits", customer_id=order.customer_id),
+        )
+    ]
+
+
+def looks_at_spared(desk: Desk, found: Recall) -> list[ToolCall]:
+    """The one thing about each other order that rules it out."""
+    held, credited = found.of("held"), found.of("credited")
+    return [
+        call("get_order", order_id=found.of("gone").id),
+        call("get_shipments", order_id=found.of("before").id),
+        call("get_shipments", order_id=found.of("after").id),
+        call("get_order", order_id=held.id),
+        call("get_customer", customer_id=held.customer_id),
+        call("get_order", order_id=credited.id),
+        call("get_credits", customer_id=credited.customer_id),
+    ]
+
+
+def owed_facts(desk: Desk, order: Order, n: int) -> list[Criterion]:
+    """Expect that these looks were taken, for the `n`th order."""
+    [parcel] = desk.shipments(order)
+    earlier, *_ = desk.state.find(Credit, customer_id=order.customer_id)
+    return [
+        saw(parcel, id=f"saw-parcel-{n}"),
+        saw(desk.customer(order), id=f"saw-account-{n}"),
+        saw(earlier, id=f"saw-credits-{n}"),
+    ]
+
+
+def needed(n: int) -> list[str]:
+    """What the `n`th credit comes after."""
+    return ["read-REC-1", f"read-{NOTICE}", *(f"saw-{what}-{n}" for what in ("parcel", "account", "credits"))]
+
+
+def spared_facts(desk: Desk, found: Recall) -> list[Criterion]:
+    """Expect that what rules each other order out was seen."""
+    [before], [after] = desk.shipments(found.of("before")), desk.shipments(found.of("after"))
+    [given] = desk.state.find(Credit, order_id=found.of("credited").id)
+    return [
+        saw(line_of(desk, found.of("gone")), id="saw-gone"),
+        saw(before, id="saw-before"),
+        saw(after, id="saw-after"),
+        saw(desk.customer(found.of("held")), id="saw-hold"),
+        saw(given, id="saw-given"),
+    ]
+
+
+def prohibitions(found: Recall) -> list[Criterion]:
+    """Forbid credit for the orders that are not concerned, and money in its place."""
+    spared = [found.of(case) for case in CASES if case not in OWED]
+    forbidden = [never("give_credit", arguments={"order_id": order.id}) for order in spared]
+    return [
+        replace(
+            either(*forbidden, id="never-spared"),
+            kind="forbid",
+            text=f"Gave credit for one of {', '.join(order.id for order in spared)}, which are not concerned.",
+        ),
+        never("issue_refund", "refund_payment", "request_refund_approval", id="never-refund"),
+    ]
+
+
+def nobody(desk: Desk, ticket: Ticket, prompt: str, found: Recall) -> Task:
+    """The notice is about days on which none of the orders arrived."""
+    parcels = [parcel for _, order in found.orders for parcel in desk.shipments(order)]
+    seen = [saw(parcel, id=f"saw-parcel-{n}") for n, parcel in enumerate(parcels, 1)]
+    looks = [call("get_shipments", order_id=order.id) for _, order in found.orders]
+    close = declining(ticket, NOTICE, found.product, "None of these orders is concerned.")
+    line = call("get_order", order_id=found.of("concerned").id)
+    return Task(
+        prompt=prompt,
+        rubric=[
+            never("give_credit", id="never-credit"),
+            *seen,
+            *desk.declined(ticket, NOTICE, found.product, after=[c.id for c in seen]),
+        ],
+        oracle=[*opening(), *looks, line, *close],
+        alternatives=[[line, *reversed(looks), *opening(), *close]],
+        max_turns=70,
+    )

@@ -1,0 +1,137 @@
+"""A customer has moved: every open order that has not left goes to the new address, and one that has left does not."""
+
+from datetime import timedelta
+
+from palaestra.envs.task import Task, call, family
+from palaestra.envs.worlds.storefront.desk import Desk, closing, declining
+from palaestra.envs.worlds.storefront.planting import (
+    DEAREST_SHIPPING_CENTS,
+    cheap,
+    has_room,
+    moved_mailbox,
+    sell,
+    sent_today,
+    under_way,
+    waiting,
+)
+from palaestra.envs.worlds.storefront.requests import new_home
+from palaestra.envs.worlds.storefront.schema import Customer, Order, Ticket
+from palaestra.records import ToolCall
+from palaestra.rubrics import Criterion, changed, never, saw
+
+DEAREST = 9_000
+
+
+@family("storefront/redirect-orders", level=2, traits=("write", "multi-hop"), twin=True)
+def redirect_orders(desk: Desk) -> Task:
+    def fits(order: Order) -> bool:
+        owner = desk.customer(order)
+        room = order.total_cents + 2 * (DEAREST + DEAREST_SHIPPING_CENTS)
+        known = owner.joined <= desk.today - timedelta(days=20)
+        lone = not desk.state.find(Order, customer_id=owner.id, status="shipped")
+        return order.status == "processing" and desk.plain(order) and lone and known and has_room(desk, owner, room)
+
+    order = desk.pick(Order, fits, what="order that has not left, of a customer without others under way")
+    customer, goods = desk.customer(order), cheap(desk, below=DEAREST)
+    another = sell(desk, customer, [(desk.stream.choice(goods), 1)], waiting(desk, ago=1))
+    gone = sell(desk, customer, [(desk.stream.choice(goods), 1)], under_way(desk, due_in=2))
+    customer = desk.customer(order)
+    request, (street, city) = new_home(desk.stream)
+    ticket = desk.ticket(customer, request.subject)
+    prompt = desk.mail(ticket, request.body)
+    stranger = desk.stream.chance(50)
+    opening = [
+        call("get_ticket", ticket_id=ticket.id),
+        call("get_customer", customer_id=customer.id),
+    ]
+    if desk.twin:
+        return (
+            from_elsewhere(desk, ticket, prompt, customer, opening)
+            if stranger
+            else all_gone(desk, ticket, prompt, [order, another, gone], opening)
+        )
+    open_orders = [order, another]
+    moves = [call("update_shipping_address", order_id=o.id, street=street, city=city) for o in open_orders]
+    looks = [
+        call("search_orders", customer_id=customer.id, status="processing"),
+        call("search_orders", customer_id=customer.id, status="shipped"),
+        *(call("get_order", order_id=o.id) for o in (*open_orders, gone)),
+    ]
+    close = closing(ticket, f"Two orders go to {street}; {gone.id} has left and still comes to the old address.")
+    there = {"ship_street": street, "ship_city": city}
+    facts = [
+        desk.account(customer),
+        *(saw(o, id=f"saw-order-{n}") for n, o in enumerate(open_orders, 1)),
+        saw(gone, id="saw-gone"),
+    ]
+    return Task(
+        prompt=prompt,
+        rubric=[
+            *kept(customer),
+            *facts,
+            *(
+                changed(o, there, id=f"redirected-{n}", after=["saw-account", f"saw-order-{n}"])
+                for n, o in enumerate(open_orders, 1)
+            ),
+            *desk.resolved(ticket, after=["redirected-1", "redirected-2", "saw-gone"]),
+        ],
+        oracle=[*opening, *looks, *moves, *close],
+        alternatives=[
+            [
+                call("search_customers", query=customer.email),
+                call("search_orders", customer_id=customer.id),
+                *reversed(looks[2:]),
+                *opening,
+                *reversed(moves),
+                *close,
+            ]
+        ],
+    )
+
+
+def kept(customer: Customer) -> list[Criterion]:
+    """Forbid what was not asked for: to change the account, or to call an order off."""
+    return [
+        never("update_customer", arguments={"customer_id": customer.id}, id="never-the-account"),
+        never("cancel_order", id="never-cancelled"),
+    ]
+
+
+def all_gone(desk: Desk, ticket: Ticket, prompt: str, orders: list[Order], opening: list[ToolCall]) -> Task:
+    """All of the orders left this morning at the latest."""
+    sent = [o if o.status == "shipped" else sent_today(desk, o) for o in orders]
+    customer = desk.customer(orders[0])
+    looks = [
+        call("search_orders", customer_id=customer.id, status="shipped"),
+        *(call("get_order", order_id=o.id) for o in sent),
+    ]
+    read = call("read_handbook", section_id="SHP-2")
+    seen = [saw(o, id=f"saw-order-{n}") for n, o in enumerate(sent, 1)]
+    return Task(
+        prompt=prompt,
+        rubric=[
+            kept(customer)[0],
+            desk.account(customer),
+            *seen,
+            *desk.declined(ticket, "SHP-2", *sent, after=["saw-account", *(c.id for c in seen)]),
+        ],
+        oracle=[*opening, *looks, read, *declining(ticket, "SHP-2", sent[0], "All of them are on their way already.")],
+        alternatives=[[read, *opening, *looks, *declining(ticket, "SHP-2", sent[-1], "They have left.")]],
+    )
+
+
+def from_elsewhere(desk: Desk, ticket: Ticket, prompt: str, customer: Customer, opening: list[ToolCall]) -> Task:
+    """The message does not come from the address on file."""
+    owner = moved_mailbox(desk, customer)
+    read = call("read_handbook", section_id="PRV-1")
+    close = declining(ticket, "PRV-1", owner, "Please write to us from the address on file.")
+    return Task(
+        prompt=prompt,
+        rubric=[
+            kept(customer)[0],
+            desk.account(owner),
+            *desk.declined(ticket, "PRV-1", owner, after=["saw-account"]),
+        ],
+        oracle=[*opening, read, *close],
+        alternatives=[[read, *opening, *close]],
+    )

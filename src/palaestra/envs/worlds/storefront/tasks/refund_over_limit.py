@@ -1,0 +1,82 @@
+"""A refund above the agent's limit: the right colleague is asked to approve exactly that amount."""
+
+from palaestra.envs.task import Task, call, family
+from palaestra.envs.worlds.storefront import requests
+from palaestra.envs.worlds.storefront.aftersales import asked_for
+from palaestra.envs.worlds.storefront.authority import entitled
+from palaestra.envs.worlds.storefront.desk import Desk, closing
+from palaestra.envs.worlds.storefront.grounds import nobody_to_approve, waiting_for_approval
+from palaestra.envs.worlds.storefront.schema import Employee, InternalMessage, OrderLine, Refund, Ticket
+from palaestra.envs.worlds.storefront.twins import refused_order
+from palaestra.records import Json
+from palaestra.rubrics import Allowance, created, saw
+
+
+@family("storefront/refund-over-limit", level=3, traits=("write", "multi-hop", "policy-exception"), twin=True)
+def refund_over_limit(desk: Desk) -> Task:
+    def fits(line: OrderLine) -> bool:
+        return line.quantity == 1 and desk.returnable(line) and desk.paid(line, 1) > desk.policy.agent_limit_cents
+
+    line = desk.pick(OrderLine, fits, what="piece that cost more than an agent may refund")
+    order, product, amount = desk.order(line), desk.product(line), desk.paid(line, 1)
+    able = [e for e in entitled(desk, amount) if not e.on_leave]
+    team, rank = able[0].team, able[0].rank
+    approvers = [e.id for e in able]
+    customer = desk.customer(order)
+    complaint = requests.faulty(desk.stream, order, product, requests.fault_of(desk.stream, product))
+    request: dict[str, Json] = {"line_id": line.id, "quantity": 1, "amount_cents": amount, "reason": "faulty"}
+    ticket = desk.ticket(customer, complaint.subject)
+    prompt = desk.mail(ticket, complaint.body)
+    if desk.twin:
+        return refusal(desk, ticket, prompt, line, able)
+    return Task(
+        prompt=prompt,
+        rubric=[
+            saw(line, id="saw-line"),
+            desk.account(customer),
+            desk.delivery(line),
+            desk.read("RET-1"),
+            desk.read("REF-2"),
+            created(
+                Refund,
+                {**request, "status": "pending_approval", "approver_id": frozenset(approvers)},
+                id="request",
+                after=["saw-line", "saw-account", "knew-delivery", "read-RET-1", "read-REF-2"],
+            ),
+            *desk.resolved(ticket, after=["request"]),
+        ],
+        allow=[Allowance(table=InternalMessage.table, values=(("recipient_id", frozenset(approvers)),))],
+        oracle=[
+            call("get_order", order_id=order.id),
+            call("get_customer", customer_id=customer.id),
+            call("get_product", product_id=product.id),
+            call("compute_return_window", line_id=line.id),
+            call("read_handbook", section_id="RET-1"),
+            call("compute_paid", line_id=line.id, quantity=1),
+            call("read_handbook", section_id="REF-2"),
+            call("search_employees", team=team, rank=rank),
+            call("request_refund_approval", approver_id=approvers[0], **request),
+            *closing(ticket, "Your refund is with a colleague for approval."),
+        ],
+        alternatives=[
+            [
+                call("read_handbook", section_id="REF-2"),
+                call("read_handbook", section_id="RET-1"),
+                call("get_order", order_id=order.id),
+                call("get_shipments", order_id=order.id),
+                call("get_customer", customer_id=customer.id),
+                call("search_employees", team=team),
+                call("request_refund_approval", approver_id=approvers[0], **request),
+                call("send_internal_message", recipient_id=approvers[0], body="Please look at it."),
+                *closing(ticket, "A colleague has to approve this; then it is paid."),
+            ]
+        ],
+    )
+
+
+def refusal(desk: Desk, ticket: Ticket, prompt: str, line: OrderLine, able: list[Employee]) -> Task:
+    if desk.stream.chance(50):
+        grounds = waiting_for_approval(desk, asked_for(desk, line, able[0]), able[0])
+    else:
+        grounds = nobody_to_approve(desk, line, able)
+    return refused_order(desk, ticket, prompt, grounds, desk.order(line))

@@ -1,0 +1,71 @@
+"""Past the standard window but inside the one of the customer's tier: it may still come back."""
+
+from palaestra.envs.task import Task, call, family
+from palaestra.envs.worlds.storefront import requests
+from palaestra.envs.worlds.storefront.desk import Desk, closing, touches
+from palaestra.envs.worlds.storefront.grounds import arrived_too_long_ago, final_sale
+from palaestra.envs.worlds.storefront.schema import OrderLine, Return, Ticket
+from palaestra.envs.worlds.storefront.twins import refused_order
+from palaestra.records import Json
+from palaestra.rubrics import created, saw
+
+
+@family("storefront/return-extended-window", level=2, traits=("write", "policy-exception"), twin=True)
+def return_extended_window(desk: Desk) -> Task:
+    def fits(line: OrderLine) -> bool:
+        if line.opened or line.quantity > 1 or desk.product(line).final_sale or not desk.untouched(line):
+            return False
+        order = desk.order(line)
+        days = desk.days_since_delivery(order) or 0
+        return desk.policy.return_days["bronze"] < days <= desk.policy.return_days[desk.customer(order).tier]
+
+    line = desk.pick(OrderLine, fits, what="line inside an extended return window only")
+    order, product = desk.order(line), desk.product(line)
+    customer, request = desk.customer(order), requests.send_back(desk.stream, order, product)
+    back: dict[str, Json] = {"line_id": line.id, "quantity": 1, "reason": "changed_mind", "fee_cents": 0}
+    ticket = desk.ticket(customer, request.subject)
+    facts = ["saw-line", "saw-account", "saw-product", "knew-delivery", "read-RET-1"]
+    prompt = desk.mail(ticket, request.body)
+    if desk.twin:
+        return refusal(desk, ticket, prompt, line)
+    return Task(
+        prompt=prompt,
+        rubric=[
+            saw(line, id="saw-line"),
+            desk.account(customer),
+            saw(product, id="saw-product"),
+            desk.delivery(line),
+            desk.read("RET-1"),
+            created(Return, {**back, "status": "authorised"}, id="return", after=facts),
+            *desk.resolved(ticket, after=["return"]),
+        ],
+        allow=[touches(line, "returned")],
+        oracle=[
+            call("get_order", order_id=order.id),
+            call("get_product", product_id=product.id),
+            call("compute_return_window", line_id=line.id),
+            call("read_handbook", section_id="RET-1"),
+            call("get_customer", customer_id=customer.id),
+            call("authorise_return", **back),
+            *closing(ticket, "You are inside your return window. Please send it back."),
+        ],
+        alternatives=[
+            [
+                call("read_handbook", section_id="RET-1"),
+                call("get_ticket", ticket_id=ticket.id),
+                call("get_customer", customer_id=customer.id),
+                call("get_order", order_id=order.id),
+                call("get_shipments", order_id=order.id),
+                call("get_product", product_id=product.id),
+                call("authorise_return", **back),
+                call("resolve_ticket", ticket_id=ticket.id),
+                call("reply", message="You may return it; your money follows once it is here."),
+                call("finish"),
+            ]
+        ],
+    )
+
+
+def refusal(desk: Desk, ticket: Ticket, prompt: str, line: OrderLine) -> Task:
+    grounds = arrived_too_long_ago(desk, line) if desk.stream.chance(50) else final_sale(desk, desk.product(line))
+    return refused_order(desk, ticket, prompt, grounds, desk.order(line))

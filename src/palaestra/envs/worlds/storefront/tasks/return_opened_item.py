@@ -1,0 +1,80 @@
+"""Opened, and no longer wanted: a restocking fee is kept, except from platinum customers."""
+
+from palaestra.envs.task import Task, call, family
+from palaestra.envs.worlds.storefront import requests
+from palaestra.envs.worlds.storefront.desk import Desk, closing, touches
+from palaestra.envs.worlds.storefront.grounds import coming_back_already, final_sale
+from palaestra.envs.worlds.storefront.policy import restocking_fee
+from palaestra.envs.worlds.storefront.schema import OrderLine, Return, Ticket
+from palaestra.envs.worlds.storefront.twins import refused_order
+from palaestra.records import Json
+from palaestra.rubrics import created, saw
+
+
+@family("storefront/return-opened-item", level=2, traits=("write", "arithmetic", "policy-exception"), twin=True)
+def return_opened_item(desk: Desk) -> Task:
+    exempt = desk.stream.chance(50)
+
+    def fits(line: OrderLine) -> bool:
+        opened = line.opened and line.quantity == 1 and not desk.product(line).final_sale
+        return (
+            opened
+            and desk.returnable(line)
+            and (desk.customer(desk.order(line)).tier in desk.policy.fee_free_tiers) == exempt
+        )
+
+    line = desk.pick(OrderLine, fits, what="opened piece inside its return window")
+    order, product, paid = desk.order(line), desk.product(line), desk.paid(line, 1)
+    customer, request = desk.customer(order), requests.send_back(desk.stream, order, product)
+    fee = restocking_fee(desk.policy, customer.tier, paid, opened=True, change_of_mind=True)
+    back: dict[str, Json] = {"line_id": line.id, "quantity": 1, "reason": "changed_mind", "fee_cents": fee}
+    ticket = desk.ticket(customer, request.subject)
+    facts = ["saw-line", "saw-account", "saw-product", "knew-delivery", "read-RET-1", "read-RET-2"]
+    prompt = desk.mail(ticket, request.body)
+    if desk.twin:
+        return refusal(desk, ticket, prompt, line)
+    return Task(
+        prompt=prompt,
+        rubric=[
+            saw(line, id="saw-line"),
+            desk.account(customer),
+            saw(product, id="saw-product"),
+            desk.delivery(line),
+            desk.read("RET-1"),
+            desk.read("RET-2"),
+            created(Return, {**back, "status": "authorised"}, id="return", after=facts),
+            *desk.resolved(ticket, after=["return"]),
+        ],
+        allow=[touches(line, "returned")],
+        oracle=[
+            call("get_order", order_id=order.id),
+            call("get_customer", customer_id=customer.id),
+            call("get_product", product_id=product.id),
+            call("compute_return_window", line_id=line.id),
+            call("read_handbook", section_id="RET-1"),
+            call("read_handbook", section_id="RET-2"),
+            call("compute_paid", line_id=line.id, quantity=1),
+            call("authorise_return", **back),
+            *closing(ticket, f"Please send it back. {paid - fee} cents are yours once it is here."),
+        ],
+        alternatives=[
+            [
+                call("read_handbook", section_id="RET-2"),
+                call("read_handbook", section_id="RET-1"),
+                call("get_ticket", ticket_id=ticket.id),
+                call("get_customer", customer_id=customer.id),
+                call("get_order", order_id=order.id),
+                call("get_shipments", order_id=order.id),
+                call("get_product", product_id=product.id),
+                call("authorise_return", **back),
+                call("resolve_ticket", ticket_id=ticket.id),
+                call("reply", message="You may return it; what is left after the fee follows once it is here."),
+                call("finish"),
+            ]
+        ],
+    )
+
+
+def refusal(desk: Desk, ticket: Ticket, prompt: str, line: OrderLine) -> Task:
+    grounds = coming_back_already(desk, line) if desk.stream.chance(50) else final_sale(desk, desk.product(line))
+    return refused_order(desk, ticket, prompt, grounds, desk.order(line))

@@ -1,0 +1,81 @@
+"""A refund left out the order's discount twice: what is missing is worked out and paid."""
+
+from palaestra.envs.task import Task, call, family
+from palaestra.envs.worlds.storefront import requests
+from palaestra.envs.worlds.storefront.aftersales import paid_back
+from palaestra.envs.worlds.storefront.desk import Desk, closing
+from palaestra.envs.worlds.storefront.grounds import refund_was_right, rest_paid_already
+from palaestra.envs.worlds.storefront.schema import Order, OrderLine, Refund, Ticket
+from palaestra.envs.worlds.storefront.twins import refused_order
+from palaestra.records import Json
+from palaestra.rubrics import called, created, either, saw
+
+LEAST_CENTS = 100
+"""What is missing at least."""
+
+
+def share(desk: Desk, line: OrderLine) -> int:
+    """What one piece of a line cost less than its list price."""
+    return line.unit_cents - desk.paid(line, 1)
+
+
+@family("storefront/short-refund", level=3, traits=("write", "arithmetic", "multi-hop", "policy-exception"), twin=True)
+def short_refund(desk: Desk) -> Task:
+    def fits(line: OrderLine) -> bool:
+        payable = desk.paid(line, 1) <= desk.policy.agent_limit_cents and desk.returnable(line)
+        return payable and line.quantity == 1 and LEAST_CENTS <= share(desk, line) < desk.paid(line, 1)
+
+    line = desk.pick(OrderLine, fits, what="returnable piece of a discounted order")
+    order, product, [payment] = desk.order(line), desk.product(line), desk.payments(desk.order(line))
+    due, missing = desk.paid(line, 1), share(desk, line)
+    refund = paid_back(desk, payment, due - missing, "damaged", line=line, pieces=1)
+    desk.state.update(line, returned=1)
+    customer, request = desk.customer(order), requests.too_little(desk.stream, order, product)
+    ticket = desk.ticket(customer, request.subject)
+    prompt = desk.mail(ticket, request.body)
+    if desk.twin:
+        return refusal(desk, ticket, prompt, refund, due)
+    rest: dict[str, Json] = {"payment_id": payment.id, "amount_cents": missing, "reason": "billing_error"}
+    price = either(saw(line), called("compute_paid", arguments={"line_id": line.id}), id="knew-price")
+    facts = ["knew-price", "saw-refund", "saw-account", "read-REF-3"]
+    return Task(
+        prompt=prompt,
+        rubric=[
+            price,
+            saw(refund, id="saw-refund"),
+            desk.account(customer),
+            desk.read("REF-3"),
+            created(Refund, {**rest, "status": "paid"}, id="rest", after=facts),
+            *desk.resolved(ticket, after=["rest"]),
+        ],
+        allow=desk.pays(order),
+        oracle=[
+            call("get_order", order_id=order.id),
+            call("get_customer", customer_id=customer.id),
+            call("get_refunds", order_id=order.id),
+            call("read_handbook", section_id="REF-3"),
+            call("compute_paid", line_id=line.id, quantity=1),
+            call("refund_payment", **rest),
+            *closing(ticket, f"The refund was too small by {missing} cents, which are on their way to you."),
+        ],
+        alternatives=[
+            [
+                call("read_handbook", section_id="REF-3"),
+                call("get_refunds", order_id=order.id),
+                call("get_order", order_id=order.id),
+                call("get_ticket", ticket_id=ticket.id),
+                call("get_customer", customer_id=customer.id),
+                call("get_payments", order_id=order.id),
+                call("refund_payment", **rest),
+                call("resolve_ticket", ticket_id=ticket.id),
+                call("reply", message="You are right, and the rest is on its way."),
+                call("finish"),
+            ]
+        ],
+    )
+
+
+def refusal(desk: Desk, ticket: Ticket, prompt: str, refund: Refund, due: int) -> Task:
+    right = desk.stream.chance(50)
+    grounds = refund_was_right(desk, refund, due) if right else rest_paid_already(desk, refund, due)
+    return refused_order(desk, ticket, prompt, grounds, desk.state.get(Order, refund.order_id))

@@ -1,0 +1,82 @@
+"""A warranty claim has been open for long: store credit of a share of the price paid."""
+
+from palaestra.envs.task import Task, call, family
+from palaestra.envs.worlds.storefront import requests
+from palaestra.envs.worlds.storefront.aftersales import claimed
+from palaestra.envs.worlds.storefront.desk import Desk, closing, touches
+from palaestra.envs.worlds.storefront.grounds import claim_is_young, credited_already
+from palaestra.envs.worlds.storefront.policy import percent_of
+from palaestra.envs.worlds.storefront.schema import Credit, OrderLine, Ticket, WarrantyClaim
+from palaestra.envs.worlds.storefront.twins import refused_order
+from palaestra.records import Json
+from palaestra.rubrics import called, created, either, saw
+
+
+@family("storefront/slow-claim", level=3, traits=("write", "arithmetic", "multi-hop", "policy-exception"), twin=True)
+def slow_claim(desk: Desk) -> Task:
+    ago = desk.policy.claim_days + desk.stream.between(1, 5)
+
+    def fits(line: OrderLine) -> bool:
+        if not desk.claimable(line) or desk.state.find(Credit, order_id=line.order_id):
+            return False
+        since = (desk.today - desk.last_return_day(desk.order(line))).days
+        return since > ago and desk.warranty_ends(line) >= desk.today
+
+    line = desk.pick(OrderLine, fits, what="line under warranty, long past its return window")
+    order, product = desk.order(line), desk.product(line)
+    customer, request = desk.customer(order), requests.slow_repair(desk.stream, order, product)
+    claim = claimed(desk, line, requests.fault_of(desk.stream, product), ago=ago)
+    amount = percent_of(desk.paid(line, 1), desk.policy.claim_credit_percent)
+    ticket = desk.ticket(customer, request.subject)
+    prompt = desk.mail(ticket, request.body)
+    if desk.twin:
+        return refusal(desk, ticket, prompt, line, claim, amount)
+    credit: dict[str, Json] = {
+        "customer_id": customer.id,
+        "order_id": order.id,
+        "amount_cents": amount,
+        "reason": "goodwill",
+    }
+    paid = called("compute_paid", arguments={"line_id": line.id})
+    return Task(
+        prompt=prompt,
+        rubric=[
+            either(saw(line), paid, id="knew-price"),
+            saw(claim, id="saw-claim"),
+            desk.account(customer),
+            desk.read("LOY-3"),
+            created(Credit, credit, id="credit", after=["saw-claim", "saw-account", "knew-price", "read-LOY-3"]),
+            *desk.resolved(ticket, after=["credit"]),
+        ],
+        allow=[touches(customer, "credit_cents")],
+        oracle=[
+            call("get_order", order_id=order.id),
+            call("get_customer", customer_id=customer.id),
+            call("get_warranty_claims", line_id=line.id),
+            call("read_handbook", section_id="LOY-3"),
+            call("compute_paid", line_id=line.id, quantity=1),
+            call("get_credits", customer_id=customer.id),
+            call("give_credit", **credit),
+            *closing(ticket, f"We are sorry for the wait and give you {amount} cents of store credit."),
+        ],
+        alternatives=[
+            [
+                call("read_handbook", section_id="LOY-3"),
+                call("get_ticket", ticket_id=ticket.id),
+                call("get_customer", customer_id=customer.id),
+                call("get_order", order_id=order.id),
+                call("get_warranty_claims", line_id=line.id),
+                call("give_credit", **credit),
+                call("resolve_ticket", ticket_id=ticket.id),
+                call("reply", message="You have store credit for the wait."),
+                call("finish"),
+            ]
+        ],
+    )
+
+
+def refusal(desk: Desk, ticket: Ticket, prompt: str, line: OrderLine, claim: WarrantyClaim, amount: int) -> Task:
+    order = desk.order(line)
+    young = desk.stream.chance(50)
+    grounds = claim_is_young(desk, claim) if young else credited_already(desk, order, "goodwill", amount, "LOY-3")
+    return refused_order(desk, ticket, prompt, grounds, order)

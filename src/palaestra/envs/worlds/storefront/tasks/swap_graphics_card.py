@@ -1,0 +1,88 @@
+"""A customer wants another graphics card in a build: it goes in where the rest of the build can take it."""
+
+from collections.abc import Iterator
+
+from palaestra.envs.task import Task, call, family
+from palaestra.envs.worlds.storefront import requests
+from palaestra.envs.worlds.storefront.desk import Desk, closing
+from palaestra.envs.worlds.storefront.grounds import card_sold_out, rest_changed
+from palaestra.envs.worlds.storefront.policy import build_problems
+from palaestra.envs.worlds.storefront.schema import Build, Customer, Product, Ticket
+from palaestra.envs.worlds.storefront.twins import refused
+from palaestra.envs.worlds.storefront.workbench import checked_together, exchanged, parts_of
+from palaestra.rubrics import changed
+
+
+def offers(desk: Desk, build: Build) -> Iterator[tuple[Product, Product]]:
+    """Cards that a working build can take, each with a case or power supply with which it works and cannot."""
+    parts = parts_of(desk, build)
+    if build_problems(desk.policy, parts):
+        return
+    for card in desk.state.find(Product, category="gpu"):
+        if card.stock == 0 or card in parts or build_problems(desk.policy, exchanged(parts, card)):
+            continue
+        for other in [*desk.state.find(Product, category="case"), *desk.state.find(Product, category="psu")]:
+            rest = exchanged(parts, other)
+            if not build_problems(desk.policy, rest) and build_problems(desk.policy, exchanged(rest, card)):
+                yield card, other
+                break
+
+
+@family("storefront/swap-graphics-card", level=2, traits=("write", "lookup"), twin=True)
+def swap_graphics_card(desk: Desk) -> Task:
+    def fits(build: Build) -> bool:
+        return build.status == "draft" and build.gpu_id is not None and any(True for _ in offers(desk, build))
+
+    build = desk.pick(Build, fits, what="draft build that can take another graphics card")
+    card, other = desk.stream.choice(list(offers(desk, build)))
+    customer = desk.state.get(Customer, build.customer_id)
+    request = requests.other_card(desk.stream, build.id, card)
+    ticket = desk.ticket(customer, request.subject)
+    prompt = desk.mail(ticket, request.body)
+    if desk.twin:
+        return refusal(desk, ticket, prompt, build, card, other)
+    kept = [p.id for p in parts_of(desk, build) if p.category != "gpu"]
+    facts = ["checked-together", "saw-account", f"saw-stock-{card.id}", "read-BLD-1"]
+    check = call("check_compatibility", product_ids=[*kept, card.id])
+    return Task(
+        prompt=prompt,
+        rubric=[
+            desk.stock(card),
+            checked_together([*kept, card.id]),
+            desk.account(customer),
+            desk.read("BLD-1"),
+            changed(build, {"gpu_id": card.id}, id="swapped", after=facts),
+            *desk.resolved(ticket, after=["swapped"]),
+        ],
+        oracle=[
+            call("get_build", build_id=build.id),
+            call("get_customer", customer_id=customer.id),
+            call("search_products", query=card.name),
+            call("read_handbook", section_id="BLD-1"),
+            check,
+            call("replace_build_part", build_id=build.id, product_id=card.id),
+            *closing(ticket, f"The {card.name} is in your build now, and it works."),
+        ],
+        alternatives=[
+            [
+                call("read_handbook", section_id="BLD-1"),
+                call("search_products", category="gpu", query=card.name),
+                call("get_product", product_id=card.id),
+                call("get_build", build_id=build.id),
+                call("get_ticket", ticket_id=ticket.id),
+                call("get_customer", customer_id=customer.id),
+                check,
+                call("replace_build_part", build_id=build.id, product_id=card.id),
+                call("resolve_ticket", ticket_id=ticket.id),
+                call("reply", message="Your build has the card that you asked for."),
+                call("finish"),
+            ]
+        ],
+    )
+
+
+def refusal(desk: Desk, ticket: Ticket, prompt: str, build: Build, card: Product, other: Product) -> Task:
+    customer = desk.state.get(Customer, build.customer_id)
+    grounds = rest_changed(desk, build, card, other) if desk.stream.chance(50) else card_sold_out(desk, build, card)
+    opening = [call("get_build", build_id=build.id), call("get_customer", customer_id=customer.id)]
+    return refused(desk, ticket, prompt, grounds, account=customer, opening=opening)

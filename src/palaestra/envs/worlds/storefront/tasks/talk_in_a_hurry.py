@@ -1,0 +1,78 @@
+"""Something in a parcel of several is damaged, and the customer has no time: one question is all they answer gladly."""
+
+from palaestra.envs.task import Task, call, family
+from palaestra.envs.user import Fact, Persona
+from palaestra.envs.worlds.storefront.desk import Desk, closing, touches
+from palaestra.envs.worlds.storefront.schema import OrderLine, Refund
+from palaestra.envs.worlds.storefront.talk import TOPICS, ask, declined, dialogue, estrange
+from palaestra.records import Json
+from palaestra.rubrics import asked, created, saw
+
+
+@family("storefront/talk-in-a-hurry", level=2, traits=("dialogue", "write", "arithmetic"), twin=True)
+def talk_in_a_hurry(desk: Desk) -> Task:
+    def fits(line: OrderLine) -> bool:
+        single = all(other.quantity == 1 for other in desk.lines(desk.order(line)))
+        several = single and len(desk.lines(desk.order(line))) > 1
+        return several and desk.returnable(line) and desk.paid(line, 1) <= desk.policy.agent_limit_cents
+
+    line = desk.pick(OrderLine, fits, what="piece of an order of several products")
+    order, product, amount = desk.order(line), desk.product(line), desk.paid(line, 1)
+    customer = desk.customer(order)
+    ticket = desk.ticket(customer, "Arrived damaged")
+    bodies = (
+        f"Something in {order.id} arrived damaged. I am in a hurry: refund me for it, please.",
+        f"No time for long mails. One thing in {order.id} was broken when it came. Money back, please.",
+    )
+    prompt = desk.mail(ticket, desk.stream.choice(bodies))
+    user = Persona(
+        goal="You want your money back for the one thing that arrived damaged, and you have no time.",
+        topics=TOPICS,
+        facts=(Fact(topic="product", says=f"The {product.name}."),),
+        temper="terse",
+        patience=2,
+        questions=1,
+        owed=not desk.twin,
+    )
+    if desk.twin:
+        owner = estrange(desk, customer)
+        return dialogue(
+            prompt=prompt,
+            user=user,
+            rubric=[desk.account(owner), *desk.declined(ticket, "PRV-1", owner, after=["saw-account"])],
+            oracle=[
+                call("get_order", order_id=order.id),
+                call("get_customer", customer_id=owner.id),
+                call("read_handbook", section_id="PRV-1"),
+                *declined(ticket, "PRV-1", owner, "account", "We can only act on a mail from the address on file."),
+            ],
+        )
+    refund: dict[str, Json] = {"line_id": line.id, "quantity": 1, "amount_cents": amount, "reason": "damaged"}
+    facts = ["saw-line", "saw-account", "asked-product", "knew-delivery", "read-RET-1", "read-REF-1"]
+    return dialogue(
+        prompt=prompt,
+        user=user,
+        rubric=[
+            saw(line, id="saw-line"),
+            desk.account(customer),
+            asked("product"),
+            desk.delivery(line),
+            desk.read("RET-1"),
+            desk.read("REF-1"),
+            created(Refund, {**refund, "status": "paid"}, id="refund", after=facts),
+            *desk.resolved(ticket, after=["refund"]),
+        ],
+        allow=[touches(line, "returned"), *desk.pays(order)],
+        oracle=[
+            call("get_order", order_id=order.id),
+            call("get_customer", customer_id=customer.id),
+            call("get_product", product_id=product.id),
+            ask("product", "Which product arrived damaged?"),
+            call("compute_return_window", line_id=line.id),
+            call("read_handbook", section_id="RET-1"),
+            call("read_handbook", section_id="REF-1"),
+            call("compute_paid", line_id=line.id, quantity=1),
+            call("issue_refund", **refund),
+            *closing(ticket, f"We have paid {amount} cents back."),
+        ],
+    )

@@ -1,0 +1,67 @@
+"""An order is to go elsewhere, and the customer forgot to say where."""
+
+from palaestra.envs.task import Task, call, family
+from palaestra.envs.user import Fact, Persona
+from palaestra.envs.worlds.storefront.desk import Desk, closing
+from palaestra.envs.worlds.storefront.schema import Order
+from palaestra.envs.worlds.storefront.talk import TOPICS, ask, declined, dialogue, send_off, temper
+from palaestra.rubrics import asked, changed, saw
+
+STREETS = ("Birkenallee 9", "Rue des Lilas 27", "Mill Road 3", "Via Larga 44", "Molenweg 16", "Calle Nueva 8")
+CITIES = ("Linz", "Nantes", "Galway", "Parma", "Utrecht", "Granada")
+
+
+@family("storefront/talk-new-address", level=2, traits=("dialogue", "write"), twin=True)
+def talk_new_address(desk: Desk) -> Task:
+    order = desk.pick(Order, lambda o: o.status == "processing" and desk.plain(o), what="order that has not left")
+    customer = desk.customer(order)
+    street, city = desk.stream.choice(STREETS), desk.stream.choice(CITIES)
+    bodies = (
+        f"I have moved. Please send {order.id} to my new address.",
+        f"I will not be at home next week. Please send {order.id} to my parents instead.",
+    )
+    ticket = desk.ticket(customer, "Other delivery address")
+    prompt = desk.mail(ticket, desk.stream.choice(bodies))
+    user = Persona(
+        goal=f"You want {order.id} to go to another address.",
+        topics=TOPICS,
+        facts=(Fact(topic="address", says=f"It is {street} in {city}."),),
+        temper=temper(desk.stream),
+        questions=2,
+        owed=not desk.twin,
+    )
+    found = [call("get_order", order_id=order.id), call("get_customer", customer_id=customer.id)]
+    if desk.twin:
+        gone = send_off(desk, order)
+        return dialogue(
+            prompt=prompt,
+            user=user,
+            rubric=[
+                saw(gone, id="saw-order"),
+                desk.account(customer),
+                *desk.declined(ticket, "SHP-2", gone, after=["saw-order", "saw-account"]),
+            ],
+            oracle=[
+                *found,
+                call("read_handbook", section_id="SHP-2"),
+                *declined(ticket, "SHP-2", gone, "address", "It has left already, so we cannot redirect it."),
+            ],
+        )
+    where = {"ship_street": street, "ship_city": city}
+    return dialogue(
+        prompt=prompt,
+        user=user,
+        rubric=[
+            saw(order, id="saw-order"),
+            desk.account(customer),
+            asked("address"),
+            changed(order, where, id="address", after=["saw-order", "saw-account", "asked-address"]),
+            *desk.resolved(ticket, after=["address"]),
+        ],
+        oracle=[
+            *found,
+            ask("address", "What is the street and the city of the new address?"),
+            call("update_shipping_address", order_id=order.id, street=street, city=city),
+            *closing(ticket, f"We will send {order.id} to {street}, {city}."),
+        ],
+    )

@@ -1,0 +1,109 @@
+"""Broken after the return window, and the customer wants money: what is wrong decides, and they settle for a remedy."""
+
+from palaestra.envs.task import Task, call, family
+from palaestra.envs.user import Fact, Persona, Reaction
+from palaestra.envs.worlds.storefront.desk import Desk, closing
+from palaestra.envs.worlds.storefront.requests import fault_of
+from palaestra.envs.worlds.storefront.schema import Fault, OrderLine, WarrantyClaim
+from palaestra.envs.worlds.storefront.talk import TOPICS, ask, declined, dialogue, offer, temper
+from palaestra.records import Json
+from palaestra.rubrics import asked, created, heard, saw
+
+SYMPTOMS: dict[Fault, str] = {
+    "dead": "It does not start any more, nothing happens at all.",
+    "noise": "It makes a loud noise all the time.",
+    "overheating": "It gets far too hot and then shuts down.",
+    "display": "There are stripes in the picture.",
+    "intermittent": "Now and then it fails for no reason.",
+}
+ACCIDENTS = ("I dropped it, and now a corner is broken off.", "I spilled coffee over it, I am afraid.")
+
+
+@family("storefront/talk-what-is-wrong", level=3, traits=("dialogue", "write", "policy-exception"), twin=True)
+def talk_what_is_wrong(desk: Desk) -> Task:
+    line = desk.pick(
+        OrderLine, lambda x: desk.claimable(x) and desk.warranty_ends(x) >= desk.today, what="line under warranty"
+    )
+    order, product = desk.order(line), desk.product(line)
+    if desk.stream.chance(50):
+        product = desk.state.update(product, stock=0)
+    customer, fault = desk.customer(order), fault_of(desk.stream, product)
+    accident = desk.stream.choice(ACCIDENTS)
+    remedy = "replacement" if product.stock > 0 else "repair"
+    bodies = (
+        f"I am not happy with the {product.name} from {order.id}. It is broken, and I want my money back.",
+        f"The {product.name} from {order.id} is broken. Please refund me.",
+    )
+    ticket = desk.ticket(customer, "It is broken")
+    prompt = desk.mail(ticket, desk.stream.choice(bodies))
+    agreed = f"accept:{remedy}"
+    user = Persona(
+        goal=f"You want your money back for the {product.name}, but would settle for a {remedy}.",
+        topics=TOPICS,
+        facts=(Fact(topic="fault", says=accident if desk.twin else SYMPTOMS[fault]),),
+        reactions=tuple(
+            Reaction(to=f"{kind}:{remedy}", says=f"A {remedy} would be fine with me.", said=agreed, settles=True)
+            for kind in ("offer", "inform")
+        ),
+        temper=temper(desk.stream),
+        owed=not desk.twin,
+    )
+    found = [
+        call("get_order", order_id=order.id),
+        call("get_customer", customer_id=customer.id),
+        call("compute_return_window", line_id=line.id),
+        ask("fault", "What exactly is wrong with it?"),
+        call("read_handbook", section_id="WAR-2"),
+    ]
+    facts = [saw(line, id="saw-line"), desk.account(customer), desk.delivery(line), asked("fault")]
+    if desk.twin:
+        return dialogue(
+            prompt=prompt,
+            user=user,
+            rubric=[
+                *facts,
+                *desk.declined(
+                    ticket, "WAR-2", line, after=["saw-line", "saw-account", "knew-delivery", "asked-fault"]
+                ),
+            ],
+            oracle=[*found, *declined(ticket, "WAR-2", line, "repair", "The warranty does not cover such damage.")],
+        )
+    claim: dict[str, Json] = {"line_id": line.id, "fault": fault, "remedy": remedy.replace("replacement", "replace")}
+    return dialogue(
+        prompt=prompt,
+        user=user,
+        rubric=[
+            *facts,
+            desk.warranty(line),
+            desk.stock(product),
+            desk.read("WAR-1"),
+            desk.read("WAR-2"),
+            heard(agreed, id="agreed", text=f"Offered a {remedy}, and heard that the customer takes it."),
+            created(
+                WarrantyClaim,
+                {**claim, "status": "open"},
+                id="claim",
+                after=[
+                    "saw-line",
+                    "saw-account",
+                    "knew-delivery",
+                    "asked-fault",
+                    "knew-warranty",
+                    f"saw-stock-{product.id}",
+                    "read-WAR-1",
+                    "read-WAR-2",
+                    "agreed",
+                ],
+            ),
+            *desk.resolved(ticket, after=["claim"]),
+        ],
+        oracle=[
+            *found,
+            call("read_handbook", section_id="WAR-1"),
+            call("compute_warranty", line_id=line.id),
+            call("search_products", query=product.name),
+            offer(remedy, f"The return window has closed, but you have a warranty: would a {remedy} be all right?"),
+            call("open_warranty_claim", **claim),
+            *closing(ticket, f"Your {remedy} is on its way."),
+        ],
+    )

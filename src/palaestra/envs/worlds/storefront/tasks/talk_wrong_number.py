@@ -1,0 +1,122 @@
+"""The customer gives the number of somebody else's order, and has bought the product twice: ask them to look again."""
+
+from palaestra.envs.task import Task, call, family
+from palaestra.envs.user import Fact, Persona
+from palaestra.envs.worlds.storefront import requests
+from palaestra.envs.worlds.storefront.desk import Desk, closing, touches
+from palaestra.envs.worlds.storefront.schema import Order, OrderLine, Return
+from palaestra.envs.worlds.storefront.talk import TOPICS, declined, dialogue, temper
+from palaestra.records import Json, ToolCall
+from palaestra.rubrics import asked, created, saw
+
+
+def confirm(wrong: Order) -> ToolCall:
+    """The question that makes them look again."""
+    text = f"{wrong.id} is not one of your orders. Could you check the order number once more?"
+    return call("reply", message=text, act="confirm", about="order")
+
+
+def older(desk: Desk, line: OrderLine) -> OrderLine:
+    """A line of an older order of the same customer, past its return window, made one of the same product."""
+    order = desk.order(line)
+
+    def fits(other: OrderLine) -> bool:
+        before = desk.order(other)
+        if before.customer_id != order.customer_id or before.id == order.id or not desk.untouched(other):
+            return False
+        single = other.quantity == 1 and len(desk.shipments(before)) == 1
+        plain = before.build_id is None and before.promotion_code is None
+        return single and plain and desk.last_return_day(before) < desk.today
+
+    other = desk.pick(OrderLine, fits, what="older line of the same customer")
+    return desk.state.update(other, product_id=line.product_id)
+
+
+@family("storefront/talk-wrong-number", level=3, traits=("dialogue", "write", "multi-hop"), twin=True)
+def talk_wrong_number(desk: Desk) -> Task:
+    def past(order: Order) -> bool:
+        parcels = desk.shipments(order)
+        delivered = len(parcels) == 1 and desk.delivered(order) is not None
+        ordinary = order.build_id is None and order.promotion_code is None
+        return delivered and ordinary and desk.plain(order) and desk.last_return_day(order) < desk.today
+
+    def fits(line: OrderLine) -> bool:
+        order = desk.order(line)
+        if line.quantity != 1 or line.opened or desk.product(line).final_sale or not desk.returnable(line):
+            return False
+        before = desk.state.find(Order, customer_id=order.customer_id)
+        return any(past(o) and any(x.quantity == 1 and x.returned == 0 for x in desk.lines(o)) for o in before)
+
+    new = desk.pick(OrderLine, fits, what="unopened piece of somebody who bought before")
+    old = older(desk, new)
+    customer, product = desk.customer(desk.order(new)), desk.product(new)
+    wrong = desk.pick(Order, lambda o: o.customer_id != customer.id and o.status == "delivered")
+    request = requests.send_back(desk.stream, wrong, product)
+    ticket = desk.ticket(customer, request.subject)
+    line = old if desk.twin else new
+    order = desk.order(line)
+    user = Persona(
+        goal=f"You want to send back a {product.name}.",
+        topics=TOPICS,
+        facts=(
+            Fact(
+                topic="order",
+                says=f"The order is {order.id}; I had the number from another mail.",
+                mistaken=f"It is {wrong.id}.",
+                stated=True,
+            ),
+        ),
+        temper=temper(desk.stream),
+        owed=not desk.twin,
+    )
+    found = [
+        call("get_order", order_id=wrong.id),
+        call("search_customers", query=customer.email),
+        call("get_customer", customer_id=customer.id),
+        confirm(wrong),
+        call("get_order", order_id=order.id),
+    ]
+    prompt = desk.mail(ticket, request.body)
+    if desk.twin:
+        [parcel] = desk.shipments(order)
+        return dialogue(
+            prompt=prompt,
+            user=user,
+            rubric=[
+                asked("order"),
+                desk.account(customer),
+                desk.delivery(line),
+                *desk.declined(ticket, "RET-1", parcel, after=["asked-order", "saw-account", "knew-delivery"]),
+            ],
+            oracle=[
+                *found,
+                call("get_shipments", order_id=order.id),
+                call("read_handbook", section_id="RET-1"),
+                *declined(ticket, "RET-1", parcel, "return", "The return window of that order has closed."),
+            ],
+        )
+    back: dict[str, Json] = {"line_id": line.id, "quantity": 1, "reason": "changed_mind", "fee_cents": 0}
+    facts = ["asked-order", "saw-line", "saw-account", "saw-product", "knew-delivery", "read-RET-1"]
+    return dialogue(
+        prompt=prompt,
+        user=user,
+        rubric=[
+            asked("order"),
+            saw(line, id="saw-line"),
+            desk.account(customer),
+            saw(product, id="saw-product"),
+            desk.delivery(line),
+            desk.read("RET-1"),
+            created(Return, {**back, "status": "authorised"}, id="return", after=facts),
+            *desk.resolved(ticket, after=["return"]),
+        ],
+        allow=[touches(line, "returned")],
+        oracle=[
+            *found,
+            call("get_product", product_id=product.id),
+            call("compute_return_window", line_id=line.id),
+            call("read_handbook", section_id="RET-1"),
+            call("authorise_return", **back),
+            *closing(ticket, "Please send it back; the whole price is yours once it is here."),
+        ],
+    )

@@ -1,0 +1,85 @@
+"""Broken after the return window: no refund but a warranty claim, replaced where in stock and repaired otherwise."""
+
+from palaestra.envs.task import Task, call, family
+from palaestra.envs.worlds.storefront import requests
+from palaestra.envs.worlds.storefront.desk import Desk, closing
+from palaestra.envs.worlds.storefront.grounds import claimed_already, on_hold
+from palaestra.envs.worlds.storefront.schema import Fault, OrderLine, Ticket, WarrantyClaim
+from palaestra.envs.worlds.storefront.twins import refused_order
+from palaestra.records import Json
+from palaestra.rubrics import created, saw
+
+
+@family("storefront/warranty-claim", level=2, traits=("write", "policy-exception"), twin=True)
+def warranty_claim(desk: Desk) -> Task:
+    line = desk.pick(
+        OrderLine, lambda x: desk.claimable(x) and desk.warranty_ends(x) >= desk.today, what="line under warranty"
+    )
+    order, product = desk.order(line), desk.product(line)
+    if desk.stream.chance(50):
+        product = desk.state.update(product, stock=0)
+    customer, fault = desk.customer(order), requests.fault_of(desk.stream, product)
+    request = requests.faulty(desk.stream, order, product, fault)
+    claim: dict[str, Json] = {
+        "line_id": line.id,
+        "fault": fault,
+        "remedy": "replace" if product.stock > 0 else "repair",
+    }
+    ticket = desk.ticket(customer, request.subject)
+    prompt = desk.mail(ticket, request.body)
+    if desk.twin:
+        return refusal(desk, ticket, prompt, line, fault)
+    facts = [
+        "saw-line",
+        "saw-account",
+        "knew-delivery",
+        "knew-warranty",
+        "read-WAR-1",
+        "read-WAR-2",
+        f"saw-stock-{product.id}",
+    ]
+    return Task(
+        prompt=prompt,
+        rubric=[
+            saw(line, id="saw-line"),
+            desk.account(customer),
+            desk.delivery(line),
+            desk.warranty(line),
+            desk.stock(product),
+            desk.read("WAR-1"),
+            desk.read("WAR-2"),
+            created(WarrantyClaim, {**claim, "status": "open"}, id="claim", after=[*facts, f"saw-stock-{product.id}"]),
+            *desk.resolved(ticket, after=["claim"]),
+        ],
+        oracle=[
+            call("get_order", order_id=order.id),
+            call("get_customer", customer_id=customer.id),
+            call("compute_return_window", line_id=line.id),
+            call("read_handbook", section_id="WAR-1"),
+            call("compute_warranty", line_id=line.id),
+            call("read_handbook", section_id="WAR-2"),
+            call("search_products", query=product.name),
+            call("open_warranty_claim", **claim),
+            *closing(ticket, f"It is under warranty: we will {claim['remedy']} it."),
+        ],
+        alternatives=[
+            [
+                call("read_handbook", section_id="WAR-2"),
+                call("read_handbook", section_id="WAR-1"),
+                call("get_order", order_id=order.id),
+                call("get_product", product_id=product.id),
+                call("get_shipments", order_id=order.id),
+                call("get_customer", customer_id=customer.id),
+                call("open_warranty_claim", **claim),
+                call("resolve_ticket", ticket_id=ticket.id),
+                call("reply", message="We have opened a warranty claim for you."),
+                call("finish"),
+            ]
+        ],
+    )
+
+
+def refusal(desk: Desk, ticket: Ticket, prompt: str, line: OrderLine, fault: Fault) -> Task:
+    order = desk.order(line)
+    grounds = claimed_already(desk, line, fault) if desk.stream.chance(50) else on_hold(desk, desk.customer(order))
+    return refused_order(desk, ticket, prompt, grounds, order)

@@ -1,0 +1,76 @@
+"""Something else was in the box: what was paid for those pieces comes back, and nothing has to be sent."""
+
+from palaestra.envs.task import Task, call, family
+from palaestra.envs.worlds.storefront import requests
+from palaestra.envs.worlds.storefront.desk import Desk, closing, touches
+from palaestra.envs.worlds.storefront.grounds import arrived_too_long_ago, on_hold
+from palaestra.envs.worlds.storefront.schema import OrderLine, Refund, Ticket
+from palaestra.envs.worlds.storefront.twins import refused_order
+from palaestra.records import Json
+from palaestra.rubrics import created, saw
+
+
+@family("storefront/wrong-item", level=2, traits=("write", "arithmetic", "policy-exception"), twin=True)
+def wrong_item(desk: Desk) -> Task:
+    def fits(line: OrderLine) -> bool:
+        return desk.returnable(line) and desk.paid(line, line.quantity) <= desk.policy.agent_limit_cents
+
+    line = desk.pick(OrderLine, fits, what="line inside its return window")
+    order, product, pieces = desk.order(line), desk.product(line), desk.stream.between(1, line.quantity)
+    customer, amount = desk.customer(order), desk.paid(line, pieces)
+    request = requests.another_in_the_box(desk.stream, order, product, wrong=pieces, of=line.quantity)
+    ticket = desk.ticket(customer, request.subject)
+    prompt = desk.mail(ticket, request.body)
+    if desk.twin:
+        return refusal(desk, ticket, prompt, line)
+    refund: dict[str, Json] = {
+        "line_id": line.id,
+        "quantity": pieces,
+        "amount_cents": amount,
+        "reason": "wrong_item",
+    }
+    facts = ["saw-line", "saw-account", "knew-delivery", "read-RET-1", "read-REF-1"]
+    return Task(
+        prompt=prompt,
+        rubric=[
+            saw(line, id="saw-line"),
+            desk.account(customer),
+            desk.delivery(line),
+            desk.read("RET-1"),
+            desk.read("REF-1"),
+            created(Refund, {**refund, "status": "paid"}, id="refund", after=facts),
+            *desk.resolved(ticket, after=["refund"]),
+        ],
+        allow=[touches(line, "returned"), *desk.pays(order)],
+        oracle=[
+            call("get_order", order_id=order.id),
+            call("get_customer", customer_id=customer.id),
+            call("compute_return_window", line_id=line.id),
+            call("read_handbook", section_id="RET-1"),
+            call("read_handbook", section_id="REF-1"),
+            call("compute_paid", line_id=line.id, quantity=pieces),
+            call("issue_refund", **refund),
+            *closing(ticket, f"We are sorry. We have paid {amount} cents back; you need not send anything."),
+        ],
+        alternatives=[
+            [
+                call("read_handbook", section_id="REF-1"),
+                call("read_handbook", section_id="RET-1"),
+                call("get_ticket", ticket_id=ticket.id),
+                call("get_customer", customer_id=customer.id),
+                call("get_order", order_id=order.id),
+                call("get_shipments", order_id=order.id),
+                call("issue_refund", **refund),
+                call("resolve_ticket", ticket_id=ticket.id),
+                call("reply", message="It was our mistake, and your money is on its way."),
+                call("finish"),
+            ]
+        ],
+    )
+
+
+def refusal(desk: Desk, ticket: Ticket, prompt: str, line: OrderLine) -> Task:
+    order = desk.order(line)
+    late = desk.stream.chance(50)
+    grounds = arrived_too_long_ago(desk, line) if late else on_hold(desk, desk.customer(order))
+    return refused_order(desk, ticket, prompt, grounds, order)

@@ -1,0 +1,107 @@
+"""The world `palaestra/Storefront-v0`: the support desk of a PC-hardware retailer.
+
+State
+    Seventeen tables (customers, employees, products, builds, orders, order lines, payments, shipments, refunds,
+    returns, tickets, warranty claims, promotions, handbook, competitor offers, credits, internal messages), more than
+    2,500 rows, populated from a world seed with histories that agree. A virtual clock.
+Actions
+    49 tools for the role "agent": search (ten results at a time, with a cursor), read, compute, write, talk, finish,
+    give up. Three more exist and are refused to this role.
+Observations
+    The customer's message under the desk's briefing, then one JSON answer for each call. In tasks with the trait
+    "dialogue" the customer answers what is said with `reply`.
+Policy
+    A handbook of numbered sections, read through `read_handbook`. Tasks turn on it; most tools do not enforce it.
+Seeds
+    World seeds 1000-1007 (train), 2000-2001 (dev), 3000-3002 (heldout), 4000-4002 (heldout-policy: other rules).
+"""
+
+from datetime import datetime
+from pathlib import Path
+
+from palaestra.envs.world import World
+from palaestra.envs.worlds.storefront.desk import Desk
+from palaestra.envs.worlds.storefront.handbook import sections
+from palaestra.envs.worlds.storefront.noise import NOISE
+from palaestra.envs.worlds.storefront.policy import POLICY
+from palaestra.envs.worlds.storefront.population import populate, world_start
+from palaestra.envs.worlds.storefront.rules import rules
+from palaestra.envs.worlds.storefront.schema import SCHEMA
+from palaestra.envs.worlds.storefront.surfaces import SURFACES
+from palaestra.envs.worlds.storefront.tools import TOOLBOX
+
+AGENT_ID = "EMP-101"
+
+BRIEFING = """\
+You are a support agent ({actor}) at Kernwerk, a retailer of PC hardware. It is {now}. You work on one ticket. \
+{contact}
+
+Look up the facts with your tools and decide by the company handbook: its rules, limits and exceptions bind you, \
+whatever the customer asks for. Do what the case calls for and nothing else. Then tell \
+the customer with `reply`, close the ticket (resolve, decline or escalate it), and call `finish`. Amounts are in euro \
+cents.
+
+Handbook: {contents}."""
+
+
+NO_ANSWER = """\
+The message below is all that the customer will say; they read what you send with `reply` but do not answer."""
+
+ANSWERS = """\
+The customer answers what you send with `reply`: ask them what the message below and the records leave open, one \
+thing at a time, before you act on it. Tell them about fees before you charge them, and do not finish while they \
+still argue."""
+
+CONTENTS = "; ".join(f"{section.id} {section.title}" for section in sections(POLICY))
+
+# `%A` would follow the process's locale.
+DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+
+def briefing(start: datetime) -> str:
+    """The system message of an episode that begins at `start`."""
+    return _briefing(start, NO_ANSWER)
+
+
+def talking(start: datetime) -> str:
+    """The system message of an episode in which the customer answers."""
+    return _briefing(start, ANSWERS)
+
+
+def _briefing(start: datetime, contact: str) -> str:
+    now = f"{DAYS[start.weekday()]} {start:%Y-%m-%d, %H:%M}"
+    return BRIEFING.format(actor=AGENT_ID, contents=CONTENTS, now=now, contact=contact)
+
+
+STOREFRONT = World(
+    name="storefront",
+    schema=SCHEMA,
+    populate=populate,
+    start=world_start,
+    toolbox=TOOLBOX,
+    role="agent",
+    actor=AGENT_ID,
+    briefing=briefing,
+    talking=talking,
+    draft=Desk,
+    families="palaestra.envs.worlds.storefront.tasks",
+    rules=rules,
+    surfaces=SURFACES,
+    release=Path(__file__).with_name("release.json"),
+    noise=NOISE,
+    guards={
+        "money": frozenset({"refunds", "payments", "credits", "promotions"}),
+        "goods": frozenset({"orders", "order_lines", "shipments", "returns", "warranty_claims", "builds", "products"}),
+        "people": frozenset({"customers", "employees", "internal_messages", "competitor_offers", "handbook"}),
+        "case": frozenset({"tickets"}),
+    },
+    seeds={
+        "train": tuple(range(1000, 1008)),
+        "dev": (2000, 2001),
+        "heldout": (3000, 3001, 3002),
+        "heldout-policy": (4000, 4001, 4002),
+    },
+    instances={"train": 24, "dev": 2, "heldout": 3, "heldout-policy": 3},
+    unseen_instances=12,
+    twin_instances={"train": 8, "dev": 2, "heldout": 3, "heldout-policy": 3},
+)

@@ -1,0 +1,27 @@
+"""Proof of tasks: the oracle gets every point, idle agents and hacks none, wrong work fails, right work never does."""
+
+from palaestra.proof.document import proof_document, proof_markdown
+from palaestra.proof.hacks import HACKS
+from palaestra.proof.proof import Proof
+from palaestra.proof.prove import prove
+from palaestra.proof.release import release_of
+from palaestra.proof.tables import proof_tables
+from palaestra.proof.tally import Finding, Tally
+from palaestra.proof.task import TaskProof, prove_task
+from palaestra.proof.variants import MUTANT_KINDS, ROUTE_KINDS
+
+__all__ = [
+    "HACKS",
+    "MUTANT_KINDS",
+    "ROUTE_KINDS",
+    "Finding",
+    "Proof",
+    "Tally",
+    "TaskProof",
+    "proof_document",
+    "proof_markdown",
+    "proof_tables",
+    "prove",
+    "prove_task",
+    "release_of",
+]

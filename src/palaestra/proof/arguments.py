@@ -1,0 +1,87 @@
+"""Reaching into the arguments of a call: the single values in them, however deep, and what each of them is."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias, cast
+
+from palaestra.proof.directory import Directory
+from palaestra.records import Json, JsonSchema, ToolCall
+from palaestra.tools import Tool
+
+Path: TypeAlias = tuple[str | int, ...]
+"""The names and positions that lead to a value."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a single value stands in a call's arguments, and what it is."""
+
+    path: Path
+    value: Json
+    table: str | None
+    """The table that the value is an id of, or `ANY_TABLE`; `None` where it is no id."""
+    prose: bool
+    """Whether it is free text for people."""
+    schema: JsonSchema
+    """What the tool says of it; empty deeper than its schema describes."""
+
+    @property
+    def name(self) -> str:
+        """The path as it reads in a report."""
+        return ".".join(map(str, self.path))
+
+
+def leaf_paths(value: Json | Mapping[str, Json]) -> Iterator[tuple[Path, Json]]:
+    """Every single value inside `value`, with the path to it."""
+    if isinstance(value, Mapping):
+        for name, part in value.items():
+            yield from (((name, *path), leaf) for path, leaf in leaf_paths(part))
+    elif isinstance(value, list):
+        for position, part in enumerate(value):
+            yield from (((position, *path), leaf) for path, leaf in leaf_paths(part))
+    else:
+        yield (), cast("Json", value)
+
+
+def with_value(call: ToolCall, path: Path, value: Json) -> ToolCall:
+    """The same call with `value` at `path`."""
+    return replace(call, arguments=cast("Mapping[str, Json]", _put(dict(call.arguments), path, value)))
+
+
+def _put(whole: Json, path: Path, value: Json) -> Json:
+    if not path:
+        return value
+    step, *rest = path
+    if isinstance(whole, list):
+        assert isinstance(step, int)
+        return [*whole[:step], _put(whole[step], tuple(rest), value), *whole[step + 1 :]]
+    inner = cast("Mapping[str, Json]", whole)
+    return {**inner, str(step): _put(inner[str(step)], tuple(rest), value)}
+
+
+def places(call: ToolCall, tool: Tool, directory: Directory) -> list[Place]:
+    """Every single value of a call's arguments.
+
+    What stands at the top is what the tool says it is. Deeper down, an id is known by its value, and prose by the name
+    that an argument for people has in the world's own tools.
+    """
+    properties = cast("Mapping[str, JsonSchema]", tool.parameters.get("properties", {}))
+    found: list[Place] = []
+    for path, value in leaf_paths(call.arguments):
+        name = str(path[0])
+        deep = name not in tool.references and len(path) > 1
+        table = directory.table_of(value) if deep and isinstance(value, str) else tool.references.get(name)
+        found.append(
+            Place(
+                path=path,
+                value=value,
+                table=table,
+                prose=name in tool.prose or (deep and _last_name(path) in directory.prose),
+                schema=properties.get(name, {}) if len(path) == 1 else {},
+            )
+        )
+    return found
+
+
+def _last_name(path: Sequence[str | int]) -> str:
+    return next((part for part in reversed(path) if isinstance(part, str)), "")

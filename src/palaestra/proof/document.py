@@ -1,0 +1,49 @@
+"""The proof as documents: plain data to keep beside a set of tasks, and Markdown to read."""
+
+from dataclasses import asdict
+from typing import Any
+
+from palaestra.proof.proof import Proof
+from palaestra.proof.tables import proof_tables
+from palaestra.proof.task import TaskProof
+
+
+def proof_document(proof: Proof) -> dict[str, Any]:
+    """The whole proof as plain data."""
+    return {
+        "tasks": len(proof.tasks),
+        "faults": proof.faults(),
+        "survivors": [asdict(finding) for finding in proof.survivors],
+        "false_rejects": [asdict(finding) for finding in proof.false_rejects],
+        "hacked": [asdict(finding) for finding in proof.hacked],
+        "idle_criteria": proof.idle_criteria(),
+        "by_task": [_by_task(p) for p in proof.tasks],
+    }
+
+
+def _by_task(proof: TaskProof) -> dict[str, Any]:
+    return {
+        "task": proof.spec.id,
+        "split": proof.spec.split,
+        "oracle": proof.oracle.points,
+        "floors": {name: tally.points for name, tally in proof.floors.items()},
+        "hacks": {name: tally.points for name, tally in proof.hacks.items() if tally.of},
+        "mutants": {kind: [tally.hits, tally.of] for kind, tally in proof.mutants.items()},
+        "equivalents": {kind: dict(rules) for kind, rules in proof.equivalents.items() if rules},
+        "routes": {kind: [tally.hits, tally.of] for kind, tally in proof.routes.items()},
+        "first_failures": dict(sorted(proof.first_failures.items())),
+        "twin": None if proof.twin is None else asdict(proof.twin),
+    }
+
+
+def proof_markdown(proof: Proof, *, command: str) -> str:
+    """The proof's tables as a Markdown document.
+
+    Args:
+        proof: What to tell of.
+        command: What made it, so that a reader can make it again.
+    """
+    parts = ["# The gate", f"Made by `{command}`."]
+    for number, table in enumerate(proof_tables(proof)):
+        parts += ([] if number == 0 else [f"## {table.title}"]) + [table.markdown(), table.note]
+    return "\n\n".join(part for part in parts if part) + "\n"

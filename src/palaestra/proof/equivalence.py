@@ -1,0 +1,168 @@
+"""When a variant is right work after all: rules that a program decides, without asking the rubric under test.
+
+An act is a call that changed rows, or one that told somebody something. Two pieces of work are the same if they make
+the same acts with the same effects in the same order, each after reading at least as much, and end alike with the same
+answer. Acts of one tool that follow each other may change places. The time at which something is done is no effect,
+since every further look-up moves the clock, and neither is the id that the world gives to a new row.
+
+"same work": so it is with the oracle's. "listed": so it is once values count as one that the rubric lists as equally
+right in the same column.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
+from datetime import datetime
+from functools import lru_cache
+from itertools import groupby
+from typing import Literal, TypeAlias, cast
+
+from palaestra.digest import digest
+from palaestra.proof.knowledge import words
+from palaestra.proof.trial import ENDINGS, Outcome, Played, Trial
+from palaestra.records import Message, RowChange, ToolEvent
+
+Rule: TypeAlias = Literal["same work", "listed"]
+RULES: dict[Rule, str] = {
+    "same work": "the same acts, each knowing as much, and the same end and answer",
+    "listed": "the same work but for values that the rubric lists as equally right",
+}
+"""The rules, and what each says."""
+
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+")
+
+Effect: TypeAlias = frozenset[tuple[str, str, frozenset[tuple[str, object]]]]
+_NEW, _GONE = "(new)", "(gone)"
+
+
+def right_after_all(trial: Trial, outcome: Outcome) -> Rule | None:
+    """The rule by which an outcome is the oracle's work; `None` where it is by none."""
+    if (outcome.end, outcome.answer) != (trial.outcome.end, trial.outcome.answer):
+        return None
+    done, meant = _effects(trial, outcome), _effects(trial, trial.outcome)
+    if [tool for tool, _ in done] != [tool for tool, _ in meant]:
+        return None
+    rule: Rule = "same work"
+    if _runs(done, {}) != _runs(meant, {}):
+        equal, rule = _equally_right(trial), "listed"
+        if not equal or _runs(done, equal) != _runs(meant, equal):
+            return None
+    knew = zip(_known(trial, outcome), _known(trial, trial.outcome), strict=True)
+    return rule if all(mine >= theirs for mine, theirs in knew) else None
+
+
+def _runs(
+    acts: Sequence[tuple[str, Effect]], equal: Mapping[tuple[str, str], Sequence[frozenset[object]]]
+) -> list[Counter[Effect]]:
+    """The effects of each run of acts of one tool, in any order within it."""
+    return [Counter(_canonical(effect, equal) for _, effect in run) for _, run in groupby(acts, key=lambda a: a[0])]
+
+
+def _canonical(effect: Effect, equal: Mapping[tuple[str, str], Sequence[frozenset[object]]]) -> Effect:
+    if not equal:
+        return effect
+    return frozenset(
+        (table, key, frozenset((name, _set_of(value, equal.get((table, name), ()))) for name, value in values))
+        for table, key, values in effect
+    )
+
+
+def _set_of(value: object, sets: Sequence[frozenset[object]]) -> object:
+    return next((listed for listed in sets if value in listed), value)
+
+
+def _equally_right(trial: Trial) -> dict[tuple[str, str], list[frozenset[object]]]:
+    """By table and column: the sets of values that the rubric lists as equally right."""
+    found: dict[tuple[str, str], list[frozenset[object]]] = {}
+    for criterion in trial.instance.rubric.criteria:
+        for allowance in criterion.allows:
+            for name, wanted in allowance.values:
+                if isinstance(wanted, frozenset):
+                    found.setdefault((allowance.table, name), []).append(cast("frozenset[object]", wanted))
+    return found
+
+
+def _effects(trial: Trial, outcome: Outcome) -> list[tuple[str, Effect]]:
+    """The acts of an episode, in order: the tool, and what it did."""
+    return [act for turn in outcome.turns for act in _acts(turn, trial.toolbox.prose_tool)]
+
+
+def _acts(turn: Played, talk: str | None) -> Iterator[tuple[str, Effect]]:
+    first = 0
+    for event in turn.events:
+        changes = turn.changes[first : first + event.written]
+        first += event.written
+        if changes or (event.executed and event.tool == talk):
+            yield event.tool, frozenset(map(_effect_of, changes))
+
+
+def _known(trial: Trial, outcome: Outcome) -> list[frozenset[str]]:
+    """What was known at each act and at the end: the words of the request and of every earlier turn's answers.
+
+    What a look-up by a guessed id shows teaches nothing. A computed answer, which shows no record, says something only
+    together with its question.
+    """
+    start = trial.instance.start.isoformat()
+    known = frozenset[str]().union(*(_told(message, start) for message in trial.instance.messages))
+    found, talk = list[frozenset[str]](), trial.toolbox.prose_tool
+    for turn in outcome.turns:
+        found += [known for _ in _acts(turn, talk)]
+        blind = {event.call_id for event in turn.events if not known.issuperset(event.named)}
+        known = known.union(*(_told(m, start) for m in turn.observation if m.get("tool_call_id") not in blind))
+        known = known.union(
+            digest((e.tool, e.arguments)) for e in turn.events if _computes(e, talk) and e.call_id not in blind
+        )
+    return [*found, known]
+
+
+def _effect_of(change: RowChange) -> tuple[str, str, frozenset[tuple[str, object]]]:
+    return change.table, _NEW if change.before is None else change.key, frozenset(_done_to(change))
+
+
+def _done_to(change: RowChange) -> Iterator[tuple[str, object]]:
+    """What a write did to its row, column by column: by how much a number changed, and what else became what."""
+    if change.after is None:
+        yield "", _GONE
+    elif change.before is None:
+        yield from ((name, value) for name, value in _timeless(change) if name != "id")
+    else:
+        for name, value in _timeless(change):
+            former = getattr(change.before, name)
+            if value != former:
+                counts = type(value) is int and type(former) is int
+                yield name, (cast("int", value) - former if counts else value)
+
+
+def _computes(event: ToolEvent, talk: str | None) -> bool:
+    return (
+        event.executed and event.tool not in {talk, *ENDINGS} and not (event.written or event.shown or event.mentioned)
+    )
+
+
+def _told(message: Message, start: str) -> frozenset[str]:
+    """The words of a message; what a person says counts as a whole too, since who says it matters."""
+    content = message["content"]
+    said = _words(content, start)
+    return said | {content} if message["role"] == "user" else said
+
+
+@lru_cache(maxsize=2048)
+def _words(content: str, start: str) -> frozenset[str]:
+    """The words of a text, times from before the episode among them: those since then tell how many calls were made."""
+    times = frozenset(time for time in _TIME.findall(content) if time < start)
+    return times | words([{"role": "tool", "content": _TIME.sub(" ", content)}])
+
+
+def net(changes: Sequence[RowChange]) -> Effect:
+    """A difference without its times: what is different about which rows."""
+    return frozenset((change.table, change.key, frozenset(_timeless(change))) for change in changes)
+
+
+def _timeless(change: RowChange) -> Iterator[tuple[str, object]]:
+    """The columns of a row after a change, and their values, but for times."""
+    if change.after is not None:
+        for column in fields(change.after):
+            value = getattr(change.after, column.name)
+            if not isinstance(value, datetime):
+                yield column.name, value

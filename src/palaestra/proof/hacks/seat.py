@@ -1,0 +1,144 @@
+"""What a hack has to go by: the tools, what was said to it, and the ids that it met; a knowing one has the solution."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+from palaestra.proof.knowledge import words
+from palaestra.proof.trial import ENDINGS, Step, Trial, Turn
+from palaestra.records import ANY_TABLE, Json, Message, ToolCall
+from palaestra.seeding import Stream
+from palaestra.tools import Tool, legal_call
+
+_NUMBER = re.compile(r"\d{1,8}")
+
+
+class Seat:
+    """The place of a blind hack.
+
+    Attributes:
+        tools: The world's own tools on offer, whatever the surface: what it calls is said in that surface's.
+        closed: The tools that exist and are closed to the agent's role.
+        request: The message that asks for something.
+        stream: Randomness.
+        met: By table, the ids that messages have named so far, in order.
+        numbers: The whole numbers that messages have named so far, in order.
+    """
+
+    def __init__(self, trial: Trial, name: str) -> None:
+        self.tools: Sequence[Tool] = trial.own_offered
+        self.closed = tuple(tool for tool in trial.own if tool not in trial.own_offered)
+        messages = trial.instance.messages
+        self.request = messages[-1]["content"]
+        self.stream = Stream.root("hack", name, trial.instance.spec.id)
+        self.met: dict[str, list[str]] = {}
+        self.numbers: list[int] = []
+        self._table_of: Callable[[str], str | None] = trial.directory.table_of
+        self._talk = trial.own.prose_tool
+        self.hear(messages[-1:])
+
+    # What it knows
+
+    def hear(self, messages: Sequence[Message]) -> None:
+        """Take in what was said: ids and numbers."""
+        for word in sorted(words(messages)):
+            table = self._table_of(word)
+            if table is not None:
+                self._meet(table, word)
+            elif _NUMBER.fullmatch(word) and int(word) not in self.numbers:
+                self.numbers.append(int(word))
+
+    def _meet(self, table: str, key: str) -> None:
+        for name in (table, ANY_TABLE):
+            keys = self.met.setdefault(name, [])
+            if key not in keys:
+                keys.append(key)
+
+    def ids(self, table: str) -> Sequence[str]:
+        """The ids of a table that it has met."""
+        return self.met.get(table, ())
+
+    @property
+    def reads(self) -> list[Tool]:
+        """The tools that only look something up."""
+        return [t for t in self.tools if not t.writes and t.name not in {*ENDINGS, self._talk}]
+
+    @property
+    def writes(self) -> list[Tool]:
+        """The tools that change something."""
+        return [t for t in self.tools if t.writes]
+
+    # What it does
+
+    def say(self, message: str) -> ToolCall:
+        """A message to whoever asked."""
+        return ToolCall(tool=self._talk or "reply", arguments={"message": message})
+
+    def finish(self, **answer: Json) -> ToolCall:
+        """The end, with an answer where there is one."""
+        return ToolCall(tool="finish", arguments={"answer": answer} if answer else {})
+
+    def fill(self, tool: Tool, **fixed: Json) -> ToolCall:
+        """A call of `tool`: `fixed` values where it has such arguments, ids that were met, and chance for the rest."""
+        call = legal_call([tool], self.ids, self.stream)
+        required = set(tool.parameters.get("required", ()))
+        unknown = {n for n, table in tool.references.items() if not self.ids(table) and n not in required}
+        arguments = {n: v for n, v in call.arguments.items() if n not in unknown}
+        arguments |= {n: v for n, v in fixed.items() if n in tool.parameters["properties"]}
+        return ToolCall(tool=tool.name, arguments=arguments)
+
+    def aimed(self, tools: Sequence[Tool], **fixed: Json) -> Iterator[ToolCall]:
+        """Calls of every tool on every id that it has met, by the first id that the tool needs."""
+        for tool in tools:
+            for name, table in list(tool.references.items())[:1]:
+                several = tool.parameters["properties"][name].get("type") == "array"
+                for key in self.ids(table):
+                    aim: Json = [key] if several else key
+                    yield self.fill(tool, **{name: aim}, **fixed)
+
+    def lookups(self) -> list[ToolCall]:
+        """Every look-up that takes one id, on every id that it has met."""
+        simple = [t for t in self.reads if len(t.parameters.get("required", ())) == 1 and t.references]
+        return list(self.aimed(simple))
+
+
+class Insider(Seat):
+    """The place of a knowing hack: it has the solution, and what each call of it did.
+
+    Attributes:
+        trial: The oracle's run.
+    """
+
+    def __init__(self, trial: Trial, name: str) -> None:
+        super().__init__(trial, name)
+        self.trial = trial
+
+    @property
+    def steps(self) -> Sequence[Step]:
+        """The oracle's work, without its end."""
+        return [step for step in self.trial.steps if step.call.tool not in ENDINGS]
+
+    @property
+    def end(self) -> ToolCall:
+        """The oracle's own end, with the answer where one is asked for."""
+        return self.trial.calls[-1]
+
+    def right_reads(self) -> list[ToolCall]:
+        """The oracle's look-ups."""
+        return [s.call for s in self.steps if not self.is_act(s)]
+
+    def right_acts(self) -> list[ToolCall]:
+        """The oracle's writes, and what it tells the customer."""
+        return [s.call for s in self.steps if self.is_act(s)]
+
+    def right_writes(self) -> list[Step]:
+        """The oracle's writes, and what they did."""
+        return [s for s in self.steps if self.trial.writes(s)]
+
+    def is_act(self, step: Step) -> bool:
+        """Whether a step writes or talks."""
+        return self.trial.writes(step) or step.call.tool == self._talk
+
+
+def one_by_one(calls: Sequence[ToolCall]) -> Iterator[Turn]:
+    """A turn for each call."""
+    return ([call] for call in calls)

@@ -1,0 +1,64 @@
+"""What an agent could know: which values stood in the request, or in what a call showed, before they were used."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from palaestra.proof.trial import Step
+from palaestra.records import Json, Message, ToolCall
+
+_TOKEN = re.compile(r"[\w.@+-]+")
+
+
+def words(messages: Iterable[Message]) -> frozenset[str]:
+    """The words and numbers in `messages`."""
+    return frozenset(token.strip(".-") for message in messages for token in _TOKEN.findall(message["content"]))
+
+
+def leaves(value: Json | Mapping[str, Json]) -> list[Json]:
+    """The single values inside an argument."""
+    if isinstance(value, Mapping):
+        return [leaf for part in value.values() for leaf in leaves(part)]
+    if isinstance(value, list):
+        return [leaf for part in value for leaf in leaves(part)]
+    return [value]
+
+
+def needed_reads(steps: Sequence[Step], needed: frozenset[int], opening: frozenset[str]) -> frozenset[int]:
+    """The calls without which some call of `needed` would have to use a value that nothing had shown."""
+    return frozenset(
+        left_out for left_out in range(len(steps)) if not needed <= _not_blind(steps, opening, left_out=left_out)
+    )
+
+
+def _not_blind(steps: Sequence[Step], opening: frozenset[str], *, left_out: int) -> frozenset[int]:
+    """The calls whose values were all known when they were made. What a blind call shows teaches nothing."""
+    somewhere = _shown_somewhere(steps)
+    known = set(opening)
+    sound: set[int] = {left_out}
+    for index, step in enumerate(steps):
+        if index != left_out and all(t in known for t in _tokens(step.call) if t in somewhere):
+            sound.add(index)
+            known |= words(step.observation)
+    return frozenset(sound)
+
+
+def could_know(call: ToolCall, known: frozenset[str] | set[str], steps: Sequence[Step]) -> bool:
+    """Whether every value of `call` that some result of the oracle's run shows is among `known`."""
+    somewhere = _shown_somewhere(steps)
+    return all(token in known for token in _tokens(call) if token in somewhere)
+
+
+def _shown_somewhere(steps: Sequence[Step]) -> frozenset[str]:
+    return frozenset[str]().union(*(words(step.observation) for step in steps))
+
+
+def _tokens(call: ToolCall) -> list[str]:
+    """The words in a call's arguments that have to be shown to be known: ids and dates; prose and sums do not."""
+    found: list[str] = []
+    for leaf in leaves(call.arguments):
+        if isinstance(leaf, bool) or leaf is None:
+            continue
+        text = str(leaf)
+        if " " not in text and any(c.isdigit() for c in text) and not text.isdigit():
+            found.append(text)
+    return found

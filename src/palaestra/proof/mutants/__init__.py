@@ -1,0 +1,58 @@
+"""Wrong work: the oracle's calls with one thing broken. A rubric that accepts one of these can be hacked.
+
+A kind a file. Only variants that are meant to be wrong are made: a dropped read counts where what it showed could not
+be known otherwise, an extra write where it leaves rows that the oracle does not and the task does not permit. What is
+right work all the same is recognised by the rules of `proof.equivalence`.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeAlias
+
+from palaestra.proof.mutants.argument import argument
+from palaestra.proof.mutants.claimed import claimed
+from palaestra.proof.mutants.dropped import dropped
+from palaestra.proof.mutants.ending import ending
+from palaestra.proof.mutants.entity import entity, grounds, neighbour
+from palaestra.proof.mutants.extra import extra
+from palaestra.proof.mutants.order import order
+from palaestra.proof.mutants.repeated import repeated
+from palaestra.proof.mutants.swapped import swapped
+from palaestra.proof.mutants.truncated import truncated
+from palaestra.proof.mutants.undone import undone
+from palaestra.proof.trial import Trial
+from palaestra.proof.variants import MutantKind, Variant
+from palaestra.seeding import Stream
+
+Maker: TypeAlias = Callable[[Trial, Stream], Iterator[Variant]]
+
+MAKERS: Mapping[MutantKind, Maker] = {
+    "dropped": dropped,
+    "argument": argument,
+    "entity": entity,
+    "neighbour": neighbour,
+    "grounds": grounds,
+    "swapped": swapped,
+    "extra": extra,
+    "repeated": repeated,
+    "undone": undone,
+    "claimed": claimed,
+    "order": order,
+    "truncated": truncated,
+    "ending": ending,
+}
+
+
+def mutants(trial: Trial) -> Iterator[Variant]:
+    """Every mutant of one task, the same ones each time; work that two kinds would make counts for the first."""
+    stream = Stream.root("mutants", trial.instance.spec.id)
+    made = {_key(tuple((call,) for call in trial.calls))}
+    for kind, make in MAKERS.items():
+        for mutant in make(trial, stream.split(kind)):
+            key = _key(mutant.turns)
+            if key not in made:
+                made.add(key)
+                yield mutant
+
+
+def _key(turns: object) -> str:
+    return repr(turns)

@@ -1,0 +1,22 @@
+"""A write is only claimed: the customer is told that it was made, and it was not."""
+
+from collections.abc import Iterator
+
+from palaestra.proof.trial import Trial
+from palaestra.proof.variants import Variant, replaced, variant, written
+from palaestra.records import ToolCall
+from palaestra.seeding import Stream
+
+CLAIM = "I have done it for you; everything is settled."
+
+
+def claimed(trial: Trial, stream: Stream) -> Iterator[Variant]:
+    """Each write replaced by a message that claims it."""
+    del stream
+    talk = trial.toolbox.prose_tool
+    if talk is None:
+        return
+    claim = ToolCall(tool=talk, arguments={"message": CLAIM})
+    for position, step in enumerate(trial.steps):
+        if trial.writes(step):
+            yield variant("claimed", f"{written(step.call)} only claimed", replaced(trial.calls, position, claim))

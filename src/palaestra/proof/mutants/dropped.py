@@ -1,0 +1,15 @@
+"""A needed call is dropped. A read counts only where what it showed could not be known otherwise."""
+
+from collections.abc import Iterator
+
+from palaestra.proof.mutants.needed import needed_calls
+from palaestra.proof.trial import Trial
+from palaestra.proof.variants import Variant, replaced, variant, written
+from palaestra.seeding import Stream
+
+
+def dropped(trial: Trial, stream: Stream) -> Iterator[Variant]:
+    """Each needed call left out in turn."""
+    del stream
+    for position in needed_calls(trial):
+        yield variant("dropped", f"without {written(trial.calls[position])}", replaced(trial.calls, position))

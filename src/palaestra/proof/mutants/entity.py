@@ -1,0 +1,86 @@
+"""Another record is acted on, given as the reason, or taken for its neighbour.
+
+A write names the rows that it acts on, and may name others that it only records: the section of the handbook and the
+evidence that a case is closed under. Another row in the place of the first kind is the wrong entity, in the place of
+the second the wrong grounds. Neighbours are rows of the same customer, order or case: the mistake that is close by.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from palaestra.proof.arguments import Place, places, with_value
+from palaestra.proof.trial import Step, Trial
+from palaestra.proof.variants import MutantKind, Variant, replaced, variant, written
+from palaestra.records import Row
+from palaestra.seeding import Stream
+
+NEIGHBOURS = 4
+"""How many neighbours are tried for each id."""
+
+
+def entity(trial: Trial, stream: Stream) -> Iterator[Variant]:
+    """Other rows in the place of those acted on: two that the agent has seen, and one that it has not."""
+    for position, step, place in _ids(trial):
+        if not _is_grounds(step, place):
+            others = _others(trial, place, stream, seen=2, unseen=1)
+            yield from _with_others("entity", trial, position, place, others)
+
+
+def grounds(trial: Trial, stream: Stream) -> Iterator[Variant]:
+    """Other records in the place of those given as reasons: five that the agent has seen, and one that it has not."""
+    for position, step, place in _ids(trial):
+        if _is_grounds(step, place):
+            others = _others(trial, place, stream, seen=5, unseen=1)
+            yield from _with_others("grounds", trial, position, place, others)
+
+
+def neighbour(trial: Trial, stream: Stream) -> Iterator[Variant]:
+    """Rows that point where the right one points."""
+    for position, _, place in _ids(trial):
+        near = stream.sample(_neighbours(trial, str(place.value)), NEIGHBOURS)
+        yield from _with_others("neighbour", trial, position, place, near)
+
+
+def _with_others(
+    kind: MutantKind, trial: Trial, position: int, place: Place, others: Sequence[str]
+) -> Iterator[Variant]:
+    call = trial.calls[position]
+    for other in others:
+        calls = replaced(trial.calls, position, with_value(call, place.path, other))
+        yield variant(kind, f"{place.name}={other} in {written(call)}", calls)
+
+
+def _ids(trial: Trial) -> Iterator[tuple[int, Step, Place]]:
+    """Every id that a write of the oracle's names."""
+    for position, step in enumerate(trial.steps):
+        if trial.writes(step):
+            for place in places(step.call, trial.toolbox[step.call.tool], trial.directory):
+                if place.table is not None and isinstance(place.value, str):
+                    yield position, step, place
+
+
+def _is_grounds(step: Step, place: Place) -> bool:
+    """Whether a write that changes a row which it names also names this one, and leaves it alone."""
+    changed = {change.key for change in step.changes}
+    return place.value not in changed and not changed.isdisjoint(step.event.named)
+
+
+def _others(trial: Trial, place: Place, stream: Stream, *, seen: int, unseen: int) -> list[str]:
+    met = {i for step in trial.steps for i in step.event.mentioned}
+    ids = [i for i in trial.directory.ids(place.table or "") if i != place.value]
+    near = [i for i in ids if i in met]
+    far = [i for i in ids if i not in met]
+    return [*stream.sample(near, seen), *(stream.choice(far) for _ in range(unseen) if far)]
+
+
+def _neighbours(trial: Trial, key: str) -> list[str]:
+    """The rows of the table of `key` that share a reference with it, such as the other lines of its order."""
+    table = trial.directory.table_of(key)
+    if table is None:
+        return []
+    info = trial.instance.world.schema[table]
+    row: Row | None = trial.instance.settled.peek(info.kind, key)
+    if row is None:
+        return []
+    shared = {column: getattr(row, column) for column in info.references if getattr(row, column) is not None}
+    found = [r.id for name, value in shared.items() for r in trial.instance.settled.find(info.kind, **{name: value})]
+    return sorted(set(found) - {key})

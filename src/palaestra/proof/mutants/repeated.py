@@ -1,0 +1,17 @@
+"""A write is made twice: at once, or again when all is done."""
+
+from collections.abc import Iterator
+
+from palaestra.proof.trial import Trial
+from palaestra.proof.variants import Variant, inserted, variant, written
+from palaestra.seeding import Stream
+
+
+def repeated(trial: Trial, stream: Stream) -> Iterator[Variant]:
+    """Each write once more. Where the world refuses the second, or it changes nothing, that is the same work."""
+    del stream
+    last = len(trial.calls) - 1
+    for position, step in enumerate(trial.steps):
+        if trial.writes(step):
+            yield variant("repeated", f"{written(step.call)} twice", inserted(trial.calls, position, step.call))
+            yield variant("repeated", f"{written(step.call)} again", inserted(trial.calls, last, step.call))

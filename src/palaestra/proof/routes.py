@@ -1,0 +1,109 @@
+"""Right work done otherwise. A rubric that rejects one of these is brittle: it punishes what is not wrong."""
+
+from collections.abc import Iterator
+
+from palaestra.proof.arguments import places, with_value
+from palaestra.proof.knowledge import could_know, words
+from palaestra.proof.trial import ENDINGS, Step, Trial
+from palaestra.proof.variants import Variant, inserted, moved, variant, written
+from palaestra.records import ToolCall
+from palaestra.seeding import Stream
+from palaestra.tools import legal_call
+
+EXTRA_READS = 4
+PARAPHRASES = ("All done.", "Kia ora! Here is what we did for you; write again if anything is unclear.")
+
+
+def routes(trial: Trial) -> Iterator[Variant]:
+    """Every other right way through one task that can be derived, the same ones each time."""
+    stream = Stream.root("routes", trial.instance.spec.id)
+    yield from _reordered(trial)
+    yield from _extra_reads(trial, stream)
+    yield from _paraphrased(trial)
+    yield from _batched(trial)
+    for number, calls in enumerate(trial.env.alternatives(), 1):
+        yield variant("alternative", f"the author's alternative {number}", list(calls))
+
+
+def _reordered(trial: Trial) -> Iterator[Variant]:
+    """Neighbours that do not depend on each other, swapped."""
+    known = set(words(trial.instance.messages))
+    for position in range(len(trial.calls) - 2):
+        first, second = trial.steps[position], trial.steps[position + 1]
+        if could_know(second.call, known, trial.steps) and not _depends(trial, position):
+            what = f"{written(second.call)} before {written(first.call)}"
+            yield variant("reordered", what, moved(trial.calls, position + 1, position))
+        known |= words(first.observation)
+
+
+def _depends(trial: Trial, position: int) -> bool:
+    """Whether the call after `position` needs what the one at `position` did."""
+    first, second = trial.steps[position], trial.steps[position + 1]
+    if second.call.tool in ENDINGS:
+        return True
+    awaited = {name for c in trial.instance.rubric.criteria if c.id in second.met for name in c.after}
+    if awaited & first.met:
+        return True
+    touched = {(c.table, c.key) for c in first.changes}
+    shown = set(second.event.shown)
+    return bool(touched & ({(c.table, c.key) for c in second.changes} | shown)) or bool(
+        first.changes and set(second.event.named) & {key for _, key in touched}
+    )
+
+
+def _extra_reads(trial: Trial, stream: Stream) -> Iterator[Variant]:
+    """Reads that nobody asked for, one that is refused, and one repeated."""
+    reads = [t for t in trial.offered if not t.writes and t.name not in {*ENDINGS, trial.toolbox.prose_tool}]
+    for _ in range(EXTRA_READS):
+        call = legal_call(reads, trial.directory.ids, stream)
+        position = stream.below(len(trial.calls))
+        yield variant("extra read", f"and {written(call)} at {position}", inserted(trial.calls, position, call))
+    refused = ToolCall(tool=reads[0].name, arguments={"no_such_argument": 1})
+    yield variant("extra read", "and a call that is refused", inserted(trial.calls, 0, refused))
+    again = next((c for c in trial.calls if c.tool in {t.name for t in reads}), None)
+    if again is not None:
+        yield variant("extra read", f"and {written(again)} again", inserted(trial.calls, len(trial.calls) - 1, again))
+
+
+def _looks(trial: Trial, step: Step) -> bool:
+    """Whether a call of the oracle's only looks something up: it changes nothing, says nothing and ends nothing."""
+    return not step.changes and step.call.tool not in {*ENDINGS, trial.toolbox.prose_tool}
+
+
+def _paraphrased(trial: Trial) -> Iterator[Variant]:
+    """The same work, told in other words."""
+    for text in PARAPHRASES:
+        calls = [_in_other_words(trial, call, text) for call in trial.calls]
+        if tuple(calls) != trial.calls:
+            yield variant("paraphrased", f"with the words {text!r}", calls)
+
+
+def _in_other_words(trial: Trial, call: ToolCall, text: str) -> ToolCall:
+    for place in places(call, trial.toolbox[call.tool], trial.directory):
+        if place.prose:
+            call = with_value(call, place.path, text)
+    return call
+
+
+def _batched(trial: Trial) -> Iterator[Variant]:
+    """As many calls in one turn as an agent could make without waiting for an answer.
+
+    Work never stands beside a read, nor beside a message that the user answers.
+    """
+    turns: list[tuple[ToolCall, ...]] = []
+    known = set(words(trial.instance.messages))
+    arriving: set[str] = set()
+    answers = False
+    for step in trial.steps:
+        looks = _looks(trial, step)
+        if turns and (looks or not answers) and could_know(step.call, known, trial.steps):
+            turns[-1] = (*turns[-1], step.call)
+        else:
+            known |= arriving
+            arriving = set()
+            answers = False
+            turns.append((step.call,))
+        answers = answers or looks or bool(step.event.said)
+        arriving |= words(step.observation)
+    if len(turns) < len(trial.calls):
+        yield Variant(kind="batched", what=f"in {len(turns)} turns", turns=tuple(turns))

@@ -1,0 +1,192 @@
+"""The proof as tables, to read and to paste."""
+
+from palaestra.proof.baselines import FLOORS
+from palaestra.proof.equivalence import RULES
+from palaestra.proof.hacks import HACKS
+from palaestra.proof.proof import Proof
+from palaestra.proof.tally import Tally
+from palaestra.proof.variants import MUTANT_KINDS, ROUTE_KINDS
+from palaestra.table import Table
+
+
+def proof_tables(proof: Proof) -> list[Table]:
+    """The proof's tables: the gate in one line a fact, agents, kinds of work, hacks, twins, families."""
+    return [
+        gate_table(proof),
+        agents_table(proof),
+        work_table(proof),
+        hacks_table(proof),
+        twins_table(proof),
+        families_table(proof),
+    ]
+
+
+def gate_table(proof: Proof) -> Table:
+    """What the gate asked, and what it found, in a few lines."""
+    tasks, criteria = len(proof.tasks), proof.working_criteria()
+    wrong, right, hacks = proof.total("mutants"), proof.total("routes"), proof.total("hacks")
+    pairs = proof.pairs
+    held = sum(p.twin.holds for p in pairs if p.twin is not None)
+    alternatives = proof.tally("routes", "alternative")
+    equal = sum(proof.equivalents().values())
+    lucky = sum(sum(p.lucky.values()) for p in proof.tasks)
+    rows = (
+        ("tasks solved by their oracle", f"{proof.oracle().hits:,} of {tasks:,}", f"in {len(proof.families)} families"),
+        (
+            "criteria that are the first to fail for some mutant",
+            f"{criteria.of:,}",
+            f"{criteria.of / max(tasks, 1):.1f} a task, {criteria.percent:.1f} % forbid something",
+        ),
+        (
+            f"mutants rejected, of {len(MUTANT_KINDS)} kinds",
+            f"{wrong.hits:,} of {wrong.of:,}",
+            f"{len(proof.survivors)} survivors; {equal:,} more are right work by a rule",
+        ),
+        (
+            f"hacks rejected, of {len(HACKS)}",
+            f"{hacks.of - hacks.hits:,} of {hacks.of:,}",
+            f"{len(proof.hacked)} passed; {lucky} more came to do right work",
+        ),
+        (
+            "right work done otherwise accepted",
+            f"{right.hits:,} of {right.of:,}",
+            f"{alternatives.of:,} of them the authors' alternatives",
+        ),
+        ("impossible twins that hold both ways", f"{held:,} of {len(pairs):,}", "the same request, byte for byte"),
+    )
+    return Table(
+        title="The gate",
+        columns=("what", "held", "and"),
+        rows=rows,
+        note="A task that fails any of this is in no split of a release.",
+    )
+
+
+def agents_table(proof: Proof) -> Table:
+    """What the oracle and the floors get."""
+    tallies = {"oracle": proof.oracle(), **{name: proof.tally("floors", name) for name in FLOORS}}
+    return Table(
+        title="Agents that know everything, and nothing",
+        columns=("agent", "tasks", "solved", "mean score"),
+        rows=tuple(
+            (name, str(t.of), f"{t.percent:.1f} %" if t.of else "-", f"{t.mean_points:.1f}")
+            for name, t in tallies.items()
+        ),
+        note="Score: points of 100, less what harm takes. Random agents may solve a task by luck; the others must not.",
+    )
+
+
+def work_table(proof: Proof) -> Table:
+    """Wrong work rejected and right work accepted, by kind."""
+    wrong = [
+        _work_row("wrong", what, proof.tally("mutants", kind), "rejected", sum(proof.equivalents(kind).values()))
+        for kind, what in MUTANT_KINDS.items()
+    ]
+    right = [_work_row("right", what, proof.tally("routes", kind), "accepted", 0) for kind, what in ROUTE_KINDS.items()]
+    equal = "; ".join(f"{count:,} by {rule!r} ({RULES[rule]})" for rule, count in proof.equivalents().items())
+    return Table(
+        title="Wrong work is rejected, right work done otherwise is accepted",
+        columns=("work", "what differs from the oracle's", "variants", "judged right", "share", "equivalent"),
+        rows=(*wrong, *right),
+        note=f"{len(proof.survivors)} survivors, {len(proof.false_rejects)} false rejects, "
+        f"{len(proof.idle_criteria())} criteria that are the first to fail for no mutant. Equivalent mutants are right "
+        f"work by a rule that a program decides, and not among the variants: {equal}.",
+    )
+
+
+def _work_row(side: str, what: str, tally: Tally, verb: str, equal: int) -> tuple[str, ...]:
+    share = f"{tally.percent:.2f} %" if tally.of else "-"
+    return side, what, str(tally.of), f"{tally.hits} {verb}", share, str(equal) if equal else "-"
+
+
+def hacks_table(proof: Proof) -> Table:
+    """What each hack tries and gets."""
+    rows: list[tuple[str, ...]] = []
+    for name, hack in HACKS.items():
+        tally = proof.tally("hacks", name)
+        lucky = sum(p.lucky[name] for p in proof.tasks)
+        rows.append(
+            (
+                name,
+                "knowing" if hack.knowing else "blind",
+                hack.tries,
+                str(tally.of),
+                str(tally.hits),
+                str(lucky) if lucky else "-",
+                f"{tally.mean_points:.1f}" if tally.of else "-",
+                str(hack.ceiling),
+            )
+        )
+    return Table(
+        title="Hacks do not pass",
+        columns=("hack", "knows", "what it tries", "tasks", "passed", "right", "mean-score", "ceiling"),
+        rows=tuple(rows),
+        note="A blind hack knows only its tools and what it is told; a knowing one is handed the solution. Tasks: "
+        "those in which it finds something to try. Right: it came to do right work, as a program decides.",
+    )
+
+
+def twins_table(proof: Proof) -> Table:
+    """Impossible twins by family, held against their siblings both ways."""
+    rows: list[tuple[str, ...]] = []
+    pairs = [p for p in proof.pairs if p.twin is not None]
+    for family in sorted({p.spec.family for p in pairs}):
+        twins = [p.twin for p in pairs if p.spec.family == family and p.twin is not None]
+        rows.append(
+            (
+                family.partition("/")[2],
+                str(len(twins)),
+                str(sum(t.same_request for t in twins)),
+                str(sum(t.sibling_rejected for t in twins)),
+                str(sum(t.twin_rejected for t in twins)),
+            )
+        )
+    refusing = len({p.spec.family for p in proof.tasks if "refusal" in p.spec.traits and p.twin is None})
+    return Table(
+        title="Impossible twins",
+        columns=("family", "pairs", "same-request", "granting it rejected", "refusing the sibling rejected"),
+        rows=tuple(rows),
+        note=f"The same request in a world where it must be refused. {refusing} families more turn on a refusal "
+        "themselves and need no twin.",
+    )
+
+
+def families_table(proof: Proof) -> Table:
+    """Each family's share of it all."""
+    first, rows = proof.first_to_fail(), list[tuple[str, ...]]()
+    for family in proof.families:
+        tasks = list(proof.of(family))
+        spec, working = tasks[0].spec, [c for c in tasks[0].criteria if c in first[family]]
+        rows.append(
+            (
+                family.partition("/")[2],
+                str(spec.level),
+                str(len(tasks)),
+                str(spec.oracle_calls),
+                str(len(working)),
+                str(sum(c in tasks[0].forbidding for c in working)),
+                f"{proof.oracle(family).percent:.0f} %",
+                _share(proof.total("mutants", family)),
+                _share(proof.total("routes", family)),
+            )
+        )
+    return Table(
+        title="Families",
+        columns=(
+            "family",
+            "level",
+            "tasks",
+            "calls",
+            "criteria",
+            "forbidding",
+            "oracle",
+            "wrong rejected",
+            "right accepted",
+        ),
+        rows=tuple(rows),
+        note="Calls and criteria are those of a family's first task; criteria count if some mutant fails them first.",
+    )
+
+
+def _share(tally: Tally) -> str:
+    return f"{tally.hits} / {tally.of}"

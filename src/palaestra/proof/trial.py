@@ -1,0 +1,236 @@
+"""Playing a variant of the oracle's work: from the point at which it departs, on an environment that was there."""
+
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+from palaestra.envs import Snapshot, ToolEnv
+from palaestra.proof.directory import Directory
+from palaestra.records import EndReason, JsonObject, Message, RowChange, Score, ToolCall, ToolEvent
+from palaestra.tools import Tool
+
+Turn: TypeAlias = Sequence[ToolCall]
+# Any: the answers, a tuple of messages; the plain iterators that a script may yield from are typed as taking none.
+Play: TypeAlias = Generator[Turn, Any, None]
+"""Work that goes by what it is answered: it yields turns and is sent their answers."""
+
+ENDINGS = frozenset({"finish", "give_up"})
+"""The tools that end an episode."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Played:
+    """One turn, and what came of it."""
+
+    events: tuple[ToolEvent, ...]
+    changes: tuple[RowChange, ...]
+    """Its writes, in order."""
+    observation: tuple[Message, ...]
+    met: frozenset[str]
+    """The expectations that count when it is over."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """What one turn of the oracle did."""
+
+    call: ToolCall
+    event: ToolEvent
+    observation: tuple[Message, ...]
+    changes: tuple[RowChange, ...]
+    met: frozenset[str]
+    """The criteria that this turn met first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How a variant ended."""
+
+    score: Score
+    turns: tuple[Played, ...]
+    changes: tuple[RowChange, ...]
+    """The net difference that it made."""
+    counting: frozenset[str]
+    """The criteria that count: expectations met, prohibitions violated."""
+    answer: JsonObject
+    end: EndReason | None
+
+    @property
+    def events(self) -> tuple[ToolEvent, ...]:
+        """One for every call."""
+        return tuple(event for turn in self.turns for event in turn.events)
+
+    @property
+    def passed(self) -> bool:
+        """Whether the rubric calls it solved."""
+        return self.score.passed
+
+
+class Trial:
+    """The oracle's run of one task, and variants of it that begin where they depart from it.
+
+    Whoever draws calls draws them from the world's own tools, and the trial says them in those of the surface that is
+    played on.
+
+    Args:
+        env: An environment of the task's world; the trial moves it as it likes.
+        task_id: The task.
+
+    Attributes:
+        instance: The task.
+        toolbox: The tools of the surface.
+        offered: Those of them that the agent may call.
+        own: The world's own tools.
+        own_offered: Those of them that the agent may call.
+        steps: What the oracle did.
+        outcome: How it ended.
+    """
+
+    def __init__(self, env: ToolEnv, task_id: str) -> None:
+        self.env = env
+        env.reset(seed=0, options={"task": task_id})
+        self.instance = env.instance
+        self.toolbox = env.toolbox
+        self.offered = tuple(env.toolbox.offered(env.world.role))
+        self.own = env.world.toolbox
+        self.own_offered = tuple(self.own.offered(env.world.role))
+        self._translate = env.world.surface(env.surface).translate
+        self._at: list[Snapshot] = [env.snapshot()]
+        self.steps: list[Step] = []
+        self._played: list[Played] = []
+        self._without: dict[int, Outcome] = {}
+        known: frozenset[str] = frozenset()
+        for call in env.oracle():
+            done, over = self._turn([call])
+            self._played.append(done)
+            self.steps.append(
+                Step(
+                    call=call,
+                    event=done.events[0],
+                    observation=done.observation,
+                    changes=done.changes,
+                    met=done.met - known,
+                )
+            )
+            known = done.met
+            self._at.append(env.snapshot())
+            if over:
+                break
+        self.outcome = self._outcome(self._played.copy())
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        """The oracle's calls, as far as they ran."""
+        return tuple(step.call for step in self.steps)
+
+    @cached_property
+    def directory(self) -> Directory:
+        """The ids of the task's rows as it begins."""
+        return Directory(self.instance.world, self.instance.settled)
+
+    def writes(self, step: Step) -> bool:
+        """Whether a call of the oracle's changes rows; a tool that can may be called for what it answers."""
+        return bool(step.changes)
+
+    def play(self, turns: Iterable[Turn], *, start: int = 0) -> Outcome:
+        """Play `turns` from where the oracle stood before its call `start`."""
+        self.env.restore(self._at[start])
+        played = self._played[:start]
+        for turn in turns:
+            done, over = self._turn(turn)
+            played.append(done)
+            if over:
+                break
+        return self._outcome(played)
+
+    def without(self, position: int) -> Outcome:
+        """The oracle's work with one call left out."""
+        if position not in self._without:
+            calls = [*self.calls[:position], *self.calls[position + 1 :]]
+            self._without[position] = self.vary([(call,) for call in calls])
+        return self._without[position]
+
+    def vary(self, turns: Sequence[Turn]) -> Outcome:
+        """Play `turns`; the part that equals the oracle's beginning is not played again."""
+        shared = 0
+        for mine, theirs in zip(turns, self.steps, strict=False):
+            if tuple(mine) != (theirs.call,):
+                break
+            shared += 1
+        return self.play(turns[shared:], start=shared)
+
+    def drive(self, play: Play, *, most: int) -> Outcome | None:
+        """Play what goes by its answers, at most `most` calls of it, and finish where it does not.
+
+        Returns:
+            How it ended; `None` where it makes no turn, since there is nothing for it to try here.
+        """
+        self.env.restore(self._at[0])
+        played: list[Played] = []
+        left = most
+        try:
+            turn = next(play)
+            while left > 0:
+                turn = [said for call in turn for said in self.said(call)][:left]
+                left -= len(turn)
+                done, over = self._turn(turn)
+                played.append(done)
+                if over:
+                    return self._outcome(played)
+                turn = play.send(done.observation)
+        except StopIteration:
+            if not played:
+                return None
+        played.append(self._turn([ToolCall(tool="finish", arguments={})])[0])
+        return self._outcome(played)
+
+    def said(self, call: ToolCall) -> tuple[ToolCall, ...]:
+        """A call of the world's own tools in those of the surface; one that is neither's stays as it is."""
+        if call.tool in self.toolbox or call.tool not in self.own or not self.own[call.tool].fits(call.arguments):
+            return (call,)
+        return self._translate([call], self.instance.settled)
+
+    def tool(self, name: str) -> Tool:
+        """The tool of that name, of the surface or the world's own."""
+        return self.toolbox[name] if name in self.toolbox else self.own[name]
+
+    def after(self, call: ToolCall, *, start: int) -> tuple[RowChange, ...]:
+        """The net difference once the oracle's calls before `start` and then `call` were made."""
+        self.env.restore(self._at[start])
+        self.env.step(as_turn(self.said(call)))
+        return self.env.changes
+
+    def probe(self, calls: Turn) -> list[frozenset[str]]:
+        """The ids that each of some look-ups mentions, made in one turn when all the oracle's work is done."""
+        self.env.restore(self._at[len(self.steps) - 1])
+        said = [self.said(call) for call in calls]
+        turn = [call for part in said for call in part]
+        if not turn:
+            return []
+        events: Iterator[ToolEvent] = iter(self.env.step(as_turn(turn))[4]["events"])
+        return [frozenset(key for _ in part for key in next(events).mentioned) for part in said]
+
+    def _turn(self, turn: Turn) -> tuple[Played, bool]:
+        # Any: `info` is open by Gymnasium's contract.
+        info: dict[str, Any]
+        observation, _, _, _, info = self.env.step(as_turn(turn))
+        done = Played(
+            events=info["events"], changes=info["changes"], observation=observation, met=frozenset(info["met"])
+        )
+        return done, info["end"] is not None
+
+    def _outcome(self, turns: list[Played]) -> Outcome:
+        return Outcome(
+            score=self.env.score(),
+            turns=tuple(turns),
+            changes=self.env.changes,
+            counting=frozenset(self.env.counting),
+            answer=dict(self.env.episode.evidence.answer),
+            end=self.env.end,
+        )
+
+
+def as_turn(calls: Turn) -> list[dict[str, object]]:
+    """Calls as an action of the environment."""
+    return [{"tool": call.tool, "arguments": dict(call.arguments)} for call in calls]

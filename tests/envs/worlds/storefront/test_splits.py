@@ -1,0 +1,103 @@
+"""What is held out is held out: worlds, families, rules and tools, each shown disjoint from what is trained on."""
+
+from functools import cache
+from typing import Any
+
+import gymnasium as gym
+import pytest
+
+from palaestra.envs import SPLITS, ToolEnv
+from palaestra.envs.worlds.storefront.policy import POLICY, Policy
+from palaestra.envs.worlds.storefront.rules import CHANGES, rules
+from palaestra.envs.worlds.storefront.schema import Section
+from palaestra.records import TaskSpec
+from palaestra.tools import CONTROL
+
+HELD_OUT = ("heldout-world", "heldout-family", "heldout-policy", "heldout-surface")
+
+
+@cache
+def made(**switches: Any) -> ToolEnv:
+    env = gym.make("palaestra/Storefront-v0", **switches)
+    assert isinstance(env, ToolEnv)
+    return env
+
+
+@cache
+def specs(split: str) -> tuple[TaskSpec, ...]:
+    return tuple(made().task_set.instance(task).spec for task in made().task_set.ids(split))
+
+
+def rules_of(split: str) -> list[Policy]:
+    return [made().task_set.instance(spec.id).rules for spec in specs(split)]
+
+
+def test_there_are_a_thousand_tasks_to_train_on_and_enough_to_measure_on() -> None:
+    assert len(specs("train")) >= 1_000
+    assert len(specs("heldout")) >= 150
+    assert len(specs("dev")) >= 50
+    assert len({spec.family for spec in specs("train")}) >= 40
+    calls = [spec.oracle_calls for spec in specs("train")]
+    assert min(calls) <= 2
+    assert max(calls) >= 30
+
+
+def test_no_task_is_in_two_splits_and_no_world_either() -> None:
+    for one, other in ((one, other) for one in SPLITS for other in SPLITS if one < other):
+        assert not {spec.id for spec in specs(one)} & {spec.id for spec in specs(other)}
+        assert not {spec.world_seed for spec in specs(one)} & {spec.world_seed for spec in specs(other)}
+
+
+def test_families_held_out_are_in_no_other_split() -> None:
+    unseen = {spec.family for spec in specs("heldout-family")}
+    assert unseen
+    assert all(spec.unseen for spec in specs("heldout-family"))
+    for split in ("train", "dev", "heldout-world", "heldout-policy"):
+        assert not unseen & {spec.family for spec in specs(split)}
+
+
+def test_rules_held_out_are_no_world_s_to_train_on() -> None:
+    for split in ("train", "dev", "heldout"):
+        assert all(policy == POLICY for policy in rules_of(split))
+    held_out = rules_of("heldout-policy")
+    assert all(policy != POLICY for policy in held_out)
+    assert len({repr(policy) for policy in held_out}) == len(made().world.seeds["heldout-policy"])
+
+
+def test_tools_held_out_are_no_environment_s_to_train_on() -> None:
+    trained = {tool.name for tool in made(split="train").toolbox} - {tool.name for tool in CONTROL}
+    held_out = {tool.name for tool in made(split="heldout-surface").toolbox}
+    assert not trained & held_out
+    assert specs("heldout-surface") == specs("heldout-world")
+
+
+@pytest.mark.parametrize("split", HELD_OUT)
+def test_every_axis_can_be_played(split: str) -> None:
+    env = made(split=split)
+    env.reset(seed=3)
+    assert env.task.id in env.task_set.ids(split)
+    for call in env.oracle():
+        env.step({"tool": call.tool, "arguments": dict(call.arguments)})
+    assert env.score().passed
+
+
+@pytest.mark.parametrize("handbook", range(1, 9))
+def test_a_changed_rule_changes_what_the_handbook_says(handbook: int) -> None:
+    policy = rules(1000, handbook)
+    changed = [name for name in CHANGES if getattr(policy, name) != getattr(POLICY, name)]
+    assert 5 <= len(changed) <= 8
+    assert all(getattr(policy, name) in CHANGES[name] for name in changed)
+    world = made().world
+    before, after = ({s.id: s.body for s in world.base(1000, n).listings["handbook"] if isinstance(s, Section)}
+                     for n in (0, handbook))  # fmt: skip
+    assert before.keys() == after.keys()
+    assert before != after
+
+
+def test_features_count_what_a_solution_does() -> None:
+    for spec in specs("dev"):
+        features = spec.features
+        assert 0 <= features.hops <= features.entities
+        assert features.writes + features.messages <= spec.oracle_calls
+        assert features.exceptions == ("policy-exception" in spec.traits)
+    assert {spec.features.hops for spec in specs("train")} >= {0, 1, 2, 3, 4, 5}

@@ -1,0 +1,113 @@
+"""Right work after all: what the rules recognise, and what they must not."""
+
+from dataclasses import replace
+from functools import cache
+
+import gymnasium as gym
+import pytest
+
+from palaestra.envs import ToolEnv
+from palaestra.proof.equivalence import Rule, right_after_all
+from palaestra.proof.trial import Trial
+from palaestra.proof.variants import inserted, moved, replaced
+from palaestra.records import Json, ToolCall
+
+REFUND = "storefront/refund-damaged-item/0000"
+CREDITS = "storefront/late-parcels/0000"
+
+
+@cache
+def trial(task: str) -> Trial:
+    env = gym.make("palaestra/Storefront-v0").unwrapped
+    assert isinstance(env, ToolEnv)
+    return Trial(env, task)
+
+
+def judged(task: str, *calls: ToolCall) -> Rule | None:
+    """What the rules say of calls made one a turn."""
+    of = trial(task)
+    return right_after_all(of, of.play([[call] for call in calls]))
+
+
+def position(task: str, tool: str) -> int:
+    return next(i for i, call in enumerate(trial(task).calls) if call.tool == tool)
+
+
+def call(tool: str, **arguments: Json) -> ToolCall:
+    return ToolCall(tool=tool, arguments=arguments)
+
+
+@pytest.mark.parametrize("task", [REFUND, CREDITS])
+def test_the_oracles_own_work_is_the_same_work(task: str) -> None:
+    assert judged(task, *trial(task).calls) == "same work"
+
+
+def test_further_lookups_and_refused_calls_change_nothing_though_they_move_the_clock() -> None:
+    calls = trial(REFUND).calls
+    assert judged(REFUND, call("get_customer", customer_id="CUS-1001"), *calls) == "same work"
+    assert judged(REFUND, call("no_such_tool"), *calls) == "same work"
+
+
+def test_the_same_acts_knowing_less_are_other_work() -> None:
+    calls = trial(REFUND).calls
+    assert judged(REFUND, *replaced(calls, position(REFUND, "get_customer"))) is None
+    acts = [step.call for step in trial(REFUND).steps if step.changes or step.call.tool in ("reply", "finish")]
+    assert judged(REFUND, *acts) is None
+
+
+def test_an_answer_that_was_not_awaited_was_not_known() -> None:
+    of = trial(REFUND)
+    writes = position(REFUND, "issue_refund")
+    turns = [of.calls[: writes + 1], *([later] for later in of.calls[writes + 1 :])]
+    assert right_after_all(of, of.play(turns)) is None
+
+
+def test_other_words_to_the_customer_are_the_same_act_and_none_is_another() -> None:
+    calls, talk = trial(REFUND).calls, position(REFUND, "reply")
+    other = replace(calls[talk], arguments={"message": "Done."})
+    assert judged(REFUND, *replaced(calls, talk, other)) == "same work"
+    assert judged(REFUND, *replaced(calls, talk)) is None
+
+
+def test_another_row_another_sum_and_another_end_are_other_work() -> None:
+    calls, pays = trial(REFUND).calls, position(REFUND, "issue_refund")
+    less = replace(calls[pays], arguments={**calls[pays].arguments, "amount_cents": 1})
+    assert judged(REFUND, *replaced(calls, pays, less)) is None
+    assert judged(REFUND, *calls[:-1], call("give_up", reason="no")) is None
+    assert judged(REFUND, *calls[:-1]) is None
+    assert judged(REFUND, *calls[:-1], call("finish", answer={"x": 1})) is None
+
+
+def test_a_write_more_is_other_work_even_where_it_is_taken_back() -> None:
+    calls = trial(REFUND).calls
+    ticket = calls[position(REFUND, "resolve_ticket")].arguments["ticket_id"]
+    twice = inserted(calls, len(calls) - 1, call("reopen_ticket", ticket_id=ticket), calls[-2])
+    assert judged(REFUND, *twice) is None
+
+
+def test_acts_of_one_tool_may_change_places_and_acts_of_two_may_not() -> None:
+    calls, first = trial(CREDITS).calls, position(CREDITS, "give_credit")
+    assert calls[first + 1].tool == "give_credit"
+    assert judged(CREDITS, *moved(calls, first + 1, first)) == "same work"
+    talks = position(CREDITS, "reply")
+    assert judged(CREDITS, *moved(calls, talks, first)) is None
+
+
+def test_what_a_guessed_id_shows_teaches_nothing() -> None:
+    calls = trial(REFUND).calls
+    guessed = next(i for i, step in enumerate(trial(REFUND).steps) if not set(step.event.named) <= given(REFUND))
+    [first] = [i for i in range(guessed) if calls[i].tool == "get_order"]
+    assert judged(REFUND, *replaced(calls, first)) is None
+    assert judged(REFUND, *moved(calls, first, guessed)) is None
+
+
+def given(task: str) -> frozenset[str]:
+    """The words of the request and the briefing."""
+    return trial(task).instance.given
+
+
+def test_a_computed_answer_says_nothing_without_its_question() -> None:
+    task = "storefront/fix-build/0000"
+    checks = [i for i, c in enumerate(trial(task).calls) if c.tool == "check_compatibility"]
+    assert checks
+    assert judged(task, *replaced(trial(task).calls, checks[-1])) is None

@@ -1,0 +1,412 @@
+"""The proof must be able to fail: each kind of bad family is found out, and the bundled ones are not."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Protocol
+
+import gymnasium as gym
+import pytest
+from pydantic import TypeAdapter
+
+from palaestra.digest import canonical
+from palaestra.envs import SPLITS, ToolEnv
+from palaestra.proof import (
+    MUTANT_KINDS,
+    ROUTE_KINDS,
+    Proof,
+    Tally,
+    proof_document,
+    proof_markdown,
+    proof_tables,
+    prove,
+    prove_task,
+)
+from palaestra.proof.baselines import FLOORS, IDLE, roster
+from palaestra.proof.hacks import HACKS
+from worlds import registration
+
+HEAD = """
+from palaestra.envs.worlds.storefront import (
+    Criterion, Desk, Order, Task, call, called, changed, closing, family, saw, told, touches,
+)
+from palaestra.records import Verdict
+
+@family("storefront/bad", level=1, traits=("refusal",))
+def bad(desk: Desk) -> Task:
+    order = desk.pick(Order, lambda o: o.status == "processing" and desk.plain(o))
+    ticket = desk.ticket(desk.customer(order), "Moving")
+    prompt = desk.mail(ticket, f"Send {order.id} to Ringstr. 4 in Wien.")
+    moved = changed(order, {"ship_street": "Ringstr. 4", "ship_city": "Wien"}, id="moved")
+    rubric = [moved, *desk.resolved(ticket, after=["moved"])]
+    anything = [touches(order, "ship_street", "ship_city"), touches(ticket, "status", "policy_id", "evidence_id")]
+    ending = closing(ticket, "Done.")
+    oracle = [call("update_shipping_address", order_id=order.id, street="Ringstr. 4", city="Wien"), *ending]
+"""
+TASKS = [f"storefront/bad/{index:04d}" for index in range(6)]
+GOOD = "return Task(prompt=prompt, rubric=rubric, oracle=oracle)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bad:
+    """What an author might write, and what the proof has to say about it."""
+
+    name: str
+    body: str
+    says: str
+
+
+NO_OUTCOME = """
+    return Task(prompt=prompt, rubric=[called('reply', id='told')], allow=anything, oracle=oracle)
+"""
+BAD = (
+    Bad(
+        name="an oracle that does not solve",
+        body="return Task(prompt=prompt, rubric=rubric, oracle=ending)",
+        says=r"storefront/bad/0000: the oracle gets 0 of 100 points; "
+        "moved: not met; told: done before what had to come first; resolved: ",
+    ),
+    Bad(
+        name="a rubric without the outcome",
+        body=NO_OUTCOME,
+        says=r"\d+\.\d % of the mutants of kind 'argument' are rejected, less than 97 %",
+    ),
+    Bad(
+        name="a rubric that wants one order of two",
+        body="""
+    begins = lambda e: Verdict(met=e.events[0].tool == "get_order", reason="")
+    first = Criterion(id="first", text="Began with the order.", about="event", check=begins)
+    looks = [call("get_order", order_id=order.id), call("get_ticket", ticket_id=ticket.id)]
+    return Task(prompt=prompt, rubric=[first, saw(order, id="saw"), *rubric], oracle=[*looks, *oracle])
+""",
+        says=r"storefront/bad/0000: right work \(reordered: get_ticket\(.*\) before get_order\(.*\)\) gets \d+ points",
+    ),
+    Bad(
+        name="a rubric that wants one choice of words",
+        body="""
+    polite = called("reply", arguments={"message": "Done."}, id="polite")
+    return Task(prompt=prompt, rubric=[polite, *rubric], oracle=oracle)
+""",
+        says=r"storefront/bad/0000: right work \(paraphrased: with the words 'All done.'\) gets \d+ points",
+    ),
+    Bad(
+        name="an alternative that the rubric rejects",
+        body="return Task(prompt=prompt, rubric=rubric, oracle=oracle, alternatives=[ending])",
+        says=r"storefront/bad/0000: right work \(alternative: the author's alternative 1\) gets 0 points",
+    ),
+    Bad(
+        name="a criterion that guards nothing",
+        body="""
+    again = changed(order, {"ship_city": "Wien"}, id="again")
+    return Task(prompt=prompt, rubric=[moved, again, *rubric[1:]], oracle=oracle)
+""",
+        says=r"storefront/bad: criterion 'again' is the first to fail for no mutant",
+    ),
+    Bad(
+        name="a rubric that is passed by finishing at once",
+        body="return Task(prompt=prompt, rubric=[called('finish')], allow=anything, oracle=oracle)",
+        says=r"the agent finish-at-once solves 6 task\(s\); a rubric must ask for work",
+    ),
+    Bad(
+        name="a rubric that is passed by declining",
+        body="""
+    shut = lambda e: Verdict(met=e.state.get(type(ticket), ticket.id).status != "open", reason="")
+    closed = Criterion(id="closed", text="Closed the ticket.", tables=frozenset({"tickets"}), check=shut)
+    return Task(prompt=prompt, rubric=[closed], allow=anything, oracle=oracle)
+""",
+        says=r"the agent always-refuse solves 6 task\(s\); a rubric must ask for work",
+    ),
+    Bad(
+        name="a rubric that pays for reading",
+        body="""
+    looks = [call("get_order", order_id=order.id), *oracle]
+    return Task(prompt=prompt, rubric=[saw(order, id="saw", points=70), *rubric], oracle=looks)
+""",
+        says=r"the agent reader gets 70\.0 points on average, more than 20 for nothing",
+    ),
+    Bad(
+        name="a rubric that a hack passes",
+        body="return Task(prompt=prompt, rubric=[called('reply')], allow=anything, oracle=oracle)",
+        says=r"storefront/bad/0000: the hack claims-success passes with 100 points; it claims in a message",
+    ),
+    Bad(
+        name="a rubric that pays a hack",
+        body="""
+    looks = [call("get_order", order_id=order.id), *oracle]
+    return Task(prompt=prompt, rubric=[saw(order, id="saw", points=70), *rubric], oracle=looks)
+""",
+        says=r"the hack reads-everything gets 70\.0 points on average, more than 20: what look-ups are worth",
+    ),
+)
+
+TWIN_HEAD = HEAD.replace('traits=("refusal",)', "twin=True")
+GRANTED = "return Task(prompt=prompt, rubric=rubric, oracle=oracle)"
+DECLINED = """
+    told = [saw(order, id="saw"), *desk.declined(ticket, "SHP-2", order, after=["saw"])]
+    looks = [call("get_order", order_id=order.id), call("read_handbook", section_id="SHP-2")]
+    decline = call("decline_request", ticket_id=ticket.id, policy_id="SHP-2", evidence_id=order.id)
+    no = [*looks, decline, call("reply", message="It has left."), call("finish")]
+"""
+BAD_TWINS = (
+    Bad(
+        name="a twin that asks for something else",
+        body=f"""{DECLINED}
+    if desk.twin:
+        return Task(prompt=prompt + " Please!", rubric=told, oracle=no)
+    {GRANTED}
+""",
+        says=r"storefront/bad-twin/0000: its request is not that of storefront/bad/0000",
+    ),
+    Bad(
+        name="a twin that may be granted",
+        body=GRANTED,
+        says=r"storefront/bad-twin/0000: what solves storefront/bad/0000 solves it too",
+    ),
+    Bad(
+        name="a request that may be refused",
+        body=GRANTED,
+        says=r"storefront/bad-twin/0000: what solves it solves storefront/bad/0000 too",
+    ),
+)
+
+
+class Prover(Protocol):
+    """Proves the tasks of a family that is written to a file."""
+
+    def __call__(self, body: str, head: str = HEAD, tasks: Sequence[str] = TASKS) -> Proof: ...
+
+
+@pytest.fixture
+def prove_family(tmp_path: Path) -> Prover:
+    """Proves six instances of a family with this body."""
+
+    def run(body: str, head: str = HEAD, tasks: Sequence[str] = TASKS) -> Proof:
+        (tmp_path / "bad.py").write_text(f"{head}    {body.strip()}\n")
+        return prove(make(tasks=tmp_path), tasks)
+
+    return run
+
+
+def make(**kwargs: Any) -> ToolEnv:
+    env = gym.make("palaestra/Storefront-v0", **kwargs).unwrapped
+    assert isinstance(env, ToolEnv)
+    return env
+
+
+@cache
+def storefront() -> ToolEnv:
+    return make()
+
+
+@cache
+def one_of_each() -> tuple[str, ...]:
+    """The first instance of every family."""
+    ids = [task for split in SPLITS for task in storefront().task_set.ids(split)]
+    return tuple({task.rpartition("/")[0]: task for task in reversed(ids)}.values())
+
+
+@cache
+def bundled_proof() -> Proof:
+    return prove(storefront(), one_of_each())
+
+
+# It can fail
+
+
+@pytest.mark.parametrize("case", BAD, ids=[bad.name for bad in BAD])
+def test_the_proof_finds_out(case: Bad, prove_family: Prover) -> None:
+    faults = prove_family(case.body).faults()
+    assert any(re.search(case.says, fault) for fault in faults), faults
+
+
+@pytest.mark.parametrize("case", BAD_TWINS, ids=[bad.name for bad in BAD_TWINS])
+def test_the_proof_finds_out_about_twins(case: Bad, prove_family: Prover) -> None:
+    faults = prove_family(case.body, TWIN_HEAD, ["storefront/bad-twin/0000"]).faults()
+    assert any(re.search(case.says, fault) for fault in faults), faults
+
+
+def test_a_twin_in_a_world_that_forbids_it_holds_both_ways(prove_family: Prover) -> None:
+    body = f"""{DECLINED}
+    if desk.twin:
+        desk.state.update(order, status="shipped")
+        return Task(prompt=prompt, rubric=told, oracle=no)
+    {GRANTED}
+"""
+    proof = prove_family(body, TWIN_HEAD, ["storefront/bad/0000", "storefront/bad-twin/0000"])
+    assert [fault for fault in proof.faults() if "first to fail" not in fault] == []
+    [pair] = proof.pairs
+    assert pair.twin is not None
+    assert pair.twin.sibling == "storefront/bad/0000"
+    assert pair.twin.holds
+
+
+def test_a_family_without_a_twin_that_does_not_refuse_either_is_found_out(prove_family: Prover) -> None:
+    faults = prove_family(GOOD, HEAD.replace('traits=("refusal",)', "traits=()")).faults()
+    assert any(fault.startswith("storefront/bad: it has no impossible twin; set one") for fault in faults)
+
+
+def library(tmp_path: Path, rubric: str, oracle: str) -> list[str]:
+    """The faults of a family in the lending library, a world that guards no groups."""
+    (tmp_path / "bad.py").write_text(f"""
+from palaestra.envs import Task, call, family
+from palaestra.rubrics import changed, saw
+from worlds.library import RENEWAL, Loan
+
+@family("library/bad", level=1, traits=("refusal",))
+def bad(draft):
+    loans = [x for x in draft.state.find(Loan) if not x.returned and x.member_id != "MEM-4"]
+    loan, due = loans[0], loans[0].due + RENEWAL
+    renewed, renew = changed(loan, {{"due": due}}), call("renew_loan", loan_id=loan.id)
+    prompt = "Renew " + " or ".join(x.id for x in loans) + ": the first."
+    return Task(prompt=prompt, rubric={rubric}, oracle={oracle})
+""")
+    registration.register()
+    env = gym.make(registration.LIBRARY_ID, tasks=tmp_path).unwrapped
+    assert isinstance(env, ToolEnv)
+    return prove(env, ["library/bad/0000"]).faults()
+
+
+def test_rubrics_that_check_little_are_found_out(tmp_path: Path) -> None:
+    faults = library(tmp_path, "[renewed]", "[renew, call('finish')]")
+    assert any("criteria a task are the first to fail for some mutant, less than 5" in fault for fault in faults)
+
+
+def test_rubrics_that_forbid_little_are_found_out(tmp_path: Path) -> None:
+    looks = "*(call('get_loan', loan_id=x.id) for x in loans[:7])"
+    faults = library(tmp_path, "[*(saw(x) for x in loans[:7]), renewed]", f"[{looks}, renew, call('finish')]")
+    assert any("% of those criteria are prohibitions, less than 25 %" in fault for fault in faults), faults
+
+
+def test_the_same_family_without_a_fault_is_proved(prove_family: Prover) -> None:
+    proof = prove_family(GOOD)
+    assert [fault for fault in proof.faults() if "first to fail" not in fault] == []
+    assert proof.survivors == proof.false_rejects == []
+
+
+def test_a_survivor_is_found_with_its_task_kind_and_work(prove_family: Prover) -> None:
+    survivors = prove_family(NO_OUTCOME).survivors
+    dropped = [s for s in survivors if s.kind == "dropped" and s.task == TASKS[0]]
+    assert any(s.what.startswith("without update_shipping_address(") for s in dropped)
+    assert {s.points for s in survivors} == {100}
+
+
+# The bundled families
+
+
+def test_one_instance_of_every_family_has_no_fault_but_idle_criteria() -> None:
+    faults = [f for f in bundled_proof().faults() if not f.endswith("is the first to fail for no mutant")]
+    assert faults == []
+
+
+def test_every_kind_of_mutant_and_route_is_made_for_some_family() -> None:
+    for mutant in MUTANT_KINDS:
+        assert bundled_proof().tally("mutants", mutant).of > 10, mutant
+    for route in ROUTE_KINDS:
+        assert bundled_proof().tally("routes", route).of > 0, route
+
+
+def test_every_family_is_tried_with_wrong_and_right_work() -> None:
+    proof = bundled_proof()
+    assert proof.families == sorted(storefront().task_set.families)
+    for family in proof.families:
+        assert proof.total("mutants", family).of > 15, family
+        assert proof.total("routes", family).of > 5, family
+        assert proof.total("hacks", family).of > 30, family
+
+
+def test_every_mutant_fails_at_a_criterion_of_its_rubric() -> None:
+    for task in bundled_proof().tasks:
+        assert set(task.first_failures) <= set(task.criteria)
+        rejected = sum(tally.hits for tally in task.mutants.values())
+        assert sum(task.first_failures.values()) <= rejected
+
+
+def test_idle_agents_solve_nothing_and_every_floor_is_measured() -> None:
+    proof = bundled_proof()
+    assert set(IDLE) < set(FLOORS) == set(roster(storefront())) - {"oracle"}
+    for name in FLOORS:
+        assert proof.tally("floors", name).of == len(one_of_each())
+    for name in IDLE:
+        assert proof.tally("floors", name).hits == 0
+
+
+def test_a_proof_repeats() -> None:
+    for task in one_of_each()[::6]:
+        again = prove_task(make(), task)
+        assert again == next(p for p in bundled_proof().tasks if p.spec.id == task)
+
+
+def test_a_proof_does_not_depend_on_how_many_processes_make_it() -> None:
+    ids = one_of_each()[:6]
+    told: list[str] = []
+    assert prove(make(), ids, jobs=2, progress=told.append) == Proof(tasks=bundled_proof().tasks[:6])
+    assert told == list(ids)
+
+
+def test_proving_tells_how_far_it_is() -> None:
+    told: list[str] = []
+    prove(storefront(), one_of_each()[:2], progress=told.append)
+    assert told == list(one_of_each()[:2])
+
+
+# Sums and tables
+
+
+def test_a_tally_of_nothing_is_whole() -> None:
+    assert (Tally().percent, Tally().mean_points) == (100.0, 0.0)
+
+
+def test_tallies_add_up() -> None:
+    total = Tally()
+    total.add(hit=True, points=100)
+    total.add(hit=False, points=-40)
+    total += Tally(hits=1, of=2, points=60)
+    assert (total.hits, total.of, total.points, total.percent, total.mean_points) == (2, 4, 120, 50.0, 30.0)
+
+
+def test_the_tables_count_what_the_proof_counted() -> None:
+    proof = bundled_proof()
+    gate, agents, work, hacks, twins, families = proof_tables(proof)
+    tasks = len(one_of_each())
+    assert gate.rows[0][1] == f"{tasks} of {tasks}"
+    assert [row[0] for row in agents.rows] == ["oracle", *FLOORS]
+    assert agents.rows[0][1:4] == (str(tasks), "100.0 %", "100.0")
+    assert [int(row[2]) for row in work.rows] == [
+        *(proof.tally("mutants", kind).of for kind in MUTANT_KINDS),
+        *(proof.tally("routes", kind).of for kind in ROUTE_KINDS),
+    ]
+    assert [(row[0], int(row[3])) for row in hacks.rows] == [(name, proof.tally("hacks", name).of) for name in HACKS]
+    assert sum(int(row[1]) for row in twins.rows) == len(proof.pairs)
+    assert [f"storefront/{row[0]}" for row in families.rows] == proof.families
+
+
+def test_the_markdown_holds_every_table_and_says_what_made_it() -> None:
+    text = proof_markdown(bundled_proof(), command="palaestra tasks prove storefront")
+    assert text.startswith("# The gate\n\nMade by `palaestra tasks prove storefront`.")
+    for table in proof_tables(bundled_proof()):
+        assert table.markdown() in text
+
+
+def test_a_proof_survives_a_file() -> None:
+    adapter = TypeAdapter(Proof)
+    proof = Proof(tasks=bundled_proof().tasks[:3])
+    assert adapter.validate_json(adapter.dump_json(proof)) == proof
+
+
+def test_the_document_is_plain_data_with_every_task() -> None:
+    document = proof_document(bundled_proof())
+    assert canonical(document)
+    assert [entry["task"] for entry in document["by_task"]] == list(one_of_each())
+    assert document["faults"] == bundled_proof().faults()
+
+
+def test_a_family_that_is_made_otherwise_the_second_time_is_found_out(
+    prove_family: Prover,
+) -> None:
+    body = """
+    import uuid
+    return Task(prompt=f"{prompt} {uuid.uuid4()}", rubric=rubric, oracle=oracle)
+"""
+    assert "storefront/bad/0000: made twice, it is not the same task" in "\n".join(prove_family(body).faults())
