@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import gymnasium as gym
 import pytest
@@ -218,7 +219,7 @@ def test_a_manifest_says_which_switches_its_world_takes() -> None:
         ({"noise": {"stale": 10}}, r"noise stale=10: .* its switches of noise: distractors, renames, caps"),
     ],
 )
-def test_a_switch_without_effect_is_refused(switches: dict[str, object], says: str) -> None:
+def test_a_switch_without_effect_is_refused(switches: dict[str, Any], says: str) -> None:
     with pytest.raises(CapabilityError, match=says):
         gym.make(LIBRARY_ID, **switches)
 
