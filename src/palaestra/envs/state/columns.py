@@ -15,7 +15,17 @@ from typing import Annotated, Any, Literal, TypeAlias, TypeVar, Union, cast, get
 
 from palaestra.errors import DefinitionError, RowError
 from palaestra.frozen import freeze
-from palaestra.records import DEFAULT_MAX_BYTES, Digits, Json, JsonObject, MaxBytes, References, Row, Searchable
+from palaestra.records import (
+    ANY_TABLE,
+    DEFAULT_MAX_BYTES,
+    Digits,
+    Json,
+    JsonObject,
+    MaxBytes,
+    References,
+    Row,
+    Searchable,
+)
 
 Seal: TypeAlias = Callable[[Any], Any]
 Item: TypeAlias = type[str] | type[int] | type[float]
@@ -45,6 +55,9 @@ class Column:
     nullable: bool
     references: str | None
     """The table whose rows this column names."""
+    identifies: bool
+    """Whether it holds an id that no one table answers for, marked `References(ANY_TABLE)`: of a row of any table, or
+    one from outside, such as a parcel's tracking number."""
     searchable: bool
     item: Item | None = None
     """What a tuple holds: `str`, `int` or `float`."""
@@ -91,13 +104,15 @@ def column_of(kind: type[Row], name: str, hint: Any) -> Column:
     item: Any = None
     if get_origin(hint) is tuple and get_args(hint)[1:] == (...,):
         item = get_args(hint)[0]
+    named = next((m.table for m in marks if isinstance(m, References)), None)
     literal = item if get_origin(item) is Literal else hint
     column = Column(
         name=name,
         type=_type_of(where, hint, item),
         choices=get_args(literal) if get_origin(literal) is Literal else (),
         nullable=nullable,
-        references=next((m.table for m in marks if isinstance(m, References)), None),
+        references=None if named == ANY_TABLE else named,
+        identifies=named == ANY_TABLE,
         searchable=any(isinstance(m, Searchable) for m in marks),
         item=None if item is None else str if get_origin(item) is Literal else item,
         digits=_mark(marks, Digits),
@@ -154,7 +169,7 @@ def _check_marks(where: str, column: Column) -> None:
         raise DefinitionError(f"{where}: {digits}; places are 0 to total, and total is at most {MAX_DIGITS}")
     if column.max_bytes < 1:
         raise DefinitionError(f"{where}: MaxBytes({column.max_bytes}); a column holds at least one byte")
-    if column.references is not None and column.type is not str:
+    if (column.references is not None or column.identifies) and column.type is not str:
         raise DefinitionError(f"{where}: an id is text, not {column.type_name}; References marks str")
     if column.searchable and column.type is not str:
         raise DefinitionError(f"{where}: only text is searched, not {column.type_name}; Searchable marks str")

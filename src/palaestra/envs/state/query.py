@@ -151,7 +151,9 @@ def _typed(column: Column, value: object) -> Any:
     if value is None:
         return None
     if column.type not in _COMPARED:
-        raise ToolRefusal("bad_query", f"{column.name} holds {column.type_name}; conditions cannot compare that, so read the row")
+        raise ToolRefusal(
+            "bad_query", f"{column.name} holds {column.type_name}; conditions cannot compare that, so read the row"
+        )
     if column.type in (float, Decimal):
         return _number(column, value)
     try:

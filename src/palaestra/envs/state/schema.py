@@ -30,6 +30,8 @@ class TableInfo:
     columns: Mapping[str, Column]
     references: tuple[str, ...]
     """The columns that name rows of other tables."""
+    identifiers: tuple[str, ...]
+    """The columns that hold ids of no one table. Who sees a row whole knows them where the tool says so."""
     searchable: tuple[str, ...]
     ids: Callable[[Row], Any]
     """The row's own id and every id that it holds, `None` where a column is empty; a tuple, or the one id."""
@@ -93,6 +95,7 @@ def _table(kind: type[Row], names: set[str], metadata: sa.MetaData) -> TableInfo
         kind=kind,
         columns=columns,
         references=references,
+        identifiers=tuple(c.name for c in columns.values() if c.identifies),
         searchable=tuple(c.name for c in columns.values() if c.searchable),
         ids=attrgetter("id", *references),
         seal=row_seal(kind, columns),
