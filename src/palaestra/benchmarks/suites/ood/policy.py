@@ -3,7 +3,7 @@
 from palaestra.benchmarks.evaluation.suite import Cell
 from palaestra.benchmarks.suites.ood.axis import Axis
 from palaestra.benchmarks.suites.ood.pool import ENV_ID, Pool
-from palaestra.envs.worlds.storefront.rules import ALL_RULES_FROM, ONE_RULE_FROM
+from palaestra.envs.kit import ALL_RULES_FROM, ONE_RULE_FROM
 
 _SOME = 1
 _HANDBOOKS = (
