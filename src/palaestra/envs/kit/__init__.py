@@ -23,14 +23,12 @@ from palaestra.envs.kit.paging import PAGE, page
 from palaestra.envs.kit.people import Person, approvers, draw_people, lowest_approvers
 from palaestra.envs.kit.reading import get_tool, list_tool, search_tool
 from palaestra.envs.kit.refusal import RefusalCondition, refused
-from palaestra.envs.kit.rules import ALL_RULES_FROM, CHANGED_FROM, ONE_RULE_FROM, HandbookVariants
+from palaestra.envs.kit.rules import CHANGED_FROM, HandbookVariants
 
 __all__ = [
-    "ALL_RULES_FROM",
     "CHANGED_FROM",
     "CITIES",
     "MAIL_HOSTS",
-    "ONE_RULE_FROM",
     "PAGE",
     "STREETS",
     "CaseDraft",

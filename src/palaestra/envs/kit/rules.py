@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Generic, TypeVar
 
+from palaestra.envs.world import ALL_RULES_FROM, ONE_RULE_FROM
 from palaestra.errors import DefinitionError, UnknownNameError
 from palaestra.seeding import Stream
 
@@ -16,10 +17,6 @@ P = TypeVar("P", bound=Any)
 
 CHANGED_FROM = 4_000
 """From this world seed on, a world's own handbook is a changed one; no seed below it has one."""
-ONE_RULE_FROM = 1_000_000
-"""From this number on, a handbook has one rule changed."""
-ALL_RULES_FROM = 2_000_000
-"""From this number on, it has every rule changed that can be."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
