@@ -447,10 +447,16 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         """A hash of the rows and the current observation: whether an agent stands at the same place."""
         return self.episode.hashes()["anchor"]
 
-    def legal_actions(self, count: int = 8) -> list[Action]:
-        """Calls that fit their schemas and whose ids exist: draws that depend only on where the episode stands."""
+    def legal_actions(self, count: int = 8, *, seed: int | None = None) -> list[Action]:
+        """Calls that fit their schemas and whose ids exist.
+
+        Args:
+            count: How many.
+            seed: The seed of the draws; `None` draws by where the episode stands, so equal places give equal calls.
+        """
         episode = self.episode
-        stream = Stream.root("legal", episode.seed, len(episode.evidence.events), episode.turn)
+        place: tuple[str | int, ...] = ("legal", episode.seed, len(episode.evidence.events), episode.turn)
+        stream = Stream.root(*place) if seed is None else Stream.root("legal", seed)
         drawn = (legal_call(self._offered, self._table_ids, stream) for _ in range(count))
         return [{"tool": call.tool, "arguments": dict(call.arguments)} for call in drawn]
 
