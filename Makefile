@@ -73,7 +73,8 @@ test: .venv/test.stamp .venv/suites.stamp .venv-vllm/vllm.stamp
 	$(BIN)/coverage report --fail-under=90 --include='src/palaestra/*.py,src/palaestra/tools/*,src/palaestra/rubrics/*,src/palaestra/envs/*'
 
 # What passed is recorded in runs/soak and left out the next time, so a soak that was killed goes on.
-SOAKED := tests/property tests/golden tests/crash tests/envs/worlds/storefront/test_fuzz.py tests/benchmarks/evaluation/test_resume_kills.py
+SOAKED := tests/property tests/golden tests/crash tests/envs/worlds/storefront/test_fuzz.py tests/envs/noise/test_oracles.py \
+  tests/benchmarks/evaluation/test_resume_kills.py
 soak: .venv/test.stamp
 	PALAESTRA_SOAK=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -v $(SOAKED); status=$$?; \
 	  $(BIN)/python -m tests.soak; [ $$status = 0 ] || [ $$status = 5 ]

@@ -32,6 +32,9 @@ WALK_STEPS = 100_000 if SOAK else 50_000
 REWARDS_EVERY = 1 if SOAK else 29
 """Under settings other than the plain one, every how many-th task is played: a number prime to how tasks are listed."""
 
+NOISE_STEP = 1 if SOAK else 7
+"""Under one switch of noise alone, every how many-th task of split dev is played; each switch begins with another."""
+
 KILLS = 5
 """Kills in a shard of a training run, each at another moment."""
 LOOP_SHARDS = shards(1, soak=100)
