@@ -22,7 +22,7 @@ from palaestra.benchmarks.suites import SUITES
 from palaestra.cli import main
 from worlds.registration import LIBRARY_ID
 
-def library(limit=None, axes=()):
+def library(limit=None, axes=(), worlds=()):
     tasks = gym.make(LIBRARY_ID).unwrapped.task_set.ids("heldout")[:limit]
     cell = Cell(id="heldout", label="held-out tasks", env_id=LIBRARY_ID, tasks=tasks)
     return Suite(name="library", title="the library", cells=(cell,))
@@ -34,7 +34,7 @@ main()
 
 def begun(*arguments: str) -> "subprocess.Popen[bytes]":
     """`palaestra eval`, as a process of its own."""
-    environment = {**os.environ, "PYTHONPATH": str(TESTS), "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), *sys.path]), "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
     command = [sys.executable, "-c", PROGRAM, "eval", *arguments]
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
