@@ -26,7 +26,7 @@ from palaestra.envs.worlds.storefront.schema import (
 from palaestra.envs.worlds.storefront.tools.listing import page
 from palaestra.envs.worlds.storefront.tools.people import Cursor
 from palaestra.records import ANY_TABLE, References
-from palaestra.tools import ToolContext, tool
+from palaestra.tools import Reads, ToolContext, tool
 
 
 @tool()
@@ -54,7 +54,7 @@ def search_orders(
     )
 
 
-@tool()
+@tool(reads=Reads(table="orders", by={"order_id": "id"}, follow=("order_lines.order_id",)))
 def get_order(context: ToolContext, order_id: OrderId) -> object:
     """Show an order and its lines.
 
@@ -94,7 +94,7 @@ def get_shipments(context: ToolContext, order_id: OrderId) -> object:
     return {"shipments": shipments}
 
 
-@tool()
+@tool(reads=Reads(table="shipments", by={"tracking": "tracking"}))
 def track_parcel(context: ToolContext, tracking: Annotated[str, References(ANY_TABLE)]) -> object:
     """Find a parcel by its tracking number.
 
@@ -145,7 +145,15 @@ def get_warranty_claims(context: ToolContext, line_id: LineId) -> object:
     return {"claims": claims}
 
 
-@tool()
+@tool(
+    reads=Reads(
+        table="products",
+        by={"category": "category", "max_price_cents": "price_cents <="},
+        flags={"in_stock": ("stock >", 0)},
+        search="query",
+        cursor="cursor",
+    )
+)
 def search_products(
     context: ToolContext,
     query: str = "",
@@ -191,7 +199,7 @@ def get_product(context: ToolContext, product_id: ProductId) -> object:
     return product
 
 
-@tool()
+@tool(reads=Reads(table="competitor_offers", by={"product_id": "product_id"}))
 def search_offers(context: ToolContext, product_id: ProductId) -> object:
     """List what other shops ask for a product, as our price watch saw it.
 
