@@ -18,7 +18,7 @@ EXPORTS = {
     "palaestra.benchmarks.evaluation.agents": (
         "AgentOptions BlockContender Came Contender EpisodeContender ScriptedContender Seat Spent WORDS contender_of"
     ),
-    "palaestra": "BENCHMARKS ENVIRONMENTS __version__",
+    "palaestra": "BENCHMARKS __version__ register_world",
     "palaestra.agents": (
         "AlwaysRefuse Env JunkText LegalRandom Patient Reader Recording SchemaRandom Scripted as_action "
         "finish_at_once no_op oracle rollout"
@@ -55,8 +55,8 @@ EXPORTS = {
     "palaestra.benchmarks.viewer": "render_page",
     "palaestra.cli": "main",
     "palaestra.envs": (
-        "SPLITS WORLDS Draft Family Instance LiveEpisode Snapshot Task TaskSet ToolEnv World bundled call check_env "
-        "env_id_of family instantiate load_families load_folder split_of"
+        "SPLITS Draft Family Instance LiveEpisode Snapshot Task TaskSet ToolEnv World bundled call check_env "
+        "family instantiate load_families load_folder open_world split_of"
     ),
     "palaestra.envs.check": "CHECKS Subject check_env",
     "palaestra.envs.noise": (
@@ -237,7 +237,8 @@ def test_every_folder_is_imported_under_its_own_name(link: str) -> None:
 def test_importing_palaestra_loads_no_environment(tmp_path: Path) -> None:
     modules = loaded("import palaestra", tmp_path)
     assert "gymnasium" in modules
-    assert {m for m in modules if m.startswith("palaestra")} == {"palaestra", "palaestra.version"}
+    light = {"palaestra", "palaestra.errors", "palaestra.packs", "palaestra.version"}
+    assert {m for m in modules if m.startswith("palaestra")} == light
 
 
 @pytest.mark.parametrize("folder", ["envs", "agents", "rubrics", "tools", "trainers", "cli", "proof"])

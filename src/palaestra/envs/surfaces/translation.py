@@ -104,8 +104,7 @@ def check_reads(tool: Tool, reads: Reads, schema: Schema) -> None:
         )
     if len(set(conditions)) < len(conditions):
         raise DefinitionError(
-            f"tool {tool.name} reads by {', '.join(conditions)}; state each condition once (`size` and `size =` are two "
-            "ways to write one)"
+            f"tool {tool.name} reads by {', '.join(conditions)}; state each condition once, such as `size` and `size =`"
         )
     if reads.search is not None and not info.searchable:
         raise DefinitionError(f"tool {tool.name} searches {info.name}, which has no Searchable column")

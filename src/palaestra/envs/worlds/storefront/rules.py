@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from palaestra.envs.world import ALL_RULES_FROM, ONE_RULE_FROM
 from palaestra.envs.worlds.storefront.policy import POLICY, Policy
 from palaestra.seeding import Stream
 
@@ -42,10 +43,6 @@ CHANGES: Mapping[str, tuple[Any, ...]] = {
 }
 """What a rule may be changed to; never what the company's own handbook says."""
 _FEWEST, _MOST = 5, 8
-ONE_RULE_FROM = 1_000_000
-"""From this number on, a handbook has one rule changed."""
-ALL_RULES_FROM = 2_000_000
-"""From this number on, it has every rule changed that can be."""
 
 
 def rules(seed: int, handbook: int) -> Policy:

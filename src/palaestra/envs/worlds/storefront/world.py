@@ -74,6 +74,15 @@ def _briefing(start: datetime, contact: str) -> str:
     return BRIEFING.format(actor=AGENT_ID, contents=CONTENTS, now=now, contact=contact)
 
 
+DEMO = (
+    "cancel-order", "change-address", "decline-early-claim", "decline-expired-warranty", "decline-final-sale",
+    "decline-late-address", "decline-late-cancel", "decline-late-return", "decline-price-match", "delay-credit",
+    "double-charge", "fix-build", "fraud-hold", "lost-parcel", "missed-promotion", "order-status", "partial-refund",
+    "price-match", "refund-damaged-item", "refund-over-limit", "return-extended-window", "return-opened-item",
+    "third-party-request", "warranty-claim",
+)  # fmt: skip
+"""The families that the demo's policy learns from and is measured on: what two million parameters can take in."""
+
 STOREFRONT = World(
     name="storefront",
     schema=SCHEMA,
@@ -96,13 +105,7 @@ STOREFRONT = World(
         "people": frozenset({"customers", "employees", "internal_messages", "competitor_offers", "handbook"}),
         "case": frozenset({"tickets"}),
     },
-    seeds={
-        "train": tuple(range(1000, 1008)),
-        "dev": (2000, 2001),
-        "heldout": (3000, 3001, 3002),
-        "heldout-policy": (4000, 4001, 4002),
-    },
-    instances={"train": 24, "dev": 2, "heldout": 3, "heldout-policy": 3},
-    unseen_instances=12,
-    twin_instances={"train": 8, "dev": 2, "heldout": 3, "heldout-policy": 3},
+    traits=("long", "triage"),
+    demo=DEMO,
+    tempers=True,
 )
