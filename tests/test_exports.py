@@ -64,11 +64,18 @@ EXPORTS = {
     ),
     "palaestra.envs.state": "Base Column Overlay OverlaySnapshot Schema SqlProjection TableInfo",
     "palaestra.envs.surfaces": "generic_surface",
+    "palaestra.envs.kit": (
+        "CHANGED_FROM CITIES MAIL_HOSTS PAGE STREETS CaseDraft CaseRow CaseStatus "
+        "CaseType Cursor HandbookVariants Person Priority RecordId RefusalCondition Section SectionId amount "
+        "approvers ask closing_tools contents count dialogue draw_people draw_temper enumerate_words get_tool "
+        "handbook_tools list_tool lowest_approvers offer page reading_tools refuse refused search_tool section "
+        "tell touches"
+    ),
     "palaestra.envs.worlds.storefront": (
-        "POLICY Allowance Build CompetitorOffer Credit Criterion Customer Desk Employee Grounds InternalMessage Order "
-        "OrderLine Payment Policy Product Promotion Refund Return Section Shipment Task Ticket WarrantyClaim answered "
-        "call called changed closing created declining either family listed never refused refused_order saw told "
-        "touches"
+        "POLICY Allowance Build CompetitorOffer Credit Criterion Customer Desk Employee InternalMessage Order "
+        "OrderLine Payment Policy Product Promotion RefusalCondition Refund Return Section Shipment Task Ticket "
+        "WarrantyClaim answered call called changed closing created declining either family listed never refused "
+        "refused_order saw touches"
     ),
     "palaestra.envs.user": (
         "Answer Conversation Decision Fact LlmUser LoggedUser Persona Point Reaction ScriptedUser Temper User "
@@ -76,16 +83,16 @@ EXPORTS = {
     ),
     "palaestra.envs.wording": "WORDINGS reworded",
     "palaestra.rubrics": (
-        "HARM MET TOTAL UNMET WORLD Allowance Check Checklist ChecklistSnapshot Criterion Evidence Rubric TurnLog "
-        "answered asked called changed collateral created either guards heard informed listed never rescore saw "
-        "ungrounded"
+        "HARM MET TOTAL UNMET WORLD Allowance Check Checklist ChecklistSnapshot Close Criterion Evidence Rubric "
+        "TurnLog Unordered answered asked called changed close collateral created either guards heard informed listed "
+        "never rescore saw ungrounded unordered"
     ),
     "palaestra.rubrics.derivation": "Deed Derived Run Table Tables derive",
     "palaestra.tools": (
-        "CHAT_FORMATS CONTROL FORMATS ActKind ActionFormat CallResult ChatFormat CompactFormat HermesFormat "
-        "JournaledState JsonFormat Mark ParsedTurn PlannedTurn PlannerFormat QwenFormat Reads Rendering Schemas Tool "
-        "ToolContext Toolbox TurnPart finish give_up joined legal_call plain_call plain_text read_plan reply "
-        "run_composite sample_call sample_value tool"
+        "CHAT_FORMATS CONTROL FORMATS TYPED_CONTROL ActKind ActionFormat CallResult ChatFormat CompactFormat "
+        "HermesFormat JournaledState JsonFormat Mark ParsedTurn PlannedTurn PlannerFormat QwenFormat Reads Rendering "
+        "Schemas Tool ToolContext Toolbox TurnPart finish give_up joined legal_call plain_call plain_text read_plan "
+        "reply run_composite sample_call sample_value tool"
     ),
     "palaestra.tools.formats": (
         "CHAT_FORMATS FORMATS ActionFormat ChatFormat CompactFormat HermesFormat JsonFormat Mark ParsedTurn "
@@ -212,7 +219,7 @@ def test_every_folder_that_offers_names_is_pinned() -> None:
         if "__all__" in path.read_text() and "served" not in path.parts  # that runs under another interpreter
     }
     internal = {
-        "palaestra.envs.worlds.storefront.grounds",
+        "palaestra.envs.worlds.storefront.refusal_conditions",
         "palaestra.envs.worlds.storefront.invariants",
         "palaestra.envs.worlds.storefront.population",
         "palaestra.envs.worlds.storefront.tools",

@@ -72,7 +72,7 @@ class _Reader:
             raise ToolRefusal("not_found", str(near))
         columns = {
             column.name: {
-                "type": column.type.__name__,
+                "type": column.type_name,
                 **({"values": list(column.choices)} if column.choices else {}),
                 **({"references": column.references} if column.references else {}),
             }

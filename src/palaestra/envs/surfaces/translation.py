@@ -51,6 +51,8 @@ class Translation:
         given = {**self._defaults[call.tool], **call.arguments}
         where = _conditions(reads, given, self._defaults[call.tool])
         search = given.get(reads.search) if reads.search else None
+        if search == "" and reads.search not in self._defaults[call.tool]:
+            search = " "  # a search for no word finds nothing, where the tool takes words in any case
         if reads.follow:
             return list(self._traversals(reads, where, state))
         query = _query(reads.table, where, search, given.get(reads.cursor) if reads.cursor else None)

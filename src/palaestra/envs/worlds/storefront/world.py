@@ -19,6 +19,7 @@ Seeds
 from datetime import datetime
 from pathlib import Path
 
+from palaestra.envs.kit import contents
 from palaestra.envs.surfaces import generic_surface
 from palaestra.envs.world import World
 from palaestra.envs.worlds.storefront.desk import Desk
@@ -53,7 +54,7 @@ The customer answers what you send with `reply`: ask them what the message below
 thing at a time, before you act on it. Tell them about fees before you charge them, and do not finish while they \
 still argue."""
 
-CONTENTS = "; ".join(f"{section.id} {section.title}" for section in sections(POLICY))
+CONTENTS = contents(sections(POLICY))
 
 # `%A` would follow the process's locale.
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
