@@ -63,6 +63,7 @@ EXPORTS = {
         "Climate Contradiction Injection Listing Movement Noise NoiseMaterial Weather WeatherSnapshot must_fit"
     ),
     "palaestra.envs.state": "Base Column Overlay OverlaySnapshot Schema SqlProjection TableInfo",
+    "palaestra.envs.surfaces": "generic_surface",
     "palaestra.envs.kit": (
         "CHANGED_FROM CITIES MAIL_HOSTS PAGE STREETS CaseDraft CaseRow CaseStatus "
         "CaseType Cursor HandbookVariants Person Priority RecordId RefusalCondition Section SectionId amount "
@@ -82,16 +83,16 @@ EXPORTS = {
     ),
     "palaestra.envs.wording": "WORDINGS reworded",
     "palaestra.rubrics": (
-        "HARM MET TOTAL UNMET WORLD Allowance Check Checklist ChecklistSnapshot Criterion Evidence Rubric TurnLog "
-        "answered asked called changed collateral created either guards heard informed listed never rescore saw "
-        "ungrounded"
+        "HARM MET TOTAL UNMET WORLD Allowance Check Checklist ChecklistSnapshot Close Criterion Evidence Rubric "
+        "TurnLog Unordered answered asked called changed close collateral created either guards heard informed listed "
+        "never rescore saw ungrounded unordered"
     ),
     "palaestra.rubrics.derivation": "Deed Derived Run Table Tables derive",
     "palaestra.tools": (
-        "CHAT_FORMATS CONTROL FORMATS ActKind ActionFormat CallResult ChatFormat CompactFormat HermesFormat "
-        "JournaledState JsonFormat Mark ParsedTurn PlannedTurn PlannerFormat QwenFormat Reads Rendering Schemas Tool "
-        "ToolContext Toolbox TurnPart finish give_up joined legal_call plain_call plain_text read_plan reply "
-        "run_composite sample_call sample_value tool"
+        "CHAT_FORMATS CONTROL FORMATS TYPED_CONTROL ActKind ActionFormat CallResult ChatFormat CompactFormat "
+        "HermesFormat JournaledState JsonFormat Mark ParsedTurn PlannedTurn PlannerFormat QwenFormat Reads Rendering "
+        "Schemas Tool ToolContext Toolbox TurnPart finish give_up joined legal_call plain_call plain_text read_plan "
+        "reply run_composite sample_call sample_value tool"
     ),
     "palaestra.tools.formats": (
         "CHAT_FORMATS FORMATS ActionFormat ChatFormat CompactFormat HermesFormat JsonFormat Mark ParsedTurn "
@@ -221,7 +222,6 @@ def test_every_folder_that_offers_names_is_pinned() -> None:
         "palaestra.envs.worlds.storefront.refusal_conditions",
         "palaestra.envs.worlds.storefront.invariants",
         "palaestra.envs.worlds.storefront.population",
-        "palaestra.envs.worlds.storefront.surfaces",
         "palaestra.envs.worlds.storefront.tools",
     }
     assert offering - internal == set(EXPORTS)
