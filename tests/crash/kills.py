@@ -72,7 +72,12 @@ class Nursery:
 @contextmanager
 def nursery(module: str) -> Generator[Nursery]:
     """A process that runs `module`, which forks a run for each line."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), *sys.path]), "TOKENIZERS_PARALLELISM": "false", "OMP_NUM_THREADS": "1"}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(TESTS), *sys.path]),
+        "TOKENIZERS_PARALLELISM": "false",
+        "OMP_NUM_THREADS": "1",
+    }
     with subprocess.Popen(
         [sys.executable, "-W", "error", "-m", module],
         env=environment,
