@@ -15,6 +15,7 @@ from crash.loops import run, sft_loop
 from property.budget import EVALUATION_KILLS, EVALUATION_SHARDS
 
 TESTS = Path(__file__).parents[2]
+IMPORTS = os.pathsep.join([str(TESTS), *sys.path])
 PROGRAM = """
 import gymnasium as gym
 from palaestra.benchmarks.evaluation.suite import Cell, Suite
@@ -34,12 +35,7 @@ main()
 
 def begun(*arguments: str) -> "subprocess.Popen[bytes]":
     """`palaestra eval`, as a process of its own."""
-    environment = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join([str(TESTS), *sys.path]),
-        "OMP_NUM_THREADS": "1",
-        "TOKENIZERS_PARALLELISM": "false",
-    }
+    environment = {**os.environ, "PYTHONPATH": IMPORTS, "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
     command = [sys.executable, "-c", PROGRAM, "eval", *arguments]
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
