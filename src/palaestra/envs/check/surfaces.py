@@ -36,7 +36,7 @@ def _check_tool(subject: Subject, own: ToolEnv, other: ToolEnv, tool: Tool, seed
         other.reset(seed=seed)
         call = legal_call([tool], partial(_ids, own), stream)
         [event] = _events(own, [call])
-        translated = other.world.surface(other.surface).translate([call], other.instance.settled)
+        translated = other.world.surface(other.surface).translate([call], other.instance.initial_state)
         events = _events(other, translated)
         if event.error is not None or any(e.error is not None for e in events):
             continue
