@@ -16,6 +16,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 import sqlalchemy as sa
 
 from palaestra.errors import DefinitionError, UnknownNameError
+from palaestra.protocols import StateView
 from palaestra.records import References, Row, Searchable
 
 _NUMBER = re.compile(r"(\d+)$")
@@ -78,6 +79,10 @@ class Schema:
             return self.tables[table]
         except KeyError:
             raise UnknownNameError.of("table", table, self.tables) from None
+
+    def has_row(self, state: StateView, key: str) -> bool:
+        """Whether some table of `state` has a row of that id."""
+        return any(state.peek(info.kind, key) is not None for info in self)
 
     def ids_in(self, row: Row) -> list[str]:
         """The row's own id and every id that it holds: what whoever sees the row whole comes to know."""
