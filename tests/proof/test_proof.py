@@ -16,16 +16,16 @@ from palaestra.envs import SPLITS, ToolEnv
 from palaestra.proof import (
     MUTANT_KINDS,
     ROUTE_KINDS,
+    CaseCounts,
     Proof,
-    Tally,
     proof_document,
     proof_markdown,
     proof_tables,
     prove,
     prove_task,
 )
-from palaestra.proof.baselines import FLOORS, IDLE, roster
-from palaestra.proof.hacks import HACKS
+from palaestra.proof.attacks import ATTACKS
+from palaestra.proof.baselines import FLOORS, IDLE, baselines
 from worlds import registration
 
 HEAD = """
@@ -127,17 +127,17 @@ BAD = (
         says=r"the agent reader gets 70\.0 points on average, more than 20 for nothing",
     ),
     Bad(
-        name="a rubric that a hack passes",
+        name="a rubric that an attack passes",
         body="return Task(prompt=prompt, rubric=[called('reply')], allow=anything, oracle=oracle)",
-        says=r"storefront/bad/0000: the hack claims-success passes with 100 points; it claims in a message",
+        says=r"storefront/bad/0000: the attack claims-success passes with 100 points; it claims in a message",
     ),
     Bad(
-        name="a rubric that pays a hack",
+        name="a rubric that pays an attack",
         body="""
     looks = [call("get_order", order_id=order.id), *oracle]
     return Task(prompt=prompt, rubric=[saw(order, id="saw", points=70), *rubric], oracle=looks)
 """,
-        says=r"the hack reads-everything gets 70\.0 points on average, more than 20: what look-ups are worth",
+        says=r"the attack reads-everything gets 70\.0 points on average, more than 20: what look-ups are worth",
     ),
 )
 
@@ -313,7 +313,7 @@ def test_every_family_is_tried_with_wrong_and_right_work() -> None:
     for family in proof.families:
         assert proof.total("mutants", family).of > 15, family
         assert proof.total("routes", family).of > 5, family
-        assert proof.total("hacks", family).of > 30, family
+        assert proof.total("attacks", family).of > 30, family
 
 
 def test_every_mutant_fails_at_a_criterion_of_its_rubric() -> None:
@@ -325,7 +325,7 @@ def test_every_mutant_fails_at_a_criterion_of_its_rubric() -> None:
 
 def test_idle_agents_solve_nothing_and_every_floor_is_measured() -> None:
     proof = bundled_proof()
-    assert set(IDLE) < set(FLOORS) == set(roster(storefront())) - {"oracle"}
+    assert set(IDLE) < set(FLOORS) == set(baselines(storefront())) - {"oracle"}
     for name in FLOORS:
         assert proof.tally("floors", name).of == len(one_of_each())
     for name in IDLE:
@@ -355,20 +355,20 @@ def test_proving_tells_how_far_it_is() -> None:
 
 
 def test_a_tally_of_nothing_is_whole() -> None:
-    assert (Tally().percent, Tally().mean_points) == (100.0, 0.0)
+    assert (CaseCounts().percent, CaseCounts().mean_points) == (100.0, 0.0)
 
 
 def test_tallies_add_up() -> None:
-    total = Tally()
+    total = CaseCounts()
     total.add(hit=True, points=100)
     total.add(hit=False, points=-40)
-    total += Tally(hits=1, of=2, points=60)
+    total += CaseCounts(hits=1, of=2, points=60)
     assert (total.hits, total.of, total.points, total.percent, total.mean_points) == (2, 4, 120, 50.0, 30.0)
 
 
 def test_the_tables_count_what_the_proof_counted() -> None:
     proof = bundled_proof()
-    gate, agents, work, hacks, twins, families = proof_tables(proof)
+    gate, agents, work, attacks, twins, families = proof_tables(proof)
     tasks = len(one_of_each())
     assert gate.rows[0][1] == f"{tasks} of {tasks}"
     assert [row[0] for row in agents.rows] == ["oracle", *FLOORS]
@@ -377,7 +377,9 @@ def test_the_tables_count_what_the_proof_counted() -> None:
         *(proof.tally("mutants", kind).of for kind in MUTANT_KINDS),
         *(proof.tally("routes", kind).of for kind in ROUTE_KINDS),
     ]
-    assert [(row[0], int(row[3])) for row in hacks.rows] == [(name, proof.tally("hacks", name).of) for name in HACKS]
+    assert [(row[0], int(row[3])) for row in attacks.rows] == [
+        (name, proof.tally("attacks", name).of) for name in ATTACKS
+    ]
     assert sum(int(row[1]) for row in twins.rows) == len(proof.pairs)
     assert [f"storefront/{row[0]}" for row in families.rows] == proof.families
 

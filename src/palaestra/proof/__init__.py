@@ -1,22 +1,22 @@
-"""Proof of tasks: the oracle gets every point, idle agents and hacks none, wrong work fails, right work never does."""
+"""Proof of tasks: oracles get every point, idle agents and attacks none; wrong work fails, right work never does."""
 
+from palaestra.proof.attacks import ATTACKS
 from palaestra.proof.document import proof_document, proof_markdown
-from palaestra.proof.hacks import HACKS
 from palaestra.proof.proof import Proof
 from palaestra.proof.prove import prove
 from palaestra.proof.release import release_of
 from palaestra.proof.tables import proof_tables
-from palaestra.proof.tally import Finding, Tally
+from palaestra.proof.tally import CaseCounts, Finding
 from palaestra.proof.task import TaskProof, prove_task
 from palaestra.proof.variants import MUTANT_KINDS, ROUTE_KINDS
 
 __all__ = [
-    "HACKS",
+    "ATTACKS",
     "MUTANT_KINDS",
     "ROUTE_KINDS",
+    "CaseCounts",
     "Finding",
     "Proof",
-    "Tally",
     "TaskProof",
     "proof_document",
     "proof_markdown",

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias, cast
 
-from palaestra.proof.directory import Directory
+from palaestra.proof.directory import IdDirectory
 from palaestra.records import Json, JsonSchema, ToolCall
 from palaestra.tools import Tool
 
@@ -13,7 +13,7 @@ Path: TypeAlias = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class ArgumentPlace:
     """Where a single value stands in a call's arguments, and what it is."""
 
     path: Path
@@ -59,20 +59,20 @@ def _put(whole: Json, path: Path, value: Json) -> Json:
     return {**inner, str(step): _put(inner[str(step)], tuple(rest), value)}
 
 
-def places(call: ToolCall, tool: Tool, directory: Directory) -> list[Place]:
+def places(call: ToolCall, tool: Tool, directory: IdDirectory) -> list[ArgumentPlace]:
     """Every single value of a call's arguments.
 
     What stands at the top is what the tool says it is. Deeper down, an id is known by its value, and prose by the name
     that an argument for people has in the world's own tools.
     """
     properties = cast("Mapping[str, JsonSchema]", tool.parameters.get("properties", {}))
-    found: list[Place] = []
+    found: list[ArgumentPlace] = []
     for path, value in leaf_paths(call.arguments):
         name = str(path[0])
         deep = name not in tool.references and len(path) > 1
         table = directory.table_of(value) if deep and isinstance(value, str) else tool.references.get(name)
         found.append(
-            Place(
+            ArgumentPlace(
                 path=path,
                 value=value,
                 table=table,

@@ -12,7 +12,7 @@ CEILING = 20
 """The highest mean score that any of them may have: what look-ups are worth where nothing is done."""
 
 
-def roster(env: ToolEnv) -> dict[str, Agent]:
+def baselines(env: ToolEnv) -> dict[str, Agent]:
     """Every bundled agent by name, at work on `env`; the oracle first."""
     return {
         "oracle": oracle(env.oracle),

@@ -7,7 +7,7 @@ from palaestra.envs.state import Overlay
 from palaestra.records import ANY_TABLE
 
 
-class Directory:
+class IdDirectory:
     """The ids of a task's rows as it begins.
 
     Attributes:

@@ -15,7 +15,7 @@ def proof_document(proof: Proof) -> dict[str, Any]:
         "faults": proof.faults(),
         "survivors": [asdict(finding) for finding in proof.survivors],
         "false_rejects": [asdict(finding) for finding in proof.false_rejects],
-        "hacked": [asdict(finding) for finding in proof.hacked],
+        "attacked": [asdict(finding) for finding in proof.attacked],
         "idle_criteria": proof.idle_criteria(),
         "by_task": [_by_task(p) for p in proof.tasks],
     }
@@ -27,7 +27,7 @@ def _by_task(proof: TaskProof) -> dict[str, Any]:
         "split": proof.spec.split,
         "oracle": proof.oracle.points,
         "floors": {name: tally.points for name, tally in proof.floors.items()},
-        "hacks": {name: tally.points for name, tally in proof.hacks.items() if tally.of},
+        "attacks": {name: tally.points for name, tally in proof.attacks.items() if tally.of},
         "mutants": {kind: [tally.hits, tally.of] for kind, tally in proof.mutants.items()},
         "equivalents": {kind: dict(rules) for kind, rules in proof.equivalents.items() if rules},
         "routes": {kind: [tally.hits, tally.of] for kind, tally in proof.routes.items()},

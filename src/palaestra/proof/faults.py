@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from palaestra.proof.attacks import ATTACKS
 from palaestra.proof.baselines import CEILING, FLOORS, IDLE
-from palaestra.proof.hacks import HACKS
 from palaestra.proof.variants import MUTANT_KINDS
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ FORBIDDING = 25
 
 def faults_of(proof: "Proof") -> list[str]:
     """Why these tasks are not proved; empty when they are."""
-    found = [*_of_tasks(proof), *_of_agents(proof), *_of_hacks(proof), *_of_work(proof), *_of_twins(proof)]
+    found = [*_of_tasks(proof), *_of_agents(proof), *_of_attacks(proof), *_of_work(proof), *_of_twins(proof)]
     # Where an oracle does not solve its task, no mutant of it was tried.
     return found + list(_of_criteria(proof)) if all(p.solved for p in proof.tasks) else found
 
@@ -44,12 +44,12 @@ def _of_agents(proof: "Proof") -> Iterator[str]:
             yield f"the agent {name} gets {mean:.1f} points on average, more than {CEILING} for nothing"
 
 
-def _of_hacks(proof: "Proof") -> Iterator[str]:
-    for finding in proof.hacked:
-        yield f"{finding.task}: the hack {finding.kind} passes with {finding.points} points; it {finding.what}"
-    for name, hack in HACKS.items():
-        if (mean := proof.tally("hacks", name).mean_points) > hack.ceiling:
-            yield f"the hack {name} gets {mean:.1f} points on average, more than {hack.ceiling}: {hack.worth}"
+def _of_attacks(proof: "Proof") -> Iterator[str]:
+    for finding in proof.attacked:
+        yield f"{finding.task}: the attack {finding.kind} passes with {finding.points} points; it {finding.what}"
+    for name, attack in ATTACKS.items():
+        if (mean := proof.tally("attacks", name).mean_points) > attack.ceiling:
+            yield f"the attack {name} gets {mean:.1f} points on average, more than {attack.ceiling}: {attack.worth}"
 
 
 def _of_work(proof: "Proof") -> Iterator[str]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from palaestra.proof.equivalence import RULES, Rule
 from palaestra.proof.faults import faults_of
-from palaestra.proof.tally import Finding, Tally
+from palaestra.proof.tally import CaseCounts, Finding
 from palaestra.proof.task import TaskProof
 
 ENOUGH = 3
@@ -23,24 +23,24 @@ class Proof:
         """The proofs of a family's tasks; of all tasks for `None`."""
         return (proof for proof in self.tasks if family in (None, proof.spec.family))
 
-    def tally(self, part: str, kind: str, family: str | None = None) -> Tally:
-        """The sum over tasks of `part` ("floors", "mutants", "routes", "hacks") and `kind`."""
-        total = Tally()
+    def tally(self, part: str, kind: str, family: str | None = None) -> CaseCounts:
+        """The sum over tasks of `part` ("floors", "mutants", "routes", "attacks") and `kind`."""
+        total = CaseCounts()
         for proof in self.of(family):
             total += getattr(proof, part)[kind]
         return total
 
-    def total(self, part: str, family: str | None = None) -> Tally:
+    def total(self, part: str, family: str | None = None) -> CaseCounts:
         """The sum over tasks and kinds of `part`."""
-        total = Tally()
+        total = CaseCounts()
         for proof in self.of(family):
             for tally in getattr(proof, part).values():
                 total += tally
         return total
 
-    def oracle(self, family: str | None = None) -> Tally:
+    def oracle(self, family: str | None = None) -> CaseCounts:
         """How many tasks their oracle solves with every point."""
-        total = Tally()
+        total = CaseCounts()
         for proof in self.of(family):
             total.add(hit=proof.solved, points=proof.oracle.points)
         return total
@@ -80,9 +80,9 @@ class Proof:
         enough = [proof for proof in self.tasks if tasks[proof.spec.family] >= ENOUGH]
         return sorted({(p.spec.family, c) for p in enough for c in p.criteria if c not in first[p.spec.family]})
 
-    def working_criteria(self) -> Tally:
+    def working_criteria(self) -> CaseCounts:
         """Over tasks, the criteria that are the first to fail for some mutant; hits are prohibitions among them."""
-        first, total = self.first_to_fail(), Tally()
+        first, total = self.first_to_fail(), CaseCounts()
         for proof in self.tasks:
             for criterion in proof.criteria:
                 if criterion in first[proof.spec.family]:
@@ -100,9 +100,9 @@ class Proof:
         return [finding for proof in self.tasks for finding in proof.false_rejects]
 
     @property
-    def hacked(self) -> list[Finding]:
-        """Hacks that passed."""
-        return [finding for proof in self.tasks for finding in proof.hacked]
+    def attacked(self) -> list[Finding]:
+        """Attacks that passed."""
+        return [finding for proof in self.tasks for finding in proof.attacked]
 
     def faults(self) -> list[str]:
         """Why these tasks are not proved, a sentence each; empty when they are."""

@@ -1,21 +1,21 @@
 """The proof as tables, to read and to paste."""
 
+from palaestra.proof.attacks import ATTACKS
 from palaestra.proof.baselines import FLOORS
 from palaestra.proof.equivalence import RULES
-from palaestra.proof.hacks import HACKS
 from palaestra.proof.proof import Proof
-from palaestra.proof.tally import Tally
+from palaestra.proof.tally import CaseCounts
 from palaestra.proof.variants import MUTANT_KINDS, ROUTE_KINDS
 from palaestra.table import Table
 
 
 def proof_tables(proof: Proof) -> list[Table]:
-    """The proof's tables: the gate in one line a fact, agents, kinds of work, hacks, twins, families."""
+    """The proof's tables: the gate in one line a fact, agents, kinds of work, attacks, twins, families."""
     return [
         gate_table(proof),
         agents_table(proof),
         work_table(proof),
-        hacks_table(proof),
+        attacks_table(proof),
         twins_table(proof),
         families_table(proof),
     ]
@@ -24,7 +24,7 @@ def proof_tables(proof: Proof) -> list[Table]:
 def gate_table(proof: Proof) -> Table:
     """What the gate asked, and what it found, in a few lines."""
     tasks, criteria = len(proof.tasks), proof.working_criteria()
-    wrong, right, hacks = proof.total("mutants"), proof.total("routes"), proof.total("hacks")
+    wrong, right, attacks = proof.total("mutants"), proof.total("routes"), proof.total("attacks")
     pairs = proof.pairs
     held = sum(p.twin.holds for p in pairs if p.twin is not None)
     alternatives = proof.tally("routes", "alternative")
@@ -43,9 +43,9 @@ def gate_table(proof: Proof) -> Table:
             f"{len(proof.survivors)} survivors; {equal:,} more are right work by a rule",
         ),
         (
-            f"hacks rejected, of {len(HACKS)}",
-            f"{hacks.of - hacks.hits:,} of {hacks.of:,}",
-            f"{len(proof.hacked)} passed; {lucky} more came to do right work",
+            f"attacks rejected, of {len(ATTACKS)}",
+            f"{attacks.of - attacks.hits:,} of {attacks.of:,}",
+            f"{len(proof.attacked)} passed; {lucky} more came to do right work",
         ),
         (
             "right work done otherwise accepted",
@@ -94,34 +94,34 @@ def work_table(proof: Proof) -> Table:
     )
 
 
-def _work_row(side: str, what: str, tally: Tally, verb: str, equal: int) -> tuple[str, ...]:
+def _work_row(side: str, what: str, tally: CaseCounts, verb: str, equal: int) -> tuple[str, ...]:
     share = f"{tally.percent:.2f} %" if tally.of else "-"
     return side, what, str(tally.of), f"{tally.hits} {verb}", share, str(equal) if equal else "-"
 
 
-def hacks_table(proof: Proof) -> Table:
-    """What each hack tries and gets."""
+def attacks_table(proof: Proof) -> Table:
+    """What each attack tries and gets."""
     rows: list[tuple[str, ...]] = []
-    for name, hack in HACKS.items():
-        tally = proof.tally("hacks", name)
+    for name, attack in ATTACKS.items():
+        tally = proof.tally("attacks", name)
         lucky = sum(p.lucky[name] for p in proof.tasks)
         rows.append(
             (
                 name,
-                "knowing" if hack.knowing else "blind",
-                hack.tries,
+                "privileged" if attack.privileged else "blind",
+                attack.tries,
                 str(tally.of),
                 str(tally.hits),
                 str(lucky) if lucky else "-",
                 f"{tally.mean_points:.1f}" if tally.of else "-",
-                str(hack.ceiling),
+                str(attack.ceiling),
             )
         )
     return Table(
-        title="Hacks do not pass",
-        columns=("hack", "knows", "what it tries", "tasks", "passed", "right", "mean-score", "ceiling"),
+        title="Attacks do not pass",
+        columns=("attack", "knows", "what it tries", "tasks", "passed", "right", "mean-score", "ceiling"),
         rows=tuple(rows),
-        note="A blind hack knows only its tools and what it is told; a knowing one is handed the solution. Tasks: "
+        note="A blind attack knows only its tools and what it is told; a privileged one is handed the solution. Tasks: "
         "those in which it finds something to try. Right: it came to do right work, as a program decides.",
     )
 
@@ -188,5 +188,5 @@ def families_table(proof: Proof) -> Table:
     )
 
 
-def _share(tally: Tally) -> str:
+def _share(tally: CaseCounts) -> str:
     return f"{tally.hits} / {tally.of}"

@@ -6,7 +6,7 @@ from typing import Self
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """A variant, or a hack, that the rubric judged wrongly."""
+    """A variant, or an attack, that the rubric judged wrongly."""
 
     task: str
     kind: str
@@ -15,7 +15,7 @@ class Finding:
 
 
 @dataclass(slots=True, kw_only=True)
-class Tally:
+class CaseCounts:
     """How many of how many."""
 
     hits: int = 0
@@ -29,7 +29,7 @@ class Tally:
         self.of += 1
         self.points += points
 
-    def __iadd__(self, other: "Tally") -> Self:
+    def __iadd__(self, other: "CaseCounts") -> Self:
         self.hits += other.hits
         self.of += other.of
         self.points += other.points

@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 
 from palaestra.agents import rollout
 from palaestra.envs import ToolEnv
-from palaestra.proof.baselines import FLOORS, roster
+from palaestra.proof.attacks import ATTACKS, run_attack
+from palaestra.proof.baselines import FLOORS, baselines
 from palaestra.proof.equivalence import Rule, right_after_all
-from palaestra.proof.hacks import HACKS, try_hack
 from palaestra.proof.mutants import mutants
 from palaestra.proof.routes import routes
-from palaestra.proof.tally import Finding, Tally
-from palaestra.proof.trial import Outcome, Trial
+from palaestra.proof.tally import CaseCounts, Finding
+from palaestra.proof.trial import Trial, TrialOutcome
 from palaestra.proof.twins import TwinProof, prove_twin
 from palaestra.proof.variants import MUTANT_KINDS, ROUTE_KINDS, Variant
 from palaestra.records import Score, TaskSpec
@@ -32,17 +32,17 @@ class TaskProof:
     """Whether the family has an impossible twin, is one, or turns on a refusal itself."""
     repeats: bool
     """Whether making the task a second time gave the same task."""
-    floors: dict[str, Tally]
-    mutants: dict[str, Tally]
+    floors: dict[str, CaseCounts]
+    mutants: dict[str, CaseCounts]
     """By kind: hits are mutants rejected. What is right work after all is not among them."""
     equivalents: dict[str, Counter[Rule]]
     """By kind: how many mutants are right work after all, by which rule."""
-    routes: dict[str, Tally]
+    routes: dict[str, CaseCounts]
     """By kind: hits are right routes accepted."""
-    hacks: dict[str, Tally]
-    """By name: hits are hacks that passed, of those that had something to try and were not right work after all."""
+    attacks: dict[str, CaseCounts]
+    """By name: hits are attacks that passed, of those that had something to try and were not right work after all."""
     lucky: Counter[str]
-    """By name: how often a hack came to do right work, as a program decides."""
+    """By name: how often an attack came to do right work, as a program decides."""
     first_failures: Counter[str]
     """By criterion: of how many rejected mutants it was the first to fail, in the rubric's order."""
     twin: TwinProof | None = None
@@ -51,8 +51,8 @@ class TaskProof:
     """Wrong work that passed."""
     false_rejects: list[Finding] = field(default_factory=list[Finding])
     """Right work that did not get every point."""
-    hacked: list[Finding] = field(default_factory=list[Finding])
-    """Hacks that passed."""
+    attacked: list[Finding] = field(default_factory=list[Finding])
+    """Attacks that passed."""
 
     @property
     def solved(self) -> bool:
@@ -74,10 +74,10 @@ def prove_task(env: ToolEnv, task_id: str) -> TaskProof:
         proof.routes[route.kind].add(hit=right, points=outcome.score.points)
         if not right:
             proof.false_rejects.append(_finding(proof, route, outcome))
-    for name in HACKS:
-        _judge_hack(proof, trial, name)
+    for name in ATTACKS:
+        _judge_attack(proof, trial, name)
     proof.twin = prove_twin(env, trial)
-    agents = roster(env)
+    agents = baselines(env)
     for name in FLOORS:
         episode = rollout(env, agents[name], name=name, seed=0, task=task_id)
         proof.floors[name].add(hit=episode.score.passed, points=episode.score.points)
@@ -97,11 +97,11 @@ def _begun(env: ToolEnv, trial: Trial) -> TaskProof:
         forbidding=frozenset(c.id for c in criteria if c.kind == "forbid"),
         twinned=family.twin or family.twin_of is not None or "refusal" in family.traits,
         repeats=made_again.print() == trial.instance.print(),
-        floors={name: Tally() for name in FLOORS},
-        mutants={kind: Tally() for kind in MUTANT_KINDS},
+        floors={name: CaseCounts() for name in FLOORS},
+        mutants={kind: CaseCounts() for kind in MUTANT_KINDS},
         equivalents={kind: Counter() for kind in MUTANT_KINDS},
-        routes={kind: Tally() for kind in ROUTE_KINDS},
-        hacks={name: Tally() for name in HACKS},
+        routes={kind: CaseCounts() for kind in ROUTE_KINDS},
+        attacks={name: CaseCounts() for name in ATTACKS},
         lucky=Counter(),
         first_failures=Counter(),
     )
@@ -122,27 +122,27 @@ def _judge_mutant(proof: TaskProof, trial: Trial, mutant: Variant) -> None:
         proof.first_failures.update(failures(trial, outcome)[:1])
 
 
-def _judge_hack(proof: TaskProof, trial: Trial, name: str) -> None:
-    outcome = try_hack(trial, HACKS[name])
+def _judge_attack(proof: TaskProof, trial: Trial, name: str) -> None:
+    outcome = run_attack(trial, ATTACKS[name])
     if outcome is None:
         return
     if outcome.passed and right_after_all(trial, outcome):
         proof.lucky[name] += 1
         return
     points = outcome.score.points
-    proof.hacks[name].add(hit=outcome.passed, points=points)
+    proof.attacks[name].add(hit=outcome.passed, points=points)
     if outcome.passed:
-        proof.hacked.append(Finding(task=proof.spec.id, kind=name, what=HACKS[name].tries, points=points))
+        proof.attacked.append(Finding(task=proof.spec.id, kind=name, what=ATTACKS[name].tries, points=points))
 
 
-def _whole(outcome: Outcome) -> bool:
+def _whole(outcome: TrialOutcome) -> bool:
     return outcome.passed and outcome.score.points == outcome.score.total
 
 
-def _finding(proof: TaskProof, work: Variant, outcome: Outcome) -> Finding:
+def _finding(proof: TaskProof, work: Variant, outcome: TrialOutcome) -> Finding:
     return Finding(task=proof.spec.id, kind=work.kind, what=work.what, points=outcome.score.points)
 
 
-def failures(trial: Trial, outcome: Outcome) -> list[str]:
+def failures(trial: Trial, outcome: TrialOutcome) -> list[str]:
     """The criteria that an outcome fails, in the rubric's order; none where it just never finished."""
     return [c.id for c in trial.instance.rubric.criteria if (c.id in outcome.counting) != (c.kind == "expect")]

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from palaestra.proof.arguments import Place, places, with_value
+from palaestra.proof.arguments import ArgumentPlace, places, with_value
 from palaestra.proof.knowledge import words
 from palaestra.proof.trial import ENDINGS, Trial
-from palaestra.proof.variants import Variant, replaced, variant, written
+from palaestra.proof.variants import Variant, format_call, replace_call, variant
 from palaestra.records import Json, JsonSchema
 from palaestra.seeding import Stream
 
@@ -25,15 +25,15 @@ def argument(trial: Trial, stream: Stream) -> Iterator[Variant]:
         for place, other in changes:
             call = with_value(step.call, place.path, other)
             if tool.fits(call.arguments):
-                what = f"{place.name}={other!r} in {written(step.call)}"
-                yield variant("argument", what, replaced(trial.calls, position, call))
+                what = f"{place.name}={other!r} in {format_call(step.call)}"
+                yield variant("argument", what, replace_call(trial.calls, position, call))
 
 
-def _top(name: str, value: Json) -> Place:
-    return Place(path=(name,), value=value, table=None, prose=False, schema={})
+def _top(name: str, value: Json) -> ArgumentPlace:
+    return ArgumentPlace(path=(name,), value=value, table=None, prose=False, schema={})
 
 
-def _others(place: Place, numbers: Sequence[int], stream: Stream) -> list[Json]:
+def _others(place: ArgumentPlace, numbers: Sequence[int], stream: Stream) -> list[Json]:
     value, schema = place.value, place.schema
     if isinstance(value, bool):
         return [not value]

@@ -1,10 +1,10 @@
-"""What a hack has to go by: the tools, what was said to it, and the ids that it met; a knowing one has the solution."""
+"""What an attack has to go by: tools, what was said to it, and ids that it met; a privileged one has the solution."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
 
 from palaestra.proof.knowledge import words
-from palaestra.proof.trial import ENDINGS, Step, Trial, Turn
+from palaestra.proof.trial import ENDINGS, OracleStep, Trial, Turn
 from palaestra.records import ANY_TABLE, Json, Message, ToolCall
 from palaestra.seeding import Stream
 from palaestra.tools import Tool, legal_call
@@ -12,8 +12,8 @@ from palaestra.tools import Tool, legal_call
 _NUMBER = re.compile(r"\d{1,8}")
 
 
-class Seat:
-    """The place of a blind hack.
+class AttackContext:
+    """The place of a blind attack.
 
     Attributes:
         tools: The world's own tools on offer, whatever the surface: what it calls is said in that surface's.
@@ -29,7 +29,7 @@ class Seat:
         self.closed = tuple(tool for tool in trial.own if tool not in trial.own_offered)
         messages = trial.instance.messages
         self.request = messages[-1]["content"]
-        self.stream = Stream.root("hack", name, trial.instance.spec.id)
+        self.stream = Stream.root("attack", name, trial.instance.spec.id)
         self.met: dict[str, list[str]] = {}
         self.numbers: list[int] = []
         self._table_of: Callable[[str], str | None] = trial.directory.table_of
@@ -101,8 +101,8 @@ class Seat:
         return list(self.aimed(simple))
 
 
-class Insider(Seat):
-    """The place of a knowing hack: it has the solution, and what each call of it did.
+class PrivilegedAttackContext(AttackContext):
+    """The place of a privileged attack: it has the solution, and what each call of it did.
 
     Attributes:
         trial: The oracle's run.
@@ -113,7 +113,7 @@ class Insider(Seat):
         self.trial = trial
 
     @property
-    def steps(self) -> Sequence[Step]:
+    def steps(self) -> Sequence[OracleStep]:
         """The oracle's work, without its end."""
         return [step for step in self.trial.steps if step.call.tool not in ENDINGS]
 
@@ -130,11 +130,11 @@ class Insider(Seat):
         """The oracle's writes, and what it tells the customer."""
         return [s.call for s in self.steps if self.is_act(s)]
 
-    def right_writes(self) -> list[Step]:
+    def right_writes(self) -> list[OracleStep]:
         """The oracle's writes, and what they did."""
         return [s for s in self.steps if self.trial.writes(s)]
 
-    def is_act(self, step: Step) -> bool:
+    def is_act(self, step: OracleStep) -> bool:
         """Whether a step writes or talks."""
         return self.trial.writes(step) or step.call.tool == self._talk
 

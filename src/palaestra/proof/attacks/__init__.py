@@ -1,0 +1,38 @@
+"""Scripted attacks: ways to be paid for work that was not done. None may pass, nor be paid more than it states."""
+
+from collections.abc import Mapping
+
+from palaestra.proof.attacks.attack import Attack, blind, privileged
+from palaestra.proof.attacks.context import AttackContext, PrivilegedAttackContext
+from palaestra.proof.attacks.flood import FLOOD
+from palaestra.proof.attacks.harm import HARM
+from palaestra.proof.attacks.overdo import OVERDO
+from palaestra.proof.attacks.probe import PROBE
+from palaestra.proof.attacks.refuse import REFUSE
+from palaestra.proof.attacks.skip import SKIP
+from palaestra.proof.attacks.talk import TALK
+from palaestra.proof.trial import Trial, TrialOutcome
+
+MAX_CALLS = 64
+"""The most calls that an attack makes in one episode."""
+
+ATTACKS: Mapping[str, Attack] = {
+    attack.name: attack for attack in (*TALK, *REFUSE, *FLOOD, *HARM, *PROBE, *SKIP, *OVERDO)
+}
+"""Every attack by name: the blind ones first."""
+
+__all__ = [
+    "ATTACKS",
+    "MAX_CALLS",
+    "Attack",
+    "AttackContext",
+    "PrivilegedAttackContext",
+    "blind",
+    "privileged",
+    "run_attack",
+]
+
+
+def run_attack(trial: Trial, attack: Attack) -> TrialOutcome | None:
+    """AttackScript an attack on a task; `None` where it finds nothing to try."""
+    return trial.drive(attack.play(PrivilegedAttackContext(trial, attack.name)), most=MAX_CALLS)
