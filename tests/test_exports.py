@@ -82,7 +82,7 @@ EXPORTS = {
     "palaestra.rubrics.derivation": "Deed Derived Run Table Tables derive",
     "palaestra.tools": (
         "CHAT_FORMATS CONTROL FORMATS ActKind ActionFormat CallResult ChatFormat CompactFormat HermesFormat "
-        "JournaledState JsonFormat Mark ParsedTurn PlannedTurn PlannerFormat QwenFormat Rendering Schemas Tool "
+        "JournaledState JsonFormat Mark ParsedTurn PlannedTurn PlannerFormat QwenFormat Reads Rendering Schemas Tool "
         "ToolContext Toolbox TurnPart finish give_up joined legal_call plain_call plain_text read_plan reply "
         "run_composite sample_call sample_value tool"
     ),

@@ -23,6 +23,7 @@ from palaestra.tools.formats import (
     TurnPart,
     read_plan,
 )
+from palaestra.tools.reads import Reads
 from palaestra.tools.sampling import legal_call, sample_call, sample_value
 from palaestra.tools.schemas import Schemas
 from palaestra.tools.tool import Tool, tool
@@ -46,6 +47,7 @@ __all__ = [
     "PlannedTurn",
     "PlannerFormat",
     "QwenFormat",
+    "Reads",
     "Rendering",
     "Schemas",
     "Tool",

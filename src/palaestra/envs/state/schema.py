@@ -17,7 +17,7 @@ import sqlalchemy as sa
 
 from palaestra.errors import DefinitionError, UnknownNameError
 from palaestra.protocols import StateView
-from palaestra.records import References, Row, Searchable
+from palaestra.records import ANY_TABLE, References, Row, Searchable
 
 _NUMBER = re.compile(r"(\d+)$")
 
@@ -34,6 +34,9 @@ class Column:
     nullable: bool
     references: str | None
     """The table whose rows this column names."""
+    identifies: bool
+    """Whether it holds an id that no one table answers for, marked `References(ANY_TABLE)`: of a row of any table, or
+    one from outside, such as a parcel's tracking number."""
     searchable: bool
 
 
@@ -46,6 +49,8 @@ class TableInfo:
     columns: Mapping[str, Column]
     references: tuple[str, ...]
     """The columns that name rows of other tables."""
+    identifiers: tuple[str, ...]
+    """The columns that hold ids of no one table. Who sees a row whole knows them where the tool says so."""
     searchable: tuple[str, ...]
     ids: Callable[[Row], Any]
     """The row's own id and every id that it holds, `None` where a column is empty; a tuple, or the one id."""
@@ -111,6 +116,7 @@ def _table(kind: type[Row], names: set[str], metadata: sa.MetaData) -> TableInfo
         kind=kind,
         columns=columns,
         references=references,
+        identifiers=tuple(c.name for c in columns.values() if c.identifies),
         searchable=tuple(c.name for c in columns.values() if c.searchable),
         ids=attrgetter("id", *references),
         sql=sa.Table(kind.table, metadata, *(_sql_column(c) for c in columns.values())),
@@ -134,12 +140,14 @@ def _column(kind: type[Row], name: str, hint: Any) -> Column:
         else:
             break
     choices = get_args(hint) if get_origin(hint) is Literal else ()
+    named = next((m.table for m in marks if isinstance(m, References)), None)
     return Column(
         name=name,
         type=_column_type(kind, name, hint),
         choices=choices,
         nullable=nullable,
-        references=next((m.table for m in marks if isinstance(m, References)), None),
+        references=None if named == ANY_TABLE else named,
+        identifies=named == ANY_TABLE,
         searchable=any(isinstance(m, Searchable) for m in marks),
     )
 

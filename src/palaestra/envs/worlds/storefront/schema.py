@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal, TypeAlias
 
 from palaestra.envs.state import Schema
 from palaestra.record import record
-from palaestra.records import References, Row, Searchable
+from palaestra.records import ANY_TABLE, References, Row, Searchable
 
 CustomerId: TypeAlias = Annotated[str, References("customers")]
 EmployeeId: TypeAlias = Annotated[str, References("employees")]
@@ -172,7 +172,7 @@ class Shipment(Row):
     prefix: ClassVar[str] = "SHP-"
     order_id: OrderId
     carrier: Annotated[str, Searchable()]
-    tracking: Annotated[str, Searchable()]
+    tracking: Annotated[str, References(ANY_TABLE), Searchable()]
     status: Literal["preparing", "in_transit", "delivered", "lost"]
     shipped: date | None
     due: date
@@ -229,7 +229,7 @@ class Ticket(Row):
     team: Team
     policy_id: SectionId | None
     """The handbook section on whose grounds the request was declined or escalated."""
-    evidence_id: str | None
+    evidence_id: Annotated[str, References(ANY_TABLE)] | None
     """The record that shows those grounds."""
 
 
