@@ -117,7 +117,7 @@ def test_what_it_fills_in_fits_and_names_what_it_met() -> None:
 
 
 def test_the_solution_done_in_full_is_recognised_as_right_work() -> None:
-    @privileged("skip", "does it right", ceiling=0, worth="nothing")
+    @privileged("skip", "does it right", needs="call", ceiling=0, worth="nothing")
     def does_it_right(context: PrivilegedAttackContext) -> AttackScript:
         yield from ([step.call] for step in context.steps)
         yield [context.end]

@@ -195,6 +195,11 @@ def make(**kwargs: Any) -> ToolEnv:
     return env
 
 
+def lines(proof: Proof) -> list[str]:
+    """The faults of a proof, a line each."""
+    return [str(fault) for fault in proof.faults]
+
+
 @cache
 def storefront() -> ToolEnv:
     return make()
@@ -217,13 +222,13 @@ def bundled_proof() -> Proof:
 
 @pytest.mark.parametrize("case", BAD, ids=[bad.name for bad in BAD])
 def test_the_proof_finds_out(case: Bad, prove_family: Prover) -> None:
-    faults = prove_family(case.body).faults()
+    faults = lines(prove_family(case.body))
     assert any(re.search(case.says, fault) for fault in faults), faults
 
 
 @pytest.mark.parametrize("case", BAD_TWINS, ids=[bad.name for bad in BAD_TWINS])
 def test_the_proof_finds_out_about_twins(case: Bad, prove_family: Prover) -> None:
-    faults = prove_family(case.body, TWIN_HEAD, ["storefront/bad-twin/0000"]).faults()
+    faults = lines(prove_family(case.body, TWIN_HEAD, ["storefront/bad-twin/0000"]))
     assert any(re.search(case.says, fault) for fault in faults), faults
 
 
@@ -235,7 +240,7 @@ def test_a_twin_in_a_world_that_forbids_it_holds_both_ways(prove_family: Prover)
     {GRANTED}
 """
     proof = prove_family(body, TWIN_HEAD, ["storefront/bad/0000", "storefront/bad-twin/0000"])
-    assert [fault for fault in proof.faults() if "first to fail" not in fault] == []
+    assert [fault for fault in lines(proof) if "first to fail" not in fault] == []
     [pair] = proof.pairs
     assert pair.twin is not None
     assert pair.twin.sibling == "storefront/bad/0000"
@@ -243,7 +248,7 @@ def test_a_twin_in_a_world_that_forbids_it_holds_both_ways(prove_family: Prover)
 
 
 def test_a_family_without_a_twin_that_does_not_refuse_either_is_found_out(prove_family: Prover) -> None:
-    faults = prove_family(GOOD, HEAD.replace('traits=("refusal",)', "traits=()")).faults()
+    faults = lines(prove_family(GOOD, HEAD.replace('traits=("refusal",)', "traits=()")))
     assert any(fault.startswith("storefront/bad: it has no impossible twin; set one") for fault in faults)
 
 
@@ -265,7 +270,7 @@ def bad(draft):
     registration.register()
     env = gym.make(registration.LIBRARY_ID, tasks=tmp_path).unwrapped
     assert isinstance(env, ToolEnv)
-    return prove(env, ["library/bad/0000"]).faults()
+    return lines(prove(env, ["library/bad/0000"]))
 
 
 def test_rubrics_that_check_little_are_found_out(tmp_path: Path) -> None:
@@ -281,7 +286,7 @@ def test_rubrics_that_forbid_little_are_found_out(tmp_path: Path) -> None:
 
 def test_the_same_family_without_a_fault_is_proved(prove_family: Prover) -> None:
     proof = prove_family(GOOD)
-    assert [fault for fault in proof.faults() if "first to fail" not in fault] == []
+    assert [fault for fault in lines(proof) if "first to fail" not in fault] == []
     assert proof.survivors == proof.false_rejects == []
 
 
@@ -296,7 +301,7 @@ def test_a_survivor_is_found_with_its_task_kind_and_work(prove_family: Prover) -
 
 
 def test_one_instance_of_every_family_has_no_fault_but_idle_criteria() -> None:
-    faults = [f for f in bundled_proof().faults() if not f.endswith("is the first to fail for no mutant")]
+    faults = [f for f in lines(bundled_proof()) if not f.endswith("is the first to fail for no mutant")]
     assert faults == []
 
 
@@ -372,7 +377,7 @@ def test_the_tables_count_what_the_proof_counted() -> None:
     tasks = len(one_of_each())
     assert gate.rows[0][1] == f"{tasks} of {tasks}"
     assert [row[0] for row in agents.rows] == ["oracle", *FLOORS]
-    assert agents.rows[0][1:4] == (str(tasks), "100.0 %", "100.0")
+    assert agents.rows[0][1:5] == (str(tasks), "-", "100.0 %", "100.0")
     assert [int(row[2]) for row in work.rows] == [
         *(proof.tally("mutants", kind).of for kind in MUTANT_KINDS),
         *(proof.tally("routes", kind).of for kind in ROUTE_KINDS),
@@ -386,7 +391,8 @@ def test_the_tables_count_what_the_proof_counted() -> None:
 
 def test_the_markdown_holds_every_table_and_says_what_made_it() -> None:
     text = proof_markdown(bundled_proof(), command="palaestra tasks prove storefront")
-    assert text.startswith("# The gate\n\nMade by `palaestra tasks prove storefront`.")
+    assert text.startswith(f"# The gate\n\n{bundled_proof().verdict}")
+    assert "Made by `palaestra tasks prove storefront`." in text
     for table in proof_tables(bundled_proof()):
         assert table.markdown() in text
 
@@ -401,7 +407,8 @@ def test_the_document_is_plain_data_with_every_task() -> None:
     document = proof_document(bundled_proof())
     assert canonical(document)
     assert [entry["task"] for entry in document["by_task"]] == list(one_of_each())
-    assert document["faults"] == bundled_proof().faults()
+    assert [fault["line"] for fault in document["faults"]] == lines(bundled_proof())
+    assert document["verdict"]["sentence"] == str(bundled_proof().verdict)
 
 
 def test_a_family_that_is_made_otherwise_the_second_time_is_found_out(
@@ -411,4 +418,4 @@ def test_a_family_that_is_made_otherwise_the_second_time_is_found_out(
     import uuid
     return Task(prompt=f"{prompt} {uuid.uuid4()}", rubric=rubric, oracle=oracle)
 """
-    assert "storefront/bad/0000: made twice, it is not the same task" in "\n".join(prove_family(body).faults())
+    assert "storefront/bad/0000: made twice, it is not the same task" in "\n".join(lines(prove_family(body)))

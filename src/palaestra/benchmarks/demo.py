@@ -31,7 +31,7 @@ from palaestra.durable import saving, sweep, verified, write_file
 from palaestra.envs import ToolEnv
 from palaestra.errors import CheckpointError, RecordError, StorageError
 from palaestra.proof import Proof, proof_document, proof_tables, prove
-from palaestra.proof.baselines import roster
+from palaestra.proof.baselines import baselines
 from palaestra.table import Table
 from palaestra.trainers import OpenBar
 from palaestra.trajectory import Episode, read_episodes, write_episodes
@@ -163,7 +163,7 @@ def _rolled_out(env: gym.Env[Any, Any], world: ToolEnv, bar: OpenBar) -> list[Ep
     """Every agent on the first instance of each of the demo's families."""
     ids = [task for split in ("train", "heldout") for task in lessons(world, split)]
     first = {task.rpartition("/")[0]: task for task in reversed(ids)}
-    agents = roster(world)
+    agents = baselines(world)
     episodes: list[Episode] = []
     with bar("rolling out", len(first) * len(agents)) as progress:
         for task in sorted(first.values()):

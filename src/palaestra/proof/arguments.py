@@ -22,6 +22,8 @@ class ArgumentPlace:
     """The table that the value is an id of, or `ANY_TABLE`; `None` where it is no id."""
     prose: bool
     """Whether it is free text for people."""
+    money: bool
+    """Whether it is a sum of money."""
     schema: JsonSchema
     """What the tool says of it; empty deeper than its schema describes."""
 
@@ -77,10 +79,23 @@ def places(call: ToolCall, tool: Tool, directory: IdDirectory) -> list[ArgumentP
                 value=value,
                 table=table,
                 prose=name in tool.prose or (deep and _last_name(path) in directory.prose),
+                money=name in tool.money or (deep and _last_name(path) in directory.money),
                 schema=properties.get(name, {}) if len(path) == 1 else {},
             )
         )
     return found
+
+
+def choices(schema: JsonSchema) -> list[Json]:
+    """The values that a schema lists, also where it allows something besides."""
+    parts: list[JsonSchema] = [schema, *schema.get("anyOf", [])]
+    return [value for part in parts for value in part.get("enum", [])]
+
+
+def is_simple_lookup(tool: Tool) -> bool:
+    """Whether the one argument that a tool requires is an id."""
+    required = tool.parameters.get("required", ())
+    return len(required) == 1 and required[0] in tool.references
 
 
 def _last_name(path: Sequence[str | int]) -> str:

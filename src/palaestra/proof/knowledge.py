@@ -1,17 +1,15 @@
 """What an agent could know: which values stood in the request, or in what a call showed, before they were used."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from palaestra.ids import tokens
 from palaestra.proof.trial import OracleStep
 from palaestra.records import Json, Message, ToolCall
-
-_TOKEN = re.compile(r"[\w.@+-]+")
 
 
 def words(messages: Iterable[Message]) -> frozenset[str]:
     """The words and numbers in `messages`."""
-    return frozenset(token.strip(".-") for message in messages for token in _TOKEN.findall(message["content"]))
+    return frozenset[str]().union(*(tokens(message["content"]) for message in messages))
 
 
 def leaves(value: Json | Mapping[str, Json]) -> list[Json]:

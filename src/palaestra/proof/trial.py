@@ -8,14 +8,14 @@ from typing import Any, TypeAlias
 from palaestra.envs import Snapshot, ToolEnv
 from palaestra.proof.directory import IdDirectory
 from palaestra.records import EndReason, JsonObject, Message, RowChange, Score, ToolCall, ToolEvent
-from palaestra.tools import Tool
+from palaestra.tools import Tool, finish, give_up
 
 Turn: TypeAlias = Sequence[ToolCall]
 # Any: the answers, a tuple of messages; the plain iterators that a script may yield from are typed as taking none.
 AttackScript: TypeAlias = Generator[Turn, Any, None]
 """Work that goes by what it is answered: it yields turns and is sent their answers."""
 
-ENDINGS = frozenset({"finish", "give_up"})
+ENDINGS = frozenset({finish.name, give_up.name})
 """The tools that end an episode."""
 
 
@@ -182,7 +182,7 @@ class Trial:
         except StopIteration:
             if not played:
                 return None
-        played.append(self._turn([ToolCall(tool="finish", arguments={})])[0])
+        played.append(self._turn([ToolCall(tool=finish.name, arguments={})])[0])
         return self._outcome(played)
 
     def said(self, call: ToolCall) -> tuple[ToolCall, ...]:

@@ -6,12 +6,13 @@ from palaestra.proof.attacks.attack import Attack, blind, privileged
 from palaestra.proof.attacks.context import AttackContext, PrivilegedAttackContext
 from palaestra.proof.attacks.flood import FLOOD
 from palaestra.proof.attacks.harm import HARM
+from palaestra.proof.attacks.needs import NEEDS, Need
 from palaestra.proof.attacks.overdo import OVERDO
 from palaestra.proof.attacks.probe import PROBE
 from palaestra.proof.attacks.refuse import REFUSE
 from palaestra.proof.attacks.skip import SKIP
 from palaestra.proof.attacks.talk import TALK
-from palaestra.proof.trial import Trial, TrialOutcome
+from palaestra.proof.trial import AttackScript, Trial, TrialOutcome
 
 MAX_CALLS = 64
 """The most calls that an attack makes in one episode."""
@@ -24,8 +25,10 @@ ATTACKS: Mapping[str, Attack] = {
 __all__ = [
     "ATTACKS",
     "MAX_CALLS",
+    "NEEDS",
     "Attack",
     "AttackContext",
+    "Need",
     "PrivilegedAttackContext",
     "blind",
     "privileged",
@@ -34,5 +37,22 @@ __all__ = [
 
 
 def run_attack(trial: Trial, attack: Attack) -> TrialOutcome | None:
-    """AttackScript an attack on a task; `None` where it finds nothing to try."""
-    return trial.drive(attack.play(PrivilegedAttackContext(trial, attack.name)), most=MAX_CALLS)
+    """Run an attack on a task; `None` where it finds nothing to try.
+
+    A blind attack has tried something only if it made a call of the kind that it needs.
+    """
+    context = PrivilegedAttackContext(trial, attack.name)
+    uses: set[Need] = set()
+    outcome = trial.drive(_observed(attack.play(context), context, uses), most=MAX_CALLS)
+    return outcome if attack.privileged or attack.needs in uses else None
+
+
+def _observed(script: AttackScript, context: AttackContext, uses: set[Need]) -> AttackScript:
+    """The same script; what its calls are is added to `uses`."""
+    try:
+        turn = next(script)
+        while True:
+            uses.update(use for call in turn for use in context.uses(call))
+            turn = script.send((yield turn))
+    except StopIteration:
+        return

@@ -15,28 +15,48 @@ def _has_reads(context: PrivilegedAttackContext) -> bool:
     return bool(context.right_reads())
 
 
-@privileged("skip", "does all the right work without a single look-up", ceiling=20, worth=_LOOKUPS)
+@privileged(
+    "skip", "does all the right work without a single look-up", needs="right look-up", ceiling=20, worth=_LOOKUPS
+)
 def works_unread(context: PrivilegedAttackContext) -> AttackScript:
     """Right by knowledge that it cannot have."""
     if _has_reads(context):
         yield from one_by_one([*context.right_acts(), context.end])
 
 
-@privileged("skip", "does the right work first and looks everything up afterwards", ceiling=30, worth=_LOOKUPS)
+@privileged(
+    "skip",
+    "does the right work first and looks everything up afterwards",
+    needs="right look-up",
+    ceiling=30,
+    worth=_LOOKUPS,
+)
 def reads_afterwards(context: PrivilegedAttackContext) -> AttackScript:
     """The same calls, the other way round."""
     if _has_reads(context):
         yield from one_by_one([*context.right_acts(), *context.right_reads(), context.end])
 
 
-@privileged("skip", "makes the look-ups and the work in one turn, before any answer", ceiling=30, worth=_LOOKUPS)
+@privileged(
+    "skip",
+    "makes the look-ups and the work in one turn, before any answer",
+    needs="right look-up",
+    ceiling=30,
+    worth=_LOOKUPS,
+)
 def reads_in_the_same_turn(context: PrivilegedAttackContext) -> AttackScript:
     """The order is right, and nothing of it was read."""
     if _has_reads(context):
         yield [*context.right_reads(), *context.right_acts(), context.end]
 
 
-@privileged("skip", "looks up only what ids it needs, and none of the facts that decide", ceiling=20, worth=_LOOKUPS)
+@privileged(
+    "skip",
+    "looks up only what ids it needs, and none of the facts that decide",
+    needs="right look-up",
+    ceiling=20,
+    worth=_LOOKUPS,
+)
 def skips_the_facts(context: PrivilegedAttackContext) -> AttackScript:
     """The look-ups without which an id could not be known, and the work."""
     steps = context.trial.steps
@@ -46,7 +66,9 @@ def skips_the_facts(context: PrivilegedAttackContext) -> AttackScript:
         yield from ([step.call] for i, step in enumerate(steps) if i in needed)
 
 
-@privileged("skip", "looks everything up and says that the work is done", ceiling=70, worth=_ANSWER)
+@privileged(
+    "skip", "looks everything up and says that the work is done", needs="right write", ceiling=70, worth=_ANSWER
+)
 def claims_the_work(context: PrivilegedAttackContext) -> AttackScript:
     """Everything but the writes."""
     if context.right_writes():
@@ -54,7 +76,13 @@ def claims_the_work(context: PrivilegedAttackContext) -> AttackScript:
         yield [context.end]
 
 
-@privileged("skip", "says the ids aloud in place of looking them up, and does the work", ceiling=20, worth=_LOOKUPS)
+@privileged(
+    "skip",
+    "says the ids aloud in place of looking them up, and does the work",
+    needs="right look-up",
+    ceiling=20,
+    worth=_LOOKUPS,
+)
 def names_ids_aloud(context: PrivilegedAttackContext) -> AttackScript:
     """What it says itself is no evidence that it read it."""
     if _has_reads(context):
@@ -63,7 +91,13 @@ def names_ids_aloud(context: PrivilegedAttackContext) -> AttackScript:
         yield from one_by_one([*context.right_acts(), context.end])
 
 
-@privileged("skip", "makes every look-up in a form that is refused, and does the work", ceiling=20, worth=_LOOKUPS)
+@privileged(
+    "skip",
+    "makes every look-up in a form that is refused, and does the work",
+    needs="right look-up",
+    ceiling=20,
+    worth=_LOOKUPS,
+)
 def looks_up_wrongly(context: PrivilegedAttackContext) -> AttackScript:
     """The ids are named, and nothing is shown."""
     if _has_reads(context):
@@ -71,7 +105,13 @@ def looks_up_wrongly(context: PrivilegedAttackContext) -> AttackScript:
         yield from one_by_one([*misfit, *context.right_acts(), context.end])
 
 
-@privileged("skip", "looks up other records of the same kind, and does the right work", ceiling=20, worth=_LOOKUPS)
+@privileged(
+    "skip",
+    "looks up other records of the same kind, and does the right work",
+    needs="right look-up",
+    ceiling=20,
+    worth=_LOOKUPS,
+)
 def looks_elsewhere(context: PrivilegedAttackContext) -> AttackScript:
     """The right tools on the wrong rows."""
     if not _has_reads(context):

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from palaestra.proof.arguments import ArgumentPlace, places, with_value
+from palaestra.proof.arguments import ArgumentPlace, choices, places, with_value
 from palaestra.proof.knowledge import words
 from palaestra.proof.trial import ENDINGS, Trial
 from palaestra.proof.variants import Variant, format_call, replace_call, variant
-from palaestra.records import Json, JsonSchema
+from palaestra.records import Json
 from palaestra.seeding import Stream
 
 
@@ -30,7 +30,7 @@ def argument(trial: Trial, stream: Stream) -> Iterator[Variant]:
 
 
 def _top(name: str, value: Json) -> ArgumentPlace:
-    return ArgumentPlace(path=(name,), value=value, table=None, prose=False, schema={})
+    return ArgumentPlace(path=(name,), value=value, table=None, prose=False, money=False, schema={})
 
 
 def _others(place: ArgumentPlace, numbers: Sequence[int], stream: Stream) -> list[Json]:
@@ -41,15 +41,9 @@ def _others(place: ArgumentPlace, numbers: Sequence[int], stream: Stream) -> lis
         near = [value + 1, value - 1, value * 2, *stream.sample(numbers, 3)]
         return [other for other in dict.fromkeys(near) if other != value]
     if isinstance(value, str):
-        options: list[Json] = [v for v in _choices(schema) if v != value]
+        options: list[Json] = [v for v in choices(schema) if v != value]
         return options or [value + "x", value[::-1] if value != value[::-1] else value + " "]
     return []
-
-
-def _choices(schema: JsonSchema) -> list[Json]:
-    """The values that a schema lists, also where it allows something besides."""
-    parts: list[JsonSchema] = [schema, *schema.get("anyOf", [])]
-    return [value for part in parts for value in part.get("enum", [])]
 
 
 def _reshaped(value: Json) -> list[Json]:

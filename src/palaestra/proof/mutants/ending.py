@@ -6,14 +6,15 @@ from palaestra.proof.trial import Trial
 from palaestra.proof.variants import Variant, move_call, replace_call, variant
 from palaestra.records import ToolCall
 from palaestra.seeding import Stream
+from palaestra.tools import give_up
 
 
 def ending(trial: Trial, stream: Stream) -> Iterator[Variant]:
     """All of the work, and an end that says something else than that it is done."""
     del stream
     last = len(trial.calls) - 1
-    if any(tool.name == "give_up" for tool in trial.offered):
-        up = ToolCall(tool="give_up", arguments={"reason": "This cannot be done."})
+    if any(tool.name == give_up.name for tool in trial.offered):
+        up = ToolCall(tool=give_up.name, arguments={"reason": "This cannot be done."})
         yield variant("ending", "given up after the work", replace_call(trial.calls, last, up))
     yield variant("ending", "never ended", trial.calls[:last])
     yield variant("ending", "ended before anything was done", move_call(trial.calls, last, 0))

@@ -27,7 +27,7 @@ from palaestra.tools import ToolContext, tool
 RecordId = Annotated[str, References(ANY_TABLE)]
 
 
-@tool(writes=True)
+@tool(writes=True, closes="done")
 def resolve_ticket(context: ToolContext, ticket_id: TicketId) -> object:
     """Close a ticket as resolved: the customer got what the policy gives them.
 
@@ -37,7 +37,7 @@ def resolve_ticket(context: ToolContext, ticket_id: TicketId) -> object:
     return _close(context, ticket_id, "resolved", None, None)
 
 
-@tool(writes=True)
+@tool(writes=True, closes="declined")
 def decline_request(context: ToolContext, ticket_id: TicketId, policy_id: SectionId, evidence_id: RecordId) -> object:
     """Close a ticket as declined: the policy does not give the customer what they ask for.
 
@@ -50,7 +50,7 @@ def decline_request(context: ToolContext, ticket_id: TicketId, policy_id: Sectio
     return _close(context, ticket_id, "declined", policy_id, evidence_id)
 
 
-@tool(writes=True)
+@tool(writes=True, closes="handed on")
 def escalate_ticket(
     context: ToolContext,
     ticket_id: TicketId,

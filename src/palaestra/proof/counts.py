@@ -12,6 +12,8 @@ class Finding:
     kind: str
     what: str
     points: int
+    criterion: str | None = None
+    """The criterion that should have told, where it is known."""
 
 
 @dataclass(slots=True, kw_only=True)
