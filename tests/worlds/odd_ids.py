@@ -5,11 +5,9 @@ from dataclasses import replace
 from typing import Any, cast
 from uuid import UUID
 
-import gymnasium as gym
-
+from palaestra import register_world
 from palaestra.envs import World
 from palaestra.envs.state import Base
-from palaestra.envs.world import WORLDS
 from palaestra.records import Row
 from palaestra.tools import Toolbox, finish, give_up
 from worlds.library import LIBRARY, SCHEMA, get_loan, populate
@@ -49,14 +47,5 @@ def register() -> Mapping[str, str]:
     """Register these worlds; again does nothing. By name: the environment id."""
     ids = {"slash": "SLASH", "mail": "MAIL", "uuid": "UUIDS", "url": "URL", "bare": "BARE"}
     for name, attribute in ids.items():
-        env_id = f"test/Odd-{name}-v0"
-        if env_id not in gym.registry:
-            WORLDS.register(env_id, f"worlds.odd_ids:{attribute}")
-            gym.register(  # pyright: ignore[reportUnknownMemberType]
-                env_id,
-                entry_point="palaestra.envs.env:ToolEnv",
-                kwargs={"env_id": env_id},
-                disable_env_checker=True,
-                order_enforce=False,
-            )
+        register_world(f"worlds.odd_ids:{attribute}", env_id=f"test/Odd-{name}-v0")
     return {name: f"test/Odd-{name}-v0" for name in ids}

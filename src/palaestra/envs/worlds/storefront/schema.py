@@ -6,6 +6,7 @@ Money is integer euro cents. Dates are naive; timestamps are UTC. Every row's `i
 from datetime import date, datetime
 from typing import Annotated, ClassVar, Literal, TypeAlias
 
+from palaestra.envs.kit import Section
 from palaestra.envs.state import Schema
 from palaestra.record import record
 from palaestra.records import ANY_TABLE, References, Row, Searchable
@@ -260,16 +261,6 @@ class Promotion(Row):
     """The last day on which it holds."""
     minimum_cents: int
     """The smallest subtotal of goods, before any discount, that earns it."""
-
-
-@record
-class Section(Row):
-    """One section of the company handbook; its id is its number, such as "RET-1"."""
-
-    table: ClassVar[str] = "handbook"
-    prefix: ClassVar[str] = ""
-    title: Annotated[str, Searchable()]
-    body: Annotated[str, Searchable()]
 
 
 @record
