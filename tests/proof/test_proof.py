@@ -30,7 +30,7 @@ from worlds import registration
 
 HEAD = """
 from palaestra.envs.worlds.storefront import (
-    Criterion, Desk, Order, Task, call, called, changed, closing, family, saw, told, touches,
+    Criterion, Desk, Order, Task, call, called, changed, closing, family, saw, touches,
 )
 from palaestra.records import Verdict
 
@@ -382,8 +382,8 @@ def test_the_tables_count_what_the_proof_counted() -> None:
         *(proof.tally("mutants", kind).of for kind in MUTANT_KINDS),
         *(proof.tally("routes", kind).of for kind in ROUTE_KINDS),
     ]
-    assert [(row[0], int(row[3])) for row in attacks.rows] == [
-        (name, proof.tally("attacks", name).of) for name in ATTACKS
+    assert [(row[0], row[3], int(row[4])) for row in attacks.rows] == [
+        (name, f"{proof.applying(name)} of {tasks}", proof.attack_sequences(name)) for name in ATTACKS
     ]
     assert sum(int(row[1]) for row in twins.rows) == len(proof.pairs)
     assert [f"storefront/{row[0]}" for row in families.rows] == proof.families

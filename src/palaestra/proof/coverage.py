@@ -19,14 +19,18 @@ MUTANTS_FLOOR = 8
 """How many mutants are made of a task, at least, on average; no two of a task make the same calls."""
 ROUTES_FLOOR = 2
 """How many other right routes are tried for a task, at least, on average."""
+SHOWN_NEEDS = 8
+"""How many of the things that attacks lack a fault names, the most wanted first."""
 RANDOM_TASKS = 3
 """Tasks from which on a random agent is held to making more than one call sequence."""
 
 
 def coverage_faults(proof: ProofTotals) -> Iterator[Fault]:
     """What was not tried often enough to say that it is held, each with what the world lacks."""
+    if not proof.tasks:
+        return
     yield from _of_attacks(proof)
-    tasks = max(len(proof.tasks), 1)
+    tasks = len(proof.tasks)
     if (made := proof.total("mutants").of / tasks) < MUTANTS_FLOOR:
         yield _fault(
             f"{made:.1f} mutants of a task were tried, less than {MUTANTS_FLOOR}",
@@ -55,7 +59,7 @@ def coverage_faults(proof: ProofTotals) -> Iterator[Fault]:
 def _of_attacks(proof: ProofTotals) -> Iterator[Fault]:
     idle = [attack for name, attack in ATTACKS.items() if not proof.applying(name)]
     lacking = Counter(NEEDS[attack.needs] for attack in idle)
-    way_out = "; ".join(f"{count} need {need}" for need, count in lacking.most_common())
+    way_out = "; ".join(f"{count} need {need}" for need, count in lacking.most_common(SHOWN_NEEDS))
     if (apply := len(ATTACKS) - len(idle)) < ATTACKS_FLOOR:
         yield _fault(f"{apply} of {len(ATTACKS)} attacks find something to try, fewer than {ATTACKS_FLOOR}", way_out)
     if (tried := proof.sequences_a_task()) < SEQUENCES_FLOOR:

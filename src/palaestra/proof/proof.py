@@ -53,7 +53,7 @@ class Proof(ProofTotals):
         """Whether they are proved, with counts."""
         faults = self.faults
         return ProofVerdict(
-            proved=not faults,
+            proved=bool(self.tasks) and not faults,
             tasks=len(self.tasks),
             families=len(self.families),
             faults=len(faults),
