@@ -84,16 +84,16 @@ EXPORTS = {
     ),
     "palaestra.envs.wording": "WORDINGS reworded",
     "palaestra.rubrics": (
-        "HARM MET TOTAL UNMET WORLD Allowance Check Checklist ChecklistSnapshot Criterion Evidence Rubric TurnLog "
-        "answered asked called changed collateral created either guards heard informed listed never rescore saw "
-        "ungrounded"
+        "HARM MET TOTAL UNMET WORLD Allowance Check Checklist ChecklistSnapshot Close Criterion Evidence Rubric "
+        "TurnLog Unordered answered asked called changed close collateral created either guards heard informed listed "
+        "never rescore saw ungrounded unordered"
     ),
     "palaestra.rubrics.derivation": "Deed Derived Run Table Tables derive",
     "palaestra.tools": (
-        "CHAT_FORMATS CONTROL FORMATS ActKind ActionFormat CallResult ChatFormat CompactFormat HermesFormat "
-        "JournaledState JsonFormat Mark ParsedTurn PlannedTurn PlannerFormat QwenFormat Reads Rendering Schemas Tool "
-        "ToolContext Toolbox TurnPart finish give_up joined legal_call plain_call plain_text read_plan reply "
-        "run_composite sample_call sample_value tool"
+        "CHAT_FORMATS CONTROL FORMATS TYPED_CONTROL ActKind ActionFormat CallResult ChatFormat CompactFormat "
+        "HermesFormat JournaledState JsonFormat Mark ParsedTurn PlannedTurn PlannerFormat QwenFormat Reads Rendering "
+        "Schemas Tool ToolContext Toolbox TurnPart finish give_up joined legal_call plain_call plain_text read_plan "
+        "reply run_composite sample_call sample_value tool"
     ),
     "palaestra.tools.formats": (
         "CHAT_FORMATS FORMATS ActionFormat ChatFormat CompactFormat HermesFormat JsonFormat Mark ParsedTurn "

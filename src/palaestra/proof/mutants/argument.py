@@ -40,6 +40,8 @@ def _others(place: ArgumentPlace, numbers: Sequence[int], stream: Stream) -> lis
     if isinstance(value, int):
         near = [value + 1, value - 1, value * 2, *stream.sample(numbers, 3)]
         return [other for other in dict.fromkeys(near) if other != value]
+    if isinstance(value, float):
+        return [other for other in (value * 2 + 1, -value - 1) if other != value]
     if isinstance(value, str):
         options: list[Json] = [v for v in choices(schema) if v != value]
         return options or [value + "x", value[::-1] if value != value[::-1] else value + " "]
