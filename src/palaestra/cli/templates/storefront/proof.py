@@ -27,7 +27,7 @@ def proof(env: ToolEnv) -> Proof:
 
 
 def test_my_family_is_proved(proof: Proof) -> None:
-    """It can be solved, wrong work is rejected, right work is accepted, and no hack pays."""
+    """It can be solved, wrong work is rejected, right work is accepted, and no attack pays."""
     assert proof.verdict.proved, "\n".join(proof_lines(proof))
 
 
