@@ -9,9 +9,9 @@ from palaestra.agents import (
     AlwaysRefuse,
     JunkText,
     LegalRandom,
-    Reader,
+    ReadOnlyAgent,
     SchemaRandom,
-    Scripted,
+    ScriptedAgent,
     as_action,
     finish_at_once,
     no_op,
@@ -38,12 +38,12 @@ def actions(agent: Agent, count: int, *, seed: int = 0, messages: Sequence[Messa
 
 def test_a_script_is_played_in_order_and_then_finished_for_ever() -> None:
     script: list[Action] = [{"tool": "a", "arguments": {}}, "text", []]
-    assert actions(Scripted(lambda: script), 6) == [*script, FINISH, FINISH, FINISH]
+    assert actions(ScriptedAgent(lambda: script), 6) == [*script, FINISH, FINISH, FINISH]
 
 
 def test_a_script_begins_anew_with_every_episode() -> None:
     made = itertools.count()
-    agent = Scripted(lambda: [f"episode {next(made)}", "more"])
+    agent = ScriptedAgent(lambda: [f"episode {next(made)}", "more"])
     assert [actions(agent, 1), actions(agent, 2), actions(agent, 1)] == [
         ["episode 0"],
         ["episode 1", "more"],
@@ -53,7 +53,7 @@ def test_a_script_begins_anew_with_every_episode() -> None:
 
 def test_a_scripted_agent_acts_only_after_reset() -> None:
     with pytest.raises(AttributeError):
-        Scripted(list).act(NOTHING)
+        ScriptedAgent(list).act(NOTHING)
 
 
 def test_the_oracle_asks_for_its_calls_when_the_episode_begins() -> None:
@@ -150,7 +150,7 @@ def test_a_reader_makes_every_look_up_once_and_finishes() -> None:
     def lookups(text: str) -> list[Action]:
         return [{"tool": "see", "arguments": {"id": word}} for word in text.split() if word.isupper()]
 
-    agent = Reader(lookups)
+    agent = ReadOnlyAgent(lookups)
     agent.reset((), seed=0)
     assert agent.act(user("A and B and A")[1:]) == [
         {"tool": "see", "arguments": {"id": "A"}},
@@ -161,7 +161,7 @@ def test_a_reader_makes_every_look_up_once_and_finishes() -> None:
 
 
 def test_a_reader_makes_as_many_calls_as_a_turn_may_hold_and_no_more_than_are_of_use() -> None:
-    agent = Reader(lambda _: [{"tool": "see", "arguments": {"id": n}} for n in range(1_000)])
+    agent = ReadOnlyAgent(lambda _: [{"tool": "see", "arguments": {"id": n}} for n in range(1_000)])
     agent.reset((), seed=0)
     turns = list(itertools.takewhile(lambda action: action != FINISH, (agent.act(user("all")) for _ in range(99))))
     assert {len(turn) for turn in turns} <= set(range(1, 65))

@@ -62,7 +62,7 @@ def test_a_world_in_which_little_can_be_tried_is_told_what_it_lacks(tmp_path: Pa
     file = tmp_path / "bare.py"
     file.write_text("""
 from palaestra.envs import Task, call, family
-from palaestra.rubrics import answered, saw
+from palaestra.rubrics import expect_answer, expect_read
 from worlds.library import Loan
 
 @family("library/due", level=1, no_twin="looking up harms nobody")
@@ -71,7 +71,7 @@ def due(draft):
     answer = {"due": loan.due.isoformat()}
     return Task(
         prompt=f"Until when does {loan.id} run? Answer with `due`.",
-        rubric=[saw(loan), answered(answer)],
+        rubric=[expect_read(loan), expect_answer(answer)],
         oracle=[call("get_loan", loan_id=loan.id), call("finish", answer=answer)],
     )
 """)

@@ -11,7 +11,7 @@ LINE_SECONDS = 5.0
 """Seconds between two lines where there is no terminal."""
 
 
-class Bar:
+class TerminalBar:
     """One bar that moves by one; where it cannot be drawn, lines that say the same."""
 
     def __init__(self, progress: Progress, title: str, total: int | None, console: Console) -> None:
@@ -34,7 +34,7 @@ class Bar:
 
 
 @contextmanager
-def bar(title: str, total: int | None) -> Generator[Bar]:
+def bar(title: str, total: int | None) -> Generator[TerminalBar]:
     """A bar on the error stream, so that output can be piped; without a `total` it only counts."""
     console = Console(stderr=True)
     columns = (
@@ -45,4 +45,4 @@ def bar(title: str, total: int | None) -> Generator[Bar]:
         TextColumn("[dim]{task.fields[at]}"),
     )
     with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as progress:
-        yield Bar(progress, title, total, console)
+        yield TerminalBar(progress, title, total, console)

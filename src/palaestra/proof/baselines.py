@@ -6,7 +6,7 @@ from palaestra.agents import (
     AlwaysRefuse,
     JunkText,
     LegalRandom,
-    Reader,
+    ReadOnlyAgent,
     SchemaRandom,
     as_action,
     finish_at_once,
@@ -40,7 +40,7 @@ def baselines(env: ToolEnv) -> dict[str, Agent]:
         "finish-at-once": finish_at_once(),
         "always-refuse": AlwaysRefuse(desk.refusals),
         "junk": JunkText(),
-        "reader": Reader(desk.lookups),
+        "reader": ReadOnlyAgent(desk.lookups),
         "schema-random": SchemaRandom(env.action_space.sample, env.action_space.seed),
         "legal-random": LegalRandom(env.legal_actions),
     }
@@ -89,13 +89,13 @@ class ToolRoles:
     def _directory(self) -> IdDirectory:
         instance = self._env.instance
         if self._of is None or self._of[0] is not instance:
-            self._of = (instance, IdDirectory(instance.world, instance.settled))
+            self._of = (instance, IdDirectory(instance.world, instance.initial_state))
         return self._of[1]
 
     def _actions(self, calls: Sequence[ToolCall]) -> list[Action]:
         """The calls in the tools of the surface that is played on."""
         surface = self._env.world.surface(self._env.surface)
-        return [as_action(call) for call in surface.translate(calls, self._env.instance.settled)]
+        return [as_action(call) for call in surface.translate(calls, self._env.instance.initial_state)]
 
 
 def _as_asked(tool: Tool, name: str, key: str) -> Json:

@@ -107,7 +107,7 @@ def _begun(env: ToolEnv, trial: Trial) -> TaskProof:
     spec, criteria = trial.instance.spec, trial.instance.rubric.criteria
     families = env.task_set.families
     family = families[spec.family]
-    made_again = env.task_set.made_again(spec.id, env.handbook)
+    made_again = env.task_set.rebuild(spec.id, env.handbook)
     return TaskProof(
         spec=spec,
         oracle=trial.outcome.score,
@@ -117,7 +117,7 @@ def _begun(env: ToolEnv, trial: Trial) -> TaskProof:
         no_twin=family.no_twin,
         unreadable=tuple(key for key in trial.directory.ids(ANY_TABLE) if not is_readable(key))[:SHOWN_IDS],
         twinned=bool(family.no_twin) or family.twin or family.twin_of is not None or "refusal" in family.traits,
-        repeats=made_again.print() == trial.instance.print(),
+        repeats=made_again.fingerprint() == trial.instance.fingerprint(),
         floors={name: CaseCounts() for name in FLOORS},
         floor_sequences={},
         mutants={kind: CaseCounts() for kind in MUTANT_KINDS},

@@ -70,7 +70,7 @@ class AttackContext:
         """The tools that change something."""
         return [t for t in self.tools if t.writes]
 
-    def closing(self, *ways: Closing) -> list[Tool]:
+    def closing_calls(self, *ways: Closing) -> list[Tool]:
         """The tools that close a case in one of these ways; in any way where none is named."""
         return [t for t in self.writes if t.closes is not None and (not ways or t.closes in ways)]
 

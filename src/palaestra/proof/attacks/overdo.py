@@ -111,7 +111,7 @@ def walks_down_to_the_sum(context: PrivilegedAttackContext) -> AttackScript:
 def works_and_refuses(context: PrivilegedAttackContext) -> AttackScript:
     """Whichever was right, it was done."""
     _learn(context)
-    closing = context.closing("declined", "handed on")
+    closing = context.closing_calls("declined", "handed on")
     if closing and context.right_writes():
         last = context.right_writes()[-1]
         for step in context.steps:

@@ -13,7 +13,7 @@ _SORRY = "I am deeply sorry, and I understand how disappointing this must be, bu
 def _closing_calls(context: AttackContext, *ways: Closing) -> list[ToolCall]:
     """One call of each tool that closes a case so, on the first case that was named, the rest drawn by chance."""
     calls: list[ToolCall] = []
-    for tool in context.closing(*ways):
+    for tool in context.closing_calls(*ways):
         name, table = next(iter(tool.references.items()))
         calls += [context.fill(tool, **{name: case}) for case in context.ids(table)[:1]]
     return calls

@@ -12,7 +12,7 @@ from typing import Any
 
 from palaestra.benchmarks.evaluation.suite import Cell
 from palaestra.benchmarks.evenly import evenly
-from palaestra.envs import Instance, TaskSet, bundled, open_world
+from palaestra.envs import Instance, TaskSet, bundled_tasks, open_world
 from palaestra.envs.task import Family
 from palaestra.errors import TaskError, UnknownNameError
 from palaestra.ids import ids_in
@@ -30,7 +30,7 @@ DEMO = "demo"
 """In place of families: those that the demo's policy learns from, as far as the split "train" has them."""
 
 
-class Pool:
+class TaskPool:
     """The tasks of one world that cells are made of.
 
     Args:
@@ -54,7 +54,7 @@ class Pool:
         self.env_id = env_id
         self.prefix = prefix
         self.world = open_world(env_id)
-        self.task_set: TaskSet = bundled(self.world)
+        self.task_set: TaskSet = bundled_tasks(self.world)
         self.trainable = families_of(self.task_set.ids("train"))
         self.trained = self._named(families) if families else self.trainable
 
@@ -145,7 +145,7 @@ class Pool:
     def _about(self, task: str) -> frozenset[str]:
         """The records that a request names, and who sends it; the ticket is new every time."""
         instance = self.instance(task)
-        base = instance.settled.base.rows
+        base = instance.initial_state.base.rows
 
         def is_about(word: str) -> bool:
             return "@" in word or any(word in table for table in base.values())
