@@ -12,7 +12,7 @@ SECONDS = 5.0
 """Between two lines where the error stream is no terminal."""
 
 
-class TerminalBar(Protocol):
+class ProgressBar(Protocol):
     """Work that moves on by one at a time."""
 
     def step(self, at: str) -> None:
@@ -65,7 +65,7 @@ class LogBar:
 
 
 @contextmanager
-def bar(title: str, total: int | None) -> Generator[TerminalBar]:
+def bar(title: str, total: int | None) -> Generator[ProgressBar]:
     """A bar on a terminal, lines in a log; output can be piped. Without a `total` it only counts."""
     console = Console(stderr=True)
     if not console.is_terminal:
