@@ -92,9 +92,9 @@ EXPORTS = {
     "palaestra.envs.wording": "WORDINGS reword",
     "palaestra.rubrics": (
         "HARM MET TOTAL UNMET WORLD Allowance Check Checklist ChecklistSnapshot Close Criterion Evidence Rubric "
-        "TurnLog Unordered close expect_answer expect_any expect_call expect_change expect_listing expect_message "
-        "expect_question expect_read expect_row expect_user_message forbid_call forbid_guessed_ids "
-        "forbid_other_changes guards rescore unordered"
+        "TurnLog UnorderedItems close expect_answer expect_any expect_call expect_change expect_listing "
+        "expect_message expect_question expect_read expect_row expect_user_message forbid_call forbid_guessed_ids "
+        "forbid_other_changes guards in_any_order rescore"
     ),
     "palaestra.rubrics.derivation": "DerivedRubric SolutionTrace TableFacts Tables TraceStep derive",
     "palaestra.tools": (
