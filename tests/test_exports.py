@@ -61,6 +61,10 @@ EXPORTS = {
         "SpeedComparison SpeedSection TrainingReport TrainingScale WorkRate bench_async bench_engine bench_train "
         "device_of scale_of training_markdown training_tables"
     ),
+    "palaestra.benchmarks.statistics": (
+        "FEWEST FULL QUICK CoverageScale MeanEstimate Observation Unit coverage_table estimate_mean estimate_share "
+        "holm independent_difference paired_difference sign_flip_p simulate_coverage unit_means"
+    ),
     "palaestra.benchmarks.suites.ood": "AXES suite",
     "palaestra.benchmarks.viewer": "render_page",
     "palaestra.cli": "main",
