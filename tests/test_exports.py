@@ -45,10 +45,12 @@ EXPORTS = {
         "objectives_tables train_toy"
     ),
     "palaestra.proof": (
-        "HACKS MUTANT_KINDS ROUTE_KINDS Finding Proof Tally TaskProof proof_document proof_markdown proof_tables "
-        "prove prove_task release_of"
+        "ATTACKS FAULT_KINDS MUTANT_KINDS ROUTE_KINDS CaseCounts Fault Finding Proof ProofVerdict TaskProof grouped "
+        "proof_document proof_lines proof_markdown proof_tables prove prove_task release_of"
     ),
-    "palaestra.proof.hacks": "HACKS MOST Hack Insider Seat blind knowing try_hack",
+    "palaestra.proof.attacks": (
+        "ATTACKS MAX_CALLS NEEDS Attack AttackContext Need PrivilegedAttackContext blind privileged run_attack"
+    ),
     "palaestra.benchmarks.speed": (
         "FULL QUICK SECTIONS EnvironmentMemory MissingFigure ProcessMemory Scale SpeedReport Throughput TimeRatio "
         "Timing bench_env report_table speed_markdown speed_tables"
@@ -58,6 +60,10 @@ EXPORTS = {
     "palaestra.benchmarks.speed.training": (
         "SpeedComparison SpeedSection TrainingReport TrainingScale WorkRate bench_async bench_engine bench_train "
         "device_of scale_of training_markdown training_tables"
+    ),
+    "palaestra.benchmarks.statistics": (
+        "FEWEST FULL QUICK CoverageScale MeanEstimate Observation Unit coverage_table estimate_mean estimate_share "
+        "holm independent_difference paired_difference sign_flip_p simulate_coverage unit_means"
     ),
     "palaestra.benchmarks.suites.ood": "AXES suite",
     "palaestra.benchmarks.viewer": "render_page",
@@ -92,9 +98,9 @@ EXPORTS = {
     "palaestra.envs.wording": "WORDINGS reword",
     "palaestra.rubrics": (
         "HARM MET TOTAL UNMET WORLD Allowance Check Checklist ChecklistSnapshot Close Criterion Evidence Rubric "
-        "TurnLog Unordered close expect_answer expect_any expect_call expect_change expect_listing expect_message "
-        "expect_question expect_read expect_row expect_user_message forbid_call forbid_guessed_ids "
-        "forbid_other_changes guards rescore unordered"
+        "TurnLog UnorderedItems close expect_answer expect_any expect_call expect_change expect_listing "
+        "expect_message expect_question expect_read expect_row expect_user_message forbid_call forbid_guessed_ids "
+        "forbid_other_changes guards in_any_order rescore"
     ),
     "palaestra.rubrics.derivation": "DerivedRubric SolutionTrace TableFacts Tables TraceStep derive",
     "palaestra.tools": (
