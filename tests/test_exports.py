@@ -64,11 +64,12 @@ EXPORTS = {
     ),
     "palaestra.envs.state": "Base Column Overlay OverlaySnapshot Schema SqlProjection TableInfo",
     "palaestra.envs.kit": (
-        "CHANGED_FROM CITIES MAIL_HOSTS PAGE STREETS CaseDraft CaseRow CaseStatus "
-        "CaseType Cursor HandbookVariants Person Priority RecordId RefusalCondition Section SectionId amount "
-        "approvers ask closing_tools contents count dialogue draw_people draw_temper enumerate_words get_tool "
-        "handbook_tools list_tool lowest_approvers offer page reading_tools refuse refused search_tool section "
-        "tell touches"
+        "CHANGED_FROM CITIES DESK_SYNONYMS MAIL_HOSTS PAGE STREETS CaseDraft CaseRow CaseStatus CaseType Cursor "
+        "HandbookVariants Person Priority RecordId RefusalCondition Rule Section SectionId Work amount approvers "
+        "ask broken case_noise cases_show_their_grounds closing_tools contents count dialogue draw_people "
+        "draw_start draw_temper enumerate_words format_moment get_tool granted handbook_tools list_tool "
+        "lowest_approvers note_about offer page parse_sections reading_tools references_are_whole refuse refused "
+        "search_tool section tell touches transition_tool with_user"
     ),
     "palaestra.envs.worlds.storefront": (
         "POLICY Allowance Build CompetitorOffer Credit Criterion Customer Desk Employee InternalMessage Order "

@@ -15,10 +15,20 @@ from palaestra.envs.kit.cases import (
     closing_tools,
     reading_tools,
 )
-from palaestra.envs.kit.dialogue import ask, dialogue, draw_temper, offer, refuse, tell
+from palaestra.envs.kit.dialogue import ask, dialogue, draw_temper, offer, refuse, tell, with_user
 from palaestra.envs.kit.draft import CaseDraft, touches
 from palaestra.envs.kit.generated import Cursor
-from palaestra.envs.kit.handbook import Section, amount, contents, count, enumerate_words, handbook_tools, section
+from palaestra.envs.kit.granting import Work, granted
+from palaestra.envs.kit.handbook import (
+    Section,
+    amount,
+    contents,
+    count,
+    enumerate_words,
+    handbook_tools,
+    parse_sections,
+    section,
+)
 from palaestra.envs.kit.invariants import Rule, broken, cases_show_their_grounds, references_are_whole
 from palaestra.envs.kit.names import CITIES, MAIL_HOSTS, STREETS
 from palaestra.envs.kit.noise import DESK_SYNONYMS, case_noise, note_about
@@ -27,6 +37,7 @@ from palaestra.envs.kit.people import Person, approvers, draw_people, lowest_app
 from palaestra.envs.kit.reading import get_tool, list_tool, search_tool
 from palaestra.envs.kit.refusal import RefusalCondition, refused
 from palaestra.envs.kit.rules import CHANGED_FROM, HandbookVariants
+from palaestra.envs.kit.transitions import transition_tool
 
 __all__ = [
     "CHANGED_FROM",
@@ -48,6 +59,7 @@ __all__ = [
     "Rule",
     "Section",
     "SectionId",
+    "Work",
     "amount",
     "approvers",
     "ask",
@@ -64,12 +76,14 @@ __all__ = [
     "enumerate_words",
     "format_moment",
     "get_tool",
+    "granted",
     "handbook_tools",
     "list_tool",
     "lowest_approvers",
     "note_about",
     "offer",
     "page",
+    "parse_sections",
     "reading_tools",
     "references_are_whole",
     "refuse",
@@ -78,4 +92,6 @@ __all__ = [
     "section",
     "tell",
     "touches",
+    "transition_tool",
+    "with_user",
 ]

@@ -6,9 +6,7 @@ working badly, such as a claim out of warranty. Each rule is a function that yie
 row that breaks it.
 """
 
-from collections.abc import Iterable
 from datetime import date
-from itertools import chain
 
 from palaestra.envs import kit
 from palaestra.envs.worlds.storefront.invariants.books import Books, Rule

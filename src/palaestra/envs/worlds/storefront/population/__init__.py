@@ -32,7 +32,7 @@ December may still be returned by every tier.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime
 from itertools import chain
 
 from palaestra.envs.kit import draw_people, draw_start

@@ -1,13 +1,13 @@
 """Cancel an order that has not left."""
 
-from palaestra.envs.kit import touches
+from palaestra.envs.kit import Work, granted, touches
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
-from palaestra.envs.worlds.storefront.desk import Desk, closing
+from palaestra.envs.worlds.storefront.desk import Desk
 from palaestra.envs.worlds.storefront.refusal_conditions import left_already, on_hold
 from palaestra.envs.worlds.storefront.schema import Order, Ticket
 from palaestra.envs.worlds.storefront.twins import refused_order
-from palaestra.rubrics import Allowance, changed, saw
+from palaestra.rubrics import Allowance, saw
 
 
 @family("storefront/cancel-order", level=1, traits=("write",), twin=True)
@@ -18,25 +18,20 @@ def cancel_order(desk: Desk) -> Task:
     prompt = desk.mail(ticket, request.body)
     if desk.twin:
         return refusal(desk, ticket, prompt, order)
-    return Task(
-        prompt=prompt,
-        rubric=[
-            saw(order, id="saw-order"),
-            desk.account(customer),
-            changed(order, {"status": "cancelled"}, id="cancelled", after=["saw-order", "saw-account"]),
-            *desk.resolved(ticket, after=["cancelled"]),
-        ],
+    return granted(
+        desk,
+        ticket,
+        prompt,
+        Work(call=call("cancel_order", order_id=order.id), row=order, values={"status": "cancelled"}, id="cancelled"),
+        account=customer,
+        opening=[call("get_order", order_id=order.id), call("get_customer", customer_id=customer.id)],
+        facts=[saw(order, id="saw-order")],
         allow=[
             *(touches(payment, "status") for payment in desk.payments(order)),
             *(Allowance(table=parcel.table, key=parcel.id, deletes=True) for parcel in desk.shipments(order)),
             *(touches(desk.product(line), "stock") for line in desk.lines(order)),
         ],
-        oracle=[
-            call("get_order", order_id=order.id),
-            call("get_customer", customer_id=customer.id),
-            call("cancel_order", order_id=order.id),
-            *closing(ticket, f"{order.id} is cancelled; you will not be charged."),
-        ],
+        message=f"{order.id} is cancelled; you will not be charged.",
         alternatives=[
             [
                 call("get_ticket", ticket_id=ticket.id),
