@@ -62,7 +62,7 @@ class OverlayMachine(CountedMachine):
         planted = Overlay(BASE)
         planted.insert(Book(id=KEYS[4], title="planted rain", blurb=None, tags=(), copies=0))
         planted.delete(planted.get(Book, KEYS[2]))
-        settled = planted.settled()
+        settled = planted.settle()
         self.beginning: Model = {b.id: b for b in settled.find(Book)}
         self.branches = [Branch(overlay=settled, history=[self.beginning])]
         self.saved: list[tuple[OverlaySnapshot, list[Model]]] = []

@@ -14,11 +14,11 @@ from pydantic import Field
 
 from palaestra.envs import Task, World, call, family, kit
 from palaestra.envs.state import Base, Schema
-from palaestra.envs.user import Fact, Persona
+from palaestra.envs.user import Persona, UserFact
 from palaestra.errors import ToolRefusal
 from palaestra.record import record
 from palaestra.records import References, Row, Searchable, ToolCall
-from palaestra.rubrics import Criterion, asked, listed, saw
+from palaestra.rubrics import Criterion, expect_listing, expect_question, expect_read
 from palaestra.seeding import Stream
 from palaestra.tools import CONTROL, Toolbox, ToolContext, tool
 
@@ -210,7 +210,7 @@ def settle(
     """The task of a request about a record: do the work or, in the twin, refuse by the last of the sections."""
     employee = desk.state.get(Employee, work.row.employee_id)
     case = desk.open_case(employee, "A request")
-    prompt, known = desk.message(case, body), [saw(work.row, id="saw-record"), *facts]
+    prompt, known = desk.message(case, body), [expect_read(work.row, id="saw-record"), *facts]
     claim, leaves = call("get_claim", claim_id=work.row.id), call("get_leaves", employee_id=employee.id)
     about = claim if isinstance(work.row, Claim) else leaves
     opening = [call("get_case", case_id=case.id), call("get_employee", employee_id=employee.id), about, *lookups]
@@ -218,7 +218,7 @@ def settle(
         why = kit.RefusalCondition(
             section=sections[-1], evidence=work.row, facts=(*known,), team=team, message="The handbook forbids it."
         )
-        return kit.refused(desk, case, prompt, why, account=employee, opening=opening)
+        return kit.refusal_task(desk, case, prompt, why, account=employee, opening=opening)
     return kit.granted(
         desk, case, prompt, work, account=employee, opening=opening, facts=known, sections=sections, message="Done."
     )
@@ -240,12 +240,12 @@ def cancel_leave(desk: Desk) -> Task:
     leave = desk.pick(Leave, lambda x: x.status == "granted")
     if desk.twin:
         leave = desk.state.update(leave, first=desk.today - timedelta(days=1))
-    knows = Fact(topic="leave", says=f"I mean {leave.id}.")
+    knows = UserFact(topic="leave", says=f"I mean {leave.id}.")
     user = Persona(goal="You want one leave cancelled.", topics={"leave": ("leave", "which")}, facts=(knows,))
     work = kit.Work(call=call("cancel_leave", leave_id=leave.id), row=leave, values={"status": "cancelled"})
     ask = kit.ask("leave", "Which leave do you mean?")
     body = "I can not go after all. Please cancel it."
-    return kit.with_user(settle(desk, body, work, ["LV-2"], facts=[asked("leave")], lookups=[ask]), user)
+    return kit.with_user(settle(desk, body, work, ["LV-2"], facts=[expect_question("leave")], lookups=[ask]), user)
 
 
 @family("human-resources/pay-claim", level=2, traits=("write", "arithmetic"), twin=True)
@@ -266,7 +266,7 @@ def approve_claim(desk: Desk) -> Task:
     claim = desk.pick(Claim, lambda x: x.amount_cents > desk.rules.own_limit_cents)
     able = kit.approvers(desk.state.find(Employee, team="finance"), claim.amount_cents)
     right = kit.lowest_approvers(able, claim.amount_cents)
-    facts = [listed(right[0], "search_employees", id="knew-approver")]
+    facts = [expect_listing(right[0], "search_employees", id="knew-approver")]
     for one in able if desk.twin else ():
         desk.state.update(one, on_leave=True)
     due, who = claim.amount_cents, frozenset(one.id for one in right)

@@ -16,7 +16,7 @@ from palaestra.envs.kit.cases import (
     reading_tools,
 )
 from palaestra.envs.kit.dialogue import ask, dialogue, draw_temper, offer, refuse, tell, with_user
-from palaestra.envs.kit.draft import CaseDraft, touches
+from palaestra.envs.kit.draft import CaseDraft, permit_change
 from palaestra.envs.kit.generated import Cursor
 from palaestra.envs.kit.granting import Work, granted
 from palaestra.envs.kit.handbook import (
@@ -35,7 +35,7 @@ from palaestra.envs.kit.noise import DESK_SYNONYMS, case_noise, note_about
 from palaestra.envs.kit.paging import PAGE, page
 from palaestra.envs.kit.people import Person, approvers, draw_people, lowest_approvers
 from palaestra.envs.kit.reading import get_tool, list_tool, search_tool
-from palaestra.envs.kit.refusal import RefusalCondition, refused
+from palaestra.envs.kit.refusal import RefusalCondition, refusal_task
 from palaestra.envs.kit.rules import CHANGED_FROM, HandbookVariants
 from palaestra.envs.kit.transitions import transition_tool
 
@@ -84,14 +84,14 @@ __all__ = [
     "offer",
     "page",
     "parse_sections",
+    "permit_change",
     "reading_tools",
     "references_are_whole",
+    "refusal_task",
     "refuse",
-    "refused",
     "search_tool",
     "section",
     "tell",
-    "touches",
     "transition_tool",
     "with_user",
 ]

@@ -8,7 +8,7 @@ from palaestra.envs.kit.draft import C, CaseDraft
 from palaestra.envs.task import Task, call
 from palaestra.protocols import R
 from palaestra.records import Json, Row, ToolCall
-from palaestra.rubrics import Allowance, Criterion, changed
+from palaestra.rubrics import Allowance, Criterion, expect_change
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,12 +53,12 @@ def granted(
         alternatives: Other right ways, each to its end.
     """
     known = [*facts, desk.account(account), *(desk.read(section) for section in sections)]
-    done = changed(work.row, work.values, id=work.id, after=[fact.id for fact in known])
+    done = expect_change(work.row, work.values, id=work.id, after=[fact.id for fact in known])
     read = [call("read_handbook", section_id=section) for section in sections]
     return Task(
         prompt=prompt,
         rubric=[*known, done, *desk.resolved(case, after=[work.id])],
         allow=allow,
-        oracle=[*opening, *read, work.call, *desk.closing(case, message)],
+        oracle=[*opening, *read, work.call, *desk.closing_calls(case, message)],
         alternatives=alternatives,
     )

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from palaestra.envs.kit.cases import CaseType
-from palaestra.envs.noise.material import Contradiction, Injection, Listing, Movement, NoiseMaterial
+from palaestra.envs.noise.material import Contradiction, Injection, Listing, NoiseMaterial, WorldEvent
 from palaestra.protocols import State
 from palaestra.records import Row
 from palaestra.seeding import Stream
@@ -33,7 +33,7 @@ def case_noise(
     texts: Mapping[str, tuple[str, ...]] | None = None,
     injections: tuple[Injection, ...] = (),
     listings: Mapping[str, Listing[Any]] | None = None,
-    movements: tuple[Movement[Any], ...] = (),
+    movements: tuple[WorldEvent[Any], ...] = (),
     contradictions: tuple[Contradiction[Any], ...] = (),
 ) -> NoiseMaterial:
     """What a world of cases hands to its noise, beside what its cases give by themselves.
@@ -51,7 +51,7 @@ def case_noise(
         contradictions: Notes that contradict records, such as `note_about` makes.
     """
     table = cases.kind.table
-    wrote_in: Movement[Any] = Movement(
+    wrote_in: WorldEvent[Any] = WorldEvent(
         name="wrote-in", kind=cases.requester, where=_anyone, move=partial(_write_in, cases, tuple(subjects))
     )
     return NoiseMaterial(

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from palaestra.envs.kit import case_noise, note_about
-from palaestra.envs.noise.material import Injection, Listing, Movement
+from palaestra.envs.noise.material import Injection, Listing, WorldEvent
 from palaestra.envs.worlds.storefront.schema import (
     Build,
     Customer,
@@ -127,15 +127,15 @@ def _leave(state: State, parcel: Shipment, stream: Stream, now: datetime) -> Non
 
 
 _MOVEMENTS = (
-    Movement(name="sold", kind=Product, where=lambda product: product.stock > 0, move=_sell),
-    Movement(name="scanned", kind=Shipment, where=lambda parcel: parcel.status == "in_transit", move=_scan),
-    Movement(
+    WorldEvent(name="sold", kind=Product, where=lambda product: product.stock > 0, move=_sell),
+    WorldEvent(name="scanned", kind=Shipment, where=lambda parcel: parcel.status == "in_transit", move=_scan),
+    WorldEvent(
         name="arrived",
         kind=Shipment,
         where=lambda parcel: parcel.status == "in_transit" and parcel.replaces is None,
         move=_arrive,
     ),
-    Movement(
+    WorldEvent(
         name="left",
         kind=Shipment,
         where=lambda parcel: parcel.status == "preparing" and parcel.replaces is None,

@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import TypeAlias, TypeVar
 
 from palaestra.envs import kit
-from palaestra.envs.worlds.storefront.policy import Policy, build_parts
+from palaestra.envs.worlds.storefront.policy import StorePolicy, build_parts
 from palaestra.envs.worlds.storefront.schema import Build, Order, OrderLine, Payment, Product, Refund, Return, Shipment
 from palaestra.protocols import StateView
 from palaestra.records import Row
@@ -26,7 +26,7 @@ class Books:
 
     state: StateView
     today: date
-    policy: Policy
+    policy: StorePolicy
 
     @cached_property
     def orders(self) -> dict[str, Order]:

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from typing import Literal, TypeAlias
 
-from palaestra.envs.worlds.storefront.policy import Policy, last_return_day
+from palaestra.envs.worlds.storefront.policy import StorePolicy, last_return_day
 from palaestra.envs.worlds.storefront.population.courses import at
-from palaestra.envs.worlds.storefront.population.sales import Sold
+from palaestra.envs.worlds.storefront.population.sales import CompletedSale
 from palaestra.envs.worlds.storefront.schema import Employee, InternalMessage, Product, Team, Ticket
 from palaestra.seeding import Stream
 
@@ -56,8 +56,8 @@ class Caseload:
     """What tickets are about."""
 
     today: date
-    policy: Policy
-    sold: Sequence[Sold]
+    policy: StorePolicy
+    sold: Sequence[CompletedSale]
     held_ids: frozenset[str]
     """Customers under a fraud hold."""
 
@@ -177,22 +177,22 @@ def _held(stream: Stream, caseload: Caseload) -> list[Ticket]:
     return found
 
 
-def _asked_about(caseload: Caseload) -> list[Sold]:
+def _asked_about(caseload: Caseload) -> list[CompletedSale]:
     return [one for one in caseload.sold if one.order.customer_id not in caseload.held_ids]
 
 
-def _last_day(caseload: Caseload, one: Sold) -> date:
+def _last_day(caseload: Caseload, one: CompletedSale) -> date:
     return last_return_day(caseload.policy, one.sale.tier, one.delivered)
 
 
-def _subject(stream: Stream, text: str, one: Sold) -> str:
+def _subject(stream: Stream, text: str, one: CompletedSale) -> str:
     product: Product = stream.choice(one.sale.items).product
     return text.format(order=one.order.id, product=product.name)
 
 
 def _ticket(
     stream: Stream,
-    one: Sold,
+    one: CompletedSale,
     subject: str,
     day: date,
     *,

@@ -1,13 +1,13 @@
 """Cancel an order that has not left."""
 
-from palaestra.envs.kit import Work, granted, touches
+from palaestra.envs.kit import Work, granted, permit_change
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
 from palaestra.envs.worlds.storefront.desk import Desk
 from palaestra.envs.worlds.storefront.refusal_conditions import left_already, on_hold
 from palaestra.envs.worlds.storefront.schema import Order, Ticket
-from palaestra.envs.worlds.storefront.twins import refused_order
-from palaestra.rubrics import Allowance, saw
+from palaestra.envs.worlds.storefront.twins import order_refusal_task
+from palaestra.rubrics import Allowance, expect_read
 
 
 @family("storefront/cancel-order", level=1, traits=("write",), twin=True)
@@ -25,11 +25,11 @@ def cancel_order(desk: Desk) -> Task:
         Work(call=call("cancel_order", order_id=order.id), row=order, values={"status": "cancelled"}, id="cancelled"),
         account=customer,
         opening=[call("get_order", order_id=order.id), call("get_customer", customer_id=customer.id)],
-        facts=[saw(order, id="saw-order")],
+        facts=[expect_read(order, id="saw-order")],
         allow=[
-            *(touches(payment, "status") for payment in desk.payments(order)),
+            *(permit_change(payment, "status") for payment in desk.payments(order)),
             *(Allowance(table=parcel.table, key=parcel.id, deletes=True) for parcel in desk.shipments(order)),
-            *(touches(desk.product(line), "stock") for line in desk.lines(order)),
+            *(permit_change(desk.product(line), "stock") for line in desk.lines(order)),
         ],
         message=f"{order.id} is cancelled; you will not be charged.",
         alternatives=[
@@ -49,4 +49,4 @@ def cancel_order(desk: Desk) -> Task:
 
 def refusal(desk: Desk, ticket: Ticket, prompt: str, order: Order) -> Task:
     grounds = left_already(desk, order) if desk.stream.chance(50) else on_hold(desk, desk.customer(order))
-    return refused_order(desk, ticket, prompt, grounds, order)
+    return order_refusal_task(desk, ticket, prompt, grounds, order)
