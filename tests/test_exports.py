@@ -45,10 +45,12 @@ EXPORTS = {
         "objectives_tables train_toy"
     ),
     "palaestra.proof": (
-        "HACKS MUTANT_KINDS ROUTE_KINDS Finding Proof Tally TaskProof proof_document proof_markdown proof_tables "
-        "prove prove_task release_of"
+        "ATTACKS FAULT_KINDS MUTANT_KINDS ROUTE_KINDS CaseCounts Fault Finding Proof ProofVerdict TaskProof grouped "
+        "proof_document proof_lines proof_markdown proof_tables prove prove_task release_of"
     ),
-    "palaestra.proof.hacks": "HACKS MOST Hack Insider Seat blind knowing try_hack",
+    "palaestra.proof.attacks": (
+        "ATTACKS MAX_CALLS NEEDS Attack AttackContext Need PrivilegedAttackContext blind privileged run_attack"
+    ),
     "palaestra.benchmarks.speed": (
         "FULL QUICK SECTIONS EnvironmentMemory MissingFigure ProcessMemory Scale SpeedReport Throughput TimeRatio "
         "Timing bench_env report_table speed_markdown speed_tables"
@@ -72,11 +74,12 @@ EXPORTS = {
         "check_noise_material"
     ),
     "palaestra.envs.state": "Base Column Overlay OverlaySnapshot Schema SqlProjection TableInfo",
+    "palaestra.envs.surfaces": "generic_surface",
     "palaestra.envs.kit": (
         "CHANGED_FROM CITIES DESK_SYNONYMS MAIL_HOSTS PAGE STREETS CaseDraft CaseRow CaseStatus CaseType Cursor "
         "HandbookVariants Person Priority RecordId RefusalCondition Rule Section SectionId Work amount approvers ask "
         "broken case_noise cases_show_their_grounds closing_tools contents count dialogue draw_people draw_start "
-        "draw_temper enumerate_words format_moment get_tool granted handbook_tools list_tool lowest_approvers "
+        "draw_temper enumerate_words format_moment get_tool grant_task handbook_tools list_tool lowest_approvers "
         "note_about offer page parse_sections permit_change reading_tools references_are_whole refusal_task refuse "
         "search_tool section tell transition_tool with_user"
     ),
@@ -92,17 +95,17 @@ EXPORTS = {
     ),
     "palaestra.envs.wording": "WORDINGS reword",
     "palaestra.rubrics": (
-        "HARM MET TOTAL UNMET WORLD Allowance Check Checklist ChecklistSnapshot Criterion Evidence Rubric TurnLog "
-        "expect_answer expect_any expect_call expect_change expect_listing expect_message expect_question "
-        "expect_read expect_row expect_user_message forbid_call forbid_guessed_ids forbid_other_changes guards "
-        "rescore"
+        "HARM MET TOTAL UNMET WORLD Allowance Check Checklist ChecklistSnapshot Close Criterion Evidence Rubric "
+        "TurnLog Unordered close expect_answer expect_any expect_call expect_change expect_listing expect_message "
+        "expect_question expect_read expect_row expect_user_message forbid_call forbid_guessed_ids "
+        "forbid_other_changes guards rescore unordered"
     ),
     "palaestra.rubrics.derivation": "DerivedRubric SolutionTrace TableFacts Tables TraceStep derive",
     "palaestra.tools": (
-        "CHAT_FORMATS CONTROL FORMATS ActKind ActionFormat CallResult ChatFormat CompactFormat HermesFormat "
-        "JournaledState JsonFormat Mark ParsedTurn PlannedTurn PlannerFormat QwenFormat Reads Rendering Schemas Tool "
-        "ToolContext Toolbox TurnPart finish give_up join_answers legal_call plain_call plain_text read_plan reply "
-        "run_composite sample_call sample_value tool"
+        "CHAT_FORMATS CONTROL FORMATS TYPED_CONTROL ActKind ActionFormat CallResult ChatFormat CompactFormat "
+        "HermesFormat JournaledState JsonFormat Mark ParsedTurn PlannedTurn PlannerFormat QwenFormat Reads Rendering "
+        "Schemas Tool ToolContext Toolbox TurnPart finish give_up join_answers legal_call plain_call plain_text "
+        "read_plan reply run_composite sample_call sample_value tool"
     ),
     "palaestra.tools.formats": (
         "CHAT_FORMATS FORMATS ActionFormat ChatFormat CompactFormat HermesFormat JsonFormat Mark ParsedTurn "
@@ -246,7 +249,6 @@ def test_every_folder_that_offers_names_is_pinned() -> None:
         "palaestra.envs.worlds.storefront.refusal_conditions",
         "palaestra.envs.worlds.storefront.invariants",
         "palaestra.envs.worlds.storefront.population",
-        "palaestra.envs.worlds.storefront.surfaces",
         "palaestra.envs.worlds.storefront.tools",
     }
     assert offering - internal == set(EXPORTS)

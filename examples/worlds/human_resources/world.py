@@ -219,7 +219,7 @@ def settle(
             section=sections[-1], evidence=work.row, facts=(*known,), team=team, message="The handbook forbids it."
         )
         return kit.refusal_task(desk, case, prompt, why, account=employee, opening=opening)
-    return kit.granted(
+    return kit.grant_task(
         desk, case, prompt, work, account=employee, opening=opening, facts=known, sections=sections, message="Done."
     )
 

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 import gymnasium as gym
 import orjson
 
+from palaestra.digest import as_json
 from palaestra.errors import InfrastructureError
 from palaestra.protocols import Action, Agent
 from palaestra.records import LAYERS, EndReason, JsonObject, Layer, Message, RowChange, Score, TaskSpec
@@ -179,5 +180,5 @@ def _turn(
 
 def _plain(change: RowChange) -> JsonObject:
     """A change as plain JSON: rows as objects."""
-    plain: JsonObject = orjson.loads(orjson.dumps(change))
+    plain: JsonObject = orjson.loads(orjson.dumps(change, default=as_json))
     return plain

@@ -7,6 +7,7 @@ from palaestra.rubrics.checklist import Checklist, ChecklistSnapshot
 from palaestra.rubrics.criterion import HARM, MET, UNMET, Allowance, Check, Criterion
 from palaestra.rubrics.dialogue import expect_message, expect_question, expect_user_message
 from palaestra.rubrics.evidence import WORLD, Evidence
+from palaestra.rubrics.expected import Close, Unordered, close, unordered
 from palaestra.rubrics.library import (
     expect_answer,
     expect_any,
@@ -33,10 +34,13 @@ __all__ = [
     "Check",
     "Checklist",
     "ChecklistSnapshot",
+    "Close",
     "Criterion",
     "Evidence",
     "Rubric",
     "TurnLog",
+    "Unordered",
+    "close",
     "expect_answer",
     "expect_any",
     "expect_call",
@@ -52,4 +56,5 @@ __all__ = [
     "forbid_other_changes",
     "guards",
     "rescore",
+    "unordered",
 ]

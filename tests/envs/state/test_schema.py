@@ -28,10 +28,10 @@ class Twin(Row):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Floating(Row):
-    table: ClassVar[str] = "floating"
+class Imaginary(Row):
+    table: ClassVar[str] = "imaginary"
     prefix: ClassVar[str] = ""
-    price: float
+    price: complex
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +107,7 @@ def test_whoever_sees_a_row_knows_its_id_and_those_it_holds() -> None:
     ("kinds", "says"),
     [
         ([Note, Twin], "share the table name 'notes'"),
-        ([Floating], "is no column type"),
+        ([Imaginary], "is no column type"),
         ([Numbers], "is no column type"),
         ([Either], "a column has one type"),
         ([Dangling], "which the schema lacks; it has dangling"),

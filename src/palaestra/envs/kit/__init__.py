@@ -18,7 +18,7 @@ from palaestra.envs.kit.cases import (
 from palaestra.envs.kit.dialogue import ask, dialogue, draw_temper, offer, refuse, tell, with_user
 from palaestra.envs.kit.draft import CaseDraft, permit_change
 from palaestra.envs.kit.generated import Cursor
-from palaestra.envs.kit.granting import Work, granted
+from palaestra.envs.kit.granting import Work, grant_task
 from palaestra.envs.kit.handbook import (
     Section,
     amount,
@@ -76,7 +76,7 @@ __all__ = [
     "enumerate_words",
     "format_moment",
     "get_tool",
-    "granted",
+    "grant_task",
     "handbook_tools",
     "list_tool",
     "lowest_approvers",

@@ -23,7 +23,7 @@ class Work(Generic[R]):
     """The id of the criterion for that."""
 
 
-def granted(
+def grant_task(
     desk: CaseDraft[C],
     case: C,
     prompt: str,

@@ -95,7 +95,7 @@ class SqlProjection:
             raise RowMissingError.of(kind.__name__, key)
         return row
 
-    def find(self, kind: type[R], **equal: Json) -> list[R]:
+    def find(self, kind: type[R], /, **equal: Json) -> list[R]:
         """The rows whose columns equal all of `equal`, ordered by key."""
         table = self._schema[kind.table].sql
         same = [table.c[c].is_(None) if v is None else table.c[c] == v for c, v in equal.items()]
@@ -139,8 +139,6 @@ class SqlProjection:
 
 
 def _row(kind: type[R], values: Mapping[str, Any]) -> R:
-    # SQL gives a list back where a tuple went in.
-    plain: dict[str, Any] = {
-        k: tuple(cast("Sequence[str]", v)) if isinstance(v, list) else v for k, v in values.items()
-    }
+    # SQL gives a list back where a tuple went in; frozen arrays, which are lists of their own, stay.
+    plain: dict[str, Any] = {k: tuple(cast("Sequence[Any]", v)) if type(v) is list else v for k, v in values.items()}
     return kind(**plain)

@@ -17,6 +17,7 @@ from palaestra.rubrics.derivation.facts import RequiredFact, facts
 from palaestra.rubrics.derivation.neighbours import spared
 from palaestra.rubrics.derivation.runs import SolutionTrace, Tables, numbered
 from palaestra.rubrics.evidence import Evidence
+from palaestra.rubrics.expected import as_written
 from palaestra.rubrics.library import expect_answer, expect_call
 from palaestra.rubrics.rubric import LOOKUPS
 
@@ -166,7 +167,10 @@ def _finished(runs: Sequence[SolutionTrace], lookups: Sequence[_Step]) -> list[C
     """Expect the answer that runs finished with, or any one of theirs."""
     if not all(run.answer for run in runs):
         return []
-    options = [expect_answer(run.answer, after=[step.id for step in lookups]) for run in runs]
+    options = [
+        expect_answer({n: as_written(v) for n, v in run.answer.items()}, after=[step.id for step in lookups])
+        for run in runs
+    ]
 
     def check(evidence: Evidence) -> Verdict:
         verdicts = [option.check(evidence) for option in options]

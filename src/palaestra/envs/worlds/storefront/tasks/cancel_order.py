@@ -1,6 +1,6 @@
 """Cancel an order that has not left."""
 
-from palaestra.envs.kit import Work, granted, permit_change
+from palaestra.envs.kit import Work, grant_task, permit_change
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
 from palaestra.envs.worlds.storefront.desk import Desk
@@ -18,7 +18,7 @@ def cancel_order(desk: Desk) -> Task:
     prompt = desk.mail(ticket, request.body)
     if desk.twin:
         return refusal(desk, ticket, prompt, order)
-    return granted(
+    return grant_task(
         desk,
         ticket,
         prompt,
