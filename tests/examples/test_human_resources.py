@@ -37,7 +37,7 @@ def test_it_has_five_tables_twelve_tools_and_four_families_with_twins(env: ToolE
 def test_every_task_is_proved(env: ToolEnv) -> None:
     ids = [task for split in ("dev", "heldout", "heldout-policy") for task in env.task_set.candidates(split)]
     assert len(ids) == 64
-    assert not prove(env, ids).faults()
+    assert not prove(env, ids).faults
 
 
 @pytest.mark.parametrize("split", ["train", "dev", "heldout", "heldout-policy"])
@@ -45,6 +45,14 @@ def test_the_oracle_gets_every_point(env: ToolEnv, split: str) -> None:
     for task in env.task_set.ids(split):
         env.reset(options={"task": task})
         assert rollout(env, oracle(env.oracle), name="oracle", seed=0, task=task).score.passed, task
+
+
+def test_the_oracle_gets_every_point_on_the_generic_surface() -> None:
+    made = gym.make(palaestra.register_world(FOLDER), surface="generic").unwrapped
+    assert isinstance(made, ToolEnv)
+    for task in made.task_set.ids("dev"):
+        made.reset(options={"task": task})
+        assert rollout(made, oracle(made.oracle), name="oracle", seed=0, task=task).score.passed, task
 
 
 def test_its_tools_pickle(env: ToolEnv) -> None:

@@ -14,6 +14,7 @@ from pydantic import Field
 
 from palaestra.envs import Task, World, call, family, kit
 from palaestra.envs.state import Base, Schema
+from palaestra.envs.surfaces import generic_surface
 from palaestra.envs.user import Persona, UserFact
 from palaestra.errors import ToolRefusal
 from palaestra.record import record
@@ -139,10 +140,7 @@ def pay_claim(
 TOOLBOX = Toolbox(
     [
         kit.search_tool(
-            Employee,
-            query_text="Words of a name or address.",
-            filters=(("team", "Only this team."),),
-            summary=("name", "team", "approval_limit_cents", "on_leave"),
+            Employee, filters=(("team", "Only this team."),), summary=("name", "approval_limit_cents", "on_leave")
         ),
         kit.get_tool(Employee, example="EMP-117"),
         kit.list_tool(Leave, Employee),
@@ -287,6 +285,7 @@ HUMAN_RESOURCES = World(
     briefing=briefing,
     talking=partial(briefing, contact="The employee answers what you send with `reply`: ask what is left open."),
     rules=RULES,
+    surfaces={"generic": generic_surface(SCHEMA, TOOLBOX, role="agent")},
     draft=Desk,
     families=__name__,
     tempers=True,

@@ -139,7 +139,6 @@ def search_tool(
         name: The tool's name; empty: `search_` and the table, as in `search_loans`.
         owner: The class of what the rows must belong to; its id is then an argument, such as `member_id`.
         query_text: The description of the argument `query`, words that a row's text must hold; empty: there is none.
-            It may be left out where there are filters.
         filters: Columns by which the list can be narrowed, each with the description of its argument.
     """
     owning = f"{noun_of(owner)}_id" if owner is not None else ""
@@ -149,7 +148,7 @@ def search_tool(
         if owner is not None:
             context.state.get(owner, cast("str", arguments[owning]))
         wanted = {column: value for column in equal if (value := arguments[column]) is not None}
-        if not query_text or (filters and not query):
+        if not query_text:
             return page(context, context.state.find(kind, **wanted), cursor, entry)
         found = context.state.search(kind, query)
         fitting = [row for row in found if all(getattr(row, column) == value for column, value in wanted.items())]
@@ -192,12 +191,7 @@ def _search_parameters(
         text = f"The {noun.replace('_', ' ')}'s id."
         parameters[f"{noun}_id"] = Parameter(annotation=id_annotation(owner), text=text)
     if query_text:
-        words = (
-            Parameter(annotation=str, text=query_text, default="")
-            if filters
-            else Parameter(annotation=str, text=query_text)
-        )
-        parameters["query"] = words
+        parameters["query"] = Parameter(annotation=str, text=query_text)
     for column, text in filters:
         parameters[column] = Parameter(annotation=column_annotation(kind, column) | None, text=text, default=None)
     parameters["cursor"] = Parameter(annotation=Cursor, text=CURSOR_TEXT, default=None)
