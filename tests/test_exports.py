@@ -62,7 +62,10 @@ EXPORTS = {
     "palaestra.envs.noise": (
         "Climate Contradiction Injection Listing Movement Noise NoiseMaterial Weather WeatherSnapshot must_fit"
     ),
-    "palaestra.envs.state": "Base Column Overlay OverlaySnapshot Schema SqlProjection TableInfo",
+    "palaestra.envs.state": (
+        "AttachedOverlay Base Column FileEntry FileLimits FileTree Overlay OverlaySnapshot Schema SqlProjection "
+        "TableInfo overlay_on"
+    ),
     "palaestra.envs.kit": (
         "CHANGED_FROM CITIES MAIL_HOSTS PAGE STREETS CaseDraft CaseRow CaseStatus "
         "CaseType Cursor HandbookVariants Person Priority RecordId RefusalCondition Section SectionId amount "

@@ -137,7 +137,7 @@ def judge(instance: Instance, rubric: Rubric, outcome: Outcome) -> Score:
         )
         for number, turn in enumerate(outcome.turns)
     )
-    state = instance.settled.fork()
+    state = instance.settled.replica()
     *_, score = rescore(rubric, instance.evidence(state), state, turns)
     return score
 
