@@ -9,7 +9,7 @@ from palaestra.errors import InfrastructureError
 from palaestra.record import record
 from palaestra.records import EndReason
 from palaestra.seeding import Stream
-from palaestra.trainers.rollouts.world import Answer, Opening, World, Worlds
+from palaestra.trainers.rollouts.world import EpisodeOpening, RolloutWorld, RolloutWorlds, TurnAnswer
 from palaestra.trajectory import Episode
 
 What: TypeAlias = Literal["open", "reset", "step", "stop", "episode", "close"]
@@ -31,10 +31,10 @@ class Call:
 Deed: TypeAlias = Callable[[Call], Awaitable[None]]
 
 
-class Unruly(Worlds):
+class Unruly(RolloutWorlds):
     """Worlds before whose every call `deed` is done; `calls` lists them. Episodes of `void` ones do not count."""
 
-    def __init__(self, worlds: Worlds, deed: Deed, *, void: bool = False) -> None:
+    def __init__(self, worlds: RolloutWorlds, deed: Deed, *, void: bool = False) -> None:
         self.void = void
         self._worlds = worlds
         self._deed = deed
@@ -48,7 +48,7 @@ class Unruly(Worlds):
         self.calls.append(call)
         await self._deed(call)
 
-    async def open(self) -> World:
+    async def open(self) -> RolloutWorld:
         number = self.opened
         self.opened += 1
         await self.asked(number, "open")
@@ -59,8 +59,8 @@ class Unruly(Worlds):
         await self._worlds.close()
 
 
-class _UnrulyWorld(World):
-    def __init__(self, worlds: Unruly, number: int, world: World) -> None:
+class _UnrulyWorld(RolloutWorld):
+    def __init__(self, worlds: Unruly, number: int, world: RolloutWorld) -> None:
         self._worlds = worlds
         self._number = number
         self._world = world
@@ -69,12 +69,12 @@ class _UnrulyWorld(World):
     async def _asked(self, what: What) -> None:
         await self._worlds.asked(self._number, what, self._task)
 
-    async def reset(self, task: str, seed: int) -> Opening:
+    async def reset(self, task: str, seed: int) -> EpisodeOpening:
         self._task = task
         await self._asked("reset")
         return await self._world.reset(task, seed)
 
-    async def step(self, text: str) -> Answer:
+    async def step(self, text: str) -> TurnAnswer:
         await self._asked("step")
         return await self._world.step(text)
 

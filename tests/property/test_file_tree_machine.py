@@ -71,7 +71,7 @@ class FileTreeMachine(CountedMachine):
         self.branches = [Branch(planted, [(0, FILES, "bridge")])]
         self.branches[0].files.write("/d/e", "new")
         self.beginning = {**FILES, "/d/e": "new"}
-        self.branches[0].overlay = planted.settled()
+        self.branches[0].overlay = planted.settle()
         self.branches[0].history = [(0, self.beginning, "bridge")]
         self.saved: list[tuple[AttachedSnapshot, list[tuple[int, Model, str]]]] = []
         self.projection = SqlProjection(self.branches[0].overlay)

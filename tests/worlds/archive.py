@@ -18,7 +18,7 @@ from palaestra.envs.task import Draft, Task, call, family
 from palaestra.envs.world import World
 from palaestra.errors import ToolRefusal
 from palaestra.records import References, Row, Verdict
-from palaestra.rubrics import MET, UNMET, Allowance, Criterion, Evidence, changed, created, saw
+from palaestra.rubrics import MET, UNMET, Allowance, Criterion, Evidence, expect_change, expect_read, expect_row
 from palaestra.seeding import Stream
 from palaestra.tools import CONTROL, Toolbox, ToolContext, tool
 
@@ -181,7 +181,7 @@ def correct_note(draft: Draft) -> Task:
     planted = draft.state.get(FileEntry, note.id)
     return Task(
         prompt=f"In the costs of {project.name} it says “unts”; it should say “units”. Mend that and nothing else.",
-        rubric=[saw(planted), changed(planted, {"content": note.content}, after=[f"saw-{note.id}"])],
+        rubric=[expect_read(planted), expect_change(planted, {"content": note.content}, after=[f"saw-{note.id}"])],
         oracle=[
             call("list_files", folder=f"/projects/{project.name}"),
             call("read_file", path=note.id),
@@ -200,7 +200,7 @@ def close(draft: Draft) -> Task:
     notes = [draft.state.get(FileEntry, path) for path in files.paths(_folder(project))]
     read = [f"saw-{project.id}"]
     moved = [
-        created(
+        expect_row(
             FileEntry,
             {"id": n.id.replace("/projects", "/archive"), "content": n.content},
             id=f"archived-{i}",
@@ -211,8 +211,8 @@ def close(draft: Draft) -> Task:
     return Task(
         prompt=f"Close {project.id}.",
         rubric=[
-            saw(project),
-            changed(project, {"status": "closed"}, after=read),
+            expect_read(project),
+            expect_change(project, {"status": "closed"}, after=read),
             *moved,
             *(gone(note, after=read) for note in notes),
         ],

@@ -33,7 +33,7 @@ def credit(
     with train_extra():
         from palaestra.benchmarks.credit import (  # noqa: PLC0415  torch takes seconds to import
             CreditConfig,
-            compare,
+            compare_methods,
             credit_markdown,
             credit_tables,
             material_of,
@@ -42,7 +42,7 @@ def credit(
     console = output()
     usual = CreditConfig(world=load_config(config).world)
     settings = replace(usual, grpo=replace(usual.grpo, tokens=tokens))
-    before, found = compare(
+    before, found = compare_methods(
         material_of(settings, bar=bar),
         settings,
         seeds=seeds,

@@ -39,7 +39,7 @@ from palaestra.benchmarks.external.wire import (
     spec_of,
     unreadable,
 )
-from palaestra.benchmarks.external.worker import Worker, Workers
+from palaestra.benchmarks.external.worker import BenchmarkProcess, BenchmarkProcesses
 from palaestra.digest import digest
 from palaestra.envs.reading import TurnReader
 from palaestra.envs.spaces import MessageSpace
@@ -49,7 +49,7 @@ from palaestra.records import EndReason, Message, Score, TaskSpec, ToolCall, Too
 from palaestra.seeding import Stream
 from palaestra.tools import FORMATS, plain_call
 
-WORKERS = Workers()
+WORKERS = BenchmarkProcesses()
 """The processes of benchmarks that this one has started; they end with it."""
 atexit.register(WORKERS.close)
 os.register_at_fork(after_in_child=WORKERS.forget)
@@ -109,7 +109,7 @@ class ExternalEnv(gym.Env[tuple[Message, ...], Action]):
         self._format = FORMATS.get(action_format)
         self._budget = max_turns
         self._seconds = seconds
-        self._worker: Worker | None = None
+        self._worker: BenchmarkProcess | None = None
         self._number = 0
         self._end: EndReason | None = None
         self.tasks: Mapping[str, WireTask] = self._catalogued()

@@ -158,10 +158,10 @@ class AttachedOverlay(Overlay):
 
     # Copies
 
-    def settled(self) -> "AttachedOverlay":
+    def settle(self) -> "AttachedOverlay":
         """A copy in which everything written so far is the beginning."""
         self._fold()
-        copy = Overlay.settled(self)
+        copy = Overlay.initial_state(self)
         assert isinstance(copy, AttachedOverlay), "a fork is of its origin's class"
         copy._folds = [copy._fold_at(0, 0)]
         return copy

@@ -7,7 +7,7 @@ from palaestra.envs.user.acts import kind_of
 from palaestra.envs.user.agenda import UserState
 from palaestra.envs.user.persona import Persona
 
-Fault: TypeAlias = Literal["misinformed", "refused", "left"]
+UserFault: TypeAlias = Literal["misinformed", "refused", "left"]
 """A mistake of the user's stands; they gave in to a refusal of what they were owed; they left."""
 
 
@@ -17,7 +17,7 @@ class UserReport:
 
     patience: int
     """What is left of it."""
-    settled: bool
+    initial_state: bool
     """Whether the user has what they settle for, or has accepted that they will not get it."""
     heard: tuple[str, ...]
     """Every act that they understood."""
@@ -25,7 +25,7 @@ class UserReport:
     """Everything that they said, as the log calls it."""
     irritations: tuple[str, ...]
     """What irritated them, in order."""
-    fault: Fault | None
+    fault: UserFault | None
     """What went wrong, if anything did: the gravest, a leaving before a refusal before a mistake."""
     blame: Literal["user", "agent"] | None
     """Whose doing it is: the user's is a mistake that they keep to and that no record shows."""
@@ -36,7 +36,7 @@ def reported(persona: Persona, state: UserState) -> UserReport:
     fault, blame = _fault(persona, state)
     return UserReport(
         patience=max(state.patience, 0),
-        settled=state.mood in ("settled", "silent"),
+        initial_state=state.mood in ("settled", "silent"),
         heard=state.heard,
         said=state.said,
         irritations=state.irritations,
@@ -45,7 +45,7 @@ def reported(persona: Persona, state: UserState) -> UserReport:
     )
 
 
-def _fault(persona: Persona, state: UserState) -> tuple[Fault | None, Literal["user", "agent"] | None]:
+def _fault(persona: Persona, state: UserState) -> tuple[UserFault | None, Literal["user", "agent"] | None]:
     if state.mood == "gone":
         return "left", "agent"
     if persona.owed and kind_of(state.yielded) == "refuse":

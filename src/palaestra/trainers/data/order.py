@@ -15,7 +15,7 @@ def epochs(count: int, *, size: int, stream: Stream) -> Iterator[list[int]]:
         deck = deck[size:]
 
 
-class Deal:
+class ShuffledOrder:
     """What each step draws from `count` things, asked for in any order; see `epochs`."""
 
     def __init__(self, count: int, *, size: int, stream: Stream) -> None:

@@ -14,21 +14,21 @@ from palaestra.trainers.loops.loop import MakeLearner, StageResult, run_loop
 from palaestra.trainers.loops.material import (
     comes_with_palaestra,
     demonstrations_of,
+    initial_policy,
     openings_of,
-    started,
     tasks_of,
     worlds_of,
 )
-from palaestra.trainers.loops.record import Recorded
+from palaestra.trainers.loops.record import RecordedRun
 from palaestra.trainers.loops.sft import SftLoop
 from palaestra.trainers.monitors import TRACKERS
 from palaestra.trainers.policy import Policy
-from palaestra.trainers.progress import OpenBar, silent
+from palaestra.trainers.progress import OpenProgressBar, silent
 from palaestra.trajectory import Episode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class RunPlan:
     """What a run is about to do: everything that can be known before its first step."""
 
     config: TrainConfig
@@ -38,7 +38,7 @@ class Plan:
     """That it begins with."""
 
 
-def planned(config: TrainConfig, *, bar: OpenBar = silent) -> Plan:
+def plan_run(config: TrainConfig, *, bar: OpenProgressBar = silent) -> RunPlan:
     """Open the world, collect the demonstrations and load or make the policy; nothing is written.
 
     Raises:
@@ -54,8 +54,8 @@ def planned(config: TrainConfig, *, bar: OpenBar = silent) -> Plan:
     guard.check_episodes(demonstrations)
     if (not needed or file is not None) and _may_be_listed(config):
         _check_openings(guard, config, tasks, bar=bar)
-    policy = started(config.policy, demonstrations, seed=config.seed)
-    return Plan(config=config, tasks=tasks, demonstrations=demonstrations, policy=policy)
+    policy = initial_policy(config.policy, demonstrations, seed=config.seed)
+    return RunPlan(config=config, tasks=tasks, demonstrations=demonstrations, policy=policy)
 
 
 def _may_be_listed(config: TrainConfig) -> bool:
@@ -63,7 +63,7 @@ def _may_be_listed(config: TrainConfig) -> bool:
     return bool(config.contaminated) or not comes_with_palaestra(config.world)
 
 
-def _check_openings(guard: Guard, config: TrainConfig, tasks: list[str], *, bar: OpenBar) -> None:
+def _check_openings(guard: Guard, config: TrainConfig, tasks: list[str], *, bar: OpenProgressBar) -> None:
     """Look at every task before the first step, lest a run be refused when it is half done."""
     with bar("openings", len(tasks)) as shown:
         for task, said in openings_of(config.world, tasks):
@@ -72,12 +72,12 @@ def _check_openings(guard: Guard, config: TrainConfig, tasks: list[str], *, bar:
 
 
 def run(
-    plan: Plan,
+    plan: RunPlan,
     out: Path,
     *,
     replay: Path | None = None,
     learners: MakeLearner = Learner,
-    bar: OpenBar = silent,
+    bar: OpenProgressBar = silent,
     say: Callable[[str], None] = print,
 ) -> StageResult:
     """Run every stage that the settings ask for, each from its last save if there is one.
@@ -113,7 +113,7 @@ def run(
             start=policy,
             world=[config.world.env_id, dict(config.world.switches)],
             say=say,
-            replay=Recorded.of(replay / "grpo") if replay else None,
+            replay=RecordedRun.of(replay / "grpo") if replay else None,
             guard=guard,
         )
         result = carry(loop, out / "grpo")

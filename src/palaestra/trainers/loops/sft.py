@@ -11,11 +11,11 @@ from palaestra.seeding import Stream
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.data.demonstration import demonstration
 from palaestra.trainers.data.flatten import flatten_tokens
-from palaestra.trainers.data.order import Deal
+from palaestra.trainers.data.order import ShuffledOrder
 from palaestra.trainers.learner import Learner
 from palaestra.trainers.loops.config import SftConfig, settings_of
-from palaestra.trainers.loops.loop import LearnerThread, Loop, Progress
-from palaestra.trainers.objectives import Metrics, Supervised
+from palaestra.trainers.loops.loop import LearnerThread, Loop, StageProgress
+from palaestra.trainers.objectives import Metrics, SupervisedObjective
 from palaestra.trainers.policy import Policy
 from palaestra.trajectory import Episode
 
@@ -56,8 +56,8 @@ class SftLoop(Loop):
         self._episodes = demonstrations
         self._seed = seed
         self._start = start
-        self._objective = Supervised()
-        self._deal = Deal(len(demonstrations), size=config.batch, stream=Stream.root(name, seed))
+        self._objective = SupervisedObjective()
+        self._deal = ShuffledOrder(len(demonstrations), size=config.batch, stream=Stream.root(name, seed))
 
     def fingerprint(self) -> str:
         """A hash of the settings, the demonstrations, the seed and the beginning; measured time is no setting."""
@@ -70,7 +70,7 @@ class SftLoop(Loop):
         """A copy of the policy to begin with."""
         return self._start.copy()
 
-    def done(self, progress: Progress) -> float:
+    def done(self, progress: StageProgress) -> float:
         """The share of the steps, or of the time where that is what there is."""
         if self._config.seconds is not None:
             return progress.seconds / self._config.seconds

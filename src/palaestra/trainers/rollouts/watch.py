@@ -8,18 +8,18 @@ from typing import Literal, TypeAlias
 
 from palaestra.errors import InfrastructureError
 from palaestra.records import EndReason
-from palaestra.trainers.rollouts.job import Job
-from palaestra.trainers.rollouts.world import Answer, Opening, World
+from palaestra.trainers.rollouts.job import RolloutJob
+from palaestra.trainers.rollouts.world import EpisodeOpening, RolloutWorld, TurnAnswer
 from palaestra.trajectory import Episode
 
 Waiting: TypeAlias = Literal["a place", "nothing", "a fresh world", "its world", "the engine", "a fault to pass"]
 """What a trajectory waits for; it is itself never busy for long."""
 
 
-class Flight:
+class RolloutStatus:
     """A trajectory under way, as it looks from outside."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: RolloutJob) -> None:
         self.job = job
         self.waiting: Waiting = "a place"
         self.since = _now()
@@ -50,9 +50,9 @@ class Flight:
         return current + sum(self._spent[one] for one in what)
 
 
-def waits(flights: Iterable[Flight]) -> str:
+def waits(flights: Iterable[RolloutStatus]) -> str:
     """Who waits for what, in words: how many trajectories for each thing, and the longest of them by name."""
-    by_what: dict[Waiting, list[Flight]] = {}
+    by_what: dict[Waiting, list[RolloutStatus]] = {}
     for flight in flights:
         by_what.setdefault(flight.waiting, []).append(flight)
     now = _now()
@@ -64,16 +64,16 @@ def waits(flights: Iterable[Flight]) -> str:
     return ", ".join(parts) or "nobody waits for anything"
 
 
-class WatchedWorld(World):
+class WatchedWorld(RolloutWorld):
     """A world that says whether it is still of use.
 
     Args:
         world: What answers.
     """
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: RolloutWorld) -> None:
         self._world = world
-        self.flight: Flight | None = None
+        self.flight: RolloutStatus | None = None
         """Who plays in it."""
         self.fault: InfrastructureError | None = None
         """How it failed."""
@@ -92,12 +92,12 @@ class WatchedWorld(World):
                 raise
         self.sound = True
 
-    async def reset(self, task: str, seed: int) -> Opening:
+    async def reset(self, task: str, seed: int) -> EpisodeOpening:
         """Begin an episode."""
         with self._asked():
             return await self._world.reset(task, seed)
 
-    async def step(self, text: str) -> Answer:
+    async def step(self, text: str) -> TurnAnswer:
         """Take one turn."""
         with self._asked():
             return await self._world.step(text)

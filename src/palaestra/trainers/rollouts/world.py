@@ -8,7 +8,7 @@ from palaestra.trajectory import Episode
 
 
 @record
-class Opening:
+class EpisodeOpening:
     """What a new episode shows the policy."""
 
     observation: tuple[Message, ...]
@@ -16,7 +16,7 @@ class Opening:
 
 
 @record
-class Answer:
+class TurnAnswer:
     """What came of a turn."""
 
     observation: tuple[Message, ...]
@@ -24,11 +24,11 @@ class Answer:
     """Whether the episode has ended."""
 
 
-class World(ABC):
+class RolloutWorld(ABC):
     """One environment, playing one episode after the other."""
 
     @abstractmethod
-    async def reset(self, task: str, seed: int) -> Opening:
+    async def reset(self, task: str, seed: int) -> EpisodeOpening:
         """Begin an episode.
 
         Raises:
@@ -37,7 +37,7 @@ class World(ABC):
         """
 
     @abstractmethod
-    async def step(self, text: str) -> Answer:
+    async def step(self, text: str) -> TurnAnswer:
         """Take one turn, in the policy's own words.
 
         Raises:
@@ -61,11 +61,11 @@ class World(ABC):
         """Free it, whatever it is doing. Closing twice is fine."""
 
 
-class Worlds(ABC):
+class RolloutWorlds(ABC):
     """Where worlds come from: this process, others, or other machines."""
 
     @abstractmethod
-    async def open(self) -> World:
+    async def open(self) -> RolloutWorld:
         """A fresh world.
 
         Raises:

@@ -4,21 +4,21 @@ import asyncio
 
 from palaestra.benchmarks.speed.training.lockstep import LockstepWorlds
 from palaestra.records import EndReason
-from palaestra.trainers.rollouts.world import Answer, Opening, World, Worlds
+from palaestra.trainers.rollouts.world import EpisodeOpening, RolloutWorld, RolloutWorlds, TurnAnswer
 from palaestra.trainers.rollouts.worlds import Latency
 from palaestra.trajectory import Episode
 
 
-class Short(World):
+class Short(RolloutWorld):
     """Ends after so many turns as its episode's seed says."""
 
-    async def reset(self, task: str, seed: int) -> Opening:
+    async def reset(self, task: str, seed: int) -> EpisodeOpening:
         self._left = seed
-        return Opening(observation=(), tools=())
+        return EpisodeOpening(observation=(), tools=())
 
-    async def step(self, text: str) -> Answer:
+    async def step(self, text: str) -> TurnAnswer:
         self._left -= 1
-        return Answer(observation=(), over=self._left == 0)
+        return TurnAnswer(observation=(), over=self._left == 0)
 
     async def stop(self, reason: EndReason) -> None: ...
 
@@ -28,14 +28,14 @@ class Short(World):
     async def close(self) -> None: ...
 
 
-class Shorts(Worlds):
-    async def open(self) -> World:
+class Shorts(RolloutWorlds):
+    async def open(self) -> RolloutWorld:
         return Short()
 
     async def close(self) -> None: ...
 
 
-async def two(first: int, second: int) -> tuple[LockstepWorlds, World, World]:
+async def two(first: int, second: int) -> tuple[LockstepWorlds, RolloutWorld, RolloutWorld]:
     worlds = LockstepWorlds(Shorts(), Latency(low=1e-4, high=2e-4))
     one, other = await worlds.open(), await worlds.open()
     await one.reset("a", first)

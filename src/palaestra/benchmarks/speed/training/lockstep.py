@@ -4,12 +4,12 @@ import asyncio
 
 from palaestra.records import EndReason
 from palaestra.seeding import Stream
-from palaestra.trainers.rollouts.world import Answer, Opening, World, Worlds
+from palaestra.trainers.rollouts.world import EpisodeOpening, RolloutWorld, RolloutWorlds, TurnAnswer
 from palaestra.trainers.rollouts.worlds import Latency
 from palaestra.trajectory import Episode
 
 
-class LockstepWorlds(Worlds):
+class LockstepWorlds(RolloutWorlds):
     """Keeps every answer back until all episodes under way have one, and the slowest tool of them is done.
 
     Args:
@@ -18,7 +18,7 @@ class LockstepWorlds(Worlds):
         seed: Of the latencies.
     """
 
-    def __init__(self, worlds: Worlds, latency: Latency, *, seed: int = 0) -> None:
+    def __init__(self, worlds: RolloutWorlds, latency: Latency, *, seed: int = 0) -> None:
         self._worlds = worlds
         self._latency = latency
         self._stream = Stream.root("lockstep", seed)
@@ -26,7 +26,7 @@ class LockstepWorlds(Worlds):
         self._waiting: list[asyncio.Future[None]] = []
         self._slowest = 0.0
 
-    async def open(self) -> World:
+    async def open(self) -> RolloutWorld:
         """A fresh world."""
         return _Lockstep(await self._worlds.open(), self)
 
@@ -64,20 +64,20 @@ def _answer(waiting: list["asyncio.Future[None]"]) -> None:
             one.set_result(None)
 
 
-class _Lockstep(World):
-    def __init__(self, world: World, all_: LockstepWorlds) -> None:
+class _Lockstep(RolloutWorld):
+    def __init__(self, world: RolloutWorld, all_: LockstepWorlds) -> None:
         self._world = world
         self._all = all_
         self._playing = False
 
-    async def reset(self, task: str, seed: int) -> Opening:
+    async def reset(self, task: str, seed: int) -> EpisodeOpening:
         opening = await self._world.reset(task, seed)
         self._leave()
         self._all.enter()
         self._playing = True
         return opening
 
-    async def step(self, text: str) -> Answer:
+    async def step(self, text: str) -> TurnAnswer:
         answer = await self._world.step(text)
         await self._all.together()
         if answer.over:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from palaestra.record import record
 from palaestra.records import EndReason
 from palaestra.seeding import Stream
-from palaestra.trainers.rollouts.world import Answer, Opening, World, Worlds
+from palaestra.trainers.rollouts.world import EpisodeOpening, RolloutWorld, RolloutWorlds, TurnAnswer
 from palaestra.trajectory import Episode
 
 
@@ -25,21 +25,21 @@ class Latency:
         return self.low * math.exp(math.log(self.high / self.low) * stream.word() / 2.0**64)
 
 
-class Delayed(World):
+class DelayedWorld(RolloutWorld):
     """A world that keeps each answer back for a while."""
 
-    def __init__(self, world: World, latency: Latency, stream_of: Callable[[str, int], Stream]) -> None:
+    def __init__(self, world: RolloutWorld, latency: Latency, stream_of: Callable[[str, int], Stream]) -> None:
         self._world = world
         self._latency = latency
         self._stream_of = stream_of
         self._stream: Stream | None = None
 
-    async def reset(self, task: str, seed: int) -> Opening:
+    async def reset(self, task: str, seed: int) -> EpisodeOpening:
         """Begin an episode, without delay."""
         self._stream = self._stream_of(task, seed)
         return await self._world.reset(task, seed)
 
-    async def step(self, text: str) -> Answer:
+    async def step(self, text: str) -> TurnAnswer:
         """Take one turn, and answer later."""
         answer = await self._world.step(text)
         assert self._stream is not None, "a world that was not reset answers nothing"
@@ -59,7 +59,7 @@ class Delayed(World):
         await self._world.close()
 
 
-class DelayedWorlds(Worlds):
+class DelayedWorlds(RolloutWorlds):
     """Makes worlds whose answers take time.
 
     Args:
@@ -68,15 +68,15 @@ class DelayedWorlds(Worlds):
         seed: Of the latencies: the n-th time that a task is played with a seed, they are the same in every run.
     """
 
-    def __init__(self, worlds: Worlds, latency: Latency, *, seed: int = 0) -> None:
+    def __init__(self, worlds: RolloutWorlds, latency: Latency, *, seed: int = 0) -> None:
         self._worlds = worlds
         self._latency = latency
         self._seed = seed
         self._played: Counter[tuple[str, int]] = Counter()
 
-    async def open(self) -> Delayed:
+    async def open(self) -> DelayedWorld:
         """A fresh world."""
-        return Delayed(await self._worlds.open(), self._latency, self._stream_of)
+        return DelayedWorld(await self._worlds.open(), self._latency, self._stream_of)
 
     def _stream_of(self, task: str, seed: int) -> Stream:
         self._played[task, seed] += 1

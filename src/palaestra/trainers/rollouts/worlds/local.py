@@ -6,34 +6,34 @@ what the other kinds are for.
 
 from weakref import WeakSet
 
-from palaestra.agents.hosted import Hosted, WorldSpec
+from palaestra.agents.hosted import HostedEnv, WorldSpec
 from palaestra.errors import InfrastructureError
 from palaestra.records import EndReason
-from palaestra.trainers.rollouts.world import Answer, Opening, World, Worlds
+from palaestra.trainers.rollouts.world import EpisodeOpening, RolloutWorld, RolloutWorlds, TurnAnswer
 from palaestra.trajectory import Episode
 
 
-class LocalWorld(World):
+class LocalWorld(RolloutWorld):
     """One environment in this process."""
 
     def __init__(self, spec: WorldSpec) -> None:
-        self._hosted: Hosted | None = Hosted(spec)
+        self._hosted: HostedEnv | None = HostedEnv(spec)
 
     @property
-    def _open(self) -> Hosted:
+    def _open(self) -> HostedEnv:
         if self._hosted is None:
             raise InfrastructureError("this world was closed; open another one")
         return self._hosted
 
-    async def reset(self, task: str, seed: int) -> Opening:
+    async def reset(self, task: str, seed: int) -> EpisodeOpening:
         """Begin an episode."""
         observation, tools = self._open.reset(task, seed)
-        return Opening(observation=observation, tools=tools)
+        return EpisodeOpening(observation=observation, tools=tools)
 
-    async def step(self, text: str) -> Answer:
+    async def step(self, text: str) -> TurnAnswer:
         """Take one turn."""
         observation, over = self._open.step(text)
-        return Answer(observation=observation, over=over)
+        return TurnAnswer(observation=observation, over=over)
 
     async def stop(self, reason: EndReason) -> None:
         """End the episode from outside."""
@@ -50,7 +50,7 @@ class LocalWorld(World):
             self._hosted = None
 
 
-class LocalWorlds(Worlds):
+class LocalWorlds(RolloutWorlds):
     """Makes worlds in this process.
 
     Args:

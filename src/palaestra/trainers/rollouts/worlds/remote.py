@@ -15,7 +15,7 @@ from typing import Any
 from palaestra.agents.hosted import WorldSpec
 from palaestra.errors import InfrastructureError, WaitError
 from palaestra.records import EndReason
-from palaestra.trainers.rollouts.world import Answer, Opening, World, Worlds
+from palaestra.trainers.rollouts.world import EpisodeOpening, RolloutWorld, RolloutWorlds, TurnAnswer
 from palaestra.trajectory import Episode
 
 
@@ -45,7 +45,7 @@ class _Call:
     answer: asyncio.Future[Any]
 
 
-class Worker(ABC):
+class WorldWorker(ABC):
     """Something that hosts worlds, seen from here; it belongs to one event loop.
 
     Args:
@@ -139,10 +139,10 @@ class Worker(ABC):
                 call.answer.set_exception(InfrastructureError(f"{call.what}: {why}"))
 
 
-class RemoteWorld(World):
+class RemoteWorld(RolloutWorld):
     """A world that a worker hosts, under a number."""
 
-    def __init__(self, worker: Worker, number: int, spec: WorldSpec, timeouts: Timeouts) -> None:
+    def __init__(self, worker: WorldWorker, number: int, spec: WorldSpec, timeouts: Timeouts) -> None:
         self._worker = worker
         self._number = number
         self._spec = spec
@@ -164,18 +164,18 @@ class RemoteWorld(World):
             await self.close()
             raise
 
-    async def reset(self, task: str, seed: int) -> Opening:
+    async def reset(self, task: str, seed: int) -> EpisodeOpening:
         """Begin an episode."""
         self._place, self._turn = f"{self._spec.env_id}, task {task!r}", 0
         observation, tools = await self._ask("reset", self._timeouts.reset, task, seed)
-        return Opening(observation=observation, tools=tools)
+        return EpisodeOpening(observation=observation, tools=tools)
 
-    async def step(self, text: str) -> Answer:
+    async def step(self, text: str) -> TurnAnswer:
         """Take one turn."""
         self._place = f"{self._place.partition(', turn ')[0]}, turn {self._turn}"
         self._turn += 1
         observation, over = await self._ask("step", self._timeouts.step, text)
-        return Answer(observation=observation, over=over)
+        return TurnAnswer(observation=observation, over=over)
 
     async def stop(self, reason: EndReason) -> None:
         """End the episode from outside."""
@@ -196,7 +196,7 @@ class RemoteWorld(World):
         self._worker.worlds -= 1
 
 
-class RemoteWorlds(Worlds):
+class RemoteWorlds(RolloutWorlds):
     """Opens worlds in workers, in each about as many as in the others.
 
     Args:
@@ -221,14 +221,14 @@ class RemoteWorlds(Worlds):
         self._spec = spec
         self._limit = workers
         self._timeouts = timeouts
-        self._workers: list[Worker] = []
+        self._workers: list[WorldWorker] = []
         self._ended: set[asyncio.Task[None]] = set()
         self._placing = asyncio.Lock()
         self._numbers = count()
         self._closed = False
 
     @abstractmethod
-    async def start(self) -> Worker:
+    async def start(self) -> WorldWorker:
         """A new worker; its first call may find that it does not come up."""
 
     async def open(self) -> RemoteWorld:
@@ -246,7 +246,7 @@ class RemoteWorlds(Worlds):
         await world.opened()
         return world
 
-    async def _worker(self) -> Worker:
+    async def _worker(self) -> WorldWorker:
         if self._closed:
             raise InfrastructureError("these worlds were closed; make others")
         for worker in [worker for worker in self._workers if worker.lost is not None]:

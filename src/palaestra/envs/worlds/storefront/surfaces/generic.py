@@ -10,7 +10,7 @@ from typing import Annotated, Literal, TypeAlias, cast
 from pydantic import Field
 
 from palaestra.envs.state import TableInfo
-from palaestra.envs.state.query import Measure, Scalar, follow, measured, select
+from palaestra.envs.state.query import Aggregate, Scalar, follow, measured, select
 from palaestra.envs.worlds.storefront.schema import SCHEMA
 from palaestra.envs.worlds.storefront.tools import TOOLBOX, compute
 from palaestra.errors import ToolRefusal, UnknownNameError
@@ -123,7 +123,7 @@ def traverse(
 def aggregate(
     context: ToolContext,
     table: Table,
-    measure: Measure,
+    measure: Aggregate,
     column: str = "id",
     where: Conditions | None = None,
     group_by: str = "",
