@@ -75,6 +75,7 @@ EXPORTS = {
         "AttachedOverlay Base Column FileEntry FileLimits FileTree Overlay OverlaySnapshot Schema SqlProjection "
         "TableInfo overlay_on"
     ),
+    "palaestra.envs.surfaces": "generic_surface",
     "palaestra.envs.kit": (
         "CHANGED_FROM CITIES MAIL_HOSTS PAGE STREETS CaseDraft CaseRow CaseStatus CaseType Cursor HandbookVariants "
         "Person Priority RecordId RefusalCondition Section SectionId amount approvers ask closing_tools contents "
@@ -247,7 +248,6 @@ def test_every_folder_that_offers_names_is_pinned() -> None:
         "palaestra.envs.worlds.storefront.refusal_conditions",
         "palaestra.envs.worlds.storefront.invariants",
         "palaestra.envs.worlds.storefront.population",
-        "palaestra.envs.worlds.storefront.surfaces",
         "palaestra.envs.worlds.storefront.tools",
     }
     assert offering - internal == set(EXPORTS)

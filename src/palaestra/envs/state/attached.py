@@ -59,8 +59,8 @@ class AttachedOverlay(Overlay):
         """The states beside the rows."""
         return self._states
 
-    @property
-    def journal(self) -> list[RowChange]:
+    @property  # pyright: ignore[reportIncompatibleVariableOverride]
+    def journal(self) -> list[RowChange]:  # pyright: ignore[reportIncompatibleVariableOverride]
         """Every write since the overlay settled, those of the states included."""
         self._fold()
         return self._log
@@ -89,7 +89,7 @@ class AttachedOverlay(Overlay):
         self._fold()
         return Overlay.peek(self, kind, key)
 
-    def find(self, kind: type[R], **equal: Json) -> list[R]:
+    def find(self, kind: type[R], /, **equal: Json) -> list[R]:
         """The rows whose columns equal all of `equal`, ordered by key; all rows when nothing is asked."""
         self._fold()
         return Overlay.find(self, kind, **equal)
@@ -111,7 +111,7 @@ class AttachedOverlay(Overlay):
         self._must_be_row(row)
         return Overlay.insert(self, row)
 
-    def update(self, row: R, **changes: Any) -> R:
+    def update(self, row: R, /, **changes: Any) -> R:
         """Replace columns of a row that stands; `RowError` also where it mirrors a state."""
         self._must_be_row(row)
         return Overlay.update(self, row, **changes)
@@ -161,7 +161,7 @@ class AttachedOverlay(Overlay):
     def settle(self) -> "AttachedOverlay":
         """A copy in which everything written so far is the beginning."""
         self._fold()
-        copy = Overlay.initial_state(self)
+        copy = Overlay.settle(self)
         assert isinstance(copy, AttachedOverlay), "a fork is of its origin's class"
         copy._folds = [copy._fold_at(0, 0)]
         return copy
