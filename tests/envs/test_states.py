@@ -42,7 +42,7 @@ def test_the_world_keeps_the_contract(world: str) -> None:
 def test_its_tasks_are_proved(task: str) -> None:
     proof = prove_task(made("Archive" if task == CLOSE else "Lab"), task)
     assert proof.solved
-    assert proof.survivors == proof.false_rejects == proof.hacked == []
+    assert proof.survivors == proof.false_rejects == proof.attacked == []
     assert sum(tally.hits for tally in proof.mutants.values()) > 5
 
 
@@ -50,7 +50,7 @@ def test_its_tasks_are_proved(task: str) -> None:
 def test_tasks_on_files_are_solved_and_nothing_wrong_passes(env: ToolEnv, task: str) -> None:
     proof = prove_task(env, task)
     assert proof.solved
-    assert proof.survivors == proof.hacked == []
+    assert proof.survivors == proof.attacked == []
 
 
 def test_a_derived_rubric_takes_the_oracle_with_floats_decimals_json_and_lists() -> None:

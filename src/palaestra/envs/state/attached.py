@@ -59,14 +59,14 @@ class AttachedOverlay(Overlay):
         """The states beside the rows."""
         return self._states
 
-    @property  # pyright: ignore[reportIncompatibleVariableOverride]
-    def journal(self) -> list[RowChange]:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @property
+    def journal(self) -> list[RowChange]:
         """Every write since the overlay settled, those of the states included."""
         self._fold()
         return self._log
 
     @journal.setter
-    def journal(self, journal: list[RowChange]) -> None:
+    def journal(self, journal: list[RowChange]) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
         self._log = journal
 
     def _fold_at(self, start: int, end: int) -> _Fold:
