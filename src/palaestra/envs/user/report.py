@@ -17,7 +17,7 @@ class UserReport:
 
     patience: int
     """What is left of it."""
-    initial_state: bool
+    settled: bool
     """Whether the user has what they settle for, or has accepted that they will not get it."""
     heard: tuple[str, ...]
     """Every act that they understood."""
@@ -36,7 +36,7 @@ def reported(persona: Persona, state: UserState) -> UserReport:
     fault, blame = _fault(persona, state)
     return UserReport(
         patience=max(state.patience, 0),
-        initial_state=state.mood in ("settled", "silent"),
+        settled=state.mood in ("settled", "silent"),
         heard=state.heard,
         said=state.said,
         irritations=state.irritations,
