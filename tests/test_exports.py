@@ -71,7 +71,7 @@ EXPORTS = {
     ),
     "palaestra.envs.user": (
         "Answer Conversation Decision Fact LlmUser LoggedUser Persona Point Reaction ScriptedUser Temper User "
-        "UserFactory UserReport UserState decide opening recognised understood"
+        "UserFactory UserState decide opening recognised understood"
     ),
     "palaestra.envs.wording": "WORDINGS reworded",
     "palaestra.rubrics": (

@@ -12,6 +12,7 @@ import orjson
 from palaestra.errors import InfrastructureError
 from palaestra.protocols import Action, Agent
 from palaestra.records import LAYERS, EndReason, JsonObject, Layer, Message, RowChange, Score
+from palaestra.steps import ResetRecord, StepRecord
 from palaestra.tools import plain_call, plain_text
 from palaestra.trajectory import Episode, Segment, Tokens, Turn
 
@@ -33,9 +34,12 @@ class Recording:
         self._env = env
         self._agent = agent
         self._seed = seed
-        self.observation, self._opening = env.reset(seed=seed, options={"task": task} if task else None)
+        self.observation, info = env.reset(seed=seed, options={"task": task} if task else None)
+        self._opening: ResetRecord = info["record"]
         self._prompt = self.observation
-        self.offered: tuple[JsonObject, ...] = self.tools
+        self.tools: tuple[JsonObject, ...] = tuple(self._opening.tools)
+        """The schemas of the tools that were on offer at the beginning."""
+        self.offered = self.tools
         """The schemas of the tools on offer now; some worlds change them on the way."""
         self._turns: list[Turn] = []
         self._points: Mapping[Layer, int] = dict.fromkeys(LAYERS, 0)
@@ -43,11 +47,6 @@ class Recording:
         self._end: EndReason | None = None
         self.fault: InfrastructureError | None = None
         """How the world failed, where it did; the episode then has no reward."""
-
-    @property
-    def tools(self) -> tuple[JsonObject, ...]:
-        """The schemas of the tools that were on offer at the beginning."""
-        return tuple(self._opening["tools"])
 
     @property
     def faulted(self) -> bool:
@@ -71,10 +70,12 @@ class Recording:
         except InfrastructureError as error:
             self.fault = error
             return
-        self._turns.append(_turn(action, self.observation, float(reward), info, self._points))
-        self.offered = tuple(info.get("tools", self.offered))
-        self._points, self._end = info["components"], info["end"]
-        self._score = info["score"] or self._score
+        done: StepRecord = info["record"]
+        self._turns.append(_turn(action, self.observation, float(reward), done, self._points))
+        if done.tools is not None:
+            self.offered = tuple(done.tools)
+        self._points, self._end = done.components, done.end
+        self._score = done.score or self._score
 
     def stop(self, reason: EndReason) -> None:
         """End the episode from outside, for a budget that the world does not know; its score stands as it is."""
@@ -92,11 +93,11 @@ class Recording:
         spec = self._env.unwrapped.spec
         return Episode(
             env_id=spec.id if spec else "",
-            task=self._opening["task"],
+            task=self._opening.task,
             agent=self._agent,
             seed=self._seed,
             tools=self.tools,
-            rubric=self._opening["rubric"],
+            rubric=self._opening.rubric,
             segments=(Segment(prompt=self._prompt, turns=tuple(self._turns), tokens=tokens),),
             end=self._end,
             score=self._score,
@@ -128,9 +129,9 @@ def _copied(json: T) -> T:
     return cast("T", tuple(orjson.loads(orjson.dumps(json))))
 
 
-def _nothing(opening: Mapping[str, Any]) -> Score:
+def _nothing(opening: ResetRecord) -> Score:
     """The score of an episode that the world broke off."""
-    total = sum(c.points for c in opening["rubric"] if c.kind == "expect")
+    total = sum(c.points for c in opening.rubric if c.kind == "expect")
     return Score(points=0, total=total, passed=False, verdicts={}, components=dict.fromkeys(LAYERS, 0))
 
 
@@ -138,21 +139,21 @@ def _turn(
     action: Action,
     observation: tuple[Message, ...],
     reward: float,
-    info: Mapping[str, Any],
+    done: StepRecord,
     before: Mapping[Layer, int],
 ) -> Turn:
     return Turn(
         text=plain_text(action) if isinstance(action, str) else None,
-        calls=tuple(map(plain_call, info["calls"])),
-        events=info["events"],
-        changes=tuple(map(_plain, info["changes"])),
+        calls=tuple(map(plain_call, done.calls)),
+        events=done.events,
+        changes=tuple(map(_plain, done.changes)),
         observation=observation,
         reward=reward,
-        components={layer: info["components"][layer] - before[layer] for layer in LAYERS},
-        met=info["met"],
-        violated=info["violated"],
-        state_hash=info["state_hash"],
-        anchor=info["anchor"],
+        components={layer: done.components[layer] - before[layer] for layer in LAYERS},
+        met=done.met,
+        violated=done.violated,
+        state_hash=done.state_hash,
+        anchor=done.anchor,
     )
 
 

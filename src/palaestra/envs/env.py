@@ -26,12 +26,11 @@ import gymnasium as gym
 import numpy as np
 from gymnasium.utils import seeding
 
-from palaestra.digest import canonical
 from palaestra.envs.episode import LiveEpisode, Snapshot
 from palaestra.envs.instance import Instance
 from palaestra.envs.manner import Manner
 from palaestra.envs.noise import Climate, Noise, must_fit
-from palaestra.envs.reading import TurnReader
+from palaestra.envs.reading import TurnReader, unreadable_message
 from palaestra.envs.spaces import CallSpace, MessageSpace
 from palaestra.envs.spoken import spoken
 from palaestra.envs.taskset import TaskSet, bundled, load_folder
@@ -41,9 +40,12 @@ from palaestra.errors import EpisodeOverError, InfrastructureError, RubricError,
 from palaestra.protocols import Action, StateView
 from palaestra.records import ANY_TABLE, EndReason, Message, RowChange, Score, TaskSpec, ToolCall, ToolEvent
 from palaestra.seeding import Stream
+from palaestra.steps import ResetRecord, Returned, StepRecord
 from palaestra.tools import FORMATS, Tool, legal_call
 
 RewardMode: TypeAlias = Literal["checklist", "outcome"]
+_SPOKEN = 256
+"""Tasks in another manner that an environment and its forks keep; the oldest goes first."""
 
 
 class ToolEnv(gym.Env[tuple[Message, ...], Action]):
@@ -146,9 +148,8 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
             options: `{"task": id}` names the task of this episode.
 
         Returns:
-            The opening messages, and `info`: the tools' schemas under "tools", which an agent may see (a sequence;
-            `list` of it is plain JSON); the `TaskSpec` under "task", the criteria under "rubric", the seed and hashes,
-            which are the trainer's.
+            The opening messages, and `info`, the view of a `ResetRecord`: an agent may see "tools"; the rest, and the
+            record itself under "record", is the trainer's.
 
         Raises:
             UnknownNameError: an option or the task is unknown.
@@ -165,16 +166,17 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         instance = self.task_set.instance(self._drawn(seed) if named is None else named, self.handbook)
         episode = self._begun(instance, seed)
         weather = episode.weather
-        info: dict[str, Any] = {
-            "tools": self.toolbox.export(self.world.role) if weather is None else weather.climate.export(),
-            "task": episode.instance.spec,
-            "rubric": episode.instance.rubric.specs,
-            "seed": seed,
-            **episode.hashes(),
-        }
-        if weather is not None:
-            info["noise"] = weather.report(episode.evidence)
-        return self._given(), info
+        state_hash = episode.state.state_hash()
+        return ResetRecord(
+            messages=self._given(),
+            tools=self.toolbox.export(self.world.role) if weather is None else weather.climate.export(),
+            task=episode.instance.spec,
+            rubric=episode.instance.rubric.specs,
+            seed=seed,
+            state_hash=state_hash,
+            anchor=episode.anchor(state_hash),
+            noise=None if weather is None else weather.report(episode.evidence),
+        ).returned()
 
     def _reseed(self, seed: int) -> None:
         """What `super().reset` does, without making a generator that most episodes never draw from."""
@@ -221,17 +223,17 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         """The task with a user of this manner; forks share what was made before."""
         named = instance.spec.id, instance.handbook
         if named not in self._spoken:
+            if len(self._spoken) >= _SPOKEN:
+                del self._spoken[next(iter(self._spoken))]
             self._spoken[named] = spoken(instance, manner)
         return self._spoken[named]
 
-    def step(self, action: Action) -> tuple[tuple[Message, ...], float, bool, bool, dict[str, Any]]:
+    def step(self, action: Action) -> Returned:
         """Run one turn.
 
         Returns:
-            The answers to its calls, the reward, terminated, truncated, and `info`, which is the trainer's: "calls",
-            "unreadable" (why there are none), "events" and "changes" of this turn; "points" so far, "components"
-            (points by layer), "met" and "violated" (criteria); "end" and, at the end, the `Score`; "user", the
-            `UserReport` where a user answers; hashes.
+            The answers to its calls, the reward, terminated, truncated, and `info`, the view of a `StepRecord`, which
+            is the trainer's; the record itself stands under "record".
 
         Raises:
             EpisodeOverError: there is no episode, or it has ended.
@@ -241,31 +243,31 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         episode = self._running()
         checklist, evidence, state = episode.checklist, episode.evidence, episode.state
         before, first, written = checklist.points, len(evidence.events), len(state.journal)
-        calls, error = self._reader.read(action)
+        calls, unreadable = self._reader.read(action)
         episode.begin_turn()
-        answers = tuple(self._run(calls)) if error is None else (_unreadable(error),)
-        episode.close_turn(answers, readable=error is None)
+        answers = tuple(self._run(calls)) if unreadable is None else (unreadable_message(unreadable),)
+        episode.close_turn(answers, readable=unreadable is None)
         points, end = checklist.points, evidence.end
-        info: dict[str, Any] = {
-            "task": episode.instance.spec,
-            "calls": calls,
-            "unreadable": error,
-            "events": tuple(evidence.events[first:]),
-            "changes": tuple(state.journal[written:]),
-            "points": points,
-            "components": checklist.components(),
-            "met": checklist.named("expect"),
-            "violated": checklist.named("forbid"),
-            "end": end,
-            "score": checklist.score(end) if end else None,
-            "user": None if episode.conversation is None else episode.conversation.report,
-            **episode.hashes(),
-        }
-        if episode.weather is not None:
-            info["noise"] = episode.weather.report(evidence)
-        reward = points - before if self._reward_mode == "checklist" else points if end else 0
-        terminated = end is not None and end.terminates
-        return self._given(), float(reward), terminated, end is not None and not terminated, info
+        state_hash = state.state_hash()
+        return StepRecord(
+            messages=self._given(),
+            reward=float(points - before if self._reward_mode == "checklist" else points if end else 0),
+            task=episode.instance.spec,
+            calls=calls,
+            unreadable=unreadable,
+            events=tuple(evidence.events[first:]),
+            changes=tuple(state.journal[written:]),
+            points=points,
+            components=checklist.components(),
+            met=checklist.named("expect"),
+            violated=checklist.named("forbid"),
+            end=end,
+            score=checklist.score(end) if end else None,
+            user=None if episode.conversation is None else episode.conversation.report,
+            state_hash=state_hash,
+            anchor=episode.anchor(state_hash),
+            noise=None if episode.weather is None else episode.weather.report(evidence),
+        ).returned()
 
     def _running(self) -> LiveEpisode:
         if self._episode is not None and self._episode.faulted:
@@ -420,7 +422,7 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
 
     def anchor(self) -> str:
         """A hash of the rows and the current observation: whether an agent stands at the same place."""
-        return self.episode.hashes()["anchor"]
+        return self.episode.anchor(self.state_hash())
 
     def legal_actions(self, count: int = 8) -> list[Action]:
         """Calls that fit their schemas and whose ids exist: draws that depend only on where the episode stands."""
@@ -434,8 +436,3 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         if table != ANY_TABLE:
             return state.keys(table)
         return [key for info in self.world.schema for key in state.keys(info.name)]
-
-
-def _unreadable(error: str) -> Message:
-    content = canonical({"error": {"code": "unreadable", "message": error}}).decode()
-    return {"role": "tool", "content": content}

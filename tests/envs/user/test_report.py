@@ -3,7 +3,8 @@
 import pytest
 
 from palaestra.envs.user import Fact, Persona, decide, opening
-from palaestra.envs.user.report import UserReport, reported
+from palaestra.envs.user.report import reported
+from palaestra.steps import UserReport
 
 TOPICS = {"order": ("order",)}
 

@@ -9,7 +9,6 @@ from palaestra.envs.user.conversation import Conversation
 from palaestra.envs.user.llm import LlmUser, LoggedUser
 from palaestra.envs.user.persona import Fact, Persona, Reaction, Temper
 from palaestra.envs.user.recogniser import recognised
-from palaestra.envs.user.report import UserReport
 from palaestra.envs.user.scripted import ScriptedUser
 from palaestra.envs.user.user import Answer, User, UserFactory
 
@@ -27,7 +26,6 @@ __all__ = [
     "Temper",
     "User",
     "UserFactory",
-    "UserReport",
     "UserState",
     "decide",
     "opening",

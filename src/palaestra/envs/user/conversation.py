@@ -6,9 +6,10 @@ from dataclasses import replace
 from palaestra.envs.user.acts import understood
 from palaestra.envs.user.agenda import UserState, opening
 from palaestra.envs.user.persona import Persona
-from palaestra.envs.user.report import UserReport, reported
+from palaestra.envs.user.report import reported
 from palaestra.envs.user.user import User
 from palaestra.records import Message, ToolEvent
+from palaestra.steps import UserReport
 
 _WORD = re.compile(r"[\w-]+")
 
