@@ -123,16 +123,6 @@ class StepRecord:
     noise: Mapping[str, Any] | None = None
     """What noise did so far; `None` where there is none. Any: JSON."""
 
-    @property
-    def terminated(self) -> bool:
-        """Whether the world ended the episode."""
-        return self.end is not None and self.end.terminates
-
-    @property
-    def truncated(self) -> bool:
-        """Whether a budget ended it."""
-        return self.end is not None and not self.end.terminates
-
     def info(self) -> dict[str, Any]:
         """The keys that Gymnasium's `info` has, each a field, and "record"."""
         info: dict[str, Any] = {
@@ -160,7 +150,10 @@ class StepRecord:
 
     def returned(self) -> Returned:
         """What Gymnasium's `step` returns."""
-        return self.messages, self.reward, self.terminated, self.truncated, self.info()
+        end = self.end
+        if end is None:
+            return self.messages, self.reward, False, False, self.info()
+        return self.messages, self.reward, end.terminates, not end.terminates, self.info()
 
 
 @record

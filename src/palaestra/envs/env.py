@@ -197,7 +197,7 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
 
     def _given(self) -> tuple[Message, ...]:
         """The observation, as copies: whoever is given it may do with it what they like."""
-        return tuple(message.copy() for message in self.episode.observation)
+        return tuple([message.copy() for message in self.episode.observation])
 
     def _drawn(self, seed: int) -> str:
         if not self._ids:
