@@ -77,7 +77,7 @@ def growing(monkeypatch: pytest.MonkeyPatch) -> Hosted:
 
 def test_a_policy_reads_once_of_tools_that_come_on_the_way(growing: Hosted) -> None:
     growing.reset("t", 0)
-    first, _ = growing.step("hello")
-    assert [m["content"] for m in first] == ["on", 'Further tools are on offer now: [{"name":"sort"}]']
-    second, _ = growing.step("hello")
-    assert [m["content"] for m in second] == ["on"]
+    first = growing.step("hello")
+    assert [m["content"] for m in first.messages] == ["on", 'Further tools are on offer now: [{"name":"sort"}]']
+    second = growing.step("hello")
+    assert [m["content"] for m in second.messages] == ["on"]

@@ -15,6 +15,7 @@ from palaestra.agents.rollout import Env, Recording
 from palaestra.errors import EpisodeOverError, InfrastructureError, PalaestraError
 from palaestra.record import record
 from palaestra.records import EndReason, JsonObject, Message
+from palaestra.steps import AgentView, ResetRecord
 from palaestra.trajectory import Episode
 
 
@@ -54,8 +55,8 @@ class Hosted:
         self._recording: Recording | None = None
         self._task = ""
 
-    def reset(self, task: str, seed: int) -> tuple[tuple[Message, ...], tuple[JsonObject, ...]]:
-        """Begin an episode; returns what there is to read, and the tools' schemas.
+    def reset(self, task: str, seed: int) -> ResetRecord:
+        """Begin an episode.
 
         Raises:
             InfrastructureError: the environment crashed.
@@ -69,10 +70,10 @@ class Hosted:
             raise
         except Exception as error:
             raise self._crash("reset", error) from error
-        return self._recording.observation, self._recording.tools
+        return self._recording.opening
 
-    def step(self, text: str) -> tuple[tuple[Message, ...], bool]:
-        """Take one turn; returns what is new to read, and whether the episode is over.
+    def step(self, text: str) -> AgentView:
+        """Take one turn; what tools are on offer from now on stands among the messages.
 
         Raises:
             InfrastructureError: the world failed or crashed; the episode is void.
@@ -89,7 +90,10 @@ class Hosted:
             raise recording.fault from error
         if recording.fault is not None:
             raise recording.fault
-        return (*recording.observation, *_told(before, recording.offered)), recording.over
+        return AgentView(
+            messages=(*recording.observation, *_told(before, recording.offered)),
+            end=recording.end,
+        )
 
     def stop(self, reason: EndReason) -> None:
         """End the episode from outside; its score stands as it is.

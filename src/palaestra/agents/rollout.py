@@ -4,6 +4,7 @@ It reaches the world through Gymnasium alone, and gives the agent messages and t
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, TypeAlias, TypeVar, cast
 
 import gymnasium as gym
@@ -35,16 +36,18 @@ class Recording:
         self._agent = agent
         self._seed = seed
         self.observation, info = env.reset(seed=seed, options={"task": task} if task else None)
-        self._opening: ResetRecord = info["record"]
-        self._prompt = self.observation
-        self.tools: tuple[JsonObject, ...] = tuple(self._opening.tools)
+        opening: ResetRecord = info["record"]
+        self.tools: tuple[JsonObject, ...] = tuple(opening.tools)
         """The schemas of the tools that were on offer at the beginning."""
+        self.opening = replace(opening, messages=self.observation, tools=self.tools)
+        """How the episode began."""
         self.offered = self.tools
         """The schemas of the tools on offer now; some worlds change them on the way."""
         self._turns: list[Turn] = []
         self._points: Mapping[Layer, int] = dict.fromkeys(LAYERS, 0)
-        self._score = _nothing(self._opening)
-        self._end: EndReason | None = None
+        self._score = _nothing(opening)
+        self.end: EndReason | None = None
+        """Why the episode ended; `None` while it runs."""
         self.fault: InfrastructureError | None = None
         """How the world failed, where it did; the episode then has no reward."""
 
@@ -61,7 +64,7 @@ class Recording:
     @property
     def over(self) -> bool:
         """Whether the episode has ended, or its world failed."""
-        return self._end is not None or self.faulted
+        return self.end is not None or self.faulted
 
     def step(self, action: Action) -> None:
         """Take one turn. A fault of the world ends the episode, without a reward."""
@@ -74,12 +77,12 @@ class Recording:
         self._turns.append(_turn(action, self.observation, float(reward), done, self._points))
         if done.tools is not None:
             self.offered = tuple(done.tools)
-        self._points, self._end = done.components, done.end
+        self._points, self.end = done.components, done.end
         self._score = done.score or self._score
 
     def stop(self, reason: EndReason) -> None:
         """End the episode from outside, for a budget that the world does not know; its score stands as it is."""
-        self._end = reason
+        self.end = reason
         # Any: what Palaestra's environments add to Gymnasium's interface is known to `gym.make` alone.
         world: Any = self._env.unwrapped
         self._score = world.score()
@@ -93,13 +96,13 @@ class Recording:
         spec = self._env.unwrapped.spec
         return Episode(
             env_id=spec.id if spec else "",
-            task=self._opening.task,
+            task=self.opening.task,
             agent=self._agent,
             seed=self._seed,
             tools=self.tools,
-            rubric=self._opening.rubric,
-            segments=(Segment(prompt=self._prompt, turns=tuple(self._turns), tokens=tokens),),
-            end=self._end,
+            rubric=self.opening.rubric,
+            segments=(Segment(prompt=self.opening.messages, turns=tuple(self._turns), tokens=tokens),),
+            end=self.end,
             score=self._score,
             valid_for_baseline=not self.faulted,
         )

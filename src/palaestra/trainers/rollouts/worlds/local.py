@@ -4,13 +4,12 @@ Runs over them are deterministic. Nothing guards against a world that hangs or t
 what the other kinds are for.
 """
 
+from typing import Any
 from weakref import WeakSet
 
 from palaestra.agents.hosted import Hosted, WorldSpec
 from palaestra.errors import InfrastructureError
-from palaestra.records import EndReason
-from palaestra.trainers.rollouts.world import Answer, Opening, World, Worlds
-from palaestra.trajectory import Episode
+from palaestra.trainers.rollouts.world import Method, World, Worlds
 
 
 class LocalWorld(World):
@@ -19,29 +18,11 @@ class LocalWorld(World):
     def __init__(self, spec: WorldSpec) -> None:
         self._hosted: Hosted | None = Hosted(spec)
 
-    @property
-    def _open(self) -> Hosted:
+    async def ask(self, method: Method, *arguments: Any) -> Any:
+        """Have it done at once."""
         if self._hosted is None:
             raise InfrastructureError("this world was closed; open another one")
-        return self._hosted
-
-    async def reset(self, task: str, seed: int) -> Opening:
-        """Begin an episode."""
-        observation, tools = self._open.reset(task, seed)
-        return Opening(observation=observation, tools=tools)
-
-    async def step(self, text: str) -> Answer:
-        """Take one turn."""
-        observation, over = self._open.step(text)
-        return Answer(observation=observation, over=over)
-
-    async def stop(self, reason: EndReason) -> None:
-        """End the episode from outside."""
-        self._open.stop(reason)
-
-    async def episode(self) -> Episode:
-        """The episode so far."""
-        return self._open.episode()
+        return getattr(self._hosted, method)(*arguments)
 
     async def close(self) -> None:
         """Free the environment."""
