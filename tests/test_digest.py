@@ -1,5 +1,6 @@
 from dataclasses import dataclass
 from datetime import date, datetime
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -35,13 +36,15 @@ def test_records_dates_and_tuples_have_one_form() -> None:
     assert canonical((1, [2])) == canonical([1, (2,)]) == b"[1,[2]]"
     assert canonical({2: "b", 1: "a"}) == b'{"1":"a","2":"b"}'
     assert canonical(datetime(2031, 2, 3, 4, 5)) == b'"2031-02-03T04:05:00"'
+    assert canonical((Decimal("1.50"), Decimal("-0.0"), Decimal("1E+3"))) == b'["1.50","0.0","1000"]'
+    assert canonical(b"\x00\xffcount") == b'"AP9jb3VudA=="'
 
 
 def test_true_is_not_1() -> None:
     assert digest(True) != digest(1) != digest("1")
 
 
-@pytest.mark.parametrize("value", [object(), {1, 2}, b"bytes"])
+@pytest.mark.parametrize("value", [object(), {1, 2}, Decimal("NaN")])
 def test_what_is_not_data_has_no_digest(value: Any) -> None:
     with pytest.raises(TypeError):
         digest(value)

@@ -18,7 +18,7 @@ EXPORTS = {
     "palaestra.benchmarks.evaluation.agents": (
         "AgentOptions BlockContender Came Contender EpisodeContender ScriptedContender Seat Spent WORDS contender_of"
     ),
-    "palaestra": "BENCHMARKS ENVIRONMENTS __version__",
+    "palaestra": "BENCHMARKS __version__ register_world",
     "palaestra.agents": (
         "AlwaysRefuse Env JunkText LegalRandom Patient Reader Recording SchemaRandom Scripted as_action "
         "finish_at_once no_op oracle rollout"
@@ -55,19 +55,26 @@ EXPORTS = {
     "palaestra.benchmarks.viewer": "render_page",
     "palaestra.cli": "main",
     "palaestra.envs": (
-        "SPLITS WORLDS Draft Family Instance LiveEpisode Snapshot Task TaskSet ToolEnv World bundled call check_env "
-        "env_id_of family instantiate load_families load_folder split_of"
+        "SPLITS Draft Family Instance LiveEpisode Snapshot Task TaskSet ToolEnv World bundled call check_env "
+        "family instantiate load_families load_folder open_world split_of"
     ),
     "palaestra.envs.check": "CHECKS Subject check_env",
     "palaestra.envs.noise": (
         "Climate Contradiction Injection Listing Movement Noise NoiseMaterial Weather WeatherSnapshot must_fit"
     ),
     "palaestra.envs.state": "Base Column Overlay OverlaySnapshot Schema SqlProjection TableInfo",
+    "palaestra.envs.kit": (
+        "CHANGED_FROM CITIES MAIL_HOSTS PAGE STREETS CaseDraft CaseRow CaseStatus "
+        "CaseType Cursor HandbookVariants Person Priority RecordId RefusalCondition Section SectionId amount "
+        "approvers ask closing_tools contents count dialogue draw_people draw_temper enumerate_words get_tool "
+        "handbook_tools list_tool lowest_approvers offer page reading_tools refuse refused search_tool section "
+        "tell touches"
+    ),
     "palaestra.envs.worlds.storefront": (
-        "POLICY Allowance Build CompetitorOffer Credit Criterion Customer Desk Employee Grounds InternalMessage Order "
-        "OrderLine Payment Policy Product Promotion Refund Return Section Shipment Task Ticket WarrantyClaim answered "
-        "call called changed closing created declining either family listed never refused refused_order saw told "
-        "touches"
+        "POLICY Allowance Build CompetitorOffer Credit Criterion Customer Desk Employee InternalMessage Order "
+        "OrderLine Payment Policy Product Promotion RefusalCondition Refund Return Section Shipment Task Ticket "
+        "WarrantyClaim answered call called changed closing created declining either family listed never refused "
+        "refused_order saw touches"
     ),
     "palaestra.envs.user": (
         "Answer Conversation Decision Fact LlmUser LoggedUser Persona Point Reaction ScriptedUser Temper User "
@@ -75,16 +82,16 @@ EXPORTS = {
     ),
     "palaestra.envs.wording": "WORDINGS reworded",
     "palaestra.rubrics": (
-        "HARM MET TOTAL UNMET WORLD Allowance Check Checklist ChecklistSnapshot Criterion Evidence Rubric TurnLog "
-        "answered asked called changed collateral created either guards heard informed listed never rescore saw "
-        "ungrounded"
+        "HARM MET TOTAL UNMET WORLD Allowance Check Checklist ChecklistSnapshot Close Criterion Evidence Rubric "
+        "TurnLog Unordered answered asked called changed close collateral created either guards heard informed listed "
+        "never rescore saw ungrounded unordered"
     ),
     "palaestra.rubrics.derivation": "Deed Derived Run Table Tables derive",
     "palaestra.tools": (
-        "CHAT_FORMATS CONTROL FORMATS ActKind ActionFormat CallResult ChatFormat CompactFormat HermesFormat "
-        "JournaledState JsonFormat Mark ParsedTurn PlannedTurn PlannerFormat QwenFormat Rendering Schemas Tool "
-        "ToolContext Toolbox TurnPart finish give_up joined legal_call plain_call plain_text read_plan reply "
-        "run_composite sample_call sample_value tool"
+        "CHAT_FORMATS CONTROL FORMATS TYPED_CONTROL ActKind ActionFormat CallResult ChatFormat CompactFormat "
+        "HermesFormat JournaledState JsonFormat Mark ParsedTurn PlannedTurn PlannerFormat QwenFormat Reads Rendering "
+        "Schemas Tool ToolContext Toolbox TurnPart finish give_up joined legal_call plain_call plain_text read_plan "
+        "reply run_composite sample_call sample_value tool"
     ),
     "palaestra.tools.formats": (
         "CHAT_FORMATS FORMATS ActionFormat ChatFormat CompactFormat HermesFormat JsonFormat Mark ParsedTurn "
@@ -211,7 +218,7 @@ def test_every_folder_that_offers_names_is_pinned() -> None:
         if "__all__" in path.read_text() and "served" not in path.parts  # that runs under another interpreter
     }
     internal = {
-        "palaestra.envs.worlds.storefront.grounds",
+        "palaestra.envs.worlds.storefront.refusal_conditions",
         "palaestra.envs.worlds.storefront.invariants",
         "palaestra.envs.worlds.storefront.population",
         "palaestra.envs.worlds.storefront.surfaces",
@@ -237,7 +244,8 @@ def test_every_folder_is_imported_under_its_own_name(link: str) -> None:
 def test_importing_palaestra_loads_no_environment(tmp_path: Path) -> None:
     modules = loaded("import palaestra", tmp_path)
     assert "gymnasium" in modules
-    assert {m for m in modules if m.startswith("palaestra")} == {"palaestra", "palaestra.version"}
+    light = {"palaestra", "palaestra.errors", "palaestra.packs", "palaestra.version"}
+    assert {m for m in modules if m.startswith("palaestra")} == light
 
 
 @pytest.mark.parametrize("folder", ["envs", "agents", "rubrics", "tools", "trainers", "cli", "proof"])

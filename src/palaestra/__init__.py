@@ -3,22 +3,14 @@
 Importing it registers the environments with Gymnasium; no world is loaded until one is made.
 """
 
+from pathlib import Path
+
 import gymnasium as gym
+from gymnasium.envs.registration import EnvSpec
 
+from palaestra.errors import PackError
+from palaestra.packs import PACKS, Pack, installed_packs, pack_at
 from palaestra.version import __version__
-
-ENVIRONMENTS = ("palaestra/Storefront-v0",)
-"""The ids that `gymnasium.make` knows."""
-
-for _id in ENVIRONMENTS:
-    # Gymnasium's own wrappers would check and count what the environment checks and counts itself.
-    gym.register(  # pyright: ignore[reportUnknownMemberType]  Gymnasium leaves its kwargs' type open
-        _id,
-        entry_point="palaestra.envs.env:ToolEnv",
-        kwargs={"env_id": _id},
-        disable_env_checker=True,
-        order_enforce=False,
-    )
 
 BENCHMARKS = (
     "palaestra/ALFWorld-v0",
@@ -36,13 +28,46 @@ BENCHMARKS = (
 )
 """The ids of benchmarks that others wrote; each is installed by itself."""
 
-for _id in BENCHMARKS:
-    gym.register(  # pyright: ignore[reportUnknownMemberType]  as above
-        _id,
-        entry_point="palaestra.benchmarks.external.env:ExternalEnv",
-        kwargs={"env_id": _id},
-        disable_env_checker=True,
-        order_enforce=False,
+
+def register_world(place: str | Path, *, env_id: str | None = None) -> str:
+    """Register a world pack, so that `gymnasium.make` and every command know it. The pack's code runs once it is used.
+
+    Args:
+        place: A folder with `world.toml` in it, a Python file that defines `WORLD`, or "module:ATTRIBUTE". The code of
+            a file or module runs at once, since it has no manifest to read.
+        env_id: Another environment id than the one that follows from the world's id and version.
+
+    Returns:
+        The environment id, such as "palaestra/HumanResources-v0".
+
+    Raises:
+        PackError: no pack is at that place, it cannot be read, or another pack has its id.
+    """
+    pack = pack_at(place, env_id=env_id)
+    if pack.env_id in PACKS and (other := PACKS.find(pack.env_id)).place != pack.place:
+        raise PackError(
+            f"{pack.env_id} is registered by {other.source} ({other.place}), so {pack.place} cannot be; change the id"
+        )
+    _register(pack)
+    return pack.env_id
+
+
+def _register(pack: Pack) -> None:
+    PACKS.add(pack)
+    _make_known(pack.env_id, "palaestra.envs.env:ToolEnv")
+
+
+def _make_known(env_id: str, entry_point: str) -> None:
+    # Gymnasium's own wrappers would check and count what the environment checks and counts itself. `gym.register` looks
+    # through all registered environments each time, which costs an import with hundreds of worlds a tenth of its time.
+    gym.registry[env_id] = EnvSpec(
+        id=env_id, entry_point=entry_point, kwargs={"env_id": env_id}, disable_env_checker=True, order_enforce=False
     )
 
-__all__ = ["BENCHMARKS", "ENVIRONMENTS", "__version__"]
+
+for _pack in installed_packs():
+    _register(_pack)
+for _id in BENCHMARKS:
+    _make_known(_id, "palaestra.benchmarks.external.env:ExternalEnv")
+
+__all__ = ["BENCHMARKS", "__version__", "register_world"]

@@ -1,9 +1,12 @@
 """Canonical bytes and digests: what "the same" means across processes and machines.
 
 Canonical JSON here is orjson with sorted keys: dataclasses as objects (their fields in order of declaration), dates as
-ISO 8601, no white space. Two values are the same when their canonical bytes are.
+ISO 8601, decimals as their exact text, bytes in base64, no white space. Two values are the same when
+their canonical bytes are.
 """
 
+from base64 import b64encode
+from decimal import Decimal
 from hashlib import blake2b
 from typing import Any
 
@@ -13,12 +16,25 @@ _OPTIONS = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
 
 
 def canonical(value: Any) -> bytes:
-    """The canonical JSON of `value`: plain data, dataclasses, dates and tuples.
+    """The canonical JSON of `value`: plain data, dataclasses, dates, tuples, decimals and bytes.
 
     Raises:
         TypeError: `value` holds something that is not data.
     """
-    return orjson.dumps(value, option=_OPTIONS)
+    return orjson.dumps(value, default=as_json, option=_OPTIONS)
+
+
+def as_json(value: object) -> str:
+    """What orjson leaves to others: a decimal as its exact text, bytes in base64.
+
+    Raises:
+        TypeError: `value` is neither, or a decimal that is no number.
+    """
+    if isinstance(value, Decimal) and value.is_finite():
+        return format(value or abs(value), "f")
+    if isinstance(value, bytes):
+        return b64encode(value).decode()
+    raise TypeError(f"a {type(value).__name__} is no data: {value!r:.60}")
 
 
 def digest(value: Any) -> str:

@@ -2,7 +2,9 @@
 
     PalaestraError
     ├── UnknownNameError (LookupError)    a name nobody registered; carries near ones
+    ├── CapabilityError (ValueError)      a switch asks for what the world or task does not declare
     ├── DefinitionError (TypeError)       a tool, row or schema is declared wrongly
+    ├── PackError (ImportError)           a world pack cannot be read or loaded, or two have one id
     ├── TaskError (ValueError)            a task file or family breaks a rule
     │   ├── DrawError                     nothing in the world fits what a family asks for
     │   └── ContaminationError            a task to learn from is one that policies are measured on
@@ -60,8 +62,32 @@ class UnknownNameError(PalaestraError, LookupError):
         return cls(f"unknown {kind} {name!r}; {way_out}{' ' if hint else ''}{hint}")
 
 
+class CapabilityError(PalaestraError, ValueError):
+    """A switch, split, axis, trait or temper that a world or task does not declare."""
+
+    @classmethod
+    def of(cls, world: str, wanted: str, kind: str, known: Iterable[str]) -> "CapabilityError":
+        """The error for something that `world` does not have.
+
+        Args:
+            world: The world's id.
+            wanted: What was asked for, as it was written: "handbook=3".
+            kind: What it is one of, in the plural.
+            known: What the world has of that kind.
+        """
+        return cls(f"{wanted}: the world {world!r} does not declare it; its {kind}: {', '.join(known) or 'none'}")
+
+
 class DefinitionError(PalaestraError, TypeError):
     """A tool, a row type or a schema is declared in a way that cannot work."""
+
+
+class PackError(PalaestraError, ImportError):
+    """A world pack cannot be read or loaded, or shares its id with another one."""
+
+
+class PackWarning(UserWarning):
+    """An installed package offers task families that cannot be loaded."""
 
 
 class TaskError(PalaestraError, ValueError):

@@ -4,7 +4,7 @@ They hold what happened and nothing that acts. Rows of a world are records too: 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from hashlib import blake2b
 from typing import (
@@ -19,7 +19,7 @@ import orjson
 from pydantic import JsonValue
 from typing_extensions import TypedDict
 
-from palaestra.digest import canonical
+from palaestra.digest import as_json, canonical
 from palaestra.record import record
 
 Json: TypeAlias = JsonValue
@@ -28,6 +28,8 @@ JsonObject: TypeAlias = dict[str, Json]
 JsonSchema: TypeAlias = Mapping[str, Any]
 Layer: TypeAlias = Literal["selection", "params", "outcome", "task"]
 LAYERS: tuple[Layer, ...] = ("selection", "params", "outcome", "task")
+INT_RANGE = range(-(2**63), 2**63)
+"""The integers that JSON carries from reader to reader unchanged."""
 
 
 class Message(TypedDict):
@@ -64,7 +66,7 @@ class Row(_Worked):
         try:
             return self._json
         except AttributeError:
-            object.__setattr__(self, "_json", orjson.dumps(self))
+            object.__setattr__(self, "_json", orjson.dumps(self, default=as_json))
             return self._json
 
     def hash(self) -> int:
@@ -91,6 +93,26 @@ ANY_TABLE = "*"
 @dataclass(frozen=True, slots=True)
 class Searchable:
     """Marks a text column that full-text search reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Digits:
+    """Declares the precision of a decimal column: `Annotated[Decimal, Digits(12, places=2)]`."""
+
+    total: int
+    """How many digits a value has at most, those behind the point included; 15 or fewer."""
+    places: int = field(kw_only=True)
+    """How many of them stand behind the point, in every value."""
+
+
+@dataclass(frozen=True, slots=True)
+class MaxBytes:
+    """Bounds a column of bytes: `Annotated[bytes, MaxBytes(200_000)]`; without it, `DEFAULT_MAX_BYTES`."""
+
+    size: int
+
+
+DEFAULT_MAX_BYTES = 65_536
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ from typing import Any
 import gymnasium as gym
 import pytest
 
-from palaestra.agents import JunkText, LegalRandom, Scripted, finish_at_once, no_op, oracle, rollout
+from palaestra.agents import JunkText, LegalRandom, SchemaRandom, Scripted, finish_at_once, no_op, oracle, rollout
+from palaestra.agents.rollout import agent_seed
 from palaestra.envs import ToolEnv
 from palaestra.errors import ActionError, InfrastructureError
 from palaestra.protocols import Action, Agent
@@ -81,6 +82,42 @@ def test_the_oracle_passes_and_no_idle_agent_does(env: ToolEnv) -> None:
     assert not any(passed[name] for name in ("no-op", "finish", "junk"))
 
 
+def test_an_agents_own_seed_is_of_its_name_the_episodes_seed_and_the_task() -> None:
+    env = make(STOREFRONT_ID)
+    agent = Witness(finish_at_once())
+    episodes = [("a", 3, 0), ("a", 3, 1), ("a", 4, 0), ("b", 3, 0), ("a", 3, 0)]
+    tasks = env.task_set.ids("train")[:2]
+    for name, seed, task in episodes:
+        rollout(env, agent, name=name, seed=seed, task=tasks[task])
+    seeds = [seed for _, seed in agent.resets]
+    assert len(set(seeds)) == 4
+    assert seeds[4] == seeds[0]
+    assert not {3, 4} & set(seeds)
+
+
+def stochastic(env: ToolEnv) -> dict[str, Agent]:
+    return {
+        "legal-random": LegalRandom(env.legal_actions),
+        "schema-random": SchemaRandom(env.action_space.sample, env.action_space.seed),
+        "junk": JunkText(),
+    }
+
+
+@pytest.mark.parametrize("name", ["legal-random", "schema-random", "junk"])
+def test_a_stochastic_agent_does_not_repeat_its_choices_on_every_task(name: str) -> None:
+    env = make(STOREFRONT_ID)
+    tasks = env.task_set.ids("train")[:3]
+
+    def chosen(task: str, seed: int) -> tuple[str, ...]:
+        """Which tools it calls, or what it writes, for ten turns: arguments name records, which differ by world."""
+        turns = list(rollout(env, stochastic(env)[name], name=name, seed=seed, task=task).turns)[:10]
+        return tuple(turn.text or " ".join(call.tool for call in turn.calls) for turn in turns)
+
+    assert len({chosen(task, 0) for task in tasks}) == 3
+    assert chosen(tasks[0], 0) != chosen(tasks[0], 1)
+    assert chosen(tasks[0], 0) == chosen(tasks[0], 0)
+
+
 def test_an_outcome_reward_pays_the_same_at_the_end() -> None:
     task = TASKS[STOREFRONT_ID]
     calls = make_oracle(task)
@@ -143,7 +180,7 @@ def test_an_agent_is_given_tools_messages_and_a_seed_and_nothing_else(env: ToolE
     witness = Witness(oracle(env.oracle))
     episode = rollout(env, witness, name="witness", seed=9)
     [(tools, seed)] = witness.resets
-    assert seed == 9
+    assert seed == agent_seed("witness", 9, episode.task.id)
     assert tools == episode.tools
     assert all(set(tool) == {"type", "function"} for tool in tools)
     turns = list(episode.turns)

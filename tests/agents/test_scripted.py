@@ -84,15 +84,24 @@ def test_schema_random_seeds_its_source_with_the_episodes_seed_and_says_what_it_
     assert seeds == [7]
 
 
-def test_legal_random_takes_the_first_of_one_draw() -> None:
-    asked: list[int] = []
+def test_legal_random_draws_one_call_a_turn_from_the_stream_of_its_own_seed() -> None:
+    asked: list[tuple[int, int]] = []
 
-    def legal(count: int) -> list[Action]:
-        asked.append(count)
+    def legal(count: int, *, seed: int) -> list[Action]:
+        asked.append((count, seed))
         return ["legal"] * count
 
-    assert actions(LegalRandom(legal), 3) == ["legal"] * 3
-    assert asked == [1, 1, 1]
+    agent = LegalRandom(legal)
+    assert actions(agent, 3, seed=7) == ["legal"] * 3
+    first = list(asked)
+    assert [count for count, _ in first] == [1, 1, 1]
+    assert len({seed for _, seed in first}) == 3
+    asked.clear()
+    actions(agent, 3, seed=7)
+    assert asked == first
+    asked.clear()
+    actions(agent, 3, seed=8)
+    assert not {seed for _, seed in asked} & {seed for _, seed in first}
 
 
 def test_junk_is_text_that_calls_nothing_in_any_format() -> None:

@@ -52,7 +52,7 @@ def trial_with(library: ToolEnv, monkeypatch: pytest.MonkeyPatch) -> Write:
 
     def write(task_id: str, change: Callable[[Instance], Rubric]) -> Trial:
         made = library.task_set.instance(task_id)
-        monkeypatch.setitem(library.task_set._instances, (task_id, 0), replace(made, rubric=change(made)))
+        monkeypatch.setitem(library.task_set._instances._values, (task_id, 0), replace(made, rubric=change(made)))
         return Trial(library, task_id)
 
     return write

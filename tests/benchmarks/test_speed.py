@@ -31,7 +31,7 @@ from palaestra.benchmarks.speed.stopwatch import Stopwatch
 from palaestra.benchmarks.speed.stores import time_calls
 from palaestra.benchmarks.speed.vectors import measure_vectors, plays
 from palaestra.cli import bench as command
-from palaestra.envs import WORLDS, ToolEnv
+from palaestra.envs import ToolEnv, open_world
 from palaestra.envs.worlds.storefront.schema import OrderLine
 from palaestra.errors import RowMissingError, TaskError, UnknownNameError
 from palaestra.protocols import Action
@@ -145,7 +145,7 @@ def test_every_way_is_timed_on_the_same_calls(report: SpeedReport) -> None:
 def test_every_episode_counts_one_warm_reset_and_every_world_one_cold(report: SpeedReport) -> None:
     assert report.timing("reset, warm").count == SCALE.episodes
     cold = report.timing("reset, cold world").count + report.timing("reset, cold instance").count
-    assert cold == len(WORLDS.get(WORLD).seeds["train"]) + 1
+    assert cold == len(open_world(WORLD).seeds["train"]) + 1
 
 
 def test_weighed_environments_have_written(report: SpeedReport) -> None:
@@ -237,7 +237,7 @@ def test_the_quietest_run_is_kept_whole() -> None:
 
 
 def test_every_class_of_tools_occurs() -> None:
-    assert {class_of(tool) for tool in WORLDS.get(WORLD).toolbox} == set(CLASSES)
+    assert {class_of(tool) for tool in open_world(WORLD).toolbox} == set(CLASSES)
 
 
 # Other stores

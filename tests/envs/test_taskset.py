@@ -5,12 +5,25 @@ from typing import Any
 
 import pytest
 
-from palaestra.envs import SPLITS, WORLDS, Draft, Family, Task, TaskSet, bundled, call, family, instantiate, split_of
+from palaestra.cache import LruCache
+from palaestra.envs import (
+    SPLITS,
+    Draft,
+    Family,
+    Task,
+    TaskSet,
+    bundled,
+    call,
+    family,
+    instantiate,
+    open_world,
+    split_of,
+)
 from palaestra.envs.check.subject import make
 from palaestra.envs.state import Overlay
 from palaestra.envs.task import FIRST_INDEX, LAST_INDEX
 from palaestra.envs.taskset import load_families, load_folder
-from palaestra.envs.world import env_id_of
+from palaestra.envs.world import POPULATED
 from palaestra.errors import DrawError, TaskError, UnknownNameError
 from palaestra.rubrics import MET, Criterion, called
 from palaestra.seeding import Stream
@@ -142,7 +155,7 @@ def test_instances_of_a_seed_share_their_base_and_not_their_rows() -> None:
 
 
 def test_an_instance_is_a_pure_function_of_family_and_index() -> None:
-    one, two = instantiate(LIBRARY, renew, 5), instantiate(replace(LIBRARY, _bases={}), renew, 5)
+    one, two = instantiate(LIBRARY, renew, 5), instantiate(replace(LIBRARY, _bases=LruCache(POPULATED)), renew, 5)
     assert (one.spec, one.messages, one.oracle) == (two.spec, two.messages, two.oracle)
     assert one.settled.state_hash() == two.settled.state_hash()
 
@@ -196,11 +209,11 @@ def test_families_of_another_world_and_of_one_id_are_refused() -> None:
         TaskSet(LIBRARY, [made(plain), made(plain)])
 
 
-def test_a_world_is_found_by_the_name_in_its_tasks() -> None:
-    assert env_id_of("storefront") == "palaestra/Storefront-v0"
+def test_a_world_is_found_by_its_id() -> None:
+    assert open_world("storefront") is open_world("palaestra/Storefront-v0")
     with pytest.raises(UnknownNameError, match="unknown world 'storefornt'; did you mean 'storefront'"):
-        env_id_of("storefornt")
-    assert WORLDS.get(LIBRARY_ID) is LIBRARY
+        open_world("storefornt")
+    assert open_world(LIBRARY_ID) is LIBRARY
 
 
 # folders

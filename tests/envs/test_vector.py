@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
 
-import palaestra
 from palaestra.agents import as_action
 from palaestra.envs import ToolEnv
 from palaestra.envs.worlds.storefront.tools import TOOLBOX
@@ -17,7 +16,7 @@ from palaestra.errors import EpisodeOverError
 from palaestra.protocols import Action
 from palaestra.records import EndReason
 
-[WORLD] = palaestra.ENVIRONMENTS
+WORLD = "palaestra/Storefront-v0"
 SEEDS = [3, 5, 8]
 SEARCH: Action = {"tool": "search_handbook", "arguments": {"query": "refund"}}
 FINISH: Action = {"tool": "finish", "arguments": {}}

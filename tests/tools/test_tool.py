@@ -1,3 +1,4 @@
+import pickle
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
@@ -6,7 +7,7 @@ from pydantic import Field
 
 from palaestra.errors import DefinitionError, ToolRefusal
 from palaestra.records import ANY_TABLE, Prose, References
-from palaestra.tools import Tool, ToolContext, tool
+from palaestra.tools import Reads, Tool, ToolContext, tool
 from palaestra.tools.tool import MAX_TEXT
 
 
@@ -182,3 +183,38 @@ def test_a_reference_to_any_table_says_so() -> None:
 
     assert isinstance(look, Tool)
     assert look.references == {"key": "*"}
+
+
+SHELVES = ("north", "south")
+
+
+def count_of(shelf: str) -> Tool:
+    """A generated tool: its function stands in no module, and its shelf comes from elsewhere."""
+
+    def count(context: ToolContext, place: str) -> object:
+        """Count what stands there.
+
+        Args:
+            place: The shelf.
+        """
+        del context
+        return place
+
+    reads = Reads(table="books", by={"place": "shelf"})
+    return tool(hints={"place": Literal[shelf]}, origin=(count_of, (shelf,)), reads=reads)(count)
+
+
+@pytest.mark.parametrize("shelf", SHELVES)
+def test_a_generated_tool_has_the_annotations_given_and_pickles_as_what_gives_it_again(shelf: str) -> None:
+    made = count_of(shelf)
+    assert made.fits({"place": shelf})
+    assert not made.fits({"place": "west"})
+    copy = pickle.loads(pickle.dumps(made))
+    assert (copy.export(), copy.reads) == (made.export(), made.reads)
+    assert copy.fits({"place": shelf})
+
+
+def test_a_tool_of_a_module_pickles_as_itself() -> None:
+    from palaestra.tools import finish
+
+    assert pickle.loads(pickle.dumps(finish)) is finish

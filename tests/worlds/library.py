@@ -1,7 +1,7 @@
 """A lending library: the smallest world that has every kind of thing a world has.
 
 State
-    10 members, 14 books, 16 loans; every column type, a nullable reference, full-text columns.
+    10 members, 14 books, 16 loans; every plain column type, a nullable reference, full-text columns.
 Actions
     Look members, books and loans up; lend, renew, give back and cancel; waive a fine (the chief only); talk, finish.
 Tasks

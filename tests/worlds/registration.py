@@ -2,7 +2,7 @@
 
 import gymnasium as gym
 
-from palaestra.envs.world import WORLDS
+from palaestra import register_world
 
 LIBRARY_ID = "test/Library-v0"
 
@@ -11,10 +11,9 @@ def register() -> None:
     """Register the sound library and every broken one; again does nothing."""
     if LIBRARY_ID in gym.registry:
         return
-    WORLDS.register(LIBRARY_ID, "worlds.library:LIBRARY")
-    WORLDS.register("test/Unrolled-v0", "worlds.broken.isolation:UNROLLED")
-    WORLDS.register("test/Clockwork-v0", "worlds.broken.outside:CLOCKWORK")
-    _add(LIBRARY_ID, "palaestra.envs.env:ToolEnv")
+    register_world("worlds.library:LIBRARY", env_id=LIBRARY_ID)
+    register_world("worlds.broken.isolation:UNROLLED", env_id="test/Unrolled-v0")
+    register_world("worlds.broken.outside:CLOCKWORK", env_id="test/Clockwork-v0")
     from worlds.broken import BROKEN  # it needs the package that is being imported
 
     for case in BROKEN:

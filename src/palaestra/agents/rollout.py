@@ -10,9 +10,11 @@ from typing import Any, TypeAlias, TypeVar, cast
 import gymnasium as gym
 import orjson
 
+from palaestra.digest import as_json
 from palaestra.errors import InfrastructureError
 from palaestra.protocols import Action, Agent
 from palaestra.records import LAYERS, EndReason, JsonObject, Layer, Message, RowChange, Score
+from palaestra.seeding import Stream
 from palaestra.steps import ResetRecord, StepRecord
 from palaestra.tools import plain_call, plain_text
 from palaestra.trajectory import Episode, Segment, Tokens, Turn
@@ -50,6 +52,11 @@ class Recording:
         """Why the episode ended; `None` while it runs."""
         self.fault: InfrastructureError | None = None
         """How the world failed, where it did; the episode then has no reward."""
+
+    @property
+    def task_id(self) -> str:
+        """The id of the task."""
+        return self.opening.task.id
 
     @property
     def faulted(self) -> bool:
@@ -117,14 +124,28 @@ def rollout(env: Env, agent: Agent, *, name: str, seed: int, task: str | None = 
         env: An environment of Palaestra's.
         agent: Who acts.
         name: The agent's name, for the record.
-        seed: The seed of the episode, for world and agent.
+        seed: The seed of the episode: the world's, and what the agent's own seed is derived from.
         task: The id of the task; `None` lets the seed draw one.
     """
     recording = Recording(env, agent=name, seed=seed, task=task)
-    agent.reset(_copied(recording.tools), seed=seed)
+    agent.reset(_copied(recording.tools), seed=agent_seed(name, seed, recording.task_id))
     while not recording.over:
         recording.step(agent.act(_copied(recording.observation)))
     return recording.episode()
+
+
+def agent_seed(name: str, seed: int, task: str) -> int:
+    """The seed of an agent's own draws in one episode.
+
+    It differs from task to task and from agent to agent, so that a stochastic agent does not repeat one sequence of
+    draws on every task. It does not reveal the task: the agent sees a number and neither the id nor the episode's seed.
+
+    Args:
+        name: The agent's name.
+        seed: The seed of the episode.
+        task: The id of the task.
+    """
+    return Stream.root("agent", name, seed, task).below(2**31)
 
 
 def _copied(json: T) -> T:
@@ -162,5 +183,5 @@ def _turn(
 
 def _plain(change: RowChange) -> JsonObject:
     """A change as plain JSON: rows as objects."""
-    plain: JsonObject = orjson.loads(orjson.dumps(change))
+    plain: JsonObject = orjson.loads(orjson.dumps(change, default=as_json))
     return plain

@@ -3,7 +3,7 @@
 import itertools
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from palaestra.protocols import Action
 from palaestra.records import JsonSchema, Message, ToolCall
@@ -78,24 +78,33 @@ class SchemaRandom:
         return self._sample()
 
 
+class LegalDraws(Protocol):
+    """Draws actions that make sense where an episode stands."""
+
+    def __call__(self, count: int, *, seed: int) -> Sequence[Action]:
+        """Draw `count` actions; equal seeds at the same place give equal actions."""
+        ...
+
+
 class LegalRandom:
-    """Calls whatever `legal` draws first: calls that fit their schemas, with ids that exist.
+    """Makes random calls that fit their schemas, with ids that exist.
 
     Args:
         legal: Draws actions; `env.unwrapped.legal_actions` is one.
     """
 
-    def __init__(self, legal: Callable[[int], Sequence[Action]]) -> None:
+    def __init__(self, legal: LegalDraws) -> None:
         self._legal = legal
 
     def reset(self, tools: Sequence[JsonSchema], *, seed: int) -> None:
-        """A new episode begins."""
-        del tools, seed
+        """Begin a new episode, with a stream of random numbers that the seed names."""
+        del tools
+        self._stream = Stream.root("legal-random", seed)
 
     def act(self, messages: Sequence[Message]) -> Action:
-        """A random legal call."""
+        """Draw a call."""
         del messages
-        return self._legal(1)[0]
+        return self._legal(1, seed=self._stream.below(2**31))[0]
 
 
 _AT_ONCE = 64

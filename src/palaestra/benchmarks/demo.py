@@ -24,11 +24,11 @@ from palaestra.benchmarks.learning import (
     learning_panels,
     learning_tables,
 )
-from palaestra.benchmarks.lessons import LESSONS
 from palaestra.benchmarks.viewer import render_page
 from palaestra.digest import digest, digest_bytes
 from palaestra.durable import saving, sweep, verified, write_file
 from palaestra.envs import ToolEnv
+from palaestra.envs.target import find_world
 from palaestra.errors import CheckpointError, RecordError, StorageError
 from palaestra.proof import Proof, proof_document, proof_tables, prove
 from palaestra.proof.baselines import roster
@@ -36,9 +36,8 @@ from palaestra.table import Table
 from palaestra.trainers import OpenBar
 from palaestra.trajectory import Episode, read_episodes, write_episodes
 
-ENV_ID = "palaestra/Storefront-v0"
 PROVED = "dev"
-"""The split that the demo proves, for time; `palaestra tasks prove storefront` proves them all."""
+"""The split that the demo proves, for time; `palaestra tasks prove` proves them all."""
 _PROOF = TypeAdapter(Proof)
 
 
@@ -79,9 +78,10 @@ def run_demo(
         StorageError: `out` could not be written; what stood there is untouched.
         CheckpointError: what an interrupted demo left is of other settings, or damaged.
     """
-    env = gym.make(ENV_ID)
+    env_id = find_world(None)
+    env = gym.make(env_id)
     world = env.unwrapped
-    assert isinstance(world, ToolEnv), f"{ENV_ID} is Palaestra's own"
+    assert isinstance(world, ToolEnv), f"{env_id} is Palaestra's own"
     config = config or LearningConfig()
     parts = out.with_name(f"{out.name}.parts")
     sweep(out)
@@ -147,7 +147,7 @@ def _material(env: gym.Env[Any, Any], world: ToolEnv) -> Material:
     train = lessons(world, "train")
     expert = oracle(world.oracle)
     return Material(
-        env_id=ENV_ID,
+        env_id=world.env_id,
         demonstrations=[rollout(env, expert, name="oracle", seed=0, task=task) for task in train],
         train=train,
         heldout=lessons(world, "heldout"),
@@ -156,7 +156,9 @@ def _material(env: gym.Env[Any, Any], world: ToolEnv) -> Material:
 
 def lessons(world: ToolEnv, split: str) -> list[str]:
     """The ids of a split that belong to the demo's families."""
-    return [task for task in world.task_set.ids(split) if task.split("/")[1] in LESSONS]
+    return [
+        task for task in world.task_set.ids(split) if not world.world.demo or task.split("/")[1] in world.world.demo
+    ]
 
 
 def _rolled_out(env: gym.Env[Any, Any], world: ToolEnv, bar: OpenBar) -> list[Episode]:

@@ -13,8 +13,9 @@ from palaestra.benchmarks.speed import FULL, QUICK, SECTIONS, bench_env, speed_m
 from palaestra.cli.console import output
 from palaestra.cli.extra import train_extra
 from palaestra.cli.progress import bar
+from palaestra.cli.target import WorldOption
 from palaestra.durable import write_file
-from palaestra.envs import WORLDS
+from palaestra.envs.target import find_world
 
 if TYPE_CHECKING:
     from palaestra.benchmarks.speed.training import TrainingReport
@@ -37,7 +38,8 @@ def bench() -> None:
 
 @app.command(epilog="Example: `palaestra bench env --quick --json bench.json`")
 def env(
-    env_id: Annotated[str, typer.Argument(help="The environment.")] = "palaestra/Storefront-v0",
+    env_id: Annotated[str | None, typer.Argument(help="The environment.")] = None,
+    world: WorldOption = None,
     quick: Annotated[bool, typer.Option("--quick", help="A little of everything, in half a minute.")] = False,  # noqa: FBT002
     episodes: Annotated[int | None, typer.Option(min=1, help="How many episodes the oracle plays.")] = None,
     worlds: Annotated[int | None, typer.Option(min=1, help="How many worlds live at once when weighed.")] = None,
@@ -45,11 +47,10 @@ def env(
     markdown: Annotated[Path | None, typer.Option("--markdown", help="Write the tables to this file.")] = None,
 ) -> None:
     """Time steps, resets, snapshots and forks, weigh live worlds, and compare with other ways and peers, in one run."""
-    WORLDS.get(env_id)  # an unknown id is told in our words, with near ones
     usual = QUICK if quick else FULL
     scale = replace(usual, episodes=episodes or usual.episodes, worlds=worlds or usual.worlds)
     with bar("measuring", len(SECTIONS)) as progress:
-        report = bench_env(env_id, scale=scale, progress=progress.step)
+        report = bench_env(find_world(env_id or world), scale=scale, progress=progress.step)
     for table in speed_tables(report):
         output().print(table.for_terminal())
     if json is not None:

@@ -20,6 +20,7 @@ from palaestra.cli.switches import (
     named,
     switches,
 )
+from palaestra.cli.target import WorldsOption
 from palaestra.errors import ConfigError, InfrastructureError
 
 if TYPE_CHECKING:  # worlds are loaded late
@@ -37,11 +38,12 @@ def evaluate(
         ),
     ] = "endpoint",
     suite: Annotated[
-        str,
+        str | None,
         typer.Option(
-            "--suite", help="A world, ood, a benchmark or a category of it (bfcl/multi_turn_base), a folder of tasks."
+            "--suite", help="ood, a benchmark or a category of it (bfcl/multi_turn_base), a world or a folder of tasks."
         ),
-    ] = "storefront",
+    ] = None,
+    world: WorldsOption = None,
     split: Annotated[str | None, typer.Option("--split", help="The tasks to play; heldout for our worlds.")] = None,
     samples: Annotated[int, typer.Option("--samples", min=1, help="Episodes of each task.")] = 8,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Of all luck.")] = 0,
@@ -162,6 +164,7 @@ def evaluate(
         tries=tries,
     )
     parts = SuiteOptions(
+        worlds=tuple(world or ()),
         split=split,
         limit=limit,
         axes=tuple(axis or ()),

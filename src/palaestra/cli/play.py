@@ -15,7 +15,7 @@ from palaestra.cli.switches import (
     WordingOption,
     switches,
 )
-from palaestra.cli.target import open_task
+from palaestra.cli.target import WorldOption, open_task
 from palaestra.envs import ToolEnv
 from palaestra.errors import ActionError, UnknownNameError
 from palaestra.protocols import Action
@@ -35,6 +35,7 @@ HELP = """\
 def play(
     task: Annotated[str, typer.Argument(help="A task's id, such as storefront/cancel-order/0000.")],
     tasks: Annotated[str | None, typer.Option("--tasks", help="The folder of your own tasks that holds it.")] = None,
+    world: WorldOption = None,
     surface: SurfaceOption = None,
     handbook: HandbookOption = 0,
     noise: NoiseOption = None,
@@ -42,7 +43,7 @@ def play(
     temper: TemperOption = None,
 ) -> None:
     """Play a task yourself: read what the agent reads, call what it may call, see the checklist move."""
-    env, console = open_task(task, tasks, **switches(surface, handbook, noise, wording, temper)), Console()
+    env, console = open_task(task, tasks, world, **switches(surface, handbook, noise, wording, temper)), Console()
     observation, _ = env.reset(seed=0)
     _show(console, observation)
     console.print(f"\n[dim]{escape(HELP)}[/]\n", highlight=False)

@@ -9,12 +9,14 @@ from palaestra.agents import oracle, rollout
 from palaestra.cli.console import output
 from palaestra.cli.extra import train_extra
 from palaestra.cli.progress import bar
-from palaestra.cli.target import folder_of, open_target
+from palaestra.cli.target import WorldOption, open_target
+from palaestra.envs.target import folder_of
 from palaestra.trajectory import Episode
 
 
 def reference(
-    target: Annotated[str, typer.Argument(help="A world's name, or a folder of task files.")] = "storefront",
+    target: Annotated[str | None, typer.Argument(help="A world's id, or a folder of task files.")] = None,
+    world: WorldOption = None,
     out: Annotated[Path, typer.Option("--out", help="Where the stages are saved.")] = Path("runs/reference"),
     seed: Annotated[int, typer.Option("--seed", help="Of weights, order and draws.")] = 0,
     warm_up_steps: Annotated[int, typer.Option(min=1, help="Supervised steps on the oracle's episodes.")] = 400,
@@ -46,7 +48,7 @@ def reference(
         console.print(text, style="dim", highlight=False)
 
     torch.set_num_threads(threads)
-    env = open_target(target)
+    env = open_target(target, world)
     tasks = env.task_set.ids("train")
     expert = oracle(env.oracle)
     with bar("demonstrations", len(tasks)) as shown:

@@ -16,7 +16,7 @@ from palaestra.benchmarks.agreement import (
 )
 from palaestra.cli.console import output
 from palaestra.cli.progress import bar
-from palaestra.cli.target import open_target, open_task
+from palaestra.cli.target import WorldOption, open_target, open_task
 from palaestra.cli.tasks import SHOWN, FamilyOption, SplitOption, chosen
 from palaestra.durable import write_file
 from palaestra.envs import ToolEnv
@@ -39,6 +39,7 @@ def derive(
         str, typer.Argument(metavar="TASK", help="A task's id; with --all a world, or a folder of your own tasks.")
     ],
     every: Annotated[bool, typer.Option("--all", help="Every task of a world or a folder.")] = False,  # noqa: FBT002
+    world: WorldOption = None,
     split: SplitOption = None,
     family: FamilyOption = None,
     tasks: Annotated[str | None, typer.Option("--tasks", help="The folder of your own tasks that holds it.")] = None,
@@ -53,7 +54,7 @@ def derive(
         raise TaskError(f"--all goes with a world or a folder; write `palaestra rubrics derive {tasks} --all`")
     if not every and (split or family):
         raise TaskError("--split and --family choose among many tasks; add --all")
-    env = open_target(target) if every else open_task(target, tasks)
+    env = open_target(target, world) if every else open_task(target, tasks, world)
     ids = chosen(env, split, family) if every else [target]
     if not ids:
         raise TaskError(f"no task of {target} is in {', '.join(split or ())}; there is nothing to derive from")

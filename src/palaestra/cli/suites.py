@@ -11,9 +11,10 @@ from palaestra.cli.extra import suites_extra
 from palaestra.cli.progress import bar
 from palaestra.cli.target import make
 from palaestra.contamination import LEARNT_FROM, LISTS, of_users, write_list
-from palaestra.envs import WORLDS
+from palaestra.envs.target import find_world, is_pack
 from palaestra.envs.task import SPLITS
 from palaestra.errors import ConfigError, PalaestraError
+from palaestra.packs import PACKS
 from palaestra.table import Table
 
 if TYPE_CHECKING:
@@ -152,9 +153,8 @@ def hashes(
 ) -> None:
     """Write the lists by which a trainer knows the prompts that policies are measured on: hashes, and nothing else."""
     console = output()
-    worlds = {WORLDS.get(env_id).name: env_id for env_id in WORLDS}
     for name in names:
-        prompts, trainable = _of_world(worlds[name]) if name in worlds else _of_benchmark(name)
+        prompts, trainable = _of_world(find_world(name)) if name in PACKS.ids or is_pack(name) else _of_benchmark(name)
         learnt_from = [text for split in trainable for text in prompts[split]]
         for split in [split for split, texts in prompts.items() if texts and split not in trainable]:
             count = write_list(out / f"{name}.{split}.txt", prompts[split], learnt_from=learnt_from)

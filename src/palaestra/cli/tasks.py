@@ -11,9 +11,10 @@ from rich.markup import escape
 
 from palaestra.cli.console import output
 from palaestra.cli.progress import bar
-from palaestra.cli.target import folder_of, open_target, open_task
+from palaestra.cli.target import WorldOption, open_target, open_task
 from palaestra.durable import write_file
 from palaestra.envs import SPLITS, ToolEnv
+from palaestra.envs.target import folder_of
 from palaestra.errors import TaskError, UnknownNameError
 from palaestra.proof import Proof, proof_document, proof_markdown, proof_tables, release_of
 from palaestra.proof import prove as prove_tasks
@@ -24,7 +25,10 @@ app = typer.Typer(help="List, show and prove tasks.", no_args_is_help=True, rich
 SHOWN = 20
 """How many faults a person reads at a time."""
 
-Target = Annotated[str, typer.Argument(help="A world, such as storefront, or a folder or file of your own tasks.")]
+Target = Annotated[
+    str | None,
+    typer.Argument(help="A world's id or the folder of its pack, or a folder or file of your own tasks."),
+]
 SplitOption = Annotated[list[str] | None, typer.Option("--split", help="Only this split; may be given more than once.")]
 FamilyOption = Annotated[str | None, typer.Option("--family", help="Only this family, such as cancel-order.")]
 
@@ -54,13 +58,14 @@ def chosen(env: ToolEnv, splits: list[str] | None, family: str | None, *, unrele
 
 @app.command("list", epilog="Example: `palaestra tasks list storefront --split heldout`")
 def list_tasks(
-    target: Target = "storefront",
+    target: Target = None,
+    world: WorldOption = None,
     split: SplitOption = None,
     family: FamilyOption = None,
     ids: Annotated[bool, typer.Option("--ids", help="Print every id, one a line.")] = False,  # noqa: FBT002
 ) -> None:
     """List families and how many tasks each split has of them."""
-    env = open_target(target)
+    env = open_target(target, world)
     tasks = chosen(env, split, family)
     if ids:
         typer.echo("\n".join(tasks))
@@ -83,10 +88,11 @@ def list_tasks(
 @app.command(epilog="Example: `palaestra tasks show storefront/price-match/0003`")
 def show(
     task: Annotated[str, typer.Argument(help="A task's id.")],
+    world: WorldOption = None,
     tasks: Annotated[str | None, typer.Option("--tasks", help="The folder of your own tasks that holds it.")] = None,
 ) -> None:
     """Show a task: what it asks, what its rubric checks, and what solves it."""
-    env = open_task(task, tasks)
+    env = open_task(task, tasks, world)
     env.reset(seed=0)
     console, instance, spec = output(), env.instance, env.task
     console.print(f"[bold]{spec.id}[/]  level {spec.level}  split {spec.split}  {', '.join(spec.traits)}")
@@ -108,7 +114,8 @@ def show(
     epilog="Examples: `palaestra tasks prove storefront --split dev`, `palaestra tasks prove ./mine --json proof.json`"
 )
 def prove(
-    target: Target = "storefront",
+    target: Target = None,
+    world: WorldOption = None,
     split: SplitOption = None,
     family: FamilyOption = None,
     surface: Annotated[str | None, typer.Option("--surface", help="The tools to act with, such as generic.")] = None,
@@ -123,15 +130,16 @@ def prove(
 
     Exits with 1 when they are not proved, and says why.
     """
-    env = open_target(target, surface=surface)
+    env = open_target(target, world, surface=surface)
     if release and (folder_of(target) or split or family or surface or env.world.release is None):
-        raise TaskError(f"--release is for a whole bundled world on its own tools, not for a part of it or {target!r}")
+        raise TaskError(f"--release is for a whole world that has a release, not for a part of it or {target!r}")
     ids = chosen(env, split, family, unreleased=True)
     if not ids:
-        raise TaskError(f"no task of {target} is in {', '.join(split or SPLITS)}; there is nothing to prove")
+        raise TaskError(f"no task of {env.env_id} is in {', '.join(split or SPLITS)}; there is nothing to prove")
     with bar("proving", len(ids)) as progress:
         proof = prove_tasks(env, ids, jobs=jobs or os.cpu_count() or 1, progress=progress.step)
-    report(proof, json=json, markdown=markdown, command=_command(target, split, family, surface))
+    command = _command(target or world or env.world.name, split, family, surface)
+    report(proof, json=json, markdown=markdown, command=command)
     if proof.faults():
         raise typer.Exit(1)
     if release and env.world.release is not None:

@@ -9,11 +9,10 @@ from palaestra.envs.episode import LiveEpisode, Snapshot
 from palaestra.envs.instance import Instance, instantiate
 from palaestra.envs.task import SPLITS, Draft, Family, Task, call, family, split_of
 from palaestra.envs.taskset import TaskSet, bundled, load_families, load_folder
-from palaestra.envs.world import WORLDS, World, env_id_of
+from palaestra.envs.world import World, open_world
 
 __all__ = [
     "SPLITS",
-    "WORLDS",
     "Draft",
     "Family",
     "Instance",
@@ -26,10 +25,10 @@ __all__ = [
     "bundled",
     "call",
     "check_env",
-    "env_id_of",
     "family",
     "instantiate",
     "load_families",
     "load_folder",
+    "open_world",
     "split_of",
 ]

@@ -35,8 +35,15 @@ from palaestra.envs.spaces import CallSpace, MessageSpace
 from palaestra.envs.spoken import spoken
 from palaestra.envs.taskset import TaskSet, bundled, load_folder
 from palaestra.envs.user import ScriptedUser, UserFactory
-from palaestra.envs.world import CONVENTIONAL, WORLDS
-from palaestra.errors import EpisodeOverError, InfrastructureError, RubricError, TaskError, UnknownNameError
+from palaestra.envs.world import CONVENTIONAL, open_world
+from palaestra.errors import (
+    CapabilityError,
+    EpisodeOverError,
+    InfrastructureError,
+    RubricError,
+    TaskError,
+    UnknownNameError,
+)
 from palaestra.protocols import Action, StateView
 from palaestra.records import ANY_TABLE, EndReason, Message, RowChange, Score, TaskSpec, ToolCall, ToolEvent
 from palaestra.seeding import Stream
@@ -72,7 +79,9 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
 
     Raises:
         UnknownNameError: no such world, task, split, surface, format, noise, wording or temper.
-        ValueError: a number is out of range, or the world has nothing that a kind of noise is made of.
+        CapabilityError: the world or task does not declare a split, handbook, temper or kind of noise.
+        PackError: the world's pack cannot be loaded.
+        ValueError: a number is out of range.
         TaskError: a task file breaks a rule.
     """
 
@@ -105,10 +114,13 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         if render_mode not in (None, "ansi"):
             raise UnknownNameError.of("render mode", str(render_mode), ["ansi"])
         self.env_id = env_id
-        self.world = WORLDS.get(env_id)
+        self.world = open_world(env_id)
+        self._check_declared(handbook, temper)
         self.task_set: TaskSet = bundled(self.world) if tasks is None else load_folder(self.world, Path(tasks))
         self.render_mode = render_mode
         self._ids = self.task_set.ids(split)
+        if temper is not None:
+            self._ids = tuple(id_ for id_ in self._ids if "dialogue" in self.task_set.family_of(id_).traits)
         self._task_id = task
         self._reward_mode: RewardMode = reward
         self._format = FORMATS.get(action_format)
@@ -135,6 +147,14 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         self._generator: np.random.Generator | None = None
         if task is not None:
             self.task_set.instance(task, handbook)
+
+    def _check_declared(self, handbook: int, temper: str | None) -> None:
+        """Refuse a switch that would have no effect in this world."""
+        declared = self.world.capabilities
+        if handbook and not declared.handbooks:
+            raise CapabilityError.of(self.world.name, f"handbook={handbook}", "handbooks", ["0"])
+        if temper is not None and not declared.tempers:
+            raise CapabilityError.of(self.world.name, f"temper={temper!r}", "tempers", [])
 
     # Gymnasium
 
@@ -221,6 +241,11 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
 
     def _in_manner(self, manner: Manner, instance: Instance) -> Instance:
         """The task with a user of this manner; forks share what was made before."""
+        if manner.temper is not None and instance.user is None:
+            raise CapabilityError(
+                f"temper={manner.temper!r}: nobody answers in the task {instance.spec.id!r}; the tasks of families "
+                "with the trait 'dialogue' have a user (`palaestra tasks list` shows traits)"
+            )
         named = instance.spec.id, instance.handbook
         if named not in self._spoken:
             if len(self._spoken) >= _SPOKEN:
@@ -424,10 +449,16 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         """A hash of the rows and the current observation: whether an agent stands at the same place."""
         return self.episode.anchor(self.state_hash())
 
-    def legal_actions(self, count: int = 8) -> list[Action]:
-        """Calls that fit their schemas and whose ids exist: draws that depend only on where the episode stands."""
+    def legal_actions(self, count: int = 8, *, seed: int | None = None) -> list[Action]:
+        """Calls that fit their schemas and whose ids exist.
+
+        Args:
+            count: How many.
+            seed: The seed of the draws; `None` draws by where the episode stands, so equal places give equal calls.
+        """
         episode = self.episode
-        stream = Stream.root("legal", episode.seed, len(episode.evidence.events), episode.turn)
+        place: tuple[str | int, ...] = ("legal", episode.seed, len(episode.evidence.events), episode.turn)
+        stream = Stream.root(*place) if seed is None else Stream.root("legal", seed)
         drawn = (legal_call(self._offered, self._table_ids, stream) for _ in range(count))
         return [{"tool": call.tool, "arguments": dict(call.arguments)} for call in drawn]
 

@@ -103,6 +103,7 @@ def instantiate(world: World, family: "Family[Draft]", index: int, *, handbook: 
     task_id = f"{family.id}/{index:04d}"
     try:
         task = proofread(world, family.make(draft))
+        _check_user(world, family, task)
         settled = draft.state.settled()
         messages: tuple[Message, ...] = (
             {"role": "system", "content": _briefing(world, task)(start)},
@@ -146,6 +147,16 @@ def instantiate(world: World, family: "Family[Draft]", index: int, *, handbook: 
         alternatives=tuple(tuple(calls) for calls in task.alternatives),
         user=task.user,
     )
+
+
+def _check_user(world: World, family: "Family[Draft]", task: Task) -> None:
+    """Hold the task to what its family and its world declare about users."""
+    if task.user is None:
+        return
+    if "dialogue" not in family.traits:
+        raise TaskError("its user answers; state the trait 'dialogue' in the family's traits")
+    if not world.tempers:
+        raise TaskError(f"its user answers, and the world {world.name!r} declares no tempers; declare `tempers = true`")
 
 
 def _briefing(world: World, task: Task) -> Callable[[datetime], str]:

@@ -4,22 +4,17 @@ The splits of a bundled world list only what its release lists, so a family that
 by its id and is drawn by nobody. A user's own folder has no release; everything in it is listed.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import orjson
 from pydantic import TypeAdapter, ValidationError
 
-from palaestra.digest import digest
 from palaestra.durable import write_file
-from palaestra.envs.task import SPLITS, Split
+from palaestra.envs.task import Split
+from palaestra.envs.world import World
 from palaestra.errors import RecordError
-
-if TYPE_CHECKING:
-    from palaestra.envs.taskset import TaskSet
-    from palaestra.envs.world import World
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,20 +39,6 @@ class Release:
         """Whether a family's tasks of a split were proved."""
         return split in self.families.get(family_id, {})
 
-    def check(self, task_set: "TaskSet") -> list[str]:
-        """Which families are no longer what was proved, a sentence each."""
-        found: list[str] = []
-        for family_id, splits in sorted(self.families.items()):
-            if family_id not in task_set.families:
-                found.append(f"{family_id} is in the release, and the world has no such family")
-                continue
-            found += [
-                f"{family_id}: its tasks in {split} are not those that were proved"
-                for split, proved in splits.items()
-                if as_it_is(task_set, family_id, split) != proved
-            ]
-        return found
-
     def save(self, path: Path) -> None:
         """Write the release where a world reads it."""
         write_file(path, orjson.dumps(self, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS) + b"\n")
@@ -66,7 +47,7 @@ class Release:
 _RELEASE = TypeAdapter(Release)
 
 
-def load(world: "World") -> Release | None:
+def load(world: World) -> Release | None:
     """The release of a world; `None` where it has none, or none yet.
 
     Raises:
@@ -83,31 +64,3 @@ def load(world: "World") -> Release | None:
     if release.world != world.name:
         raise RecordError(f"{world.release}: the release of {release.world!r}, not of {world.name!r}")
     return release
-
-
-def released(task_set: "TaskSet", *, proof: str) -> Release:
-    """The release of all that a world's splits could list: to be saved once all of it is proved.
-
-    Args:
-        task_set: The world's tasks.
-        proof: A digest of the proof's code.
-    """
-    families: dict[str, Mapping[Split, Proved]] = {
-        family_id: {split: as_it_is(task_set, family_id, split) for split in _splits(task_set, family_id)}
-        for family_id in task_set.families
-    }
-    return Release(world=task_set.world.name, proof=proof, families=families)
-
-
-def as_it_is(task_set: "TaskSet", family_id: str, split: Split) -> Proved:
-    """The tasks of a family in a split, as the code makes them now."""
-    ids = _ids(task_set, family_id, split)
-    return Proved(count=len(ids), digest=digest([task_set.instance(task_id).print() for task_id in ids]))
-
-
-def _splits(task_set: "TaskSet", family_id: str) -> Iterator[Split]:
-    return (split for split in SPLITS if _ids(task_set, family_id, split))
-
-
-def _ids(task_set: "TaskSet", family_id: str, split: Split) -> list[str]:
-    return [task_id for task_id in task_set.candidates(split) if task_id.rpartition("/")[0] == family_id]

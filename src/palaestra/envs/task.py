@@ -30,6 +30,19 @@ LAST_INDEX = 9_999
 Deals: TypeAlias = dict[bool, Sequence[Row]]
 """The rows that a first pick deals out, for a family and for its twin."""
 
+TRAITS: dict[str, str] = {
+    "answer": "it asks for values in the answer",
+    "arithmetic": "an amount has to be worked out",
+    "dialogue": "the user answers",
+    "lookup": "nothing is to be changed",
+    "multi-hop": "a record has to be found by way of another",
+    "policy-exception": "an exception to a rule decides",
+    "refusal": "the request must be refused",
+    "twin": "it is the refusal twin of another family",
+    "write": "rows are to be changed",
+}
+"""The traits that families of every world may state; a world's manifest adds its own."""
+
 _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*/[a-z0-9]+(-[a-z0-9]+)*")
 
 

@@ -4,6 +4,7 @@ import importlib
 import importlib.util
 import pkgutil
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from difflib import get_close_matches
 from functools import lru_cache
@@ -12,15 +13,18 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from palaestra.cache import LruCache
 from palaestra.digest import digest
 from palaestra.envs.instance import Instance, instantiate
 from palaestra.envs.release import load
-from palaestra.envs.task import FIRST_INDEX, LAST_INDEX, SPLITS, Family, Split, split_of
+from palaestra.envs.task import FIRST_INDEX, LAST_INDEX, SPLITS, TRAITS, Family, Split, split_of
 from palaestra.envs.world import World
-from palaestra.errors import TaskError, UnknownNameError
+from palaestra.errors import CapabilityError, PackWarning, TaskError, UnknownNameError
 
 ENTRY_POINTS = "palaestra.tasks"
 """The entry-point group under which an installed package offers families: each names a package of task files."""
+KEPT = 1_024
+"""How many instances a set of tasks keeps ready; the least recently used one is made anew when it is asked for."""
 
 
 class TaskSet:
@@ -51,6 +55,10 @@ class TaskSet:
                     f"{family.source}: family {family.id} is set in {family.world!r}, not in {world.name!r}; "
                     f"begin its id with {world.name}/"
                 )
+            for trait in family.traits:
+                if trait not in TRAITS and trait not in world.traits:
+                    unknown = UnknownNameError.of("trait", trait, [*TRAITS, *world.traits])
+                    raise TaskError(f"{family.source}: {family.id}: {unknown}; a world declares further ones")
             if family.id in self.families:
                 raise TaskError(
                     f"{family.source}: {family.id} is taken by {self.families[family.id].source}; rename one"
@@ -59,7 +67,7 @@ class TaskSet:
         # Shared by every environment of the set: written out for each, they would be most of what it weighs.
         self._candidates: dict[str, tuple[str, ...]] = {split: tuple(self._stated(split)) for split in SPLITS}
         self._ids: dict[str, tuple[str, ...]] = {
-            split: tuple(task for task in self._candidates[split] if lists(self._family(task), split))
+            split: tuple(task for task in self._candidates[split] if lists(self.family_of(task), split))
             for split in SPLITS
         }
         unseen = frozenset(task for task in self._ids["heldout"] if self.families[task.rpartition("/")[0]].unseen)
@@ -68,16 +76,21 @@ class TaskSet:
             "heldout-family": tuple(task for task in self._ids["heldout"] if task in unseen),
             "heldout-surface": tuple(task for task in self._ids["heldout"] if task not in unseen),
         }
-        self._instances: dict[tuple[str, int], Instance] = {}
+        self._instances: LruCache[tuple[str, int], Instance] = LruCache(KEPT)
 
     def ids(self, split: str) -> tuple[str, ...]:
         """The ids of the instances that a split, or an axis of the held-out tasks, lists, family by family.
 
         Raises:
             UnknownNameError: there is no such split.
+            CapabilityError: the world does not declare it.
         """
         if split not in self._ids:
             raise UnknownNameError.of("split", split, self._ids)
+        own = split in SPLITS and not self.world.instances.get(split)
+        if own or (split == "heldout-surface" and not self.world.surfaces):
+            declared = [name for name in SPLITS if self.world.instances.get(name)]
+            raise CapabilityError.of(self.world.name, f"split {split!r}", "splits", declared)
         return self._ids[split]
 
     def candidates(self, split: str) -> tuple[str, ...]:
@@ -90,7 +103,8 @@ class TaskSet:
             raise UnknownNameError.of("split", split, self._candidates)
         return self._candidates[split]
 
-    def _family(self, task_id: str) -> Family[Any]:
+    def family_of(self, task_id: str) -> Family[Any]:
+        """The family of a listed task."""
         return self.families[task_id.rpartition("/")[0]]
 
     def _stated(self, split: Split) -> Iterator[str]:
@@ -102,7 +116,7 @@ class TaskSet:
     def _count(self, family: Family[Any], split: Split) -> int:
         if family.twin_of is not None:
             return self.world.twin_instances.get(split, 0)
-        return self.world.unseen_instances if family.unseen else self.world.instances[split]
+        return self.world.unseen_instances if family.unseen else self.world.instances.get(split, 0)
 
     def instance(self, task_id: str, handbook: int = 0) -> Instance:
         """The instance of that id, listed or not, in its world under a handbook; made once and kept.
@@ -111,10 +125,7 @@ class TaskSet:
             UnknownNameError: no family has such an id.
             TaskError: the index is out of range, or the family fails to make it.
         """
-        made = self._instances.get((task_id, handbook))
-        if made is None:
-            made = self._instances[task_id, handbook] = self.made_again(task_id, handbook)
-        return made
+        return self._instances.get((task_id, handbook), lambda: self.made_again(task_id, handbook))
 
     def made_again(self, task_id: str, handbook: int = 0) -> Instance:
         """The instance of that id, made anew: a task is a pure function of its id, and this is how one checks."""
@@ -143,8 +154,6 @@ def bundled(world: World) -> TaskSet:
     Of its own, the splits list what the world's release lists.
     """
     own = [family for module in _modules(world.families) for family in _families(module)]
-    packages = [p.value for p in sorted(entry_points(group=ENTRY_POINTS), key=lambda p: p.name)]
-    offered = [family for package in packages for module in _modules(package) for family in _families(module)]
     release, governed = load(world), {family.id for family in own}
 
     def lists(family: Family[Any], split: Split) -> bool:
@@ -152,7 +161,27 @@ def bundled(world: World) -> TaskSet:
             return True
         return release.lists(family.id, split)
 
-    return TaskSet(world, (f for f in (*own, *offered) if f.world == world.name), lists=lists)
+    return TaskSet(world, (*own, *_offered(world)), lists=lists)
+
+
+def _offered(world: World) -> Iterator[Family[Any]]:
+    """The families that installed packages offer for a world; a package that cannot be loaded is left out, with a word.
+
+    A broken package must not take the world's own tasks away, and must not go unnoticed.
+    """
+    for point in sorted(entry_points(group=ENTRY_POINTS), key=lambda point: point.name):
+        try:
+            families = [family for module in _modules(point.value) for family in _families(module)]
+        except Exception as error:
+            owner = point.dist.name if point.dist is not None else point.value
+            warnings.warn(
+                f"the tasks that the package {owner} offers ({point.value}) are left out, since it cannot be loaded: "
+                f"{type(error).__name__}: {error}; correct or uninstall it",
+                PackWarning,
+                stacklevel=2,
+            )
+            continue
+        yield from (family for family in families if family.world == world.name)
 
 
 def load_families(folder: Path) -> list[Family[Any]]:

@@ -3,16 +3,19 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from palaestra.cache import LruCache
 from palaestra.envs.noise.material import NoiseMaterial
 from palaestra.envs.state import Base, Schema
-from palaestra.envs.task import Draft, Split
-from palaestra.errors import UnknownNameError
+from palaestra.envs.task import SPLITS, Draft, Split
+from palaestra.errors import PackError, UnknownNameError
+from palaestra.manifest import Capabilities, Manifest
+from palaestra.packs import PACKS, Pack
 from palaestra.protocols import StateView
 from palaestra.records import ToolCall
-from palaestra.registry import Registry
 from palaestra.tools import Toolbox
 
 Translate: TypeAlias = Callable[[Sequence[ToolCall], StateView], tuple[ToolCall, ...]]
@@ -20,6 +23,31 @@ Translate: TypeAlias = Callable[[Sequence[ToolCall], StateView], tuple[ToolCall,
 
 CONVENTIONAL = "conventional"
 """The surface that every world has, in which authors write their oracles."""
+ONE_RULE_FROM = 1_000_000
+"""From this number on, a handbook has one rule changed."""
+ALL_RULES_FROM = 2_000_000
+"""From this number on, it has every rule changed that can be."""
+POPULATED = 64
+"""How many populated bases a world keeps; each is a few megabytes."""
+
+
+def _no_rules(_seed: int, _handbook: int) -> None:
+    return None
+
+
+def _default_seeds() -> dict[Split, tuple[int, ...]]:
+    counts: dict[Split, tuple[int, int]] = {
+        "train": (1_000, 8), "dev": (2_000, 2), "heldout": (3_000, 3), "heldout-policy": (4_000, 3)
+    }  # fmt: skip
+    return {split: tuple(range(first, first + count)) for split, (first, count) in counts.items()}
+
+
+def _default_instances() -> dict[Split, int]:
+    return {"train": 24, "dev": 2, "heldout": 3, "heldout-policy": 3}
+
+
+def _default_twins() -> dict[Split, int]:
+    return {"train": 8, "dev": 2, "heldout": 3, "heldout-policy": 3}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -51,7 +79,10 @@ class World:
     """The system message, for the moment at which the episode begins."""
     talking: Callable[[datetime], str] | None = None
     """The system message of tasks whose user answers; `None`: the same."""
-    rules: Callable[[int, int], Any] = lambda _seed, _handbook: None
+    version: int = 0
+    traits: tuple[str, ...] = ()
+    """The traits that its families may state, beside `palaestra.envs.task.TRAITS`."""
+    rules: Callable[[int, int], Any] = _no_rules
     """What a world goes by, of a type of its own, such as a company's policy: for a world seed and the number of a
     handbook, where 0 is the seed's own and every other number changes some of it. A pure function."""
     surfaces: Mapping[str, Surface] = field(default_factory=dict[str, Surface])
@@ -61,25 +92,51 @@ class World:
     draft: type[Draft]
     families: str
     """The package that holds its task files."""
-    seeds: Mapping[Split, tuple[int, ...]]
+    seeds: Mapping[Split, tuple[int, ...]] = field(default_factory=_default_seeds)
     """The world seeds of each split; no seed is in two."""
-    instances: Mapping[Split, int]
+    instances: Mapping[Split, int] = field(default_factory=_default_instances)
     """How many instances of a family each split lists."""
-    unseen_instances: int
+    unseen_instances: int = 12
     """How many instances "heldout" lists of a family that occurs nowhere else."""
-    twin_instances: Mapping[Split, int] = field(default_factory=dict[Split, int])
-    """How many instances of a family's impossible twin each split lists."""
+    twin_instances: Mapping[Split, int] = field(default_factory=_default_twins)
+    """How many instances of a family's refusal twin each split lists."""
     noise: NoiseMaterial | None = None
     """What kinds of noise that need to know the world are made of."""
+    demo: tuple[str, ...] = ()
+    """The families, by name, that the demo's small policy learns; all of "train" where there are none."""
     release: Path | None = None
     """The record of which of its families are proved; the splits list only those. `None`: they list all."""
-    _bases: dict[tuple[int, int], Base] = field(default_factory=dict[tuple[int, int], Base], repr=False)
+    tempers: bool = False
+    """Whether some of its tasks have a user who answers."""
+    _bases: LruCache[tuple[int, int], Base] = field(default_factory=lambda: LruCache(POPULATED), repr=False)
 
     def base(self, seed: int, handbook: int = 0) -> Base:
-        """The rows of a world seed under a handbook, populated once in a process and shared."""
-        if (seed, handbook) not in self._bases:
-            self._bases[seed, handbook] = self.populate(seed, self.rules(seed, handbook))
-        return self._bases[seed, handbook]
+        """The rows of a world seed under a handbook; the latest ones are kept and shared."""
+        return self._bases.get((seed, handbook), lambda: self.populate(seed, self.rules(seed, handbook)))
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What the world has besides its tasks, as its parts say."""
+        material = self.noise or NoiseMaterial()
+        return Capabilities(
+            surfaces=tuple(self.surfaces),
+            handbooks=self.rules is not _no_rules,
+            noise=tuple(name for name, part in material.parts().items() if part),
+            tempers=self.tempers,
+        )
+
+    def manifest(self) -> Manifest:
+        """What a pack of this world declares, worked out from its parts: for worlds that have no `world.toml`."""
+        return Manifest(
+            id=self.name,
+            version=self.version,
+            title=self.name,
+            world="world:WORLD",
+            traits=self.traits,
+            splits={split: self.instances[split] for split in SPLITS if self.instances.get(split)},
+            twins={split: self.twin_instances[split] for split in SPLITS if self.twin_instances.get(split)},
+            capabilities=self.capabilities,
+        )
 
     def surface(self, name: str) -> Surface:
         """The surface of that name.
@@ -94,18 +151,35 @@ class World:
         return self.surfaces[name]
 
 
-WORLDS: Registry[World] = Registry("environment")
-"""Environment ids to worlds."""
-WORLDS.register("palaestra/Storefront-v0", "palaestra.envs.worlds.storefront.world:STOREFRONT")
+@lru_cache(maxsize=64)
+def _open(pack: Pack) -> World:
+    world = pack.load()
+    if not isinstance(world, World):
+        raise PackError(f"{pack.place}: {type(world).__name__} is no World; define one with palaestra.envs.World(...)")
+    declared, found = pack.manifest(), world.manifest()
+    for name in ("id", "version", "traits", "splits", "twins", "capabilities"):
+        if declared is not None and _comparable(getattr(declared, name)) != _comparable(getattr(found, name)):
+            raise PackError(
+                f"world {pack.name}: its manifest declares {name} {getattr(declared, name)}, and its world has "
+                f"{getattr(found, name)}; change {pack.folder}/world.toml or the world"
+            )
+    return world
 
 
-def env_id_of(name: str) -> str:
-    """The environment id of the world of that name.
+def _comparable(value: object) -> object:
+    """A declaration without what its order would say."""
+    if isinstance(value, tuple):
+        return sorted(map(str, value))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    if isinstance(value, Capabilities):
+        return [_comparable(getattr(value, name)) for name in ("surfaces", "handbooks", "noise", "tempers")]
+    return value
+
+
+def open_world(name: str) -> World:
+    """The world of an environment id or a world id; its pack is imported when it is first opened.
 
     Raises:
-        UnknownNameError: no registered world has it.
+        UnknownNameError: no such world is registered.
+        PackError: its pack cannot be loaded, or its manifest and its world disagree.
     """
-    names = {WORLDS.get(env_id).name: env_id for env_id in WORLDS}
-    if name not in names:
-        raise UnknownNameError.of("world", name, names)
-    return names[name]
+    return _open(PACKS.find(name))

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import gymnasium as gym
 from gymnasium.envs.registration import EnvSpec
 
-from palaestra.envs import WORLDS, ToolEnv
+from palaestra import register_world
+from palaestra.envs import ToolEnv
+from palaestra.packs import PACKS
 from palaestra.proof.proof import Proof
 from palaestra.proof.task import TaskProof, prove_task
 
@@ -42,17 +44,15 @@ class _How:
     """How another process makes the same environment."""
 
     spec: EnvSpec
-    world: str
-    """The world's name in the registry."""
-    origin: str
-    """Where it is loaded from."""
+    env_id: str
+    place: str
+    """Where its world is found."""
 
 
 def _how(env: ToolEnv) -> _How | None:
-    origin = WORLDS.origin(env.env_id)
-    if env.spec is None or origin is None:
+    if env.spec is None or env.env_id not in PACKS:
         return None
-    return _How(spec=env.spec, world=env.env_id, origin=origin)
+    return _How(spec=env.spec, env_id=env.env_id, place=PACKS.find(env.env_id).place)
 
 
 def _spread(how: _How, ids: Sequence[str], jobs: int) -> Iterator[TaskProof]:
@@ -67,8 +67,7 @@ _ENVS: list[ToolEnv] = []
 
 
 def _begin(how: _How) -> None:
-    if how.world not in WORLDS:
-        WORLDS.register(how.world, how.origin)
+    register_world(how.place, env_id=how.env_id)
     env = gym.make(how.spec).unwrapped
     assert isinstance(env, ToolEnv)
     _ENVS.append(env)

@@ -1,11 +1,12 @@
 """What a proof releases: the world's families, as the tasks that were proved."""
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from palaestra.digest import digest, digest_bytes
 from palaestra.envs import TaskSet
-from palaestra.envs.release import Release, released
-from palaestra.envs.task import SPLITS
+from palaestra.envs.release import Proved, Release
+from palaestra.envs.task import SPLITS, Split
 from palaestra.errors import TaskError
 from palaestra.proof.proof import Proof
 
@@ -29,3 +30,46 @@ def proof_version() -> str:
     here = Path(__file__).parent
     sources = sorted(here.rglob("*.py"), key=lambda path: path.relative_to(here).as_posix())
     return digest([(path.relative_to(here).as_posix(), digest_bytes(path.read_bytes())) for path in sources])
+
+
+def changed_families(release: Release, task_set: TaskSet) -> list[str]:
+    """Which families are no longer what was proved, a sentence each."""
+    found: list[str] = []
+    for family_id, splits in sorted(release.families.items()):
+        if family_id not in task_set.families:
+            found.append(f"{family_id} is in the release, and the world has no such family")
+            continue
+        found += [
+            f"{family_id}: its tasks in {split} are not those that were proved"
+            for split, proved in splits.items()
+            if as_it_is(task_set, family_id, split) != proved
+        ]
+    return found
+
+
+def released(task_set: TaskSet, *, proof: str) -> Release:
+    """The release of all that a world's splits could list: to be saved once all of it is proved.
+
+    Args:
+        task_set: The world's tasks.
+        proof: A digest of the proof's code.
+    """
+    families: dict[str, Mapping[Split, Proved]] = {
+        family_id: {split: as_it_is(task_set, family_id, split) for split in _splits(task_set, family_id)}
+        for family_id in task_set.families
+    }
+    return Release(world=task_set.world.name, proof=proof, families=families)
+
+
+def as_it_is(task_set: TaskSet, family_id: str, split: Split) -> Proved:
+    """The tasks of a family in a split, as the code makes them now."""
+    ids = _ids(task_set, family_id, split)
+    return Proved(count=len(ids), digest=digest([task_set.instance(task_id).print() for task_id in ids]))
+
+
+def _splits(task_set: TaskSet, family_id: str) -> Iterator[Split]:
+    return (split for split in SPLITS if _ids(task_set, family_id, split))
+
+
+def _ids(task_set: TaskSet, family_id: str, split: Split) -> list[str]:
+    return [task_id for task_id in task_set.candidates(split) if task_id.rpartition("/")[0] == family_id]

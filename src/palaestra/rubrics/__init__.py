@@ -7,6 +7,7 @@ from palaestra.rubrics.checklist import Checklist, ChecklistSnapshot
 from palaestra.rubrics.criterion import HARM, MET, UNMET, Allowance, Check, Criterion
 from palaestra.rubrics.dialogue import asked, heard, informed
 from palaestra.rubrics.evidence import WORLD, Evidence
+from palaestra.rubrics.expected import Close, Unordered, close, unordered
 from palaestra.rubrics.library import (
     answered,
     called,
@@ -33,14 +34,17 @@ __all__ = [
     "Check",
     "Checklist",
     "ChecklistSnapshot",
+    "Close",
     "Criterion",
     "Evidence",
     "Rubric",
     "TurnLog",
+    "Unordered",
     "answered",
     "asked",
     "called",
     "changed",
+    "close",
     "collateral",
     "created",
     "either",
@@ -52,4 +56,5 @@ __all__ = [
     "rescore",
     "saw",
     "ungrounded",
+    "unordered",
 ]

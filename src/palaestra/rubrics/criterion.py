@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeAlias, cast
 
 from palaestra.records import CriterionSpec, Layer, Row, RowChange, Verdict
 from palaestra.rubrics.evidence import Evidence
+from palaestra.rubrics.expected import Close, Unordered, same
 
 Check: TypeAlias = Callable[[Evidence], Verdict]
 
@@ -26,7 +27,7 @@ class Allowance:
     """The row that may change; `None` for rows that may be created."""
     values: tuple[tuple[str, object], ...] = ()
     """The values that a created row must have, and those that columns of a changed one may take. A frozenset stands
-    for any one of its members."""
+    for any one of its members; `close(...)` and `unordered(...)` for what they match."""
     columns: frozenset[str] = frozenset()
     """Further columns of the row `key` that may change freely."""
     times: int = 1
@@ -51,11 +52,21 @@ class Allowance:
 
 def has_values(row: Row, values: Iterable[tuple[str, object]]) -> bool:
     """Whether the columns of `row` have these values; a frozenset stands for any one of its members."""
-    for name, value in values:
-        found = getattr(row, name)
-        if found not in value if isinstance(value, frozenset) else found != value:
-            return False
-    return True
+    return all(_has(getattr(row, name), value) for name, value in values)
+
+
+def _has(found: object, wanted: object) -> bool:
+    if found == wanted:
+        return True
+    if isinstance(wanted, frozenset):
+        options = cast("frozenset[object]", wanted)
+        return found in options or any(_is_loose(option) and _has(found, option) for option in options)
+    return _is_loose(wanted) and same(found, wanted)
+
+
+def _is_loose(wanted: object) -> bool:
+    """Whether a value is compared by more than being equal."""
+    return isinstance(wanted, Close | Unordered | list | tuple)
 
 
 def changed_columns(change: RowChange) -> set[str]:

@@ -11,6 +11,7 @@ from typing import cast
 from palaestra.records import EndReason, Json, Layer, Row, RowChange, ToolEvent, Verdict
 from palaestra.rubrics.criterion import MET, UNMET, Allowance, Criterion, changed_columns, has_values
 from palaestra.rubrics.evidence import Evidence
+from palaestra.rubrics.expected import Close, check_stated, same
 
 GUESSED = Verdict(met=False, reason="looked up by an id that the agent could not know")
 
@@ -164,16 +165,24 @@ def changed(
 
 
 def answered(
-    values: Mapping[str, Json], *, id: str = "answer", points: int | None = None, after: Sequence[str] = ()
+    values: Mapping[str, object], *, id: str = "answer", points: int | None = None, after: Sequence[str] = ()
 ) -> Criterion:
-    """Expect that the agent finished with exactly these values: none wrong, none missing, none besides."""
+    """Expect that the agent finished with exactly these values: none wrong, none missing, none besides.
+
+    A number with a fraction states its tolerance, `close(1.25, within=0.005)`. A list is compared in order, or in any
+    order where it is `unordered([...])`; their items may be `close(...)`.
+
+    Raises:
+        RubricError: a float states no tolerance.
+    """
+    check_stated(values)
 
     def check(evidence: Evidence) -> Verdict:
         if evidence.end is not EndReason.FINISHED:
             return Verdict(met=False, reason="the agent did not finish")
         given = evidence.answer
         names = sorted(values.keys() | given.keys())
-        wrong = [n for n in names if n not in values or not _same(given.get(n), values[n])]
+        wrong = [n for n in names if n not in values or not same(given.get(n), values[n])]
         return Verdict(met=False, reason=f"wrong, missing or besides: {', '.join(wrong)}") if wrong else MET
 
     return Criterion(
@@ -325,12 +334,7 @@ def _kept_to(change: RowChange, permitted: Sequence[Allowance]) -> bool:
 
 
 def _carries(event: ToolEvent, arguments: Mapping[str, Json]) -> bool:
-    return all(n in event.arguments and _same(event.arguments[n], v) for n, v in arguments.items())
-
-
-def _same(given: object, wanted: object) -> bool:
-    """Equality of JSON values, in which `True` is not 1."""
-    return given == wanted and isinstance(given, bool) == isinstance(wanted, bool)
+    return all(n in event.arguments and same(event.arguments[n], v) for n, v in arguments.items())
 
 
 def _written(tools: Sequence[str], arguments: Mapping[str, Json]) -> str:
@@ -343,8 +347,10 @@ def _words(values: Mapping[str, object]) -> str:
 
 def _alternatives(value: object) -> str:
     if isinstance(value, frozenset):
-        return " or ".join(sorted(map(str, cast("frozenset[object]", value))))
-    return str(value)
+        return " or ".join(sorted(map(_alternatives, cast("frozenset[object]", value))))
+    if isinstance(value, list | tuple) and any(isinstance(item, Close) for item in cast("Sequence[object]", value)):
+        return f"[{', '.join(map(_alternatives, cast('Sequence[object]', value)))}]"
+    return f"{len(value)} bytes" if isinstance(value, bytes) else f"{value}"
 
 
 def _complaint(change: RowChange) -> str:

@@ -23,16 +23,19 @@ from palaestra.tools.formats import (
     TurnPart,
     read_plan,
 )
+from palaestra.tools.reads import Reads
 from palaestra.tools.sampling import legal_call, sample_call, sample_value
 from palaestra.tools.schemas import Schemas
 from palaestra.tools.tool import Tool, tool
 from palaestra.tools.toolbox import CallResult, JournaledState, Toolbox
+from palaestra.tools.typed_answers import TYPED_CONTROL
 from palaestra.tools.wire import plain_call, plain_text
 
 __all__ = [
     "CHAT_FORMATS",
     "CONTROL",
     "FORMATS",
+    "TYPED_CONTROL",
     "ActKind",
     "ActionFormat",
     "CallResult",
@@ -46,6 +49,7 @@ __all__ = [
     "PlannedTurn",
     "PlannerFormat",
     "QwenFormat",
+    "Reads",
     "Rendering",
     "Schemas",
     "Tool",

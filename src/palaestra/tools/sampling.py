@@ -1,5 +1,6 @@
 """Drawing calls: ones that fit a schema, and ones whose ids exist."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
@@ -34,6 +35,17 @@ def _integer(schema: JsonSchema, stream: Stream) -> int:
     return stream.between(low, high)
 
 
+def _number(schema: JsonSchema, stream: Stream) -> float:
+    """A number with two places, or fewer where the schema leaves no room between its bounds."""
+    low, high = (schema.get(f"{end}imum", schema.get(f"exclusive{end.title()}imum")) for end in ("min", "max"))
+    low = (0 if high is None else high - 1_000) if low is None else low
+    high = low + 1_000 if high is None else high
+    steps = 100 if high - low > 0.02 else 10_000_000_000
+    first = math.ceil(low * steps) + ("exclusiveMinimum" in schema)
+    last = math.floor(high * steps) - ("exclusiveMaximum" in schema)
+    return stream.between(first, max(first, last)) / steps
+
+
 def _string(schema: JsonSchema, stream: Stream) -> str:
     words = " ".join(stream.choice(_WORDS) for _ in range(stream.between(1, 3)))
     return words.ljust(schema.get("minLength", 0), "x")[: schema.get("maxLength", 200)]
@@ -56,7 +68,7 @@ def _object(schema: JsonSchema, stream: Stream) -> dict[str, Json]:
 
 _SAMPLERS: dict[str, Callable[[JsonSchema, Stream], Json]] = {
     "integer": _integer,
-    "number": lambda schema, stream: float(_integer(schema, stream)),
+    "number": _number,
     "string": _string,
     "boolean": lambda _, stream: stream.chance(50),
     "null": lambda _schema, _stream: None,

@@ -14,11 +14,14 @@ from palaestra.errors import DefinitionError, ToolRefusal
 from palaestra.records import Json, JsonObject, JsonSchema, Prose, References
 from palaestra.seeding import Stream
 from palaestra.tools.context import ToolContext
+from palaestra.tools.reads import Reads
 from palaestra.tools.wire import carried, glimpse, plain_text
 
 ToolFunction: TypeAlias = Callable[..., object]
 Draw: TypeAlias = Callable[[Callable[[str], Sequence[str]], Stream], JsonObject]
 """Draws arguments whose ids exist, given the ids of each table."""
+Origin: TypeAlias = tuple[Callable[..., "Tool"], tuple[Any, ...]]
+"""A function and its arguments that give a tool again, in any process. Both must pickle."""
 
 MAX_TEXT = 4_000
 """The longest string that any argument may be; nothing a support desk does needs more."""
@@ -53,10 +56,14 @@ class Tool:
     """Whether its function gives the calls of actions that it stands for, to be run in its place."""
     draw: Draw | None
     """How to draw arguments whose ids exist, where `references` cannot tell."""
+    reads: Reads | None = None
+    """The rows that its answer shows, as a query; `None` where that is not declared."""
+    origin: Origin | None = None
+    """What gives it again after pickling; `None`: it stands where its function's name says."""
 
-    def __reduce__(self) -> tuple[Callable[[str, str], "Tool"], tuple[str, str]]:
-        """A tool pickles as its place: the decorator has put it where its function's name says."""
-        return _tool_at, (self.function.__module__, self.function.__qualname__)
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A tool pickles as where it stands, a generated one as what gives it again."""
+        return self.origin or (_tool_at, (self.function.__module__, self.function.__qualname__))
 
     def export(self) -> dict[str, Any]:
         """The tool in OpenAI's function-calling form, as chat templates take it."""
@@ -106,6 +113,9 @@ def tool(
     cost: int = 1,
     composite: bool = False,
     draw: Draw | None = None,
+    reads: Reads | None = None,
+    hints: Mapping[str, Any] | None = None,
+    origin: Origin | None = None,
 ) -> Callable[[ToolFunction], Tool]:
     """Make a tool of a function `f(context, argument, ...)`.
 
@@ -119,17 +129,20 @@ def tool(
         cost: Price of a call, in the world's own units.
         composite: Whether the function gives calls of the toolbox's actions, which are run in its place, all or none.
         draw: Draws arguments whose ids exist, where ids stand deeper than annotations can tell.
+        reads: The rows that the answer shows, as a query, so that other surfaces can show the same.
+        hints: Annotations in place of the function's own, for a tool that is generated: its tables, its row classes.
+        origin: What gives the tool again after pickling, for a tool that does not stand in a module.
 
     Raises:
         DefinitionError: an annotation or a description is missing.
     """
 
     def make(function: ToolFunction) -> Tool:
-        hints = get_type_hints(function, include_extras=True)
+        annotations = {**get_type_hints(function, include_extras=True), **(hints or {})}
         names = list(inspect.signature(function).parameters)
-        if not names or hints.get(names[0]) is not ToolContext:
+        if not names or annotations.get(names[0]) is not ToolContext:
             raise DefinitionError(f"tool {function.__name__}: the first parameter must be `context: ToolContext`")
-        model = _model(function, names[1:], hints)
+        model = _model(function, names[1:], annotations)
         parameters = _trimmed(model.model_json_schema())
         kinds = _kinds({**parameters, "type": None})
         return Tool(
@@ -141,13 +154,15 @@ def tool(
             writes=writes,
             latency=latency,
             cost=cost,
-            references={n: m.table for n in names[1:] for m in _marks(hints[n]) if isinstance(m, References)},
-            prose=frozenset(n for n in names[1:] if any(isinstance(m, Prose) for m in _marks(hints[n]))),
+            references={n: m.table for n in names[1:] for m in _marks(annotations[n]) if isinstance(m, References)},
+            prose=frozenset(n for n in names[1:] if any(isinstance(m, Prose) for m in _marks(annotations[n]))),
             validator=cast("SchemaValidator", model.__pydantic_validator__),
             flat=not {"array", "object"} & kinds,
             counts=bool({"integer", "number", "array", "object"} & kinds),
             composite=composite,
             draw=draw,
+            reads=reads,
+            origin=origin,
         )
 
     return make

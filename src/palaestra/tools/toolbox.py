@@ -10,7 +10,7 @@ from typing import Protocol
 
 import orjson
 
-from palaestra.digest import digest_bytes
+from palaestra.digest import as_json, digest_bytes
 from palaestra.errors import InfrastructureError, RowMissingError, ToolRefusal, UnknownNameError
 from palaestra.protocols import State
 from palaestra.record import record
@@ -178,13 +178,13 @@ def _refused(code: str, message: str, *, schema_ok: bool) -> _Answer:
     return _Answer(result={"error": {"code": code, "message": message}}, schema_ok=schema_ok, error=code)
 
 
-def _as_json(value: object) -> orjson.Fragment:
-    """A row as the JSON that it keeps, any other dataclass written out."""
+def _as_json(value: object) -> orjson.Fragment | str:
+    """A row as the JSON that it keeps, any other dataclass written out; decimals and bytes as text."""
     if isinstance(value, Row):
         return orjson.Fragment(value.json())
     if is_dataclass(value):
-        return orjson.Fragment(orjson.dumps(value))
-    raise TypeError(f"a tool answers with data, not with a {type(value).__name__}")
+        return orjson.Fragment(orjson.dumps(value, default=as_json))
+    return as_json(value)
 
 
 def _closed(tool: Tool, role: str) -> str:

@@ -8,12 +8,10 @@ from typing import cast
 
 import orjson
 
-from palaestra.records import Json, ToolCall
+from palaestra.records import INT_RANGE, Json, ToolCall
 
 MAX_NAME = 64
 """The longest name that a tool can have, as chat interfaces have it."""
-INT_RANGE = range(-(2**63), 2**63)
-"""The integers that JSON carries from reader to reader unchanged."""
 
 
 def glimpse(value: object, limit: int = 60) -> str:

@@ -9,9 +9,9 @@ import sqlalchemy as sa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from palaestra.envs.state import Overlay, SqlProjection
+from palaestra.envs.state import Column, Overlay, SqlProjection
 from palaestra.envs.state.query import Measure, Where, follow, measured, select
-from palaestra.envs.state.schema import Column, TableInfo
+from palaestra.envs.state.schema import TableInfo
 from palaestra.envs.worlds.storefront.population import populate
 from palaestra.envs.worlds.storefront.schema import SCHEMA, Order
 from palaestra.errors import ToolRefusal

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from palaestra.envs.state import Base, Schema
 from palaestra.envs.state.schema import number_of
 from palaestra.errors import DefinitionError, RowError, UnknownNameError
-from palaestra.records import References, Row, Searchable
+from palaestra.records import ANY_TABLE, References, Row, Searchable
 from worlds.library import SCHEMA, Book, Loan, Member
 
 
@@ -18,6 +18,7 @@ class Note(Row):
     prefix: ClassVar[str] = "N-"
     about: Annotated[str, References("notes")] | None
     text: Annotated[str | None, Searchable()]
+    proof: Annotated[str, References(ANY_TABLE)] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,10 +28,10 @@ class Twin(Row):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Floating(Row):
-    table: ClassVar[str] = "floating"
+class Imaginary(Row):
+    table: ClassVar[str] = "imaginary"
     prefix: ClassVar[str] = ""
-    price: float
+    price: complex
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +53,13 @@ class Numbers(Row):
     table: ClassVar[str] = "numbers"
     prefix: ClassVar[str] = ""
     kind: Literal[1, 2]
+
+
+def test_an_id_of_any_table_is_no_foreign_key_and_is_not_known_by_seeing_the_row() -> None:
+    info = Schema(Note)["notes"]
+    assert (info.references, info.identifiers) == (("about",), ("proof",))
+    assert not info.sql.columns["proof"].foreign_keys
+    assert SCHEMA["loans"].identifiers == ()
 
 
 def test_a_column_is_what_its_annotation_says() -> None:
@@ -99,7 +107,7 @@ def test_whoever_sees_a_row_knows_its_id_and_those_it_holds() -> None:
     ("kinds", "says"),
     [
         ([Note, Twin], "share the table name 'notes'"),
-        ([Floating], "is no column type"),
+        ([Imaginary], "is no column type"),
         ([Numbers], "is no column type"),
         ([Either], "a column has one type"),
         ([Dangling], "which the schema lacks; it has dangling"),

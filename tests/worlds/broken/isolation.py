@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, cast
 
+from palaestra.cache import LruCache
 from palaestra.envs.env import ToolEnv
 from palaestra.errors import ToolRefusal
 from palaestra.protocols import Action
@@ -82,4 +83,4 @@ class TimelessRefusals(ToolEnv):
         return messages
 
 
-UNROLLED = replace(LIBRARY, toolbox=NoRollback((*LIBRARY.toolbox, spoil), prose_tool="reply"), _bases={})
+UNROLLED = replace(LIBRARY, toolbox=NoRollback((*LIBRARY.toolbox, spoil), prose_tool="reply"), _bases=LruCache(4))

@@ -55,7 +55,7 @@ class StraySamples(ToolEnv):
 
 
 class IllegalActions(ToolEnv):
-    def legal_actions(self, count: int = 8) -> list[Action]:
+    def legal_actions(self, count: int = 8, *, seed: int | None = None) -> list[Action]:
         del count
         return [{"tool": "get_member", "arguments": {"member_id": "MEM-404"}}]
 

@@ -349,9 +349,14 @@ class ExternalEnv(gym.Env[tuple[Message, ...], Action]):
         turns: list[WireTurn] | None = self._ask("gold")
         return None if turns is None else tuple(map(action_of, turns))
 
-    def legal_actions(self, count: int = 8) -> list[Action]:
-        """Turns that make sense where the episode stands; drawn from the tools' schemas where it cannot say."""
-        stream = Stream.root("legal", self._seed, self._turns)
+    def legal_actions(self, count: int = 8, *, seed: int | None = None) -> list[Action]:
+        """Turns that make sense where the episode stands; drawn from the tools' schemas where it cannot say.
+
+        Args:
+            count: How many.
+            seed: The seed of the draws; `None` draws by where the episode stands, so equal places give equal turns.
+        """
+        stream = Stream.root("legal", self._seed, self._turns) if seed is None else Stream.root("legal", seed)
         turns = [self._ask("legal", draw=stream.below(2**31)) for _ in range(count)]
         return [action_of(turn) if turn else self._offered.drawn(stream) for turn in turns]
 

@@ -4,7 +4,7 @@ A name is a world's ("storefront"), a benchmark's, with a category or without ("
 of shifts ("ood"), or a folder or file of task files.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, fields
 from inspect import signature
 from pathlib import Path
@@ -12,8 +12,9 @@ from typing import Any
 
 from palaestra.benchmarks.evaluation.suite import Suite
 from palaestra.benchmarks.external import BENCHMARKS
-from palaestra.envs import WORLDS
+from palaestra.envs.target import is_pack
 from palaestra.errors import ConfigError, UnknownNameError
+from palaestra.packs import DEFAULT, PACKS
 from palaestra.record import record
 from palaestra.records import Json
 from palaestra.registry import Registry
@@ -30,6 +31,8 @@ class SuiteOptions:
     """The tasks; each suite has a first choice."""
     limit: int | None = None
     """Tasks of each cell, at most, evenly taken from all."""
+    worlds: tuple[str, ...] = ()
+    """Worlds of ours, by id or folder."""
     axes: tuple[str, ...] = ()
     """Ladders, of a suite that has some."""
     switches: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -38,8 +41,8 @@ class SuiteOptions:
     """Of a benchmark that others wrote, or of a ladder, such as the `families` that an agent was trained on."""
 
 
-def suite_of(name: str, options: SuiteOptions) -> Suite:
-    """The suite that a name means.
+def suite_of(name: str | None, options: SuiteOptions) -> Suite:
+    """The suite that a name means; without one, the tasks of the worlds that the options name.
 
     Raises:
         UnknownNameError: it means none, or there is no such split, category, axis or option.
@@ -48,15 +51,17 @@ def suite_of(name: str, options: SuiteOptions) -> Suite:
     """
     if options.limit is not None and options.limit < 1:
         raise ConfigError(f"limit={options.limit}: a cell has one task at least; leave it out for all")
+    if name is None or name in PACKS.ids or is_pack(name):
+        return _of_worlds([*([] if name is None else [name]), *options.worlds], options)
     benchmark, _, category = name.partition("/")
     if name in SUITES:
-        _refuse(name, options, {"limit", "axes", "options"})
+        _refuse(name, options, {"limit", "axes", "options", "worlds"})
         make = SUITES.get(name)
-        known = [parameter for parameter in signature(make).parameters if parameter not in ("limit", "axes")]
+        known = [parameter for parameter in signature(make).parameters if parameter not in ("limit", "axes", "worlds")]
         for option in options.options:
             if option not in known:
                 raise UnknownNameError.of("option", option, known)
-        return make(limit=options.limit, axes=options.axes, **options.options)
+        return make(limit=options.limit, axes=options.axes, worlds=options.worlds, **options.options)
     if benchmark in BENCHMARKS and not Path(name).exists():
         from palaestra.benchmarks.suites import external  # noqa: PLC0415  it starts the benchmark
 
@@ -64,17 +69,21 @@ def suite_of(name: str, options: SuiteOptions) -> Suite:
         return external.suite(
             benchmark, category=category or None, split=options.split, limit=options.limit, options=options.options
         )
-    worlds = {WORLDS.get(id).name for id in WORLDS}
-    if name in worlds or Path(name).exists() or "/" in name or name.endswith(".py"):
-        from palaestra.benchmarks.suites.worlds import suite  # noqa: PLC0415  it loads a world
-
-        _refuse(name, options, {"split", "limit", "switches"})
-        return suite(name, split=options.split, limit=options.limit, switches=options.switches)
-    known = [*SUITES, *BENCHMARKS, *worlds]
+    if Path(name).exists() or "/" in name or name.endswith(".py"):
+        return _of_worlds([name], options)
+    known = [*SUITES, *BENCHMARKS, *PACKS.ids]
     raise UnknownNameError.of("suite", name, known, "(or give a folder of task files)")
 
 
+def _of_worlds(targets: Sequence[str], options: SuiteOptions) -> Suite:
+    from palaestra.benchmarks.suites.worlds import suite  # noqa: PLC0415  it loads worlds
+
+    _refuse(", ".join(targets) or DEFAULT, options, {"split", "limit", "switches", "worlds"})
+    return suite(targets or (DEFAULT,), split=options.split, limit=options.limit, switches=options.switches)
+
+
 _WRITTEN = {
+    "worlds": "--world",
     "axes": "--axis",
     "limit": "--limit",
     "options": "--option",

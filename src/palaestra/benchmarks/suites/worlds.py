@@ -1,6 +1,6 @@
 """The tasks of one of our worlds, its own or a user's, as a suite: families seen in training, and unseen ones."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,73 +9,81 @@ import gymnasium as gym
 from palaestra.benchmarks.evaluation.suite import Cell, Suite
 from palaestra.benchmarks.evenly import evenly
 from palaestra.digest import digest_bytes
-from palaestra.envs import WORLDS, ToolEnv, env_id_of, load_families
-from palaestra.errors import TaskError, UnknownNameError
+from palaestra.envs import ToolEnv
+from palaestra.envs.target import resolve_target
+from palaestra.errors import TaskError
 
 
 def suite(
-    target: str,
+    targets: Sequence[str],
     *,
     split: str | None = None,
     limit: int | None = None,
     switches: Mapping[str, Any] | None = None,
 ) -> Suite:
-    """The tasks of a split.
+    """The tasks of a split, of one world or several.
 
     Args:
-        target: A world's name, or a folder or file of task files.
+        targets: Worlds by id or folder, or folders or files of task files.
         split: The tasks; "heldout" if not said.
         limit: Tasks of each cell, at most.
         switches: What `gymnasium.make` takes besides: a surface, a handbook, noise.
 
     Raises:
         UnknownNameError: there is no such world, split, surface or noise.
+        CapabilityError: a world does not declare a switch.
         TaskError: the split lists no task, or task files break a rule.
     """
     split = split or "heldout"
+    cells: list[Cell] = []
+    notes: list[str] = []
+    for target in dict.fromkeys(targets):
+        made, note = _cells(target, split, limit, switches or {}, several=len(targets) > 1)
+        cells += made
+        notes += note
+    names = list(dict.fromkeys(targets))
+    title = ", ".join((*names, split))
+    return Suite(name=f"{'+'.join(names)}/{split}", title=title, cells=tuple(cells), notes=tuple(notes))
+
+
+def _cells(
+    target: str, split: str, limit: int | None, switches: Mapping[str, Any], *, several: bool
+) -> tuple[list[Cell], tuple[str, ...]]:
+    """The cells of one target: families seen in training, and unseen ones; and what is to be said of its files."""
     env_id, files = _world(target)
-    given: dict[str, Any] = {**({} if files is None else {"tasks": target}), **(switches or {})}
+    given: dict[str, Any] = {**({} if files is None else {"tasks": target}), **switches}
     env = gym.make(env_id, split=split, **given).unwrapped
     assert isinstance(env, ToolEnv), f"{env_id} is a world of ours"
-    families = env.task_set.families
+    families, name = env.task_set.families, env.world.name
     ids = env.task_set.ids(split)
-    seen = [task for task in ids if not families[task.rpartition("/")[0]].unseen]
-    unseen = [task for task in ids if families[task.rpartition("/")[0]].unseen]
     if not ids:
         raise TaskError(f"{target}: the split {split} lists no task; choose another")
-    cells = tuple(
+    unseen = [task for task in ids if families[task.rpartition("/")[0]].unseen]
+    parts = (
+        ("trained-on", "families trained on", [task for task in ids if task not in set(unseen)]),
+        ("unseen", "families unseen in training", unseen),
+    )
+    cells = [
         Cell(
-            id=name,
-            label=label,
+            id=f"{name}/{id}" if several else id,
+            label=f"{name}, {label}" if several else label,
             env_id=env_id,
             tasks=evenly(tasks, limit),
             switches={**given, "surface": env.surface},
-            split=f"{env.world.name}/{split}",
+            split=f"{name}/{split}",
         )
-        for name, label, tasks in (
-            ("trained-on", "families trained on", seen),
-            ("unseen", "families unseen in training", unseen),
-        )
+        for id, label, tasks in parts
         if tasks
-    )
-    return Suite(
-        name=f"{target}/{split}", title=f"{target}, {split}", cells=cells, notes=() if files is None else files
-    )
+    ]
+    return cells, files or ()
 
 
 def _world(target: str) -> tuple[str, tuple[str, ...] | None]:
-    """The environment of a target, and what is to be said of the files, where it is one of these."""
-    names = {WORLDS.get(env_id).name for env_id in WORLDS}
-    path = Path(target)
-    if target in names:
-        return env_id_of(target), None
-    if not path.exists():
-        raise UnknownNameError.of("world, or folder of task files,", target, names)
-    worlds = sorted({family.world for family in load_families(path)})
-    if len(worlds) != 1:
-        raise TaskError(
-            f"{target}: families of the worlds {', '.join(worlds)}; put each world's in a folder of its own"
-        )
+    """The environment of a target, and a note about the task files, where it is a folder of them."""
+    env_id, folder = resolve_target(target)
+    if folder is None:
+        return env_id, None
+    path = Path(folder)
     files = [path] if path.is_file() else sorted(path.rglob("*.py"))
     whole = digest_bytes(b"\0".join(file.read_bytes() for file in files))
-    return env_id_of(worlds[0]), (f"Task files of {target}, digest {whole}.",)
+    return env_id, (f"Task files of {target}, digest {whole}.",)

@@ -11,6 +11,7 @@ import orjson
 from palaestra.envs.check.subject import Mark, Subject, Walk, apply, replay, shown
 from palaestra.envs.env import ToolEnv
 from palaestra.errors import EnvironmentCheckError
+from palaestra.packs import PACKS
 
 _RULE = "the same seed and the same calls give the same bytes"
 _HASH_SEEDS = ("1", "2")
@@ -60,7 +61,7 @@ def check_processes(subject: Subject) -> None:
             raise subject.fault(
                 f"another process could not make and play it: {reason}",
                 "an id can be made wherever the package that holds its tasks is imported",
-                "Register it with Gymnasium and WORLDS where that package is imported",
+                "Register it with palaestra.register_world where that package is imported",
             )
         answers = orjson.loads(output)
         for walk, answer in zip(subject.walks, answers, strict=True):
@@ -70,8 +71,11 @@ def check_processes(subject: Subject) -> None:
 
 def _request(subject: Subject) -> bytes:
     """What `palaestra.envs.check.replay` reads: which environment to make, and the walks to play."""
+    env = subject.make()
     request = {
-        "module": subject.make().world.families,
+        "module": env.world.families,
+        "place": PACKS.find(env.env_id).place,
+        "env_id": env.env_id,
         "id": subject.spec.id,
         "kwargs": subject.spec.kwargs,
         "walks": [walk.operations for walk in subject.walks],

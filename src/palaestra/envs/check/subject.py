@@ -8,7 +8,7 @@ import gymnasium as gym
 import orjson
 from gymnasium.envs.registration import EnvSpec
 
-from palaestra.digest import digest_bytes
+from palaestra.digest import as_json, digest_bytes
 from palaestra.envs.env import ToolEnv
 from palaestra.errors import EnvironmentCheckError
 from palaestra.protocols import Action
@@ -105,7 +105,10 @@ def fingerprint(value: object) -> str:
 def _plain(value: object) -> object:
     if isinstance(value, set | frozenset):
         return sorted(cast("set[str]", value))
-    return type(value).__qualname__
+    try:
+        return as_json(value)
+    except TypeError:
+        return type(value).__qualname__
 
 
 def shown(operation: Operation) -> str:

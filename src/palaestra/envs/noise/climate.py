@@ -17,6 +17,8 @@ from palaestra.envs.noise.material import NoiseMaterial
 from palaestra.envs.noise.noise import Noise
 from palaestra.envs.noise.spelling import Spelling
 from palaestra.envs.noise.stakes import stakes_of
+from palaestra.errors import CapabilityError
+from palaestra.manifest import ANY_WORLD
 from palaestra.records import Message, ToolCall
 from palaestra.rubrics import Rubric
 from palaestra.seeding import Stream
@@ -28,20 +30,12 @@ if TYPE_CHECKING:  # worlds hand over noise, so instances come after it
 
 
 def must_fit(noise: Noise, world: "World") -> None:
-    """Raise `ValueError` where a switch is on for which the world hands over nothing."""
-    material = world.noise or NoiseMaterial()
-    made_of = {
-        "stale": material.listings,
-        "conflicts": material.contradictions,
-        "events": material.movements,
-        "injections": material.texts,
-    }
+    """Raise `CapabilityError` where a switch is on that the world has no data for."""
+    parts = (world.noise or NoiseMaterial()).parts()
     for name, value in noise.switches.items():
-        if name in made_of and not made_of[name]:
-            raise ValueError(
-                f"noise {name}={value}: the world {world.name!r} hands over nothing that it could be made of; "
-                "leave it out, or add it to the world's NoiseMaterial"
-            )
+        if name in parts and not parts[name]:
+            known = [*ANY_WORLD, *world.capabilities.noise]
+            raise CapabilityError.of(world.name, f"noise {name}={value}", "switches of noise", known)
 
 
 class Climate:

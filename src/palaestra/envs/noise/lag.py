@@ -107,5 +107,5 @@ def _at_the_beginning(initial: StateView, row: Row, entry: JsonObject) -> JsonOb
     first = initial.peek(type(row), row.id)
     if first is None or first == row:
         return {}
-    was, now = (orjson.loads(orjson.dumps(r)) for r in (first, row))
+    was, now = (orjson.loads(r.json()) for r in (first, row))
     return {n: was[n] for n, value in entry.items() if n in was and value == now[n] and was[n] != now[n]}

@@ -80,3 +80,12 @@ class NoiseMaterial:
     owners: tuple[str, ...] = ()
     """The tables whose rows own what points to them, such as customers: where a task is about one of those rows, the
     world leaves alone whatever points to it."""
+
+    def parts(self) -> dict[str, object]:
+        """By switch that needs data of the world: what it is made of, empty where there is nothing."""
+        return {
+            "stale": self.listings,
+            "conflicts": self.contradictions,
+            "events": self.movements,
+            "injections": self.texts,
+        }

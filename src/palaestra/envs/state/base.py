@@ -43,17 +43,17 @@ class Base:
         rows: Every row, in any order.
 
     Raises:
-        RowError: two rows share a key, or a row names one that is not there.
+        RowError: two rows share a key, a row names one that is not there, or a column refuses its value.
     """
 
     def __init__(self, schema: Schema, rows: Iterable[Row]) -> None:
         self.schema = schema
         found: dict[str, dict[str, Row]] = {info.name: {} for info in schema}
         for row in rows:
-            table = found[schema[row.table].name]
-            if row.id in table:
+            info = schema[row.table]
+            if row.id in found[info.name]:
                 raise RowError(f"two rows of {row.table} have the id {row.id!r}; ids are unique")
-            table[row.id] = row
+            found[info.name][row.id] = row if info.seal is None else info.seal(row)
         self.rows: Mapping[str, Mapping[str, Row]] = {
             table: dict(sorted(by_key.items())) for table, by_key in found.items()
         }

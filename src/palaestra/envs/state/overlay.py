@@ -12,6 +12,7 @@ from typing import Any, cast
 from palaestra.envs.state.base import HASH_MASK, Base, row_hash, row_words, words_of
 from palaestra.envs.state.schema import number_of
 from palaestra.errors import RowError, RowMissingError
+from palaestra.frozen import freeze
 from palaestra.protocols import R
 from palaestra.records import Json, Row, RowChange
 
@@ -85,7 +86,17 @@ class Overlay:
         table = kind.table
         asked = list(equal.items())
         column, value = asked[0] if asked else ("", None)
-        rows: Sequence[Row] = self.base.index(table, column).get(value, ()) if asked else self.base.listings[table]
+        rows: Sequence[Row]
+        try:
+            rows = self.base.index(table, column).get(value, ()) if asked else self.base.listings[table]
+        except TypeError:
+            if (
+                column not in self.base.schema[table].columns
+                or self.base.schema[table].columns[column].type is not dict
+            ):
+                raise
+            # Plain dictionaries and lists have no hash; the rows hold their unchanging twins.
+            rows = self.base.index(table, column).get(freeze(value), ())
         if len(asked) > 1:
             self.base.check_columns(table, equal)
         over = self._rows.get(table)
@@ -124,11 +135,14 @@ class Overlay:
     # Writing
 
     def insert(self, row: R) -> R:
-        """Add a row.
+        """Add a row and return it as it stands: with every value in the one form that its column has.
 
         Raises:
-            RowError: its key is taken.
+            RowError: its key is taken, or a column refuses its value.
         """
+        seal = self.base.schema[row.table].seal
+        if seal is not None:
+            row = cast("R", seal(row))
         if self.peek(type(row), row.id) is not None:
             raise RowError(f"{row.table} has a row {row.id!r} already; ask next_id for a new id")
         self._write(row.table, row.id, None, row)
@@ -139,7 +153,7 @@ class Overlay:
 
         Raises:
             RowError: `row` is not the row that stands now: it was changed or deleted since it was read. Or its id
-                would change.
+                would change, or a column refuses its value.
         """
         self._must_stand(row)
         new = self._changed(row, changes)
@@ -161,11 +175,13 @@ class Overlay:
         return f"{kind.prefix}{max([self._last_numbers[table], *inserted]) + 1}"
 
     def _changed(self, row: R, changes: dict[str, Any]) -> R:
-        columns = self.base.schema[row.table].columns
+        info = self.base.schema[row.table]
+        columns = info.columns
         # `dataclasses.replace` does the same in three times the time; it is left to say what is wrong.
         if not changes.keys() <= columns.keys():
             return replace(row, **changes)
-        return type(row)(**({name: getattr(row, name) for name in columns} | changes))
+        new = type(row)(**({name: getattr(row, name) for name in columns} | changes))
+        return new if info.seal is None else cast("R", info.seal(new))
 
     def _must_stand(self, row: Row) -> None:
         standing = self.peek(type(row), row.id)

@@ -139,8 +139,6 @@ class SqlProjection:
 
 
 def _row(kind: type[R], values: Mapping[str, Any]) -> R:
-    # SQL gives a list back where a tuple went in.
-    plain: dict[str, Any] = {
-        k: tuple(cast("Sequence[str]", v)) if isinstance(v, list) else v for k, v in values.items()
-    }
+    # SQL gives a list back where a tuple went in; frozen arrays, which are lists of their own, stay.
+    plain: dict[str, Any] = {k: tuple(cast("Sequence[Any]", v)) if type(v) is list else v for k, v in values.items()}
     return kind(**plain)

@@ -3,19 +3,23 @@
 It reads any `StateView`, so the overlay answers and the SQL projection can be held against it.
 """
 
+import math
 import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from decimal import Decimal
 from typing import Any, Literal, TypeAlias, cast
 
-from palaestra.envs.state.schema import Column, Schema, TableInfo
+from palaestra.digest import as_json
+from palaestra.envs.state.columns import Column
+from palaestra.envs.state.schema import Schema, TableInfo
 from palaestra.errors import ToolRefusal, UnknownNameError
 from palaestra.protocols import StateView
 from palaestra.records import Json, Row
 
-Scalar: TypeAlias = str | int | bool | None
+Scalar: TypeAlias = str | int | float | bool | None
 Where: TypeAlias = Mapping[str, Scalar | Sequence[str]]
 """Conditions that must all hold: a column, and an operator behind it where it is not equality."""
 Measure: TypeAlias = Literal["count", "sum", "min", "max"]
@@ -32,6 +36,9 @@ OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
 }
 _KEY = re.compile(r"(\w+)(?: (=|!=|<|<=|>|>=|in|contains))?")
 _ORDERED = frozenset({"<", "<=", ">", ">="})
+_COMPARED = frozenset({str, int, bool, date, datetime, float, Decimal, tuple})
+"""The types of columns that a condition may be about."""
+_SUMMED = (int, float, Decimal)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,8 +108,8 @@ def measured(rows: Iterable[Row], info: TableInfo, measure: Measure, column: str
         ToolRefusal: the table lacks a column, or the measure needs another kind of column.
     """
     values = _measure_of(info, measure, column)
-    if group_by:
-        _column(info, group_by)
+    if group_by and (by := _column(info, group_by)).type in (bytes, dict):
+        raise ToolRefusal("bad_query", f"there are no groups by {group_by}, which holds {_held(by)}")
     groups: dict[Any, list[Row]] = {}
     for row in rows:
         groups.setdefault(getattr(row, group_by) if group_by else None, []).append(row)
@@ -127,7 +134,7 @@ def _condition(info: TableInfo, key: str, value: Scalar | Sequence[str]) -> Cond
         raise ToolRefusal("bad_query", f"{key!r:.60} takes one value; `{name} in` takes a list")
     if sign == "contains" and (column.type is not str or not isinstance(value, str)):
         raise ToolRefusal("bad_query", f"{key!r:.60} is about text; {name} and its value have to be text")
-    if sign in _ORDERED and (value is None or column.type in (bool, tuple)):
+    if sign in _ORDERED and (value is None or (column.type in _COMPARED and not column.ordered)):
         raise ToolRefusal("bad_query", f"{key!r:.60} needs an order, which {name} or its value does not have")
     return Condition(column=name, operator=sign, value=_typed(column, value))
 
@@ -143,6 +150,12 @@ def _typed(column: Column, value: object) -> Any:
     """A value of JSON as the column holds it."""
     if value is None:
         return None
+    if column.type not in _COMPARED:
+        raise ToolRefusal(
+            "bad_query", f"{column.name} holds {column.type_name}; conditions cannot compare that, so read the row"
+        )
+    if column.type in (float, Decimal):
+        return _number(column, value)
     try:
         if column.type is datetime:
             return datetime.fromisoformat(cast("str", value))
@@ -154,7 +167,21 @@ def _typed(column: Column, value: object) -> Any:
         raise ToolRefusal("bad_query", f"{column.name} takes {column.type.__name__}, not {value!r:.60}")
     if column.choices and value not in column.choices:
         raise ToolRefusal("bad_query", f"{column.name} is one of {', '.join(column.choices)}, not {value!r:.60}")
-    return value
+    return cast("Any", value)
+
+
+def _number(column: Column, value: object) -> float | Decimal:
+    """A number as the column holds it; a decimal may be written as text."""
+    text = isinstance(value, str) and column.type is Decimal
+    try:
+        if isinstance(value, bool) or not (text or isinstance(value, int | float)):
+            raise ValueError(value)
+        number = Decimal(str(value)) if column.type is Decimal else float(cast("float", value))
+        if not math.isfinite(number):
+            raise ValueError(value)
+    except (ArithmeticError, ValueError):
+        raise ToolRefusal("bad_query", f"{column.name} takes a {column.type_name} number, not {value!r:.60}") from None
+    return number
 
 
 def _step(
@@ -179,20 +206,25 @@ def _step(
 def _measure_of(info: TableInfo, measure: Measure, column: str) -> Callable[[Sequence[Row]], Json]:
     if measure == "count":
         return len
-    kind = _column(info, column).type
-    if kind in (bool, tuple) or (measure == "sum" and kind is not int):
-        raise ToolRefusal("bad_query", f"there is no {measure} of {info.name}.{column}, which holds {kind.__name__}")
+    asked = _column(info, column)
+    if not asked.ordered or (measure == "sum" and asked.type not in _SUMMED):
+        raise ToolRefusal("bad_query", f"there is no {measure} of {info.name}.{column}, which holds {_held(asked)}")
 
     def taken(rows: Sequence[Row]) -> Json:
         found = [value for row in rows if (value := getattr(row, column)) is not None]
         if measure == "sum":
-            total: int = sum(found)
-            return total
+            return _plain(math.fsum(found) if asked.type is float else sum(found))
         ends: Callable[[list[Any]], Any] = min if measure == "min" else max
         return _plain(ends(found)) if found else None
 
     return taken
 
 
+def _held(column: Column) -> str:
+    return column.type.__name__ if column.type is tuple and column.item is str else column.type_name
+
+
 def _plain(value: object) -> Json:
+    if isinstance(value, Decimal | bytes):
+        return as_json(value)
     return value.isoformat() if isinstance(value, date) else cast("Json", value)

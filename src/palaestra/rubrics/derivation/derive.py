@@ -17,6 +17,7 @@ from palaestra.rubrics.derivation.facts import Fact, facts
 from palaestra.rubrics.derivation.neighbours import spared
 from palaestra.rubrics.derivation.runs import Run, Tables, numbered
 from palaestra.rubrics.evidence import Evidence
+from palaestra.rubrics.expected import as_written
 from palaestra.rubrics.library import answered, called
 from palaestra.rubrics.rubric import LOOKUPS
 
@@ -164,7 +165,9 @@ def _finished(runs: Sequence[Run], lookups: Sequence[_Step]) -> list[Criterion]:
     """Expect the answer that runs finished with, or any one of theirs."""
     if not all(run.answer for run in runs):
         return []
-    options = [answered(run.answer, after=[step.id for step in lookups]) for run in runs]
+    options = [
+        answered({n: as_written(v) for n, v in run.answer.items()}, after=[step.id for step in lookups]) for run in runs
+    ]
 
     def check(evidence: Evidence) -> Verdict:
         verdicts = [option.check(evidence) for option in options]

@@ -9,6 +9,7 @@ from palaestra.records import Json, Row, RowChange, Verdict
 from palaestra.rubrics.criterion import MET, UNMET, Allowance, Criterion, changed_columns
 from palaestra.rubrics.derivation.runs import Deed, Run
 from palaestra.rubrics.evidence import Evidence
+from palaestra.rubrics.expected import nearly
 from palaestra.rubrics.library import changed, created
 
 _DIGITS = re.compile(r"\d{2,}$")
@@ -216,7 +217,7 @@ def _allowances(same: Sequence[Effect]) -> Iterator[Allowance]:
     if effect.before is None:
         for new in (e for e in same if e.first is not None):
             kept = replace(new, after=new.first)
-            values = tuple((n, getattr(new.first, n)) for n in kept.columns() if not kept.free(n))
+            values = tuple((n, nearly(getattr(new.first, n))) for n in kept.columns() if not kept.free(n))
             yield Allowance(table=new.table, values=values)
         return
     if any(e.after is None for e in same):
@@ -230,6 +231,6 @@ def _allowances(same: Sequence[Effect]) -> Iterator[Allowance]:
 
 
 def _one_or_any(values: Iterable[object]) -> object:
-    """The value that all share, or the frozenset of them."""
-    found = frozenset(values)
+    """The value that all share, or the frozenset of them; floats may differ as far as the order of sums makes them."""
+    found = frozenset(nearly(value) for value in values)
     return next(iter(found)) if len(found) == 1 else found

@@ -91,6 +91,6 @@ def test_turns_go_to_their_end_with_both(model: Decoder, folder: Path, scale: Tr
     ("python", "says"), [("nowhere/python", "there is no nowhere/python"), (sys.executable, "not measured: ")]
 )
 def test_vllm_that_is_not_there_says_why(python: str, says: str, folder: Path, scale: TrainingScale) -> None:
-    found = asyncio.run(vllm(folder, Path(python), scale.engine, "fp32"))
+    found = asyncio.run(vllm(folder, Path(python), scale.engine, "fp32", eager=True))
     assert isinstance(found, Unmeasured)
     assert says in found.why

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from palaestra.digest import canonical
+from palaestra.envs.kit import Section
 from palaestra.envs.worlds.storefront.policy import POLICY, build_problems, paid_cents, promotion_cents, warranty_end
 from palaestra.envs.worlds.storefront.schema import (
     Build,
@@ -16,7 +17,6 @@ from palaestra.envs.worlds.storefront.schema import (
     OrderLine,
     Product,
     Promotion,
-    Section,
     Shipment,
     Ticket,
 )

@@ -7,9 +7,9 @@ import gymnasium as gym
 import pytest
 
 from palaestra.envs import SPLITS, ToolEnv
+from palaestra.envs.kit import Section
 from palaestra.envs.worlds.storefront.policy import POLICY, Policy
 from palaestra.envs.worlds.storefront.rules import CHANGES, rules
-from palaestra.envs.worlds.storefront.schema import Section
 from palaestra.records import TaskSpec
 from palaestra.tools import CONTROL
 

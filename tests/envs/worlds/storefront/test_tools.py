@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from palaestra.envs.worlds.storefront.schema import Customer, Employee, Order, Product, Section, Ticket
+from palaestra.envs.kit import Section
+from palaestra.envs.worlds.storefront.schema import Customer, Employee, Order, Product, Ticket
 from palaestra.envs.worlds.storefront.tools import TOOLBOX
 from palaestra.protocols import R
 from palaestra.records import Json

@@ -13,7 +13,7 @@ import torch
 from palaestra.benchmarks.speed.figures import Unmeasured
 from palaestra.benchmarks.speed.training.contest import METHOD, Contestant, Outcome, compete
 from palaestra.benchmarks.speed.training.drawing import EngineDraws, TransformersDraws, distance
-from palaestra.benchmarks.speed.training.engines import VLLM, native, vllm
+from palaestra.benchmarks.speed.training.engines import VLLM_COMPILED, VLLM_EAGER, native, vllm
 from palaestra.benchmarks.speed.training.figures import Comparison, Rate, Section, TrainingReport
 from palaestra.benchmarks.speed.training.limits import Products
 from palaestra.benchmarks.speed.training.machine import DTYPES, machine, precisions
@@ -28,7 +28,7 @@ from palaestra.trainers.model.decoder import Decoder
 from palaestra.trainers.progress import Bar, OpenBar, silent
 
 NATIVE, TRANSFORMERS = "native", "transformers"
-AIMS: Mapping[str, float] = {TRANSFORMERS: 2.5, VLLM: 3.0}
+AIMS: Mapping[str, float] = {TRANSFORMERS: 2.5, VLLM_EAGER: 3.0, VLLM_COMPILED: 3.0}
 """How many times as fast as each of them our engine should draw in one go."""
 TURNS_AIM = 3.0
 """And in turns."""
@@ -99,13 +99,14 @@ class _Field:
         self.draws |= {_named(NATIVE, precision): ours, _named(TRANSFORMERS, precision): theirs}
         self.turns[_named(NATIVE, precision)] = EngineTurns(ours.contestant.engine, scale)
         self.turns[_named(TRANSFORMERS, precision)] = TransformersTurns(theirs.contestant.model, scale)
-        peer = await vllm(folder, python, scale, precision)
-        if isinstance(peer, Engine):
-            stack.push_async_callback(peer.close)
-            self.draws[_named(VLLM, precision)] = EngineDraws(peer, scale)
-            self.turns[_named(VLLM, precision)] = EngineTurns(peer, scale)
-        elif peer not in self.unmeasured:
-            self.unmeasured.append(peer)
+        for name, eager in ((VLLM_EAGER, True), (VLLM_COMPILED, False)):
+            peer = await vllm(folder, python, scale, precision, eager=eager)
+            if isinstance(peer, Engine):
+                stack.push_async_callback(peer.close)
+                self.draws[_named(name, precision)] = EngineDraws(peer, scale)
+                self.turns[_named(name, precision)] = EngineTurns(peer, scale)
+            elif peer not in self.unmeasured:
+                self.unmeasured.append(peer)
 
     def distances(self, precision: Precision, judge: Transformers) -> list[Comparison]:
         """How far our log-probabilities are from transformers' in single precision."""
@@ -143,7 +144,8 @@ def _in_one_go(field: _Field, drawn: Outcome, distances: list[Comparison]) -> Se
         comparisons=(*_compared(rates, field, AIMS), *distances, *memory_comparisons(field.weighed)),
         unmeasured=(*field.unmeasured, *drawn.failed),
         note=f"{METHOD} All draw from the same weights, from the whole distribution at temperature 1, and nothing ends "
-        "a sequence early. Native and vLLM also give each token's log-probability and draw with a seed of each "
+        "a sequence early. vLLM runs in both of its modes: eager, operation by operation, and compiled, which is its "
+        "default. Native and vLLM also give each token's log-probability and draw with a seed of each "
         "trajectory's own; transformers' generate, with its usual cache, does neither. The limit is what the matrix "
         "products with weights would allow, prompts in one pass and then a token of each sequence a pass, without "
         "attention or anything else between them.",

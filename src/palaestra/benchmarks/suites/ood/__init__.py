@@ -19,7 +19,11 @@ from palaestra.benchmarks.suites.ood.pool import Pool
 from palaestra.benchmarks.suites.ood.surface import surface
 from palaestra.benchmarks.suites.ood.temper import temper
 from palaestra.benchmarks.suites.ood.wording import wording
-from palaestra.errors import ConfigError, UnknownNameError
+from palaestra.benchmarks.suites.ood.world import NAME as WORLD
+from palaestra.benchmarks.suites.ood.world import world_axis
+from palaestra.envs.target import find_world
+from palaestra.errors import CapabilityError, ConfigError, UnknownNameError
+from palaestra.packs import PACKS
 from palaestra.records import Json
 
 AXES: Mapping[str, Callable[[Pool], Axis]] = {
@@ -35,52 +39,103 @@ AXES: Mapping[str, Callable[[Pool], Axis]] = {
 """Every axis, in the order of reports."""
 
 
-def suite(limit: int | None = None, axes: Sequence[str] = (), *, families: str | Sequence[str] = ()) -> Suite:
-    """The suite of internal axes.
+def suite(
+    limit: int | None = None,
+    axes: Sequence[str] = (),
+    *,
+    worlds: Sequence[str] = (),
+    families: str | Sequence[str] = (),
+    trained: str | Sequence[str] = (),
+) -> Suite:
+    """The suite of internal axes, for one world or several.
 
     Args:
         limit: The most tasks of a cell, chosen evenly over families; `None` for all.
-        axes: Which axes; all if none.
+        axes: Which axes; all that the worlds declare if none.
+        worlds: The worlds, by id or by the folder of a pack; the default world if none.
         families: The families that the agent was trained on, by id or name, as a list or with commas between, or
             "demo" for those of the demo's policy; they decide what is in distribution; all of "train" if none.
+        trained: The worlds that the agent was trained in, likewise; all of `worlds` if none. The others are on the
+            axis "world" alone.
 
     Raises:
-        UnknownNameError: there is no such axis, or no such family to train on.
-        ConfigError: the families are neither text nor texts.
+        UnknownNameError: there is no such axis or world, or no such family to train on.
+        CapabilityError: an axis was asked for that no world declares.
+        ConfigError: the families or worlds are neither text nor texts, or no world was trained in.
         ValueError: the limit is below 1.
     """
     for name in axes:
-        if name not in AXES:
-            raise UnknownNameError.of("axis", name, AXES)
-    pool = Pool(_named(families), limit=limit)
-    made = [make(pool) for name, make in AXES.items() if not axes or name in axes]
+        if name not in (*AXES, WORLD):
+            raise UnknownNameError.of("axis", name, (*AXES, WORLD))
+    pools, unseen = _pools(worlds, _named("families", families), _named("trained", trained), limit)
+    made = [
+        make(pool)
+        for pool in pools
+        for name, make in AXES.items()
+        if (not axes or name in axes) and _declares(pool, name, asked=name in axes)
+    ]
+    if WORLD in axes and len(pools) + len(unseen) < 2:
+        raise CapabilityError.of(pools[0].world.name, f"axis {WORLD!r} of one world", "axes", _declared(pools[0]))
+    if len(pools) + len(unseen) > 1 and (not axes or WORLD in axes):
+        made.append(world_axis([*pools, *unseen], frozenset(pool.world.name for pool in pools)))
     cells: dict[str, Cell] = {cell.id: cell for axis in made for cell in axis.cells}
     return Suite(
         name="ood",
         title="Out of distribution: the internal axes",
         cells=tuple(cells.values()),
         ladders=tuple(axis.ladder for axis in made),
-        notes=_notes(pool),
+        notes=tuple(note for pool in pools for note in _notes(pool)),
     )
 
 
-def _named(families: Json | Sequence[str]) -> list[str]:
-    """The families, one by one; an option of a command may be any JSON."""
-    given = families.split(",") if isinstance(families, str) else families
+def _pools(
+    worlds: Sequence[str], families: Sequence[str], trained: Sequence[str], limit: int | None
+) -> tuple[list[Pool], list[Pool]]:
+    """The tasks of the worlds that were trained in, and those of the others."""
+    env_ids = [find_world(name) for name in worlds or (None,)]
+    known = {PACKS.find(env_id).id: env_id for env_id in env_ids}
+    for name in trained:
+        if name not in known:
+            raise UnknownNameError.of("world to train in", name, known)
+    seen = [id for id in known if not trained or id in trained]
+    own = {id: [name for name in families if "/" not in name or name.partition("/")[0] == id] for id in known}
+    pools = [Pool(known[id], own[id], limit=limit, prefix=f"{id}/" if place else "") for place, id in enumerate(seen)]
+    return pools, [Pool(env_id, limit=limit, prefix=f"{id}/") for id, env_id in known.items() if id not in seen]
+
+
+def _declared(pool: Pool) -> list[str]:
+    own = pool.world.capabilities
+    lacking = {"policy": own.handbooks, "surface": "generic" in own.surfaces, "temper": own.tempers}
+    return [name for name in AXES if lacking.get(name, True)]
+
+
+def _declares(pool: Pool, axis: str, *, asked: bool) -> bool:
+    """Whether a world has what an axis shifts.
+
+    Raises:
+        CapabilityError: it has not, and the axis was asked for by name.
+    """
+    declared = _declared(pool)
+    if asked and axis not in declared:
+        raise CapabilityError.of(pool.world.name, f"axis {axis!r}", "axes", declared)
+    return axis in declared
+
+
+def _named(option: str, names: Json | Sequence[str]) -> list[str]:
+    """The names, one by one; an option of a command may be any JSON."""
+    given = names.split(",") if isinstance(names, str) else names
     if isinstance(given, list | tuple):
-        names = [name.strip() for name in given if isinstance(name, str)]
-        if len(names) == len(given):
-            return names
-    raise ConfigError(
-        f"families={families!r}: names with commas between, or a list of them; write families=cancel-order,price-match"
-    )
+        texts = [name.strip() for name in given if isinstance(name, str)]
+        if len(texts) == len(given):
+            return texts
+    raise ConfigError(f"{option}={names!r}: write names with commas between, or a list of them")
 
 
 def _notes(pool: Pool) -> tuple[str, ...]:
     distribution = (
-        f"In distribution are tasks of the {len(pool.trained)} families that the agent is taken to have been trained "
-        "on, in the worlds of the split train, at indices that the split does not list. For an agent that was trained "
-        "on other families, on more indices, or not here at all, no cell is in distribution."
+        f"{pool.world.name}: in distribution are tasks of the {len(pool.trained)} families that the agent is taken to "
+        "have been trained on, in the worlds of the split train, at indices that the split does not list. For an agent "
+        "that was trained on other families, on more indices, or not here at all, no cell is in distribution."
     )
     pairing = (
         "Cells of the axes surface, noise and wording, and of policy but for other worlds, hold the tasks of the cell "

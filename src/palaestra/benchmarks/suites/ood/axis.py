@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from palaestra.benchmarks.evaluation.suite import Cell, Ladder
-from palaestra.benchmarks.suites.ood.pool import ENV_ID, Pool
+from palaestra.benchmarks.suites.ood.pool import UNLISTED, Pool
 from palaestra.record import record
 
 
@@ -17,13 +17,14 @@ class Axis:
     """Every cell of the ladder that has tasks, shared ones too."""
 
     @classmethod
-    def of(cls, name: str, title: str, cells: Sequence[Cell], *, note: str) -> "Axis":
+    def of(cls, pool: Pool, name: str, title: str, cells: Sequence[Cell], *, note: str) -> "Axis":
         """The axis whose ladder has these cells, from none to strong; those without a task are left out."""
         kept = tuple(cell for cell in cells if cell.tasks)
+        if pool.prefix:
+            name, title = f"{pool.prefix}{name}", f"{title} ({pool.world.name})"
         return cls(ladder=Ladder(axis=name, title=title, cells=tuple(c.id for c in kept), note=note), cells=kept)
 
 
 def switched(pool: Pool, id: str, label: str, switches: Mapping[str, Any]) -> Cell:
     """The tasks in distribution under some switches, so that only the switches differ."""
-    base = pool.base
-    return Cell(id=id, label=label, env_id=ENV_ID, tasks=base.tasks, switches=dict(switches), split=base.split)
+    return pool.cell(id, label, pool.base.tasks, split=UNLISTED, switches=switches)

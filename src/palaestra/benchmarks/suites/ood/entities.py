@@ -2,7 +2,7 @@
 
 from palaestra.benchmarks.evaluation.suite import Cell
 from palaestra.benchmarks.suites.ood.axis import Axis
-from palaestra.benchmarks.suites.ood.pool import ENV_ID, Pool
+from palaestra.benchmarks.suites.ood.pool import Pool
 
 HELD_OUT_WORLDS = "entities/held-out-worlds"
 """The cell that the axis of families is read against."""
@@ -10,29 +10,20 @@ HELD_OUT_WORLDS = "entities/held-out-worlds"
 
 def held_out_worlds(pool: Pool) -> Cell:
     """The families that were trained on, in the worlds of "heldout"."""
-    return Cell(
-        id=HELD_OUT_WORLDS,
-        label="held-out worlds",
-        env_id=ENV_ID,
-        tasks=pool.even(pool.listed("heldout-world", pool.trained)),
-        split="storefront/heldout-world",
-    )
+    tasks = pool.even(pool.listed("heldout-world", pool.trained))
+    return pool.cell(HELD_OUT_WORLDS, "held-out worlds", tasks, split="heldout-world")
 
 
 def entities(pool: Pool) -> Axis:
     """The axis of entities."""
-    dev = Cell(
-        id="entities/dev-worlds",
-        label="worlds of the split dev",
-        env_id=ENV_ID,
-        tasks=pool.even(pool.listed("dev", pool.trained)),
-        split="storefront/dev",
-    )
+    listed = pool.even(pool.listed("dev", pool.trained))
+    dev = pool.cell("entities/dev-worlds", "worlds of the split dev", listed, split="dev")
     return Axis.of(
+        pool,
         "entities",
         "Entities",
         [pool.base, dev, held_out_worlds(pool)],
-        note="Families that were trained on. First in the eight worlds of training, then in worlds of other seeds: "
+        note="Families that were trained on. First in the worlds of training, then in worlds of other seeds: "
         "other people, orders, prices, stocks and days, drawn as those of training were. Worlds of dev and of "
         "heldout are equally far; dev is what a training run may have been watched on.",
     )

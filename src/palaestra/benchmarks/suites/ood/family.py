@@ -6,8 +6,11 @@ from fractions import Fraction
 from palaestra.benchmarks.evaluation.suite import Cell
 from palaestra.benchmarks.suites.ood.axis import Axis
 from palaestra.benchmarks.suites.ood.entities import held_out_worlds
-from palaestra.benchmarks.suites.ood.pool import ENV_ID, Pool
+from palaestra.benchmarks.suites.ood.pool import Pool
 from palaestra.envs.task import FIRST_INDEX
+
+HANDBOOK = "handbook"
+"""The table of a world's rules, where it has one."""
 
 
 def family(pool: Pool) -> Axis:
@@ -18,6 +21,7 @@ def family(pool: Pool) -> Axis:
     others = sorted((name for name in foreign if name not in twins), key=lambda name: (distance(pool, name), name))
     middle = len(others) // 2
     return Axis.of(
+        pool,
         "family",
         "Task families",
         [
@@ -34,13 +38,7 @@ def family(pool: Pool) -> Axis:
 
 
 def _cell(pool: Pool, id: str, label: str, families: Sequence[str]) -> Cell:
-    return Cell(
-        id=id,
-        label=label,
-        env_id=ENV_ID,
-        tasks=pool.even(pool.listed("heldout", sorted(families))),
-        split="storefront/heldout",
-    )
+    return pool.cell(id, label, pool.even(pool.listed("heldout", sorted(families))), split="heldout")
 
 
 def distance(pool: Pool, name: str) -> Fraction:
@@ -50,7 +48,14 @@ def distance(pool: Pool, name: str) -> Fraction:
 
 
 def steps(pool: Pool, name: str) -> frozenset[str]:
-    """What the solution of a family's first held-out task does: its tools, and the sections that it reads."""
-    oracle = pool.instance(f"{name}/{FIRST_INDEX['heldout']:04d}").oracle
-    sections = {str(call.arguments["section_id"]) for call in oracle if call.tool == "read_handbook"}
-    return frozenset({call.tool for call in oracle} | sections)
+    """What the solution of a family's first listed task does: its tools, and the handbook sections that it reads."""
+    splits = pool.family(name).splits
+    first = FIRST_INDEX["heldout" if "heldout" in splits else splits[0]]
+    oracle, toolbox = pool.instance(f"{name}/{first:04d}").oracle, pool.world.toolbox
+    sections = {
+        str(call.arguments.get(argument))
+        for call in oracle
+        for argument, table in toolbox[call.tool].references.items()
+        if table == HANDBOOK
+    }
+    return frozenset({call.tool for call in oracle} | sections - {"None"})

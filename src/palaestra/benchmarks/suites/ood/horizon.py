@@ -2,7 +2,7 @@
 
 from palaestra.benchmarks.evaluation.suite import Cell
 from palaestra.benchmarks.suites.ood.axis import Axis
-from palaestra.benchmarks.suites.ood.pool import ENV_ID, UNLISTED, Pool
+from palaestra.benchmarks.suites.ood.pool import UNLISTED, Pool
 
 BINS = (
     ("horizon/short", "up to 7 calls", 0, 7),
@@ -16,6 +16,7 @@ _PER_BIN = 60
 def horizon(pool: Pool) -> Axis:
     """The axis of horizon."""
     return Axis.of(
+        pool,
         "horizon",
         "Horizon",
         [pool.base, *(_bin(pool, id, label, low, high) for id, label, low, high in BINS)],
@@ -37,4 +38,4 @@ def _bin(pool: Pool, id: str, label: str, low: int, high: int) -> Cell:
     if not tasks:
         tasks = gathered(tuple(f for f in pool.trainable if f not in pool.trained))
         label = f"{label}, untrained families"
-    return Cell(id=id, label=label, env_id=ENV_ID, tasks=tasks, split=UNLISTED)
+    return pool.cell(id, label, tasks, split=UNLISTED)

@@ -1,7 +1,10 @@
 """Disturbances of the world, in three strengths; `docs/noise.md` says what each switch does."""
 
+from collections.abc import Mapping
+
 from palaestra.benchmarks.suites.ood.axis import Axis, switched
 from palaestra.benchmarks.suites.ood.pool import Pool
+from palaestra.manifest import ANY_WORLD
 
 LIGHT = {"distractors": 5, "stale": 10, "latency": 50, "events": 6}
 """More tools than needed, a few stale entries; nothing is refused."""
@@ -25,20 +28,33 @@ TURNS = 140
 
 def noise(pool: Pool) -> Axis:
     """The axis of noise."""
+    medium = {"noise": _supported(pool, MEDIUM), "max_turns": TURNS}
     return Axis.of(
+        pool,
         "noise",
         "Noise",
         [
             pool.base,
-            switched(pool, "noise/light", "light (more tools, some stale entries)", {"noise": LIGHT}),
-            switched(pool, "noise/medium", "medium (a tenth of calls fail)", {"noise": MEDIUM, "max_turns": TURNS}),
+            switched(pool, "noise/light", "light (more tools, some stale entries)", {"noise": _supported(pool, LIGHT)}),
+            switched(
+                pool,
+                "noise/medium",
+                "medium (a tenth of calls fail)",
+                medium,
+            ),
             switched(
                 pool,
                 "noise/strong",
                 "strong (a quarter fail, rates are limited, texts mislead)",
-                {"noise": STRONG, "max_turns": TURNS},
+                {"noise": _supported(pool, STRONG), "max_turns": TURNS},
             ),
         ],
         note="The same tasks under several kinds of noise at once. Where calls are refused for the moment the "
         f"budget is {TURNS} turns in place of the task's own, so that patience is not cut off.",
     )
+
+
+def _supported(pool: Pool, level: Mapping[str, int | bool]) -> dict[str, int | bool]:
+    """A level without the switches that the world has no data for."""
+    own = (*ANY_WORLD, *pool.world.capabilities.noise)
+    return {name: value for name, value in level.items() if name in own}

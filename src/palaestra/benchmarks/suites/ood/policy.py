@@ -2,8 +2,8 @@
 
 from palaestra.benchmarks.evaluation.suite import Cell
 from palaestra.benchmarks.suites.ood.axis import Axis
-from palaestra.benchmarks.suites.ood.pool import ENV_ID, Pool
-from palaestra.envs.worlds.storefront.rules import ALL_RULES_FROM, ONE_RULE_FROM
+from palaestra.benchmarks.suites.ood.pool import UNLISTED, Pool
+from palaestra.envs.world import ALL_RULES_FROM, ONE_RULE_FROM
 
 _SOME = 1
 _HANDBOOKS = (
@@ -16,14 +16,14 @@ _HANDBOOKS = (
 def policy(pool: Pool) -> Axis:
     """The axis of the company's policy."""
     one, some, every = (_cell(pool, handbook, id, label) for handbook, id, label in _HANDBOOKS)
-    worlds = Cell(
-        id="policy/other-worlds",
-        label="five to eight rules changed, and other worlds",
-        env_id=ENV_ID,
-        tasks=pool.even(pool.listed("heldout-policy", pool.trained)),
-        split="storefront/heldout-policy",
+    worlds = pool.cell(
+        "policy/other-worlds",
+        "five to eight rules changed, and other worlds",
+        pool.even(pool.listed("heldout-policy", pool.trained)),
+        split="heldout-policy",
     )
     return Axis.of(
+        pool,
         "policy",
         "Policy",
         [pool.base, one, some, worlds, every],
@@ -34,12 +34,5 @@ def policy(pool: Pool) -> Axis:
 
 
 def _cell(pool: Pool, handbook: int, id: str, label: str) -> Cell:
-    base = pool.base
-    return Cell(
-        id=id,
-        label=label,
-        env_id=ENV_ID,
-        tasks=tuple(pool.playable(base.tasks, handbook)),
-        switches={"handbook": handbook},
-        split=base.split,
-    )
+    tasks = tuple(pool.playable(pool.base.tasks, handbook))
+    return pool.cell(id, label, tasks, split=UNLISTED, switches={"handbook": handbook})

@@ -13,17 +13,14 @@ from typing import Any
 
 from palaestra.benchmarks.evaluation.suite import Cell
 from palaestra.benchmarks.evenly import evenly
-from palaestra.benchmarks.lessons import LESSONS
-from palaestra.envs import Instance, TaskSet, bundled
+from palaestra.envs import Instance, TaskSet, bundled, open_world
 from palaestra.envs.task import Family
-from palaestra.envs.world import WORLDS
 from palaestra.errors import TaskError, UnknownNameError
 
-ENV_ID = "palaestra/Storefront-v0"
+UNLISTED = "train, tasks that it does not list"
+"""The split of tasks that are in distribution."""
 BASE = "in-distribution"
 """The id of the cell with which most ladders begin."""
-UNLISTED = "storefront/train, tasks that it does not list"
-"""The split of tasks that are in distribution."""
 _PER_CELL = 180
 """About how many tasks the cell in distribution has where no limit is set."""
 _TRIES = 3
@@ -35,9 +32,11 @@ DEMO = "demo"
 
 
 class Pool:
-    """The tasks that cells are made of.
+    """The tasks of one world that cells are made of.
 
     Args:
+        env_id: The world.
+        prefix: Before the ids of its cells, where a suite has several worlds.
         families: The families that the agent was trained on, by id or by name; "demo" alone for those of the demo's
             policy; all of the split "train" if none.
         limit: The most tasks of a cell.
@@ -47,19 +46,23 @@ class Pool:
         ValueError: the limit is below 1.
     """
 
-    def __init__(self, families: Sequence[str] = (), *, limit: int | None = None) -> None:
+    def __init__(
+        self, env_id: str, families: Sequence[str] = (), *, limit: int | None = None, prefix: str = ""
+    ) -> None:
         if limit is not None and limit < 1:
             raise ValueError(f"limit={limit}: a cell has at least one task; leave it out for all")
         self.limit = limit
-        self.world = WORLDS.get(ENV_ID)
+        self.env_id = env_id
+        self.prefix = prefix
+        self.world = open_world(env_id)
         self.task_set: TaskSet = bundled(self.world)
         self.trainable = families_of(self.task_set.ids("train"))
         self.trained = self._named(families) if families else self.trainable
 
     def _named(self, families: Sequence[str]) -> tuple[str, ...]:
         if list(families) == [DEMO]:
-            lessons = {f"{self.world.name}/{name}" for name in LESSONS}
-            return tuple(sorted(lessons.intersection(self.trainable)))
+            chosen = {f"{self.world.name}/{name}" for name in self.world.demo}
+            return tuple(sorted(chosen.intersection(self.trainable))) if chosen else self.trainable
         whole = [name if "/" in name else f"{self.world.name}/{name}" for name in families]
         for name in whole:
             if name not in self.trainable:
@@ -78,12 +81,19 @@ class Pool:
     @cached_property
     def base(self) -> Cell:
         """The cell in distribution."""
+        return self.cell(BASE, "in distribution", self.fresh(self.trained, about=_PER_CELL), split=UNLISTED)
+
+    def cell(
+        self, id: str, label: str, tasks: Sequence[str], *, split: str, switches: Mapping[str, Any] | None = None
+    ) -> Cell:
+        """A cell of this world's tasks."""
         return Cell(
-            id=BASE,
-            label="in distribution",
-            env_id=ENV_ID,
-            tasks=self.fresh(self.trained, about=_PER_CELL),
-            split=UNLISTED,
+            id=f"{self.prefix}{id}",
+            label=label,
+            env_id=self.env_id,
+            tasks=tuple(tasks),
+            switches=dict(switches or {}),
+            split=f"{self.world.name}/{split}",
         )
 
     def fresh(

@@ -9,6 +9,7 @@ _RENAMES = {"renames": True}
 def surface(pool: Pool) -> Axis:
     """The axis of the tools' surface."""
     return Axis.of(
+        pool,
         "surface",
         "Tool surface",
         [

@@ -1,8 +1,7 @@
 """Another temper of the users who answer; `docs/ood.md` says what each does."""
 
-from palaestra.benchmarks.evaluation.suite import Cell
 from palaestra.benchmarks.suites.ood.axis import Axis
-from palaestra.benchmarks.suites.ood.pool import ENV_ID, UNLISTED, Pool
+from palaestra.benchmarks.suites.ood.pool import UNLISTED, Pool
 
 _PER_CELL = 120
 _RUNGS = (
@@ -19,19 +18,12 @@ def temper(pool: Pool) -> Axis:
     families = trained or [name for name in pool.trainable if "dialogue" in pool.family(name).traits]
     tasks = pool.fresh(families, about=_PER_CELL)
     label = "users as the tasks state them" + ("" if trained else ", untrained families")
-    base = Cell(id="temper/as-stated", label=label, env_id=ENV_ID, tasks=tasks, split=UNLISTED)
+    base = pool.cell("temper/as-stated", label, tasks, split=UNLISTED)
     rungs = [
-        Cell(
-            id=f"temper/{name}",
-            label=label,
-            env_id=ENV_ID,
-            tasks=tasks,
-            switches={"temper": name},
-            split=UNLISTED,
-        )
-        for name, label in _RUNGS
+        pool.cell(f"temper/{name}", label, tasks, split=UNLISTED, switches={"temper": name}) for name, label in _RUNGS
     ]
     return Axis.of(
+        pool,
         "temper",
         "Temper of users",
         [base, *rungs],

@@ -15,6 +15,7 @@ RUNGS = (
 def wording(pool: Pool) -> Axis:
     """The axis of wording."""
     return Axis.of(
+        pool,
         "wording",
         "Wording",
         [pool.base, *(switched(pool, f"wording/{name}", label, {"wording": name}) for name, label in RUNGS)],

@@ -3,8 +3,9 @@
 Importing this populates nothing; `gymnasium.make("palaestra/Storefront-v0")` does.
 """
 
+from palaestra.envs.kit import RefusalCondition, Section, refused, touches
 from palaestra.envs.task import Task, call, family
-from palaestra.envs.worlds.storefront.desk import Desk, closing, declining, told, touches
+from palaestra.envs.worlds.storefront.desk import Desk, closing, declining
 from palaestra.envs.worlds.storefront.policy import POLICY, Policy
 from palaestra.envs.worlds.storefront.schema import (
     Build,
@@ -20,12 +21,11 @@ from palaestra.envs.worlds.storefront.schema import (
     Promotion,
     Refund,
     Return,
-    Section,
     Shipment,
     Ticket,
     WarrantyClaim,
 )
-from palaestra.envs.worlds.storefront.twins import Grounds, refused, refused_order
+from palaestra.envs.worlds.storefront.twins import refused_order
 from palaestra.rubrics import Allowance, Criterion, answered, called, changed, created, either, listed, never, saw
 
 __all__ = [
@@ -38,7 +38,6 @@ __all__ = [
     "Customer",
     "Desk",
     "Employee",
-    "Grounds",
     "InternalMessage",
     "Order",
     "OrderLine",
@@ -47,6 +46,7 @@ __all__ = [
     "Product",
     "Promotion",
     "Refund",
+    "RefusalCondition",
     "Return",
     "Section",
     "Shipment",
@@ -67,6 +67,5 @@ __all__ = [
     "refused",
     "refused_order",
     "saw",
-    "told",
     "touches",
 ]

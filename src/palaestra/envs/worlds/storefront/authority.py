@@ -1,5 +1,6 @@
 """Who may approve a refund, by the handbook (REF-2, WHO-2)."""
 
+from palaestra.envs.kit import approvers, lowest_approvers
 from palaestra.envs.worlds.storefront.desk import Desk
 from palaestra.envs.worlds.storefront.schema import Employee
 
@@ -14,14 +15,12 @@ def entitled(desk: Desk, cents: int) -> list[Employee]:
 
 def stand_ins(desk: Desk, cents: int) -> list[Employee]:
     """Whom to ask: those at work whose limit covers the amount, and of them those with the lowest limit."""
-    at_work = [e for e in entitled(desk, cents) if not e.on_leave]
-    lowest = min((e.approval_limit_cents for e in at_work), default=0)
-    return [e for e in at_work if e.approval_limit_cents == lowest]
+    return lowest_approvers(entitled(desk, cents), cents)
 
 
 def at_work_covering(desk: Desk, cents: int) -> Employee:
     """Somebody at work who may approve the amount."""
-    return next(e for e in entitled(desk, cents) if not e.on_leave)
+    return approvers(entitled(desk, cents), cents)[0]
 
 
 def on_leave_covering(desk: Desk, cents: int) -> Employee:

@@ -1,10 +1,8 @@
 """A support desk in which a task is being set: a draft of a Storefront world, with what most tasks need to say."""
 
-from collections.abc import Sequence
-from datetime import date, timedelta
+from datetime import date
 
-from palaestra.envs.state.schema import number_of
-from palaestra.envs.task import Draft, call
+from palaestra.envs.kit import CaseDraft, touches
 from palaestra.envs.worlds.storefront.policy import Policy, last_return_day, paid_cents, warranty_end
 from palaestra.envs.worlds.storefront.schema import (
     CompetitorOffer,
@@ -13,18 +11,18 @@ from palaestra.envs.worlds.storefront.schema import (
     OrderLine,
     Payment,
     Product,
-    Section,
     Shipment,
-    Team,
     Ticket,
     WarrantyClaim,
 )
-from palaestra.records import Row, ToolCall
-from palaestra.rubrics import Allowance, Criterion, called, changed, either, listed, saw
+from palaestra.envs.worlds.storefront.tickets import TICKETS
+from palaestra.rubrics import Allowance, Criterion, called, either, listed, saw
 
 
-class Desk(Draft):
+class Desk(CaseDraft[Ticket]):
     """A draft of a Storefront world. Policies are read from `policy`, as the tools do."""
+
+    cases = TICKETS
 
     @property
     def policy(self) -> Policy:
@@ -130,31 +128,13 @@ class Desk(Draft):
 
     def ticket(self, customer: Customer, subject: str) -> Ticket:
         """Plant the open ticket that the task is about. Its number says nothing about the task."""
-        number = number_of(self.state.next_id(Ticket)) + self.stream.below(200)
-        return self.state.insert(
-            Ticket(
-                id=f"{Ticket.prefix}{number}",
-                customer_id=customer.id,
-                subject=subject,
-                opened=self.start - timedelta(minutes=self.stream.between(5, 55)),
-                status="open",
-                priority="normal",
-                team="support",
-                policy_id=None,
-                evidence_id=None,
-            )
-        )
+        return self.open_case(customer, subject)
 
     def mail(self, ticket: Ticket, body: str, *, sender: str | None = None) -> str:
         """The task's prompt: the customer's message as it reached the desk."""
-        address = sender or self.state.get(Customer, ticket.customer_id).email
-        return f"Ticket {ticket.id}, from {address}: {ticket.subject}\n\n{body}"
+        return self.message(ticket, body, sender=sender)
 
     # What an agent has to find out
-
-    def account(self, customer: Customer) -> Criterion:
-        """Expect a look at the account: whether the request comes from its owner, and whether it is on hold."""
-        return saw(customer, id="saw-account")
 
     def delivery(self, line: OrderLine, *others: Criterion) -> Criterion:
         """Expect that the agent found out when a line arrived: from its last parcel, its window, or by `others`."""
@@ -171,88 +151,12 @@ class Desk(Draft):
         """Expect that the agent found out how many pieces of a product are left."""
         return either(saw(product), listed(product, "search_products"), id=f"saw-stock-{product.id}")
 
-    def read(self, section: str) -> Criterion:
-        """Expect that the agent read a section of the handbook."""
-        return saw(self.state.get(Section, section), id=f"read-{section}")
-
-    # How a case ends well
-
-    def resolved(self, ticket: Ticket, *, after: Sequence[str]) -> list[Criterion]:
-        """Expect that the customer was told and the ticket resolved, once `after` was met."""
-        return [
-            told(after=after),
-            changed(ticket, {"status": "resolved"}, id="resolved", text="Resolved the ticket.", after=after),
-        ]
-
-    def declined(self, ticket: Ticket, section: str, *evidence: Row, after: Sequence[str]) -> list[Criterion]:
-        """Expect that the request was declined on the right grounds: this section, and a record that shows it."""
-        facts = [*after, f"read-{section}"]
-        shown = [row.id for row in evidence]
-        return [
-            self.read(section),
-            changed(
-                ticket,
-                {
-                    "status": "declined",
-                    "policy_id": section,
-                    "evidence_id": frozenset(shown) if len(shown) > 1 else shown[0],
-                },
-                id="declined",
-                text=f"Declined the request under {section}, with {' or '.join(shown)} as the record that shows it.",
-                after=facts,
-            ),
-            told(after=facts),
-        ]
-
-    def escalated(
-        self, ticket: Ticket, section: str, evidence: Row, *, team: Team, priority: str, after: Sequence[str]
-    ) -> list[Criterion]:
-        """Expect that the ticket was handed to `team` on the right grounds."""
-        facts = [*after, f"read-{section}"]
-        handed = {
-            "status": "escalated",
-            "team": team,
-            "priority": priority,
-            "policy_id": section,
-            "evidence_id": evidence.id,
-        }
-        return [
-            self.read(section),
-            changed(
-                ticket,
-                handed,
-                id="escalated",
-                text=f"Escalated to {team} under {section}, with {evidence.id} as the record that shows why.",
-                after=facts,
-            ),
-            told(after=facts),
-        ]
+    # What paying changes besides
 
     def pays(self, order: Order) -> list[Allowance]:
         """Permit what paying a refund changes beside the refund: its payment."""
         return [touches(payment, "refunded_cents") for payment in self.payments(order)]
 
 
-def touches(row: Row, *columns: str) -> Allowance:
-    """Permit that these columns of `row` change, to whatever the tools make of them."""
-    return Allowance(table=row.table, key=row.id, columns=frozenset(columns))
-
-
-def told(*, after: Sequence[str]) -> Criterion:
-    """Expect that the customer got a reply once `after` was met."""
-    text = "Told the customer, once there was something to tell."
-    return called("reply", id="told", text=text, points=10, layer="task", after=after)
-
-
-def closing(ticket: Ticket, message: str) -> list[ToolCall]:
-    """The calls that end a case well: tell the customer, resolve the ticket, finish."""
-    return [call("reply", message=message), call("resolve_ticket", ticket_id=ticket.id), call("finish")]
-
-
-def declining(ticket: Ticket, section: str, evidence: Row, message: str) -> list[ToolCall]:
-    """The calls that end a case by declining it."""
-    return [
-        call("decline_request", ticket_id=ticket.id, policy_id=section, evidence_id=evidence.id),
-        call("reply", message=message),
-        call("finish"),
-    ]
+closing = TICKETS.closing
+declining = TICKETS.declining

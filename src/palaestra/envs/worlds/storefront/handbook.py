@@ -4,8 +4,9 @@ Nothing here is a number of its own: a changed `Policy` gives the handbook that 
 and only policy; what to do in a given case is for its reader to work out.
 """
 
+from palaestra.envs.kit import Section, amount, count, enumerate_words, section
 from palaestra.envs.worlds.storefront.policy import Policy
-from palaestra.envs.worlds.storefront.schema import Section, Tier
+from palaestra.envs.worlds.storefront.schema import Tier
 
 _MONTHS = (
     "January", "February", "March", "April", "May", "June",
@@ -28,14 +29,10 @@ def sections(policy: Policy) -> list[Section]:
     ]
 
 
-def _section(key: str, title: str, *paragraphs: str) -> Section:
-    return Section(id=key, title=title, body="\n\n".join(paragraphs))
-
-
 def _returns(policy: Policy) -> list[Section]:
-    windows = _listed([f"{_count(policy.return_days[t], 'day')} for {t} customers" for t in _TIERS])
+    windows = enumerate_words([f"{count(policy.return_days[t], 'day')} for {t} customers" for t in _TIERS])
     return [
-        _section(
+        section(
             "RET-1",
             "Return windows",
             "A customer may return goods within a window that depends on the customer's tier at the time "
@@ -51,7 +48,7 @@ def _returns(policy: Policy) -> list[Section]:
             "paid back, a further request about a line is declined on the grounds of this section, and the "
             "record that shows them is that return or refund.",
         ),
-        _section(
+        section(
             "RET-2",
             "Restocking fee on opened goods",
             "Goods that come back because the customer changed their mind are refunded at the price paid, "
@@ -60,11 +57,11 @@ def _returns(policy: Policy) -> list[Section]:
             "records whether the customer told us that the package was opened. The fee is worked out on "
             "what the customer really paid for the pieces that come back, that is, after the order's "
             "discount (REF-3), and rounded half up to a cent.",
-            f"{_listed([t.capitalize() for t in policy.fee_free_tiers])} customers pay no restocking fee. Nobody "
-            "pays it for goods that arrived damaged, are faulty or are not what was ordered, opened or not, "
+            f"{enumerate_words([t.capitalize() for t in policy.fee_free_tiers])} customers pay no restocking fee. "
+            "Nobody pays it for goods that arrived damaged, are faulty or are not what was ordered, opened or not, "
             "because the mistake was ours.",
         ),
-        _section(
+        section(
             "RET-3",
             "Final sale",
             "Clearance goods are marked as final sale in the catalogue and sold at a reduced price. They "
@@ -74,7 +71,7 @@ def _returns(policy: Policy) -> list[Section]:
             "Final sale takes no other right away. A clearance item that arrives damaged, is faulty or is "
             "not what was ordered is treated like any other, and the warranty covers it in full.",
         ),
-        _section(
+        section(
             "RET-4",
             "Holiday extension",
             "Presents are often unpacked long after they arrive. Goods delivered from "
@@ -83,7 +80,7 @@ def _returns(policy: Policy) -> list[Section]:
             "window of RET-1 ends later than that, the later day counts. The extension moves the end of "
             "the return window and changes nothing else.",
         ),
-        _section(
+        section(
             "RET-5",
             "After a return was authorised",
             "A customer may keep goods after all until the warehouse has received them: the return is "
@@ -100,9 +97,9 @@ def _returns(policy: Policy) -> list[Section]:
 
 
 def _refunds(policy: Policy) -> list[Section]:
-    agent, supervisor = _euros(policy.agent_limit_cents), _euros(policy.supervisor_limit_cents)
+    agent, supervisor = amount(policy.agent_limit_cents), amount(policy.supervisor_limit_cents)
     return [
-        _section(
+        section(
             "REF-1",
             "Refunds",
             "A refund goes back to the payment with which the order was paid. We do not move it to another "
@@ -114,7 +111,7 @@ def _refunds(policy: Policy) -> list[Section]:
             "applies. Goods that the customer merely no longer wants go through a return instead, and are "
             "paid once the warehouse has received them.",
         ),
-        _section(
+        section(
             "REF-2",
             "Approval limits",
             f"A support agent pays refunds of up to {agent} alone. A refund above that needs an approver. "
@@ -131,7 +128,7 @@ def _refunds(policy: Policy) -> list[Section]:
             "may approve an amount are on leave, the ticket is escalated to finance with normal priority "
             "on the grounds of this section; the record is the order line.",
         ),
-        _section(
+        section(
             "REF-3",
             "Partial refunds",
             "When part of an order is refunded, what counts is what the customer really paid for that "
@@ -145,7 +142,7 @@ def _refunds(policy: Policy) -> list[Section]:
             "Shipping is not refunded, except when the parcel was lost (SHP-1) or when the whole order is "
             "cancelled before it has left (SHP-2).",
         ),
-        _section(
+        section(
             "REF-4",
             "Duplicate charges",
             "It happens that a payment provider charges the same order twice. The sign is two captured "
@@ -162,7 +159,7 @@ def _refunds(policy: Policy) -> list[Section]:
 
 def _fraud() -> list[Section]:
     return [
-        _section(
+        section(
             "FRD-1",
             "Fraud hold",
             "The fraud team can place a hold on an account. As long as it stands, the account gets no "
@@ -176,13 +173,13 @@ def _fraud() -> list[Section]:
 
 
 def _prices(policy: Policy) -> list[Section]:
-    shops = _listed(list(policy.price_match_shops))
+    shops = enumerate_words(list(policy.price_match_shops))
     return [
-        _section(
+        section(
             "PRM-1",
             "Price match",
             "A customer who finds a product for less elsewhere within "
-            f"{_count(policy.price_match_days, 'day')} of the day of the order may ask for the difference. "
+            f"{count(policy.price_match_days, 'day')} of the day of the order may ask for the difference. "
             f"The offer must be for the same product, in stock, and from a shop on our list: {shops}. Other "
             "shops do not count, and neither does an offer that the shop cannot deliver. If several offers "
             "qualify, the lowest of them is the one that we match. Our price watch is the record of what "
@@ -194,11 +191,11 @@ def _prices(policy: Policy) -> list[Section]:
             "are not matched. A request that does not qualify is declined on the grounds of this section; "
             "the record that shows them is the order.",
         ),
-        _section(
+        section(
             "PRM-2",
             "Forgotten promotion codes",
             "A customer who forgot to enter a promotion code may claim it afterwards, within "
-            f"{_count(policy.promotion_claim_days, 'day')} of the day of the order. The code must have been "
+            f"{count(policy.promotion_claim_days, 'day')} of the day of the order. The code must have been "
             "valid on the day of the order, the order must have met the code's conditions (its category "
             "and its minimum order value, counted on the goods before any discount), and the order must "
             "not have used another code.",
@@ -208,7 +205,7 @@ def _prices(policy: Policy) -> list[Section]:
             "gets it once. A claim that does not qualify is declined on the grounds of this section; the "
             "record that shows them is the order or, where it was given before, that credit.",
         ),
-        _section(
+        section(
             "PRM-3",
             "Bundle codes",
             "A promotion code that begins with SET is a bundle code: it rewards buying the goods together. "
@@ -224,7 +221,7 @@ def _prices(policy: Policy) -> list[Section]:
 
 def _warranty() -> list[Section]:
     return [
-        _section(
+        section(
             "WAR-1",
             "When the warranty applies",
             "While the return window is open, faulty goods are refunded under REF-1. After it has closed, "
@@ -234,7 +231,7 @@ def _warranty() -> list[Section]:
             "A fault reported after the warranty has ended is declined on the grounds of this section; the "
             "record that shows them is the order line.",
         ),
-        _section(
+        section(
             "WAR-2",
             "Remedies under warranty",
             "The remedy follows from the warehouse: if the product is in stock, the piece is replaced; if "
@@ -255,9 +252,9 @@ def _warranty() -> list[Section]:
 
 
 def _shipping(policy: Policy) -> list[Section]:
-    lost = _count(policy.lost_after_days, "day")
+    lost = count(policy.lost_after_days, "day")
     return [
-        _section(
+        section(
             "SHP-1",
             "Lost parcels",
             f"A parcel counts as lost when more than {lost} have passed since its due date and the carrier has not "
@@ -275,7 +272,7 @@ def _shipping(policy: Policy) -> list[Section]:
             "request is declined on the grounds of this section; the record that shows them is the "
             "replacement or the refund.",
         ),
-        _section(
+        section(
             "SHP-2",
             "Changing and cancelling orders",
             "The delivery address of an order can be changed, and the order can be cancelled, only as long "
@@ -290,11 +287,11 @@ def _shipping(policy: Policy) -> list[Section]:
 
 
 def _loyalty(policy: Policy) -> list[Section]:
-    tiers = _listed([f"{t} from {_euros(policy.tier_from_cents[t])}" for t in _TIERS])
-    claim_days = _count(policy.claim_days, "day")
-    by_tier = _listed([f"{_euros(policy.delay_credit_cents[t])} for {t}" for t in _TIERS])
+    tiers = enumerate_words([f"{t} from {amount(policy.tier_from_cents[t])}" for t in _TIERS])
+    claim_days = count(policy.claim_days, "day")
+    by_tier = enumerate_words([f"{amount(policy.delay_credit_cents[t])} for {t}" for t in _TIERS])
     return [
-        _section(
+        section(
             "LOY-1",
             "Loyalty tiers",
             f"A customer's tier follows from what the customer paid in the last {policy.lifetime_months} "
@@ -302,17 +299,17 @@ def _loyalty(policy: Policy) -> list[Section]:
             "Nobody at the support desk changes a tier by hand, and a promise of a future order does not "
             "raise it.",
         ),
-        _section(
+        section(
             "LOY-2",
             "Credit for late parcels",
-            f"A parcel that arrives more than {_count(policy.delay_grace_days, 'day')} after its due date "
+            f"A parcel that arrives more than {count(policy.delay_grace_days, 'day')} after its due date "
             f"earns the customer store credit, by tier: {by_tier}. The reason is delay. It is given once "
             "for an order, when the customer asks, and only after the parcel has arrived. A parcel that is "
             "still on its way earns nothing yet, and one that arrived within the days of grace earns "
             "nothing at all. Where nothing is due, the request is declined on the grounds of this section; the "
             "record that shows them is the shipment or, where the credit was given before, that credit.",
         ),
-        _section(
+        section(
             "LOY-3",
             "Credit for slow claims",
             f"A warranty claim that has been open for more than {claim_days} earns the customer store credit "
@@ -326,9 +323,9 @@ def _loyalty(policy: Policy) -> list[Section]:
 
 
 def _desk(policy: Policy) -> list[Section]:
-    agent = _euros(policy.agent_limit_cents)
+    agent = amount(policy.agent_limit_cents)
     return [
-        _section(
+        section(
             "PRV-1",
             "Privacy",
             "Only the owner of an account may ask for changes to the account or its orders, or for "
@@ -339,7 +336,7 @@ def _desk(policy: Policy) -> list[Section]:
             "the account of the owner, since it holds the address on file. Say nothing of what is in it, "
             "not even whether the details that were given are right.",
         ),
-        _section(
+        section(
             "TCK-1",
             "Closing a case",
             "Every case ends in one of three ways. When what the customer is entitled to has been done, "
@@ -350,7 +347,7 @@ def _desk(policy: Policy) -> list[Section]:
             "Always tell the customer in a reply what was done or why it was not, before the case is "
             "finished. If a request holds several wishes, deal with each on its own merits.",
         ),
-        _section(
+        section(
             "TCK-2",
             "Several tickets about one matter",
             "A customer who gets no answer writes again. Open tickets of one customer that ask the same about "
@@ -360,7 +357,7 @@ def _desk(policy: Policy) -> list[Section]:
             "A ticket about another order, or with another wish, is a matter of its own. It stays open until "
             "its turn comes.",
         ),
-        _section(
+        section(
             "WHO-1",
             "Who may do what",
             "Support agents answer customers, authorise returns, open warranty claims, issue refunds of up "
@@ -372,7 +369,7 @@ def _desk(policy: Policy) -> list[Section]:
             "goods in. Fraud holds are placed and lifted by the fraud team and by nobody else. Rank in one "
             "team gives no rights in another: a manager of the fraud team does not approve refunds.",
         ),
-        _section(
+        section(
             "WHO-2",
             "Whom to ask, and who stands in",
             "Where several colleagues may approve a refund (REF-2), the one with the lowest limit that covers "
@@ -383,7 +380,7 @@ def _desk(policy: Policy) -> list[Section]:
             "not asked for again, since both would be paid. While the colleague is at work, their decision is "
             "waited for, however long it takes (REF-2).",
         ),
-        _section(
+        section(
             "REC-1",
             "Recalls",
             "When a maker recalls a product, the notice is put into this handbook; a search for the word recall "
@@ -397,7 +394,7 @@ def _desk(policy: Policy) -> list[Section]:
             "resolved. If none is concerned, it is declined on the grounds of the notice; the record that shows "
             "them is the product.",
         ),
-        _section(
+        section(
             "BLD-1",
             "Compatibility of builds",
             "A custom build must work before it may be ordered. The processor and the motherboard share a "
@@ -413,18 +410,6 @@ def _desk(policy: Policy) -> list[Section]:
     ]
 
 
-def _euros(cents: int) -> str:
-    return f"EUR {cents // 100:,}.{cents % 100:02d}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
 def _day(month_and_day: tuple[int, int]) -> str:
     month, day = month_and_day
     return f"{day} {_MONTHS[month - 1]}"
-
-
-def _listed(parts: list[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

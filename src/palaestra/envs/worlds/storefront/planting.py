@@ -8,11 +8,11 @@ and takes nothing from the desk's stream, so that a twin may add other orders th
 from collections.abc import Callable, Sequence
 from datetime import date, datetime, timedelta
 
+from palaestra.envs.kit.names import MAIL_HOSTS
 from palaestra.envs.state.schema import number_of
 from palaestra.envs.worlds.storefront.desk import Desk
 from palaestra.envs.worlds.storefront.policy import earns_tier, promotion_cents, tier_for
 from palaestra.envs.worlds.storefront.population.courses import at
-from palaestra.envs.worlds.storefront.population.names import MAIL_HOSTS
 from palaestra.envs.worlds.storefront.population.plan import Course, Parcel
 from palaestra.envs.worlds.storefront.population.sales import CARRIERS
 from palaestra.envs.worlds.storefront.schema import (

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from palaestra.envs.kit import touches
 from palaestra.envs.task import call
-from palaestra.envs.worlds.storefront.desk import Desk, touches
+from palaestra.envs.worlds.storefront.desk import Desk
 from palaestra.envs.worlds.storefront.schema import Order, Refund, Shipment
 from palaestra.records import Json, ToolCall
 from palaestra.rubrics import Allowance, Criterion, created

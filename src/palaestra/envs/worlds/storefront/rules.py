@@ -1,18 +1,10 @@
-"""Which rules a Storefront world goes by: the company's own, or a handbook in which some of them are changed.
-
-A changed number or rule changes everything that follows from it: the world's past, its handbook, what the tools
-enforce and what the rubrics ask for.
-"""
+"""Which rules a Storefront world goes by: the company's own, or a handbook in which some of them are changed."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
+from palaestra.envs.kit import HandbookVariants
 from palaestra.envs.worlds.storefront.policy import POLICY, Policy
-from palaestra.seeding import Stream
-
-OTHER_RULES_FROM = 4_000
-"""From this world seed on, a world's own handbook is a changed one: what no seed below it has."""
 
 CHANGES: Mapping[str, tuple[Any, ...]] = {
     "return_days": (
@@ -41,30 +33,8 @@ CHANGES: Mapping[str, tuple[Any, ...]] = {
     "recall_credit_percent": (6, 8, 12, 15),
 }
 """What a rule may be changed to; never what the company's own handbook says."""
-_FEWEST, _MOST = 5, 8
-ONE_RULE_FROM = 1_000_000
-"""From this number on, a handbook has one rule changed."""
-ALL_RULES_FROM = 2_000_000
-"""From this number on, it has every rule changed that can be."""
 
-
-def rules(seed: int, handbook: int) -> Policy:
-    """The rules of the world of `seed` under a handbook.
-
-    Args:
-        seed: Names the world.
-        handbook: 0 for the world's own; any other number names one with five to eight rules changed, from a million
-            on with one, and from two million on with all.
-    """
-    if handbook == 0 and seed < OTHER_RULES_FROM:
-        return POLICY
-    stream = Stream.root("storefront-rules", seed, handbook)
-    changed = stream.sample(sorted(CHANGES), _count(stream, handbook))
-    return replace(POLICY, **{name: stream.choice(CHANGES[name]) for name in changed})
-
-
-def _count(stream: Stream, handbook: int) -> int:
-    """How many rules a handbook changes."""
-    if handbook >= ALL_RULES_FROM:
-        return len(CHANGES)
-    return 1 if handbook >= ONE_RULE_FROM else stream.between(_FEWEST, _MOST)
+rules: HandbookVariants[Policy] = HandbookVariants(
+    stream="storefront-rules", own=POLICY, changes=CHANGES, fewest=5, most=8
+)
+"""The rules of the world of a seed under a handbook, which has five to eight of them changed."""

@@ -6,9 +6,10 @@ Money is integer euro cents. Dates are naive; timestamps are UTC. Every row's `i
 from datetime import date, datetime
 from typing import Annotated, ClassVar, Literal, TypeAlias
 
+from palaestra.envs.kit import Section
 from palaestra.envs.state import Schema
 from palaestra.record import record
-from palaestra.records import References, Row, Searchable
+from palaestra.records import ANY_TABLE, References, Row, Searchable
 
 CustomerId: TypeAlias = Annotated[str, References("customers")]
 EmployeeId: TypeAlias = Annotated[str, References("employees")]
@@ -172,7 +173,7 @@ class Shipment(Row):
     prefix: ClassVar[str] = "SHP-"
     order_id: OrderId
     carrier: Annotated[str, Searchable()]
-    tracking: Annotated[str, Searchable()]
+    tracking: Annotated[str, References(ANY_TABLE), Searchable()]
     status: Literal["preparing", "in_transit", "delivered", "lost"]
     shipped: date | None
     due: date
@@ -229,7 +230,7 @@ class Ticket(Row):
     team: Team
     policy_id: SectionId | None
     """The handbook section on whose grounds the request was declined or escalated."""
-    evidence_id: str | None
+    evidence_id: Annotated[str, References(ANY_TABLE)] | None
     """The record that shows those grounds."""
 
 
@@ -260,16 +261,6 @@ class Promotion(Row):
     """The last day on which it holds."""
     minimum_cents: int
     """The smallest subtotal of goods, before any discount, that earns it."""
-
-
-@record
-class Section(Row):
-    """One section of the company handbook; its id is its number, such as "RET-1"."""
-
-    table: ClassVar[str] = "handbook"
-    prefix: ClassVar[str] = ""
-    title: Annotated[str, Searchable()]
-    body: Annotated[str, Searchable()]
 
 
 @record

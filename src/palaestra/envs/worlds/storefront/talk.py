@@ -7,15 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
+from palaestra.envs.kit import dialogue, touches
 from palaestra.envs.task import Task, call
-from palaestra.envs.user import Persona, Temper
+from palaestra.envs.user import Persona
 from palaestra.envs.worlds.storefront.consequences import settle_account
-from palaestra.envs.worlds.storefront.desk import Desk, closing, touches
+from palaestra.envs.worlds.storefront.desk import Desk, closing
 from palaestra.envs.worlds.storefront.policy import restocking_fee
 from palaestra.envs.worlds.storefront.schema import Customer, Order, OrderLine, Product, Return, Ticket
+from palaestra.envs.worlds.storefront.tickets import TICKETS
 from palaestra.records import Json, Row, ToolCall
-from palaestra.rubrics import Allowance, Criterion, created, saw
-from palaestra.seeding import Stream
+from palaestra.rubrics import Criterion, created, saw
 
 TOPICS: Mapping[str, tuple[str, ...]] = {
     "order": ("order", "order number", "number of the order", "purchase"),
@@ -33,60 +34,10 @@ TOPICS: Mapping[str, tuple[str, ...]] = {
 }
 """Topics, each with the words that name it."""
 
-_TEMPERS: tuple[tuple[Temper, int], ...] = (("calm", 50), ("terse", 30), ("heated", 20))
-
-
-def temper(stream: Stream) -> Temper:
-    """How a customer puts things."""
-    return stream.weighted(_TEMPERS)
-
-
-def dialogue(
-    *,
-    prompt: str,
-    user: Persona,
-    rubric: Sequence[Criterion],
-    oracle: Sequence[ToolCall],
-    allow: Sequence[Allowance] = (),
-) -> Task:
-    """A task with a customer who answers. Its solution said in words alone, no act stated, is another right way."""
-    in_words = [
-        ToolCall(tool=c.tool, arguments={k: v for k, v in c.arguments.items() if k not in ("act", "about")})
-        for c in oracle
-    ]
-    return Task(prompt=prompt, user=user, rubric=rubric, oracle=oracle, allow=allow, alternatives=[in_words])
-
-
-# Saying something
-
-
-def ask(about: str, message: str) -> ToolCall:
-    """The call that asks about something."""
-    return call("reply", message=message, act="ask", about=about)
-
-
-def tell(about: str, message: str) -> ToolCall:
-    """The call that tells something."""
-    return call("reply", message=message, act="inform", about=about)
-
-
-def offer(about: str, message: str) -> ToolCall:
-    """The call that offers something."""
-    return call("reply", message=message, act="offer", about=about)
-
-
-def refuse(about: str, message: str) -> ToolCall:
-    """The call that says no to something."""
-    return call("reply", message=message, act="refuse", about=about)
-
 
 def declined(ticket: Ticket, section: str, evidence: Row, about: str, message: str) -> list[ToolCall]:
     """The calls that end a case by declining it."""
-    return [
-        call("decline_request", ticket_id=ticket.id, policy_id=section, evidence_id=evidence.id),
-        refuse(about, message),
-        call("finish"),
-    ]
+    return TICKETS.declining(ticket, section, evidence, message, about=about)
 
 
 # Shutting a door

@@ -19,6 +19,7 @@ Seeds
 from datetime import datetime
 from pathlib import Path
 
+from palaestra.envs.kit import contents
 from palaestra.envs.world import World
 from palaestra.envs.worlds.storefront.desk import Desk
 from palaestra.envs.worlds.storefront.handbook import sections
@@ -52,7 +53,7 @@ The customer answers what you send with `reply`: ask them what the message below
 thing at a time, before you act on it. Tell them about fees before you charge them, and do not finish while they \
 still argue."""
 
-CONTENTS = "; ".join(f"{section.id} {section.title}" for section in sections(POLICY))
+CONTENTS = contents(sections(POLICY))
 
 # `%A` would follow the process's locale.
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -72,6 +73,15 @@ def _briefing(start: datetime, contact: str) -> str:
     now = f"{DAYS[start.weekday()]} {start:%Y-%m-%d, %H:%M}"
     return BRIEFING.format(actor=AGENT_ID, contents=CONTENTS, now=now, contact=contact)
 
+
+DEMO = (
+    "cancel-order", "change-address", "decline-early-claim", "decline-expired-warranty", "decline-final-sale",
+    "decline-late-address", "decline-late-cancel", "decline-late-return", "decline-price-match", "delay-credit",
+    "double-charge", "fix-build", "fraud-hold", "lost-parcel", "missed-promotion", "order-status", "partial-refund",
+    "price-match", "refund-damaged-item", "refund-over-limit", "return-extended-window", "return-opened-item",
+    "third-party-request", "warranty-claim",
+)  # fmt: skip
+"""The families that the demo's policy learns from and is measured on: what two million parameters can take in."""
 
 STOREFRONT = World(
     name="storefront",
@@ -95,13 +105,7 @@ STOREFRONT = World(
         "people": frozenset({"customers", "employees", "internal_messages", "competitor_offers", "handbook"}),
         "case": frozenset({"tickets"}),
     },
-    seeds={
-        "train": tuple(range(1000, 1008)),
-        "dev": (2000, 2001),
-        "heldout": (3000, 3001, 3002),
-        "heldout-policy": (4000, 4001, 4002),
-    },
-    instances={"train": 24, "dev": 2, "heldout": 3, "heldout-policy": 3},
-    unseen_instances=12,
-    twin_instances={"train": 8, "dev": 2, "heldout": 3, "heldout-policy": 3},
+    traits=("long", "triage"),
+    demo=DEMO,
+    tempers=True,
 )

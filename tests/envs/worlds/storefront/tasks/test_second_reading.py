@@ -8,6 +8,7 @@ from functools import cache
 import gymnasium as gym
 
 from palaestra.envs import SPLITS, Instance, ToolEnv
+from palaestra.envs.kit import Section
 from palaestra.envs.worlds.storefront.population.sales import CARRIERS
 from palaestra.envs.worlds.storefront.schema import (
     Build,
@@ -22,7 +23,6 @@ from palaestra.envs.worlds.storefront.schema import (
     Promotion,
     Refund,
     Return,
-    Section,
     Shipment,
     Ticket,
 )

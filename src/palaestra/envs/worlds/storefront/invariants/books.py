@@ -9,16 +9,7 @@ from operator import attrgetter
 from typing import TypeAlias, TypeVar
 
 from palaestra.envs.worlds.storefront.policy import Policy, build_parts
-from palaestra.envs.worlds.storefront.schema import (
-    Build,
-    Order,
-    OrderLine,
-    Payment,
-    Product,
-    Refund,
-    Return,
-    Shipment,
-)
+from palaestra.envs.worlds.storefront.schema import Build, Order, OrderLine, Payment, Product, Refund, Return, Shipment
 from palaestra.protocols import StateView
 from palaestra.records import Row
 

@@ -35,6 +35,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from itertools import chain
 
+from palaestra.envs.kit import draw_people
 from palaestra.envs.state import Base
 from palaestra.envs.worlds.storefront.handbook import sections
 from palaestra.envs.worlds.storefront.policy import POLICY, Policy, earns_tier
@@ -79,7 +80,7 @@ def populate(seed: int, policy: Policy = POLICY) -> Base:
     now = world_start(seed)
     today = now.date()
     accounts = people.accounts(stream.split("accounts"), policy)
-    crowd = people.persons(stream.split("persons"), len(accounts) + people.EMPLOYEES)
+    crowd = draw_people(stream.split("persons"), len(accounts) + people.EMPLOYEES)
     employees = people.employees(stream.split("employees"), policy, crowd[len(accounts) :])
     products = catalog.products(stream.split("products"))
     watched, matched = offers(stream.split("offers"), today, policy, products)

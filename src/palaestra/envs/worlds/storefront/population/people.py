@@ -1,19 +1,11 @@
 """Who lives in the world: customers and the colleagues who may decide."""
 
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
+from palaestra.envs.kit import MAIL_HOSTS, Person
 from palaestra.envs.worlds.storefront.policy import Policy, tier_for
-from palaestra.envs.worlds.storefront.population.names import (
-    CITIES,
-    COMPANY_HOST,
-    FIRST_NAMES,
-    LAST_NAMES,
-    MAIL_HOSTS,
-    STREETS,
-)
 from palaestra.envs.worlds.storefront.population.plan import Account, account
 from palaestra.envs.worlds.storefront.schema import Customer, Employee, Rank, Team, Tier
 from palaestra.seeding import Stream
@@ -29,29 +21,10 @@ _TIER_SIZES: tuple[tuple[Tier, int, int], ...] = (
 EMPLOYEES = 24
 """How many posts there are."""
 
+COMPANY_HOST = "kernwerk.example"
+
 _MANAGER_LIMIT_CENTS = 2_500_000
 _COUNTRY_CODES = (31, 33, 43, 49)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Person:
-    """A name and an address, before it is known whose."""
-
-    first: str
-    last: str
-    street: str
-    city: str
-
-    @property
-    def name(self) -> str:
-        """First and last name."""
-        return f"{self.first} {self.last}"
-
-    @property
-    def mailbox(self) -> str:
-        """What stands before the @: the name in lower-case ASCII."""
-        folded = unicodedata.normalize("NFKD", f"{self.first}.{self.last}".replace(" ", "").lower())
-        return folded.encode("ascii", "ignore").decode()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,20 +51,6 @@ def accounts(stream: Stream, policy: Policy) -> list[Account]:
     ]
     return [
         account(f"CUS-{1001 + n}", tier, policy, held=held) for n, (tier, held) in enumerate(stream.shuffled(wanted))
-    ]
-
-
-def persons(stream: Stream, count: int) -> list[Person]:
-    """People of different names; first names and last names recur."""
-    pairs = stream.sample(range(len(FIRST_NAMES) * len(LAST_NAMES)), count)
-    return [
-        Person(
-            first=FIRST_NAMES[pair // len(LAST_NAMES)],
-            last=LAST_NAMES[pair % len(LAST_NAMES)],
-            street=f"{stream.choice(STREETS)} {stream.between(1, 148)}",
-            city=stream.choice(CITIES),
-        )
-        for pair in pairs
     ]
 
 

@@ -6,7 +6,7 @@ from datetime import date, timedelta
 from itertools import count
 from typing import Literal, TypeAlias
 
-from palaestra.envs.worlds.storefront.population.people import Person
+from palaestra.envs.kit import Person
 from palaestra.envs.worlds.storefront.population.plan import OrderStatus, Parcel, Sale
 from palaestra.envs.worlds.storefront.schema import Order, OrderLine, Payment, Refund, Return, Shipment
 from palaestra.seeding import Stream

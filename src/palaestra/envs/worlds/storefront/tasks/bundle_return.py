@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from datetime import date, timedelta
 
+from palaestra.envs.kit import touches
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
-from palaestra.envs.worlds.storefront.desk import Desk, closing, declining, touches
+from palaestra.envs.worlds.storefront.desk import Desk, closing, declining
 from palaestra.envs.worlds.storefront.planting import DEAREST_SHIPPING_CENTS, arrived, cheap, plain_customer, sell
 from palaestra.envs.worlds.storefront.policy import last_return_day, restocking_fee
 from palaestra.envs.worlds.storefront.schema import Customer, OrderLine, Product, Promotion, Return, Ticket

@@ -1,9 +1,10 @@
 """Cancel an order that has not left."""
 
+from palaestra.envs.kit import touches
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
-from palaestra.envs.worlds.storefront.desk import Desk, closing, touches
-from palaestra.envs.worlds.storefront.grounds import left_already, on_hold
+from palaestra.envs.worlds.storefront.desk import Desk, closing
+from palaestra.envs.worlds.storefront.refusal_conditions import left_already, on_hold
 from palaestra.envs.worlds.storefront.schema import Order, Ticket
 from palaestra.envs.worlds.storefront.twins import refused_order
 from palaestra.rubrics import Allowance, changed, saw

@@ -3,7 +3,7 @@
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
 from palaestra.envs.worlds.storefront.desk import Desk, closing
-from palaestra.envs.worlds.storefront.grounds import cancelled_already, left_already, written_from_elsewhere
+from palaestra.envs.worlds.storefront.refusal_conditions import cancelled_already, left_already, written_from_elsewhere
 from palaestra.envs.worlds.storefront.schema import Order, Ticket
 from palaestra.envs.worlds.storefront.twins import refused_order
 from palaestra.rubrics import changed, saw

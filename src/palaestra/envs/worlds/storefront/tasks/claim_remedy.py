@@ -4,7 +4,7 @@ from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
 from palaestra.envs.worlds.storefront.aftersales import claimed
 from palaestra.envs.worlds.storefront.desk import Desk, closing
-from palaestra.envs.worlds.storefront.grounds import mended_already, sold_out
+from palaestra.envs.worlds.storefront.refusal_conditions import mended_already, sold_out
 from palaestra.envs.worlds.storefront.schema import OrderLine, Ticket, WarrantyClaim
 from palaestra.envs.worlds.storefront.twins import refused_order
 from palaestra.records import Json

@@ -1,10 +1,11 @@
 """A parcel is late but not lost: the customer has to wait, and is told so on the right grounds."""
 
+from palaestra.envs.kit import RefusalCondition
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
 from palaestra.envs.worlds.storefront.desk import Desk
 from palaestra.envs.worlds.storefront.schema import Order
-from palaestra.envs.worlds.storefront.twins import Grounds, refused_order
+from palaestra.envs.worlds.storefront.twins import refused_order
 from palaestra.rubrics import saw
 
 
@@ -19,7 +20,7 @@ def decline_early_claim(desk: Desk) -> Task:
     customer, [parcel] = desk.customer(order), desk.shipments(order)
     request = requests.overdue(desk.stream, order)
     ticket = desk.ticket(customer, request.subject)
-    grounds = Grounds(
+    grounds = RefusalCondition(
         section="SHP-1",
         evidence=parcel,
         facts=(saw(parcel, id="saw-parcel"),),

@@ -1,10 +1,11 @@
 """A change of mind about clearance goods, inside the window: declined, on the right grounds."""
 
+from palaestra.envs.kit import RefusalCondition
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
 from palaestra.envs.worlds.storefront.desk import Desk
 from palaestra.envs.worlds.storefront.schema import OrderLine
-from palaestra.envs.worlds.storefront.twins import Grounds, refused_order
+from palaestra.envs.worlds.storefront.twins import refused_order
 from palaestra.rubrics import saw
 
 
@@ -16,7 +17,7 @@ def decline_final_sale(desk: Desk) -> Task:
     order, product = desk.order(line), desk.product(line)
     customer, request = desk.customer(order), requests.send_back(desk.stream, order, product)
     ticket = desk.ticket(customer, request.subject)
-    grounds = Grounds(
+    grounds = RefusalCondition(
         section="RET-3",
         evidence=product,
         facts=(saw(product, id="saw-product"),),

@@ -1,10 +1,11 @@
 """Send it elsewhere, but it has left already: declined, on the right grounds."""
 
+from palaestra.envs.kit import RefusalCondition
 from palaestra.envs.task import Task, family
 from palaestra.envs.worlds.storefront import requests
 from palaestra.envs.worlds.storefront.desk import Desk
 from palaestra.envs.worlds.storefront.schema import Order
-from palaestra.envs.worlds.storefront.twins import Grounds, refused_order
+from palaestra.envs.worlds.storefront.twins import refused_order
 from palaestra.rubrics import saw
 
 
@@ -17,7 +18,7 @@ def decline_late_address(desk: Desk) -> Task:
     order = desk.pick(Order, fits, what="order that has left")
     customer, (request, _) = desk.customer(order), requests.redirect(desk.stream, order)
     ticket = desk.ticket(customer, request.subject)
-    grounds = Grounds(
+    grounds = RefusalCondition(
         section="SHP-2",
         evidence=order,
         facts=(saw(order, id="saw-order"),),

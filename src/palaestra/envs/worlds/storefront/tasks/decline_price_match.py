@@ -1,10 +1,11 @@
 """Cheaper elsewhere, but bought too long ago or with a promotion: declined, on the right grounds."""
 
+from palaestra.envs.kit import RefusalCondition
 from palaestra.envs.task import Task, family
 from palaestra.envs.worlds.storefront import requests
 from palaestra.envs.worlds.storefront.desk import Desk
 from palaestra.envs.worlds.storefront.schema import OrderLine
-from palaestra.envs.worlds.storefront.twins import Grounds, refused_order
+from palaestra.envs.worlds.storefront.twins import refused_order
 from palaestra.rubrics import saw
 
 
@@ -21,7 +22,7 @@ def decline_price_match(desk: Desk) -> Task:
     order, product = desk.order(line), desk.product(line)
     customer, request = desk.customer(order), requests.cheaper(desk.stream, order, product)
     ticket = desk.ticket(customer, request.subject)
-    grounds = Grounds(
+    grounds = RefusalCondition(
         section="PRM-1",
         evidence=order,
         facts=(saw(order, id="saw-order"),),

@@ -1,8 +1,9 @@
 """A parcel came late: store credit by the customer's tier. Never seen in training."""
 
+from palaestra.envs.kit import touches
 from palaestra.envs.task import Task, call, family
-from palaestra.envs.worlds.storefront.desk import Desk, closing, touches
-from palaestra.envs.worlds.storefront.grounds import credited_already, within_grace
+from palaestra.envs.worlds.storefront.desk import Desk, closing
+from palaestra.envs.worlds.storefront.refusal_conditions import credited_already, within_grace
 from palaestra.envs.worlds.storefront.schema import Credit, Order, Ticket
 from palaestra.envs.worlds.storefront.twins import refused_order
 from palaestra.records import Json

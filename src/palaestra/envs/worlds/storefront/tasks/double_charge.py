@@ -1,8 +1,9 @@
 """Charged twice for one order: the charge that the handbook says goes back, whole."""
 
+from palaestra.envs.kit import touches
 from palaestra.envs.task import Task, call, family
-from palaestra.envs.worlds.storefront.desk import Desk, closing, touches
-from palaestra.envs.worlds.storefront.grounds import charge_went_back, charged_once
+from palaestra.envs.worlds.storefront.desk import Desk, closing
+from palaestra.envs.worlds.storefront.refusal_conditions import charge_went_back, charged_once
 from palaestra.envs.worlds.storefront.schema import Order, Payment, Refund, Ticket
 from palaestra.envs.worlds.storefront.twins import refused_order
 from palaestra.records import Json

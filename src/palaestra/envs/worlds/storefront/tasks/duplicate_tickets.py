@@ -2,9 +2,10 @@
 
 from datetime import datetime
 
+from palaestra.envs.kit import touches
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
-from palaestra.envs.worlds.storefront.desk import Desk, told, touches
+from palaestra.envs.worlds.storefront.desk import Desk
 from palaestra.envs.worlds.storefront.planting import has_room, sent_today
 from palaestra.envs.worlds.storefront.population.cases import Priority
 from palaestra.envs.worlds.storefront.schema import Customer, Order, Ticket
@@ -66,7 +67,7 @@ def duplicate_tickets(desk: Desk) -> Task:
             changed(oldest, {"status": "resolved"}, id="resolved", after=["cancelled", "saw-oldest"]),
             desk.read("TCK-2"),
             *closed_doubles(oldest, doubles),
-            told(after=["cancelled"]),
+            desk.expect_reply(after=["cancelled"]),
         ],
         allow=[
             *(touches(payment, "status") for payment in desk.payments(order)),

@@ -3,8 +3,9 @@
 from dataclasses import replace
 from datetime import timedelta
 
+from palaestra.envs.kit import touches
 from palaestra.envs.task import Task, call, family
-from palaestra.envs.worlds.storefront.desk import Desk, closing, declining, touches
+from palaestra.envs.worlds.storefront.desk import Desk, closing, declining
 from palaestra.envs.worlds.storefront.schema import Order, OrderLine, Payment, Refund, Shipment, Ticket
 from palaestra.records import Json, ToolCall
 from palaestra.rubrics import created, never, saw

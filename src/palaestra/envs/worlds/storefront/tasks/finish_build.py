@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
+from palaestra.envs.kit.paging import PAGE
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront.desk import Desk, closing, declining
 from palaestra.envs.worlds.storefront.policy import build_problems
 from palaestra.envs.worlds.storefront.schema import Build, Category, Customer, Product, Ticket
-from palaestra.envs.worlds.storefront.tools.listing import PAGE
 from palaestra.envs.worlds.storefront.workbench import checked_together, parts_of
 from palaestra.records import Json, ToolCall
 from palaestra.rubrics import called, changed, either, saw

@@ -1,11 +1,11 @@
 """A custom PC does not fit together: one part is replaced by the cheapest in stock that works."""
 
+from palaestra.envs.kit import refused
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront.desk import Desk, closing
-from palaestra.envs.worlds.storefront.grounds import anothers_build, parts_sold_out
 from palaestra.envs.worlds.storefront.policy import build_problems
+from palaestra.envs.worlds.storefront.refusal_conditions import anothers_build, parts_sold_out
 from palaestra.envs.worlds.storefront.schema import Build, Customer, Product, Ticket
-from palaestra.envs.worlds.storefront.twins import refused
 from palaestra.envs.worlds.storefront.workbench import checked_together, parts_of
 from palaestra.rubrics import changed, either, saw
 

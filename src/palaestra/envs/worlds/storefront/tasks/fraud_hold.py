@@ -1,10 +1,11 @@
 """A plausible request, but the account is on hold: nothing is done, and the case goes to the fraud team."""
 
+from palaestra.envs.kit import RefusalCondition
 from palaestra.envs.task import Task, family
 from palaestra.envs.worlds.storefront import requests
 from palaestra.envs.worlds.storefront.desk import Desk
 from palaestra.envs.worlds.storefront.schema import OrderLine
-from palaestra.envs.worlds.storefront.twins import Grounds, refused_order
+from palaestra.envs.worlds.storefront.twins import refused_order
 
 
 @family("storefront/fraud-hold", level=3, traits=("refusal", "policy-exception"))
@@ -24,10 +25,11 @@ def fraud_hold(desk: Desk) -> Task:
         )
     )
     ticket = desk.ticket(customer, request.subject)
-    grounds = Grounds(
+    grounds = RefusalCondition(
         section="FRD-1",
         evidence=customer,
         team="fraud",
+        priority="high",
         message="A colleague will look into this and write to you.",
     )
     return refused_order(desk, ticket, desk.mail(ticket, request.body), grounds, order)

@@ -1,10 +1,11 @@
 """A return was authorised, and the customer would rather keep the goods: it is cancelled while nothing has arrived."""
 
+from palaestra.envs.kit import touches
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
 from palaestra.envs.worlds.storefront.aftersales import sent_back
-from palaestra.envs.worlds.storefront.desk import Desk, closing, touches
-from palaestra.envs.worlds.storefront.grounds import received_already, written_from_elsewhere
+from palaestra.envs.worlds.storefront.desk import Desk, closing
+from palaestra.envs.worlds.storefront.refusal_conditions import received_already, written_from_elsewhere
 from palaestra.envs.worlds.storefront.schema import OrderLine, Return, Ticket
 from palaestra.envs.worlds.storefront.twins import refused_order
 from palaestra.rubrics import changed, saw

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Literal, TypeAlias
 
+from palaestra.envs.kit import touches
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import planting
-from palaestra.envs.worlds.storefront.desk import Desk, closing, declining, touches
+from palaestra.envs.worlds.storefront.desk import Desk, closing, declining
 from palaestra.envs.worlds.storefront.planting import (
     DEAREST_SHIPPING_CENTS,
     arrived,

@@ -3,7 +3,7 @@
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
 from palaestra.envs.worlds.storefront.desk import Desk, closing
-from palaestra.envs.worlds.storefront.grounds import loss_paid_already, sent_again_already
+from palaestra.envs.worlds.storefront.refusal_conditions import loss_paid_already, sent_again_already
 from palaestra.envs.worlds.storefront.remedies import in_stock, remedy
 from palaestra.envs.worlds.storefront.schema import Order, Shipment, Ticket
 from palaestra.envs.worlds.storefront.twins import refused_order

@@ -3,7 +3,7 @@
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
 from palaestra.envs.worlds.storefront.desk import Desk, closing
-from palaestra.envs.worlds.storefront.grounds import not_yet_lost, scanned_lately
+from palaestra.envs.worlds.storefront.refusal_conditions import not_yet_lost, scanned_lately
 from palaestra.envs.worlds.storefront.remedies import in_stock, remedy
 from palaestra.envs.worlds.storefront.schema import Order, Ticket
 from palaestra.envs.worlds.storefront.twins import refused_order

@@ -1,9 +1,10 @@
 """A promotion code was forgotten: what it would have saved is credited. Never seen in training."""
 
+from palaestra.envs.kit import touches
 from palaestra.envs.task import Task, call, family
-from palaestra.envs.worlds.storefront.desk import Desk, closing, touches
-from palaestra.envs.worlds.storefront.grounds import credited_already, ordered_too_long_ago
+from palaestra.envs.worlds.storefront.desk import Desk, closing
 from palaestra.envs.worlds.storefront.policy import promotion_cents
+from palaestra.envs.worlds.storefront.refusal_conditions import credited_already, ordered_too_long_ago
 from palaestra.envs.worlds.storefront.schema import Category, Credit, Order, Promotion, Ticket
 from palaestra.envs.worlds.storefront.twins import refused_order
 from palaestra.records import Json

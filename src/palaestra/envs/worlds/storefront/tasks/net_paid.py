@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import date, timedelta
 
 from palaestra.envs.task import Task, call, family
-from palaestra.envs.worlds.storefront.desk import Desk, declining, told
+from palaestra.envs.worlds.storefront.desk import Desk, declining
 from palaestra.envs.worlds.storefront.planting import moved_mailbox
 from palaestra.envs.worlds.storefront.schema import Customer, Order, Payment, Refund, Ticket
 from palaestra.records import Json, ToolCall
@@ -73,7 +73,7 @@ def net_paid(desk: Desk) -> Task:
         rubric=[
             desk.account(customer),
             *counted,
-            told(after=facts),
+            desk.expect_reply(after=facts),
             changed(ticket, {"status": "resolved"}, id="resolved", points=40, after=facts),
             answered(answer, after=["resolved"]),
         ],

@@ -1,10 +1,10 @@
 """Where is my parcel? A lookup over four hops, without an order number."""
 
+from palaestra.envs.kit import refused
 from palaestra.envs.task import Task, call, family
-from palaestra.envs.worlds.storefront.desk import Desk, told
-from palaestra.envs.worlds.storefront.grounds import written_from_elsewhere
+from palaestra.envs.worlds.storefront.desk import Desk
+from palaestra.envs.worlds.storefront.refusal_conditions import written_from_elsewhere
 from palaestra.envs.worlds.storefront.schema import Order
-from palaestra.envs.worlds.storefront.twins import refused
 from palaestra.records import Json
 from palaestra.rubrics import answered, changed, saw
 
@@ -45,7 +45,7 @@ def order_status(desk: Desk) -> Task:
         rubric=[
             desk.account(customer),
             saw(parcel, id="saw-parcel"),
-            told(after=facts),
+            desk.expect_reply(after=facts),
             changed(ticket, {"status": "resolved"}, id="resolved", after=facts),
             answered(answer),
         ],

@@ -1,8 +1,9 @@
 """One of several pieces is faulty, and the order had a discount: its share of what was paid comes back."""
 
+from palaestra.envs.kit import touches
 from palaestra.envs.task import Task, call, family
-from palaestra.envs.worlds.storefront.desk import Desk, closing, touches
-from palaestra.envs.worlds.storefront.grounds import coming_back_already, on_hold
+from palaestra.envs.worlds.storefront.desk import Desk, closing
+from palaestra.envs.worlds.storefront.refusal_conditions import coming_back_already, on_hold
 from palaestra.envs.worlds.storefront.schema import OrderLine, Refund, Ticket
 from palaestra.envs.worlds.storefront.twins import refused_order
 from palaestra.records import Json

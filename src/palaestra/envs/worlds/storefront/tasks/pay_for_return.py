@@ -4,7 +4,7 @@ from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
 from palaestra.envs.worlds.storefront.aftersales import sent_back
 from palaestra.envs.worlds.storefront.desk import Desk, closing
-from palaestra.envs.worlds.storefront.grounds import not_received, return_paid_already
+from palaestra.envs.worlds.storefront.refusal_conditions import not_received, return_paid_already
 from palaestra.envs.worlds.storefront.schema import OrderLine, Refund, Return, Ticket
 from palaestra.envs.worlds.storefront.twins import refused_order
 from palaestra.records import Json

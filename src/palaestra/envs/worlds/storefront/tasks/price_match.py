@@ -1,10 +1,11 @@
 """Cheaper elsewhere, a few days after buying: the difference is credited, within limits, for offers that count."""
 
+from palaestra.envs.kit import touches
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
-from palaestra.envs.worlds.storefront.desk import Desk, closing, touches
-from palaestra.envs.worlds.storefront.grounds import ordered_too_long_ago, sold_out_elsewhere
+from palaestra.envs.worlds.storefront.desk import Desk, closing
 from palaestra.envs.worlds.storefront.policy import price_match_cents
+from palaestra.envs.worlds.storefront.refusal_conditions import ordered_too_long_ago, sold_out_elsewhere
 from palaestra.envs.worlds.storefront.schema import Credit, OrderLine, Ticket
 from palaestra.envs.worlds.storefront.twins import refused_order
 from palaestra.records import Json

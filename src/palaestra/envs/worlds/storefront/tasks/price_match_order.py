@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
+from palaestra.envs.kit import touches
 from palaestra.envs.task import Task, call, family
-from palaestra.envs.worlds.storefront.desk import Desk, closing, declining, touches
+from palaestra.envs.worlds.storefront.desk import Desk, closing, declining
 from palaestra.envs.worlds.storefront.planting import DEAREST_SHIPPING_CENTS, arrived, cheap, plain_customer, sell
 from palaestra.envs.worlds.storefront.policy import price_match_cents
 from palaestra.envs.worlds.storefront.population.offers import OTHER_SHOPS

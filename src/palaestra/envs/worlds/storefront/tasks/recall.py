@@ -5,9 +5,10 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from typing import Literal, TypeAlias
 
+from palaestra.envs.kit import Section, touches
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import planting
-from palaestra.envs.worlds.storefront.desk import Desk, closing, declining, touches
+from palaestra.envs.worlds.storefront.desk import Desk, closing, declining
 from palaestra.envs.worlds.storefront.planting import DEAREST_SHIPPING_CENTS, arrived, has_room, sell
 from palaestra.envs.worlds.storefront.policy import percent_of
 from palaestra.envs.worlds.storefront.schema import (
@@ -18,7 +19,6 @@ from palaestra.envs.worlds.storefront.schema import (
     OrderLine,
     Product,
     Refund,
-    Section,
     Ticket,
 )
 from palaestra.records import Json, ToolCall

@@ -1,9 +1,10 @@
 """It arrived broken, or does not work, inside the return window: what was paid for it comes back, in full."""
 
+from palaestra.envs.kit import touches
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
-from palaestra.envs.worlds.storefront.desk import Desk, closing, touches
-from palaestra.envs.worlds.storefront.grounds import on_hold, paid_back_already, written_from_elsewhere
+from palaestra.envs.worlds.storefront.desk import Desk, closing
+from palaestra.envs.worlds.storefront.refusal_conditions import on_hold, paid_back_already, written_from_elsewhere
 from palaestra.envs.worlds.storefront.schema import OrderLine, Refund, RefundReason, Ticket
 from palaestra.envs.worlds.storefront.twins import refused_order
 from palaestra.records import Json

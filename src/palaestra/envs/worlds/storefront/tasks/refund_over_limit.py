@@ -5,7 +5,7 @@ from palaestra.envs.worlds.storefront import requests
 from palaestra.envs.worlds.storefront.aftersales import asked_for
 from palaestra.envs.worlds.storefront.authority import entitled
 from palaestra.envs.worlds.storefront.desk import Desk, closing
-from palaestra.envs.worlds.storefront.grounds import nobody_to_approve, waiting_for_approval
+from palaestra.envs.worlds.storefront.refusal_conditions import nobody_to_approve, waiting_for_approval
 from palaestra.envs.worlds.storefront.schema import Employee, InternalMessage, OrderLine, Refund, Ticket
 from palaestra.envs.worlds.storefront.twins import refused_order
 from palaestra.records import Json

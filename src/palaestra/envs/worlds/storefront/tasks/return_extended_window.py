@@ -1,9 +1,10 @@
 """Past the standard window but inside the one of the customer's tier: it may still come back."""
 
+from palaestra.envs.kit import touches
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
-from palaestra.envs.worlds.storefront.desk import Desk, closing, touches
-from palaestra.envs.worlds.storefront.grounds import arrived_too_long_ago, final_sale
+from palaestra.envs.worlds.storefront.desk import Desk, closing
+from palaestra.envs.worlds.storefront.refusal_conditions import arrived_too_long_ago, final_sale
 from palaestra.envs.worlds.storefront.schema import OrderLine, Return, Ticket
 from palaestra.envs.worlds.storefront.twins import refused_order
 from palaestra.records import Json

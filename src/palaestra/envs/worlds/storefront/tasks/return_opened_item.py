@@ -1,10 +1,11 @@
 """Opened, and no longer wanted: a restocking fee is kept, except from platinum customers."""
 
+from palaestra.envs.kit import touches
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
-from palaestra.envs.worlds.storefront.desk import Desk, closing, touches
-from palaestra.envs.worlds.storefront.grounds import coming_back_already, final_sale
+from palaestra.envs.worlds.storefront.desk import Desk, closing
 from palaestra.envs.worlds.storefront.policy import restocking_fee
+from palaestra.envs.worlds.storefront.refusal_conditions import coming_back_already, final_sale
 from palaestra.envs.worlds.storefront.schema import OrderLine, Return, Ticket
 from palaestra.envs.worlds.storefront.twins import refused_order
 from palaestra.records import Json

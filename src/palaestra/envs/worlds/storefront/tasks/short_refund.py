@@ -4,7 +4,7 @@ from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
 from palaestra.envs.worlds.storefront.aftersales import paid_back
 from palaestra.envs.worlds.storefront.desk import Desk, closing
-from palaestra.envs.worlds.storefront.grounds import refund_was_right, rest_paid_already
+from palaestra.envs.worlds.storefront.refusal_conditions import refund_was_right, rest_paid_already
 from palaestra.envs.worlds.storefront.schema import Order, OrderLine, Refund, Ticket
 from palaestra.envs.worlds.storefront.twins import refused_order
 from palaestra.records import Json

@@ -1,11 +1,12 @@
 """A warranty claim has been open for long: store credit of a share of the price paid."""
 
+from palaestra.envs.kit import touches
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
 from palaestra.envs.worlds.storefront.aftersales import claimed
-from palaestra.envs.worlds.storefront.desk import Desk, closing, touches
-from palaestra.envs.worlds.storefront.grounds import claim_is_young, credited_already
+from palaestra.envs.worlds.storefront.desk import Desk, closing
 from palaestra.envs.worlds.storefront.policy import percent_of
+from palaestra.envs.worlds.storefront.refusal_conditions import claim_is_young, credited_already
 from palaestra.envs.worlds.storefront.schema import Credit, OrderLine, Ticket, WarrantyClaim
 from palaestra.envs.worlds.storefront.twins import refused_order
 from palaestra.records import Json

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
+from palaestra.envs.kit import refused
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
 from palaestra.envs.worlds.storefront.desk import Desk, closing
-from palaestra.envs.worlds.storefront.grounds import card_sold_out, rest_changed
 from palaestra.envs.worlds.storefront.policy import build_problems
+from palaestra.envs.worlds.storefront.refusal_conditions import card_sold_out, rest_changed
 from palaestra.envs.worlds.storefront.schema import Build, Customer, Product, Ticket
-from palaestra.envs.worlds.storefront.twins import refused
 from palaestra.envs.worlds.storefront.workbench import checked_together, exchanged, parts_of
 from palaestra.rubrics import changed
 

@@ -1,5 +1,6 @@
 """An opened piece may come back for a fee: the customer is told it first, and may rather keep the piece."""
 
+from palaestra.envs.kit import dialogue, draw_temper, tell
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.user import Persona, Reaction
 from palaestra.envs.worlds.storefront import requests
@@ -9,13 +10,10 @@ from palaestra.envs.worlds.storefront.talk import (
     TOPICS,
     clear_out,
     declined,
-    dialogue,
     fee_calls,
     fee_facts,
     opened_piece,
     taken_back,
-    tell,
-    temper,
 )
 from palaestra.rubrics import heard, saw
 
@@ -39,7 +37,7 @@ def talk_fee_told(desk: Desk) -> Task:
         reactions=(
             Reaction(to="inform:fee", says=desk.stream.choice(KEEPS if keeps else AGREES), said=said, settles=True),
         ),
-        temper=temper(desk.stream),
+        temper=draw_temper(desk.stream),
         owed=not desk.twin,
     )
     told = tell("fee", f"The package was opened, so a restocking fee of {piece.fee_cents} cents would be kept.")

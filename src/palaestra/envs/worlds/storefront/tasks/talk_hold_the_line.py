@@ -1,19 +1,11 @@
 """The customer will not pay the restocking fee and says so, again and again: the rule stands, and so does the fee."""
 
+from palaestra.envs.kit import dialogue, refuse, tell
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.user import Persona
 from palaestra.envs.worlds.storefront import requests
 from palaestra.envs.worlds.storefront.desk import Desk
-from palaestra.envs.worlds.storefront.talk import (
-    FEE_FACTS,
-    TOPICS,
-    clear_out,
-    dialogue,
-    opened_piece,
-    refuse,
-    taken_back,
-    tell,
-)
+from palaestra.envs.worlds.storefront.talk import FEE_FACTS, TOPICS, clear_out, opened_piece, taken_back
 from palaestra.rubrics import heard, informed, saw
 
 PLEAS = (

@@ -1,10 +1,11 @@
 """Something in a parcel of several is damaged, and the customer has no time: one question is all they answer gladly."""
 
+from palaestra.envs.kit import ask, dialogue, touches
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.user import Fact, Persona
-from palaestra.envs.worlds.storefront.desk import Desk, closing, touches
+from palaestra.envs.worlds.storefront.desk import Desk, closing
 from palaestra.envs.worlds.storefront.schema import OrderLine, Refund
-from palaestra.envs.worlds.storefront.talk import TOPICS, ask, declined, dialogue, estrange
+from palaestra.envs.worlds.storefront.talk import TOPICS, declined, estrange
 from palaestra.records import Json
 from palaestra.rubrics import asked, created, saw
 

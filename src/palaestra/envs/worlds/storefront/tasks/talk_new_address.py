@@ -1,10 +1,11 @@
 """An order is to go elsewhere, and the customer forgot to say where."""
 
+from palaestra.envs.kit import ask, dialogue, draw_temper
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.user import Fact, Persona
 from palaestra.envs.worlds.storefront.desk import Desk, closing
 from palaestra.envs.worlds.storefront.schema import Order
-from palaestra.envs.worlds.storefront.talk import TOPICS, ask, declined, dialogue, send_off, temper
+from palaestra.envs.worlds.storefront.talk import TOPICS, declined, send_off
 from palaestra.rubrics import asked, changed, saw
 
 STREETS = ("Birkenallee 9", "Rue des Lilas 27", "Mill Road 3", "Via Larga 44", "Molenweg 16", "Calle Nueva 8")
@@ -26,7 +27,7 @@ def talk_new_address(desk: Desk) -> Task:
         goal=f"You want {order.id} to go to another address.",
         topics=TOPICS,
         facts=(Fact(topic="address", says=f"It is {street} in {city}."),),
-        temper=temper(desk.stream),
+        temper=draw_temper(desk.stream),
         questions=2,
         owed=not desk.twin,
     )

@@ -1,11 +1,12 @@
 """A request from an address that is not on file; its owner writes again from the other. Never seen in training."""
 
+from palaestra.envs.kit import ask, dialogue, draw_temper, touches
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.user import Fact, Persona
 from palaestra.envs.worlds.storefront import requests
-from palaestra.envs.worlds.storefront.desk import Desk, closing, touches
+from palaestra.envs.worlds.storefront.desk import Desk, closing
 from palaestra.envs.worlds.storefront.schema import Order
-from palaestra.envs.worlds.storefront.talk import TOPICS, ask, declined, dialogue, temper
+from palaestra.envs.worlds.storefront.talk import TOPICS, declined
 from palaestra.rubrics import Allowance, asked, changed, saw
 
 
@@ -24,7 +25,7 @@ def talk_right_sender(desk: Desk) -> Task:
         goal=f"You want {order.id} cancelled. You wrote from {stranger}.",
         topics=TOPICS,
         facts=(Fact(topic="account", says=refusal if desk.twin else proof),),
-        temper=temper(desk.stream),
+        temper=draw_temper(desk.stream),
         owed=not desk.twin,
     )
     prompt = desk.mail(ticket, request.body, sender=stranger)

@@ -1,11 +1,12 @@
 """Broken after the return window, and the customer wants money: what is wrong decides, and they settle for a remedy."""
 
+from palaestra.envs.kit import ask, dialogue, draw_temper, offer
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.user import Fact, Persona, Reaction
 from palaestra.envs.worlds.storefront.desk import Desk, closing
 from palaestra.envs.worlds.storefront.requests import fault_of
 from palaestra.envs.worlds.storefront.schema import Fault, OrderLine, WarrantyClaim
-from palaestra.envs.worlds.storefront.talk import TOPICS, ask, declined, dialogue, offer, temper
+from palaestra.envs.worlds.storefront.talk import TOPICS, declined
 from palaestra.records import Json
 from palaestra.rubrics import asked, created, heard, saw
 
@@ -45,7 +46,7 @@ def talk_what_is_wrong(desk: Desk) -> Task:
             Reaction(to=f"{kind}:{remedy}", says=f"A {remedy} would be fine with me.", said=agreed, settles=True)
             for kind in ("offer", "inform")
         ),
-        temper=temper(desk.stream),
+        temper=draw_temper(desk.stream),
         owed=not desk.twin,
     )
     found = [

@@ -1,10 +1,11 @@
 """A customer has two open orders and does not say which one was a mistake: only they know."""
 
+from palaestra.envs.kit import ask, dialogue, draw_temper, touches
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.user import Fact, Persona
-from palaestra.envs.worlds.storefront.desk import Desk, closing, touches
+from palaestra.envs.worlds.storefront.desk import Desk, closing
 from palaestra.envs.worlds.storefront.schema import Order
-from palaestra.envs.worlds.storefront.talk import TOPICS, ask, declined, dialogue, send_off, temper
+from palaestra.envs.worlds.storefront.talk import TOPICS, declined, send_off
 from palaestra.rubrics import Allowance, asked, changed, saw
 
 BODIES = (
@@ -37,7 +38,7 @@ def talk_which_order(desk: Desk) -> Task:
         goal="You want one of your two orders cancelled, and only that one.",
         topics=TOPICS,
         facts=(Fact(topic="order", says=f"I mean {order.id}, the one with the {product.name}."),),
-        temper=temper(desk.stream),
+        temper=draw_temper(desk.stream),
         owed=not desk.twin,
     )
     prompt = desk.mail(ticket, desk.stream.choice(BODIES))

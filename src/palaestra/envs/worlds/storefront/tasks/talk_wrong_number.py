@@ -1,11 +1,12 @@
 """The customer gives the number of somebody else's order, and has bought the product twice: ask them to look again."""
 
+from palaestra.envs.kit import dialogue, draw_temper, touches
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.user import Fact, Persona
 from palaestra.envs.worlds.storefront import requests
-from palaestra.envs.worlds.storefront.desk import Desk, closing, touches
+from palaestra.envs.worlds.storefront.desk import Desk, closing
 from palaestra.envs.worlds.storefront.schema import Order, OrderLine, Return
-from palaestra.envs.worlds.storefront.talk import TOPICS, declined, dialogue, temper
+from palaestra.envs.worlds.storefront.talk import TOPICS, declined
 from palaestra.records import Json, ToolCall
 from palaestra.rubrics import asked, created, saw
 
@@ -66,7 +67,7 @@ def talk_wrong_number(desk: Desk) -> Task:
                 stated=True,
             ),
         ),
-        temper=temper(desk.stream),
+        temper=draw_temper(desk.stream),
         owed=not desk.twin,
     )
     found = [

@@ -3,7 +3,7 @@
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
 from palaestra.envs.worlds.storefront.desk import Desk, closing
-from palaestra.envs.worlds.storefront.grounds import claimed_already, on_hold
+from palaestra.envs.worlds.storefront.refusal_conditions import claimed_already, on_hold
 from palaestra.envs.worlds.storefront.schema import Fault, OrderLine, Ticket, WarrantyClaim
 from palaestra.envs.worlds.storefront.twins import refused_order
 from palaestra.records import Json

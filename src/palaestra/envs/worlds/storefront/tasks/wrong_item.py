@@ -1,9 +1,10 @@
 """Something else was in the box: what was paid for those pieces comes back, and nothing has to be sent."""
 
+from palaestra.envs.kit import touches
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
-from palaestra.envs.worlds.storefront.desk import Desk, closing, touches
-from palaestra.envs.worlds.storefront.grounds import arrived_too_long_ago, on_hold
+from palaestra.envs.worlds.storefront.desk import Desk, closing
+from palaestra.envs.worlds.storefront.refusal_conditions import arrived_too_long_ago, on_hold
 from palaestra.envs.worlds.storefront.schema import OrderLine, Refund, Ticket
 from palaestra.envs.worlds.storefront.twins import refused_order
 from palaestra.records import Json

@@ -1,11 +1,14 @@
 """The support desk's tools: 49 to read and write with, besides talking, finishing and giving up."""
 
+from palaestra.envs.kit import reading_tools
+from palaestra.envs.worlds.storefront.tickets import TICKETS
 from palaestra.envs.worlds.storefront.tools import casework, compute, fulfilment, money, people, records
 from palaestra.tools import CONTROL, Toolbox
 
 TOOLBOX = Toolbox(
     [
         *people.TOOLS,
+        *reading_tools(TICKETS),
         *records.TOOLS,
         *compute.TOOLS,
         *money.TOOLS,

@@ -1,11 +1,11 @@
 """Tools that end a case or pass it on: tickets, accounts, notes to colleagues."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
+from palaestra.envs.kit import closing_tools
 from palaestra.envs.worlds.storefront.schema import (
-    SCHEMA,
     Customer,
     CustomerId,
     Employee,
@@ -13,85 +13,14 @@ from palaestra.envs.worlds.storefront.schema import (
     InternalMessage,
     Product,
     ProductId,
-    Section,
-    SectionId,
-    Team,
     Ticket,
     TicketId,
 )
+from palaestra.envs.worlds.storefront.tickets import TICKETS
 from palaestra.envs.worlds.storefront.tools.fulfilment import Text
 from palaestra.errors import ToolRefusal
-from palaestra.records import ANY_TABLE, Prose, References
+from palaestra.records import Prose
 from palaestra.tools import ToolContext, tool
-
-RecordId = Annotated[str, References(ANY_TABLE)]
-
-
-@tool(writes=True)
-def resolve_ticket(context: ToolContext, ticket_id: TicketId) -> object:
-    """Close a ticket as resolved: the customer got what the policy gives them.
-
-    Args:
-        ticket_id: The ticket's id.
-    """
-    return _close(context, ticket_id, "resolved", None, None)
-
-
-@tool(writes=True)
-def decline_request(context: ToolContext, ticket_id: TicketId, policy_id: SectionId, evidence_id: RecordId) -> object:
-    """Close a ticket as declined: the policy does not give the customer what they ask for.
-
-    Args:
-        ticket_id: The ticket's id.
-        policy_id: The handbook section on whose grounds you decline.
-        evidence_id: The record that shows those grounds, such as an order, an order line or a customer.
-    """
-    _check_grounds(context, policy_id, evidence_id)
-    return _close(context, ticket_id, "declined", policy_id, evidence_id)
-
-
-@tool(writes=True)
-def escalate_ticket(
-    context: ToolContext,
-    ticket_id: TicketId,
-    team: Team,
-    priority: Literal["low", "normal", "high"],
-    policy_id: SectionId,
-    evidence_id: RecordId,
-) -> object:
-    """Hand a ticket over to another team.
-
-    Args:
-        ticket_id: The ticket's id.
-        team: The team that takes over.
-        priority: How urgent it is.
-        policy_id: The handbook section that asks for it.
-        evidence_id: The record that shows why.
-    """
-    _check_grounds(context, policy_id, evidence_id)
-    if team == "support":
-        raise ToolRefusal("same_team", "the ticket is with support already; name another team")
-    closed = _close(context, ticket_id, "escalated", policy_id, evidence_id)
-    handed = context.state.update(closed, team=team, priority=priority)
-    context.show(handed)
-    return handed
-
-
-@tool(writes=True)
-def reopen_ticket(context: ToolContext, ticket_id: TicketId) -> object:
-    """Open a closed ticket again.
-
-    Args:
-        ticket_id: The ticket's id.
-    """
-    ticket = context.state.get(Ticket, ticket_id)
-    if ticket.status == "open":
-        raise ToolRefusal("already_open", f"{ticket_id} is open")
-    reopened = context.state.update(
-        ticket, status="open", team="support", priority="normal", policy_id=None, evidence_id=None
-    )
-    context.show(reopened)
-    return reopened
 
 
 @tool(writes=True)
@@ -173,32 +102,8 @@ def send_internal_message(
     return context.state.insert(message)
 
 
-def _check_grounds(context: ToolContext, policy_id: str, evidence_id: str) -> None:
-    context.state.get(Section, policy_id)
-    if all(context.state.peek(info.kind, evidence_id) is None for info in SCHEMA):
-        raise ToolRefusal("not_found", f"there is no record {evidence_id!r}")
-
-
-def _close(
-    context: ToolContext,
-    ticket_id: str,
-    status: Literal["resolved", "declined", "escalated"],
-    policy_id: str | None,
-    evidence_id: str | None,
-) -> Ticket:
-    ticket = context.state.get(Ticket, ticket_id)
-    if ticket.status != "open":
-        raise ToolRefusal("not_open", f"{ticket_id} is {ticket.status}; reopen it first")
-    closed = context.state.update(ticket, status=status, policy_id=policy_id, evidence_id=evidence_id)
-    context.show(closed)
-    return closed
-
-
 TOOLS = (
-    resolve_ticket,
-    decline_request,
-    escalate_ticket,
-    reopen_ticket,
+    *closing_tools(TICKETS),
     update_customer,
     lift_fraud_hold,
     adjust_stock,

@@ -1,17 +1,17 @@
-"""Grounds in payments and refunds: paid back already, waiting for approval, nobody there to approve."""
+"""Refusal conditions in payments and refunds: paid back already, waiting for approval, nobody there to approve."""
 
 from dataclasses import replace
 
+from palaestra.envs.kit import RefusalCondition
 from palaestra.envs.task import call
 from palaestra.envs.worlds.storefront.aftersales import paid_back
 from palaestra.envs.worlds.storefront.consequences import settle_account
 from palaestra.envs.worlds.storefront.desk import Desk
 from palaestra.envs.worlds.storefront.schema import Employee, Order, OrderLine, Payment, Refund, RefundReason, Return
-from palaestra.envs.worlds.storefront.twins import Grounds
 from palaestra.rubrics import called, either, listed, saw
 
 
-def paid_back_already(desk: Desk, line: OrderLine, reason: RefundReason) -> Grounds:
+def paid_back_already(desk: Desk, line: OrderLine, reason: RefundReason) -> RefusalCondition:
     """A colleague has refunded every piece of the line."""
     order = desk.order(line)
     [payment] = desk.payments(order)
@@ -20,7 +20,7 @@ def paid_back_already(desk: Desk, line: OrderLine, reason: RefundReason) -> Grou
     return _refunded("RET-1", refund)
 
 
-def return_paid_already(desk: Desk, back: Return) -> Grounds:
+def return_paid_already(desk: Desk, back: Return) -> RefusalCondition:
     """A colleague has paid what was due for a return."""
     line = desk.state.get(OrderLine, back.line_id)
     [payment] = desk.payments(desk.order(line))
@@ -28,13 +28,13 @@ def return_paid_already(desk: Desk, back: Return) -> Grounds:
     return _refunded("RET-5", paid_back(desk, payment, due, "changed_mind", line=line, pieces=back.quantity))
 
 
-def loss_paid_already(desk: Desk, order: Order) -> Grounds:
+def loss_paid_already(desk: Desk, order: Order) -> RefusalCondition:
     """A colleague has paid a lost order back."""
     [payment] = desk.payments(order)
     return _refunded("SHP-1", paid_back(desk, payment, order.total_cents, "lost"))
 
 
-def refund_was_right(desk: Desk, refund: Refund, amount: int) -> Grounds:
+def refund_was_right(desk: Desk, refund: Refund, amount: int) -> RefusalCondition:
     """The refund of pieces of a line was for all that was due."""
     more = amount - refund.amount_cents
     payment = desk.state.get(Payment, refund.payment_id)
@@ -46,23 +46,23 @@ def refund_was_right(desk: Desk, refund: Refund, amount: int) -> Grounds:
     return replace(_refunded("REF-3", right), facts=(price, saw(right, id="saw-refund")))
 
 
-def rest_paid_already(desk: Desk, refund: Refund, amount: int) -> Grounds:
+def rest_paid_already(desk: Desk, refund: Refund, amount: int) -> RefusalCondition:
     """A colleague has paid what was missing from the refund."""
     payment = desk.state.get(Payment, refund.payment_id)
     return _refunded("REF-3", paid_back(desk, payment, amount - refund.amount_cents, "billing_error"))
 
 
-def charge_went_back(desk: Desk, charge: Payment) -> Grounds:
+def charge_went_back(desk: Desk, charge: Payment) -> RefusalCondition:
     """A colleague has paid the second charge back."""
     return _refunded("REF-4", paid_back(desk, charge, charge.amount_cents, "billing_error"))
 
 
-def charged_once(desk: Desk, order: Order, extra: Payment) -> Grounds:
+def charged_once(desk: Desk, order: Order, extra: Payment) -> RefusalCondition:
     """The second charge was never made."""
     desk.state.delete(extra)
     settle_account(desk, order.customer_id)
     [only] = desk.payments(order)
-    return Grounds(
+    return RefusalCondition(
         section="REF-4",
         evidence=only,
         facts=(saw(only, id="saw-payment"),),
@@ -71,11 +71,11 @@ def charged_once(desk: Desk, order: Order, extra: Payment) -> Grounds:
     )
 
 
-def waiting_for_approval(desk: Desk, waiting: Refund, approver: Employee) -> Grounds:
+def waiting_for_approval(desk: Desk, waiting: Refund, approver: Employee) -> RefusalCondition:
     """The refund waits for the approval of a colleague who is at work."""
     asked = desk.state.update(waiting, approver_id=approver.id)
     at_work = listed(approver, "search_employees", id="saw-approver")
-    return Grounds(
+    return RefusalCondition(
         section="REF-2",
         evidence=asked,
         facts=(saw(asked, id="saw-refund"), at_work),
@@ -88,12 +88,12 @@ def waiting_for_approval(desk: Desk, waiting: Refund, approver: Employee) -> Gro
     )
 
 
-def nobody_to_approve(desk: Desk, line: OrderLine, approvers: list[Employee]) -> Grounds:
+def nobody_to_approve(desk: Desk, line: OrderLine, approvers: list[Employee]) -> RefusalCondition:
     """Everyone who may approve the amount is on leave."""
     for approver in approvers:
         desk.state.update(approver, on_leave=True)
     [first, *_] = approvers
-    return Grounds(
+    return RefusalCondition(
         section="REF-2",
         evidence=line,
         facts=(saw(line, id="saw-line"), listed(first, "search_employees", id="saw-approvers")),
@@ -104,8 +104,8 @@ def nobody_to_approve(desk: Desk, line: OrderLine, approvers: list[Employee]) ->
     )
 
 
-def _refunded(section: str, refund: Refund) -> Grounds:
-    return Grounds(
+def _refunded(section: str, refund: Refund) -> RefusalCondition:
+    return RefusalCondition(
         section=section,
         evidence=refund,
         facts=(saw(refund, id="saw-refund"),),

@@ -1,23 +1,23 @@
-"""Grounds in goods that are to come back, or to be kept: too late, final sale, on their way, received."""
+"""Refusal conditions in goods that are to come back, or to be kept: too late, final sale, on their way, received."""
 
 from datetime import date
 
+from palaestra.envs.kit import RefusalCondition
 from palaestra.envs.task import call
 from palaestra.envs.worlds.storefront.aftersales import sent_back
 from palaestra.envs.worlds.storefront.consequences import move_back
 from palaestra.envs.worlds.storefront.desk import Desk
 from palaestra.envs.worlds.storefront.schema import OrderLine, Product, Return
-from palaestra.envs.worlds.storefront.twins import Grounds
 from palaestra.rubrics import saw
 
 
-def arrived_too_long_ago(desk: Desk, line: OrderLine) -> Grounds:
+def arrived_too_long_ago(desk: Desk, line: OrderLine) -> RefusalCondition:
     """The return window closed yesterday, or as soon before as the calendar allows."""
     order = desk.order(line)
     while desk.last_return_day(order) >= desk.today:
         move_back(desk, order.id, days=1)
     [*_, parcel] = sorted(desk.shipments(order), key=lambda s: s.delivered or date.min)
-    return Grounds(
+    return RefusalCondition(
         section="RET-1",
         evidence=parcel,
         facts=(desk.delivery(line),),
@@ -27,10 +27,10 @@ def arrived_too_long_ago(desk: Desk, line: OrderLine) -> Grounds:
     )
 
 
-def final_sale(desk: Desk, product: Product) -> Grounds:
+def final_sale(desk: Desk, product: Product) -> RefusalCondition:
     """The product was sold as clearance."""
     cleared = desk.state.update(product, final_sale=True)
-    return Grounds(
+    return RefusalCondition(
         section="RET-3",
         evidence=cleared,
         facts=(saw(cleared, id="saw-product"),),
@@ -39,25 +39,25 @@ def final_sale(desk: Desk, product: Product) -> Grounds:
     )
 
 
-def coming_back_already(desk: Desk, line: OrderLine) -> Grounds:
+def coming_back_already(desk: Desk, line: OrderLine) -> RefusalCondition:
     """A return of every piece of the line was authorised."""
     return _returned("RET-1", sent_back(desk, line, "authorised"), "A return is open for it; please send it as agreed.")
 
 
-def received_already(desk: Desk, back: Return) -> Grounds:
+def received_already(desk: Desk, back: Return) -> RefusalCondition:
     """The warehouse has received what was to come back."""
     received = desk.state.update(back, status="received")
     return _returned("RET-5", received, "Our warehouse has received it already, so that you cannot keep it.")
 
 
-def not_received(desk: Desk, back: Return) -> Grounds:
+def not_received(desk: Desk, back: Return) -> RefusalCondition:
     """What was sent back has not reached the warehouse."""
     expected = desk.state.update(back, status="authorised")
     return _returned("RET-5", expected, "It has not reached our warehouse yet; we pay you once it has.")
 
 
-def _returned(section: str, back: Return, message: str) -> Grounds:
-    return Grounds(
+def _returned(section: str, back: Return, message: str) -> RefusalCondition:
+    return RefusalCondition(
         section=section,
         evidence=back,
         facts=(saw(back, id="saw-return"),),

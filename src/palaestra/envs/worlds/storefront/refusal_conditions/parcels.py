@@ -1,16 +1,16 @@
-"""Grounds in a parcel: it left, it is not lost, it was not late."""
+"""Refusal conditions in a parcel: it left, it is not lost, it was not late."""
 
 from datetime import timedelta
 
+from palaestra.envs.kit import RefusalCondition
 from palaestra.envs.task import call
 from palaestra.envs.worlds.storefront.consequences import settle_account
 from palaestra.envs.worlds.storefront.desk import Desk
 from palaestra.envs.worlds.storefront.schema import Order, Shipment
-from palaestra.envs.worlds.storefront.twins import Grounds
 from palaestra.rubrics import saw
 
 
-def left_already(desk: Desk, order: Order) -> Grounds:
+def left_already(desk: Desk, order: Order) -> RefusalCondition:
     """The parcel left the warehouse this morning, and its payment was captured."""
     left = desk.state.update(order, status="shipped")
     for parcel in desk.shipments(order):
@@ -21,7 +21,7 @@ def left_already(desk: Desk, order: Order) -> Grounds:
     return _too_late(left, "It left the warehouse this morning, so that nothing can be changed any more.")
 
 
-def cancelled_already(desk: Desk, order: Order) -> Grounds:
+def cancelled_already(desk: Desk, order: Order) -> RefusalCondition:
     """The order was cancelled: its payment is voided, and its goods are back on the shelf."""
     cancelled = desk.state.update(order, status="cancelled")
     for parcel in desk.shipments(order):
@@ -34,23 +34,23 @@ def cancelled_already(desk: Desk, order: Order) -> Grounds:
     return _too_late(cancelled, "The order is cancelled; there is nothing left to send.")
 
 
-def _too_late(order: Order, message: str) -> Grounds:
-    return Grounds(section="SHP-2", evidence=order, facts=(saw(order, id="saw-order"),), message=message)
+def _too_late(order: Order, message: str) -> RefusalCondition:
+    return RefusalCondition(section="SHP-2", evidence=order, facts=(saw(order, id="saw-order"),), message=message)
 
 
-def scanned_lately(desk: Desk, parcel: Shipment) -> Grounds:
+def scanned_lately(desk: Desk, parcel: Shipment) -> RefusalCondition:
     """The carrier scanned the overdue parcel yesterday: it is late, and not lost."""
     return _not_lost(desk.state.update(parcel, last_scan=desk.today - timedelta(days=1)))
 
 
-def not_yet_lost(desk: Desk, parcel: Shipment) -> Grounds:
+def not_yet_lost(desk: Desk, parcel: Shipment) -> RefusalCondition:
     """The parcel was due on the last day on which it does not count as lost."""
     due = desk.today - timedelta(days=desk.policy.lost_after_days)
     return _not_lost(desk.state.update(parcel, due=due))
 
 
-def _not_lost(parcel: Shipment) -> Grounds:
-    return Grounds(
+def _not_lost(parcel: Shipment) -> RefusalCondition:
+    return RefusalCondition(
         section="SHP-1",
         evidence=parcel,
         facts=(saw(parcel, id="saw-parcel"),),
@@ -63,7 +63,7 @@ def _not_lost(parcel: Shipment) -> Grounds:
     )
 
 
-def sent_again_already(desk: Desk, parcel: Shipment) -> Grounds:
+def sent_again_already(desk: Desk, parcel: Shipment) -> RefusalCondition:
     """A colleague has sent the goods of the lost parcel again, and they are under way."""
     again = desk.state.next_id(Shipment)
     replacement = desk.state.insert(
@@ -80,7 +80,7 @@ def sent_again_already(desk: Desk, parcel: Shipment) -> Grounds:
             replaces=parcel.id,
         )
     )
-    return Grounds(
+    return RefusalCondition(
         section="SHP-1",
         evidence=replacement,
         facts=(saw(replacement, id="saw-parcel"),),
@@ -89,12 +89,12 @@ def sent_again_already(desk: Desk, parcel: Shipment) -> Grounds:
     )
 
 
-def within_grace(desk: Desk, parcel: Shipment) -> Grounds:
+def within_grace(desk: Desk, parcel: Shipment) -> RefusalCondition:
     """The parcel was due so late that it came on the last day of grace."""
     assert parcel.delivered is not None, f"{parcel.id} has not arrived"
     due = parcel.delivered - timedelta(days=desk.policy.delay_grace_days)
     punctual = desk.state.update(parcel, due=due)
-    return Grounds(
+    return RefusalCondition(
         section="LOY-2",
         evidence=punctual,
         facts=(saw(punctual, id="saw-parcel"),),

@@ -1,16 +1,14 @@
-"""How lists are answered: at most ten rows, and a cursor where there are more."""
+"""Paged answers: at most ten rows, and a cursor where there are more."""
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
 
 from palaestra.errors import ToolRefusal
-from palaestra.records import Json, Row
+from palaestra.protocols import R
+from palaestra.records import Json
 from palaestra.tools import ToolContext
 
 PAGE = 10
 """The most rows that one answer lists."""
-
-R = TypeVar("R", bound=Row)
 
 
 def page(

@@ -1,38 +1,38 @@
-"""Grounds in what is mended: a claim that is open, closed or young, a product or a part that is out of stock."""
+"""Refusal conditions in repairs: a claim that is open, closed or young, a product or a part that is out of stock."""
 
 from datetime import timedelta
 
+from palaestra.envs.kit import RefusalCondition
 from palaestra.envs.task import call
 from palaestra.envs.worlds.storefront.aftersales import claimed
 from palaestra.envs.worlds.storefront.desk import Desk
 from palaestra.envs.worlds.storefront.schema import Fault, OrderLine, Product, WarrantyClaim
-from palaestra.envs.worlds.storefront.twins import Grounds
 from palaestra.rubrics import saw
 
 
-def claimed_already(desk: Desk, line: OrderLine, fault: Fault) -> Grounds:
+def claimed_already(desk: Desk, line: OrderLine, fault: Fault) -> RefusalCondition:
     """A claim for the fault is open."""
     claim = claimed(desk, line, fault, ago=3)
     return _claim("WAR-2", claim, "Your claim is open already, and our warranty team is at work on it.")
 
 
-def mended_already(desk: Desk, claim: WarrantyClaim) -> Grounds:
+def mended_already(desk: Desk, claim: WarrantyClaim) -> RefusalCondition:
     """The claim was closed."""
     closed = desk.state.update(claim, status="closed")
     return _claim("WAR-2", closed, "The repair is done and the claim is closed.")
 
 
-def claim_is_young(desk: Desk, claim: WarrantyClaim) -> Grounds:
+def claim_is_young(desk: Desk, claim: WarrantyClaim) -> RefusalCondition:
     """The claim was opened on the first day on which it is not slow."""
     by = (desk.today - claim.opened.date()).days - desk.policy.claim_days
     young = desk.state.update(claim, opened=claim.opened + timedelta(days=by))
     return _claim("LOY-3", young, "We are still within the time that a claim may take.")
 
 
-def sold_out(desk: Desk, product: Product) -> Grounds:
+def sold_out(desk: Desk, product: Product) -> RefusalCondition:
     """The product that should replace another is out of stock."""
     gone = desk.state.update(product, stock=0)
-    return Grounds(
+    return RefusalCondition(
         section="WAR-2",
         evidence=gone,
         facts=(desk.stock(gone),),
@@ -42,8 +42,8 @@ def sold_out(desk: Desk, product: Product) -> Grounds:
     )
 
 
-def _claim(section: str, claim: WarrantyClaim, message: str) -> Grounds:
-    return Grounds(
+def _claim(section: str, claim: WarrantyClaim, message: str) -> RefusalCondition:
+    return RefusalCondition(
         section=section,
         evidence=claim,
         facts=(saw(claim, id="saw-claim"),),

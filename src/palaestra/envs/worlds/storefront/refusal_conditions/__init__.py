@@ -1,19 +1,24 @@
-"""Changes to a world after which a request must be refused, each with the grounds that they give.
+"""Changes to a world after which a request must be refused, each with its refusal condition.
 
 Each is what might as well have happened: the parcel left this morning, the goods came a day too long ago, a colleague
 has dealt with it. What follows from it is changed with it, so that the world's records still agree.
 """
 
-from palaestra.envs.worlds.storefront.grounds.accounts import on_hold, written_from_elsewhere
-from palaestra.envs.worlds.storefront.grounds.builds import anothers_build, card_sold_out, parts_sold_out, rest_changed
-from palaestra.envs.worlds.storefront.grounds.goods import (
+from palaestra.envs.worlds.storefront.refusal_conditions.accounts import on_hold, written_from_elsewhere
+from palaestra.envs.worlds.storefront.refusal_conditions.builds import (
+    anothers_build,
+    card_sold_out,
+    parts_sold_out,
+    rest_changed,
+)
+from palaestra.envs.worlds.storefront.refusal_conditions.goods import (
     arrived_too_long_ago,
     coming_back_already,
     final_sale,
     not_received,
     received_already,
 )
-from palaestra.envs.worlds.storefront.grounds.money import (
+from palaestra.envs.worlds.storefront.refusal_conditions.money import (
     charge_went_back,
     charged_once,
     loss_paid_already,
@@ -24,7 +29,7 @@ from palaestra.envs.worlds.storefront.grounds.money import (
     return_paid_already,
     waiting_for_approval,
 )
-from palaestra.envs.worlds.storefront.grounds.parcels import (
+from palaestra.envs.worlds.storefront.refusal_conditions.parcels import (
     cancelled_already,
     left_already,
     not_yet_lost,
@@ -32,8 +37,12 @@ from palaestra.envs.worlds.storefront.grounds.parcels import (
     sent_again_already,
     within_grace,
 )
-from palaestra.envs.worlds.storefront.grounds.prices import credited_already, ordered_too_long_ago, sold_out_elsewhere
-from palaestra.envs.worlds.storefront.grounds.repairs import (
+from palaestra.envs.worlds.storefront.refusal_conditions.prices import (
+    credited_already,
+    ordered_too_long_ago,
+    sold_out_elsewhere,
+)
+from palaestra.envs.worlds.storefront.refusal_conditions.repairs import (
     claim_is_young,
     claimed_already,
     mended_already,

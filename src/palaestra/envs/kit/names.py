@@ -39,5 +39,3 @@ CITIES = (
 
 MAIL_HOSTS = ("mailbox.example", "postfach.example", "inbox.example", "webmail.example")
 """Hosts that nobody owns (RFC 2606)."""
-
-COMPANY_HOST = "kernwerk.example"

@@ -1,19 +1,19 @@
-"""Grounds in prices and credit: ordered too long ago, sold out elsewhere, credited already."""
+"""Refusal conditions in prices and credit: ordered too long ago, sold out elsewhere, credited already."""
 
+from palaestra.envs.kit import RefusalCondition
 from palaestra.envs.task import call
 from palaestra.envs.worlds.storefront.aftersales import lately
 from palaestra.envs.worlds.storefront.consequences import move_back
 from palaestra.envs.worlds.storefront.desk import Desk
 from palaestra.envs.worlds.storefront.schema import Credit, CreditReason, Order, OrderLine
-from palaestra.envs.worlds.storefront.twins import Grounds
 from palaestra.rubrics import saw
 
 
-def ordered_too_long_ago(desk: Desk, order: Order, days: int, section: str) -> Grounds:
+def ordered_too_long_ago(desk: Desk, order: Order, days: int, section: str) -> RefusalCondition:
     """The order was placed one day more than `days` ago."""
     move_back(desk, order.id, days=days + 1 - (desk.today - order.placed.date()).days)
     earlier = desk.state.get(Order, order.id)
-    return Grounds(
+    return RefusalCondition(
         section=section,
         evidence=earlier,
         facts=(saw(earlier, id="saw-order"),),
@@ -21,14 +21,14 @@ def ordered_too_long_ago(desk: Desk, order: Order, days: int, section: str) -> G
     )
 
 
-def sold_out_elsewhere(desk: Desk, line: OrderLine) -> Grounds:
+def sold_out_elsewhere(desk: Desk, line: OrderLine) -> RefusalCondition:
     """No shop that asks less has the product in stock."""
     offer = best = desk.best_offer(line)
     while best is not None:
         desk.state.update(best, in_stock=False)
         best = desk.best_offer(line)
     assert offer is not None, f"no shop asks less for {line.id}"
-    return Grounds(
+    return RefusalCondition(
         section="PRM-1",
         evidence=desk.order(line),
         facts=(saw(desk.order(line), id="saw-order"), saw(offer, id="saw-offer")),
@@ -37,7 +37,7 @@ def sold_out_elsewhere(desk: Desk, line: OrderLine) -> Grounds:
     )
 
 
-def credited_already(desk: Desk, order: Order, reason: CreditReason, amount: int, section: str) -> Grounds:
+def credited_already(desk: Desk, order: Order, reason: CreditReason, amount: int, section: str) -> RefusalCondition:
     """A colleague has given the credit."""
     customer = desk.customer(order)
     credit = desk.state.insert(
@@ -51,7 +51,7 @@ def credited_already(desk: Desk, order: Order, reason: CreditReason, amount: int
         )
     )
     desk.state.update(customer, credit_cents=customer.credit_cents + amount)
-    return Grounds(
+    return RefusalCondition(
         section=section,
         evidence=credit,
         facts=(saw(credit, id="saw-credit"),),

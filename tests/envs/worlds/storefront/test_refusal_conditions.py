@@ -1,12 +1,13 @@
-"""Grounds for a refusal: each lies just beyond what is granted, and the records still agree afterwards."""
+"""Refusal conditions: each lies just beyond what is granted, and the records still agree afterwards."""
 
 from collections.abc import Callable, Iterator
 from datetime import date, datetime, timedelta
 
 import pytest
 
+from palaestra.envs.kit import RefusalCondition, Section
 from palaestra.envs.state import Overlay
-from palaestra.envs.worlds.storefront import grounds
+from palaestra.envs.worlds.storefront import refusal_conditions
 from palaestra.envs.worlds.storefront.aftersales import asked_for, claimed, lately, paid_back, sent_back
 from palaestra.envs.worlds.storefront.consequences import move_back, settle_account
 from palaestra.envs.worlds.storefront.desk import Desk
@@ -22,11 +23,9 @@ from palaestra.envs.worlds.storefront.schema import (
     Promotion,
     Refund,
     Return,
-    Section,
     Shipment,
     WarrantyClaim,
 )
-from palaestra.envs.worlds.storefront.twins import Grounds
 from palaestra.envs.worlds.storefront.world import STOREFRONT
 from palaestra.records import Row
 from palaestra.seeding import Stream
@@ -39,7 +38,7 @@ def desk_of(seed: int, handbook: int) -> Desk:
     return Desk(
         state=Overlay(STOREFRONT.base(seed, handbook)),
         start=STOREFRONT.start(seed),
-        family_stream=Stream.root("test-grounds", seed),
+        family_stream=Stream.root("test-refusal-conditions", seed),
         ordinal=0,
         rules=STOREFRONT.rules(seed, handbook),
     )
@@ -89,7 +88,7 @@ def sound(desk: Desk) -> list[str]:
 def test_the_window_closed_yesterday_or_the_calendar_left_no_such_day(desk: Desk) -> None:
     line = returnable(desk)
     order, before = desk.order(line), desk.last_return_day(desk.order(line))
-    grounds.arrived_too_long_ago(desk, line)
+    refusal_conditions.arrived_too_long_ago(desk, line)
     assert desk.last_return_day(order) < desk.today <= before
     move_back(desk, order.id, days=-1)
     assert desk.last_return_day(order) >= desk.today
@@ -97,7 +96,7 @@ def test_the_window_closed_yesterday_or_the_calendar_left_no_such_day(desk: Desk
 
 def test_a_parcel_that_is_not_yet_lost_is_lost_a_day_later(desk: Desk) -> None:
     order, parcel = lost(desk)
-    grounds.not_yet_lost(desk, parcel)
+    refusal_conditions.not_yet_lost(desk, parcel)
     assert not desk.is_lost(order)
     [now] = desk.shipments(order)
     desk.state.update(now, due=now.due - timedelta(days=1))
@@ -106,13 +105,13 @@ def test_a_parcel_that_is_not_yet_lost_is_lost_a_day_later(desk: Desk) -> None:
 
 def test_a_parcel_that_was_scanned_after_its_due_date_is_not_lost(desk: Desk) -> None:
     order, parcel = lost(desk)
-    grounds.scanned_lately(desk, parcel)
+    refusal_conditions.scanned_lately(desk, parcel)
     assert not desk.is_lost(order)
 
 
 def test_a_parcel_within_grace_came_on_its_last_day(desk: Desk) -> None:
     order, parcel = late(desk)
-    grounds.within_grace(desk, parcel)
+    refusal_conditions.within_grace(desk, parcel)
     [now] = desk.shipments(order)
     assert now.delivered is not None
     assert (now.delivered - now.due).days == desk.policy.delay_grace_days
@@ -120,95 +119,95 @@ def test_a_parcel_within_grace_came_on_its_last_day(desk: Desk) -> None:
 
 def test_an_order_of_too_long_ago_is_a_day_over_the_limit(desk: Desk) -> None:
     order = desk.pick(Order, lambda o: o.status == "delivered" and desk.plain(o))
-    grounds.ordered_too_long_ago(desk, order, 14, "PRM-1")
+    refusal_conditions.ordered_too_long_ago(desk, order, 14, "PRM-1")
     assert (desk.today - desk.state.get(Order, order.id).placed.date()).days == 15
 
 
 def test_a_young_claim_is_slow_tomorrow(desk: Desk) -> None:
     line = claimable(desk)
     claim = claimed(desk, line, "dead", ago=desk.policy.claim_days + 3)
-    grounds.claim_is_young(desk, claim)
+    refusal_conditions.claim_is_young(desk, claim)
     young = desk.state.get(WarrantyClaim, claim.id)
     assert (desk.today - young.opened.date()).days == desk.policy.claim_days
 
 
 def test_nothing_cheaper_is_left_where_other_shops_sold_out(desk: Desk) -> None:
     line = desk.pick(OrderLine, lambda x: desk.best_offer(x) is not None)
-    grounds.sold_out_elsewhere(desk, line)
+    refusal_conditions.sold_out_elsewhere(desk, line)
     assert desk.best_offer(line) is None
 
 
 # Records agree
 
 
-Change = Callable[[Desk], Grounds]
+Change = Callable[[Desk], RefusalCondition]
 
 
-def hold(desk: Desk) -> Grounds:
-    return grounds.on_hold(desk, desk.customer(unsent(desk)))
+def hold(desk: Desk) -> RefusalCondition:
+    return refusal_conditions.on_hold(desk, desk.customer(unsent(desk)))
 
 
-def elsewhere(desk: Desk) -> Grounds:
-    return grounds.written_from_elsewhere(desk, desk.customer(unsent(desk)))
+def elsewhere(desk: Desk) -> RefusalCondition:
+    return refusal_conditions.written_from_elsewhere(desk, desk.customer(unsent(desk)))
 
 
-def left(desk: Desk) -> Grounds:
-    return grounds.left_already(desk, unsent(desk))
+def left(desk: Desk) -> RefusalCondition:
+    return refusal_conditions.left_already(desk, unsent(desk))
 
 
-def cancelled(desk: Desk) -> Grounds:
-    return grounds.cancelled_already(desk, unsent(desk))
+def cancelled(desk: Desk) -> RefusalCondition:
+    return refusal_conditions.cancelled_already(desk, unsent(desk))
 
 
-def scanned(desk: Desk) -> Grounds:
-    return grounds.scanned_lately(desk, lost(desk)[1])
+def scanned(desk: Desk) -> RefusalCondition:
+    return refusal_conditions.scanned_lately(desk, lost(desk)[1])
 
 
-def overdue(desk: Desk) -> Grounds:
-    return grounds.not_yet_lost(desk, lost(desk)[1])
+def overdue(desk: Desk) -> RefusalCondition:
+    return refusal_conditions.not_yet_lost(desk, lost(desk)[1])
 
 
-def punctual(desk: Desk) -> Grounds:
-    return grounds.within_grace(desk, late(desk)[1])
+def punctual(desk: Desk) -> RefusalCondition:
+    return refusal_conditions.within_grace(desk, late(desk)[1])
 
 
-def replaced(desk: Desk) -> Grounds:
-    return grounds.sent_again_already(desk, desk.state.update(lost(desk)[1], status="lost"))
+def replaced(desk: Desk) -> RefusalCondition:
+    return refusal_conditions.sent_again_already(desk, desk.state.update(lost(desk)[1], status="lost"))
 
 
-def loss_paid(desk: Desk) -> Grounds:
+def loss_paid(desk: Desk) -> RefusalCondition:
     order, parcel = lost(desk, at_most=desk.policy.agent_limit_cents)
     desk.state.update(parcel, status="lost")
-    return grounds.loss_paid_already(desk, order)
+    return refusal_conditions.loss_paid_already(desk, order)
 
 
-def expired(desk: Desk) -> Grounds:
-    return grounds.arrived_too_long_ago(desk, returnable(desk))
+def expired(desk: Desk) -> RefusalCondition:
+    return refusal_conditions.arrived_too_long_ago(desk, returnable(desk))
 
 
-def coming_back(desk: Desk) -> Grounds:
-    return grounds.coming_back_already(desk, returnable(desk))
+def coming_back(desk: Desk) -> RefusalCondition:
+    return refusal_conditions.coming_back_already(desk, returnable(desk))
 
 
-def received(desk: Desk) -> Grounds:
-    return grounds.received_already(desk, sent_back(desk, returnable(desk), "authorised"))
+def received(desk: Desk) -> RefusalCondition:
+    return refusal_conditions.received_already(desk, sent_back(desk, returnable(desk), "authorised"))
 
 
-def awaited(desk: Desk) -> Grounds:
-    return grounds.not_received(desk, sent_back(desk, returnable(desk), "received"))
+def awaited(desk: Desk) -> RefusalCondition:
+    return refusal_conditions.not_received(desk, sent_back(desk, returnable(desk), "received"))
 
 
 def small(desk: Desk, line: OrderLine) -> bool:
     return desk.returnable(line) and desk.paid(line, line.quantity) <= desk.policy.agent_limit_cents
 
 
-def return_paid(desk: Desk) -> Grounds:
+def return_paid(desk: Desk) -> RefusalCondition:
     line = desk.pick(OrderLine, lambda x: small(desk, x) and not desk.product(x).final_sale)
-    return grounds.return_paid_already(desk, sent_back(desk, line, "received"))
+    return refusal_conditions.return_paid_already(desk, sent_back(desk, line, "received"))
 
 
-def refunded(desk: Desk) -> Grounds:
-    return grounds.paid_back_already(desk, desk.pick(OrderLine, lambda x: small(desk, x)), "faulty")
+def refunded(desk: Desk) -> RefusalCondition:
+    return refusal_conditions.paid_back_already(desk, desk.pick(OrderLine, lambda x: small(desk, x)), "faulty")
 
 
 def short(desk: Desk) -> tuple[Refund, int]:
@@ -219,12 +218,12 @@ def short(desk: Desk) -> tuple[Refund, int]:
     return paid_back(desk, payment, due - 1, "damaged", line=line, pieces=1), due
 
 
-def right_amount(desk: Desk) -> Grounds:
-    return grounds.refund_was_right(desk, *short(desk))
+def right_amount(desk: Desk) -> RefusalCondition:
+    return refusal_conditions.refund_was_right(desk, *short(desk))
 
 
-def rest_paid(desk: Desk) -> Grounds:
-    return grounds.rest_paid_already(desk, *short(desk))
+def rest_paid(desk: Desk) -> RefusalCondition:
+    return refusal_conditions.rest_paid_already(desk, *short(desk))
 
 
 def double(desk: Desk) -> Order:
@@ -235,18 +234,18 @@ def double(desk: Desk) -> Order:
     return desk.pick(Order, fits)
 
 
-def went_back(desk: Desk) -> Grounds:
-    return grounds.charge_went_back(desk, desk.payments(double(desk))[1])
+def went_back(desk: Desk) -> RefusalCondition:
+    return refusal_conditions.charge_went_back(desk, desk.payments(double(desk))[1])
 
 
-def once(desk: Desk) -> Grounds:
+def once(desk: Desk) -> RefusalCondition:
     order = double(desk)
-    return grounds.charged_once(desk, order, desk.payments(order)[1])
+    return refusal_conditions.charged_once(desk, order, desk.payments(order)[1])
 
 
-def waits(desk: Desk) -> Grounds:
+def waits(desk: Desk) -> RefusalCondition:
     line, approver = large(desk)
-    return grounds.waiting_for_approval(desk, asked_for(desk, line, approver), approver)
+    return refusal_conditions.waiting_for_approval(desk, asked_for(desk, line, approver), approver)
 
 
 def large(desk: Desk) -> tuple[OrderLine, Employee]:
@@ -260,64 +259,66 @@ def large(desk: Desk) -> tuple[OrderLine, Employee]:
     return desk.pick(OrderLine, fits), able
 
 
-def deserted(desk: Desk) -> Grounds:
+def deserted(desk: Desk) -> RefusalCondition:
     line, approver = large(desk)
-    return grounds.nobody_to_approve(desk, line, [approver])
+    return refusal_conditions.nobody_to_approve(desk, line, [approver])
 
 
-def credited(desk: Desk) -> Grounds:
+def credited(desk: Desk) -> RefusalCondition:
     order = desk.pick(Order, lambda o: o.status == "delivered" and not desk.state.find(Credit, order_id=o.id))
-    return grounds.credited_already(desk, order, "delay", 500, "LOY-2")
+    return refusal_conditions.credited_already(desk, order, "delay", 500, "LOY-2")
 
 
-def sold_out_elsewhere(desk: Desk) -> Grounds:
-    return grounds.sold_out_elsewhere(desk, desk.pick(OrderLine, lambda x: desk.best_offer(x) is not None))
+def sold_out_elsewhere(desk: Desk) -> RefusalCondition:
+    return refusal_conditions.sold_out_elsewhere(desk, desk.pick(OrderLine, lambda x: desk.best_offer(x) is not None))
 
 
-def open_claim(desk: Desk) -> Grounds:
-    return grounds.claimed_already(desk, claimable(desk), "dead")
+def open_claim(desk: Desk) -> RefusalCondition:
+    return refusal_conditions.claimed_already(desk, claimable(desk), "dead")
 
 
-def closed_claim(desk: Desk) -> Grounds:
-    return grounds.mended_already(desk, claimed(desk, claimable(desk), "dead", ago=3))
+def closed_claim(desk: Desk) -> RefusalCondition:
+    return refusal_conditions.mended_already(desk, claimed(desk, claimable(desk), "dead", ago=3))
 
 
-def no_stock(desk: Desk) -> Grounds:
-    return grounds.sold_out(desk, desk.product(claimable(desk)))
+def no_stock(desk: Desk) -> RefusalCondition:
+    return refusal_conditions.sold_out(desk, desk.product(claimable(desk)))
 
 
-def cleared(desk: Desk) -> Grounds:
-    return grounds.final_sale(desk, desk.product(returnable(desk)))
+def cleared(desk: Desk) -> RefusalCondition:
+    return refusal_conditions.final_sale(desk, desk.product(returnable(desk)))
 
 
-def outdated(desk: Desk) -> Grounds:
+def outdated(desk: Desk) -> RefusalCondition:
     order = desk.pick(Order, lambda o: o.status == "delivered" and desk.plain(o))
-    return grounds.ordered_too_long_ago(desk, order, 400, "PRM-2")
+    return refusal_conditions.ordered_too_long_ago(desk, order, 400, "PRM-2")
 
 
-def young_claim(desk: Desk) -> Grounds:
-    return grounds.claim_is_young(desk, claimed(desk, claimable(desk), "dead", ago=desk.policy.claim_days + 2))
+def young_claim(desk: Desk) -> RefusalCondition:
+    return refusal_conditions.claim_is_young(
+        desk, claimed(desk, claimable(desk), "dead", ago=desk.policy.claim_days + 2)
+    )
 
 
 def draft(desk: Desk) -> Build:
     return desk.pick(Build, lambda b: b.status == "draft")
 
 
-def anothers(desk: Desk) -> Grounds:
-    return grounds.anothers_build(desk, draft(desk))[0]
+def anothers(desk: Desk) -> RefusalCondition:
+    return refusal_conditions.anothers_build(desk, draft(desk))[0]
 
 
-def no_parts(desk: Desk) -> Grounds:
-    return grounds.parts_sold_out(desk, draft(desk), desk.state.find(Product, category="cooler"))
+def no_parts(desk: Desk) -> RefusalCondition:
+    return refusal_conditions.parts_sold_out(desk, draft(desk), desk.state.find(Product, category="cooler"))
 
 
-def no_card(desk: Desk) -> Grounds:
-    return grounds.card_sold_out(desk, draft(desk), desk.pick(Product, lambda p: p.category == "gpu"))
+def no_card(desk: Desk) -> RefusalCondition:
+    return refusal_conditions.card_sold_out(desk, draft(desk), desk.pick(Product, lambda p: p.category == "gpu"))
 
 
-def other_case(desk: Desk) -> Grounds:
+def other_case(desk: Desk) -> RefusalCondition:
     card, case = (desk.pick(Product, lambda p, c=c: p.category == c) for c in ("gpu", "case"))  # type: ignore[misc]
-    return grounds.rest_changed(desk, draft(desk), card, case)
+    return refusal_conditions.rest_changed(desk, draft(desk), card, case)
 
 
 CHANGES: tuple[Change, ...] = (
@@ -452,9 +453,9 @@ def test_a_shop_that_asks_less_is_needed_to_sell_out() -> None:
     desk = desk_of(1000, 0)
     line = desk.pick(OrderLine, lambda x: desk.best_offer(x) is None)
     with pytest.raises(AssertionError, match="no shop asks less"):
-        grounds.sold_out_elsewhere(desk, line)
+        refusal_conditions.sold_out_elsewhere(desk, line)
 
 
 def test_every_ground_is_tried() -> None:
     tried = {name for change in CHANGES for name in change.__code__.co_names}
-    assert set(grounds.__all__) <= tried
+    assert set(refusal_conditions.__all__) <= tried

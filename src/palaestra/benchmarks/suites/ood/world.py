@@ -1,0 +1,33 @@
+"""Other worlds: held-out tasks of the worlds that were trained in, then of worlds that were not."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from palaestra.benchmarks.suites.ood.axis import Axis
+from palaestra.benchmarks.suites.ood.pool import Pool
+
+NAME = "world"
+
+
+def world_axis(pools: Sequence[Pool], trained: frozenset[str]) -> Axis:
+    """The axis of worlds, over several.
+
+    Args:
+        pools: The worlds' tasks, those that were trained in first.
+        trained: The ids of the worlds that were trained in.
+    """
+    first = pools[0]
+    cells = [first.base]
+    for pool in pools:
+        name = pool.world.name
+        label = f"{name}, held out" if name in trained else f"{name}, never trained in"
+        tasks = pool.even(pool.listed("heldout", pool.trainable))
+        cells.append(replace(pool.cell(NAME, label, tasks, split="heldout"), id=f"{NAME}/{name}"))
+    return Axis.of(
+        first,
+        NAME,
+        "Worlds",
+        cells,
+        note="Held-out tasks of every world, first of those that were trained in. Worlds differ in their records, "
+        "tools, rules and requests at once, so a difference says that something did not carry over, and not what.",
+    )

@@ -1,0 +1,90 @@
+"""Tools that are generated from a row class: their parameters, their description and what gives them again."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeAlias, get_args, get_origin, get_type_hints
+
+from palaestra.errors import UnknownNameError
+from palaestra.records import References, Row
+from palaestra.tools import Reads, Tool, ToolContext, tool
+
+Cursor: TypeAlias = str | None
+"""The annotation of every `cursor`."""
+CURSOR_TEXT = "The next_cursor of the answer to continue."
+REQUIRED = inspect.Parameter.empty
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """One argument of a generated tool."""
+
+    annotation: Any
+    text: str
+    """What the agent reads about it."""
+    default: Any = REQUIRED
+
+
+def generate_tool(
+    function: Callable[..., object],
+    *,
+    name: str,
+    description: str,
+    parameters: Mapping[str, Parameter],
+    origin: tuple[Callable[..., Tool], tuple[Any, ...]],
+    writes: bool = False,
+    latency: int = 2,
+    reads: Reads | None = None,
+) -> Tool:
+    """A tool that calls `function(context, **arguments)`.
+
+    Args:
+        function: What it does; a function of its own, since the tool's name and description are written on it.
+        name: The tool's name.
+        description: What the agent reads.
+        parameters: Its arguments.
+        origin: A function and its arguments that give the tool again in another process.
+        writes: Whether it can change rows.
+        latency: Seconds on the virtual clock.
+        reads: The rows that the answer shows.
+    """
+    given = [inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=p.default) for key, p in parameters.items()]
+    lines = [f"    {key}: {p.text}" for key, p in parameters.items()]
+    typed: Any = function
+    typed.__name__ = name
+    typed.__doc__ = "\n".join([description, "", "Args:", *lines] if lines else [description])
+    context = inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    typed.__signature__ = inspect.Signature([context, *given])
+    hints = {"context": ToolContext, **{key: p.annotation for key, p in parameters.items()}}
+    return tool(writes=writes, latency=latency, reads=reads, hints=hints, origin=origin)(function)
+
+
+def column_annotation(kind: type[Row], column: str) -> Any:
+    """How an argument that stands for a column is annotated: the column's type, and which table's id it is.
+
+    Raises:
+        UnknownNameError: the row class has no such column.
+    """
+    hints = {key: hint for key, hint in get_type_hints(kind, include_extras=True).items() if key[0] != "_"}
+    if column not in hints:
+        raise UnknownNameError.of("column", column, hints)
+    hint, marks = hints[column], []
+    if get_origin(hint) is Annotated:
+        hint, *marks = get_args(hint)
+    kept = tuple(mark for mark in marks if isinstance(mark, References))
+    return Annotated[(hint, *kept)] if kept else hint  # type: ignore[return-value,unused-ignore]
+
+
+def id_annotation(kind: type[Row]) -> Any:
+    """How an argument is annotated that is the id of a row of this class."""
+    return Annotated[str, References(kind.table)]
+
+
+def noun_of(kind: type[Row]) -> str:
+    """What one row of a class is called in tools: the class's name, with underscores."""
+    return "".join(f"_{c.lower()}" if c.isupper() else c for c in kind.__name__).lstrip("_")
+
+
+def with_article(word: str) -> str:
+    """A word after "a" or "an"."""
+    return f"{'an' if word[0] in 'aeiou' else 'a'} {word}"

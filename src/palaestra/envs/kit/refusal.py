@@ -1,0 +1,76 @@
+"""Refusals, and so impossible twins: a family's request, byte for byte, in a world in which the handbook refuses it.
+
+A family draws and words its request; then, where `desk.twin` asks for the twin, it changes the world, states why the
+request must now be refused, and returns what `refused` makes of that.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from palaestra.envs.kit.cases import Priority
+from palaestra.envs.kit.draft import C, CaseDraft
+from palaestra.envs.task import Task, call
+from palaestra.records import Row, ToolCall
+from palaestra.rubrics import Criterion
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefusalCondition:
+    """Why a request must be refused, and how that is found out."""
+
+    section: str
+    """The section of the handbook that says so."""
+    evidence: Row
+    """The record that shows that it applies."""
+    facts: tuple[Criterion, ...] = ()
+    """What has to be looked up before, beside the account and the section."""
+    lookups: tuple[ToolCall, ...] = ()
+    """Calls that look it up, made once the record of the request, and the account, were opened."""
+    otherwise: tuple[ToolCall, ...] = ()
+    """Other calls that look it up as well; none where there is one way only."""
+    team: str | None = None
+    """Who takes over; `None` where the request is declined."""
+    priority: Priority = "normal"
+    """How urgent it is for who takes over."""
+    message: str
+    """What who asked is told."""
+
+
+def refused(
+    desk: CaseDraft[C], case: C, prompt: str, condition: RefusalCondition, *, account: Row, opening: Sequence[ToolCall]
+) -> Task:
+    """The task of refusing a request, or of handing it over, for the right reason and without doing anything else.
+
+    Args:
+        desk: The desk, its world already changed.
+        case: The case.
+        prompt: What the requester wrote.
+        condition: Why it is refused.
+        account: Whose account has to be looked at.
+        opening: The calls by which an agent gets from the message to that account.
+    """
+    facts = [*condition.facts, desk.account(account)]
+    read = call("read_handbook", section_id=condition.section)
+    close = _close(desk, case, condition)
+    reply, finish = call("reply", message=condition.message), call("finish")
+    other = condition.otherwise or condition.lookups
+    return Task(
+        prompt=prompt,
+        rubric=[*facts, *_expect(desk, case, condition, after=[fact.id for fact in facts])],
+        oracle=[*opening, *condition.lookups, read, close, reply, finish],
+        alternatives=[[read, *opening, *other, reply, close, finish]],
+    )
+
+
+def _close(desk: CaseDraft[C], case: C, condition: RefusalCondition) -> ToolCall:
+    section, evidence = condition.section, condition.evidence
+    if condition.team is None:
+        return desk.cases.decline(case, section, evidence)
+    return desk.cases.escalate(case, section, evidence, team=condition.team, priority=condition.priority)
+
+
+def _expect(desk: CaseDraft[C], case: C, condition: RefusalCondition, *, after: Sequence[str]) -> list[Criterion]:
+    section, evidence, team = condition.section, condition.evidence, condition.team
+    if team is None:
+        return desk.declined(case, section, evidence, after=after)
+    return desk.escalated(case, section, evidence, team=team, priority=condition.priority, after=after)

@@ -1,0 +1,111 @@
+"""A world pack's manifest, `world.toml`: what the world is and what it can do, read without importing the pack."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import field, fields
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from palaestra.errors import PackError, UnknownNameError
+from palaestra.record import record
+from palaestra.records import JsonObject
+
+FILE = "world.toml"
+
+WORDINGS = ("casual", "formal", "garbled", "typos", "verbose")
+TEMPERS = ("calm", "furious", "heated", "terse")
+
+
+@record
+class Capabilities:
+    """What a world has besides its tasks. A switch that it does not declare is refused."""
+
+    surfaces: tuple[str, ...] = ()
+    """Further tool surfaces, beside "conventional"."""
+    handbooks: bool = False
+    """Whether handbook numbers other than 0 change rules."""
+    noise: tuple[str, ...] = ()
+    """The switches of noise that need data of the world and have it."""
+    tempers: bool = False
+    """Whether some tasks have a user who answers."""
+
+
+@record
+class Manifest:
+    """What a pack declares."""
+
+    id: Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$")]
+    """With which the ids of its tasks begin."""
+    version: Annotated[int, Field(ge=0)]
+    title: str
+    world: Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$")]
+    """Where the world is defined: "module:ATTRIBUTE" within the pack."""
+    traits: tuple[str, ...] = ()
+    """The traits that its families may state, beside the standard ones."""
+    splits: Mapping[str, Annotated[int, Field(ge=0)]]
+    """By split: the listed tasks of each family."""
+    twins: Mapping[str, Annotated[int, Field(ge=0)]] = field(default_factory=dict[str, int])
+    """By split: the listed tasks of each family's refusal twin."""
+    capabilities: Capabilities = field(default_factory=Capabilities)
+
+    def switches(self) -> JsonObject:
+        """A JSON schema of the switches that `gymnasium.make` takes for this world."""
+        own = self.capabilities
+        properties: JsonObject = {
+            "split": {"enum": [*self.splits, *_views(self)]},
+            "surface": {"enum": ["conventional", *own.surfaces]},
+            "handbook": {"type": "integer", "minimum": 0} if own.handbooks else {"const": 0},
+            "noise": {"type": "object", "propertyNames": {"enum": [*ANY_WORLD, *own.noise]}},
+            "wording": {"enum": [None, *WORDINGS]},
+            "temper": {"enum": [None, *TEMPERS]} if own.tempers else {"const": None},
+        }
+        return {"type": "object", "properties": properties}
+
+
+ANY_WORLD = ("distractors", "renames", "caps", "failures", "rate_limit", "latency", "deadline")
+"""The switches of noise that need no data of a world."""
+
+
+def _views(manifest: Manifest) -> list[str]:
+    if "heldout" not in manifest.splits:
+        return []
+    return ["heldout-world", "heldout-family", *(["heldout-surface"] if manifest.capabilities.surfaces else [])]
+
+
+class _File(BaseModel):
+    """Makes the reader strict about names in every table below: plain records take that from a model alone."""
+
+    model_config = ConfigDict(extra="forbid")
+    pack: Manifest
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest of the pack in `folder`.
+
+    Raises:
+        PackError: there is none, or it breaks a rule; the message names file, key and rule.
+    """
+    path = folder / FILE
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise PackError(f"{folder}: there is no {FILE} in it; a world pack is a folder with a manifest") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise PackError(f"{path}: cannot be read ({error})") from error
+    except tomllib.TOMLDecodeError as error:
+        raise PackError(f"{path}: not TOML: {error}") from error
+    try:
+        return _File.model_validate({"pack": table}).pack
+    except ValidationError as error:
+        raise PackError(f"{path}: {'; '.join(map(_fault, error.errors()))}") from error
+
+
+def _fault(fault: Any) -> str:
+    # Any: pydantic's record of one fault.
+    path = fault["loc"][1:]
+    if fault["type"] != "unexpected_keyword_argument":
+        return f"{'.'.join(map(str, path))}: {fault['msg'][0].lower()}{fault['msg'][1:]}"
+    kind = Capabilities if len(path) > 1 else Manifest
+    return str(UnknownNameError.of("key", str(path[-1]), [one.name for one in fields(kind)]))

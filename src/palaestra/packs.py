@@ -1,0 +1,297 @@
+"""World packs: which there are, and where each is found.
+
+A pack is a Python package with a manifest, `world.toml` (see `palaestra.manifest`). Registering a pack reads and
+imports nothing of it, so a broken pack fails only when it is named, and hundreds of packs cost an import little.
+
+A pack is registered by one of four ways: it is bundled, an installed package offers it (entry-point group
+`palaestra.worlds`, name `clinic-v0`, value the package), or `register_world` names a folder, a file or a module.
+"""
+
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import entry_points
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from palaestra.errors import PackError, UnknownNameError
+
+if TYPE_CHECKING:  # pydantic takes longer to import than everything here
+    from palaestra.manifest import Manifest
+
+GROUP = "palaestra.worlds"
+"""The entry-point group under which installed packages offer packs."""
+BUNDLED: Mapping[str, str] = {"storefront-v0": "palaestra.envs.worlds.storefront"}
+"""The packs that come with Palaestra: name to package."""
+DEFAULT = "storefront"
+"""The world that commands take where none is named."""
+MANIFEST = "world.toml"
+ATTRIBUTE = "WORLD"
+"""What a pack in a single file calls its world."""
+
+_NAME = re.compile(r"([a-z][a-z0-9]*(?:-[a-z0-9]+)*)-v(0|[1-9]\d*)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pack:
+    """Where one world is found."""
+
+    id: str
+    """The world's id, with which the ids of its tasks begin, such as "human-resources"."""
+    version: int
+    env_id: str
+    """What `gymnasium.make` knows it by, such as "palaestra/HumanResources-v0"."""
+    place: str
+    """A package, a folder, a file, or "module:ATTRIBUTE"; any process registers the pack by it."""
+    source: str
+    """Who registered it, for messages."""
+
+    @property
+    def name(self) -> str:
+        """Id and version, such as "human-resources-v0"."""
+        return f"{self.id}-v{self.version}"
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder of the manifest; `None` for a world in a single file or module.
+
+        Raises:
+            PackError: the package is not installed.
+        """
+        if ":" in self.place or self.place.endswith(".py"):
+            return None
+        return Path(self.place) if "/" in self.place else _package_folder(self)
+
+    def manifest(self) -> "Manifest | None":
+        """What the pack declares, read without importing it; `None` where it has no folder.
+
+        Raises:
+            PackError: the manifest cannot be read, breaks a rule, or is another world's.
+        """
+        from palaestra.manifest import read_manifest  # noqa: PLC0415
+
+        folder = self.folder
+        if folder is None:
+            return None
+        found = read_manifest(folder)
+        if (found.id, found.version) != (self.id, self.version):
+            raise PackError(
+                f"{folder / MANIFEST}: declares {found.id}-v{found.version}, but {self.source} registers it as "
+                f"{self.name}; change one of them"
+            )
+        return found
+
+    def load(self) -> Any:
+        """Import the pack and return its world. Any: what a pack defines is checked by whoever opens it.
+
+        Raises:
+            PackError: importing it failed.
+        """
+        try:
+            return self._loaded()
+        except PackError:
+            raise
+        except Exception as error:
+            raise PackError(
+                f"world {self.name} ({self.place}, registered by {self.source}) cannot be loaded: "
+                f"{type(error).__name__}: {error}; correct or remove the pack"
+            ) from error
+
+    def _loaded(self) -> Any:
+        if ":" in self.place:
+            module, _, attribute = self.place.partition(":")
+            return getattr(import_module(module), attribute)
+        if self.place.endswith(".py"):
+            return getattr(_import_file(Path(self.place)), ATTRIBUTE)
+        manifest = self.manifest()
+        assert manifest is not None, "a package or folder has a manifest"
+        module, _, attribute = manifest.world.partition(":")
+        package = _import_folder(Path(self.place)) if "/" in self.place else self.place
+        return getattr(import_module(f"{package}.{module}"), attribute)
+
+
+class Packs:
+    """The registered packs. Names are environment ids, world ids, or ids with a version."""
+
+    def __init__(self) -> None:
+        self._packs: dict[str, list[Pack]] = {}
+
+    def __iter__(self) -> Iterator[str]:
+        """The environment ids, sorted."""
+        return iter(sorted(self._packs))
+
+    def __contains__(self, env_id: object) -> bool:
+        return env_id in self._packs
+
+    @property
+    def ids(self) -> list[str]:
+        """The world ids, sorted."""
+        return sorted({pack.id for found in self._packs.values() for pack in found})
+
+    def add(self, pack: Pack) -> None:
+        """Register a pack; the same pack again changes nothing."""
+        found = self._packs.setdefault(pack.env_id, [])
+        if all(other.place != pack.place for other in found):
+            found.append(pack)
+
+    def at(self, place: str) -> Pack | None:
+        """The pack registered at a place, be it by its package or by its folder."""
+        packs = [pack for found in self._packs.values() for pack in found]
+        return next((pack for pack in packs if place in (pack.place, str(_existing_folder(pack)))), None)
+
+    def find(self, name: str) -> Pack:
+        """The pack of an environment id, a world id (its newest version), or an id with a version.
+
+        Raises:
+            UnknownNameError: no pack is registered under the name.
+            PackError: two are.
+        """
+        if name in self._packs:
+            return _only(self._packs[name])
+        named = [found for found in self._packs.values() if name in (found[0].id, found[0].name)]
+        if not named:
+            raise UnknownNameError.of(
+                "world", name, [*self.ids, *self._packs], "(or give the folder of a world pack, with world.toml in it)"
+            )
+        return _only(max(named, key=lambda found: found[0].version))
+
+
+def _only(found: list[Pack]) -> Pack:
+    if len(found) > 1:
+        both = " and ".join(f"{pack.place} ({pack.source})" for pack in found)
+        raise PackError(f"two packs have the id {found[0].name}: {both}; rename or uninstall one")
+    return found[0]
+
+
+PACKS = Packs()
+"""Every registered pack."""
+
+
+def env_id_of(id: str, version: int) -> str:
+    """The environment id of a world: "palaestra/HumanResources-v0" for "human-resources", 0."""
+    return f"palaestra/{''.join(part.capitalize() for part in id.split('-'))}-v{version}"
+
+
+def named_pack(name: str, place: str, source: str) -> Pack:
+    """The pack of a name such as "clinic-v0".
+
+    Raises:
+        PackError: the name has another form.
+    """
+    match = _NAME.fullmatch(name)
+    if match is None:
+        raise PackError(
+            f"{source}: {name!r} names no world pack; write the world's id and version in lower case, as clinic-v0"
+        )
+    id, version = match[1], int(match[2])
+    return Pack(id=id, version=version, env_id=env_id_of(id, version), place=place, source=source)
+
+
+def installed_packs() -> Iterator[Pack]:
+    """The bundled packs, then those that installed packages offer; nothing of them is read or imported."""
+    for name, package in BUNDLED.items():
+        yield named_pack(name, package, "Palaestra")
+    for point in sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value)):
+        owner = point.dist.name if point.dist is not None else point.value
+        if _NAME.fullmatch(point.name):  # a name of another form is no pack's, and hides no other pack
+            yield named_pack(point.name, point.value, f"the package {owner}")
+
+
+def pack_at(place: str | Path, *, env_id: str | None = None) -> Pack:
+    """The pack in a folder, a file or a module, or of a package.
+
+    Args:
+        place: A folder with `world.toml`, a Python file that defines `WORLD`, "module:ATTRIBUTE", or a package.
+        env_id: Another environment id than the one that follows from the world's id and version.
+
+    Raises:
+        PackError: there is no pack at that place, or it cannot be read.
+    """
+    text = str(place)
+    path = Path(text).expanduser()
+    if path.is_dir():
+        from palaestra.manifest import read_manifest  # noqa: PLC0415
+
+        folder = path.resolve()
+        manifest = read_manifest(folder)
+        return _at(manifest.id, manifest.version, str(folder), env_id)
+    if text.endswith(".py"):
+        if not path.is_file():
+            raise PackError(f"{text}: there is no such file; give the file or folder of a world pack")
+        world = getattr(_import_file(path.resolve()), ATTRIBUTE, None)
+        if world is None:
+            raise PackError(f"{text}: it defines no {ATTRIBUTE}; name the world of a single file {ATTRIBUTE}")
+        return _at(world.name, world.version, str(path.resolve()), env_id)
+    if ":" in text:
+        module, _, attribute = text.partition(":")
+        world = getattr(import_module(module), attribute)
+        return _at(world.name, world.version, text, env_id)
+    if (known := PACKS.at(text)) is not None:
+        return known
+    raise PackError(f"{text}: no world pack is there; give a folder with {MANIFEST}, a file, or module:ATTRIBUTE")
+
+
+def _at(id: str, version: int, place: str, env_id: str | None) -> Pack:
+    made = env_id or env_id_of(id, version)
+    return PACKS.at(place) or Pack(id=id, version=version, env_id=made, place=place, source="register_world")
+
+
+def _existing_folder(pack: Pack) -> Path | None:
+    try:
+        return pack.folder
+    except PackError:  # a package that is not installed: it fails when it is named
+        return None
+
+
+def _package_folder(pack: Pack) -> Path:
+    """The folder of a package, without importing the packages around it."""
+    top, *inner = pack.place.split(".")
+    spec = find_spec(top)
+    for place in (spec.submodule_search_locations or ()) if spec is not None else ():
+        folder = Path(place).joinpath(*inner)
+        if folder.is_dir():
+            return folder
+    raise PackError(f"world {pack.name}: {pack.source} names the package {pack.place}, which is not installed")
+
+
+def _import_folder(folder: Path) -> str:
+    """Make a folder importable as the package of its name; return the name.
+
+    Raises:
+        PackError: the name cannot be imported, or is another package's.
+    """
+    name = folder.name
+    if not name.isidentifier():
+        raise PackError(f"{folder}: {name!r} cannot be imported; rename the folder to letters, digits and underscores")
+    if str(folder.parent) not in sys.path:
+        sys.path.append(str(folder.parent))  # last, so that no folder beside the pack hides an installed package
+    found = find_spec(name)
+    places = list(found.submodule_search_locations or [found.origin or "?"]) if found is not None else []
+    if str(folder) not in places:
+        raise PackError(f"{folder}: Python finds {name!r} in {', '.join(places) or 'no place'}; rename the folder")
+    return name
+
+
+def _import_file(path: Path) -> ModuleType:
+    """Import a world in a single file under a name that another process makes alike."""
+    name = f"palaestra_world_{path.stem}"
+    known = sys.modules.get(name)
+    if known is not None:
+        if known.__file__ != str(path):
+            raise PackError(f"{path}: {known.__file__} has the same name; rename one of the files")
+        return known
+    spec = spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None, "the path ends in .py"
+    module = module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[name]
+        raise PackError(f"{path}: cannot be loaded: {type(error).__name__}: {error}; correct the file") from error
+    return module
