@@ -265,7 +265,7 @@ def test_a_run_of_rollouts_alone_is_refused_for_its_last_task_before_it_begins(t
     )
     with pytest.raises(ContaminationError, match=f"'{last.id}' is a prompt of books, test"):
         planned(load_config(file))
-    assert planned(load_config(file, settings=["contaminated=[]"])).tasks == tasks
+    assert planned(load_config(file, settings=["contaminated=[]"])).worlds.tasks == tasks
 
 
 def test_whose_tasks_they_are_is_known(tmp_path: Path) -> None:

@@ -63,6 +63,7 @@ EXPORTS = {
         "Climate Contradiction Injection Listing Movement Noise NoiseMaterial Weather WeatherSnapshot must_fit"
     ),
     "palaestra.envs.state": "Base Column Overlay OverlaySnapshot Schema SqlProjection TableInfo",
+    "palaestra.envs.surfaces": "generic_surface",
     "palaestra.envs.kit": (
         "CHANGED_FROM CITIES MAIL_HOSTS PAGE STREETS CaseDraft CaseRow CaseStatus "
         "CaseType Cursor HandbookVariants Person Priority RecordId RefusalCondition Section SectionId amount "
@@ -221,7 +222,6 @@ def test_every_folder_that_offers_names_is_pinned() -> None:
         "palaestra.envs.worlds.storefront.refusal_conditions",
         "palaestra.envs.worlds.storefront.invariants",
         "palaestra.envs.worlds.storefront.population",
-        "palaestra.envs.worlds.storefront.surfaces",
         "palaestra.envs.worlds.storefront.tools",
     }
     assert offering - internal == set(EXPORTS)

@@ -47,7 +47,7 @@ class Manifest:
     splits: Mapping[str, Annotated[int, Field(ge=0)]]
     """By split: the listed tasks of each family."""
     twins: Mapping[str, Annotated[int, Field(ge=0)]] = field(default_factory=dict[str, int])
-    """By split: the listed tasks of each family's refusal twin."""
+    """By split: the listed tasks of each family's refusal twin; left out, what the world's code says."""
     capabilities: Capabilities = field(default_factory=Capabilities)
 
     def switches(self) -> JsonObject:

@@ -22,7 +22,7 @@ class StateView(Protocol):
         """The row under `key`, or `None`."""
         ...
 
-    def find(self, kind: type[R], **equal: Json) -> list[R]:
+    def find(self, kind: type[R], /, **equal: Json) -> list[R]:
         """The rows whose columns equal all of `equal`; all rows when nothing is asked."""
         ...
 
@@ -38,7 +38,7 @@ class State(StateView, Protocol):
         """Add a row; `RowError` where its key is taken."""
         ...
 
-    def update(self, row: R, **changes: Any) -> R:
+    def update(self, row: R, /, **changes: Any) -> R:
         """Replace columns of a row that stands and return the new row."""
         ...
 

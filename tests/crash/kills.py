@@ -16,6 +16,7 @@ import orjson
 from palaestra.records import Json
 
 TESTS = Path(__file__).parents[1]
+IMPORTS = os.pathsep.join([str(TESTS), *sys.path])
 
 
 class Nursery:
@@ -72,7 +73,7 @@ class Nursery:
 @contextmanager
 def nursery(module: str) -> Generator[Nursery]:
     """A process that runs `module`, which forks a run for each line."""
-    environment = {**os.environ, "PYTHONPATH": str(TESTS), "TOKENIZERS_PARALLELISM": "false", "OMP_NUM_THREADS": "1"}
+    environment = {**os.environ, "PYTHONPATH": IMPORTS, "TOKENIZERS_PARALLELISM": "false", "OMP_NUM_THREADS": "1"}
     with subprocess.Popen(
         [sys.executable, "-W", "error", "-m", module],
         env=environment,

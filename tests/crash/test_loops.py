@@ -9,9 +9,7 @@ import pytest
 
 from crash.kills import Nursery, nursery
 from crash.loops import CONFIGS
-from property.budget import SOAK
-
-KILLS = {"sync": 500, "async": 500} if SOAK else {"sync": 10, "async": 10}
+from property.budget import KILLS, LOOP_SHARDS
 
 
 def steps_of(kind: str) -> list[int]:
@@ -35,19 +33,20 @@ def retrained(runs: Nursery, kind: str, done: Path, fresh: Path) -> Any:
     return runs.run(f"{kind} {fresh}")
 
 
+@pytest.mark.parametrize("shard", LOOP_SHARDS)
 @pytest.mark.parametrize("kind", ["sync", "async"])
-def test_kills_at_random_moments_lose_nothing_that_was_acknowledged(tmp_path: Path, kind: str) -> None:
-    rng = random.Random(kind)  # noqa: S311
+def test_kills_at_random_moments_lose_nothing_that_was_acknowledged(tmp_path: Path, kind: str, shard: int) -> None:
+    rng = random.Random(f"{kind} {shard}")  # noqa: S311
     with nursery("crash.loop_nursery") as runs:
         whole: Any = runs.run(f"{kind} {tmp_path / 'whole'}")
         check_counted_once(kind, whole)
         length, kills, finished = runs.seconds, 0, 0
-        while kills < KILLS[kind]:
+        while kills < KILLS:
             result: Any = None
             here = tmp_path / str(finished)
             while result is None:
                 # Once there have been enough, the run may live to its end.
-                after = rng.uniform(0, length) if kills < KILLS[kind] else None
+                after = rng.uniform(0, length) if kills < KILLS else None
                 result = runs.run(f"{kind} {here}", killed_after=after)
                 kills += result is None
             check_counted_once(kind, result)

@@ -3,13 +3,15 @@
 import random
 from pathlib import Path
 
+import pytest
+
 from crash.kills import nursery
+from property.budget import KILLS, REFERENCE_SHARDS
 
-KILLS = 20
 
-
-def test_twenty_kills_at_random_moments_change_nothing(tmp_path: Path) -> None:
-    rng = random.Random(20)  # noqa: S311
+@pytest.mark.parametrize("shard", REFERENCE_SHARDS)
+def test_kills_at_random_moments_change_nothing(tmp_path: Path, shard: int) -> None:
+    rng = random.Random(20 + shard)  # noqa: S311
     with nursery("crash.nursery") as runs:
         whole = runs.run(tmp_path / "whole")
         assert whole is not None

@@ -18,11 +18,9 @@ from palaestra.records import JsonObject, Row, RowChange
 from palaestra.rubrics import TurnLog, rescore
 from palaestra.seeding import Stream
 from palaestra.trajectory import Episode, read_episodes, write_episodes
-from property.budget import SOAK
+from property.budget import REWARDS_EVERY
 
 ROWS = {info.name: TypeAdapter[Row](info.kind) for info in SCHEMA}
-EVERY = 1 if SOAK else 29
-"""Under settings other than the plain one, every how many-th task is played: a number prime to how tasks are listed."""
 
 
 def agents(env: ToolEnv, stream: Stream) -> Iterator[tuple[str, Agent]]:
@@ -98,4 +96,4 @@ def test_every_task_s_rewards_follow_from_its_log(family: str, tmp_path: Path) -
 def test_under_every_setting_rewards_follow_from_the_log(setting: str, tmp_path: Path) -> None:
     ids = make("plain").task_set.ids
     every = [task for split in LISTED for task in ids(split)]
-    check_rewards(setting, every[::EVERY], tmp_path / "log.jsonl")
+    check_rewards(setting, every[::REWARDS_EVERY], tmp_path / "log.jsonl")

@@ -14,12 +14,10 @@ import pytest
 import palaestra
 from golden.walks import GOLDEN, NOISE, Head, golden, heads, taken, walks
 from palaestra.envs.noise import Noise
-from property.budget import WALK_ROUNDS
+from property.budget import WALK_PARTS, WALK_ROUNDS, WALK_STEPS
 
 ROOT = Path(__file__).parents[2]
 REGENERATE = ".venv/bin/python -m tests.golden.walks --write"
-STEPS = 100_000
-"""Steps that the processes take together in a round, at least."""
 PROCESSES: Mapping[str, Mapping[str, str]] = {
     "fork": {"PYTHONHASHSEED": "1", "TZ": "Pacific/Apia", "LC_ALL": "C"},
     "spawn": {"PYTHONHASHSEED": "2", "TZ": "Asia/Kolkata", "LC_ALL": "tr_TR.UTF-8"},
@@ -28,9 +26,10 @@ PROCESSES: Mapping[str, Mapping[str, str]] = {
 """Ways to start a process, each under its own circumstances."""
 
 
-def child(start: str, turn: int) -> "subprocess.Popen[bytes]":
+def child(start: str, turn: int, part: int) -> "subprocess.Popen[bytes]":
+    options = {"turn": turn, "start": start, "part": part, "parts": WALK_PARTS}
     return subprocess.Popen(
-        [sys.executable, "-m", "tests.golden.walks", "--turn", str(turn), "--start", start],
+        [sys.executable, "-m", "tests.golden.walks", *(f"--{name}={value}" for name, value in options.items())],
         cwd=ROOT,
         env={**os.environ, **PROCESSES[start]},
         stdout=subprocess.PIPE,
@@ -42,18 +41,20 @@ def differing(found: Mapping[str, str], wanted: Mapping[str, str]) -> list[str]:
 
 
 @pytest.mark.parametrize("turn", WALK_ROUNDS)
-def test_four_processes_and_the_golden_file_agree_on_every_walk(turn: int) -> None:
-    children = {start: child(start, turn) for start in PROCESSES}
+def test_other_processes_and_the_golden_file_agree_on_every_walk(turn: int) -> None:
+    children = {start: child(start, turn, number % WALK_PARTS) for number, start in enumerate(PROCESSES)}
     here = heads(turn=turn)
     steps = sum(head.steps for head in here.values())
+    elsewhere: set[str] = set()
     for start, process in children.items():
         output, _ = process.communicate()
         assert process.returncode == 0
         there = {name: Head(head=head, steps=count) for name, (head, count) in json.loads(output).items()}
-        assert list(there) == list(here)
-        assert [name for name in here if here[name] != there[name]] == [], f"another process, by {start}"
+        assert [name for name in there if here[name] != there[name]] == [], f"another process, by {start}"
+        elsewhere |= there.keys()
         steps += sum(head.steps for head in there.values())
-    assert steps >= STEPS
+    assert elsewhere == here.keys(), "every walk was taken in another process, too"
+    assert steps >= WALK_STEPS
     if turn == 0:
         changed = differing({name: head.head for name, head in here.items()}, golden())
         assert not changed, f"{len(changed)} walk(s) go otherwise: {changed[:10]}; if that is meant, {REGENERATE}"

@@ -152,14 +152,16 @@ def _as_action(call: ToolCall) -> Action:
     return {"tool": call.tool, "arguments": dict(call.arguments)}
 
 
-def heads(*, turn: int, start: str | None = None) -> Heads:
-    """The heads of all walks, by setting and family.
+def heads(*, turn: int, start: str | None = None, part: int = 0, parts: int = 1) -> Heads:
+    """The heads of walks, by setting and family.
 
     Args:
         turn: Which round of walks.
         start: How another process is started, which takes them; `None` takes them in this one.
+        part: Which part of the walks, from 0; every `parts`-th walk belongs to it.
+        parts: How many parts the walks are cut into.
     """
-    todo, take = walks(), partial(taken, turn=turn)
+    todo, take = walks()[part::parts], partial(taken, turn=turn)
     names = [f"{setting} | {family}" for setting, family in todo]
     if start is None:
         return dict(zip(names, map(take, todo), strict=True))
@@ -185,12 +187,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Show, or keep, the heads of a round."""
     parser = argparse.ArgumentParser(description="Seeded walks, each folded into one hash.")
     parser.add_argument("--turn", type=int, default=0, help="which round of walks; the golden one is 0")
+    parser.add_argument("--part", type=int, default=0, help="which part of the walks, from 0")
+    parser.add_argument("--parts", type=int, default=1, help="how many parts the walks are cut into")
     parser.add_argument("--start", choices=multiprocessing.get_all_start_methods(), help="in a process started so")
     parser.add_argument("--write", action="store_true", help="make the heads of round 0 the golden ones")
     given = parser.parse_args(arguments)
-    found = heads(turn=0 if given.write else given.turn, start=given.start)
     if given.write:
+        found = heads(turn=0, start=given.start)
         write(found)
+    else:
+        found = heads(turn=given.turn, start=given.start, part=given.part, parts=given.parts)
     json.dump({name: [head.head, head.steps] for name, head in found.items()}, sys.stdout, ensure_ascii=False)
 
 

@@ -15,13 +15,14 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from palaestra.envs.state import Base, Schema
+from palaestra.envs.surfaces import generic_surface
 from palaestra.envs.task import Draft, Task, call, family
 from palaestra.envs.world import World
 from palaestra.errors import ToolRefusal
 from palaestra.records import Prose, References, Row, Searchable
-from palaestra.rubrics import answered, called, changed, created, never, saw
+from palaestra.rubrics import answered, changed, created, never, saw
 from palaestra.seeding import Stream
-from palaestra.tools import CONTROL, Toolbox, ToolContext, tool
+from palaestra.tools import CONTROL, Reads, Toolbox, ToolContext, tool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,7 +172,7 @@ def get_loan(context: ToolContext, loan_id: LoanId) -> object:
     return loan
 
 
-@tool()
+@tool(reads=Reads(table="loans", by={"member_id": "member_id"}, flags={"only_open": ("returned", False)}))
 def list_loans(context: ToolContext, member_id: MemberId, only_open: bool = True) -> object:
     """List a member's loans.
 
@@ -302,7 +303,7 @@ def lend(draft: Draft) -> Task:
     return Task(
         prompt=f"{member.id} would like to borrow “{book.title}”. Lend it.",
         rubric=[
-            called("search_books", id="searched"),
+            saw(book, id="searched"),
             created(Loan, {"book_id": book.id, "member_id": member.id, "returned": False}),
             changed(book, {"copies": book.copies - 1}),
         ],
@@ -315,12 +316,14 @@ def lend(draft: Draft) -> Task:
     )
 
 
+TOOLBOX = Toolbox((*TOOLS, *CONTROL), prose_tool="reply")
 LIBRARY = World(
     name="library",
     schema=SCHEMA,
     populate=populate,
     start=start,
-    toolbox=Toolbox((*TOOLS, *CONTROL), prose_tool="reply"),
+    toolbox=TOOLBOX,
+    surfaces={"generic": generic_surface(SCHEMA, TOOLBOX, role="librarian")},
     role="librarian",
     actor="EMP-1",
     briefing=lambda now: f"You are the librarian EMP-1. It is {now:%Y-%m-%d}.",

@@ -11,6 +11,7 @@ from typing import Any
 import gymnasium as gym
 import orjson
 
+import palaestra
 from palaestra.agents.rollout import Env, Recording
 from palaestra.errors import EpisodeOverError, InfrastructureError, PalaestraError
 from palaestra.record import record
@@ -29,6 +30,8 @@ class WorldSpec:
     """In which format a policy's text is read: the policy's own."""
     switches: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """What `gymnasium.make` takes besides: task files, a surface, a handbook, noise."""
+    place: str | None = None
+    """Where its world pack is found, so that any process can register it."""
     imports: tuple[str, ...] = ("palaestra",)
     """Modules that register environments, imported before the world is made."""
 
@@ -36,6 +39,8 @@ class WorldSpec:
         """The environment."""
         for module in self.imports:
             import_module(module)
+        if self.place is not None:
+            palaestra.register_world(self.place, env_id=self.env_id)
         return gym.make(self.env_id, **self.switches, action_format=self.action_format, disable_env_checker=True)
 
 

@@ -10,6 +10,7 @@ from palaestra.cli.console import output
 from palaestra.cli.extra import train_extra
 from palaestra.cli.progress import bar
 from palaestra.durable import write_file
+from palaestra.errors import ConfigError
 
 
 def credit(
@@ -40,7 +41,10 @@ def credit(
         )
         from palaestra.trainers import load_config  # noqa: PLC0415
     console = output()
-    usual = CreditConfig(world=load_config(config).world)
+    worlds = load_config(config).world
+    if len(worlds) > 1:
+        raise ConfigError(f"{config}: it has {len(worlds)} worlds, and methods are compared in one; name one [world]")
+    usual = CreditConfig(world=worlds[0])
     settings = replace(usual, grpo=replace(usual.grpo, tokens=tokens))
     before, found = compare(
         material_of(settings, bar=bar),

@@ -67,9 +67,10 @@ def train(
 def _plan_table(plan: "Plan") -> Table:
     """What a run is about to do, in figures."""
     config, shape = plan.config, plan.policy.model.shape
-    families = {task.split("/")[1] for task in plan.tasks}
+    families = {task.rpartition("/")[0] for task in plan.worlds.tasks}
+    worlds = f" of {len(config.world)} worlds" if len(config.world) > 1 else ""
     rows = [
-        ("tasks", f"{len(plan.tasks):,} in {len(families)} families"),
+        ("tasks", f"{len(plan.worlds.tasks):,} in {len(families)} families{worlds}"),
         ("policy", f"{shape.parameters:,} parameters, {shape.vocabulary:,} tokens, {plan.policy.codec.format.name}"),
         ("weights, gradient, optimiser", f"{16 * shape.parameters / 2**20:,.0f} MiB in single precision"),
     ]

@@ -158,10 +158,12 @@ def _open(pack: Pack) -> World:
         raise PackError(f"{pack.place}: {type(world).__name__} is no World; define one with palaestra.envs.World(...)")
     declared, found = pack.manifest(), world.manifest()
     for name in ("id", "version", "traits", "splits", "twins", "capabilities"):
-        if declared is not None and _comparable(getattr(declared, name)) != _comparable(getattr(found, name)):
+        if declared is None or (name == "twins" and not declared.twins):
+            continue
+        if _comparable(getattr(declared, name)) != _comparable(getattr(found, name)):
             raise PackError(
-                f"world {pack.name}: its manifest declares {name} {getattr(declared, name)}, and its world has "
-                f"{getattr(found, name)}; change {pack.folder}/world.toml or the world"
+                f"world {pack.name}: its manifest declares the {name} {getattr(declared, name)}, and its code has "
+                f"{getattr(found, name)}; change {pack.folder}/world.toml or the code"
             )
     return world
 

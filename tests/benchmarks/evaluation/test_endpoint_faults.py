@@ -28,6 +28,12 @@ SUITE = suite_of("storefront", SuiteOptions(split="dev", limit=8))
 KEY = "sk-canary-0123456789"
 
 
+@pytest.fixture(autouse=True)
+def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between two tries; how long they are is a claim of `agents/remote/test_endpoint.py`."""
+    monkeypatch.setattr("palaestra.agents.remote.endpoint._FIRST_WAIT", 0.01)
+
+
 @pytest.fixture(scope="module")
 def solver() -> Solver:
     env = gym.make(CELL.env_id, disable_env_checker=True).unwrapped
@@ -90,7 +96,7 @@ def answering(deed: Deed) -> Callable[[tuple[str, Mapping[str, Any]]], Deed]:
     return lambda _: deed
 
 
-BUSY = Answer(status=429, body=b"slow down", headers={"Retry-After": "0.1"})
+BUSY = Answer(status=429, body=b"slow down", headers={"Retry-After": "0.02"})
 PASSING = {
     "status 429": answering(BUSY),
     "status 500": answering(Answer(status=500, body=b"oops")),
@@ -329,7 +335,7 @@ def test_time_that_a_failing_server_took_is_a_fault(solver: Solver, tmp_path: Pa
         return Answer(status=503, body=b"loading") if solver.place(asked) == (slow, 1) else solver(asked)
 
     with chat_server(behaviour=behave) as server:
-        found = outcomes(server.url, tmp_path, seconds=4.0, tries=1, server_tries=9)
+        found = outcomes(server.url, tmp_path, seconds=2.0, tries=1, server_tries=9)
     (ended,) = [outcome for outcome in found if outcome.task == slow]
     assert ended.fault is not None
     assert ended.fault.kind in ("server", "time")

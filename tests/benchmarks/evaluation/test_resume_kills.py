@@ -9,11 +9,13 @@ import time
 from pathlib import Path
 
 import orjson
+import pytest
 
 from crash.loops import run, sft_loop
-from property.budget import SOAK
+from property.budget import EVALUATION_KILLS, EVALUATION_SHARDS
 
 TESTS = Path(__file__).parents[2]
+IMPORTS = os.pathsep.join([str(TESTS), *sys.path])
 PROGRAM = """
 import gymnasium as gym
 from palaestra.benchmarks.evaluation.suite import Cell, Suite
@@ -21,7 +23,7 @@ from palaestra.benchmarks.suites import SUITES
 from palaestra.cli import main
 from worlds.registration import LIBRARY_ID
 
-def library(limit=None, axes=()):
+def library(limit=None, axes=(), worlds=()):
     tasks = gym.make(LIBRARY_ID).unwrapped.task_set.ids("heldout")[:limit]
     cell = Cell(id="heldout", label="held-out tasks", env_id=LIBRARY_ID, tasks=tasks)
     return Suite(name="library", title="the library", cells=(cell,))
@@ -29,12 +31,11 @@ def library(limit=None, axes=()):
 SUITES.register("lending", library)
 main()
 """
-KILLS = 100 if SOAK else 5
 
 
 def begun(*arguments: str) -> "subprocess.Popen[bytes]":
     """`palaestra eval`, as a process of its own."""
-    environment = {**os.environ, "PYTHONPATH": str(TESTS), "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
+    environment = {**os.environ, "PYTHONPATH": IMPORTS, "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
     command = [sys.executable, "-c", PROGRAM, "eval", *arguments]
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
@@ -58,7 +59,7 @@ def killed_until_done(arguments: tuple[str, ...], folder: Path, *, episodes: int
     marks: list[int] = []
     while True:
         process = begun(*arguments, "--out", str(folder))
-        if len(marks) == KILLS:
+        if len(marks) == EVALUATION_KILLS:
             ended(process)
             return marks
         # A start takes most of the time. So a kill comes a moment after so and so many episodes, also after the last
@@ -97,14 +98,16 @@ def check(arguments: tuple[str, ...], tmp_path: Path, *, episodes: int, seed: st
     assert all(line["fault"] is None for line in map(orjson.loads, contents(whole)["outcomes.jsonl"].splitlines()))
 
 
-def test_agents_that_play_one_by_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize("shard", EVALUATION_SHARDS)
+def test_agents_that_play_one_by_one(tmp_path: Path, shard: int) -> None:
     arguments = ("random", "--suite", "storefront", "--split", "dev", "--limit", "20", "--samples", "2", "--seed", "3")
-    check(arguments, tmp_path, episodes=40, seed="random")
+    check(arguments, tmp_path, episodes=40, seed=f"random {shard}")
 
 
-def test_a_policy_of_ours(tmp_path: Path) -> None:
+@pytest.mark.parametrize("shard", EVALUATION_SHARDS)
+def test_a_policy_of_ours(tmp_path: Path, shard: int) -> None:
     policy = run(sft_loop(), tmp_path / "sft").policy
     (tmp_path / "policy").mkdir()
     policy.save(tmp_path / "policy")
     arguments = (str(tmp_path / "policy"), "--suite", "lending", "--limit", "4", "--samples", "40", "--rows", "4")
-    check((*arguments, "--context", "400", "--turn", "24"), tmp_path, episodes=160, seed="policy")
+    check((*arguments, "--context", "400", "--turn", "24"), tmp_path, episodes=160, seed=f"policy {shard}")

@@ -92,7 +92,10 @@ def test_a_file_that_is_missing_or_no_toml_is_told(tmp_path: Path) -> None:
 def test_a_setting_of_the_command_goes_before_the_file_s(tmp_path: Path, setting: str, name: str, value: Any) -> None:
     path = tmp_path / "run.toml"
     path.write_text("[grpo]\nsteps = 3\n[grpo.limits]\nper_step = 4\n")
-    assert attrgetter(name)(load_config(path, settings=[setting])) == value
+    config = load_config(path, settings=[setting])
+    (world,) = config.world
+    section, _, key = name.partition(".")
+    assert (getattr(world, key) if section == "world" else attrgetter(name)(config)) == value
 
 
 @pytest.mark.parametrize("setting", ["grpo.steps", "=3", "grpo.steps.more=3"])

@@ -49,7 +49,7 @@ class NaiveState:
             raise RowMissingError.of(kind.__name__, key)
         return row
 
-    def find(self, kind: type[R], **equal: Json) -> list[R]:
+    def find(self, kind: type[R], /, **equal: Json) -> list[R]:
         """The rows whose columns equal all of `equal`, ordered by key."""
         asked = list(equal.items())
         rows = cast("Iterable[R]", self._tables[kind.table].values())
@@ -66,7 +66,7 @@ class NaiveState:
         self._tables[row.table][row.id] = row
         return row
 
-    def update(self, row: R, **changes: Any) -> R:
+    def update(self, row: R, /, **changes: Any) -> R:
         """Replace columns of a row and return the new row."""
         return self.insert(replace(row, **changes))
 

@@ -26,7 +26,7 @@ class SqlState:
         """The row under `key`; `RowMissingError` where there is none."""
         return self._rows.get(kind, key)
 
-    def find(self, kind: type[R], **equal: Json) -> list[R]:
+    def find(self, kind: type[R], /, **equal: Json) -> list[R]:
         """The rows whose columns equal all of `equal`, ordered by key."""
         return self._rows.find(kind, **equal)
 
@@ -40,7 +40,7 @@ class SqlState:
         self._rows.sync(self._overlay)
         return row
 
-    def update(self, row: R, **changes: Any) -> R:
+    def update(self, row: R, /, **changes: Any) -> R:
         """Replace columns of a row that stands and return the new row."""
         new = self._overlay.update(row, **changes)
         self._rows.sync(self._overlay)

@@ -81,7 +81,7 @@ class Overlay:
             raise RowMissingError.of(kind.__name__, key)
         return row
 
-    def find(self, kind: type[R], **equal: Json) -> list[R]:
+    def find(self, kind: type[R], /, **equal: Json) -> list[R]:
         """The rows whose columns equal all of `equal`, ordered by key; all rows when nothing is asked."""
         table = kind.table
         asked = list(equal.items())
@@ -148,7 +148,7 @@ class Overlay:
         self._write(row.table, row.id, None, row)
         return row
 
-    def update(self, row: R, **changes: Any) -> R:
+    def update(self, row: R, /, **changes: Any) -> R:
         """Replace columns of a row that stands, and return the new row.
 
         Raises:

@@ -95,7 +95,7 @@ class SqlProjection:
             raise RowMissingError.of(kind.__name__, key)
         return row
 
-    def find(self, kind: type[R], **equal: Json) -> list[R]:
+    def find(self, kind: type[R], /, **equal: Json) -> list[R]:
         """The rows whose columns equal all of `equal`, ordered by key."""
         table = self._schema[kind.table].sql
         same = [table.c[c].is_(None) if v is None else table.c[c] == v for c, v in equal.items()]

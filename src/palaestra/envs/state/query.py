@@ -20,7 +20,7 @@ from palaestra.protocols import StateView
 from palaestra.records import Json, Row
 
 Scalar: TypeAlias = str | int | float | bool | None
-Where: TypeAlias = Mapping[str, Scalar | Sequence[str]]
+Where: TypeAlias = Mapping[str, Scalar | Sequence[Scalar]]
 """Conditions that must all hold: a column, and an operator behind it where it is not equality."""
 Measure: TypeAlias = Literal["count", "sum", "min", "max"]
 
@@ -119,7 +119,7 @@ def measured(rows: Iterable[Row], info: TableInfo, measure: Measure, column: str
     return {"groups": [{"of": _plain(key), "value": values(of)} for key, of in in_order]}
 
 
-def _condition(info: TableInfo, key: str, value: Scalar | Sequence[str]) -> Condition:
+def _condition(info: TableInfo, key: str, value: Scalar | Sequence[Scalar]) -> Condition:
     match = _KEY.fullmatch(key.strip())
     if match is None:
         raise ToolRefusal("bad_query", f"{key!r:.60} is no condition; write a column, or `column op` with op in "

@@ -1,7 +1,9 @@
 """In which order things are drawn: each once before any comes again."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from palaestra.errors import ConfigError
+from palaestra.record import record
 from palaestra.seeding import Stream
 
 
@@ -27,3 +29,56 @@ class Deal:
         while len(self._drawn) <= step:
             self._drawn.append(next(self._epochs))
         return self._drawn[step]
+
+
+@record
+class Share:
+    """One source of things to draw from, such as a world's tasks."""
+
+    count: int
+    weight: float
+    """How much of the draws it gets, relative to the others."""
+
+
+class WeightedDeal:
+    """What each step draws from several sources, in proportion to their weights and asked for in any order.
+
+    After n draws a source of weight w has had n w / sum(w) draws, but for less than one (smooth round-robin).
+    Within a source, each thing comes once before any comes again. With one source it is a `Deal`.
+
+    Args:
+        shares: The sources; the places of the first come first.
+        size: Places of a step.
+        stream: Randomness.
+
+    Raises:
+        ConfigError: a weight is not above 0.
+    """
+
+    def __init__(self, shares: Sequence[Share], *, size: int, stream: Stream) -> None:
+        if low := [share for share in shares if not share.weight > 0]:
+            raise ConfigError(f"weight={low[0].weight}: a weight is above 0; leave a world out that gets no share")
+        self._weights = [share.weight for share in shares]
+        self._firsts = [sum(share.count for share in shares[:place]) for place in range(len(shares))]
+        self._size = size
+        self._whole = Deal(shares[0].count, size=size, stream=stream) if len(shares) == 1 else None
+        self._sources = [
+            epochs(share.count, size=1, stream=stream.split("source", place)) for place, share in enumerate(shares)
+        ]
+        self._credit = [0.0] * len(shares)
+        self._drawn: list[list[int]] = []
+
+    def at(self, step: int) -> list[int]:
+        """The places that step number `step` draws, counted through all sources."""
+        if self._whole is not None:
+            return self._whole.at(step)
+        while len(self._drawn) <= step:
+            self._drawn.append([self._next() for _ in range(self._size)])
+        return self._drawn[step]
+
+    def _next(self) -> int:
+        self._credit = [credit + weight for credit, weight in zip(self._credit, self._weights, strict=True)]
+        source = max(range(len(self._credit)), key=lambda place: self._credit[place])
+        self._credit[source] -= sum(self._weights)
+        (place,) = next(self._sources[source])
+        return self._firsts[source] + place

@@ -15,6 +15,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from palaestra.errors import ConfigError
+from palaestra.packs import DEFAULT, PACKS
 from palaestra.records import JsonObject
 from palaestra.trainers.critic import CriticConfig
 from palaestra.trainers.engines.engine import InFlight
@@ -33,9 +34,16 @@ TrackerName: TypeAlias = Literal["jsonl", "tensorboard", "wandb"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorldConfig:
-    """What is learnt in."""
+    """One world that is learnt in."""
 
-    env_id: str = "palaestra/Storefront-v0"
+    env_id: str = field(default_factory=lambda: PACKS.find(DEFAULT).env_id)
+    """The environment, as `gymnasium.make` knows it, or a world's id."""
+    pack: Path | None = None
+    """The folder of a world pack in place of `env_id`; its code is run."""
+    name: str | None = None
+    """Stands before the references of its tasks, `name:task`, where a run has one world twice with other switches."""
+    weight: float = 1.0
+    """Its share of the groups and demonstrations, relative to the run's other worlds."""
     split: str = "train"
     families: tuple[str, ...] = ()
     """The families to learn from, by name without the world's; all of the split's when there are none."""
@@ -155,7 +163,8 @@ class TrainConfig:
     seed: int = 0
     threads: int = 2
     """Of the arithmetic; part of what makes a run repeatable."""
-    world: WorldConfig = field(default_factory=WorldConfig)
+    world: tuple[WorldConfig, ...] = field(default_factory=lambda: (WorldConfig(),))
+    """The worlds; in TOML one table `[world]`, or several `[[world]]`."""
     policy: PolicyConfig = field(default_factory=PolicyConfig)
     sft: SftConfig | None = None
     grpo: GrpoConfig | None = None
@@ -194,11 +203,16 @@ def load_config(path: Path, *, settings: Sequence[str] = ()) -> TrainConfig:
 
 def read_config(table: Mapping[str, Any], *, where: str = "the settings") -> TrainConfig:
     """The run that a table of settings describes; raises as `load_config` does."""
+    single = isinstance(table.get("world"), dict)
+    if single:
+        table = {**table, "world": [table["world"]]}
     try:
         config = _File.model_validate({"run": table}).run
     except ValidationError as error:
-        faults = [_told(fault["loc"][1:], fault["msg"], fault["type"]) for fault in error.errors()]
+        faults = [_told(_place(fault["loc"][1:], single), fault["msg"], fault["type"]) for fault in error.errors()]
         raise ConfigError(f"{where}: {'; '.join(faults)}") from error
+    if not config.world:
+        raise ConfigError(f"{where}: there is no world to learn in; add a section [world]")
     if config.sft is None and config.grpo is None:
         raise ConfigError(f"{where}: there is nothing to do; add a section [sft], [grpo] or both")
     return config
@@ -222,13 +236,21 @@ def _set(table: dict[str, Any], setting: str) -> None:
     if not equals or not last:
         raise ConfigError(f"{setting!r} sets nothing; write section.name=VALUE, such as grpo.steps=4")
     for part in path:
-        table = table.setdefault(part, {})
+        inner: Any = table.setdefault(part, {})
+        if isinstance(inner, list):
+            raise ConfigError(f"{setting!r}: there are {len(inner)} sections [[{part}]]; change the file instead")
+        table = inner
         if not isinstance(cast("object", table), dict):
             raise ConfigError(f"{setting!r}: {part} is a value and no section")
     try:
         table[last] = tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         table[last] = text
+
+
+def _place(loc: tuple[int | str, ...], single: bool) -> tuple[int | str, ...]:  # noqa: FBT001
+    """Where a fault is, as the file has it: a single `[world]` has no number."""
+    return (loc[0], *loc[2:]) if single and len(loc) > 1 and loc[0] == "world" else loc
 
 
 def _told(loc: tuple[int | str, ...], message: str, kind: str) -> str:
@@ -243,7 +265,7 @@ def _told(loc: tuple[int | str, ...], message: str, kind: str) -> str:
 def _known(loc: Sequence[int | str]) -> list[str]:
     """The names of the settings of a section."""
     kind: Any = TrainConfig
-    for part in loc:
-        hint = get_type_hints(kind)[str(part)]
+    for part in (one for one in loc if isinstance(one, str)):
+        hint = get_type_hints(kind)[part]
         kind = next((one for one in (hint, *get_args(hint)) if is_dataclass(one)), hint)
     return [one.name for one in fields(kind)]

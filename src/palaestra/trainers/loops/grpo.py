@@ -18,6 +18,7 @@ from palaestra.seeding import Stream
 from palaestra.trainers.critic import Critic, reading
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.data.flatten import flatten
+from palaestra.trainers.data.order import Share
 from palaestra.trainers.learner import Learner
 from palaestra.trainers.loops.config import GrpoConfig, settings_of
 from palaestra.trainers.loops.engines import engine_of
@@ -53,6 +54,7 @@ class GrpoLoop(Loop):
         say: Told of alarms, and of faults of worlds and engine.
         replay: A run to go through again: this one then comes to the same tokens, or says where it does not.
         guard: Refuses to train on what policies are measured on.
+        shares: How many of the tasks are each world's, and its weight; all of one if left out.
 
     Raises:
         TaskError: there are no tasks.
@@ -72,12 +74,14 @@ class GrpoLoop(Loop):
         say: Callable[[str], None] = print,
         replay: Recorded | None = None,
         guard: Guard | None = None,
+        shares: Sequence[Share] = (),
     ) -> None:
         self.learner = config.learner
         self.save_every = config.save_every
         self._config = config
-        self._plan = TaskPlan(tasks, size=config.group_size, seed=seed, name=self.name)
+        self._plan = TaskPlan(tasks, size=config.group_size, seed=seed, name=self.name, shares=shares)
         self._tasks = sorted(tasks)
+        self._shares = tuple(shares)
         self._make_worlds = worlds
         self._seed = seed
         self._start = start
@@ -103,6 +107,7 @@ class GrpoLoop(Loop):
                 self._world,
                 self._seed,
                 self._start.digest(),
+                *([self._shares] if self._shares else []),
             ]
         )
 

@@ -8,9 +8,11 @@ from typing import Any
 
 import gymnasium as gym
 
+import palaestra
 from palaestra.agents import oracle, rollout
 from palaestra.contamination import of_users
 from palaestra.errors import TaskError, UnknownNameError
+from palaestra.packs import BUNDLED, PACKS
 from palaestra.records import TaskSpec
 from palaestra.steps import ResetRecord
 from palaestra.tools import CHAT_FORMATS
@@ -59,8 +61,21 @@ def openings_of(config: WorldConfig, tasks: Sequence[str]) -> Iterator[tuple[Tas
 
 
 def comes_with_palaestra(config: WorldConfig) -> bool:
-    """Whether the world and its tasks are among those that Palaestra registers, and none are the user's own."""
-    return config.env_id.startswith("palaestra/") and not config.switches.get("tasks")
+    """Whether the world and its tasks come with Palaestra, and none are the user's own."""
+    env_id = env_id_of(config)
+    bundled = env_id not in PACKS or PACKS.find(env_id).name in BUNDLED
+    return env_id.startswith("palaestra/") and bundled and not config.switches.get("tasks")
+
+
+def env_id_of(config: WorldConfig) -> str:
+    """The environment id of a world; its pack is registered where the settings name a folder.
+
+    Raises:
+        PackError: the folder holds no pack, or one whose id another pack has.
+    """
+    if config.pack is not None:
+        return palaestra.register_world(config.pack)
+    return PACKS.find(config.env_id).env_id if config.env_id in PACKS.ids else config.env_id
 
 
 def demonstrations_of(config: WorldConfig, *, file: Path | None = None, bar: OpenBar = silent) -> list[Episode]:
@@ -94,8 +109,10 @@ def worlds_of(config: WorldConfig, action_format: str, *, timeouts: Timeouts | N
         action_format: In which the policy's text is read.
         timeouts: How long a world elsewhere may take; those of this process cannot be waited for.
     """
+    env_id = env_id_of(config)
     spec = WorldSpec(
-        env_id=config.env_id,
+        env_id=env_id,
+        place=PACKS.find(env_id).place if env_id in PACKS else None,
         action_format=action_format,
         switches=dict(config.switches),
         imports=("palaestra", *config.imports),
@@ -115,7 +132,7 @@ def _opened(config: WorldConfig) -> Any:
     for module in config.imports:
         import_module(module)
     try:
-        return gym.make(config.env_id, **config.switches, disable_env_checker=True).unwrapped
+        return gym.make(env_id_of(config), **config.switches, disable_env_checker=True).unwrapped
     except gym.error.UnregisteredEnv as error:
         raise UnknownNameError(f"{error}; name the module that registers it in world.imports") from error
 

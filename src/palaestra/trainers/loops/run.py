@@ -7,20 +7,15 @@ from pathlib import Path
 
 from palaestra.contamination import Guard
 from palaestra.durable import write_file
+from palaestra.trainers.data.order import Share
 from palaestra.trainers.learner import Learner
 from palaestra.trainers.loops.config import TrainConfig, config_document
 from palaestra.trainers.loops.grpo import GrpoLoop
 from palaestra.trainers.loops.loop import MakeLearner, StageResult, run_loop
-from palaestra.trainers.loops.material import (
-    comes_with_palaestra,
-    demonstrations_of,
-    openings_of,
-    started,
-    tasks_of,
-    worlds_of,
-)
+from palaestra.trainers.loops.material import started
 from palaestra.trainers.loops.record import Recorded
 from palaestra.trainers.loops.sft import SftLoop
+from palaestra.trainers.loops.worlds import RunWorlds
 from palaestra.trainers.monitors import TRACKERS
 from palaestra.trainers.policy import Policy
 from palaestra.trainers.progress import OpenBar, silent
@@ -32,8 +27,10 @@ class Plan:
     """What a run is about to do: everything that can be known before its first step."""
 
     config: TrainConfig
-    tasks: list[str]
+    worlds: RunWorlds
     demonstrations: list[Episode]
+    shares: list[Share]
+    """How many of the demonstrations are each world's, and its weight."""
     policy: Policy
     """That it begins with."""
 
@@ -46,27 +43,23 @@ def planned(config: TrainConfig, *, bar: OpenBar = silent) -> Plan:
             measured on.
     """
     guard = Guard(config.contaminated)
-    tasks = tasks_of(config.world)
-    guard.check(*next(openings_of(config.world, tasks[:1])))  # that of one tells the split of all
+    worlds = RunWorlds(config.world)
+    for spec, said in worlds.first_openings():
+        guard.check(spec, said)
     needed = config.sft is not None or config.policy.start is None
     file = config.sft.demonstrations if config.sft is not None else None
-    demonstrations = demonstrations_of(config.world, file=file, bar=bar) if needed else []
+    demonstrations, shares = worlds.demonstrations(file=file, bar=bar) if needed else ([], [])
     guard.check_episodes(demonstrations)
-    if (not needed or file is not None) and _may_be_listed(config):
-        _check_openings(guard, config, tasks, bar=bar)
+    if (not needed or file is not None) and (config.contaminated or not worlds.bundled):
+        _check_openings(guard, worlds, bar=bar)  # no list of ours has a task of ours to learn from
     policy = started(config.policy, demonstrations, seed=config.seed)
-    return Plan(config=config, tasks=tasks, demonstrations=demonstrations, policy=policy)
+    return Plan(config=config, worlds=worlds, demonstrations=demonstrations, shares=shares, policy=policy)
 
 
-def _may_be_listed(config: TrainConfig) -> bool:
-    """Whether words of a task to learn from can be on a list: no list of ours has any of the worlds that are ours."""
-    return bool(config.contaminated) or not comes_with_palaestra(config.world)
-
-
-def _check_openings(guard: Guard, config: TrainConfig, tasks: list[str], *, bar: OpenBar) -> None:
+def _check_openings(guard: Guard, worlds: RunWorlds, *, bar: OpenBar) -> None:
     """Look at every task before the first step, lest a run be refused when it is half done."""
-    with bar("openings", len(tasks)) as shown:
-        for task, said in openings_of(config.world, tasks):
+    with bar("openings", len(worlds.tasks)) as shown:
+        for task, said in worlds.openings():
             guard.check(task, said)
             shown.step(task.id)
 
@@ -101,20 +94,23 @@ def run(
 
     result: StageResult | None = None
     if config.sft is not None:
-        sft = SftLoop(config.sft, plan.demonstrations, seed=config.seed, start=plan.policy, guard=guard)
+        sft = SftLoop(
+            config.sft, plan.demonstrations, seed=config.seed, start=plan.policy, guard=guard, shares=plan.shares
+        )
         result = carry(sft, out / "sft")
     if config.grpo is not None:
         policy = result.policy if result else plan.policy
         loop = GrpoLoop(
             config.grpo,
-            tasks=plan.tasks,
-            worlds=partial(worlds_of, config.world, policy.codec.format.name),
+            tasks=plan.worlds.tasks,
+            worlds=partial(plan.worlds.open, policy.codec.format.name),
             seed=config.seed,
             start=policy,
-            world=[config.world.env_id, dict(config.world.switches)],
+            world=plan.worlds.identity,
             say=say,
             replay=Recorded.of(replay / "grpo") if replay else None,
             guard=guard,
+            shares=plan.worlds.shares if len(plan.worlds.shares) > 1 else (),
         )
         result = carry(loop, out / "grpo")
     assert result is not None, "settings without a stage are refused when they are read"

@@ -11,7 +11,7 @@ from palaestra.seeding import Stream
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.data.demonstration import demonstration
 from palaestra.trainers.data.flatten import flatten_tokens
-from palaestra.trainers.data.order import Deal
+from palaestra.trainers.data.order import Share, WeightedDeal
 from palaestra.trainers.learner import Learner
 from palaestra.trainers.loops.config import SftConfig, settings_of
 from palaestra.trainers.loops.loop import LearnerThread, Loop, Progress
@@ -30,6 +30,7 @@ class SftLoop(Loop):
         start: The policy to begin with; it is copied.
         name: Of the stage; another name draws another order.
         guard: Refuses demonstrations of what policies are measured on.
+        shares: How many of them are each world's, and its weight; all of one if left out.
 
     Raises:
         TaskError: there are no demonstrations.
@@ -45,6 +46,7 @@ class SftLoop(Loop):
         start: Policy,
         name: str = "sft",
         guard: Guard | None = None,
+        shares: Sequence[Share] = (),
     ) -> None:
         if not demonstrations:
             raise TaskError(f"{name} has no demonstrations; give a split that lists tasks, or a file of episodes")
@@ -57,14 +59,14 @@ class SftLoop(Loop):
         self._seed = seed
         self._start = start
         self._objective = Supervised()
-        self._deal = Deal(len(demonstrations), size=config.batch, stream=Stream.root(name, seed))
+        self._shares = tuple(shares) or (Share(count=len(demonstrations), weight=1.0),)
+        self._deal = WeightedDeal(self._shares, size=config.batch, stream=Stream.root(name, seed))
 
     def fingerprint(self) -> str:
         """A hash of the settings, the demonstrations, the seed and the beginning; measured time is no setting."""
         settings = settings_of(self._config, without=("seconds", "demonstrations"))
-        return digest(
-            [self.name, settings, self._seed, [episode.digest() for episode in self._episodes], self._start.digest()]
-        )
+        parts = [self.name, settings, self._seed, [episode.digest() for episode in self._episodes]]
+        return digest([*parts, self._start.digest(), *([self._shares] if len(self._shares) > 1 else [])])
 
     def start(self) -> Policy:
         """A copy of the policy to begin with."""

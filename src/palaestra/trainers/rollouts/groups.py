@@ -6,12 +6,13 @@ played again in a fresh world, and only then does a rule say what happens to its
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal, Protocol, TypeAlias
 
 from palaestra.errors import ConfigError, TaskError
 from palaestra.record import record
 from palaestra.seeding import Stream
-from palaestra.trainers.data.order import Deal
+from palaestra.trainers.data.order import Share, WeightedDeal
 from palaestra.trainers.engines.noise import noise_key
 from palaestra.trainers.rollouts.job import Job
 from palaestra.trajectory import Episode
@@ -33,7 +34,8 @@ class TaskPlan:
     """Each group plays one task several times, and every task comes once before any comes again.
 
     Args:
-        tasks: Ids of tasks, in an order that does not matter.
+        tasks: References of tasks, in an order that does not matter; with several worlds, those of one after another.
+        shares: How many of them are each world's, and its weight; all of one if left out.
         size: Trajectories of a group.
         seed: Of the draws.
         name: What the trajectories are for; two plans of different names share neither noise nor order.
@@ -43,15 +45,19 @@ class TaskPlan:
         ConfigError: a group would have no trajectories.
     """
 
-    def __init__(self, tasks: Sequence[str], *, size: int, seed: int, name: str = "train") -> None:
+    def __init__(
+        self, tasks: Sequence[str], *, size: int, seed: int, name: str = "train", shares: Sequence[Share] = ()
+    ) -> None:
         if not tasks:
             raise TaskError(f"{name}: there is no task to play; give a split that lists tasks")
         if size < 1:
             raise ConfigError(f"size = {size}: a group must have at least 1 trajectory")
-        self._tasks = sorted(tasks)
+        shares = shares or [Share(count=len(tasks), weight=1.0)]
+        left = iter(tasks)
+        self._tasks = [task for share in shares for task in sorted(islice(left, share.count))]
         self._size = size
         self._names = (name, seed)
-        self._deal = Deal(len(tasks), size=1, stream=Stream.root(*self._names))
+        self._deal = WeightedDeal(shares, size=1, stream=Stream.root(*self._names))
 
     def group(self, index: int) -> tuple[Job, ...]:
         """The jobs of group number `index`."""

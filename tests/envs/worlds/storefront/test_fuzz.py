@@ -23,6 +23,8 @@ from property.budget import FUZZ_CALLS, FUZZ_SHARDS
 from property.deadline import within
 from property.junk import junk_action, junk_call
 
+pytestmark = pytest.mark.no_cover
+
 TASKS = (
     "storefront/cancel-order/0000",
     "storefront/lost-parcel/0003",

@@ -20,6 +20,7 @@ from datetime import datetime
 from pathlib import Path
 
 from palaestra.envs.kit import contents
+from palaestra.envs.surfaces import generic_surface
 from palaestra.envs.world import World
 from palaestra.envs.worlds.storefront.desk import Desk
 from palaestra.envs.worlds.storefront.handbook import sections
@@ -28,10 +29,10 @@ from palaestra.envs.worlds.storefront.policy import POLICY
 from palaestra.envs.worlds.storefront.population import populate, world_start
 from palaestra.envs.worlds.storefront.rules import rules
 from palaestra.envs.worlds.storefront.schema import SCHEMA
-from palaestra.envs.worlds.storefront.surfaces import SURFACES
 from palaestra.envs.worlds.storefront.tools import TOOLBOX
 
 AGENT_ID = "EMP-101"
+ROLE = "agent"
 
 BRIEFING = """\
 You are a support agent ({actor}) at Kernwerk, a retailer of PC hardware. It is {now}. You work on one ticket. \
@@ -89,14 +90,14 @@ STOREFRONT = World(
     populate=populate,
     start=world_start,
     toolbox=TOOLBOX,
-    role="agent",
+    role=ROLE,
     actor=AGENT_ID,
     briefing=briefing,
     talking=talking,
     draft=Desk,
     families="palaestra.envs.worlds.storefront.tasks",
     rules=rules,
-    surfaces=SURFACES,
+    surfaces={"generic": generic_surface(SCHEMA, TOOLBOX, role=ROLE)},
     release=Path(__file__).with_name("release.json"),
     noise=NOISE,
     guards={

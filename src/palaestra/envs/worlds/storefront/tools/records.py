@@ -20,10 +20,10 @@ from palaestra.envs.worlds.storefront.schema import (
     WarrantyClaim,
 )
 from palaestra.records import ANY_TABLE, References
-from palaestra.tools import ToolContext, tool
+from palaestra.tools import Reads, ToolContext, tool
 
 
-@tool()
+@tool(reads=Reads(table="orders", by={"order_id": "id"}, follow=("order_lines.order_id",)))
 def get_order(context: ToolContext, order_id: OrderId) -> object:
     """Show an order and its lines.
 
@@ -36,7 +36,7 @@ def get_order(context: ToolContext, order_id: OrderId) -> object:
     return {"order": order, "lines": lines}
 
 
-@tool()
+@tool(reads=Reads(table="shipments", by={"tracking": "tracking"}))
 def track_parcel(context: ToolContext, tracking: Annotated[str, References(ANY_TABLE)]) -> object:
     """Find a parcel by its tracking number.
 
@@ -48,7 +48,15 @@ def track_parcel(context: ToolContext, tracking: Annotated[str, References(ANY_T
     return {"shipments": shipments}
 
 
-@tool()
+@tool(
+    reads=Reads(
+        table="products",
+        by={"category": "category", "max_price_cents": "price_cents <="},
+        flags={"in_stock": ("stock >", 0)},
+        search="query",
+        cursor="cursor",
+    )
+)
 def search_products(
     context: ToolContext,
     query: str = "",

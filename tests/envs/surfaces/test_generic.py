@@ -1,13 +1,18 @@
 """Two surfaces, one world: the same work leaves the same rows, events and score on either."""
 
+import json
+import pickle
+from collections.abc import Iterator
 from typing import Any
 
 import gymnasium as gym
 import pytest
 
-from palaestra.envs import ToolEnv
+from palaestra.envs import ToolEnv, check_env
+from palaestra.envs.check.subject import make
 from palaestra.records import ToolCall
 from palaestra.tools import CONTROL
+from worlds.registration import LIBRARY_ID
 
 
 def made(surface: str, **switches: Any) -> ToolEnv:
@@ -49,6 +54,50 @@ def test_the_oracle_does_the_same_work_on_both(task: str) -> None:
     assert [(c.table, c.key) for c in envs[0].changes] == [(c.table, c.key) for c in envs[1].changes]
     wrote = [[event.tool for event in env.events if event.written] for env in envs]
     assert wrote[0] == wrote[1]
+
+
+def library_tasks() -> Iterator[tuple[ToolEnv, str]]:
+    env = make(LIBRARY_ID, surface="generic")
+    for split in ("train", "dev", "heldout", "heldout-policy"):
+        for task in env.task_set.ids(split):
+            yield env, task
+
+
+def test_every_oracle_and_every_alternative_of_another_world_gets_full_points() -> None:
+    runs = 0
+    for env, task in library_tasks():
+        env.reset(seed=0, options={"task": task})
+        start = env.snapshot()
+        for calls in (env.oracle(), *env.alternatives()):
+            env.restore(start)
+            for call in calls:
+                act(env, call)
+            assert (env.score().points, env.score().passed) == (env.score().total, True), task
+            runs += 1
+    assert runs >= 20
+
+
+def test_an_environment_of_another_world_keeps_the_contract_on_it() -> None:
+    check_env(make(LIBRARY_ID, surface="generic"))
+
+
+@pytest.mark.parametrize("world", ["palaestra/Storefront-v0", LIBRARY_ID])
+def test_its_tools_pickle(world: str) -> None:
+    for tool in make(world, surface="generic").toolbox:
+        copy = pickle.loads(pickle.dumps(tool))
+        assert copy.export() == tool.export()
+        assert (copy.name, copy.composite, copy.references) == (tool.name, tool.composite, tool.references)
+
+
+def test_only_actions_of_the_agents_role_are_drawn_and_described() -> None:
+    env = make(LIBRARY_ID, surface="generic")
+    env.reset(seed=0)
+    act(env, doing("describe", {}))
+    assert "waive_fines" not in env.episode.observation[0]["content"]
+    assert "renew_loan" in env.episode.observation[0]["content"]
+    drawn = str(env.legal_actions(300))
+    assert "waive_fines" not in drawn
+    assert {"renew_loan", "lend_book", "cancel_loan"} <= {word for word in drawn.split("'") if "_" in word}
 
 
 def step(action: str, **arguments: Any) -> dict[str, Any]:
@@ -108,6 +157,18 @@ def test_a_bulk_update_is_the_workflow_of_its_runs() -> None:
             "bad_step",
         ),
         (doing("query", {"table": "orders", "columns": ["colour"]}), "bad_query"),
+        (doing("query", {"table": "orders", "where": {"colour": "red"}}), "bad_query"),
+        (doing("query", {"table": "orders", "where": {"total_cents": "much"}}), "bad_query"),
+        (doing("query", {"table": "orders", "where": {"placed >": "yesterday"}}), "bad_query"),
+        (doing("query", {"table": "customers", "where": {"fraud_hold": 1}}), "bad_query"),
+        (doing("query", {"table": "customers", "where": {"tier in": "gold"}}), "bad_query"),
+        (doing("query", {"table": "payments", "search": "card"}), "bad_query"),
+        (doing("query", {"table": "sales"}), "invalid_arguments"),
+        (doing("query", {"table": "orders", "where": {"id": {"like": "ORD"}}}), "invalid_arguments"),
+        (doing("query", {"table": "orders", "cursor": "ORD-0"}), "bad_cursor"),
+        (doing("aggregate", {"table": "orders", "measure": "sum", "column": "status"}), "bad_query"),
+        (doing("aggregate", {"table": "orders", "measure": "count", "group_by": "id"}), "too_many"),
+        (doing("traverse", {"table": "products", "id": "GPU-0", "path": ["order_lines.order_id"]}), "not_found"),
         (doing("describe", {"name": "order"}), "not_found"),
         (doing("traverse", {"table": "orders", "id": "ORD-0", "path": ["customer_id"]}), "not_found"),
     ],
@@ -127,3 +188,57 @@ def test_columns_asked_for_are_not_a_look_at_the_row() -> None:
     assert (event.shown, event.mentioned) == ((), frozenset({order}))
     [event] = act(env, doing("query", asked))["events"]
     assert event.shown == (("orders", order),)
+
+
+def test_columns_asked_for_teach_the_ids_that_they_hold() -> None:
+    env, order, _ = started()
+    [row] = [row for row in env.state.find(env.world.schema["orders"].kind) if row.id == order]
+    asked: dict[str, Any] = {"table": "orders", "where": {"id": order}, "columns": ["customer_id", "total_cents"]}
+    [event] = act(env, doing("query", asked))["events"]
+    assert event.shown == ()
+    assert event.mentioned == {order, row.customer_id}  # type: ignore[attr-defined]
+
+
+def test_a_row_seen_whole_teaches_the_ids_of_no_one_table_too() -> None:
+    env, _, _ = started()
+    parcel: Any = env.state.find(env.world.schema["shipments"].kind)[0]
+    [event] = act(env, doing("query", {"table": "shipments", "where": {"tracking": parcel.tracking}}))["events"]
+    assert event.shown == (("shipments", parcel.id),)
+    assert {parcel.id, parcel.order_id, parcel.tracking} <= event.mentioned
+    assert event.named == (parcel.tracking,)
+
+
+def test_groups_by_an_id_teach_those_ids() -> None:
+    env, _, _ = started()
+    asked = {"table": "employees", "measure": "count", "group_by": "id"}
+    [event] = act(env, doing("aggregate", asked))["events"]
+    assert event.mentioned == set(env.episode.state.keys("employees"))
+
+
+def test_a_list_goes_on_where_its_last_page_ended() -> None:
+    env, _, _ = started()
+    listed: list[str] = []
+    cursor: str | None = None
+    while True:
+        asked: dict[str, Any] = {"table": "products", "columns": ["price_cents"]}
+        act(env, doing("query", asked | ({"cursor": cursor} if cursor else {})))
+        answer = json.loads(env.episode.observation[0]["content"])
+        listed += [row["id"] for row in answer["rows"]]
+        assert len(answer["rows"]) <= 10
+        cursor = answer["next_cursor"]
+        if cursor is None:
+            break
+    assert listed == list(env.episode.state.keys("products"))
+
+
+def test_a_traversal_of_too_many_rows_is_refused() -> None:
+    env, _, _ = started()
+    path = ["orders.customer_id", "order_lines.order_id", "product_id", "order_lines.product_id"]
+    refused = [
+        event
+        for customer in env.episode.state.keys("customers")[:12]
+        for event in act(env, doing("traverse", {"table": "customers", "id": customer, "path": path}))["events"]
+        if event.error
+    ]
+    assert {event.error for event in refused} == {"too_many"}
+    assert all(not event.shown and not event.mentioned for event in refused)

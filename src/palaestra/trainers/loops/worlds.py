@@ -1,0 +1,105 @@
+"""The worlds of a run: what is learnt from in each, and where its tasks are played."""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from palaestra.errors import ConfigError
+from palaestra.records import TaskSpec
+from palaestra.trainers.data.order import Share
+from palaestra.trainers.loops.config import WorldConfig
+from palaestra.trainers.loops.material import (
+    comes_with_palaestra,
+    demonstrations_of,
+    env_id_of,
+    openings_of,
+    tasks_of,
+    worlds_of,
+)
+from palaestra.trainers.progress import OpenBar, silent
+from palaestra.trainers.rollouts.world import Worlds
+from palaestra.trainers.rollouts.worlds.routed import RoutedWorlds, split_reference
+from palaestra.trajectory import Episode
+
+
+class RunWorlds:
+    """The worlds that a run learns in, one or several.
+
+    A task's reference is its id, which begins with the world's id; the tasks of a world with a name of its own have it
+    before, as in "noisy:storefront/refund/0001".
+
+    Args:
+        configs: The worlds' settings.
+
+    Attributes:
+        tasks: The references of all tasks to learn from, world by world.
+        shares: How many of them are each world's, and its weight.
+
+    Raises:
+        ConfigError: two worlds of the run have the same tasks and no names of their own.
+        PalaestraError: a world, split or family is unknown, or lists no task.
+    """
+
+    def __init__(self, configs: Sequence[WorldConfig]) -> None:
+        self._worlds: dict[str, tuple[WorldConfig, list[str]]] = {}
+        for config in configs:
+            tasks = tasks_of(config)
+            name = config.name or split_reference(tasks[0])[0]
+            if name in self._worlds:
+                raise ConfigError(
+                    f'two worlds of the run are called {name!r}; name one of them: [[world]] name = "{name}-2"'
+                )
+            self._worlds[name] = config, tasks
+        self.tasks = [
+            task if config.name is None else f"{config.name}:{task}"
+            for config, tasks in self._worlds.values()
+            for task in tasks
+        ]
+        self.shares = tuple(Share(count=len(tasks), weight=config.weight) for config, tasks in self._worlds.values())
+
+    @property
+    def configs(self) -> list[WorldConfig]:
+        """The worlds' settings."""
+        return [config for config, _ in self._worlds.values()]
+
+    @property
+    def identity(self) -> list[Any]:
+        """What decides the worlds' answers besides the tasks. Any: switches, as `gymnasium.make` takes them."""
+        each = [[env_id_of(config), dict(config.switches)] for config in self.configs]
+        return each[0] if len(each) == 1 else each
+
+    @property
+    def bundled(self) -> bool:
+        """Whether all of them come with Palaestra."""
+        return all(map(comes_with_palaestra, self.configs))
+
+    def demonstrations(self, *, file: Path | None = None, bar: OpenBar = silent) -> tuple[list[Episode], list[Share]]:
+        """Episodes to learn from, world by world, and the share of each: those of `file`, or the oracles' own."""
+        if file is not None:
+            episodes = demonstrations_of(self.configs[0], file=file)
+            return episodes, [Share(count=len(episodes), weight=1.0)]
+        each = [demonstrations_of(config, bar=bar) for config in self.configs]
+        shares = [Share(count=len(own), weight=config.weight) for own, config in zip(each, self.configs, strict=True)]
+        return [episode for own in each for episode in own], shares
+
+    def first_openings(self) -> Iterator[tuple[TaskSpec, list[str]]]:
+        """What is known of the first task of each world: it tells the split of all."""
+        for config, tasks in self._worlds.values():
+            yield from openings_of(config, tasks[:1])
+
+    def openings(self) -> Iterator[tuple[TaskSpec, list[str]]]:
+        """What is known of each task, and what its user says at the beginning."""
+        for config, tasks in self._worlds.values():
+            yield from openings_of(config, tasks)
+
+    def open(self, action_format: str) -> Worlds:
+        """Where the tasks are played.
+
+        Args:
+            action_format: In which the policy's text is read.
+        """
+        make = partial(worlds_of, action_format=action_format)
+        if len(self.configs) == 1 and self.configs[0].name is None:
+            return make(self.configs[0])
+        return RoutedWorlds({name: make(config) for name, (config, _) in self._worlds.items()})

@@ -1,0 +1,81 @@
+"""Several worlds behind one: each task is played in the world that its reference names."""
+
+from collections.abc import Mapping
+
+from palaestra.errors import InfrastructureError, UnknownNameError
+from palaestra.records import EndReason
+from palaestra.trainers.rollouts.world import Answer, Opening, World, Worlds
+from palaestra.trajectory import Episode
+
+
+def split_reference(reference: str) -> tuple[str, str]:
+    """The world's name and the task's id of a reference: "noisy:storefront/refund/0001", or a task's id alone."""
+    name, colon, task = reference.partition(":")
+    return (name, task) if colon else (reference.partition("/")[0], reference)
+
+
+class RoutedWorld(World):
+    """One place to play in; it opens a world of each kind when a task of it first comes, and keeps it."""
+
+    def __init__(self, sources: Mapping[str, Worlds]) -> None:
+        self._sources = sources
+        self._open: dict[str, World] = {}
+        self._playing: World | None = None
+
+    @property
+    def _world(self) -> World:
+        if self._playing is None:
+            raise InfrastructureError("no episode has begun in this world; reset it first")
+        return self._playing
+
+    async def reset(self, task: str, seed: int) -> Opening:
+        """Begin an episode in the world that the task's reference names.
+
+        Raises:
+            UnknownNameError: the run has no such world, or the world no such task.
+            InfrastructureError: the world failed.
+        """
+        name, id = split_reference(task)
+        if name not in self._sources:
+            raise UnknownNameError.of("world", name, self._sources, f"(in the task {task!r})")
+        if name not in self._open:
+            self._open[name] = await self._sources[name].open()
+        self._playing = self._open[name]
+        return await self._playing.reset(id, seed)
+
+    async def step(self, text: str) -> Answer:
+        """Take one turn."""
+        return await self._world.step(text)
+
+    async def stop(self, reason: EndReason) -> None:
+        """End the episode from outside."""
+        await self._world.stop(reason)
+
+    async def episode(self) -> Episode:
+        """The episode so far."""
+        return await self._world.episode()
+
+    async def close(self) -> None:
+        """Free every world that was opened."""
+        for world in self._open.values():
+            await world.close()
+
+
+class RoutedWorlds(Worlds):
+    """Opens places that play the tasks of several worlds.
+
+    Args:
+        sources: Where the worlds come from, by the name that stands in their tasks' references.
+    """
+
+    def __init__(self, sources: Mapping[str, Worlds]) -> None:
+        self._sources = dict(sources)
+
+    async def open(self) -> RoutedWorld:
+        """A place in which no world is open yet."""
+        return RoutedWorld(self._sources)
+
+    async def close(self) -> None:
+        """Free everything."""
+        for worlds in self._sources.values():
+            await worlds.close()

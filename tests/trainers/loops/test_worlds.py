@@ -1,0 +1,108 @@
+"""A run over several worlds: whose tasks it learns from, in which shares, and where each is played."""
+
+import asyncio
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from crash.loops import POLICY, demonstrations
+from packs import write_pack
+from palaestra.errors import ConfigError, UnknownNameError
+from palaestra.trainers.loops import batches, load_config, planned, run, started
+from palaestra.trainers.loops.config import WorldConfig, read_config
+from palaestra.trainers.loops.worlds import RunWorlds
+from palaestra.trainers.rollouts.groups import TaskPlan
+from palaestra.trainers.rollouts.worlds.routed import split_reference
+from worlds.registration import LIBRARY_ID
+
+LIBRARY = WorldConfig(env_id=LIBRARY_ID, imports=("worlds.registration",))
+
+
+@pytest.fixture(scope="module")
+def clinic(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_pack(tmp_path_factory.mktemp("packs") / "clinic")
+
+
+def test_references_name_the_world(clinic: Path) -> None:
+    worlds = RunWorlds([LIBRARY, WorldConfig(pack=clinic, weight=3.0)])
+    assert Counter(task.partition("/")[0] for task in worlds.tasks) == {"library": 8, "clinic": 3}
+    assert [(share.count, share.weight) for share in worlds.shares] == [(8, 1.0), (3, 3.0)]
+    assert split_reference("clinic/renew/0001") == ("clinic", "clinic/renew/0001")
+    assert split_reference("noisy:clinic/renew/0001") == ("noisy", "clinic/renew/0001")
+
+
+def test_one_world_twice_needs_a_name() -> None:
+    noisy = WorldConfig(env_id=LIBRARY_ID, name="noisy", switches={"noise": {"failures": 10}})
+    worlds = RunWorlds([LIBRARY, noisy])
+    assert sum(task.startswith("noisy:library/") for task in worlds.tasks) == 8
+    with pytest.raises(ConfigError, match=r"two worlds of the run are called 'library'; name one of them"):
+        RunWorlds([LIBRARY, LIBRARY])
+
+
+def test_groups_are_shared_out_by_weight(clinic: Path) -> None:
+    worlds = RunWorlds([LIBRARY, WorldConfig(pack=clinic, weight=3.0)])
+    plan = TaskPlan(worlds.tasks, size=2, seed=0, shares=worlds.shares)
+    played = Counter(plan.group(index)[0].task.partition("/")[0] for index in range(40))
+    assert played == {"library": 10, "clinic": 30}
+
+
+def test_each_task_is_played_in_the_world_of_its_reference(clinic: Path) -> None:
+    async def openings() -> list[str]:
+        sources = RunWorlds([LIBRARY, WorldConfig(pack=clinic)]).open("compact")
+        world = await sources.open()
+        said: list[str] = []
+        for task in ("library/renew-loan/0000", "clinic/renew/0000", "library/renew-loan/0001"):
+            await world.reset(task, 0)
+            said.append((await world.episode()).task.id)
+        with pytest.raises(UnknownNameError, match=r"unknown world 'clinik'; did you mean 'clinic'\?"):
+            await world.reset("clinik/renew/0000", 0)
+        await world.close()
+        await sources.close()
+        return said
+
+    assert asyncio.run(openings()) == ["library/renew-loan/0000", "clinic/renew/0000", "library/renew-loan/0001"]
+
+
+@pytest.mark.parametrize("where", ["here", "processes"])
+def test_a_run_learns_in_two_worlds(clinic: Path, tmp_path: Path, where: str) -> None:
+    started(POLICY, list(demonstrations()), seed=0).save(tmp_path / "policy")
+    file = tmp_path / "run.toml"
+    file.write_text(
+        f"""
+trackers = []
+[[world]]
+env_id = "{LIBRARY_ID}"
+imports = ["worlds.registration"]
+where = "{where}"
+workers = 1
+[[world]]
+pack = "{clinic}"
+where = "{where}"
+workers = 1
+[policy]
+start = "{tmp_path / "policy"}"
+[grpo]
+steps = 2
+group_size = 2
+[grpo.limits]
+per_step = 2
+[grpo.play]
+context = 400
+turn = 12
+"""
+    )
+    result = run(planned(load_config(file)), tmp_path / "run", say=lambda _: None)
+    assert result.progress.step == 2
+    groups = [group for batch in batches(tmp_path / "run" / "grpo") for group in batch.groups]
+    tasks = {episode.task.id.partition("/")[0] for group in groups for episode in group.episodes}
+    assert tasks == {"library", "clinic"}
+
+
+def test_old_settings_of_one_world_are_read_and_the_new_ones_are_written_back() -> None:
+    config = read_config({"world": {"env_id": LIBRARY_ID, "split": "dev"}, "grpo": {}})
+    assert [world.split for world in config.world] == ["dev"]
+    with pytest.raises(ConfigError, match=r"world\.0\.splitt: unknown; did you mean 'split'\?"):
+        read_config({"world": [{"splitt": "dev"}], "grpo": {}})
+    with pytest.raises(ConfigError, match="there is no world to learn in"):
+        read_config({"world": [], "grpo": {}})
