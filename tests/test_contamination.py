@@ -25,12 +25,12 @@ from palaestra.contamination import (
 from palaestra.envs.task import SPLITS
 from palaestra.errors import ContaminationError, RecordError, TaskError
 from palaestra.records import Message
-from palaestra.trainers.loops import load_config, planned
+from palaestra.trainers.loops import load_config, plan_run
 from palaestra.trainers.loops.config import SftConfig, WorldConfig
-from palaestra.trainers.loops.material import comes_with_palaestra, openings_of, started, tasks_of
+from palaestra.trainers.loops.material import comes_with_palaestra, initial_policy, openings_of, tasks_of
 from palaestra.trainers.loops.sft import SftLoop
 from palaestra.trainers.policy import Policy
-from palaestra.trainers.reference import WarmUp
+from palaestra.trainers.reference import WarmUpStage
 from palaestra.trajectory import Episode, write_episodes
 from worlds.registration import LIBRARY_ID
 
@@ -99,8 +99,8 @@ def test_a_prompt_of_a_few_words_is_anybodys(tmp_path: Path, text: str) -> None:
 
 
 def test_a_script_without_spaces_has_words() -> None:
-    weather = "\u4eca\u5929\u5317\u4eac\u5929\u6c14"  # "Beijing's weather today"
-    assert list(prompt_hashes(weather)) == [prompt_hash(weather)]
+    noise_state = "\u4eca\u5929\u5317\u4eac\u5929\u6c14"  # "Beijing's weather today"
+    assert list(prompt_hashes(noise_state)) == [prompt_hash(noise_state)]
 
 
 def test_what_may_be_learnt_is_on_no_list(tmp_path: Path) -> None:
@@ -188,11 +188,11 @@ def test_supervised_loops_refuse_it(listed: Path) -> None:
     with pytest.raises(ContaminationError, match="heldout"):
         SftLoop(SftConfig(), [measured], seed=0, start=start)
     with pytest.raises(ContaminationError, match="heldout"):
-        WarmUp(WARM_UP, [measured], seed=0)
+        WarmUpStage(WARM_UP, [measured], seed=0)
 
 
 def started_tiny() -> Policy:
-    return started(POLICY, list(seen()), seed=0)
+    return initial_policy(POLICY, list(seen()), seed=0)
 
 
 def test_what_rollouts_bring_is_refused_before_it_is_trained_on(tmp_path: Path) -> None:
@@ -216,7 +216,7 @@ def config(path: Path, *more: str) -> Path:
 def test_a_run_on_a_split_that_is_measured_on_is_refused_before_anything(tmp_path: Path, stage: str) -> None:
     file = config(tmp_path / "run.toml", '[world]\nsplit = "heldout"', stage)
     with pytest.raises(ContaminationError, match="split 'heldout'"):
-        planned(load_config(file))
+        plan_run(load_config(file))
 
 
 def test_a_copy_of_a_prompt_in_a_users_own_task_folder_is_found(tmp_path: Path, listed: Path) -> None:
@@ -230,7 +230,7 @@ def test_a_copy_of_a_prompt_in_a_users_own_task_folder_is_found(tmp_path: Path, 
         "[sft]\nsteps = 1",
     )
     with pytest.raises(ContaminationError, match="a prompt of planes, test"):
-        planned(load_config(file))
+        plan_run(load_config(file))
 
 
 def test_demonstrations_from_a_file_are_looked_at(tmp_path: Path, listed: Path) -> None:
@@ -243,8 +243,8 @@ def test_demonstrations_from_a_file_are_looked_at(tmp_path: Path, listed: Path) 
         f'[sft]\nsteps = 1\ndemonstrations = "{episodes}"',
     )
     with pytest.raises(ContaminationError, match="a prompt of planes, test"):
-        planned(load_config(file))
-    planned(load_config(file, settings=["contaminated=[]"]))
+        plan_run(load_config(file))
+    plan_run(load_config(file, settings=["contaminated=[]"]))
 
 
 def test_a_run_of_rollouts_alone_is_refused_for_its_last_task_before_it_begins(tmp_path: Path) -> None:
@@ -264,8 +264,8 @@ def test_a_run_of_rollouts_alone_is_refused_for_its_last_task_before_it_begins(t
         "[grpo]\nsteps = 1",
     )
     with pytest.raises(ContaminationError, match=f"'{last.id}' is a prompt of books, test"):
-        planned(load_config(file))
-    assert planned(load_config(file, settings=["contaminated=[]"])).worlds.tasks == tasks
+        plan_run(load_config(file))
+    assert plan_run(load_config(file, settings=["contaminated=[]"])).worlds.tasks == tasks
 
 
 def test_whose_tasks_they_are_is_known(tmp_path: Path) -> None:

@@ -13,28 +13,36 @@ ROOT = Path(__file__).parents[1]
 EXPORTS = {
     "palaestra.benchmarks.suites": "SUITES SuiteOptions suite_of",
     "palaestra.benchmarks.external": (
-        "BENCHMARKS Benchmark Checkout ExternalEnv Installation Installed Packages benchmark_of install installed"
+        "BENCHMARKS Benchmark Checkout ExternalEnv Installation InstalledBenchmark Packages benchmark_of "
+        "find_installed install"
     ),
     "palaestra.benchmarks.evaluation.agents": (
-        "AgentOptions BlockContender Came Contender EpisodeContender ScriptedContender Seat Spent WORDS contender_of"
+        "AGENT_NAMES AgentOptions AgentSession Attempt EpisodeCost EvaluatedAgent EvaluatedBlockAgent "
+        "EvaluatedEpisodeAgent EvaluatedScript evaluated_agent_of"
     ),
     "palaestra": "BENCHMARKS __version__ register_world",
     "palaestra.agents": (
-        "AlwaysRefuse Env JunkText LegalRandom Patient Reader Recording SchemaRandom Scripted as_action "
-        "finish_at_once no_op oracle rollout"
+        "AlwaysRefuse Env EpisodeRecorder JunkText LegalRandom PatientAgent ReadOnlyAgent SchemaRandom ScriptedAgent "
+        "as_action finish_at_once no_op oracle rollout"
     ),
-    "palaestra.agents.remote": "AskedCall Endpoint EndpointConfig RemoteAgent RemoteChat RemoteChatConfig Reply Usage",
-    "palaestra.benchmarks.credit": "METHODS CreditConfig Credited compare credit_markdown credit_tables material_of",
+    "palaestra.agents.remote": (
+        "ChatReply Endpoint EndpointConfig RemoteAgent RemoteChat RemoteChatConfig RequestedCall TokenUsage"
+    ),
+    "palaestra.benchmarks.credit": (
+        "METHODS CreditConfig CreditResult compare_methods credit_markdown credit_tables material_of"
+    ),
     "palaestra.benchmarks.evaluation.report": (
         "comparison_markdown comparison_page comparison_sentences comparison_table ladder_png report_json "
         "report_markdown report_page summary_tables write_report"
     ),
     "palaestra.benchmarks.learning": (
-        "LearningConfig Learnt Material Measured evaluated learn learning_document learning_panels learning_tables"
+        "LearningConfig LearningMaterial LearningResult MeasuredPolicy evaluate_policy learn learning_document "
+        "learning_panels learning_tables"
     ),
     "palaestra.benchmarks.objectives": (
-        "FULL QUICK Bandit Copying Dependency Junction Learning OffPolicyReport OffPolicyScale Planning PolicyTable "
-        "Toy Training bench_objectives objectives_markdown objectives_panels objectives_png objectives_tables train"
+        "FULL QUICK Bandit Copying Dependency Junction OffPolicyReport OffPolicyScale Planning PolicyTable Toy "
+        "ToyResult ToyTraining bench_objectives objectives_markdown objectives_panels objectives_png "
+        "objectives_tables train_toy"
     ),
     "palaestra.proof": (
         "HACKS MUTANT_KINDS ROUTE_KINDS Finding Proof Tally TaskProof proof_document proof_markdown proof_tables "
@@ -42,123 +50,138 @@ EXPORTS = {
     ),
     "palaestra.proof.hacks": "HACKS MOST Hack Insider Seat blind knowing try_hack",
     "palaestra.benchmarks.speed": (
-        "FULL QUICK SECTIONS Memory Process Ratio Scale SpeedReport Throughput Timing Unmeasured bench_env "
-        "report_table speed_markdown speed_tables"
+        "FULL QUICK SECTIONS EnvironmentMemory MissingFigure ProcessMemory Scale SpeedReport Throughput TimeRatio "
+        "Timing bench_env report_table speed_markdown speed_tables"
     ),
-    "palaestra.benchmarks.speed.peers": "HOW PEERS Adapter adapter",
-    "palaestra.benchmarks.speed.server": "NAME agrees served_tasks time_server",
+    "palaestra.benchmarks.speed.peers": "INSTALLATION PEERS Adapter adapter",
+    "palaestra.benchmarks.speed.server": "NAME is_contained server_tasks time_server",
     "palaestra.benchmarks.speed.training": (
-        "Comparison Rate Section TrainingReport TrainingScale bench_async bench_engine bench_train device_of scale_of "
-        "training_markdown training_tables"
+        "SpeedComparison SpeedSection TrainingReport TrainingScale WorkRate bench_async bench_engine bench_train "
+        "device_of scale_of training_markdown training_tables"
     ),
     "palaestra.benchmarks.suites.ood": "AXES suite",
     "palaestra.benchmarks.viewer": "render_page",
     "palaestra.cli": "main",
     "palaestra.envs": (
-        "SPLITS Draft Family Instance LiveEpisode Snapshot Task TaskSet ToolEnv World bundled call check_env "
+        "SPLITS Draft Family Instance LiveEpisode Snapshot Task TaskSet ToolEnv World bundled_tasks call check_env "
         "family instantiate load_families load_folder open_world split_of"
     ),
     "palaestra.envs.check": "CHECKS Subject check_env",
     "palaestra.envs.noise": (
-        "Climate Contradiction Injection Listing Movement Noise NoiseMaterial Weather WeatherSnapshot must_fit"
+        "Contradiction Injection Listing Noise NoiseMaterial NoisePlan NoiseSnapshot NoiseState WorldEvent "
+        "check_noise_material"
     ),
     "palaestra.envs.state": "Base Column Overlay OverlaySnapshot Schema SqlProjection TableInfo",
     "palaestra.envs.surfaces": "generic_surface",
     "palaestra.envs.kit": (
-        "CHANGED_FROM CITIES MAIL_HOSTS PAGE STREETS CaseDraft CaseRow CaseStatus "
-        "CaseType Cursor HandbookVariants Person Priority RecordId RefusalCondition Section SectionId amount "
-        "approvers ask closing_tools contents count dialogue draw_people draw_temper enumerate_words get_tool "
-        "handbook_tools list_tool lowest_approvers offer page reading_tools refuse refused search_tool section "
-        "tell touches"
+        "CHANGED_FROM CITIES MAIL_HOSTS PAGE STREETS CaseDraft CaseRow CaseStatus CaseType Cursor HandbookVariants "
+        "Person Priority RecordId RefusalCondition Section SectionId amount approvers ask closing_tools contents "
+        "count dialogue draw_people draw_temper enumerate_words get_tool handbook_tools list_tool lowest_approvers "
+        "offer page permit_change reading_tools refusal_task refuse search_tool section tell"
     ),
     "palaestra.envs.worlds.storefront": (
         "POLICY Allowance Build CompetitorOffer Credit Criterion Customer Desk Employee InternalMessage Order "
-        "OrderLine Payment Policy Product Promotion RefusalCondition Refund Return Section Shipment Task Ticket "
-        "WarrantyClaim answered call called changed closing created declining either family listed never refused "
-        "refused_order saw touches"
+        "OrderLine Payment Product Promotion Refund RefusalCondition Return Section Shipment StorePolicy Task Ticket "
+        "WarrantyClaim call closing_calls decline_calls expect_answer expect_any expect_call expect_change "
+        "expect_listing expect_read expect_row family forbid_call order_refusal_task permit_change refusal_task"
     ),
     "palaestra.envs.user": (
-        "Answer Conversation Decision Fact LlmUser LoggedUser Persona Point Reaction ScriptedUser Temper User "
-        "UserFactory UserState decide opening recognised understood"
+        "Conversation Decision LlmUser LoggedUser Persona Point Reaction ScriptedUser Temper User UserAnswer "
+        "UserFact UserFactory UserState decide opening_state parse_acts recognise_acts"
     ),
-    "palaestra.envs.wording": "WORDINGS reworded",
+    "palaestra.envs.wording": "WORDINGS reword",
     "palaestra.rubrics": (
         "HARM MET TOTAL UNMET WORLD Allowance Check Checklist ChecklistSnapshot Close Criterion Evidence Rubric "
-        "TurnLog Unordered answered asked called changed close collateral created either guards heard informed listed "
-        "never rescore saw ungrounded unordered"
+        "TurnLog Unordered close expect_answer expect_any expect_call expect_change expect_listing expect_message "
+        "expect_question expect_read expect_row expect_user_message forbid_call forbid_guessed_ids "
+        "forbid_other_changes guards rescore unordered"
     ),
-    "palaestra.rubrics.derivation": "Deed Derived Run Table Tables derive",
+    "palaestra.rubrics.derivation": "DerivedRubric SolutionTrace TableFacts Tables TraceStep derive",
     "palaestra.tools": (
         "CHAT_FORMATS CONTROL FORMATS TYPED_CONTROL ActKind ActionFormat CallResult ChatFormat CompactFormat "
         "HermesFormat JournaledState JsonFormat Mark ParsedTurn PlannedTurn PlannerFormat QwenFormat Reads Rendering "
-        "Schemas Tool ToolContext Toolbox TurnPart finish give_up joined legal_call plain_call plain_text read_plan "
-        "reply run_composite sample_call sample_value tool"
+        "Schemas Tool ToolContext Toolbox TurnPart finish give_up join_answers legal_call plain_call plain_text "
+        "read_plan reply run_composite sample_call sample_value tool"
     ),
     "palaestra.tools.formats": (
         "CHAT_FORMATS FORMATS ActionFormat ChatFormat CompactFormat HermesFormat JsonFormat Mark ParsedTurn "
         "PlannedTurn PlannerFormat QwenFormat Rendering TurnPart read_plan"
     ),
     "palaestra.trainers": (
-        "AlarmConfig Bar CriticConfig GroupRule GrpoConfig GrpoLoop Job LearnerConfig Loop ModelConfig NativeConfig "
-        "ObjectiveConfig OpenBar Plan PlayConfig Played Policy PolicyConfig PoolConfig Progress Recorded SftConfig "
-        "SftLoop StageResult Staleness TrainConfig WorldConfig batches demonstrations_of load_config load_policy "
-        "planned play_jobs read_config run run_loop started tasks_of worlds_of"
+        "AlarmConfig CriticConfig GroupRule GrpoConfig GrpoLoop LearnerConfig Loop ModelConfig NativeConfig "
+        "ObjectiveConfig OpenProgressBar PlayConfig Policy PolicyConfig PoolConfig ProgressBar RecordedRun "
+        "RolloutJob RolloutResult RunPlan SftConfig SftLoop StageProgress StageResult Staleness TrainConfig "
+        "WorldConfig demonstrations_of initial_policy load_config load_policy plan_run play_jobs read_config "
+        "recorded_batches run run_loop tasks_of worlds_of"
     ),
-    "palaestra.trainers.critic": "Critic CriticConfig Reading reading",
-    "palaestra.trainers.data.layouts": "LAYOUTS LayoutName packed padded shared",
+    "palaestra.trainers.critic": "Critic CriticConfig ValueReading value_reading",
+    "palaestra.trainers.data.layouts": "LAYOUTS LayoutName packed_layout padded_layout shared_layout",
     "palaestra.trainers.engines.native": (
-        "Arrived Free NativeConfig NativeEngine Plan Recording Replay Schedule Turn Update Withdrawal"
+        "EngineArrivals EnginePlan EngineSchedule FreeSchedule NativeConfig NativeEngine ReplaySchedule "
+        "ScheduleRecorder TurnKey WeightUpdate Withdrawal"
     ),
     "palaestra.trainers.engines.native.kernels": "HEAD_DIMS CompiledPass Kernels kernels",
     "palaestra.trainers.engines.remote": "RemoteEngine RemoteEngineConfig",
     "palaestra.trainers.engines.vllm": "VllmConfig VllmEngine",
-    "palaestra.trainers.learner": "Crew Learner LearnerConfig LoraConfig Precision Scores gathered score",
+    "palaestra.trainers.learner": (
+        "Learner LearnerConfig LoraConfig Precision ProcessGroup TokenScores join_process_group score_tokens"
+    ),
     "palaestra.trainers.loops": (
-        "GrpoConfig GrpoLoop Loop ModelConfig Plan PolicyConfig Progress Recorded SftConfig SftLoop StageResult "
-        "TrainConfig WorldConfig batches demonstrations_of load_config planned read_config run run_loop started "
-        "tasks_of worlds_of"
+        "GrpoConfig GrpoLoop Loop ModelConfig PolicyConfig RecordedRun RunPlan SftConfig SftLoop StageProgress "
+        "StageResult TrainConfig WorldConfig demonstrations_of initial_policy load_config plan_run read_config "
+        "recorded_batches run run_loop tasks_of worlds_of"
     ),
     "palaestra.trainers.monitors": (
-        "TRACKERS Action Alarm AlarmConfig Alarms Collapse JsonLinesTracker OpenTracker TerminalTracker Tracker "
+        "TRACKERS Alarm AlarmAction AlarmConfig Alarms Collapse JsonLinesTracker OpenTracker TerminalTracker Tracker "
         "collapse policy_metrics read_log rollout_metrics sampled_tokens step_line"
     ),
     "palaestra.trainers.objectives": (
-        "COLUMNS PARTS PLUGS Aggregation Built Composed Loss Masking Metrics Objective ObjectiveConfig Part Prepared "
-        "Preset Ratio Recipe Schedule Supervised Surrogate Term build imported part part_of preset presets "
-        "read_recipe"
+        "COLUMNS PARTS PLUGS Aggregation BuiltObjective ComposedObjective Loss Masking Metrics Objective "
+        "ObjectiveConfig Part PreparedStep Preset RatioConfig Recipe SupervisedObjective Surrogate Term "
+        "UpdateSchedule build import_parts part part_of preset presets read_recipe"
     ),
     "palaestra.trainers.objectives.advantages": (
-        "Adca BiLevelGae Blockwise Cm2 DrMas Estimates Gae Gdpo Gigpo Gpg Group Hiper History Igpo Mig MtGrpo "
-        "OfValues Opob OpobProxy Otb PassAtK Potential ReinforcePlus ReinforcePlusKl Sharp Streams Traced VTrace Vapo "
-        "attributed_advantages block_advantages checklist_advantages first_met gae gae_estimates gigpo_advantages "
-        "gpg_factor group_advantages hiper_streams leads leave_one_out left_out likelihood_gains maxrl monotone_gains "
-        "mtgrpo_advantages off_optimal_baseline opo potential_differences reinforce_plus_baseline remax returns_to_go "
-        "rloo role_advantages shaped_rewards shapley_values shares token_baseline token_rewards turn_advantages "
-        "vtrace whitened"
+        "Adca BiLevelGae BlockwiseAdvantage Cm2 DrMas Estimates Gae Gdpo Gigpo Gpg GroupAdvantage Hiper History Igpo "
+        "Mig MtGrpo Opob OpobProxy Otb PassAtK Potential ReinforcePlus ReinforcePlusKl Sharp Streams VTrace "
+        "VTraceValues ValueAdvantage Vapo attributed_advantages block_advantages checklist_advantages "
+        "first_satisfaction gae gae_estimates gigpo_advantages gpg_factor group_advantages hiper_streams leads "
+        "leave_one_out leave_one_out_values likelihood_gains maxrl monotone_gains mtgrpo_advantages "
+        "off_optimal_baseline opo potential_differences reinforce_plus_baseline remax returns_to_go rloo "
+        "role_advantages shaped_rewards shapley_values shares token_baseline token_rewards turn_advantages vtrace "
+        "whiten"
     ),
-    "palaestra.trainers.objectives.corrections": "Decoupled IcePop SequenceTis TokenTis log_mismatch proximal_logprobs",
-    "palaestra.trainers.objectives.filters": "Prof Rank Uncertain kept mixed places",
+    "palaestra.trainers.objectives.corrections": (
+        "DecoupledWeight IcePop SequenceTis TokenTis log_mismatch proximal_logprobs"
+    ),
+    "palaestra.trainers.objectives.filters": "Prof Rank UncertainGroups keep_groups mixed_groups ranks",
     "palaestra.trainers.objectives.masks": (
-        "Anchors EntropyTop M2po Opsm Reject S2t greatest_share invalid_turns truncated"
+        "Anchors EntropyTop M2po Opsm RejectTokens S2t drop_invalid_turns drop_truncated greatest_share"
     ),
     "palaestra.trainers.objectives.rates": "Ess effective_share",
-    "palaestra.trainers.objectives.regularisers": "Entropy Kl Move PositiveNll divergence",
-    "palaestra.trainers.objectives.rewards": "KlInReward Laconic SoftOverlong ToolBonus Unit overlong paid_last",
+    "palaestra.trainers.objectives.regularisers": "Entropy Kl MovePenalty PositiveNll divergence",
+    "palaestra.trainers.objectives.rewards": (
+        "KlInReward Laconic RewardUnit SoftOverlong ToolBonus overlong_penalty pay_at_end"
+    ),
     "palaestra.trainers.objectives.transforms": "Arm BatchNorm DropSmall confidences",
     "palaestra.trainers.objectives.trust": (
-        "Cispo Clip ClipCov Dcpo Dppo Gmpo KlCov Lad LpReg Luffy Maspo Prepares Reinforce Sapo Square Surrogate "
-        "TrustRegion Unclipped Vespo covariance generator"
+        "Cispo Clip ClipCov Dcpo Dppo Gmpo KlCov Lad LpReg Luffy Maspo Reinforce Sapo SquarePenalty StepColumns "
+        "Surrogate TrustRegion UnclippedRatio Vespo covariance generator"
     ),
     "palaestra.trainers.objectives.whole": (
-        "Dpo FlowRl Ipo Kto Learning Mlp Oapl Paced Pairs Partition Spin Sppo Table Whole best_and_worst lengths "
-        "mean_trained partition shown_and_own soft_best sum_trained win_rates"
+        "Dpo FlowRl Ipo Kto LearnableLoss MlpPartition Oapl PacedRl Pairs Partition Spin Sppo TablePartition "
+        "WholeTrajectoryObjective best_and_worst demonstration_pairs lengths partition soft_best token_sum "
+        "trajectory_mean win_rates"
     ),
     "palaestra.trainers.reference": (
-        "Control Grpo GrpoConfig Job Learner ModelShape OptimiserConfig Policy Progress RolloutConfig Stage "
-        "StageResult WarmUp WarmUpConfig load_policy run_stage"
+        "ControlStage GrpoStage ModelShape OptimiserConfig ReferenceGrpoConfig ReferenceJob ReferenceLearner "
+        "ReferencePolicy ReferenceProgress ReferenceStage ReferenceStageResult RolloutConfig WarmUpConfig "
+        "WarmUpStage load_policy run_stage"
     ),
     "palaestra.trainers.rollouts.worlds": "DelayedWorlds Latency LocalWorlds ProcessWorlds Timeouts WorldSpec",
-    "palaestra.trainers.updates": "POLICY Trained beforehand filled kept minibatches now paid turn_by_turn",
+    "palaestra.trainers.updates": (
+        "POLICY TrainableModel fill_columns fill_current_logprobs filter_trajectories initial_columns "
+        "reshape_rewards train_minibatches train_turn_by_turn"
+    ),
 }
 HEAVY = {"matplotlib", "pyarrow", "safetensors", "tokenizers", "torch", "transformers"}
 """What the extra `train` brings, and takes seconds to import."""

@@ -12,7 +12,7 @@ import pytest
 
 import palaestra
 from packs import MANIFEST, install_packs, write_pack
-from palaestra.envs import ToolEnv, bundled, open_world
+from palaestra.envs import ToolEnv, bundled_tasks, open_world
 from palaestra.envs.target import find_world, is_pack
 from palaestra.errors import CapabilityError, PackError, UnknownNameError
 from palaestra.manifest import read_manifest
@@ -238,7 +238,7 @@ def test_a_misspelt_trait_is_refused_with_near_ones(tmp_path: Path) -> None:
     tasks.write_text(tasks.read_text().replace('("write",)', '("wirte",)'))
     env_id = palaestra.register_world(folder)
     with pytest.raises(ValueError, match=r"tasks.py:\d+: clinic/renew: unknown trait 'wirte'; did you mean 'write'"):
-        bundled(open_world(env_id))
+        bundled_tasks(open_world(env_id))
 
 
 # entry points

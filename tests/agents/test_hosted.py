@@ -6,7 +6,7 @@ import gymnasium as gym
 import pytest
 from gymnasium.envs.registration import EnvSpec, registry
 
-from palaestra.agents.hosted import Hosted, WorldSpec
+from palaestra.agents.hosted import HostedEnv, WorldSpec
 from palaestra.protocols import Action
 from palaestra.records import LAYERS, Features, JsonObject, Message, TaskSpec
 from palaestra.steps import ResetRecord, Returned, StepRecord
@@ -69,13 +69,13 @@ class Growing(gym.Env[tuple[Message, ...], Action]):
 
 
 @pytest.fixture
-def growing(monkeypatch: pytest.MonkeyPatch) -> Hosted:
+def growing(monkeypatch: pytest.MonkeyPatch) -> HostedEnv:
     spec = EnvSpec("growing-v0", Growing, disable_env_checker=True, order_enforce=False)
     monkeypatch.setitem(registry, "growing-v0", spec)
-    return Hosted(WorldSpec(env_id="growing-v0", action_format="json"))
+    return HostedEnv(WorldSpec(env_id="growing-v0", action_format="json"))
 
 
-def test_a_policy_reads_once_of_tools_that_come_on_the_way(growing: Hosted) -> None:
+def test_a_policy_reads_once_of_tools_that_come_on_the_way(growing: HostedEnv) -> None:
     growing.reset("t", 0)
     first = growing.step("hello")
     assert [m["content"] for m in first.messages] == ["on", 'Further tools are on offer now: [{"name":"sort"}]']

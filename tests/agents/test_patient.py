@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from palaestra.agents import Patient
+from palaestra.agents import PatientAgent
 from palaestra.agents.patient import TRANSIENT
 from palaestra.protocols import Action
 from palaestra.records import JsonSchema, Message
@@ -33,9 +33,9 @@ def answer(name: str, code: str | None = None) -> Message:
     return {"role": "tool", "name": name, "content": json.dumps(body)}
 
 
-def patient(*actions: Action) -> tuple[Patient, Scribe]:
+def patient(*actions: Action) -> tuple[PatientAgent, Scribe]:
     scribe = Scribe(*actions)
-    agent = Patient(scribe)
+    agent = PatientAgent(scribe)
     agent.reset([], seed=0)
     return agent, scribe
 

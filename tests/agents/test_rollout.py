@@ -6,7 +6,7 @@ from typing import Any
 import gymnasium as gym
 import pytest
 
-from palaestra.agents import JunkText, LegalRandom, SchemaRandom, Scripted, finish_at_once, no_op, oracle, rollout
+from palaestra.agents import JunkText, LegalRandom, SchemaRandom, ScriptedAgent, finish_at_once, no_op, oracle, rollout
 from palaestra.agents.rollout import agent_seed
 from palaestra.envs import ToolEnv
 from palaestra.errors import ActionError, InfrastructureError
@@ -246,7 +246,7 @@ def test_a_failure_costs_no_reward_that_was_earned_and_invents_none() -> None:
 def test_an_agents_own_mistake_is_not_the_worlds() -> None:
     env = make(LIBRARY_ID, task=TASKS[LIBRARY_ID])
     with pytest.raises(ActionError):
-        rollout(env, Scripted(lambda: [7]), name="broken", seed=0)  # type: ignore[list-item]
+        rollout(env, ScriptedAgent(lambda: [7]), name="broken", seed=0)  # type: ignore[list-item]
 
 
 def test_an_error_of_the_agent_is_not_swallowed() -> None:
@@ -265,9 +265,9 @@ def test_an_error_of_the_agent_is_not_swallowed() -> None:
     ("agent", "end"),
     [
         (finish_at_once(), EndReason.FINISHED),
-        (Scripted(lambda: [{"tool": "give_up", "arguments": {"reason": "no"}}]), EndReason.GAVE_UP),
+        (ScriptedAgent(lambda: [{"tool": "give_up", "arguments": {"reason": "no"}}]), EndReason.GAVE_UP),
         (no_op(), EndReason.UNPARSABLE),
-        (Scripted(lambda: ["Hello"] * 99), EndReason.MAX_TURNS),
+        (ScriptedAgent(lambda: ["Hello"] * 99), EndReason.MAX_TURNS),
     ],
     ids=["finished", "gave up", "unparsable", "max turns"],
 )
@@ -286,7 +286,7 @@ def test_a_seed_draws_the_task_where_none_is_named() -> None:
 
 def test_raw_text_is_kept_beside_the_calls_that_were_read_in_it() -> None:
     text = '<tool_call>{"name": "get_loan", "arguments": {"loan_id": "LN-1"}}</tool_call>'
-    episode = rollout(make(LIBRARY_ID), Scripted(lambda: [text]), name="writer", seed=0)
+    episode = rollout(make(LIBRARY_ID), ScriptedAgent(lambda: [text]), name="writer", seed=0)
     first, *_ = episode.turns
     assert first.text == text
     assert [(call.tool, dict(call.arguments)) for call in first.calls] == [("get_loan", {"loan_id": "LN-1"})]
@@ -294,7 +294,7 @@ def test_raw_text_is_kept_beside_the_calls_that_were_read_in_it() -> None:
 
 def test_what_no_file_can_hold_is_kept_readable() -> None:
     script: list[Action] = ["\ud800", {"tool": "\ud800", "arguments": {"a": "\ud800", "b": 10**30}}]
-    episode = rollout(make(LIBRARY_ID), Scripted(lambda: script), name="writer", seed=0)
+    episode = rollout(make(LIBRARY_ID), ScriptedAgent(lambda: script), name="writer", seed=0)
     said, called, *_ = episode.turns
     assert said.text == "?"
     assert called.calls[0].tool == "?"

@@ -10,7 +10,7 @@ from palaestra.agents import (
     JunkText,
     LegalRandom,
     SchemaRandom,
-    Scripted,
+    ScriptedAgent,
     as_action,
     finish_at_once,
     no_op,
@@ -36,12 +36,12 @@ def actions(agent: Agent, count: int, *, seed: int = 0, messages: Sequence[Messa
 
 def test_a_script_is_played_in_order_and_then_finished_for_ever() -> None:
     script: list[Action] = [{"tool": "a", "arguments": {}}, "text", []]
-    assert actions(Scripted(lambda: script), 6) == [*script, FINISH, FINISH, FINISH]
+    assert actions(ScriptedAgent(lambda: script), 6) == [*script, FINISH, FINISH, FINISH]
 
 
 def test_a_script_begins_anew_with_every_episode() -> None:
     made = itertools.count()
-    agent = Scripted(lambda: [f"episode {next(made)}", "more"])
+    agent = ScriptedAgent(lambda: [f"episode {next(made)}", "more"])
     assert [actions(agent, 1), actions(agent, 2), actions(agent, 1)] == [
         ["episode 0"],
         ["episode 1", "more"],
@@ -51,7 +51,7 @@ def test_a_script_begins_anew_with_every_episode() -> None:
 
 def test_a_scripted_agent_acts_only_after_reset() -> None:
     with pytest.raises(AttributeError):
-        Scripted(list).act(NOTHING)
+        ScriptedAgent(list).act(NOTHING)
 
 
 def test_the_oracle_asks_for_its_calls_when_the_episode_begins() -> None:

@@ -12,7 +12,7 @@ import pytest
 import palaestra.benchmarks.external.env as seam
 from outside import TOY, TOY_ID
 from palaestra.benchmarks.external import BENCHMARKS
-from palaestra.benchmarks.external.worker import Workers
+from palaestra.benchmarks.external.worker import BenchmarkProcesses
 from palaestra.digest import digest
 from palaestra.records import (
     CriterionSpec,
@@ -169,7 +169,7 @@ def make_episode() -> EpisodeFactory:
 
 
 @pytest.fixture
-def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workers]:
+def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[BenchmarkProcesses]:
     """The toy, installed: played by this interpreter; its processes end with the test."""
     folder = tmp_path / "benchmarks" / TOY.name
     (folder / "venv" / "bin").mkdir(parents=True)
@@ -184,7 +184,7 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workers]:
         order_enforce=False,
     )
     monkeypatch.setenv("PALAESTRA_BENCHMARKS", str(tmp_path / "benchmarks"))
-    workers = Workers(most=1)
+    workers = BenchmarkProcesses(most=1)
     monkeypatch.setattr(seam, "WORKERS", workers)
     yield workers
     workers.close()

@@ -10,8 +10,8 @@ from crash.loops import POLICY, SFT, SYNC, WORLD
 from palaestra.benchmarks.credit import (
     METHODS,
     CreditConfig,
-    Credited,
-    compare,
+    CreditResult,
+    compare_methods,
     credit_markdown,
     credit_tables,
     material_of,
@@ -45,12 +45,14 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def found(directory: Path) -> tuple[Evaluation, Sequence[Credited]]:
-    return compare(material_of(CONFIG, bar=silent), CONFIG, seeds=2, directory=directory, bar=silent, say=ignored)
+def found(directory: Path) -> tuple[Evaluation, Sequence[CreditResult]]:
+    return compare_methods(
+        material_of(CONFIG, bar=silent), CONFIG, seeds=2, directory=directory, bar=silent, say=ignored
+    )
 
 
 def test_every_method_is_trained_with_every_seed_for_as_many_tokens(
-    found: tuple[Evaluation, Sequence[Credited]],
+    found: tuple[Evaluation, Sequence[CreditResult]],
 ) -> None:
     _, runs = found
     assert [(one.method, one.seed) for one in runs] == [(name, seed) for seed in (0, 1) for name in METHODS]
@@ -59,22 +61,28 @@ def test_every_method_is_trained_with_every_seed_for_as_many_tokens(
         assert sum(drawn[:-1]) < 400 <= sum(drawn)
 
 
-def test_all_begin_alike_so_that_their_first_batch_is_the_same(found: tuple[Evaluation, Sequence[Credited]]) -> None:
+def test_all_begin_alike_so_that_their_first_batch_is_the_same(
+    found: tuple[Evaluation, Sequence[CreditResult]],
+) -> None:
     _, runs = found
     first = {(one.seed, one.progress.history[0]["reward/mean"]) for one in runs}
     assert len(first) == 2
 
 
-def test_started_again_it_finds_everything_done(found: tuple[Evaluation, Sequence[Credited]], directory: Path) -> None:
+def test_started_again_it_finds_everything_done(
+    found: tuple[Evaluation, Sequence[CreditResult]], directory: Path
+) -> None:
     said: list[str] = []
-    again = compare(material_of(CONFIG, bar=silent), CONFIG, seeds=2, directory=directory, bar=silent, say=said.append)
+    again = compare_methods(
+        material_of(CONFIG, bar=silent), CONFIG, seeds=2, directory=directory, bar=silent, say=said.append
+    )
     assert again[0] == found[0]
     assert [one.evaluation for one in again[1]] == [one.evaluation for one in found[1]]
     assert len(said) == 2 * (1 + 2 * len(METHODS))
 
 
 def test_the_tables_have_a_row_for_every_method_beside_the_warm_start(
-    found: tuple[Evaluation, Sequence[Credited]],
+    found: tuple[Evaluation, Sequence[CreditResult]],
 ) -> None:
     *scores, cost = credit_tables(*found)
     for table in scores:

@@ -13,9 +13,9 @@ from crash.loops import POLICY, SFT, SYNC, WORLD, demonstrations
 from palaestra.benchmarks.curves import png, svg
 from palaestra.benchmarks.learning import (
     LearningConfig,
-    Learnt,
-    Material,
-    Measured,
+    LearningMaterial,
+    LearningResult,
+    MeasuredPolicy,
     learn,
     learning_document,
     learning_panels,
@@ -26,7 +26,7 @@ from palaestra.benchmarks.statistics import clustered_mean, paired_difference
 from palaestra.errors import CheckpointError
 from palaestra.records import EndReason
 from palaestra.table import Table
-from palaestra.trainers import Bar, Policy, Progress, batches, started, tasks_of
+from palaestra.trainers import Policy, ProgressBar, StageProgress, initial_policy, recorded_batches, tasks_of
 from worlds.registration import LIBRARY_ID
 
 Points = dict[str, tuple[int, ...]]
@@ -65,23 +65,23 @@ def evaluation(points: Points) -> Evaluation:
 @pytest.fixture(scope="module")
 def policy() -> Policy:
     """Any."""
-    return started(POLICY, list(demonstrations()), seed=0)
+    return initial_policy(POLICY, list(demonstrations()), seed=0)
 
 
 @pytest.fixture(scope="module")
-def runs(policy: Policy) -> list[Learnt]:
+def runs(policy: Policy) -> list[LearningResult]:
     """Two seeds."""
 
-    def measured(points: Points, steps: int, seconds: float) -> Measured:
+    def measured(points: Points, steps: int, seconds: float) -> MeasuredPolicy:
         rows = [
             {"step": float(n), "seconds": seconds * n / steps, "loss": 4 / n, "reward/mean": 10.0 * n}
             for n in range(1, steps + 1)
         ]
-        progress = Progress(config="", step=steps, seconds=seconds, history=rows)
-        return Measured(policy=policy, progress=progress, evaluation=evaluation(points), episodes=())
+        progress = StageProgress(config="", step=steps, seconds=seconds, history=rows)
+        return MeasuredPolicy(policy=policy, progress=progress, evaluation=evaluation(points), episodes=())
 
     return [
-        Learnt(
+        LearningResult(
             seed=seed,
             before=measured(found["before"], 30, 61.2 + seed),
             after=measured(found["after-grpo"], 4, 120.4),
@@ -109,7 +109,7 @@ def mean(values: Mapping[str, list[float]]) -> str:
 @pytest.mark.parametrize("unseen", [False, True])
 @pytest.mark.parametrize(("seed", "found"), [("0", [FIRST]), ("1", [SECOND]), ("pooled", [FIRST, SECOND])])
 def test_scores_are_what_separate_statistics_find(
-    runs: list[Learnt], seed: str, found: list[dict[str, Points]], unseen: bool
+    runs: list[LearningResult], seed: str, found: list[dict[str, Points]], unseen: bool
 ) -> None:
     cells = row(learning_tables(runs)[0], UNSEEN if unseen else SEEN, seed)
     before, after, control = (
@@ -120,7 +120,7 @@ def test_scores_are_what_separate_statistics_find(
     assert cells["its own"] == paired_difference(before, control).text(signed=True)
 
 
-def test_scores_by_hand(runs: list[Learnt]) -> None:
+def test_scores_by_hand(runs: list[LearningResult]) -> None:
     cells = row(learning_tables(runs)[0], SEEN, "0")
     # Task means before: 5 and 25; after: 70 and 40; their differences, 65 and 15, are the interval of two tasks.
     assert (cells["before"], cells["after"], cells["gain"]) == ("15.0", "55.0", "+40.0 [+15.0, +65.0]")
@@ -129,7 +129,7 @@ def test_scores_by_hand(runs: list[Learnt]) -> None:
     assert (cells["before"], cells["after"], cells["gain"]) == ("7.5", "25.0", "+17.5 [+17.5, +17.5]")
 
 
-def test_shares_solved_by_hand(runs: list[Learnt]) -> None:
+def test_shares_solved_by_hand(runs: list[LearningResult]) -> None:
     table = learning_tables(runs)[1]
     # Before, seed 0 solves nothing; afterwards one of two episodes of `a` and none of `b`.
     cells = row(table, SEEN, "0")
@@ -138,7 +138,7 @@ def test_shares_solved_by_hand(runs: list[Learnt]) -> None:
     assert (cells["before"], cells["after"], cells["gain"]) == ("0.0", "50.0", "+50.0 [+50.0, +50.0]")
 
 
-def test_shares_of_harm_by_hand(runs: list[Learnt]) -> None:
+def test_shares_of_harm_by_hand(runs: list[LearningResult]) -> None:
     # One of two episodes of the control of seed 0, and so one of four of both.
     (table,) = (table for table in learning_tables(runs) if "forbidden" in table.title)
     assert [row(table, UNSEEN, seed)["its own"] for seed in ("0", "1", "pooled")] == [
@@ -149,7 +149,7 @@ def test_shares_of_harm_by_hand(runs: list[Learnt]) -> None:
     assert row(table, SEEN, "pooled")["its own"] == "+0.0 [+0.0, +0.0]"
 
 
-def test_several_seeds_have_a_pooled_row_and_one_has_none(runs: list[Learnt]) -> None:
+def test_several_seeds_have_a_pooled_row_and_one_has_none(runs: list[LearningResult]) -> None:
     for table in learning_tables(runs)[:3]:
         assert [cells[:2] for cells in table.rows] == [
             (tasks, seed) for tasks in (SEEN, UNSEEN) for seed in ("0", "1", "pooled")
@@ -158,22 +158,22 @@ def test_several_seeds_have_a_pooled_row_and_one_has_none(runs: list[Learnt]) ->
         assert [cells[:2] for cells in table.rows] == [(SEEN, "1"), (UNSEEN, "1")]
 
 
-def test_the_note_counts_tasks_and_episodes(runs: list[Learnt]) -> None:
+def test_the_note_counts_tasks_and_episodes(runs: list[LearningResult]) -> None:
     assert "2 tasks of families trained on, 1 of families never seen, 2 episodes" in learning_tables(runs)[0].note
 
 
-def test_the_cost_is_steps_and_seconds_of_each_stage(runs: list[Learnt]) -> None:
+def test_the_cost_is_steps_and_seconds_of_each_stage(runs: list[LearningResult]) -> None:
     (table,) = (table for table in learning_tables(runs) if "took" in table.title)
     assert table.columns[1::2] == ("warm-up steps", "GRPO steps", "control steps")
     assert table.rows == (("0", "30", "61", "4", "120", "50", "121"), ("1", "30", "62", "4", "120", "50", "121"))
 
 
-def test_every_table_has_as_many_cells_as_columns(runs: list[Learnt]) -> None:
+def test_every_table_has_as_many_cells_as_columns(runs: list[LearningResult]) -> None:
     for table in learning_tables(runs):
         assert {len(cells) for cells in table.rows} == {len(table.columns)}
 
 
-def test_the_curves_are_the_history(runs: list[Learnt]) -> None:
+def test_the_curves_are_the_history(runs: list[LearningResult]) -> None:
     loss, score, _ = learning_panels(runs)
     assert [curve.label for curve in loss.curves] == ["seed 0", "seed 1"]
     for panel, name, part in ((loss, "loss", "before"), (score, "reward/mean", "after-grpo")):
@@ -183,7 +183,7 @@ def test_the_curves_are_the_history(runs: list[Learnt]) -> None:
             assert list(curve.y) == [r[name] for r in rows]
 
 
-def test_the_estimates_are_the_pooled_scores(runs: list[Learnt]) -> None:
+def test_the_estimates_are_the_pooled_scores(runs: list[LearningResult]) -> None:
     estimates = {(e.group, e.label): e for e in learning_panels(runs)[2].estimates}
     assert len(estimates) == 6
     for unseen, group in ((False, SEEN), (True, UNSEEN)):
@@ -193,7 +193,7 @@ def test_the_estimates_are_the_pooled_scores(runs: list[Learnt]) -> None:
             assert (shown.mean, shown.low, shown.high) == (interval.mean, interval.low, interval.high)
 
 
-def test_the_panels_draw(runs: list[Learnt]) -> None:
+def test_the_panels_draw(runs: list[LearningResult]) -> None:
     for some in (runs, runs[:1]):
         panels = learning_panels(some)
         assert png(panels).startswith(b"\x89PNG")
@@ -201,7 +201,7 @@ def test_the_panels_draw(runs: list[Learnt]) -> None:
         assert all(panel.title.partition(":")[0] in drawn for panel in panels)
 
 
-def test_the_document_holds_every_number(runs: list[Learnt], policy: Policy) -> None:
+def test_the_document_holds_every_number(runs: list[LearningResult], policy: Policy) -> None:
     read = orjson.loads(orjson.dumps(learning_document(runs)))
     for found, run in zip(read, runs, strict=True):
         assert found["seed"] == run.seed
@@ -229,16 +229,16 @@ class Interrupted(Exception):  # noqa: N818  it is what a person does, not a fau
 
 def learnt(
     directory: Path, *, config: LearningConfig = CONFIG, said: list[str] | None = None, until: str = ""
-) -> Learnt:
+) -> LearningResult:
     """A run in the library, interrupted when the bar `until` would open."""
-    material = Material(env_id=LIBRARY_ID, demonstrations=demonstrations(), train=TRAIN, heldout=HELDOUT)
+    material = LearningMaterial(env_id=LIBRARY_ID, demonstrations=demonstrations(), train=TRAIN, heldout=HELDOUT)
 
     class Nothing:
         def step(self, at: str) -> None:
             assert at
 
     @contextmanager
-    def bar(title: str, total: int) -> Generator[Bar]:
+    def bar(title: str, total: int) -> Generator[ProgressBar]:
         assert total > 0
         if title == until:
             raise Interrupted
@@ -247,7 +247,7 @@ def learnt(
     return learn(material, config, seed=0, directory=directory, bar=bar, say=silent if said is None else said.append)
 
 
-def found(run: Learnt) -> list[object]:
+def found(run: LearningResult) -> list[object]:
     """What is the same whenever the run is the same; the control is given time, so only its beginning is."""
 
     def untimed(row: Mapping[str, float]) -> dict[str, float]:
@@ -260,7 +260,7 @@ def found(run: Learnt) -> list[object]:
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Learnt, Path]:
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[LearningResult, Path]:
     directory = tmp_path_factory.mktemp("learning") / "seed-0"
     return learnt(directory), directory
 
@@ -268,7 +268,9 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Learnt, Path]:
 @pytest.mark.parametrize(
     "until", ["evaluation seed 0, before", "grpo", "evaluation seed 0, after-grpo", "evaluation seed 0, control"]
 )
-def test_an_interrupted_run_goes_on_to_the_same_end(tmp_path: Path, whole: tuple[Learnt, Path], until: str) -> None:
+def test_an_interrupted_run_goes_on_to_the_same_end(
+    tmp_path: Path, whole: tuple[LearningResult, Path], until: str
+) -> None:
     with pytest.raises(Interrupted):
         learnt(tmp_path / "run", until=until)
     said: list[str] = []
@@ -276,7 +278,7 @@ def test_an_interrupted_run_goes_on_to_the_same_end(tmp_path: Path, whole: tuple
     assert said[0].startswith("warm-up: done before")
 
 
-def test_a_run_that_is_done_is_read(whole: tuple[Learnt, Path]) -> None:
+def test_a_run_that_is_done_is_read(whole: tuple[LearningResult, Path]) -> None:
     run, directory = whole
     written = {path: path.stat().st_mtime_ns for path in directory.rglob("*")}
     said: list[str] = []
@@ -308,7 +310,7 @@ def test_a_damaged_evaluation_is_told_with_the_way_out_and_kept(tmp_path: Path) 
     assert (broken / "evaluation.json").read_text() == "{}"
 
 
-def test_the_three_parts_are_measured_on_the_same_tasks(whole: tuple[Learnt, Path]) -> None:
+def test_the_three_parts_are_measured_on_the_same_tasks(whole: tuple[LearningResult, Path]) -> None:
     run = whole[0]
     for name, part in run.parts().items():
         assert list(part.evaluation.tasks) == HELDOUT
@@ -317,16 +319,16 @@ def test_the_three_parts_are_measured_on_the_same_tasks(whole: tuple[Learnt, Pat
     assert len({part.policy.digest() for part in run.parts().values()}) == 3
 
 
-def test_the_control_has_the_time_that_grpo_took(whole: tuple[Learnt, Path]) -> None:
+def test_the_control_has_the_time_that_grpo_took(whole: tuple[LearningResult, Path]) -> None:
     run = whole[0]
     taken = run.control.progress.history
     assert run.control.progress.seconds >= run.after.progress.seconds
     assert taken[-2]["seconds"] < run.after.progress.seconds + 0.001, "rows are rounded to milliseconds"
 
 
-def test_the_curve_of_rollouts_is_their_mean_score_in_points(whole: tuple[Learnt, Path]) -> None:
+def test_the_curve_of_rollouts_is_their_mean_score_in_points(whole: tuple[LearningResult, Path]) -> None:
     run, directory = whole
     (curve,) = learning_panels([run])[1].curves
-    episodes = [[e for group in batch.groups for e in group.episodes] for batch in batches(directory / "grpo")]
+    episodes = [[e for group in batch.groups for e in group.episodes] for batch in recorded_batches(directory / "grpo")]
     assert list(curve.y) == pytest.approx([fmean(e.score.points for e in step) for step in episodes])
     assert max(map(abs, curve.y)) > 1, "a share of the points would be below"

@@ -26,18 +26,18 @@ from palaestra.benchmarks.statistics import paired_difference
 from palaestra.errors import ConfigError, TaskError
 from palaestra.records import EndReason
 from palaestra.trainers import (
-    Job,
     PlayConfig,
-    Played,
     Policy,
     PoolConfig,
+    RolloutJob,
+    RolloutResult,
     WorldConfig,
     play_jobs,
     tasks_of,
     worlds_of,
 )
 from palaestra.trainers.engines.noise import noise_key
-from palaestra.trainers.rollouts.world import World, Worlds
+from palaestra.trainers.rollouts.world import RolloutWorld, RolloutWorlds
 from palaestra.trainers.rollouts.worlds import LocalWorlds
 from palaestra.trajectory import Episode
 from worlds.registration import LIBRARY_ID
@@ -111,7 +111,9 @@ def test_an_episode_that_the_world_broke_off_is_counted_told_and_in_no_figure(po
 
 
 def test_a_task_whose_first_episode_was_broken_off_shows_its_next(policy: Policy) -> None:
-    def from_one(policy: Policy, worlds: Callable[[], Worlds], jobs: Sequence[Job], *how: Any, **more: Any) -> Any:
+    def from_one(
+        policy: Policy, worlds: Callable[[], RolloutWorlds], jobs: Sequence[RolloutJob], *how: Any, **more: Any
+    ) -> Any:
         return play_jobs(policy, worlds, [replace(job, seed=job.seed + 1) for job in jobs], *how, **more)
 
     with pytest.MonkeyPatch.context() as patched:
@@ -132,7 +134,7 @@ def test_values_are_those_of_the_episodes_by_task(policy: Policy) -> None:
     play = replace(PLAY, name="it")
     found, first = evaluate(policy, LIBRARY_ID, HELDOUT, samples=3, seed=5, play=play)
     jobs = [
-        Job(trajectory=f"{task} {n}", group="", task=task, seed=n, noise=noise_key("evaluation", 5, task, n))
+        RolloutJob(trajectory=f"{task} {n}", group="", task=task, seed=n, noise=noise_key("evaluation", 5, task, n))
         for task in HELDOUT
         for n in range(3)
     ]
@@ -153,7 +155,7 @@ def test_values_are_those_of_the_episodes_by_task(policy: Policy) -> None:
     assert {episode.agent for episode in first} == {"it"}
 
 
-def worlds(policy: Policy) -> Callable[[], Worlds]:
+def worlds(policy: Policy) -> Callable[[], RolloutWorlds]:
     return partial(worlds_of, WorldConfig(env_id=LIBRARY_ID), policy.codec.format.name)
 
 
@@ -168,10 +170,10 @@ def test_a_task_meets_the_same_luck_whatever_else_is_played(policy: Policy) -> N
 def test_no_more_worlds_are_open_than_episodes_are_played_at_once(
     policy: Policy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    opened: list[World] = []
+    opened: list[RolloutWorld] = []
     plain = LocalWorlds.open
 
-    async def counted(self: LocalWorlds) -> World:
+    async def counted(self: LocalWorlds) -> RolloutWorld:
         world = await plain(self)
         opened.append(world)
         return world
@@ -185,8 +187,8 @@ def test_two_policies_meet_the_same_luck(policies: tuple[Policy, Policy], monkey
     met: list[list[tuple[str, int, bytes]]] = []
 
     def noted(
-        policy: Policy, worlds: Callable[[], Worlds], jobs: Sequence[Job], play: PlayConfig, **how: Any
-    ) -> list[Played]:
+        policy: Policy, worlds: Callable[[], RolloutWorlds], jobs: Sequence[RolloutJob], play: PlayConfig, **how: Any
+    ) -> list[RolloutResult]:
         met.append([(job.task, job.seed, job.noise) for job in jobs])
         return play_jobs(policy, worlds, jobs, play, **how)
 

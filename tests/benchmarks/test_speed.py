@@ -24,7 +24,7 @@ from palaestra.benchmarks.speed.aims import AIMS, LIVE_BYTES, judged
 from palaestra.benchmarks.speed.copies import write
 from palaestra.benchmarks.speed.episodes import CLASSES, class_of, mix
 from palaestra.benchmarks.speed.naive import NaiveState, tables_of
-from palaestra.benchmarks.speed.peers import HOW, PEERS, adapter
+from palaestra.benchmarks.speed.peers import INSTALLATION, PEERS, adapter
 from palaestra.benchmarks.speed.server import NAME
 from palaestra.benchmarks.speed.sqlstate import SqlState
 from palaestra.benchmarks.speed.stopwatch import Stopwatch
@@ -245,7 +245,7 @@ def test_every_class_of_tools_occurs() -> None:
 
 def test_every_store_answers_as_the_engine_does(env: ToolEnv) -> None:
     for task_id in env.task_set.ids("dev")[::25]:
-        settled = env.task_set.instance(task_id).settled
+        settled = env.task_set.instance(task_id).initial_state
         ours = time_calls(Stopwatch(), "x", env, task_id)
         naive = NaiveState(env.world.schema, tables_of(settled))
         assert time_calls(Stopwatch(), "x", env, task_id, naive) == ours
@@ -255,7 +255,7 @@ def test_every_store_answers_as_the_engine_does(env: ToolEnv) -> None:
 
 
 def test_the_baseline_copies_its_rows_and_misses_what_is_gone(env: ToolEnv) -> None:
-    tables = tables_of(env.task_set.instance(env.task_set.ids("dev")[0]).settled)
+    tables = tables_of(env.task_set.instance(env.task_set.ids("dev")[0]).initial_state)
     naive = NaiveState(env.world.schema, tables)
     kind = next(iter(env.world.schema)).kind
     first = naive.find(kind)[0]
@@ -266,7 +266,7 @@ def test_the_baseline_copies_its_rows_and_misses_what_is_gone(env: ToolEnv) -> N
 
 
 def test_rows_read_through_sql_follow_what_is_written(env: ToolEnv) -> None:
-    state = SqlState(env.task_set.instance(env.task_set.ids("dev")[0]).settled.fork())
+    state = SqlState(env.task_set.instance(env.task_set.ids("dev")[0]).initial_state.fork())
     line = next(line for line in state.find(OrderLine))
     assert state.get(OrderLine, state.update(line, returned=line.returned + 1).id).returned == line.returned + 1
     added = state.insert(replace(state.get(OrderLine, line.id), id=state.next_id(OrderLine)))
@@ -317,8 +317,8 @@ def test_a_missing_peer_says_how_to_install_it(peer: str, monkeypatch: pytest.Mo
         return None
 
     monkeypatch.setattr("palaestra.benchmarks.speed.peers.find_spec", nowhere)
-    assert adapter(peer) == HOW[peer]
-    assert "not installed" in HOW[peer]
+    assert adapter(peer) == INSTALLATION[peer]
+    assert "not installed" in INSTALLATION[peer]
 
 
 # Vectors

@@ -12,8 +12,8 @@ import pytest
 
 from palaestra.benchmarks.speed.episodes import mix
 from palaestra.benchmarks.speed.naive import tables_of
-from palaestra.benchmarks.speed.server import agrees, served_tasks, time_server
-from palaestra.benchmarks.speed.server.client import Served
+from palaestra.benchmarks.speed.server import is_contained, server_tasks, time_server
+from palaestra.benchmarks.speed.server.client import ServerProcess
 from palaestra.benchmarks.speed.server.database import write_database
 from palaestra.benchmarks.speed.server.program import round_half_up
 from palaestra.benchmarks.speed.stopwatch import Stopwatch
@@ -30,13 +30,13 @@ def env() -> ToolEnv:
 
 
 def served_task(env: ToolEnv) -> str:
-    return next(iter(served_tasks(env, mix(env, 0))))
+    return next(iter(server_tasks(env, mix(env, 0))))
 
 
 @pytest.fixture
 def database(env: ToolEnv, tmp_path: Path) -> Path:
     path = tmp_path / "world.db"
-    write_database(env.task_set.instance(served_task(env)).settled, path)
+    write_database(env.task_set.instance(served_task(env)).initial_state, path)
     return path
 
 
@@ -47,7 +47,7 @@ def family_of(task_id: str) -> str:
 def test_the_server_answers_as_the_world_does_with_every_tool_it_has(env: ToolEnv) -> None:
     used: set[str] = set()
     chosen: list[str] = []
-    for task_id in islice(served_tasks(env, mix(env, 1)), len(env.task_set.families)):
+    for task_id in islice(server_tasks(env, mix(env, 1)), len(env.task_set.families)):
         tools = {call.tool for call in env.task_set.instance(task_id).oracle}
         if not tools <= used:  # a process for each tool that is new, not for each family
             used |= tools
@@ -58,11 +58,11 @@ def test_the_server_answers_as_the_world_does_with_every_tool_it_has(env: ToolEn
 
 
 def test_the_server_refuses_what_the_rows_do_not_allow(env: ToolEnv, database: Path) -> None:
-    settled = env.task_set.instance(served_task(env)).settled
+    settled = env.task_set.instance(served_task(env)).initial_state
     order = next(o for o in settled.find(Order))
-    with Served(database, date(2026, 1, 1)) as served:
+    with ServerProcess(database, date(2026, 1, 1)) as served:
         served.ready()
-        assert agrees({"order": {"total_cents": order.total_cents}}, served.call("get_order", {"id": order.id}))
+        assert is_contained({"order": {"total_cents": order.total_cents}}, served.call("get_order", {"id": order.id}))
         with pytest.raises(InfrastructureError, match="404"):
             served.call("get_order", {"id": "ORD-0"})
         with pytest.raises(InfrastructureError, match="422"):
@@ -71,9 +71,9 @@ def test_the_server_refuses_what_the_rows_do_not_allow(env: ToolEnv, database: P
 
 def test_an_episode_on_the_server_leaves_the_next_one_alone(env: ToolEnv, database: Path) -> None:
     instance = env.task_set.instance(served_task(env))
-    ticket = next(t for t in tables_of(instance.settled)["tickets"].values() if getattr(t, "status") == "open")  # noqa: B009
+    ticket = next(t for t in tables_of(instance.initial_state)["tickets"].values() if getattr(t, "status") == "open")  # noqa: B009
     for _ in range(2):
-        with Served(database, instance.start.date()) as served:
+        with ServerProcess(database, instance.start.date()) as served:
             assert served.call("resolve_ticket", {"id": ticket.id})["status"] == "resolved"
             with pytest.raises(InfrastructureError, match="not open"):
                 served.call("resolve_ticket", {"id": ticket.id})
@@ -90,7 +90,7 @@ def test_the_server_imports_nothing_of_palaestra() -> None:
 
 
 def test_tasks_that_the_server_has_no_tools_for_are_refused(env: ToolEnv) -> None:
-    served = {family_of(task_id) for task_id in islice(served_tasks(env, mix(env, 0)), len(env.task_set.families))}
+    served = {family_of(task_id) for task_id in islice(server_tasks(env, mix(env, 0)), len(env.task_set.families))}
     other = [task_id for task_id in mix(env, 0) if family_of(task_id) not in served]
     with pytest.raises(TaskError, match="solve none of these tasks"):
         time_server(Stopwatch(), env, other[:5], 1)
@@ -114,4 +114,4 @@ def test_rounding_half_up() -> None:
     ],
 )
 def test_answers_agree_where_every_field_of_theirs_is_ours(theirs: Any, ours: Any, same: bool) -> None:
-    assert agrees(theirs, ours) is same
+    assert is_contained(theirs, ours) is same

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from palaestra.cli.scaffold import Kind, write_family
+from palaestra.cli.scaffold import FamilyKind, write_family
 from palaestra.envs import load_families
 from palaestra.errors import TaskError, UnknownNameError
 
@@ -29,16 +29,16 @@ def pytest_in(folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("kind", Kind)
-def test_a_new_family_passes_its_own_test_as_it_stands(kind: Kind, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", FamilyKind)
+def test_a_new_family_passes_its_own_test_as_it_stands(kind: FamilyKind, tmp_path: Path) -> None:
     write_family("brand-new", world="storefront", folder=tmp_path, kind=kind)
     told = pytest_in(tmp_path)
     assert told.returncode == 0, told.stdout
     assert "3 passed" in told.stdout
 
 
-@pytest.mark.parametrize("kind", Kind)
-def test_a_new_family_bears_its_own_name_everywhere(kind: Kind, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", FamilyKind)
+def test_a_new_family_bears_its_own_name_everywhere(kind: FamilyKind, tmp_path: Path) -> None:
     task_file, test_file = write_family("brand-new-2", world="storefront", folder=tmp_path / "deep" / "er", kind=kind)
     assert (task_file.name, test_file.name) == ("brand_new_2.py", "test_brand_new_2.py")
     family = next(f for f in load_families(task_file) if f.twin_of is None)
@@ -47,7 +47,7 @@ def test_a_new_family_bears_its_own_name_everywhere(kind: Kind, tmp_path: Path) 
 
 
 def test_a_broken_family_fails_its_test_and_the_test_says_why(tmp_path: Path) -> None:
-    task_file, _ = write_family("brand-new", world="storefront", folder=tmp_path, kind=Kind.REFUSAL)
+    task_file, _ = write_family("brand-new", world="storefront", folder=tmp_path, kind=FamilyKind.REFUSAL)
     text = task_file.read_text()
     assert text.count("# Other right ways") == 1
     task_file.write_text(text.replace('call("get_customer", customer_id=customer.id),', "", 1))
@@ -79,7 +79,7 @@ def test_nothing_is_written_over_and_nothing_half_written(stands: str, tmp_path:
 @pytest.mark.parametrize("name", ["", "Move", "move_house", "move--house", "-move", "2move", "move-", "a/b", "mové"])
 def test_a_name_of_another_form_is_told_the_rule(name: str, tmp_path: Path) -> None:
     with pytest.raises(TaskError, match="write lower case letters and digits with single hyphens, such as move-house"):
-        write_family(name, world="storefront", folder=tmp_path, kind=Kind.WRITE)
+        write_family(name, world="storefront", folder=tmp_path, kind=FamilyKind.WRITE)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -88,15 +88,15 @@ def test_a_name_of_another_form_is_told_the_rule(name: str, tmp_path: Path) -> N
 )
 def test_a_name_that_python_or_pytest_takes_is_refused(name: str, says: str, tmp_path: Path) -> None:
     with pytest.raises(TaskError, match=says):
-        write_family(name, world="storefront", folder=tmp_path, kind=Kind.WRITE)
+        write_family(name, world="storefront", folder=tmp_path, kind=FamilyKind.WRITE)
 
 
 def test_a_world_without_templates_is_named_with_those_that_have_them(tmp_path: Path) -> None:
     with pytest.raises(UnknownNameError, match=r"unknown world 'storefrnt'; did you mean 'storefront'\?"):
-        write_family("move-house", world="storefrnt", folder=tmp_path, kind=Kind.WRITE)
+        write_family("move-house", world="storefrnt", folder=tmp_path, kind=FamilyKind.WRITE)
 
 
 def test_every_kind_has_a_template_in_every_world() -> None:
     worlds = [w for w in files("palaestra.cli.templates").iterdir() if w.joinpath("proof.py").is_file()]
     assert [w.name for w in worlds] == ["storefront"]
-    assert all(w.joinpath(f"{kind}.py").is_file() for w in worlds for kind in Kind)
+    assert all(w.joinpath(f"{kind}.py").is_file() for w in worlds for kind in FamilyKind)

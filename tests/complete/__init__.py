@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from palaestra.trainers.data.batch import NO_TURN, PARTS, TokenBatch
-from palaestra.trainers.objectives import Built
+from palaestra.trainers.objectives import BuiltObjective
 
 GROUPS = (4, 4, 1, 3)
 """Trajectories of each group: one stands alone."""
@@ -147,17 +147,17 @@ def on_policy(batch: TokenBatch) -> TokenBatch:
     return batch.with_columns(dict.fromkeys(("old_T", "now_T"), batch.logprob_T))
 
 
-def step_of(built: Built, batch: TokenBatch) -> "Step":
+def step_of(built: BuiltObjective, batch: TokenBatch) -> "Step":
     """A step on the whole batch: filters and rewards, advantages, preparation."""
-    from palaestra.trainers.updates import kept, paid
+    from palaestra.trainers.updates import filter_trajectories, reshape_rewards
 
-    return Step(built, paid(kept(batch, built), built))
+    return Step(built, reshape_rewards(filter_trajectories(batch, built), built))
 
 
 class Step:
     """A prepared step, whose loss can be had at any log-probabilities of the batch that it was made of."""
 
-    def __init__(self, built: Built, batch: TokenBatch) -> None:
+    def __init__(self, built: BuiltObjective, batch: TokenBatch) -> None:
         self.batch = built.objective.advantages(batch.with_columns({"place_T": torch.arange(len(batch.ids_T))}))
         self.prepared = built.objective.prepare(self.batch)
 

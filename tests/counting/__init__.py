@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from palaestra.trainers.data.batch import TokenBatch
-from palaestra.trainers.learner.statistics import Statistic
-from palaestra.trainers.objectives import Metrics, Prepared
+from palaestra.trainers.learner.statistics import TokenStatistic
+from palaestra.trainers.objectives import Metrics, PreparedStep
 
 
 class Counting:
@@ -22,15 +22,15 @@ class Counting:
         self.passes: list[object] = []
         """What each pass was asked for."""
 
-    def step(self, prepared: Prepared, *, lr: float | None = None, temperature: float = 1.0) -> Metrics:
+    def step(self, prepared: PreparedStep, *, lr: float | None = None, temperature: float = 1.0) -> Metrics:
         """Note a step."""
         del prepared, lr, temperature
         self.passes.append("step")
         return {}
 
     def columns(
-        self, batch: TokenBatch, wanted: Collection[Statistic], *, temperature: float = 1.0
-    ) -> dict[Statistic, Tensor]:
+        self, batch: TokenBatch, wanted: Collection[TokenStatistic], *, temperature: float = 1.0
+    ) -> dict[TokenStatistic, Tensor]:
         """The number, at every trained token."""
         del temperature
         self.passes.append(tuple(sorted(wanted)))

@@ -11,8 +11,8 @@ from palaestra.trainers.learner import LearnerConfig
 from palaestra.trainers.loops.config import GrpoConfig, ModelConfig, PolicyConfig, SftConfig, WorldConfig
 from palaestra.trainers.loops.grpo import GrpoLoop
 from palaestra.trainers.loops.loop import Loop, StageResult, run_loop
-from palaestra.trainers.loops.material import demonstrations_of, started, tasks_of, worlds_of
-from palaestra.trainers.loops.record import Recorded, batches
+from palaestra.trainers.loops.material import demonstrations_of, initial_policy, tasks_of, worlds_of
+from palaestra.trainers.loops.record import RecordedRun, recorded_batches
 from palaestra.trainers.loops.sft import SftLoop
 from palaestra.trainers.objectives import Metrics
 from palaestra.trainers.policy import Policy
@@ -52,7 +52,7 @@ def demonstrations() -> tuple[Episode, ...]:
 def sft_loop(*, steps: int = SFT.steps, name: str = "sft") -> SftLoop:
     """Supervised learning from the oracle."""
     seen = list(demonstrations())
-    return SftLoop(replace(SFT, steps=steps), seen, seed=0, start=started(POLICY, seen, seed=0), name=name)
+    return SftLoop(replace(SFT, steps=steps), seen, seed=0, start=initial_policy(POLICY, seen, seed=0), name=name)
 
 
 def grpo_loop(
@@ -62,7 +62,7 @@ def grpo_loop(
     world: WorldConfig = WORLD,
     timeouts: Timeouts | None = None,
     seed: int = 0,
-    replay: Recorded | None = None,
+    replay: RecordedRun | None = None,
     said: Told | None = None,
 ) -> GrpoLoop:
     """GRPO in the library."""
@@ -103,5 +103,5 @@ def ledger(directory: Path) -> Json:
     """What a run trained on: for each step its groups and the trajectories in them."""
     return [
         [batch.step, [[group.index, [episode.id for episode in group.episodes]] for group in batch.groups]]
-        for batch in batches(directory)
+        for batch in recorded_batches(directory)
     ]

@@ -13,26 +13,26 @@ from palaestra.errors import InfrastructureError
 from palaestra.protocols import Action
 from palaestra.records import Message
 from palaestra.trainers.reference import (
-    Grpo,
-    GrpoConfig,
+    GrpoStage,
     ModelShape,
     OptimiserConfig,
-    Policy,
-    Progress,
+    ReferenceGrpoConfig,
+    ReferencePolicy,
+    ReferenceProgress,
     RolloutConfig,
-    WarmUp,
     WarmUpConfig,
+    WarmUpStage,
 )
-from palaestra.trainers.reference.learner import Learner
-from palaestra.trainers.reference.stage import Metrics
+from palaestra.trainers.reference.learner import ReferenceLearner
+from palaestra.trainers.reference.stage import StageMetrics
 from palaestra.trajectory import Episode
 from worlds.registration import LIBRARY_ID
 
 SHAPE = ModelShape(hidden=32, layers=1, heads=1, kv_heads=1, head_dim=32, mlp=64, context=512)
 WARM_UP = WarmUpConfig(vocabulary=600, shape=SHAPE, steps=30, batch=4, optimiser=OptimiserConfig(lr=0.02), rise=2)
-GRPO = GrpoConfig(steps=4, groups=2, group_size=4, rollouts=RolloutConfig(context=400, turn=24))
+GRPO = ReferenceGrpoConfig(steps=4, groups=2, group_size=4, rollouts=RolloutConfig(context=400, turn=24))
 FAILING_ID = "test/FailingLibrary-v0"
-History: TypeAlias = list[Metrics]
+History: TypeAlias = list[StageMetrics]
 
 
 def world() -> ToolEnv:
@@ -50,7 +50,7 @@ def demonstrations() -> tuple[Episode, ...]:
     return tuple(rollout(env, expert, name="oracle", seed=0, task=task) for task in env.task_set.ids("train"))
 
 
-def history(progress: Progress) -> History:
+def history(progress: ReferenceProgress) -> History:
     """Every figure of a stage but the time that it took."""
     return [{name: value for name, value in row.items() if name != "seconds"} for row in progress.history]
 
@@ -59,7 +59,7 @@ class Stopped(Exception):  # noqa: N818  it is what a person does, not a fault
     """Somebody interrupted the training."""
 
 
-class TinyWarmUp(WarmUp):
+class TinyWarmUp(WarmUpStage):
     """A warm-up of `steps` steps, saved after every `save_every`; interrupted before step number `stop`."""
 
     def __init__(
@@ -69,21 +69,23 @@ class TinyWarmUp(WarmUp):
         self.save_every = save_every
         self._stop = stop
 
-    def step(self, learner: Learner, step: int, done: float) -> Metrics:
+    def step(self, learner: ReferenceLearner, step: int, done: float) -> StageMetrics:
         if step == self._stop:
             raise Stopped
         return super().step(learner, step, done)
 
 
-class TinyGrpo(Grpo):
+class TinyGrpo(GrpoStage):
     """GRPO on the library's training split, saved after every step; interrupted before step number `stop`."""
 
-    def __init__(self, start: Policy, *, config: GrpoConfig = GRPO, seed: int = 0, stop: int | None = None) -> None:
+    def __init__(
+        self, start: ReferencePolicy, *, config: ReferenceGrpoConfig = GRPO, seed: int = 0, stop: int | None = None
+    ) -> None:
         tasks = world().task_set.ids("train")
         super().__init__(config, env_id=LIBRARY_ID, tasks=tasks, seed=seed, start=start)
         self._stop = stop
 
-    def step(self, learner: Learner, step: int, done: float) -> Metrics:
+    def step(self, learner: ReferenceLearner, step: int, done: float) -> StageMetrics:
         if step == self._stop:
             raise Stopped
         return super().step(learner, step, done)

@@ -9,13 +9,13 @@ import gymnasium as gym
 import orjson
 import pytest
 
-from palaestra.benchmarks.demo import DemoReport, lessons, run_demo
+from palaestra.benchmarks.demo import DemoReport, demo_task_ids, run_demo
 from palaestra.benchmarks.learning import LearningConfig, learning_document, learning_tables
 from palaestra.durable import saving, verified
 from palaestra.envs import ToolEnv
 from palaestra.errors import CheckpointError, StorageError
 from palaestra.proof import Proof, proof_document
-from palaestra.trainers import Bar, GrpoConfig, PlayConfig, SftConfig, Staleness, load_policy
+from palaestra.trainers import GrpoConfig, PlayConfig, ProgressBar, SftConfig, Staleness, load_policy
 from palaestra.trajectory import Episode, read_episodes
 
 ROOT = Path(__file__).parents[2]
@@ -41,7 +41,7 @@ class Bars:
         self._until = until
 
     @contextmanager
-    def __call__(self, title: str, total: int) -> Generator[Bar]:
+    def __call__(self, title: str, total: int) -> Generator[ProgressBar]:
         if title == self._until:
             raise Interrupted
         steps: list[str] = []
@@ -159,7 +159,7 @@ def test_every_held_out_task_is_measured_and_unseen_families_stand_apart(demo: D
     env = gym.make("palaestra/Storefront-v0").unwrapped
     assert isinstance(env, ToolEnv)
     for measured in demo.report.runs[0].parts().values():
-        assert set(measured.evaluation.tasks) == set(lessons(env, "heldout"))
+        assert set(measured.evaluation.tasks) == set(demo_task_ids(env, "heldout"))
         unseen = {episode.task.id for episode in measured.episodes if episode.task.unseen}
         assert set(measured.evaluation.points(unseen=True)) == unseen
         assert 0 < len(unseen) < len(measured.evaluation.tasks)

@@ -10,7 +10,7 @@ import torch
 from engines.plain import expected, telling
 from palaestra.record import record
 from palaestra.seeding import Stream
-from palaestra.trainers.engines.engine import Completion, Engine, Request, Sampling, Weights
+from palaestra.trainers.engines.engine import Completion, Engine, Sampling, TurnRequest, Weights
 from palaestra.trainers.engines.noise import noise_key
 from palaestra.trainers.model.checkpoint import save_decoder
 from palaestra.trainers.model.decoder import Decoder
@@ -100,15 +100,15 @@ class Bench:
         trajectory: str | None = None,
         noise: str | None = None,
         timeout: float | None = None,
-    ) -> Request:
+    ) -> TurnRequest:
         """A turn to be asked for, of a new trajectory where none is named, with noise named after it."""
         trajectory = trajectory if trajectory is not None else f"trajectory-{next(self._names)}"
         noise = noise if noise is not None else trajectory
-        return Request(
+        return TurnRequest(
             trajectory=trajectory, context=context, sampling=sampling, noise=noise_key(noise), timeout=timeout
         )
 
-    def agrees(self, request: Request, turn: Completion, decoder: Decoder | None = None) -> None:
+    def agrees(self, request: TurnRequest, turn: Completion, decoder: Decoder | None = None) -> None:
         """Assert that a turn's log-probabilities are those of a decoder, the first one unless told otherwise."""
         decoder = decoder if decoder is not None else self.first
         self.near(turn, expected(decoder, request.context, turn.ids, request.sampling))

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TypeAlias
 
 from palaestra.errors import CheckpointError, EngineError
-from palaestra.trainers.engines.engine import Completion, Engine, EngineStats, InFlight, Request, Weights
+from palaestra.trainers.engines.engine import Completion, Engine, EngineStats, InFlight, TurnRequest, Weights
 
 
 class Faulty(Engine):
@@ -15,22 +15,22 @@ class Faulty(Engine):
 
     def __init__(self, sound: Engine) -> None:
         self.sound = sound
-        self.asked: list[Request] = []
+        self.asked: list[TurnRequest] = []
 
     @property
     def context(self) -> int:
         return self.sound.context
 
-    def before(self, request: Request) -> Request:
+    def before(self, request: TurnRequest) -> TurnRequest:
         """What is asked of the sound engine."""
         return request
 
-    def after(self, request: Request, turn: Completion) -> Completion:
+    def after(self, request: TurnRequest, turn: Completion) -> Completion:
         """What is made of its answer."""
         del request
         return turn
 
-    async def generate(self, request: Request) -> Completion:
+    async def generate(self, request: TurnRequest) -> Completion:
         asked = self.before(request)
         self.asked.append(request)
         return self.after(request, await self.sound.generate(asked))
@@ -55,61 +55,61 @@ class Faulty(Engine):
 
 
 class Misaligned(Faulty):
-    def after(self, request: Request, turn: Completion) -> Completion:
+    def after(self, request: TurnRequest, turn: Completion) -> Completion:
         return dataclasses.replace(turn, logprobs=turn.logprobs[:-1])
 
 
 class StopsShort(Faulty):
-    def after(self, request: Request, turn: Completion) -> Completion:
+    def after(self, request: TurnRequest, turn: Completion) -> Completion:
         if turn.stop == "length":
             return turn
         return dataclasses.replace(turn, ids=turn.ids[:-1], logprobs=turn.logprobs[:-1], versions=turn.versions[:-1])
 
 
 class LooksAtTheLimitFirst(Faulty):
-    def after(self, request: Request, turn: Completion) -> Completion:
+    def after(self, request: TurnRequest, turn: Completion) -> Completion:
         return dataclasses.replace(turn, stop="length") if len(turn.ids) == request.sampling.limit else turn
 
 
 class WantsRoomForTheLimit(Faulty):
-    def before(self, request: Request) -> Request:
+    def before(self, request: TurnRequest) -> TurnRequest:
         if len(request.context) + request.sampling.limit > self.context:
             raise ValueError("the limit does not fit the context")
         return request
 
 
 class IgnoresTemperature(Faulty):
-    def before(self, request: Request) -> Request:
+    def before(self, request: TurnRequest) -> TurnRequest:
         return _sampling(request, temperature=1.0)
 
 
 class IgnoresTopP(Faulty):
-    def before(self, request: Request) -> Request:
+    def before(self, request: TurnRequest) -> TurnRequest:
         return _sampling(request, top_p=1.0)
 
 
 class RoundsTopP(Faulty):
-    def before(self, request: Request) -> Request:
+    def before(self, request: TurnRequest) -> TurnRequest:
         return _sampling(request, top_p=max(0.9, request.sampling.top_p))
 
 
 class SharpensAndKeepsQuiet(Faulty):
-    def before(self, request: Request) -> Request:
+    def before(self, request: TurnRequest) -> TurnRequest:
         return _sampling(request, temperature=request.sampling.temperature / 2)
 
 
 class DrawsByChance(Faulty):
-    def before(self, request: Request) -> Request:
+    def before(self, request: TurnRequest) -> TurnRequest:
         return dataclasses.replace(request, noise=len(self.asked).to_bytes(8, "big"))
 
 
 class DrawsByOtherNoise(Faulty):
-    def before(self, request: Request) -> Request:
+    def before(self, request: TurnRequest) -> TurnRequest:
         return dataclasses.replace(request, noise=request.noise[::-1])
 
 
 class MixesTrajectoriesUp(Faulty):
-    def before(self, request: Request) -> Request:
+    def before(self, request: TurnRequest) -> TurnRequest:
         beside = self.asked[-1].context[:1] if self.asked else request.context[:1]
         return dataclasses.replace(request, context=(*beside, *request.context[1:]))
 
@@ -117,7 +117,7 @@ class MixesTrajectoriesUp(Faulty):
 class RefusesWhatDoesNotFit(Faulty):
     taken = 0
 
-    async def generate(self, request: Request) -> Completion:
+    async def generate(self, request: TurnRequest) -> Completion:
         size = len(request.context)
         if self.taken + size > self.stats().capacity:
             raise EngineError("full")
@@ -129,34 +129,34 @@ class RefusesWhatDoesNotFit(Faulty):
 
 
 class ReadsOnlyWhatIsNew(Faulty):
-    def before(self, request: Request) -> Request:
+    def before(self, request: TurnRequest) -> TurnRequest:
         known = max((len(r.context) for r in self.asked if r.trajectory == request.trajectory), default=0)
         return dataclasses.replace(request, context=request.context[known % len(request.context) :])
 
 
 class TrustsWhatItHolds(Faulty):
-    def before(self, request: Request) -> Request:
+    def before(self, request: TurnRequest) -> TurnRequest:
         known = next((r.context for r in self.asked if r.trajectory == request.trajectory), ())
         return dataclasses.replace(request, context=(*known, *request.context[len(known) :])[: len(request.context)])
 
 
 class MendsWhatIsWrong(Faulty):
-    def before(self, request: Request) -> Request:
+    def before(self, request: TurnRequest) -> TurnRequest:
         return _sampling(request, limit=max(1, request.sampling.limit))
 
 
 class LetsTurnsOverlap(Faulty):
-    def before(self, request: Request) -> Request:
+    def before(self, request: TurnRequest) -> TurnRequest:
         return dataclasses.replace(request, trajectory=f"{request.trajectory} {len(self.asked)}")
 
 
 class NeverGivesUp(Faulty):
-    def before(self, request: Request) -> Request:
+    def before(self, request: TurnRequest) -> TurnRequest:
         return dataclasses.replace(request, timeout=None)
 
 
 class GoesOnAlone(Faulty):
-    async def generate(self, request: Request) -> Completion:
+    async def generate(self, request: TurnRequest) -> Completion:
         return await asyncio.shield(super().generate(request))
 
 
@@ -193,7 +193,7 @@ class TakesWeightsLater(Faulty):
     async def update_weights(self, weights: Weights, version: int, *, in_flight: InFlight = "keep") -> None:
         self.later = (weights, version)
 
-    async def generate(self, request: Request) -> Completion:
+    async def generate(self, request: TurnRequest) -> Completion:
         if self.later is not None:
             await self.sound.update_weights(*self.later)
         return await super().generate(request)
@@ -289,7 +289,7 @@ FAULTS: dict[str, Fault] = {
 """What breaks each claim, by the claim's name."""
 
 
-def _sampling(request: Request, **changes: float) -> Request:
+def _sampling(request: TurnRequest, **changes: float) -> TurnRequest:
     sampling = request.sampling
     return dataclasses.replace(
         request,

@@ -493,7 +493,7 @@ def test_the_action_space_refuses_what_a_schema_refuses() -> None:
 def test_a_folder_of_task_files_takes_the_place_of_the_bundled_ones(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(
         "from palaestra.envs import Task, call, family\n"
-        "from palaestra.rubrics import called\n"
+        "from palaestra.rubrics import expect_call\n"
         "@family('library/look', level=1)\n"
         "def look(draft):\n"
         "    return Task(prompt='Look at MEM-1.', rubric=[called('get_member')],\n"

@@ -7,8 +7,8 @@ from pathlib import Path
 import gymnasium as gym
 import pytest
 
-from palaestra.envs import SPLITS, TaskSet, ToolEnv, World, bundled, open_world
-from palaestra.envs.release import Proved, Release, load
+from palaestra.envs import SPLITS, TaskSet, ToolEnv, World, bundled_tasks, open_world
+from palaestra.envs.release import ProvedTasks, Release, load
 from palaestra.errors import RecordError, TaskError
 from palaestra.packs import BUNDLED
 from palaestra.proof import Proof, prove, release_of
@@ -20,7 +20,7 @@ from worlds.library import LIBRARY, lend, renew
 def world(tmp_path: Path) -> Iterator[World]:
     """The lending library with a place for a release."""
     yield replace(LIBRARY, release=tmp_path / "release.json")
-    bundled.cache_clear()
+    bundled_tasks.cache_clear()
 
 
 def whole(world: World) -> Release:
@@ -31,7 +31,7 @@ def whole(world: World) -> Release:
 def test_without_a_file_everything_is_listed(world: World) -> None:
     assert load(world) is None
     assert load(LIBRARY) is None
-    tasks = bundled(world)
+    tasks = bundled_tasks(world)
     assert all(tasks.ids(split) == tasks.candidates(split) for split in SPLITS)
 
 
@@ -47,7 +47,7 @@ def test_only_what_it_lists_is_listed_and_the_rest_is_found_by_its_id(world: Wor
     renewals = release.families["library/renew-loan"]
     kept = replace(release, families={"library/renew-loan": {"train": renewals["train"]}})
     kept.save(world.release)
-    tasks = bundled(world)
+    tasks = bundled_tasks(world)
     assert {task.rpartition("/")[0] for task in tasks.ids("train")} == {"library/renew-loan"}
     assert tasks.ids("dev") == tasks.ids("heldout") == ()
     assert "library/lend-book/0000" in tasks.candidates("train")
@@ -58,7 +58,7 @@ def test_a_users_own_tasks_are_listed_whatever_a_world_releases(world: World) ->
     assert world.release is not None
     replace(whole(world), families={}).save(world.release)
     assert TaskSet(world, [renew]).ids("train") != ()
-    assert bundled(world).ids("train") == ()
+    assert bundled_tasks(world).ids("train") == ()
 
 
 def test_nothing_has_changed_where_nothing_changed(world: World) -> None:
@@ -67,7 +67,7 @@ def test_nothing_has_changed_where_nothing_changed(world: World) -> None:
 
 def test_it_tells_which_family_changed_in_which_split(world: World) -> None:
     release = whole(world)
-    otherwise = {**release.families["library/lend-book"], "train": Proved(count=4, digest="00")}
+    otherwise = {**release.families["library/lend-book"], "train": ProvedTasks(count=4, digest="00")}
     changed = replace(release, families={**release.families, "library/lend-book": otherwise})
     assert changed_families(changed, TaskSet(world, [renew, lend])) == [
         "library/lend-book: its tasks in train are not those that were proved"
@@ -124,4 +124,4 @@ def test_every_bundled_family_is_what_its_release_says() -> None:
     for name in BUNDLED:
         release = load(open_world(name))
         if release is not None:
-            assert changed_families(release, bundled(open_world(name))) == []
+            assert changed_families(release, bundled_tasks(open_world(name))) == []

@@ -12,7 +12,7 @@ from palaestra.envs import (
     Family,
     Task,
     TaskSet,
-    bundled,
+    bundled_tasks,
     call,
     family,
     instantiate,
@@ -25,7 +25,7 @@ from palaestra.envs.task import FIRST_INDEX, LAST_INDEX
 from palaestra.envs.taskset import load_families, load_folder
 from palaestra.envs.world import POPULATED
 from palaestra.errors import DrawError, TaskError, UnknownNameError
-from palaestra.rubrics import MET, Criterion, called
+from palaestra.rubrics import MET, Criterion, expect_call
 from palaestra.seeding import Stream
 from worlds.library import LIBRARY, Book, populate, renew, start
 from worlds.registration import LIBRARY_ID
@@ -38,7 +38,7 @@ def made(make: Callable[[Draft], Task], **kwargs: Any) -> Family[Any]:
 
 def plain(draft: Draft) -> Task:
     del draft
-    return Task(prompt="Look.", rubric=[called("get_member")], oracle=[call("finish")])
+    return Task(prompt="Look.", rubric=[expect_call("get_member")], oracle=[call("finish")])
 
 
 def draft(ordinal: int = 0) -> Draft:
@@ -119,7 +119,7 @@ def out_of_range(draft: Draft) -> Task:
 
 def twice(draft: Draft) -> Task:
     del draft
-    return Task(prompt="", rubric=[called("reply"), called("reply")], oracle=[])
+    return Task(prompt="", rubric=[expect_call("reply"), expect_call("reply")], oracle=[])
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_a_family_that_takes_no_draft_is_told_at_the_family() -> None:
 
 def test_instances_of_a_seed_share_their_base_and_not_their_rows() -> None:
     one, two = (instantiate(LIBRARY, renew, index) for index in (0, 2))
-    assert one.settled.base is two.settled.base
+    assert one.initial_state.base is two.initial_state.base
     assert one.spec.world_seed == two.spec.world_seed != instantiate(LIBRARY, renew, 1).spec.world_seed
     assert one.messages != two.messages
 
@@ -157,7 +157,7 @@ def test_instances_of_a_seed_share_their_base_and_not_their_rows() -> None:
 def test_an_instance_is_a_pure_function_of_family_and_index() -> None:
     one, two = instantiate(LIBRARY, renew, 5), instantiate(replace(LIBRARY, _bases=LruCache(POPULATED)), renew, 5)
     assert (one.spec, one.messages, one.oracle) == (two.spec, two.messages, two.oracle)
-    assert one.settled.state_hash() == two.settled.state_hash()
+    assert one.initial_state.state_hash() == two.initial_state.state_hash()
 
 
 # sets
@@ -165,7 +165,7 @@ def test_an_instance_is_a_pure_function_of_family_and_index() -> None:
 
 @pytest.fixture
 def library() -> TaskSet:
-    return bundled(LIBRARY)
+    return bundled_tasks(LIBRARY)
 
 
 def test_a_split_lists_the_instances_of_each_family_in_order(library: TaskSet) -> None:
@@ -220,10 +220,10 @@ def test_a_world_is_found_by_its_id() -> None:
 
 SOUND = """
 from palaestra.envs import Task, call, family
-from palaestra.rubrics import called
+from palaestra.rubrics import expect_call
 @family("library/{name}", level=1)
 def one(draft):
-    return Task(prompt="Look.", rubric=[called("get_member")], oracle=[call("finish")])
+    return Task(prompt="Look.", rubric=[expect_call("get_member")], oracle=[call("finish")])
 """
 
 

@@ -20,7 +20,9 @@ from palaestra.proof import prove
 ENV_ID = "palaestra/Storefront-v0"
 WHOLE = '''"""A customer moves house."""
 
-from palaestra.envs.worlds.storefront import Customer, Desk, Task, call, changed, closing, declining, family, saw
+from palaestra.envs.worlds.storefront import (
+    Customer, Desk, Task, call, expect_change, closing_calls, decline_calls, family, expect_read,
+)
 
 
 @family("storefront/move-house", level=1, traits=("write",), splits=("train", "dev"))
@@ -38,20 +40,20 @@ def move_house(desk: Desk) -> Task:
                 call("get_ticket", ticket_id=ticket.id),
                 call("get_customer", customer_id=owner.id),
                 call("read_handbook", section_id="PRV-1"),
-                *declining(ticket, "PRV-1", owner, "Only its owner can change an account."),
+                *decline_calls(ticket, "PRV-1", owner, "Only its owner can change an account."),
             ],
         )
     return Task(
         prompt=prompt,
         rubric=[
-            saw(ticket, id="saw-ticket"),
-            changed(customer, {"street": street}, id="street", after=["saw-ticket"]),
+            expect_read(ticket, id="saw-ticket"),
+            expect_change(customer, {"street": street}, id="street", after=["saw-ticket"]),
             *desk.resolved(ticket, after=["street"]),
         ],
         oracle=[
             call("get_ticket", ticket_id=ticket.id),
             call("update_customer", customer_id=customer.id, street=street),
-            *closing(ticket, "Your new address is in your account."),
+            *closing_calls(ticket, "Your new address is in your account."),
         ],
     )
 '''
@@ -61,7 +63,7 @@ TWINNED = WHOLE.replace('"dev"))', '"dev"), twin=True)')
 
 HEAD = """
 from palaestra.envs.worlds.storefront import (
-    Desk, Order, OrderLine, Product, Task, call, changed, closing, family, saw, told,
+    Desk, Order, OrderLine, Product, Task, call, expect_change, closing_calls, family, expect_read, expect_reply,
 )
 
 @family("storefront/mine", level=1)

@@ -6,8 +6,8 @@ from typing import Any
 
 import gymnasium as gym
 
-from palaestra.agents import LegalRandom, Reader, finish_at_once, oracle, rollout
-from palaestra.benchmarks.evaluation.outcome import Fault, FaultKind, Outcome
+from palaestra.agents import LegalRandom, ReadOnlyAgent, finish_at_once, oracle, rollout
+from palaestra.benchmarks.evaluation.outcome import EpisodeFault, EpisodeOutcome, FaultKind
 from palaestra.benchmarks.evaluation.results import Results, Settings, episode_id, results_of
 from palaestra.benchmarks.evaluation.suite import Cell, Ladder, Suite
 from palaestra.protocols import Agent
@@ -19,7 +19,7 @@ STOREFRONT = "palaestra/Storefront-v0"
 AGENTS: Mapping[str, Callable[[Any], Agent]] = {
     "oracle": lambda world: oracle(world.oracle),
     "random": lambda world: LegalRandom(world.legal_actions),
-    "reader": lambda _: Reader(),
+    "reader": lambda _: ReadOnlyAgent(),
     "idle": lambda _: finish_at_once(),
 }
 
@@ -33,15 +33,15 @@ def outcome(
     points: int | None = None,
     fault: FaultKind | None = None,
     **given: Any,
-) -> Outcome:
+) -> EpisodeOutcome:
     """An outcome; solved is 100 points where nothing else is said."""
-    return Outcome(
+    return EpisodeOutcome(
         cell=cell,
         task=task,
         sample=sample,
         solved=solved,
         points=100 * solved if points is None else points,
-        fault=Fault(kind=fault, said="by the test") if fault else None,
+        fault=EpisodeFault(kind=fault, said="by the test") if fault else None,
         **given,
     )
 
@@ -61,7 +61,7 @@ def suite(cells: Mapping[str, Sequence[str]], *, ladders: Sequence[Ladder] = (),
 
 
 def results(
-    outcomes: Iterable[Outcome],
+    outcomes: Iterable[EpisodeOutcome],
     *,
     agent: str = "made-up",
     suite: Suite | None = None,
@@ -112,7 +112,7 @@ def noise_suite(families: Sequence[str], *, tasks: int = 2) -> Suite:
 
 def played(suite: Suite, agent: str, *, samples: int = 1) -> Results:
     """The suite, played by one of `AGENTS`."""
-    outcomes: list[Outcome] = []
+    outcomes: list[EpisodeOutcome] = []
     episodes: list[Episode] = []
     for cell in suite.cells:
         env: Any = gym.make(cell.env_id, **cell.switches)
@@ -126,11 +126,11 @@ def played(suite: Suite, agent: str, *, samples: int = 1) -> Results:
     return results(outcomes, agent=agent, suite=suite, samples=samples, episodes=episodes)
 
 
-def counted(cell: str, sample: int, episode: Episode) -> Outcome:
+def counted(cell: str, sample: int, episode: Episode) -> EpisodeOutcome:
     """An episode's outcome, counted here by itself."""
     turns = list(episode.turns)
     events = [event for turn in turns for event in turn.events]
-    return Outcome(
+    return EpisodeOutcome(
         cell=cell,
         task=episode.task.id,
         sample=sample,

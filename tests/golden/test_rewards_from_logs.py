@@ -10,7 +10,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from golden.walks import LISTED, SETTINGS, listed, make
-from palaestra.agents import LegalRandom, Scripted, as_action, rollout
+from palaestra.agents import LegalRandom, ScriptedAgent, as_action, rollout
 from palaestra.envs import ToolEnv
 from palaestra.envs.worlds.storefront.schema import SCHEMA
 from palaestra.protocols import Action, Agent
@@ -31,9 +31,9 @@ def agents(env: ToolEnv, stream: Stream) -> Iterator[tuple[str, Agent]]:
         kept = [as_action(call) for call in env.oracle() if stream.chance(85)]
         return [action for call in kept for action in (*env.legal_actions(stream.below(2)), call)]
 
-    oracle = Scripted(lambda: [as_action(call) for call in env.oracle()])
+    oracle = ScriptedAgent(lambda: [as_action(call) for call in env.oracle()])
     yield from itertools.cycle(
-        (("oracle", oracle), ("straying", Scripted(straying)), ("legal", LegalRandom(env.legal_actions)))
+        (("oracle", oracle), ("straying", ScriptedAgent(straying)), ("legal", LegalRandom(env.legal_actions)))
     )
 
 
@@ -78,7 +78,7 @@ def check_rewards(setting: str, tasks: list[str], path: Path) -> None:
     for episode in episodes:
         fresh.reset(seed=episode.seed, options={"task": episode.task.id})
         instance = fresh.instance
-        state = instance.settled.fork()
+        state = instance.initial_state.fork()
         scores = list(rescore(instance.rubric, instance.evidence(state), state, log_of(episode)))
         sums = list(itertools.accumulate(turn.reward for turn in episode.turns))
         assert [score.points for score in scores] == sums, episode.task.id

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from palaestra.trainers.data.batch import NO_TURN, TokenBatch
 from palaestra.trainers.objectives.parts import WholeLoss
-from palaestra.trainers.objectives.whole import sum_trained
+from palaestra.trainers.objectives.whole import token_sum
 
 Array: TypeAlias = npt.NDArray[np.float64]
 Numbers: TypeAlias = Sequence[float]
@@ -130,7 +130,7 @@ def many(seed: int, *, trajectories: int = 14, groups: int = 4) -> TokenBatch:
 
 def at_now(batch: TokenBatch) -> Tensor:
     """The log-probability of each trajectory before the step, [R]."""
-    return sum_trained(batch.column("now_T"), batch)
+    return token_sum(batch.column("now_T"), batch)
 
 
 def slope(loss: WholeLoss, logp_R: Tensor, batch: TokenBatch) -> Tensor:

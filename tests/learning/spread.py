@@ -14,7 +14,7 @@ from palaestra.errors import DivergedError
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.learner import Learner, LearnerConfig, LoraConfig
 from palaestra.trainers.model.decoder import Decoder
-from palaestra.trainers.objectives import Composed, Supervised
+from palaestra.trainers.objectives import ComposedObjective, SupervisedObjective
 
 PLAIN = LearnerConfig(lr=1e-3, micro_tokens=60)
 CONFIGS = {
@@ -41,16 +41,16 @@ def come_to(learner: Learner) -> dict[str, Any]:
     learner.optimiser.param_groups[0]["eps"] = 1e-3  # Adam's first step magnifies the rounding of gradients near 0
     whole = batch()
     metrics = [
-        learner.step(Composed().prepare(whole), temperature=0.8),
-        learner.step(Supervised().prepare(whole.select([4]))),
+        learner.step(ComposedObjective().prepare(whole), temperature=0.8),
+        learner.step(SupervisedObjective().prepare(whole.select([4]))),
     ]
     state = learner.state()
-    metrics.append(learner.step(Composed().prepare(whole)))
+    metrics.append(learner.step(ComposedObjective().prepare(whole)))
     learner.restore(state)
-    metrics.append(learner.step(Composed().prepare(whole)))
+    metrics.append(learner.step(ComposedObjective().prepare(whole)))
     broken = replace(whole, advantage_T=whole.advantage_T / 0.0)
     try:
-        learner.step(Composed().prepare(broken))
+        learner.step(ComposedObjective().prepare(broken))
     except DivergedError:
         metrics.append({"diverged": 1.0})
     return {

@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 import palaestra.benchmarks.external.env as seam
 from corpus.actions import nested
 from palaestra.benchmarks.external import ExternalEnv
-from palaestra.benchmarks.external.worker import Workers
+from palaestra.benchmarks.external.worker import BenchmarkProcesses
 from palaestra.digest import digest
 from palaestra.errors import EpisodeOverError
 from palaestra.protocols import Action
@@ -76,7 +76,7 @@ def gold_solves(env: ExternalEnv, id: str, *, seed: int = 3) -> None:
 @contextmanager
 def _one_process() -> Generator[None]:
     """All episodes in one process, so that they can touch each other where they do."""
-    before, seam.WORKERS = seam.WORKERS, Workers(most=1)
+    before, seam.WORKERS = seam.WORKERS, BenchmarkProcesses(most=1)
     try:
         yield
     finally:

@@ -11,7 +11,7 @@ WORLD = replace(LIBRARY, name="{id}", families="{module}.tasks", instances={{"tr
 """
 _TASKS = """
 from palaestra.envs import Task, call, family
-from palaestra.rubrics import changed
+from palaestra.rubrics import expect_change
 from worlds.library import RENEWAL, Loan
 
 
@@ -20,7 +20,7 @@ def renew(draft):
     loan = draft.pick(Loan, lambda x: not x.returned and x.member_id != "MEM-4")
     return Task(
         prompt=f"Renew {{loan.id}}.",
-        rubric=[changed(loan, {{"due": loan.due + RENEWAL}})],
+        rubric=[expect_change(loan, {{"due": loan.due + RENEWAL}})],
         oracle=[call("renew_loan", loan_id=loan.id), call("finish")],
     )
 """

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from palaestra.trainers.engines.engine import Engine
 from palaestra.trainers.rollouts.budget import PlayConfig
 from palaestra.trainers.rollouts.faults import Backoff
-from palaestra.trainers.rollouts.groups import Group, GroupRule, Plan, TaskPlan
-from palaestra.trainers.rollouts.pool import Pool, PoolConfig
+from palaestra.trainers.rollouts.groups import GroupPlan, GroupRule, RolloutGroup, TaskPlan
+from palaestra.trainers.rollouts.pool import PoolConfig, RolloutPool
 from palaestra.trainers.rollouts.source import GroupSource
 from palaestra.trainers.rollouts.staleness import Staleness
 from palaestra.trainers.rollouts.state import load_state
@@ -27,7 +27,7 @@ class Field:
 
     engine: Engine
     worlds: Unruly
-    pool: Pool
+    pool: RolloutPool
     said: list[str] = field(default_factory=list[str])
 
 
@@ -43,7 +43,7 @@ async def playing(
     """A pool at work; behind it no world stands open, and nothing is held in the engine."""
     said: list[str] = []
     drawing, worlds = engine(), Unruly(LocalWorlds(library()), deed, void=void)
-    pool = Pool(drawing, worlds, codec(), play, config, say=said.append)
+    pool = RolloutPool(drawing, worlds, codec(), play, config, say=said.append)
     try:
         yield Field(engine=drawing, worlds=worlds, pool=pool, said=said)
     finally:
@@ -60,9 +60,9 @@ class Training:
 
     field: Field
     source: GroupSource
-    taken: list[Group]
+    taken: list[RolloutGroup]
 
-    async def step(self, timeout: float | None = 1000.0) -> list[Group]:
+    async def step(self, timeout: float | None = 1000.0) -> list[RolloutGroup]:
         """Take the groups of a step, and train on them: the weights get a new version."""
         groups = await self.source.take(timeout)
         self.taken += groups
@@ -92,12 +92,12 @@ async def training(
     limits: Staleness,
     *,
     rule: GroupRule | None = None,
-    plan: Plan = PLAN,
+    plan: GroupPlan = PLAN,
     state: bytes | None = None,
     engine: Callable[[], Engine] = lambda: ScriptedEngine(babbling()),
     deed: Deed = meek,
     config: PoolConfig = CONFIG,
-    wanted: Callable[[Group], bool] | None = None,
+    wanted: Callable[[RolloutGroup], bool] | None = None,
     refill: int = 0,
 ) -> AsyncGenerator[Training]:
     """A source at work, gone on with from `state` where there is one."""

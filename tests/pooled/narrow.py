@@ -3,7 +3,7 @@
 import asyncio
 from dataclasses import replace
 
-from palaestra.trainers.engines.engine import Completion, EngineStats, Request
+from palaestra.trainers.engines.engine import Completion, EngineStats, TurnRequest
 from rollouts.engine import ScriptedEngine, Writer
 
 
@@ -19,12 +19,12 @@ class Narrow(ScriptedEngine):
         self._waiting = 0
         self.most = 0
 
-    async def _token(self, request: Request) -> None:
+    async def _token(self, request: TurnRequest) -> None:
         del request
         self._busy += self._seconds / max(1, len(self.running))
         await asyncio.sleep(self._seconds)
 
-    async def generate(self, request: Request) -> Completion:
+    async def generate(self, request: TurnRequest) -> Completion:
         self._waiting += 1
         self.most = max(self.most, self._waiting + len(self.running))
         try:

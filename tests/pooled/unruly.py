@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 from palaestra.errors import InfrastructureError
 from palaestra.record import record
 from palaestra.seeding import Stream
-from palaestra.trainers.rollouts.world import Method, World, Worlds
+from palaestra.trainers.rollouts.world import Method, RolloutWorld, RolloutWorlds
 from palaestra.trajectory import Episode
 
 What: TypeAlias = Literal["open", "reset", "step", "stop", "episode", "close"]
@@ -30,10 +30,10 @@ class Call:
 Deed: TypeAlias = Callable[[Call], Awaitable[None]]
 
 
-class Unruly(Worlds):
+class Unruly(RolloutWorlds):
     """Worlds before whose every call `deed` is done; `calls` lists them. Episodes of `void` ones do not count."""
 
-    def __init__(self, worlds: Worlds, deed: Deed, *, void: bool = False) -> None:
+    def __init__(self, worlds: RolloutWorlds, deed: Deed, *, void: bool = False) -> None:
         self.void = void
         self._worlds = worlds
         self._deed = deed
@@ -47,7 +47,7 @@ class Unruly(Worlds):
         self.calls.append(call)
         await self._deed(call)
 
-    async def open(self) -> World:
+    async def open(self) -> RolloutWorld:
         number = self.opened
         self.opened += 1
         await self.asked(number, "open")
@@ -58,8 +58,8 @@ class Unruly(Worlds):
         await self._worlds.close()
 
 
-class _UnrulyWorld(World):
-    def __init__(self, worlds: Unruly, number: int, world: World) -> None:
+class _UnrulyWorld(RolloutWorld):
+    def __init__(self, worlds: Unruly, number: int, world: RolloutWorld) -> None:
         self._worlds = worlds
         self._number = number
         self._world = world

@@ -30,7 +30,7 @@ def env(surface: str | None = None) -> ToolEnv:
 
 @cache
 def directory() -> Directory:
-    return Directory(env().world, env().instance.settled)
+    return Directory(env().world, env().instance.initial_state)
 
 
 @settings(derandomize=True)

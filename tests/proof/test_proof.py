@@ -30,7 +30,8 @@ from worlds import registration
 
 HEAD = """
 from palaestra.envs.worlds.storefront import (
-    Criterion, Desk, Order, Task, call, called, changed, closing, family, saw, told, touches,
+    Criterion, Desk, Order, Task, call, expect_call, expect_change, closing_calls, family, expect_read, expect_reply,
+    permit_change,
 )
 from palaestra.records import Verdict
 
@@ -39,10 +40,10 @@ def bad(desk: Desk) -> Task:
     order = desk.pick(Order, lambda o: o.status == "processing" and desk.plain(o))
     ticket = desk.ticket(desk.customer(order), "Moving")
     prompt = desk.mail(ticket, f"Send {order.id} to Ringstr. 4 in Wien.")
-    moved = changed(order, {"ship_street": "Ringstr. 4", "ship_city": "Wien"}, id="moved")
+    moved = expect_change(order, {"ship_street": "Ringstr. 4", "ship_city": "Wien"}, id="moved")
     rubric = [moved, *desk.resolved(ticket, after=["moved"])]
-    anything = [touches(order, "ship_street", "ship_city"), touches(ticket, "status", "policy_id", "evidence_id")]
-    ending = closing(ticket, "Done.")
+    anything = [permit_change(order, "ship_street", "ship_city"), permit_change(ticket, "status", "policy_id",
+    "evidence_id")] ending = closing_calls(ticket, "Done.")
     oracle = [call("update_shipping_address", order_id=order.id, street="Ringstr. 4", city="Wien"), *ending]
 """
 TASKS = [f"storefront/bad/{index:04d}" for index in range(6)]

@@ -220,7 +220,7 @@ def test_a_neighbour_shares_a_reference_with_the_right_row() -> None:
         table = of.directory.table_of(str(before.arguments[name]))
         assert table is not None
         info = of.instance.world.schema[table]
-        rows = [of.instance.settled.get(info.kind, str(call.arguments[name])) for call in (before, after)]
+        rows = [of.instance.initial_state.get(info.kind, str(call.arguments[name])) for call in (before, after)]
         assert any(getattr(rows[0], c) == getattr(rows[1], c) is not None for c in info.references)
 
 

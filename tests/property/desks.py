@@ -48,7 +48,7 @@ def tasks() -> tuple[str, ...]:
 @cache
 def mirror(task: str) -> SqlProjection:
     """The rows of a task in SQL; it follows one overlay after the other."""
-    return SqlProjection(make(task).task_set.instance(task).settled)
+    return SqlProjection(make(task).task_set.instance(task).initial_state)
 
 
 def belongings(state: StateView, order: Order) -> set[str]:
@@ -69,7 +69,7 @@ def _spread(items: Sequence[T], count: int) -> Sequence[T]:
 def neighbourhood(task: str) -> Mapping[str, frozenset[str]]:
     """By table: a few rows that belong together, so that random calls meet each other's traces."""
     instance = make(task).task_set.instance(task)
-    state = instance.settled
+    state = instance.initial_state
     ids = {word for word in instance.given if any(state.peek(info.kind, word) for info in SCHEMA)}
     orders = [o for status in STATUSES for o in _spread(state.find(Order, status=status), 3)]
     for order in [*orders, *(o for o in state.find(Order) if o.id in ids)]:

@@ -17,7 +17,7 @@ from property.ledger import imbalances, unpermitted
 def settled() -> Overlay:
     env = make("storefront/cancel-order/0000")
     env.reset(seed=0)
-    return env.instance.settled
+    return env.instance.initial_state
 
 
 def give_credit_without_a_record(state: Overlay) -> None:

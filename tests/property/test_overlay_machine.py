@@ -107,7 +107,7 @@ class OverlayMachine(CountedMachine):
         first: Any = planted.get(self.kind, KEYS[0])
         planted.insert(replace(first, id=KEYS[4]))
         planted.delete(planted.get(self.kind, KEYS[2]))
-        settled = planted.settled()
+        settled = planted.settle()
         self.beginning: Model = {b.id: b for b in settled.find(self.kind)}
         self.branches = [Branch(overlay=settled, history=[self.beginning])]
         self.saved: list[tuple[OverlaySnapshot, list[Model]]] = []

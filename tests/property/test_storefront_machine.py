@@ -245,7 +245,7 @@ class Storefront(CountedMachine):
 
     @invariant()
     def no_cent_and_no_piece_comes_from_nowhere(self) -> None:
-        assert imbalances(self.env.instance.settled, self.env.state, self.env.changes) == []
+        assert imbalances(self.env.instance.initial_state, self.env.state, self.env.changes) == []
 
     @invariant()
     def a_change_that_nothing_permits_counts_against_the_agent(self) -> None:
@@ -256,7 +256,7 @@ class Storefront(CountedMachine):
 
     @invariant()
     def the_journal_replays_to_the_same_rows(self) -> None:
-        again = self.env.instance.settled.fork()
+        again = self.env.instance.initial_state.fork()
         for change in self.env.journal:
             write(again, change)
         assert again.state_hash() == self.env.state_hash()
@@ -288,7 +288,7 @@ class Storefront(CountedMachine):
     def teardown(self) -> None:
         if not hasattr(self, "env"):
             return
-        state = self.env.instance.settled.fork()
+        state = self.env.instance.initial_state.fork()
         scores = list(rescore(self.env.instance.rubric, self.env.instance.evidence(state), state, self.log))
         assert [s.points for s in scores] == _running_sums(self.rewards)
         rows = (row for info in SCHEMA for row in self.env.state.find(info.kind))

@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from typing import TypeAlias
 
 from palaestra.errors import EngineError, WaitError
-from palaestra.trainers.engines.engine import Completion, Engine, EngineStats, InFlight, Request, Weights
+from palaestra.trainers.engines.engine import Completion, Engine, EngineStats, InFlight, TurnRequest, Weights
 from palaestra.trainers.engines.noise import noise_at
 from palaestra.trajectory import Tokens
 
-Writer: TypeAlias = Callable[[Request], Sequence[int]]
+Writer: TypeAlias = Callable[[TurnRequest], Sequence[int]]
 """The turn that follows a context, as long as it likes: limits and ends are the engine's business."""
-Pace: TypeAlias = Callable[[Request], Awaitable[None]]
+Pace: TypeAlias = Callable[[TurnRequest], Awaitable[None]]
 """What a token waits for before it is drawn."""
 
 
@@ -29,7 +29,7 @@ class Scripts:
             if span.kind == "turn"
         }
 
-    def __call__(self, request: Request) -> Sequence[int]:
+    def __call__(self, request: TurnRequest) -> Sequence[int]:
         turn = self._after.get(request.context)
         assert turn is not None, f"no script goes on from the {len(request.context)} tokens of {request.trajectory}"
         return turn
@@ -38,7 +38,7 @@ class Scripts:
 def from_noise(vocabulary: Sequence[int], *, end: int, length: int) -> Writer:
     """Draws from `vocabulary` by the trajectory's noise, and ends a turn with a probability of one in `length`."""
 
-    def write(request: Request) -> Sequence[int]:
+    def write(request: TurnRequest) -> Sequence[int]:
         def drawn() -> Iterator[int]:
             for place in range(len(request.context), len(request.context) + request.sampling.limit):
                 noise = noise_at(request.noise, place)
@@ -49,7 +49,7 @@ def from_noise(vocabulary: Sequence[int], *, end: int, length: int) -> Writer:
     return write
 
 
-async def at_once(request: Request) -> None:
+async def at_once(request: TurnRequest) -> None:
     """A pace without waiting."""
     del request
 
@@ -66,7 +66,7 @@ class ScriptedEngine(Engine):
         self._context = context
         self.version = version
         self.fails: Counter[str] = Counter()
-        self.requests: list[Request] = []
+        self.requests: list[TurnRequest] = []
         self.released: list[str] = []
         self._resident: dict[str, int] = {}
         self._running: dict[str, asyncio.Task[Completion]] = {}
@@ -91,7 +91,7 @@ class ScriptedEngine(Engine):
         """The trajectories that something is held for."""
         return tuple(self._resident)
 
-    async def generate(self, request: Request) -> Completion:
+    async def generate(self, request: TurnRequest) -> Completion:
         self._check(request)
         self.requests.append(request)
         with self._counted(request):
@@ -110,7 +110,7 @@ class ScriptedEngine(Engine):
                 raise EngineError(f"the engine was closed while it drew for {request.trajectory}") from None
 
     @contextmanager
-    def _counted(self, request: Request) -> Generator[None]:
+    def _counted(self, request: TurnRequest) -> Generator[None]:
         held = min(self._resident.get(request.trajectory, 0), len(request.context))
         self._reused += held
         self._prefilled += len(request.context) - held
@@ -122,7 +122,7 @@ class ScriptedEngine(Engine):
         finally:
             self._running.pop(request.trajectory, None)
 
-    def _check(self, request: Request) -> None:
+    def _check(self, request: TurnRequest) -> None:
         if self._closed:
             raise EngineError("the engine is closed")
         if not request.context or request.sampling.limit < 1:
@@ -132,7 +132,7 @@ class ScriptedEngine(Engine):
         if request.trajectory in self._running:
             raise ValueError(f"{request.trajectory} has a turn under way; a trajectory has one at a time")
 
-    async def _turn(self, request: Request) -> Completion:
+    async def _turn(self, request: TurnRequest) -> Completion:
         await self._admitting.wait()
         if self.fails[request.trajectory]:
             self.fails[request.trajectory] -= 1

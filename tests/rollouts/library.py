@@ -10,7 +10,7 @@ from palaestra.tools import CHAT_FORMATS
 from palaestra.trainers.codec import Codec, train_tokenizer
 from palaestra.trainers.data.demonstration import demonstration, rendered
 from palaestra.trainers.engines.noise import noise_key
-from palaestra.trainers.rollouts.job import Job
+from palaestra.trainers.rollouts.job import RolloutJob
 from palaestra.trajectory import Episode, Tokens
 from rollouts.engine import Scripts, Writer, from_noise
 from worlds.registration import LIBRARY_ID
@@ -27,11 +27,11 @@ def tasks() -> tuple[str, ...]:
     return tuple(_env().task_set.ids("train"))
 
 
-def jobs(count: int, *, groups: int | None = None, seed: int = 0) -> list[Job]:
+def jobs(count: int, *, groups: int | None = None, seed: int = 0) -> list[RolloutJob]:
     """Jobs over the library's tasks; `count // groups` of each group."""
     size = count // (groups or count)
     return [
-        Job(
+        RolloutJob(
             trajectory=f"t{n}",
             group=f"g{n // size}",
             task=tasks()[(n // size) % len(tasks())],

@@ -7,7 +7,18 @@ from hypothesis import strategies as st
 from palaestra.envs.state import Overlay
 from palaestra.errors import RecordError, RowMissingError, RubricError
 from palaestra.records import EndReason, Score, Verdict
-from palaestra.rubrics import MET, UNMET, Checklist, Criterion, Evidence, TurnLog, changed, never, rescore, saw
+from palaestra.rubrics import (
+    MET,
+    UNMET,
+    Checklist,
+    Criterion,
+    Evidence,
+    TurnLog,
+    expect_change,
+    expect_read,
+    forbid_call,
+    rescore,
+)
 from worlds.bench import Bench, BenchFactory, Write
 from worlds.library import Book, Loan
 
@@ -172,30 +183,30 @@ def full_bench() -> Bench:
     return Bench(
         event_is("a", layer="params"),
         event_is("b", after=("a",), layer="task"),
-        saw(books[0], points=11),
-        changed(books[0], {"copies": 50}, after=[f"saw-{books[0].id}"]),
-        never("harm", points=9),
+        expect_read(books[0], points=11),
+        expect_change(books[0], {"copies": 50}, after=[f"saw-{books[0].id}"]),
+        forbid_call("harm", points=9),
         copies_are(49, kind="forbid", points=20),
         given=frozenset(b.id for b in books),
     )
 
 
-def do(b: Bench, deed: Deed) -> int:
-    match deed:
+def do(b: Bench, step: Deed) -> int:
+    match step:
         case str():
-            return b.call(deed)
+            return b.call(step)
         case int():
-            return b.call("write", write=set_copies(deed))
+            return b.call("write", write=set_copies(step))
         case _:
-            return b.see(b.state.find(Book)[deed[1] - 1])
+            return b.see(b.state.find(Book)[step[1] - 1])
 
 
-@given(deeds=DEEDS)
-def test_rewards_telescope_and_components_sum_to_the_points(deeds: list[Deed]) -> None:
+@given(steps=DEEDS)
+def test_rewards_telescope_and_components_sum_to_the_points(steps: list[Deed]) -> None:
     b = full_bench()
     total = 0
-    for deed in deeds:
-        total += do(b, deed)
+    for step in steps:
+        total += do(b, step)
         score = b.checklist.score(None)
         assert total == score.points == sum(score.components.values())
         assert b.rubric.worst <= total <= 100
@@ -204,14 +215,14 @@ def test_rewards_telescope_and_components_sum_to_the_points(deeds: list[Deed]) -
         assert {id_ for id_, verdict in score.verdicts.items() if verdict.met} == counted
 
 
-@given(deeds=DEEDS)
-def test_the_log_is_worth_what_the_episode_was(deeds: list[Deed]) -> None:
+@given(steps=DEEDS)
+def test_the_log_is_worth_what_the_episode_was(steps: list[Deed]) -> None:
     b = full_bench()
     scores: list[Score] = []
     logs: list[TurnLog] = []
-    for deed in deeds:
+    for step in steps:
         mark = len(b.state.journal)
-        do(b, deed)
+        do(b, step)
         scores.append(b.checklist.score(None))
         logs.append(TurnLog(events=(b.evidence.event,), changes=tuple(b.state.journal[mark:]), answer={}, end=None))
     fresh = full_bench()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palaestra.envs import Draft, Instance, LiveEpisode, Task, bundled, call, family, instantiate
+from palaestra.envs import Draft, Instance, LiveEpisode, Task, bundled_tasks, call, family, instantiate
 from palaestra.envs.state import Overlay
 from palaestra.errors import TaskError
 from palaestra.records import CriterionSpec, Json, Score, ToolCall
@@ -80,7 +80,7 @@ NAMED = f"Renew {LOAN.id}."
 @pytest.mark.parametrize("index", range(4))
 @pytest.mark.parametrize("name", ["renew-loan", "lend-book"])
 def test_every_run_that_a_rubric_is_derived_from_gets_every_point(name: str, index: int) -> None:
-    instance = bundled(LIBRARY).instance(f"library/{name}/{index:04d}")
+    instance = bundled_tasks(LIBRARY).instance(f"library/{name}/{index:04d}")
     instance = replace(instance, rubric=instance.derived_rubric())
     for calls in (instance.oracle, *instance.alternatives):
         found = score(instance, *calls)
@@ -311,6 +311,6 @@ def test_an_alternative_that_gives_up_is_named_by_number() -> None:
 
 
 def test_ids_of_criteria_are_those_of_every_task_of_a_family() -> None:
-    tasks = [bundled(LIBRARY).instance(f"library/renew-loan/{n:04d}") for n in range(4)]
+    tasks = [bundled_tasks(LIBRARY).instance(f"library/renew-loan/{n:04d}") for n in range(4)]
     expected = [[s.id for s in t.derived_rubric().specs if s.kind == "expect"] for t in tasks]
     assert expected == [["saw-loans", "changed-loans", "answer"]] * 4

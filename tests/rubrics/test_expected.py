@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from palaestra.errors import RubricError
-from palaestra.rubrics import answered, close, unordered
+from palaestra.rubrics import close, expect_answer, unordered
 from palaestra.rubrics.expected import as_written, nearly, same
 from worlds.bench import Bench
 
@@ -38,7 +38,7 @@ def test_what_a_value_is_compared_with(given: Any, wanted: Any, fits: bool) -> N
 @pytest.mark.parametrize("value", [1.25, [1, 2.5], unordered([1.5])])
 def test_an_answer_with_a_fraction_states_its_tolerance(value: Any) -> None:
     with pytest.raises(RubricError, match=r"answer 'mean' is the float .*close\("):
-        answered({"mean": value})
+        expect_answer({"mean": value})
 
 
 @pytest.mark.parametrize(("value", "within"), [(1.0, 0.0), (1.0, -1.0), (float("nan"), 1.0), (1.0, float("inf"))])
@@ -58,7 +58,7 @@ def test_a_tolerance_is_a_finite_number_above_0(value: float, within: float) -> 
     ],
 )
 def test_answers_with_floats_and_lists_are_compared_as_their_author_says(answer: dict[str, Any], points: int) -> None:
-    criterion = answered({"mean": close(2.5, within=0.005), "codes": unordered(["a", "b"]), "rows": [1, 2]})
+    criterion = expect_answer({"mean": close(2.5, within=0.005), "codes": unordered(["a", "b"]), "rows": [1, 2]})
     assert Bench(criterion).finish(answer) == points
     assert criterion.text == "Answered mean = 2.5 (within 0.005), codes = [a, b] in any order, rows = [1, 2]."
 

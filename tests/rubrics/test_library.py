@@ -8,17 +8,17 @@ from palaestra.records import EndReason, RowChange
 from palaestra.rubrics import (
     HARM,
     Allowance,
-    answered,
-    called,
-    changed,
-    collateral,
-    created,
-    either,
-    listed,
-    never,
-    saw,
+    expect_answer,
+    expect_any,
+    expect_call,
+    expect_change,
+    expect_listing,
+    expect_read,
+    expect_row,
+    forbid_call,
+    forbid_other_changes,
 )
-from palaestra.rubrics import ungrounded as ungrounded_criterion
+from palaestra.rubrics import forbid_guessed_ids as ungrounded_criterion
 from palaestra.rubrics.criterion import changed_columns
 from worlds.bench import BenchFactory, Write
 from worlds.library import Book, Loan, Member
@@ -27,19 +27,19 @@ BOOK = Book(id="BK-70", title="T", blurb=None, tags=(), copies=1)
 
 
 def test_seeing_a_row_takes_a_call_that_shows_it_whole(bench: BenchFactory) -> None:
-    b = bench(saw(BOOK))
+    b = bench(expect_read(BOOK))
     assert b.call(mentioned=frozenset({BOOK.id})) == 0
     assert b.see(replace(BOOK, id="BK-71")) == 0
     assert b.see(BOOK) == 100
 
 
 def test_a_row_that_was_just_written_was_not_looked_up(bench: BenchFactory) -> None:
-    b = bench(saw(BOOK))
+    b = bench(expect_read(BOOK))
     assert b.see(BOOK, write=insert) == 0
 
 
 def test_seeing_a_row_by_a_guessed_id_does_not_count_until_the_id_is_known(bench: BenchFactory) -> None:
-    b = bench(saw(BOOK))
+    b = bench(expect_read(BOOK))
     assert b.see(BOOK, named=(BOOK.id,)) == 0
     assert "could not know" in b.checklist.score(None).verdicts["saw-BK-70"].reason
     assert b.see(BOOK, named=(BOOK.id,)) == 0, "a lucky guess teaches nothing"
@@ -48,21 +48,21 @@ def test_seeing_a_row_by_a_guessed_id_does_not_count_until_the_id_is_known(bench
 
 
 def test_an_id_that_the_task_names_is_no_guess(bench: BenchFactory) -> None:
-    assert bench(saw(BOOK), given=frozenset({BOOK.id})).see(BOOK, named=(BOOK.id,)) == 100
+    assert bench(expect_read(BOOK), given=frozenset({BOOK.id})).see(BOOK, named=(BOOK.id,)) == 100
 
 
 def test_listing_takes_one_of_its_tools(bench: BenchFactory) -> None:
-    b = bench(listed(BOOK, "list_books", "search_books"))
+    b = bench(expect_listing(BOOK, "list_books", "search_books"))
     assert b.call("get_member", mentioned=frozenset({BOOK.id})) == 0
     assert b.call("list_books") == 0
     assert b.call("search_books", mentioned=frozenset({BOOK.id})) == 100
 
 
 def test_either_route_is_enough(bench: BenchFactory) -> None:
-    for deed in ("call", "see"):
-        b = bench(either(saw(BOOK), called("ask"), id="knows"))
+    for step in ("call", "see"):
+        b = bench(expect_any(expect_read(BOOK), expect_call("ask"), id="knows"))
         assert b.call("other") == 0
-        assert (b.call("ask") if deed == "call" else b.see(BOOK)) == 100
+        assert (b.call("ask") if step == "call" else b.see(BOOK)) == 100
 
 
 @pytest.mark.parametrize(
@@ -78,16 +78,16 @@ def test_either_route_is_enough(bench: BenchFactory) -> None:
 def test_a_call_is_compared_by_the_named_arguments_and_true_is_not_1(
     bench: BenchFactory, arguments: dict[str, Any], met: bool
 ) -> None:
-    b = bench(called("renew", arguments={"days": 1}))
+    b = bench(expect_call("renew", arguments={"days": 1}))
     assert b.call("renew", arguments=arguments) == (100 if met else 0)
 
 
 def test_a_refused_call_was_not_called(bench: BenchFactory) -> None:
-    assert bench(called("renew")).call("renew", executed=False) == 0
+    assert bench(expect_call("renew")).call("renew", executed=False) == 0
 
 
 def test_never_takes_points_and_reads_as_a_prohibition(bench: BenchFactory) -> None:
-    b = bench(called("work"), never("drop", arguments={"hard": True}, points=5))
+    b = bench(expect_call("work"), forbid_call("drop", arguments={"hard": True}, points=5))
     assert b.call("drop", arguments={"hard": False}) == 0
     assert b.call("drop", arguments={"hard": True}) == -5
     spec = b.rubric.specs[1]
@@ -99,27 +99,27 @@ def test_never_takes_points_and_reads_as_a_prohibition(bench: BenchFactory) -> N
 
 
 def test_a_created_row_has_all_of_the_values(bench: BenchFactory) -> None:
-    b = bench(created(Book, {"title": "T", "copies": 1}))
+    b = bench(expect_row(Book, {"title": "T", "copies": 1}))
     assert b.call(write=lambda s: s.insert(replace(BOOK, copies=2))) == 0
     assert b.call(write=lambda s: s.insert(replace(BOOK, id="BK-71"))) == 100
     assert b.call(write=lambda s: s.delete(s.get(Book, "BK-71"))) == -100
 
 
 def test_a_row_that_was_there_before_was_not_created(bench: BenchFactory) -> None:
-    b = bench(created(Book, {"copies": 50}))
+    b = bench(expect_row(Book, {"copies": 50}))
     assert b.call(write=lambda s: s.update(s.get(Book, "BK-1"), copies=50)) == 0
 
 
 def test_a_frozenset_stands_for_any_of_its_members(bench: BenchFactory) -> None:
-    b = bench(created(Book, {"copies": frozenset({7, 8})}))
+    b = bench(expect_row(Book, {"copies": frozenset({7, 8})}))
     assert b.call(write=lambda s: s.insert(replace(BOOK, copies=9))) == 0
     assert b.call(write=lambda s: s.insert(replace(BOOK, id="BK-71", copies=8))) == 100
 
 
 def test_a_change_is_one_and_to_these_values(bench: BenchFactory) -> None:
-    b = bench(called("x"))
+    b = bench(expect_call("x"))
     row = b.state.get(Book, "BK-1")
-    b = bench(changed(row, {"copies": 50}))
+    b = bench(expect_change(row, {"copies": 50}))
     assert b.call(write=lambda s: s.update(s.get(Book, "BK-1"), title="x")) == 0
     assert b.call(write=lambda s: s.update(s.get(Book, "BK-1"), copies=50)) == 100
     assert b.call(write=lambda s: s.delete(s.get(Book, "BK-1"))) == -100
@@ -137,20 +137,20 @@ def test_a_change_is_one_and_to_these_values(bench: BenchFactory) -> None:
     ],
 )
 def test_an_answer_is_exactly_these_values(bench: BenchFactory, answer: dict[str, Any], met: bool) -> None:
-    b = bench(answered({"n": 1, "s": "x"}))
+    b = bench(expect_answer({"n": 1, "s": "x"}))
     assert b.finish(answer) == (100 if met else 0)
     assert met or b.checklist.score(None).verdicts["answer"].reason.startswith("wrong, missing or besides: ")
 
 
 @pytest.mark.parametrize("end", [EndReason.GAVE_UP, EndReason.MAX_TURNS])
 def test_only_who_finished_has_answered(bench: BenchFactory, end: EndReason) -> None:
-    b = bench(answered({"n": 1}))
+    b = bench(expect_answer({"n": 1}))
     assert b.finish({"n": 1}, end) == 0
     assert b.checklist.score(end).verdicts["answer"].reason == "the agent did not finish"
 
 
 def complaint_after(bench: BenchFactory, allowances: list[Allowance], *writes: Write) -> str | None:
-    b = bench(called("x"), collateral(allowances))
+    b = bench(expect_call("x"), forbid_other_changes(allowances))
     for write in writes:
         b.call(write=write)
     verdict = b.checklist.score(None).verdicts["collateral"]
@@ -185,7 +185,7 @@ def test_an_allowance_for_a_new_row_covers_one_unless_it_says_more(bench: BenchF
 
 
 def test_collateral_that_was_taken_back_was_still_made(bench: BenchFactory) -> None:
-    b = bench(called("x"), collateral([]))
+    b = bench(expect_call("x"), forbid_other_changes([]))
     assert b.call(write=insert) == -HARM
     assert b.call(write=lambda s: s.delete(s.get(Book, BOOK.id))) == 0
 
@@ -215,7 +215,7 @@ def test_a_row_that_came_or_went_changed_in_every_column() -> None:
 
 
 def grounded(bench: BenchFactory, *, named: tuple[str, ...], writes: bool = True, **kwargs: Any) -> int:
-    b = bench(called("x"), ungrounded_criterion(points=3), **kwargs)
+    b = bench(expect_call("x"), ungrounded_criterion(points=3), **kwargs)
     b.call(mentioned=frozenset({"seen"}))
     return b.call("write", write=insert if writes else lambda _: None, named=named)
 
@@ -228,7 +228,7 @@ def test_acting_on_ids_that_were_never_shown_is_forbidden(bench: BenchFactory) -
 
 
 def test_what_a_turn_shows_is_known_in_the_next_one_only(bench: BenchFactory) -> None:
-    b = bench(called("x"), ungrounded_criterion(points=3))
+    b = bench(expect_call("x"), ungrounded_criterion(points=3))
     b.call(mentioned=frozenset({"late"}))
     assert b.evidence.known() == set()
     b.call()

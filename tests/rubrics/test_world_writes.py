@@ -7,15 +7,15 @@ import pytest
 
 from palaestra.envs.state import Overlay
 from palaestra.records import RowChange
-from palaestra.rubrics import WORLD, TurnLog, changed, collateral, rescore
+from palaestra.rubrics import WORLD, TurnLog, expect_change, forbid_other_changes, rescore
 from worlds.bench import BASE, EVENT, Bench
 from worlds.library import Book, Member
 
-GOAL = changed(BASE.listings["members"][0], {"blocked": True}, id="goal")
+GOAL = expect_change(BASE.listings["members"][0], {"blocked": True}, id="goal")
 
 
 def bench() -> Bench:
-    return Bench(GOAL, collateral(GOAL.allows))
+    return Bench(GOAL, forbid_other_changes(GOAL.allows))
 
 
 def copies(bench: Bench, number: int, key: str = "BK-1") -> None:
@@ -119,7 +119,7 @@ def test_the_log_tells_whose_write_it_was(tool: str) -> None:
     member = table.state.get(Member, "MEM-1")
     block = RowChange(table="members", key="MEM-1", before=member, after=replace(member, blocked=True))
     events = (replace(EVENT, tool=tool, written=1), replace(EVENT, written=1))
-    fresh = Bench(GOAL, collateral(GOAL.allows))
+    fresh = Bench(GOAL, forbid_other_changes(GOAL.allows))
     log = TurnLog(events=events, changes=(change, block), answer={}, end=None)
     [score] = rescore(fresh.rubric, fresh.evidence, fresh.state, [log])
     assert isinstance(fresh.state, Overlay)

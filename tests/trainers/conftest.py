@@ -17,8 +17,8 @@ from palaestra.tools import CHAT_FORMATS
 from palaestra.trainers.codec import Codec, train_tokenizer
 from palaestra.trainers.data.demonstration import demonstration, rendered
 from palaestra.trainers.reference.batch import Sample
-from palaestra.trainers.reference.learner import Learner, OptimiserConfig
-from palaestra.trainers.reference.policy import ModelShape, Policy, new_model
+from palaestra.trainers.reference.learner import OptimiserConfig, ReferenceLearner
+from palaestra.trainers.reference.policy import ModelShape, ReferencePolicy, new_model
 from palaestra.trajectory import Episode
 from worlds.registration import LIBRARY_ID
 
@@ -42,7 +42,7 @@ def _terse(**kwargs: Any) -> Terse:
     return Terse(LIBRARY_ID, max_turns=4, **kwargs)
 
 
-PolicyFactory: TypeAlias = Callable[[str], Policy]
+PolicyFactory: TypeAlias = Callable[[str], ReferencePolicy]
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -73,20 +73,20 @@ def episodes() -> tuple[Episode, ...]:
 def make_policy(episodes: Sequence[Episode]) -> PolicyFactory:
     """A policy with fresh weights that reads and writes the storefront in the format of the given name."""
 
-    def make(name: str) -> Policy:
+    def make(name: str) -> ReferencePolicy:
         return _fresh(episodes, name, size=1500, shape=SHAPE)
 
     return cache(make)
 
 
 @pytest.fixture(scope="session", params=["compact", "qwen"])
-def policy(request: pytest.FixtureRequest, make_policy: PolicyFactory) -> Policy:
+def policy(request: pytest.FixtureRequest, make_policy: PolicyFactory) -> ReferencePolicy:
     """Of each format."""
     return make_policy(request.param)
 
 
 @pytest.fixture(scope="session")
-def compact(make_policy: PolicyFactory) -> Policy:
+def compact(make_policy: PolicyFactory) -> ReferencePolicy:
     return make_policy("compact")
 
 
@@ -101,10 +101,10 @@ def tasks(terse_id: str) -> tuple[str, ...]:
 def make_clerk(terse_id: str) -> PolicyFactory:
     """A policy that has seen the terse library's oracle for a few steps: it ends turns and makes calls, some right."""
 
-    def make(name: str) -> Policy:
+    def make(name: str) -> ReferencePolicy:
         seen = _played(terse_id, 8)
         policy = _fresh(seen, name, size=700, shape=NARROW)
-        learner = Learner(policy, OptimiserConfig(lr=1e-2, micro_tokens=4096))
+        learner = ReferenceLearner(policy, OptimiserConfig(lr=1e-2, micro_tokens=4096))
         samples = [Sample(tokens=demonstration(episode, policy.codec)) for episode in seen]
         for _ in range(60):
             learner.supervised_step(samples, lr=1e-2)
@@ -114,7 +114,7 @@ def make_clerk(terse_id: str) -> PolicyFactory:
 
 
 @pytest.fixture(scope="session", params=["compact", "qwen"])
-def clerk(request: pytest.FixtureRequest, make_clerk: PolicyFactory) -> Policy:
+def clerk(request: pytest.FixtureRequest, make_clerk: PolicyFactory) -> ReferencePolicy:
     """Of each format."""
     return make_clerk(request.param)
 
@@ -127,8 +127,8 @@ def _played(env_id: str, count: int) -> tuple[Episode, ...]:
     return tuple(rollout(env, oracle(world.oracle), name="oracle", seed=0, task=task) for task in chosen)
 
 
-def _fresh(seen: Sequence[Episode], name: str, *, size: int, shape: ModelShape) -> Policy:
+def _fresh(seen: Sequence[Episode], name: str, *, size: int, shape: ModelShape) -> ReferencePolicy:
     form = CHAT_FORMATS.get(name)
     tokenizer = train_tokenizer([rendered(episode, form) for episode in seen], form, size=size)
     model = new_model(shape, vocabulary=len(tokenizer), seed=0)
-    return Policy(model=model.eval(), codec=Codec(tokenizer, form))
+    return ReferencePolicy(model=model.eval(), codec=Codec(tokenizer, form))

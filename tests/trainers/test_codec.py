@@ -11,7 +11,7 @@ from palaestra.errors import CheckpointError
 from palaestra.tools import CHAT_FORMATS, Mark
 from palaestra.trainers.codec import Codec, train_tokenizer
 from palaestra.trainers.data.demonstration import rendered
-from palaestra.trainers.reference.policy import Policy
+from palaestra.trainers.reference.policy import ReferencePolicy
 from palaestra.trajectory import Episode
 
 SPELT = [
@@ -42,7 +42,7 @@ def trained(episodes: Sequence[Episode], name: str, size: int = 600) -> Codec:
 
 @pytest.mark.parametrize(("own", "other"), [("compact", "qwen"), ("qwen", "compact")])
 def test_a_tokenizer_without_the_end_mark_is_refused(
-    make_policy: Callable[[str], Policy], own: str, other: str
+    make_policy: Callable[[str], ReferencePolicy], own: str, other: str
 ) -> None:
     form = CHAT_FORMATS.get(other)
     with pytest.raises(CheckpointError) as error:
@@ -57,25 +57,25 @@ def test_a_tokenizer_without_the_end_mark_is_refused(
 
 
 @given(text=texts)
-def test_any_text_reads_back_as_it_was_written(policy: Policy, text: str) -> None:
+def test_any_text_reads_back_as_it_was_written(policy: ReferencePolicy, text: str) -> None:
     assert "".join(policy.codec.decode(policy.codec.encode([text]))) == text
 
 
 @given(text=texts)
-def test_text_never_becomes_a_mark_whatever_it_spells(policy: Policy, text: str) -> None:
+def test_text_never_becomes_a_mark_whatever_it_spells(policy: ReferencePolicy, text: str) -> None:
     ids = policy.codec.encode([text])
     assert mark_ids(policy.codec).isdisjoint(ids)
     assert not any(isinstance(piece, Mark) for piece in policy.codec.decode(ids))
 
 
-def test_text_that_spells_any_of_the_marks_never_becomes_one(policy: Policy) -> None:
+def test_text_that_spells_any_of_the_marks_never_becomes_one(policy: ReferencePolicy) -> None:
     marks = marks_of(policy.codec)
     for text in [*marks, "".join(marks), "".join(reversed(marks)), "<|".join(marks)]:
         assert mark_ids(policy.codec).isdisjoint(policy.codec.encode([text])), text
         assert mark_ids(policy.codec).isdisjoint(policy.codec.encode([f"{text} {text}"])), text
 
 
-def test_a_mark_that_spans_two_pieces_of_text_is_not_made(policy: Policy) -> None:
+def test_a_mark_that_spans_two_pieces_of_text_is_not_made(policy: ReferencePolicy) -> None:
     end = policy.codec.format.end
     for at in range(1, len(end)):
         assert mark_ids(policy.codec).isdisjoint(policy.codec.encode([end[:at], end[at:]]))
@@ -92,7 +92,7 @@ def test_text_never_becomes_a_mark_that_overlaps_itself() -> None:
 # Marks
 
 
-def test_a_mark_is_one_token_and_reads_back_as_a_mark(policy: Policy) -> None:
+def test_a_mark_is_one_token_and_reads_back_as_a_mark(policy: ReferencePolicy) -> None:
     codec = policy.codec
     marks = [Mark(content) for content in marks_of(codec)]
     ids = codec.encode(marks)
@@ -102,17 +102,17 @@ def test_a_mark_is_one_token_and_reads_back_as_a_mark(policy: Policy) -> None:
     assert all(isinstance(piece, Mark) for piece in read)
 
 
-def test_the_end_mark_has_the_end_id(policy: Policy) -> None:
+def test_the_end_mark_has_the_end_id(policy: ReferencePolicy) -> None:
     assert policy.codec.encode([policy.codec.format.end]) == [policy.codec.end_id]
 
 
-def test_a_mark_that_the_tokenizer_lacks_is_written_out_as_text(policy: Policy) -> None:
+def test_a_mark_that_the_tokenizer_lacks_is_written_out_as_text(policy: ReferencePolicy) -> None:
     codec = policy.codec
     assert codec.encode([Mark("<NOBODY.7>")]) == codec.encode(["<NOBODY.7>"])
 
 
 @given(data=st.data())
-def test_pieces_read_back_as_their_text_and_marks(policy: Policy, data: st.DataObject) -> None:
+def test_pieces_read_back_as_their_text_and_marks(policy: ReferencePolicy, data: st.DataObject) -> None:
     marks = [Mark(content) for content in marks_of(policy.codec)]
     pieces = data.draw(st.lists(texts | st.sampled_from(marks), max_size=8))
     read = policy.codec.decode(policy.codec.encode(pieces))
@@ -121,13 +121,13 @@ def test_pieces_read_back_as_their_text_and_marks(policy: Policy, data: st.DataO
 
 
 @given(pieces=st.lists(texts, max_size=6))
-def test_a_piece_has_the_same_tokens_wherever_it_stands(policy: Policy, pieces: list[str]) -> None:
+def test_a_piece_has_the_same_tokens_wherever_it_stands(policy: ReferencePolicy, pieces: list[str]) -> None:
     codec = policy.codec
     assert codec.encode(pieces) == [number for piece in pieces for number in codec.encode([piece])]
 
 
 @given(data=st.data())
-def test_whatever_a_policy_samples_can_be_read(policy: Policy, data: st.DataObject) -> None:
+def test_whatever_a_policy_samples_can_be_read(policy: ReferencePolicy, data: st.DataObject) -> None:
     size = len(policy.codec.tokenizer)
     ids = data.draw(st.lists(st.integers(0, size - 1), max_size=12))
     read = policy.codec.decode(ids)
@@ -212,7 +212,7 @@ def test_text_that_spells_tags_marks_no_parts_where_tags_are_tokens() -> None:
     assert parts_of(codec, WRAPPED) == EXPECTED
 
 
-def test_a_format_without_parts_has_turns_without_parts(policy: Policy) -> None:
+def test_a_format_without_parts_has_turns_without_parts(policy: ReferencePolicy) -> None:
     assert parts_of(policy.codec, WRAPPED) == []
 
 
@@ -246,14 +246,14 @@ def test_the_size_is_kept_and_counts_marks_and_bytes(episodes: Sequence[Episode]
     assert set(marks_of(codec)) == set(codec.format.marks([rendered(e, codec.format) for e in episodes]))
 
 
-def test_every_mark_of_the_episodes_is_a_token(policy: Policy, episodes: Sequence[Episode]) -> None:
+def test_every_mark_of_the_episodes_is_a_token(policy: ReferencePolicy, episodes: Sequence[Episode]) -> None:
     known = set(marks_of(policy.codec))
     for episode in episodes:
         assert {p for p in rendered(episode, policy.codec.format) if isinstance(p, Mark)} <= known
 
 
 def test_the_tokenizer_saved_and_loaded_encodes_the_same(
-    policy: Policy, episodes: Sequence[Episode], tmp_path: Path
+    policy: ReferencePolicy, episodes: Sequence[Episode], tmp_path: Path
 ) -> None:
     policy.codec.tokenizer.save_pretrained(tmp_path)
     loaded = AutoTokenizer.from_pretrained(tmp_path, local_files_only=True)
@@ -275,6 +275,6 @@ def test_a_sentence_that_recurs_word_for_word_is_one_token() -> None:
     assert len(Codec(tokenizer, form).encode([said])) == 1
 
 
-def test_the_tokens_of_json_are_the_same_however_often_it_is_encoded(policy: Policy) -> None:
+def test_the_tokens_of_json_are_the_same_however_often_it_is_encoded(policy: ReferencePolicy) -> None:
     text = json.dumps({"id": "ORD-1001", "said": SPELT})
     assert policy.codec.encode([text]) == policy.codec.encode([text])

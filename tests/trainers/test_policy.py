@@ -15,8 +15,7 @@ from palaestra.trainers.codec import Codec, train_tokenizer
 from palaestra.trainers.model.checkpoint import fresh
 from palaestra.trainers.model.shape import DecoderShape
 from palaestra.trainers.policy import Policy, load_policy
-from palaestra.trainers.reference.policy import ModelShape, new_model
-from palaestra.trainers.reference.policy import Policy as ReferencePolicy
+from palaestra.trainers.reference.policy import ModelShape, ReferencePolicy, new_model
 from palaestra.trainers.reference.policy import load_policy as load_reference
 
 SIZES: dict[str, Any] = {

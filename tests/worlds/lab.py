@@ -20,7 +20,7 @@ from palaestra.envs.state import Base, Schema
 from palaestra.envs.task import Draft, Task, call, family
 from palaestra.envs.world import World
 from palaestra.records import Digits, JsonObject, MaxBytes, References, Row
-from palaestra.rubrics import answered, changed, close, saw, unordered
+from palaestra.rubrics import close, expect_answer, expect_change, expect_read, unordered
 from palaestra.seeding import Stream
 from palaestra.tools import TYPED_CONTROL, Toolbox, ToolContext, tool
 
@@ -156,8 +156,8 @@ def mean_reading(draft: Draft) -> Task:
         prompt=f"What is the `mean` of {probe.id}'s readings (to a thousandth), what are the `values`, in order of "
         "their ids, and on which `channels` does it listen?",
         rubric=[
-            saw(probe),
-            answered(
+            expect_read(probe),
+            expect_answer(
                 {
                     "mean": close(mean, within=0.001),
                     "values": [close(v, within=1e-6) for v in values],
@@ -189,7 +189,7 @@ def _calibration(draft: Draft) -> Task:
     return Task(
         prompt=f"Calibrate {probe.id}: offset {offset}, a quarter more on every point of its curve, channels 4 and 2, "
         "in this order.",
-        rubric=[saw(probe), changed(probe, values, after=[f"saw-{probe.id}"])],
+        rubric=[expect_read(probe), expect_change(probe, values, after=[f"saw-{probe.id}"])],
         oracle=[call("get_probe", probe_id=probe.id), write, call("finish")],
         max_turns=8,
     )

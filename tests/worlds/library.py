@@ -20,7 +20,7 @@ from palaestra.envs.task import Draft, Task, call, family
 from palaestra.envs.world import World
 from palaestra.errors import ToolRefusal
 from palaestra.records import Prose, References, Row, Searchable
-from palaestra.rubrics import answered, changed, created, never, saw
+from palaestra.rubrics import expect_answer, expect_change, expect_read, expect_row, forbid_call
 from palaestra.seeding import Stream
 from palaestra.tools import CONTROL, Reads, Toolbox, ToolContext, tool
 
@@ -272,10 +272,10 @@ def renew(draft: Draft) -> Task:
     return Task(
         prompt=f"{loan.member_id} asks to renew {loan.id} once. Answer with `due`, the new date (YYYY-MM-DD).",
         rubric=[
-            saw(loan),
-            changed(loan, {"due": due}, after=[f"saw-{loan.id}"]),
-            answered({"due": due.isoformat()}, points=20),
-            never("cancel_loan", points=10),
+            expect_read(loan),
+            expect_change(loan, {"due": due}, after=[f"saw-{loan.id}"]),
+            expect_answer({"due": due.isoformat()}, points=20),
+            forbid_call("cancel_loan", points=10),
         ],
         oracle=[call("get_loan", loan_id=loan.id), write, done],
         alternatives=[[call("list_loans", member_id=loan.member_id), write, done]],
@@ -303,9 +303,9 @@ def lend(draft: Draft) -> Task:
     return Task(
         prompt=f"{member.id} would like to borrow “{book.title}”. Lend it.",
         rubric=[
-            saw(book, id="searched"),
-            created(Loan, {"book_id": book.id, "member_id": member.id, "returned": False}),
-            changed(book, {"copies": book.copies - 1}),
+            expect_read(book, id="searched"),
+            expect_row(Loan, {"book_id": book.id, "member_id": member.id, "returned": False}),
+            expect_change(book, {"copies": book.copies - 1}),
         ],
         oracle=[
             call("search_books", text=book.title),

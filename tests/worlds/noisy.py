@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from palaestra.agents import Patient, oracle
+from palaestra.agents import PatientAgent, oracle
 from palaestra.envs import ToolEnv
 from palaestra.envs.check.subject import make
 from palaestra.records import Score
@@ -49,7 +49,7 @@ class Played:
 def play(env: ToolEnv, task: str, seed: int) -> Played:
     """Let a patient oracle play a task."""
     observation, info = env.reset(seed=seed, options={"task": task})
-    agent = Patient(oracle(env.oracle))
+    agent = PatientAgent(oracle(env.oracle))
     agent.reset(info["tools"], seed=seed)
     logs: list[TurnLog] = []
     infos: list[dict[str, Any]] = []
@@ -69,6 +69,6 @@ def play(env: ToolEnv, task: str, seed: int) -> Played:
 def scored_again(env: ToolEnv, played: Played) -> Iterator[int]:
     """The points after each turn, from the log alone."""
     instance = env.instance
-    state = instance.settled.fork()
+    state = instance.initial_state.fork()
     for score in rescore(instance.rubric, instance.evidence(state), state, played.logs):
         yield score.points

@@ -8,7 +8,7 @@ from typing import Any
 from palaestra.clock import Clock
 from palaestra.envs.state import Overlay, Schema
 from palaestra.records import ToolCall, ToolEvent
-from palaestra.tools import Toolbox, ToolContext, joined, run_composite
+from palaestra.tools import Toolbox, ToolContext, join_answers, run_composite
 
 
 class Play:
@@ -35,7 +35,7 @@ class Play:
             for result in run_composite(self._toolbox, self._context, self.state, f"call_{mark}", call, self.events):
                 self.events.append(result.event)
                 results.append(result)
-            return json.loads(joined(results))
+            return json.loads(join_answers(results))
         result = self._toolbox.call(self._context, self.state, f"call_{mark}", call, self.events)
         self.events.append(result.event)
         return json.loads(result.content)

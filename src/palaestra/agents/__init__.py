@@ -3,15 +3,15 @@
 if __name__ != "palaestra.agents":
     raise ImportError(f"this folder is palaestra.agents, not {__name__}; write `import palaestra.agents`")
 
-from palaestra.agents.patient import Patient
-from palaestra.agents.rollout import Env, Recording, rollout
+from palaestra.agents.patient import PatientAgent
+from palaestra.agents.rollout import Env, EpisodeRecorder, rollout
 from palaestra.agents.scripted import (
     AlwaysRefuse,
     JunkText,
     LegalRandom,
-    Reader,
+    ReadOnlyAgent,
     SchemaRandom,
-    Scripted,
+    ScriptedAgent,
     as_action,
     finish_at_once,
     no_op,
@@ -21,13 +21,13 @@ from palaestra.agents.scripted import (
 __all__ = [
     "AlwaysRefuse",
     "Env",
+    "EpisodeRecorder",
     "JunkText",
     "LegalRandom",
-    "Patient",
-    "Reader",
-    "Recording",
+    "PatientAgent",
+    "ReadOnlyAgent",
     "SchemaRandom",
-    "Scripted",
+    "ScriptedAgent",
     "as_action",
     "finish_at_once",
     "no_op",

@@ -15,7 +15,7 @@ from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any
 
-from palaestra.agents.hosted import Hosted, WorldSpec
+from palaestra.agents.hosted import HostedEnv, WorldSpec
 from palaestra.errors import InfrastructureError
 
 LENGTH = 8
@@ -32,7 +32,7 @@ class Host:
     """
 
     def __init__(self) -> None:
-        self._worlds: dict[int, Hosted] = {}
+        self._worlds: dict[int, HostedEnv] = {}
 
     def answer(self, call: bytes) -> bytes:
         """Do what `call` says."""
@@ -45,7 +45,7 @@ class Host:
     def _done(self, method: str, number: int, arguments: tuple[Any, ...]) -> Any:
         if method == "open":
             spec: WorldSpec = arguments[0]
-            self._worlds[number] = Hosted(spec)
+            self._worlds[number] = HostedEnv(spec)
             return None
         if method == "close":
             if world := self._worlds.pop(number, None):

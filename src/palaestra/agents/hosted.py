@@ -12,7 +12,7 @@ import gymnasium as gym
 import orjson
 
 import palaestra
-from palaestra.agents.rollout import Env, Recording
+from palaestra.agents.rollout import Env, EpisodeRecorder
 from palaestra.errors import EpisodeOverError, InfrastructureError, PalaestraError
 from palaestra.record import record
 from palaestra.records import EndReason, JsonObject, Message
@@ -44,7 +44,7 @@ class WorldSpec:
         return gym.make(self.env_id, **self.switches, action_format=self.action_format, disable_env_checker=True)
 
 
-class Hosted:
+class HostedEnv:
     """One environment, playing one episode after the other.
 
     Args:
@@ -57,7 +57,7 @@ class Hosted:
     def __init__(self, spec: WorldSpec) -> None:
         self._spec = spec
         self._env = spec.make()
-        self._recording: Recording | None = None
+        self._recording: EpisodeRecorder | None = None
         self._task = ""
 
     def reset(self, task: str, seed: int) -> ResetRecord:
@@ -70,7 +70,7 @@ class Hosted:
         """
         self._recording, self._task = None, task
         try:
-            self._recording = Recording(self._env, agent="policy", seed=seed, task=task)
+            self._recording = EpisodeRecorder(self._env, agent="policy", seed=seed, task=task)
         except PalaestraError:
             raise
         except Exception as error:
@@ -128,12 +128,12 @@ class Hosted:
         self._env.close()
 
     @property
-    def _begun(self) -> Recording:
+    def _begun(self) -> EpisodeRecorder:
         if self._recording is None:
             raise EpisodeOverError("no episode has begun in this world; reset it first")
         return self._recording
 
-    def _place(self, recording: Recording | None) -> str:
+    def _place(self, recording: EpisodeRecorder | None) -> str:
         return f"{self._spec.env_id}, task {self._task!r}, turn {recording.turns if recording else 0}"
 
     def _crash(self, what: str, error: Exception) -> InfrastructureError:

@@ -12,7 +12,7 @@ TRANSIENT = frozenset({"unavailable", "rate_limited"})
 """The codes of refusals that ask for patience."""
 
 
-class Patient:
+class PatientAgent:
     """Lets another agent act, and repeats for it whatever was refused only for the moment.
 
     The other agent sees the answers of a turn once all of its calls have gone through, without the refusals. It knows

@@ -23,7 +23,7 @@ Env: TypeAlias = gym.Env[tuple[Message, ...], Action]
 T = TypeVar("T", bound=tuple[Any, ...])
 
 
-class Recording:
+class EpisodeRecorder:
     """One episode under way, kept as it goes; whoever acts decides when.
 
     Args:
@@ -127,7 +127,7 @@ def rollout(env: Env, agent: Agent, *, name: str, seed: int, task: str | None = 
         seed: The seed of the episode: the world's, and what the agent's own seed is derived from.
         task: The id of the task; `None` lets the seed draw one.
     """
-    recording = Recording(env, agent=name, seed=seed, task=task)
+    recording = EpisodeRecorder(env, agent=name, seed=seed, task=task)
     agent.reset(_copied(recording.tools), seed=agent_seed(name, seed, recording.task_id))
     while not recording.over:
         recording.step(agent.act(_copied(recording.observation)))

@@ -10,7 +10,7 @@ from palaestra.records import JsonSchema, Message, ToolCall
 from palaestra.seeding import Stream
 
 
-class Scripted:
+class ScriptedAgent:
     """Makes the given actions in order, then finishes.
 
     Args:
@@ -40,19 +40,19 @@ def as_action(call: ToolCall) -> Action:
     return {"tool": call.tool, "arguments": dict(call.arguments)}
 
 
-def oracle(calls: Callable[[], Sequence[ToolCall]]) -> Scripted:
+def oracle(calls: Callable[[], Sequence[ToolCall]]) -> ScriptedAgent:
     """Plays a task's own solution, one call a turn; a trusted caller hands it in."""
-    return Scripted(lambda: [as_action(call) for call in calls()])
+    return ScriptedAgent(lambda: [as_action(call) for call in calls()])
 
 
-def no_op() -> Scripted:
+def no_op() -> ScriptedAgent:
     """Takes turns that hold no call, until the episode is truncated."""
-    return Scripted(lambda: itertools.repeat([]))
+    return ScriptedAgent(lambda: itertools.repeat([]))
 
 
-def finish_at_once() -> Scripted:
+def finish_at_once() -> ScriptedAgent:
     """Claims to be done without having done anything."""
-    return Scripted(lambda: [FINISH])
+    return ScriptedAgent(lambda: [FINISH])
 
 
 class SchemaRandom:
@@ -111,7 +111,7 @@ _AT_ONCE = 64
 """The most calls that a turn may hold."""
 
 
-class Reader:
+class ReadOnlyAgent:
     """Looks up whatever it can and does nothing: every `get_` and `read_` tool that takes one id, on every id it meets.
 
     What it earns is what a rubric pays for tourism.

@@ -27,7 +27,7 @@ SIDES: tuple[Side, ...] = ("oracle", "right", "wrong", "hack")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class RubricComparison:
     """One piece of work, and what both rubrics say of it."""
 
     task: str
@@ -59,7 +59,7 @@ class Judged:
 class Agreement:
     """What two rubrics said of all the work on a set of tasks."""
 
-    judged: tuple[Judged, ...]
+    judged: tuple[RubricComparison, ...]
     tasks: int
 
     @property
@@ -68,7 +68,7 @@ class Agreement:
         return _percent(self.judged)
 
     @property
-    def disagreements(self) -> list[Judged]:
+    def disagreements(self) -> list[RubricComparison]:
         """The work that they judge differently."""
         return [j for j in self.judged if not j.agreed]
 
@@ -88,14 +88,14 @@ def agreement(
         alternatives: Whether rubrics are derived from the authors' alternatives too, or from the oracle alone.
         progress: Told each id when it is done.
     """
-    judged: list[Judged] = []
+    judged: list[RubricComparison] = []
     for task_id in task_ids:
         judged += agreement_on(Trial(env, task_id), alternatives=alternatives)
         progress(task_id)
     return Agreement(judged=tuple(judged), tasks=len(task_ids))
 
 
-def agreement_on(trial: Trial, *, alternatives: bool = True) -> Iterator[Judged]:
+def agreement_on(trial: Trial, *, alternatives: bool = True) -> Iterator[RubricComparison]:
     """What both rubrics of one task say of each piece of work that the proof makes."""
     rubric = trial.instance.derived_rubric(alternatives=alternatives)
     yield _judged(trial, rubric, "oracle", "oracle", "the oracle's own work", trial.outcome)
@@ -109,10 +109,10 @@ def agreement_on(trial: Trial, *, alternatives: bool = True) -> Iterator[Judged]
             yield _judged(trial, rubric, "hack", name, hack.tries, outcome)
 
 
-def _judged(trial: Trial, rubric: Rubric, side: Side, kind: str, what: str, outcome: Outcome) -> Judged:
+def _judged(trial: Trial, rubric: Rubric, side: Side, kind: str, what: str, outcome: Outcome) -> RubricComparison:
     derived = judge(trial.instance, rubric, outcome)
     expert = outcome.score
-    return Judged(
+    return RubricComparison(
         task=trial.instance.spec.id,
         side=side,
         kind=kind,
@@ -137,7 +137,7 @@ def judge(instance: Instance, rubric: Rubric, outcome: Outcome) -> Score:
         )
         for number, turn in enumerate(outcome.turns)
     )
-    state = instance.settled.fork()
+    state = instance.initial_state.fork()
     *_, score = rescore(rubric, instance.evidence(state), state, turns)
     return score
 
@@ -166,7 +166,7 @@ def kinds_table(found: Agreement) -> Table:
         **_plain(ROUTE_KINDS),
         **_plain(MUTANT_KINDS),
     }
-    groups: dict[tuple[Side, str], list[Judged]] = {}
+    groups: dict[tuple[Side, str], list[RubricComparison]] = {}
     for j in sorted(found.judged, key=lambda j: SIDES.index(j.side)):
         groups.setdefault((j.side, "hack" if j.side == "hack" else j.kind), []).append(j)
     rows = [(side, words[kind], *_figures(judged)) for (side, kind), judged in groups.items()]
@@ -199,7 +199,7 @@ def _plain(words: Mapping[Any, str]) -> dict[str, str]:
 _COLUMNS = ("pieces", "agree", "stricter", "laxer", "share", "points apart")
 
 
-def _figures(judged: Sequence[Judged]) -> tuple[str, ...]:
+def _figures(judged: Sequence[RubricComparison]) -> tuple[str, ...]:
     apart = sum(abs(j.expert_points - j.derived_points) for j in judged) / len(judged)
     return (
         str(len(judged)),
@@ -211,11 +211,11 @@ def _figures(judged: Sequence[Judged]) -> tuple[str, ...]:
     )
 
 
-def _percent(judged: Sequence[Judged]) -> float:
+def _percent(judged: Sequence[RubricComparison]) -> float:
     return 100 * sum(j.agreed for j in judged) / len(judged) if judged else 100.0
 
 
-def disagreement_lines(judged: Iterable[Judged]) -> list[str]:
+def disagreement_lines(judged: Iterable[RubricComparison]) -> list[str]:
     """A disagreement a line: what was done, who accepts it, and for what the other rejects it."""
     return [
         f"{j.task}: {j.kind}: {j.what}: "

@@ -17,8 +17,8 @@ from palaestra.agents import oracle, rollout
 from palaestra.benchmarks.curves import png, svg
 from palaestra.benchmarks.learning import (
     LearningConfig,
-    Learnt,
-    Material,
+    LearningMaterial,
+    LearningResult,
     learn,
     learning_document,
     learning_panels,
@@ -33,7 +33,7 @@ from palaestra.errors import CheckpointError, RecordError, StorageError
 from palaestra.proof import Proof, proof_document, proof_tables, prove
 from palaestra.proof.baselines import roster
 from palaestra.table import Table
-from palaestra.trainers import OpenBar
+from palaestra.trainers import OpenProgressBar
 from palaestra.trajectory import Episode, read_episodes, write_episodes
 
 PROVED = "dev"
@@ -48,7 +48,7 @@ class DemoReport:
     episodes: list[Episode]
     """The bundled agents' rollouts."""
     proof: Proof
-    runs: list[Learnt]
+    runs: list[LearningResult]
     tables: list[Table]
 
 
@@ -57,7 +57,7 @@ def run_demo(
     *,
     seeds: int = 1,
     config: LearningConfig | None = None,
-    bar: OpenBar,
+    bar: OpenProgressBar,
     say: Callable[[str], None] = lambda _: None,
 ) -> DemoReport:
     """Roll out, prove, learn, write.
@@ -119,7 +119,7 @@ def _begin(parts: Path, config: LearningConfig, say: Callable[[str], None]) -> N
 
 
 def _proved(
-    env: gym.Env[Any, Any], world: ToolEnv, directory: Path, bar: OpenBar, say: Callable[[str], None]
+    env: gym.Env[Any, Any], world: ToolEnv, directory: Path, bar: OpenProgressBar, say: Callable[[str], None]
 ) -> tuple[list[Episode], Proof]:
     """The rollouts of the bundled agents and the proof of a split: those that are saved there, or new ones."""
     sweep(directory)
@@ -142,28 +142,28 @@ def _proved(
     return episodes, proof
 
 
-def _material(env: gym.Env[Any, Any], world: ToolEnv) -> Material:
+def _material(env: gym.Env[Any, Any], world: ToolEnv) -> LearningMaterial:
     """The oracle's episodes on the training split, and the tasks to learn from and to be measured on."""
-    train = lessons(world, "train")
+    train = demo_task_ids(world, "train")
     expert = oracle(world.oracle)
-    return Material(
+    return LearningMaterial(
         env_id=world.env_id,
         demonstrations=[rollout(env, expert, name="oracle", seed=0, task=task) for task in train],
         train=train,
-        heldout=lessons(world, "heldout"),
+        heldout=demo_task_ids(world, "heldout"),
     )
 
 
-def lessons(world: ToolEnv, split: str) -> list[str]:
+def demo_task_ids(world: ToolEnv, split: str) -> list[str]:
     """The ids of a split that belong to the demo's families."""
     return [
         task for task in world.task_set.ids(split) if not world.world.demo or task.split("/")[1] in world.world.demo
     ]
 
 
-def _rolled_out(env: gym.Env[Any, Any], world: ToolEnv, bar: OpenBar) -> list[Episode]:
+def _rolled_out(env: gym.Env[Any, Any], world: ToolEnv, bar: OpenProgressBar) -> list[Episode]:
     """Every agent on the first instance of each of the demo's families."""
-    ids = [task for split in ("train", "heldout") for task in lessons(world, split)]
+    ids = [task for split in ("train", "heldout") for task in demo_task_ids(world, split)]
     first = {task.rpartition("/")[0]: task for task in reversed(ids)}
     agents = roster(world)
     episodes: list[Episode] = []
@@ -198,7 +198,7 @@ def _write(directory: Path, report: DemoReport) -> None:
     (directory / "index.html").write_text(page, encoding="utf-8")
 
 
-def _shown(run: Learnt) -> Iterator[Episode]:
+def _shown(run: LearningResult) -> Iterator[Episode]:
     """What the policy did before and after on the first held-out task of each family: enough for a page."""
     for part in run.parts().values():
         families: set[str] = set()

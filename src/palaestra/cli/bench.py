@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from palaestra.benchmarks.speed.training import TrainingReport
 
 Quick: TypeAlias = Annotated[bool, typer.Option("--quick", help="A little of everything.")]
-Json: TypeAlias = Annotated[Path | None, typer.Option("--json", help="Write every figure to this file.")]
+JsonOption: TypeAlias = Annotated[Path | None, typer.Option("--json", help="Write every figure to this file.")]
 Markdown: TypeAlias = Annotated[Path | None, typer.Option("--markdown", help="Write the tables to this file.")]
 Device: TypeAlias = Annotated[str, typer.Option("--device", help="cpu, or cuda for a model of Qwen3 0.6B's shape.")]
 Threads: TypeAlias = Annotated[
@@ -67,7 +67,7 @@ def engine(
     device: Device = "cpu",
     threads: Threads = None,
     quick: Quick = False,  # noqa: FBT002
-    json: Json = None,
+    json: JsonOption = None,
     markdown: Markdown = None,
 ) -> None:
     """Draw tokens from equal weights with our engine, transformers and vLLM, in one go and in turns with slow tools."""
@@ -82,7 +82,7 @@ def train(
     device: Device = "cpu",
     threads: Threads = None,
     quick: Quick = False,  # noqa: FBT002
-    json: Json = None,
+    json: JsonOption = None,
     markdown: Markdown = None,
 ) -> None:
     """Take steps of GRPO with our learner, in each layout, and with the reference learner, on equal trajectories."""
@@ -96,7 +96,7 @@ def train(
 def async_(
     threads: Threads = None,
     quick: Quick = False,  # noqa: FBT002
-    json: Json = None,
+    json: JsonOption = None,
     markdown: Markdown = None,
 ) -> None:
     """Train over slow tools, waiting for them and not waiting."""
@@ -108,7 +108,7 @@ def async_(
 @app.command(epilog="Example: `palaestra bench objectives --markdown objectives.md --plot objectives.png`")
 def objectives(
     quick: Quick = False,  # noqa: FBT002
-    json: Json = None,
+    json: JsonOption = None,
     markdown: Markdown = None,
     plot: Annotated[Path | None, typer.Option("--plot", help="Draw the tables to this PNG.")] = None,
 ) -> None:

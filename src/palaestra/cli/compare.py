@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from palaestra.benchmarks.evaluation.compare import Measure
+from palaestra.benchmarks.evaluation.compare import ComparedMeasure
 from palaestra.benchmarks.evaluation.compare import compare as compared
 from palaestra.benchmarks.evaluation.report import (
     comparison_markdown,
@@ -22,7 +22,8 @@ def compare(
     first: Annotated[Path, typer.Argument(metavar="RUN_A", help="A folder that `palaestra eval` wrote.")],
     second: Annotated[Path, typer.Argument(metavar="RUN_B", help="Another, of the same suite.")],
     measure: Annotated[
-        Measure, typer.Option("--measure", help="What is compared: percent of episodes solved, or points of 100.")
+        ComparedMeasure,
+        typer.Option("--measure", help="What is compared: percent of episodes solved, or points of 100."),
     ] = "solved",
     markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown, to paste.")] = False,  # noqa: FBT002
     html: Annotated[Path | None, typer.Option("--html", help="Also write one page of HTML to this file.")] = None,

@@ -34,7 +34,7 @@ def credit(
     with train_extra():
         from palaestra.benchmarks.credit import (  # noqa: PLC0415  torch takes seconds to import
             CreditConfig,
-            compare,
+            compare_methods,
             credit_markdown,
             credit_tables,
             material_of,
@@ -46,7 +46,7 @@ def credit(
         raise ConfigError(f"{config}: it has {len(worlds)} worlds, and methods are compared in one; name one [world]")
     usual = CreditConfig(world=worlds[0])
     settings = replace(usual, grpo=replace(usual.grpo, tokens=tokens))
-    before, found = compare(
+    before, found = compare_methods(
         material_of(settings, bar=bar),
         settings,
         seeds=seeds,

@@ -134,7 +134,7 @@ def evaluate(
     Examples: `palaestra eval runs/demo/seed-0/after-grpo --split dev`, `palaestra eval oracle --suite babyai`,
     `palaestra eval --base-url http://127.0.0.1:8000/v1 --model qwen3 --suite bfcl/multi_turn_base --out runs/bfcl`
     """
-    from palaestra.benchmarks.evaluation.agents import AgentOptions, contender_of  # noqa: PLC0415  they load worlds
+    from palaestra.benchmarks.evaluation.agents import AgentOptions, evaluated_agent_of  # noqa: PLC0415  they load worlds
     from palaestra.benchmarks.evaluation.journal import Journal  # noqa: PLC0415
     from palaestra.benchmarks.evaluation.play import PlayOptions, block_of, settings_of  # noqa: PLC0415
     from palaestra.benchmarks.evaluation.play import evaluate as play  # noqa: PLC0415
@@ -174,10 +174,10 @@ def evaluate(
     playing = PlayOptions(concurrency=concurrency, seconds=600.0 if seconds is None else seconds, tries=tries)
     console = output()
     with train_extra():
-        contender = contender_of(agent, how)
-    with contender, _folder(out) as folder:
+        evaluated_agent = evaluated_agent_of(agent, how)
+    with evaluated_agent, _folder(out) as folder:
         asked = settings_of(
-            contender,
+            evaluated_agent,
             suite_of(suite, parts),
             samples=samples,
             seed=seed,
@@ -185,11 +185,11 @@ def evaluate(
             price_in=price_in,
             price_out=price_out,
         )
-        with Journal(folder, asked, again=block_of(contender) if again else 0) as journal:
+        with Journal(folder, asked, again=block_of(evaluated_agent) if again else 0) as journal:
             left = asked.samples * sum(len(cell.tasks) for cell in asked.suite.cells) - len(journal.done)
             with bar(f"playing {asked.suite.name}", left) as shown:
                 results = play(
-                    contender,
+                    evaluated_agent,
                     journal,
                     playing,
                     progress=shown.step,

@@ -40,11 +40,11 @@ def suites(
     Examples: `palaestra bench suites --limit 10`, `palaestra bench suites bfcl --categories --json bfcl.json`
     """
     with suites_extra():
-        from palaestra.benchmarks.external import BENCHMARKS, installed  # noqa: PLC0415  it needs the extra `suites`
+        from palaestra.benchmarks.external import BENCHMARKS, find_installed  # noqa: PLC0415  it needs the extra `suites`
         from palaestra.benchmarks.external.floors import AGENTS, floors_of, floors_table, together  # noqa: PLC0415
     found = [BENCHMARKS.get(name) for name in names or BENCHMARKS]
     if not names:
-        found = [each for each in found if installed(each.name, each.installation) is not None]
+        found = [each for each in found if find_installed(each.name, each.installation) is not None]
     if not found:
         raise ConfigError("no benchmark is installed; `palaestra suites list` says which there are and how")
     floors: list[Floors] = []

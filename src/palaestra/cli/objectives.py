@@ -11,7 +11,7 @@ from palaestra.errors import UnknownNameError
 from palaestra.table import Table
 
 if TYPE_CHECKING:
-    from palaestra.trainers.objectives import Built, Part, Preset
+    from palaestra.trainers.objectives import BuiltObjective, Part, Preset
 
 app = typer.Typer(
     help="What a policy can be trained towards: presets, and the parts that they are made of.",
@@ -43,9 +43,9 @@ def list_(
 ) -> None:
     """List the presets, or the parts."""
     with train_extra():
-        from palaestra.trainers.objectives import PARTS, imported, preset, presets  # noqa: PLC0415
+        from palaestra.trainers.objectives import PARTS, import_parts, preset, presets  # noqa: PLC0415
     for module in imports or ():
-        imported(module)
+        import_parts(module)
     if parts:
         rows = [(one.plug, one.name, one.formula, ", ".join(one.sources), one.confidence) for one in PARTS.values()]
         table = Table(
@@ -71,9 +71,9 @@ def show(
 ) -> None:
     """Show what a preset is made of, and all that is known of parts of that name."""
     with train_extra():
-        from palaestra.trainers.objectives import PARTS, ObjectiveConfig, imported, preset, presets  # noqa: PLC0415
+        from palaestra.trainers.objectives import PARTS, ObjectiveConfig, import_parts, preset, presets  # noqa: PLC0415
     for module in imports or ():
-        imported(module)
+        import_parts(module)
     console = output()
     tables = _preset_tables(preset(name), ObjectiveConfig(preset=name).built()) if name in presets() else []
     tables += [table for part in PARTS.values() if part.name == name for table in _part_tables(part)]
@@ -84,7 +84,7 @@ def show(
         console.print(table.for_terminal())
 
 
-def _preset_tables(preset: "Preset", built: "Built") -> list[Table]:
+def _preset_tables(preset: "Preset", built: "BuiltObjective") -> list[Table]:
     """What a preset is made of, what it reads, and what its paper advises."""
     from palaestra.trainers.objectives import COLUMNS  # noqa: PLC0415
 

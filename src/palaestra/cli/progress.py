@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 
-class Bar:
+class TerminalBar:
     """One bar that moves by one."""
 
     def __init__(self, progress: Progress, title: str, total: int | None) -> None:
@@ -20,7 +20,7 @@ class Bar:
 
 
 @contextmanager
-def bar(title: str, total: int | None) -> Generator[Bar]:
+def bar(title: str, total: int | None) -> Generator[TerminalBar]:
     """A bar on the error stream, so that output can be piped; without a `total` it only counts."""
     console = Console(stderr=True)
     columns = (
@@ -31,4 +31,4 @@ def bar(title: str, total: int | None) -> Generator[Bar]:
         TextColumn("[dim]{task.fields[at]}"),
     )
     with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as progress:
-        yield Bar(progress, title, total)
+        yield TerminalBar(progress, title, total)

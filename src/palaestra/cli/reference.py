@@ -35,11 +35,11 @@ def reference(
         import torch  # noqa: PLC0415  seconds to import
 
         from palaestra.trainers.reference import (  # noqa: PLC0415
-            Grpo,
-            GrpoConfig,
+            GrpoStage,
+            ReferenceGrpoConfig,
             RolloutConfig,
-            WarmUp,
             WarmUpConfig,
+            WarmUpStage,
             run_stage,
         )
     console = output()
@@ -56,10 +56,10 @@ def reference(
         for task in tasks:
             episodes.append(rollout(env, expert, name="oracle", seed=0, task=task))
             shown.step(task)
-    warm_up = WarmUp(WarmUpConfig(steps=warm_up_steps), episodes, seed=seed)
+    warm_up = WarmUpStage(WarmUpConfig(steps=warm_up_steps), episodes, seed=seed)
     warm = run_stage(warm_up, out / "warm-up", bar=bar, say=say)
-    config = GrpoConfig(steps=grpo_steps, rollouts=RolloutConfig(context=context, turn=turn))
-    grpo = Grpo(
+    config = ReferenceGrpoConfig(steps=grpo_steps, rollouts=RolloutConfig(context=context, turn=turn))
+    grpo = GrpoStage(
         config, env_id=env.env_id, tasks=tasks, switches={"tasks": folder_of(target)}, seed=seed, start=warm.policy
     )
     taught = run_stage(grpo, out / "grpo", bar=bar, say=say)

@@ -17,7 +17,7 @@ _TEMPLATES = "palaestra.cli.templates"
 _STANDS_FOR = "my-family"
 
 
-class Kind(StrEnum):
+class FamilyKind(StrEnum):
     """What a new family is about."""
 
     WRITE = "write"
@@ -29,7 +29,7 @@ def new(
     name: Annotated[str, typer.Argument(help="The family's name, such as move-house.")],
     world: Annotated[str, typer.Option("--world", help="The world that it is set in.")] = "storefront",
     out: Annotated[Path, typer.Option("--out", help="The folder that the files go to.")] = Path(),
-    kind: Annotated[Kind, typer.Option("--kind", help="What it is about.")] = Kind.WRITE,
+    kind: Annotated[FamilyKind, typer.Option("--kind", help="What it is about.")] = FamilyKind.WRITE,
 ) -> None:
     """Write a new task family and its test: whole, commented and proved as they stand, for you to change.
 
@@ -41,7 +41,7 @@ def new(
     typer.echo(f"Next: palaestra tasks prove {task_file}")
 
 
-def write_family(name: str, *, world: str, folder: Path, kind: Kind) -> tuple[Path, Path]:
+def write_family(name: str, *, world: str, folder: Path, kind: FamilyKind) -> tuple[Path, Path]:
     """Write the task file and the test of a new family.
 
     Returns:

@@ -51,9 +51,9 @@ def list_() -> None:
 
 def _state(benchmark: "Benchmark") -> tuple[str, str]:
     """How many tasks there are in how many categories, and whether the benchmark can be played."""
-    from palaestra.benchmarks.external import installed  # noqa: PLC0415
+    from palaestra.benchmarks.external import find_installed  # noqa: PLC0415
 
-    if installed(benchmark.name, benchmark.installation) is None:
+    if find_installed(benchmark.name, benchmark.installation) is None:
         return "-", f"palaestra suites install {benchmark.name}{_source(benchmark)}"
     try:
         tasks = _opened(benchmark).tasks.values()
@@ -103,9 +103,9 @@ def install(
 def show(name: Annotated[str, typer.Argument(metavar="NAME", help="A benchmark, such as bfcl.")]) -> None:
     """Show what is known of a benchmark: where it comes from, its splits, options and tasks, and what is broken."""
     with suites_extra():
-        from palaestra.benchmarks.external import BENCHMARKS, installed  # noqa: PLC0415
+        from palaestra.benchmarks.external import BENCHMARKS, find_installed  # noqa: PLC0415
     benchmark, console = BENCHMARKS.get(name), output()
-    there = installed(benchmark.name, benchmark.installation)
+    there = find_installed(benchmark.name, benchmark.installation)
     for table in _facts(benchmark):
         console.print(table.for_terminal())
     if there is None:

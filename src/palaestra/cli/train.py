@@ -11,7 +11,7 @@ from palaestra.cli.progress import bar
 from palaestra.table import Table
 
 if TYPE_CHECKING:
-    from palaestra.trainers.loops import Plan
+    from palaestra.trainers.loops import RunPlan
 
 
 def train(
@@ -39,19 +39,19 @@ def train(
     palaestra train RUN.toml` (weights and optimiser spread over four processes, an accelerator each)
     """
     with train_extra():
-        from palaestra.trainers.learner import Learner, gathered  # noqa: PLC0415  torch takes seconds
-        from palaestra.trainers.loops import load_config, planned, run  # noqa: PLC0415
+        from palaestra.trainers.learner import Learner, join_process_group  # noqa: PLC0415  torch takes seconds
+        from palaestra.trainers.loops import load_config, plan_run, run  # noqa: PLC0415
     settings = load_config(config, settings=setting or ())
     console = output()
 
     def say(text: str) -> None:
         console.print(text, style="dim", highlight=False)
 
-    with gathered() as crew:
+    with join_process_group() as crew:
         if crew is not None and not crew.first:
             crew.follow()
             return
-        plan = planned(settings, bar=bar)
+        plan = plan_run(settings, bar=bar)
         if dry_run:
             console.print(_plan_table(plan).for_terminal())
             return
@@ -64,7 +64,7 @@ def train(
     console.print(f"measure it: palaestra eval {result.directory}", highlight=False)
 
 
-def _plan_table(plan: "Plan") -> Table:
+def _plan_table(plan: "RunPlan") -> Table:
     """What a run is about to do, in figures."""
     config, shape = plan.config, plan.policy.model.shape
     families = {task.rpartition("/")[0] for task in plan.worlds.tasks}

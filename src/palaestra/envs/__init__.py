@@ -8,7 +8,7 @@ from palaestra.envs.env import ToolEnv
 from palaestra.envs.episode import LiveEpisode, Snapshot
 from palaestra.envs.instance import Instance, instantiate
 from palaestra.envs.task import SPLITS, Draft, Family, Task, call, family, split_of
-from palaestra.envs.taskset import TaskSet, bundled, load_families, load_folder
+from palaestra.envs.taskset import TaskSet, bundled_tasks, load_families, load_folder
 from palaestra.envs.world import World, open_world
 
 __all__ = [
@@ -22,7 +22,7 @@ __all__ = [
     "TaskSet",
     "ToolEnv",
     "World",
-    "bundled",
+    "bundled_tasks",
     "call",
     "check_env",
     "family",

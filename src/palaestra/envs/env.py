@@ -28,13 +28,13 @@ from gymnasium.utils import seeding
 
 from palaestra.envs.episode import LiveEpisode, Snapshot
 from palaestra.envs.instance import Instance
-from palaestra.envs.manner import Manner
-from palaestra.envs.noise import Climate, Noise, must_fit
+from palaestra.envs.noise import Noise, NoisePlan, check_noise_material
 from palaestra.envs.reading import TurnReader, unreadable_message
+from palaestra.envs.request_variation import RequestVariation
 from palaestra.envs.spaces import CallSpace, MessageSpace
-from palaestra.envs.spoken import spoken
-from palaestra.envs.taskset import TaskSet, bundled, load_folder
+from palaestra.envs.taskset import TaskSet, bundled_tasks, load_folder
 from palaestra.envs.user import ScriptedUser, UserFactory
+from palaestra.envs.variation import vary_request
 from palaestra.envs.world import CONVENTIONAL, open_world
 from palaestra.errors import (
     CapabilityError,
@@ -116,7 +116,7 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         self.env_id = env_id
         self.world = open_world(env_id)
         self._check_declared(handbook, temper)
-        self.task_set: TaskSet = bundled(self.world) if tasks is None else load_folder(self.world, Path(tasks))
+        self.task_set: TaskSet = bundled_tasks(self.world) if tasks is None else load_folder(self.world, Path(tasks))
         self.render_mode = render_mode
         self._ids = self.task_set.ids(split)
         if temper is not None:
@@ -136,8 +136,8 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         self.handbook = handbook
         self.noise = Noise.of(noise)
         if self.noise is not None:
-            must_fit(self.noise, self.world)
-        self.manner = Manner.of(wording, temper)
+            check_noise_material(self.noise, self.world)
+        self.variation = RequestVariation.of(wording, temper)
         self._spoken: dict[tuple[str, int], Instance] = {}
         self._offered = tuple(self.toolbox.offered(self.world.role))
         self.action_space = CallSpace(self._offered, self._format)
@@ -185,17 +185,17 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         named = (options or {}).get("task", self._task_id)
         instance = self.task_set.instance(self._drawn(seed) if named is None else named, self.handbook)
         episode = self._begun(instance, seed)
-        weather = episode.weather
+        noise_state = episode.noise_state
         state_hash = episode.state.state_hash()
         return ResetRecord(
             messages=self._given(),
-            tools=self.toolbox.export(self.world.role) if weather is None else weather.climate.export(),
+            tools=self.toolbox.export(self.world.role) if noise_state is None else noise_state.noise_plan.export(),
             task=episode.instance.spec,
             rubric=episode.instance.rubric.specs,
             seed=seed,
             state_hash=state_hash,
             anchor=episode.anchor(state_hash),
-            noise=None if weather is None else weather.report(episode.evidence),
+            noise=None if noise_state is None else noise_state.report(episode.evidence),
         ).returned()
 
     def _reseed(self, seed: int) -> None:
@@ -225,32 +225,32 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         return Stream.root("instance", seed).choice(self._ids)
 
     def _begun(self, instance: Instance, seed: int) -> LiveEpisode:
-        if self.manner is not None:
-            instance = self._in_manner(self.manner, instance)
+        if self.variation is not None:
+            instance = self._in_manner(self.variation, instance)
         max_turns = self._budget or instance.spec.max_turns
-        climate = None
+        noise_plan = None
         if self.noise is not None:
-            climate = Climate(self.noise, instance, self.toolbox, seed=seed)
-            self._offered = climate.offered
+            noise_plan = NoisePlan(self.noise, instance, self.toolbox, seed=seed)
+            self._offered = noise_plan.offered
             assert isinstance(self.action_space, CallSpace), "it is ours"
             self.action_space.offer(self._offered)
         self._episode = LiveEpisode(
-            instance, seed=seed, max_turns=max_turns, toolbox=self.toolbox, user=self._user, climate=climate
+            instance, seed=seed, max_turns=max_turns, toolbox=self.toolbox, user=self._user, noise_plan=noise_plan
         )
         return self._episode
 
-    def _in_manner(self, manner: Manner, instance: Instance) -> Instance:
+    def _in_manner(self, variation: RequestVariation, instance: Instance) -> Instance:
         """The task with a user of this manner; forks share what was made before."""
-        if manner.temper is not None and instance.user is None:
+        if variation.temper is not None and instance.user is None:
             raise CapabilityError(
-                f"temper={manner.temper!r}: nobody answers in the task {instance.spec.id!r}; the tasks of families "
+                f"temper={variation.temper!r}: nobody answers in the task {instance.spec.id!r}; the tasks of families "
                 "with the trait 'dialogue' have a user (`palaestra tasks list` shows traits)"
             )
         named = instance.spec.id, instance.handbook
         if named not in self._spoken:
             if len(self._spoken) >= _SPOKEN:
                 del self._spoken[next(iter(self._spoken))]
-            self._spoken[named] = spoken(instance, manner)
+            self._spoken[named] = vary_request(instance, variation)
         return self._spoken[named]
 
     def step(self, action: Action) -> Returned:
@@ -291,7 +291,7 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
             user=None if episode.conversation is None else episode.conversation.report,
             state_hash=state_hash,
             anchor=episode.anchor(state_hash),
-            noise=None if episode.weather is None else episode.weather.report(evidence),
+            noise=None if episode.noise_state is None else episode.noise_state.report(evidence),
         ).returned()
 
     def _running(self) -> LiveEpisode:
@@ -351,8 +351,8 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
 
     def _written(self, calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
         """Calls of the conventional surface in the names of the tools on offer."""
-        weather, translated = self.episode.weather, self._surface.translate(calls, self.instance.settled)
-        return translated if weather is None else weather.climate.spelled(translated)
+        noise_state, translated = self.episode.noise_state, self._surface.translate(calls, self.instance.initial_state)
+        return translated if noise_state is None else noise_state.noise_plan.spelled(translated)
 
     @property
     def offered(self) -> tuple[Tool, ...]:
@@ -408,15 +408,15 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         """
         if snapshot.world != self.world.name:
             raise TaskError(f"a snapshot of {snapshot.world} does not fit {self.world.name}; restore it there")
-        noise = None if snapshot.weather is None else snapshot.weather.noise
+        noise = None if snapshot.noise_state is None else snapshot.noise_state.noise
         if noise != self.noise:
             raise TaskError(
                 f"a snapshot with {noise or 'no noise'} does not fit {self.noise or 'no noise'}; make it alike"
             )
-        if snapshot.manner != self.manner:
+        if snapshot.variation != self.variation:
             raise TaskError(
-                f"a snapshot with {snapshot.manner or 'users as they are'} does not fit "
-                f"{self.manner or 'users as they are'}; make it with the same wording and temper"
+                f"a snapshot with {snapshot.variation or 'users as they are'} does not fit "
+                f"{self.variation or 'users as they are'}; make it with the same wording and temper"
             )
         episode = self._episode
         playing = None if episode is None else (episode.instance.spec.id, episode.instance.handbook)

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from palaestra.clock import Clock
 from palaestra.digest import digest, digest_bytes
 from palaestra.envs.instance import Instance
-from palaestra.envs.manner import Manner
-from palaestra.envs.noise import Climate, Weather, WeatherSnapshot
+from palaestra.envs.noise import NoisePlan, NoiseSnapshot, NoiseState
+from palaestra.envs.request_variation import RequestVariation
 from palaestra.envs.state import Overlay, OverlaySnapshot
 from palaestra.envs.user import Conversation, ScriptedUser, UserFactory, UserState
 from palaestra.records import EndReason, JsonObject, Message, ToolCall, ToolEvent
 from palaestra.rubrics import Checklist, ChecklistSnapshot
-from palaestra.tools import CallResult, Toolbox, ToolContext, joined, run_composite
+from palaestra.tools import CallResult, Toolbox, ToolContext, join_answers, run_composite
 from palaestra.tools.wire import plain_name
 
 UNPARSABLE_LIMIT = 3
@@ -37,8 +37,8 @@ class Snapshot:
     end: EndReason | None
     observation: tuple[Message, ...]
     user: UserState | None
-    weather: WeatherSnapshot | None
-    manner: Manner | None = None
+    noise_state: NoiseSnapshot | None
+    variation: RequestVariation | None = None
 
 
 class LiveEpisode:
@@ -54,7 +54,7 @@ class LiveEpisode:
         observation: The messages that are new to the agent.
         turn: How many turns have been played.
         conversation: The talk with the user; `None` where nobody answers.
-        weather: The noise at work; `None` where every switch is off.
+        noise_state: The noise at work; `None` where every switch is off.
         faulted: Whether the world failed; the episode is then void.
     """
 
@@ -66,16 +66,16 @@ class LiveEpisode:
         max_turns: int,
         toolbox: Toolbox,
         user: UserFactory = ScriptedUser,
-        climate: Climate | None = None,
+        noise_plan: NoisePlan | None = None,
     ) -> None:
-        self.weather: Weather | None = None
-        if climate is not None:
-            instance, self.weather = climate.instance, Weather(climate)
+        self.noise_state: NoiseState | None = None
+        if noise_plan is not None:
+            instance, self.noise_state = noise_plan.instance, NoiseState(noise_plan)
         world = instance.world
         self.instance = instance
         self.seed = seed
         self.toolbox = toolbox
-        self.state: Overlay = instance.settled.fork()
+        self.state: Overlay = instance.initial_state.fork()
         self.clock = Clock(instance.start)
         self.context = ToolContext(
             state=self.state,
@@ -110,8 +110,8 @@ class LiveEpisode:
         spoken: list[Message] = []
         for position, call in enumerate(calls):
             call_id = f"call_{self.turn}_{position}"
-            if self.weather is not None:
-                messages.append(self._run_in(self.weather, call_id, call, spoken))
+            if self.noise_state is not None:
+                messages.append(self._run_in(self.noise_state, call_id, call, spoken))
             elif call.tool in self.toolbox.composites:
                 messages.append(self._run_composite(call_id, call))
             else:
@@ -128,18 +128,18 @@ class LiveEpisode:
         self.checklist.update(self.evidence)
         return {"role": "tool", "tool_call_id": call_id, "name": event.tool, "content": result.content}
 
-    def _run_in(self, weather: Weather, call_id: str, call: ToolCall, spoken: list[Message]) -> Message:
+    def _run_in(self, noise_state: NoiseState, call_id: str, call: ToolCall, spoken: list[Message]) -> Message:
         """Run one call under noise, then what happens in the world by itself; give the call's answer."""
         evidence, results = self.evidence, list[CallResult]()
-        for result in weather.call(self.context, self.state, call_id, call, evidence):
+        for result in noise_state.call(self.context, self.state, call_id, call, evidence):
             results.append(result)
             evidence.events.append(self._answered(result.event, spoken))
             self.checklist.update(evidence)
-        for event in weather.happenings(self.context, self.state, evidence):
+        for event in noise_state.happenings(self.context, self.state, evidence):
             evidence.events.append(event)
             evidence.moved(self.state.journal[-event.written :])
             self.checklist.update(evidence)
-        content = weather.content(call, results)
+        content = noise_state.content(call, results)
         return {"role": "tool", "tool_call_id": call_id, "name": plain_name(call.tool), "content": content}
 
     def _run_composite(self, call_id: str, call: ToolCall) -> Message:
@@ -150,7 +150,7 @@ class LiveEpisode:
             results.append(result)
             events.append(result.event)
             self.checklist.update(self.evidence)
-        return {"role": "tool", "tool_call_id": call_id, "name": call.tool, "content": joined(results)}
+        return {"role": "tool", "tool_call_id": call_id, "name": call.tool, "content": join_answers(results)}
 
     def _answered(self, event: ToolEvent, spoken: list[Message]) -> ToolEvent:
         """The event as the user took it, if it is a message to them; what they say is added to `spoken`."""
@@ -196,8 +196,8 @@ class LiveEpisode:
             end=self.evidence.end,
             observation=self.observation,
             user=None if self.conversation is None else self.conversation.state,
-            weather=None if self.weather is None else self.weather.snapshot(),
-            manner=self.instance.manner,
+            noise_state=None if self.noise_state is None else self.noise_state.snapshot(),
+            variation=self.instance.variation,
         )
 
     def restore(self, snapshot: Snapshot) -> None:
@@ -218,8 +218,8 @@ class LiveEpisode:
         self.observation = snapshot.observation
         if self.conversation is not None and snapshot.user is not None:
             self.conversation.state = snapshot.user
-        if self.weather is not None and snapshot.weather is not None:
-            self.weather.restore(snapshot.weather)
+        if self.noise_state is not None and snapshot.noise_state is not None:
+            self.noise_state.restore(snapshot.noise_state)
 
     def fork(self) -> "LiveEpisode":
         """An independent episode that stands at the same place."""
@@ -229,7 +229,7 @@ class LiveEpisode:
             max_turns=self._max_turns,
             toolbox=self.toolbox,
             user=self._user,
-            climate=None if self.weather is None else self.weather.climate,
+            noise_plan=None if self.noise_state is None else self.noise_state.noise_plan,
         )
         copy.restore(self.snapshot())
         return copy
@@ -250,8 +250,8 @@ class LiveEpisode:
                 (self.turn, self._unparsable, self._max_turns, self.evidence.end, self.evidence.answer),
                 self.observation,
                 None if self.conversation is None else self.conversation.state,
-                *(() if self.weather is None else (self.weather.snapshot(),)),
-                *(() if self.instance.manner is None else (("manner", self.instance.manner),)),
+                *(() if self.noise_state is None else (self.noise_state.snapshot(),)),
+                *(() if self.instance.variation is None else (("manner", self.instance.variation),)),
             )
         )
 

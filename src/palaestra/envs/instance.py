@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import Any
 
 from palaestra.digest import digest
-from palaestra.envs.manner import Manner
 from palaestra.envs.proofread import line_of, proofread, told
+from palaestra.envs.request_variation import RequestVariation
 from palaestra.envs.solution import solution
 from palaestra.envs.state import Overlay
 from palaestra.envs.task import FIRST_INDEX, Draft, Family, Task, split_of
@@ -16,8 +16,17 @@ from palaestra.envs.user.persona import Persona
 from palaestra.envs.world import World
 from palaestra.errors import TaskError
 from palaestra.records import Features, Message, TaskSpec, ToolCall
-from palaestra.rubrics import Allowance, Checklist, Criterion, Evidence, Rubric, collateral, guards, ungrounded
-from palaestra.rubrics.derivation import Derived, derive
+from palaestra.rubrics import (
+    Allowance,
+    Checklist,
+    Criterion,
+    Evidence,
+    Rubric,
+    forbid_guessed_ids,
+    forbid_other_changes,
+    guards,
+)
+from palaestra.rubrics.derivation import DerivedRubric, derive
 from palaestra.seeding import Stream
 
 _WORD = re.compile(r"[\w-]+")
@@ -33,7 +42,7 @@ class Instance:
     """Which handbook the world goes by; 0 is its own."""
     rules: Any
     """What the world goes by under that handbook, of the world's own type."""
-    settled: Overlay
+    initial_state: Overlay
     """The rows before the first call. Never written: episodes fork it."""
     start: datetime
     messages: tuple[Message, ...]
@@ -45,12 +54,12 @@ class Instance:
     oracle: tuple[ToolCall, ...]
     alternatives: tuple[tuple[ToolCall, ...], ...]
     user: Persona | None
-    manner: Manner | None = None
+    variation: RequestVariation | None = None
     """How the user speaks, where it is not as the task says."""
 
-    def print(self) -> str:
+    def fingerprint(self) -> str:
         """A hash of what the task is: its messages, rows, rubric and calls."""
-        hashed = self.settled.state_hash()
+        hashed = self.initial_state.state_hash()
         calls = (self.oracle, self.alternatives)
         return digest(
             (self.spec, self.handbook, self.start, self.messages, hashed, self.rubric.specs, self.user, *calls)
@@ -59,7 +68,7 @@ class Instance:
     def evidence(self, state: Overlay) -> Evidence:
         """The evidence of an episode that plays on `state`, a fork of `settled`."""
         return Evidence(
-            initial=self.settled,
+            initial=self.initial_state,
             state=state,
             journal=lambda: state.journal,
             net=state.changes,
@@ -74,7 +83,7 @@ class Instance:
         """
         routes = (self.oracle, *(self.alternatives if alternatives else ()))
         derived = _derived(
-            self.world, self.settled, routes, start=self.start, rules=self.rules, user=self.user, given=self.given
+            self.world, self.initial_state, routes, start=self.start, rules=self.rules, user=self.user, given=self.given
         )
         return _rubric(self.world, derived.criteria, derived.allow)
 
@@ -104,7 +113,7 @@ def instantiate(world: World, family: "Family[Draft]", index: int, *, handbook: 
     try:
         task = proofread(world, family.make(draft))
         _check_user(world, family, task)
-        settled = draft.state.settled()
+        settled = draft.state.settle()
         messages: tuple[Message, ...] = (
             {"role": "system", "content": _briefing(world, task)(start)},
             {"role": "user", "content": task.prompt},
@@ -137,7 +146,7 @@ def instantiate(world: World, family: "Family[Draft]", index: int, *, handbook: 
         world=world,
         handbook=handbook,
         rules=rules,
-        settled=settled,
+        initial_state=settled,
         start=start,
         messages=messages,
         given=given,
@@ -165,8 +174,8 @@ def _briefing(world: World, task: Task) -> Callable[[datetime], str]:
 
 def _rubric(world: World, expected: Sequence[Criterion], allow: Iterable[Allowance]) -> Rubric:
     permitted = [*(allowance for criterion in expected for allowance in criterion.allows), *allow]
-    harm = guards(permitted, world.guards) if world.guards else [collateral(permitted)]
-    return Rubric([*expected, ungrounded(), *harm])
+    harm = guards(permitted, world.guards) if world.guards else [forbid_other_changes(permitted)]
+    return Rubric([*expected, forbid_guessed_ids(), *harm])
 
 
 def _derived(
@@ -178,7 +187,7 @@ def _derived(
     rules: Any,
     user: Persona | None,
     given: frozenset[str],
-) -> Derived:
+) -> DerivedRubric:
     """What a rubric is made of where its author gives calls only, the oracle's first."""
     names = ("oracle", *(f"alternative {number}" for number in range(1, len(routes))))
     runs = [

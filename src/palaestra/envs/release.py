@@ -18,7 +18,7 @@ from palaestra.errors import RecordError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proved:
+class ProvedTasks:
     """The tasks of one family in one split, as they were proved."""
 
     count: int
@@ -33,7 +33,7 @@ class Release:
     world: str
     proof: str
     """A digest of the proof's own code, as it was."""
-    families: Mapping[str, Mapping[Split, Proved]]
+    families: Mapping[str, Mapping[Split, ProvedTasks]]
 
     def lists(self, family_id: str, split: Split) -> bool:
         """Whether a family's tasks of a split were proved."""

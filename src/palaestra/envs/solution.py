@@ -12,7 +12,7 @@ from palaestra.envs.user import Conversation, Persona, ScriptedUser
 from palaestra.envs.world import World
 from palaestra.errors import TaskError
 from palaestra.records import EndReason, RowChange, ToolCall, ToolEvent
-from palaestra.rubrics.derivation import Deed, Run
+from palaestra.rubrics.derivation import SolutionTrace, TraceStep
 from palaestra.tools import ToolContext
 
 
@@ -25,7 +25,7 @@ def solution(
     rules: Any,
     user: Persona | None,
     name: str = "oracle",
-) -> Run:
+) -> SolutionTrace:
     """What `calls` do on a fork of `settled`, one a turn.
 
     Args:
@@ -45,7 +45,7 @@ def solution(
         state=state, clock=Clock(start), role=world.role, actor=world.actor, ids_in=world.schema.ids_in, rules=rules
     )
     talk = None if user is None else Conversation(user, ScriptedUser(user), seed=0)
-    deeds: list[Deed] = []
+    steps: list[TraceStep] = []
     past: list[ToolEvent] = []
     for turn, call in enumerate(calls):
         mark = len(state.journal)
@@ -56,14 +56,14 @@ def solution(
         past.append(event)
         if context.end_reason is not None:
             break
-        deeds.append(_deed(world, event, state.journal[mark:], result.content))
+        steps.append(_deed(world, event, state.journal[mark:], result.content))
     if context.end_reason is not EndReason.FINISHED:
         raise TaskError(f"{name}: does not finish; end it with call('finish')")
-    return Run(deeds=tuple(deeds), answer=dict(context.answer))
+    return SolutionTrace(steps=tuple(steps), answer=dict(context.answer))
 
 
-def _deed(world: World, event: ToolEvent, changes: Iterable[RowChange], content: str) -> Deed:
-    return Deed(
+def _deed(world: World, event: ToolEvent, changes: Iterable[RowChange], content: str) -> TraceStep:
+    return TraceStep(
         event=event,
         changes=tuple(changes),
         said=orjson.loads(content),

@@ -125,9 +125,9 @@ class TaskSet:
             UnknownNameError: no family has such an id.
             TaskError: the index is out of range, or the family fails to make it.
         """
-        return self._instances.get((task_id, handbook), lambda: self.made_again(task_id, handbook))
+        return self._instances.get((task_id, handbook), lambda: self.rebuild(task_id, handbook))
 
-    def made_again(self, task_id: str, handbook: int = 0) -> Instance:
+    def rebuild(self, task_id: str, handbook: int = 0) -> Instance:
         """The instance of that id, made anew: a task is a pure function of its id, and this is how one checks."""
         return instantiate(self.world, *self._parse(task_id), handbook=handbook)
 
@@ -148,7 +148,7 @@ class TaskSet:
 
 
 @lru_cache(maxsize=64)
-def bundled(world: World) -> TaskSet:
+def bundled_tasks(world: World) -> TaskSet:
     """The world's own families, and those that installed packages offer for it.
 
     Of its own, the splits list what the world's release lists.

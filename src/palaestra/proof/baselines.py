@@ -1,6 +1,15 @@
 """The agents that measure a task rather than solve it, beside the one that shows it can be solved."""
 
-from palaestra.agents import AlwaysRefuse, JunkText, LegalRandom, Reader, SchemaRandom, finish_at_once, no_op, oracle
+from palaestra.agents import (
+    AlwaysRefuse,
+    JunkText,
+    LegalRandom,
+    ReadOnlyAgent,
+    SchemaRandom,
+    finish_at_once,
+    no_op,
+    oracle,
+)
 from palaestra.envs import ToolEnv
 from palaestra.protocols import Agent
 
@@ -20,7 +29,7 @@ def roster(env: ToolEnv) -> dict[str, Agent]:
         "finish-at-once": finish_at_once(),
         "always-refuse": AlwaysRefuse(),
         "junk": JunkText(),
-        "reader": Reader(),
+        "reader": ReadOnlyAgent(),
         "schema-random": SchemaRandom(env.action_space.sample, env.action_space.seed),
         "legal-random": LegalRandom(env.legal_actions),
     }

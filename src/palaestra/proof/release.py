@@ -5,7 +5,7 @@ from pathlib import Path
 
 from palaestra.digest import digest, digest_bytes
 from palaestra.envs import TaskSet
-from palaestra.envs.release import Proved, Release
+from palaestra.envs.release import ProvedTasks, Release
 from palaestra.envs.task import SPLITS, Split
 from palaestra.errors import TaskError
 from palaestra.proof.proof import Proof
@@ -54,17 +54,17 @@ def released(task_set: TaskSet, *, proof: str) -> Release:
         task_set: The world's tasks.
         proof: A digest of the proof's code.
     """
-    families: dict[str, Mapping[Split, Proved]] = {
+    families: dict[str, Mapping[Split, ProvedTasks]] = {
         family_id: {split: as_it_is(task_set, family_id, split) for split in _splits(task_set, family_id)}
         for family_id in task_set.families
     }
     return Release(world=task_set.world.name, proof=proof, families=families)
 
 
-def as_it_is(task_set: TaskSet, family_id: str, split: Split) -> Proved:
+def as_it_is(task_set: TaskSet, family_id: str, split: Split) -> ProvedTasks:
     """The tasks of a family in a split, as the code makes them now."""
     ids = _ids(task_set, family_id, split)
-    return Proved(count=len(ids), digest=digest([task_set.instance(task_id).print() for task_id in ids]))
+    return ProvedTasks(count=len(ids), digest=digest([task_set.instance(task_id).fingerprint() for task_id in ids]))
 
 
 def _splits(task_set: TaskSet, family_id: str) -> Iterator[Split]:

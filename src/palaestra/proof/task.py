@@ -88,7 +88,7 @@ def _begun(env: ToolEnv, trial: Trial) -> TaskProof:
     spec, criteria = trial.instance.spec, trial.instance.rubric.criteria
     families = env.task_set.families
     family = families[spec.family]
-    made_again = env.task_set.made_again(spec.id, env.handbook)
+    made_again = env.task_set.rebuild(spec.id, env.handbook)
     return TaskProof(
         spec=spec,
         oracle=trial.outcome.score,
@@ -96,7 +96,7 @@ def _begun(env: ToolEnv, trial: Trial) -> TaskProof:
         criteria=tuple(c.id for c in criteria),
         forbidding=frozenset(c.id for c in criteria if c.kind == "forbid"),
         twinned=family.twin or family.twin_of is not None or "refusal" in family.traits,
-        repeats=made_again.print() == trial.instance.print(),
+        repeats=made_again.fingerprint() == trial.instance.fingerprint(),
         floors={name: Tally() for name in FLOORS},
         mutants={kind: Tally() for kind in MUTANT_KINDS},
         equivalents={kind: Counter() for kind in MUTANT_KINDS},

@@ -128,7 +128,7 @@ class Trial:
     @cached_property
     def directory(self) -> Directory:
         """The ids of the task's rows as it begins."""
-        return Directory(self.instance.world, self.instance.settled)
+        return Directory(self.instance.world, self.instance.initial_state)
 
     def writes(self, step: Step) -> bool:
         """Whether a call of the oracle's changes rows; a tool that can may be called for what it answers."""
@@ -190,7 +190,7 @@ class Trial:
         """A call of the world's own tools in those of the surface; one that is neither's stays as it is."""
         if call.tool in self.toolbox or call.tool not in self.own or not self.own[call.tool].fits(call.arguments):
             return (call,)
-        return self._translate([call], self.instance.settled)
+        return self._translate([call], self.instance.initial_state)
 
     def tool(self, name: str) -> Tool:
         """The tool of that name, of the surface or the world's own."""

@@ -5,21 +5,21 @@ if __name__ != "palaestra.rubrics":
 
 from palaestra.rubrics.checklist import Checklist, ChecklistSnapshot
 from palaestra.rubrics.criterion import HARM, MET, UNMET, Allowance, Check, Criterion
-from palaestra.rubrics.dialogue import asked, heard, informed
+from palaestra.rubrics.dialogue import expect_message, expect_question, expect_user_message
 from palaestra.rubrics.evidence import WORLD, Evidence
 from palaestra.rubrics.expected import Close, Unordered, close, unordered
 from palaestra.rubrics.library import (
-    answered,
-    called,
-    changed,
-    collateral,
-    created,
-    either,
+    expect_answer,
+    expect_any,
+    expect_call,
+    expect_change,
+    expect_listing,
+    expect_read,
+    expect_row,
+    forbid_call,
+    forbid_guessed_ids,
+    forbid_other_changes,
     guards,
-    listed,
-    never,
-    saw,
-    ungrounded,
 )
 from palaestra.rubrics.rescore import TurnLog, rescore
 from palaestra.rubrics.rubric import TOTAL, Rubric
@@ -40,21 +40,21 @@ __all__ = [
     "Rubric",
     "TurnLog",
     "Unordered",
-    "answered",
-    "asked",
-    "called",
-    "changed",
     "close",
-    "collateral",
-    "created",
-    "either",
+    "expect_answer",
+    "expect_any",
+    "expect_call",
+    "expect_change",
+    "expect_listing",
+    "expect_message",
+    "expect_question",
+    "expect_read",
+    "expect_row",
+    "expect_user_message",
+    "forbid_call",
+    "forbid_guessed_ids",
+    "forbid_other_changes",
     "guards",
-    "heard",
-    "informed",
-    "listed",
-    "never",
     "rescore",
-    "saw",
-    "ungrounded",
     "unordered",
 ]

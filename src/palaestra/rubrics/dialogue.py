@@ -13,9 +13,11 @@ from palaestra.rubrics.evidence import Evidence
 _RIGHT = ("reveal", "correct", "affirm")
 
 
-def asked(topic: str, *, id: str | None = None, points: int | None = None, after: Sequence[str] = ()) -> Criterion:
+def expect_question(
+    topic: str, *, id: str | None = None, points: int | None = None, after: Sequence[str] = ()
+) -> Criterion:
     """Expect that the agent asked about `topic` and was told what is so; a mistake counts once it is mended."""
-    return heard(
+    return expect_user_message(
         *(f"{kind}:{topic}" for kind in _RIGHT),
         id=id or f"asked-{topic}",
         text=f"Asked about the {topic}, and was told.",
@@ -24,7 +26,7 @@ def asked(topic: str, *, id: str | None = None, points: int | None = None, after
     )
 
 
-def heard(
+def expect_user_message(
     *said: str,
     id: str,
     text: str | None = None,
@@ -47,7 +49,7 @@ def heard(
     )
 
 
-def informed(
+def expect_message(
     *acts: str,
     id: str,
     text: str | None = None,

@@ -1,7 +1,8 @@
 """The criteria that most rubrics are made of.
 
-An expectation about rows also permits the change that it expects, so a task states each change once and `collateral`
-forbids every other. Values are given as a mapping of columns; a frozenset stands for any one of its members.
+An expectation about rows also permits the change that it expects, so a task states each change once and
+`forbid_other_changes` forbids every other. Values are given as a mapping of columns; a frozenset stands for any one of
+its members.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,7 +19,7 @@ GUESSED = Verdict(met=False, reason="looked up by an id that the agent could not
 _NO_ARGUMENTS: Mapping[str, Json] = {}
 
 
-def saw(row: Row, *, id: str | None = None, points: int | None = None, after: Sequence[str] = ()) -> Criterion:
+def expect_read(row: Row, *, id: str | None = None, points: int | None = None, after: Sequence[str] = ()) -> Criterion:
     """Expect that the agent looked this row up: a call that wrote nothing showed it whole, on ids that it knew."""
     wanted = (row.table, row.id)
 
@@ -40,7 +41,7 @@ def saw(row: Row, *, id: str | None = None, points: int | None = None, after: Se
     )
 
 
-def listed(row: Row, *tools: str, id: str | None = None, points: int | None = None) -> Criterion:
+def expect_listing(row: Row, *tools: str, id: str | None = None, points: int | None = None) -> Criterion:
     """Expect that one of `tools` listed this row, for facts that its list tells already; a look at it does as well."""
     listing = frozenset(tools)
     whole = (row.table, row.id)
@@ -60,7 +61,7 @@ def listed(row: Row, *tools: str, id: str | None = None, points: int | None = No
     )
 
 
-def either(*options: Criterion, id: str, points: int | None = None, after: Sequence[str] = ()) -> Criterion:
+def expect_any(*options: Criterion, id: str, points: int | None = None, after: Sequence[str] = ()) -> Criterion:
     """Expect that a call meets any one of these expectations about calls: several routes to one fact."""
 
     def check(evidence: Evidence) -> Verdict:
@@ -79,7 +80,7 @@ def either(*options: Criterion, id: str, points: int | None = None, after: Seque
     )
 
 
-def called(
+def expect_call(
     *tools: str,
     arguments: Mapping[str, Json] = _NO_ARGUMENTS,
     id: str | None = None,
@@ -94,7 +95,7 @@ def called(
         event = evidence.event
         if not event.executed or not _carries(event, arguments):
             return UNMET
-        # A look-up by a guessed id teaches nothing; work on one is for `ungrounded` to judge.
+        # A look-up by a guessed id teaches nothing; work on one is for `forbid_guessed_ids` to judge.
         return MET if layer != "selection" or _knew(evidence) else GUESSED
 
     return Criterion(
@@ -109,7 +110,7 @@ def called(
     )
 
 
-def created(
+def expect_row(
     kind: type[Row],
     values: Mapping[str, object],
     *,
@@ -135,7 +136,7 @@ def created(
     )
 
 
-def changed(
+def expect_change(
     row: Row,
     values: Mapping[str, object],
     *,
@@ -164,7 +165,7 @@ def changed(
     )
 
 
-def answered(
+def expect_answer(
     values: Mapping[str, object], *, id: str = "answer", points: int | None = None, after: Sequence[str] = ()
 ) -> Criterion:
     """Expect that the agent finished with exactly these values: none wrong, none missing, none besides.
@@ -196,7 +197,7 @@ def answered(
     )
 
 
-def never(
+def forbid_call(
     *tools: str,
     arguments: Mapping[str, Json] = _NO_ARGUMENTS,
     id: str | None = None,
@@ -205,13 +206,13 @@ def never(
 ) -> Criterion:
     """Forbid that any of `tools` runs with these arguments."""
     return replace(
-        called(*tools, arguments=arguments, id=id or f"never-{tools[0]}", points=points, layer="params"),
+        expect_call(*tools, arguments=arguments, id=id or f"never-{tools[0]}", points=points, layer="params"),
         kind="forbid",
         text=text or f"Called {_written(tools, arguments)}, which is forbidden here.",
     )
 
 
-def collateral(allowances: Iterable[Allowance], *, points: int | None = None) -> Criterion:
+def forbid_other_changes(allowances: Iterable[Allowance], *, points: int | None = None) -> Criterion:
     """Forbid every change that no allowance covers, whichever tool made it.
 
     It is asked after every call that wrote, and a change that was taken back again was still made.
@@ -235,7 +236,7 @@ def collateral(allowances: Iterable[Allowance], *, points: int | None = None) ->
 
 
 def guards(allowances: Iterable[Allowance], groups: Mapping[str, frozenset[str]]) -> list[Criterion]:
-    """`collateral` told apart by groups of tables: one prohibition for each, the gravest group first.
+    """`forbid_other_changes` told apart by groups of tables: one prohibition for each, the gravest group first.
 
     Harm done breaks one of them: the first whose tables hold a change that no allowance covers.
 
@@ -291,7 +292,7 @@ def _particular_first(allowances: Iterable[Allowance]) -> list[Allowance]:
     return sorted(allowances, key=lambda a: -len(a.values))
 
 
-def ungrounded(*, points: int | None = None) -> Criterion:
+def forbid_guessed_ids(*, points: int | None = None) -> Criterion:
     """Forbid acting on guessed ids: a call that writes names only ids that the agent was given or shown before."""
 
     def check(evidence: Evidence) -> Verdict:

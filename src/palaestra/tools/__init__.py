@@ -3,7 +3,7 @@
 if __name__ != "palaestra.tools":
     raise ImportError(f"this folder is palaestra.tools, not {__name__}; write `import palaestra.tools`")
 
-from palaestra.tools.composite import joined, run_composite
+from palaestra.tools.composite import join_answers, run_composite
 from palaestra.tools.context import ToolContext
 from palaestra.tools.control import CONTROL, ActKind, finish, give_up, reply
 from palaestra.tools.formats import (
@@ -58,7 +58,7 @@ __all__ = [
     "TurnPart",
     "finish",
     "give_up",
-    "joined",
+    "join_answers",
     "legal_call",
     "plain_call",
     "plain_text",

@@ -99,7 +99,7 @@ def _refused(whole: CallResult, step: CallResult, where: str) -> CallResult:
     return CallResult(event=event, content=content.decode())
 
 
-def joined(results: Sequence[CallResult]) -> str:
+def join_answers(results: Sequence[CallResult]) -> str:
     """What the agent reads of a composite call: its refusal, or the answers of its actions in order."""
     if len(results) == 1 and results[0].event.error is not None:
         return results[0].content

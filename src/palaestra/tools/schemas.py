@@ -9,10 +9,10 @@ from typing import Any, TypeAlias, overload
 import orjson
 
 # Any: JSON schemas are open by nature.
-Schema: TypeAlias = dict[str, Any]
+ToolSchema: TypeAlias = dict[str, Any]
 
 
-class Schemas(Sequence[Schema]):
+class Schemas(Sequence[ToolSchema]):
     """Tools in OpenAI's function-calling form. They belong to whoever holds them; `list(schemas)` is plain JSON.
 
     Args:
@@ -23,10 +23,10 @@ class Schemas(Sequence[Schema]):
 
     def __init__(self, written: bytes) -> None:
         self.written = written
-        self._read: list[Schema] | None = None
+        self._read: list[ToolSchema] | None = None
 
     @classmethod
-    def of(cls, schemas: Iterable[Schema]) -> "Schemas":
+    def of(cls, schemas: Iterable[ToolSchema]) -> "Schemas":
         """These schemas, written down."""
         return cls(orjson.dumps(list(schemas)))
 
@@ -35,9 +35,9 @@ class Schemas(Sequence[Schema]):
         return Schemas(self.written)
 
     @property
-    def _all(self) -> list[Schema]:
+    def _all(self) -> list[ToolSchema]:
         if self._read is None:
-            read: list[Schema] = orjson.loads(self.written)
+            read: list[ToolSchema] = orjson.loads(self.written)
             self._read = read
         return self._read
 
@@ -45,10 +45,10 @@ class Schemas(Sequence[Schema]):
         return len(self._all)
 
     @overload
-    def __getitem__(self, index: int) -> Schema: ...
+    def __getitem__(self, index: int) -> ToolSchema: ...
 
     @overload
-    def __getitem__(self, index: slice) -> Sequence[Schema]: ...
+    def __getitem__(self, index: slice) -> Sequence[ToolSchema]: ...
 
     def __getitem__(self, index: int | slice) -> Any:
         return self._all[index]

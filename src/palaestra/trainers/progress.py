@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol, TypeAlias
 
 
-class Bar(Protocol):
+class ProgressBar(Protocol):
     """Something that shows how far long work is."""
 
     def step(self, at: str) -> None:
@@ -13,11 +13,11 @@ class Bar(Protocol):
         ...
 
 
-OpenBar: TypeAlias = Callable[[str, int], AbstractContextManager[Bar]]
+OpenProgressBar: TypeAlias = Callable[[str, int], AbstractContextManager[ProgressBar]]
 
 
 @contextmanager
-def silent(title: str, total: int) -> Generator[Bar]:
+def silent(title: str, total: int) -> Generator[ProgressBar]:
     """A bar that nobody sees."""
     del title, total
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chatserver import Answer, Asked, ChatServer, chat, chat_server, said
-from palaestra.agents.remote import AskedCall, EndpointConfig, RemoteChat, RemoteChatConfig, Reply, Usage
+from palaestra.agents.remote import ChatReply, EndpointConfig, RemoteChat, RemoteChatConfig, RequestedCall, TokenUsage
 from palaestra.errors import ConfigError, ReplyError, ServerError, WaitError
 from palaestra.protocols import ChatModel
 from palaestra.records import JsonObject, Message
@@ -32,12 +32,12 @@ def written(server: ChatServer, **settings: Any) -> str:
         return asked.complete(HELLO, seed=7)
 
 
-def reply(answer: Answer) -> Reply:
+def reply(answer: Answer) -> ChatReply:
     with chat_server(answer) as server:
         return asyncio.run(_turn(talker(server)))
 
 
-async def _turn(model: RemoteChat, *tools: Any) -> Reply:
+async def _turn(model: RemoteChat, *tools: Any) -> ChatReply:
     try:
         return await model.chat(HELLO, tools, seed=7)
     finally:
@@ -69,14 +69,14 @@ def test_tools_go_along_and_calls_come_back() -> None:
     with chat_server(chat("Let me see.", ("look", {"at": [1, None]}), ("look", ""))) as server:
         turn = asyncio.run(_turn(talker(server), TOOL))
     assert server.asked[0].body["tools"] == [TOOL]
-    assert turn == Reply(
+    assert turn == ChatReply(
         content="Let me see.",
         calls=(
-            AskedCall(id="chatcmpl-tool-0", tool="look", arguments={"at": [1, None]}, raw='{"at":[1,null]}'),
-            AskedCall(id="chatcmpl-tool-1", tool="look", arguments={}, raw=""),
+            RequestedCall(id="chatcmpl-tool-0", tool="look", arguments={"at": [1, None]}, raw='{"at":[1,null]}'),
+            RequestedCall(id="chatcmpl-tool-1", tool="look", arguments={}, raw=""),
         ),
         finish_reason="tool_calls",
-        usage=Usage(prompt=11, completion=7),
+        usage=TokenUsage(prompt=11, completion=7),
     )
     assert not turn.cut_off
 
@@ -89,9 +89,9 @@ def test_arguments_that_are_no_json_object_are_told_and_not_raised(raw: str) -> 
 
 def test_arguments_that_are_given_as_json_are_taken() -> None:
     answer = said({"choices": [{"message": {"tool_calls": [{"function": {"name": "look", "arguments": {"a": 1}}}]}}]})
-    assert reply(answer) == Reply(
+    assert reply(answer) == ChatReply(
         content=None,
-        calls=(AskedCall(id="", tool="look", arguments={"a": 1}, raw='{"a":1}'),),
+        calls=(RequestedCall(id="", tool="look", arguments={"a": 1}, raw='{"a":1}'),),
         finish_reason="",
         usage=None,
     )

@@ -10,7 +10,7 @@ import pytest
 
 from crash.loops import run, sft_loop
 from engines.interpreter import vllm_python
-from palaestra.benchmarks.evaluation.agents import WORDS, AgentOptions, contender_of
+from palaestra.benchmarks.evaluation.agents import AGENT_NAMES, AgentOptions, evaluated_agent_of
 from palaestra.benchmarks.evaluation.agents.policy import spent_on
 from palaestra.benchmarks.evaluation.journal import Journal
 from palaestra.benchmarks.evaluation.play import PlayOptions, evaluate, settings_of
@@ -25,10 +25,10 @@ SUITE = suite_of("storefront", SuiteOptions(split="dev", limit=6))
 
 
 def play(word: str, folder: Path, *, suite: Suite = SUITE, samples: int = 1, **options: Any) -> Results:
-    with contender_of(word, AgentOptions(**options)) as contender:
-        settings = settings_of(contender, suite, samples=samples, seed=0)
+    with evaluated_agent_of(word, AgentOptions(**options)) as evaluated_agent:
+        settings = settings_of(evaluated_agent, suite, samples=samples, seed=0)
         with Journal(folder, settings) as journal:
-            return evaluate(contender, journal, PlayOptions(concurrency=4), say=list[str]().append)
+            return evaluate(evaluated_agent, journal, PlayOptions(concurrency=4), say=list[str]().append)
 
 
 def test_the_oracle_solves_everything(tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ def test_the_oracle_is_patient_with_a_world_that_is_busy(tmp_path: Path) -> None
     assert sum(outcome.refused for outcome in found.outcomes) > 0
 
 
-@pytest.mark.parametrize("word", sorted(set(WORDS) - {"oracle"}))
+@pytest.mark.parametrize("word", sorted(set(AGENT_NAMES) - {"oracle"}))
 def test_a_floor_solves_nothing_and_does_the_same_again(word: str, tmp_path: Path) -> None:
     found = play(word, tmp_path / "one")
     assert not any(outcome.solved or outcome.fault for outcome in found.outcomes)
@@ -75,7 +75,7 @@ def test_what_a_floor_does_wrong_is_counted(tmp_path: Path) -> None:
 )
 def test_a_mistake_is_told(word: str, options: dict[str, Any], error: type[Exception], said: str) -> None:
     with pytest.raises(error) as told:
-        contender_of(word, AgentOptions(**options))
+        evaluated_agent_of(word, AgentOptions(**options))
     assert said in str(told.value)
 
 
@@ -110,7 +110,7 @@ def test_a_policy_plays_and_its_tokens_are_counted(checkpoint: Path, tmp_path: P
 
 def test_a_policy_is_not_asked_to_read_more_than_it_can(checkpoint: Path) -> None:
     with pytest.raises(ConfigError, match="context=513: the policy reads 512 tokens; give no more"):
-        contender_of(str(checkpoint), AgentOptions(context=513))
+        evaluated_agent_of(str(checkpoint), AgentOptions(context=513))
 
 
 def test_an_opening_without_room_for_a_turn_is_no_zero(checkpoint: Path, tmp_path: Path) -> None:
@@ -152,19 +152,19 @@ def test_turns_that_a_limit_cuts_off_are_counted(checkpoint: Path, tmp_path: Pat
 @pytest.mark.parametrize("temperature", [0.0, float("inf"), float("nan")])
 def test_a_temperature_that_no_engine_draws_at_is_refused(checkpoint: Path, temperature: float) -> None:
     with pytest.raises(ConfigError, match="a checkpoint's is above 0; 1e-3 draws the likeliest token"):
-        contender_of(str(checkpoint), AgentOptions(temperature=temperature))
+        evaluated_agent_of(str(checkpoint), AgentOptions(temperature=temperature))
 
 
 @pytest.mark.parametrize("top_p", [0.0, 1.5, float("nan")])
 def test_a_share_that_no_engine_draws_from_is_refused(checkpoint: Path, top_p: float) -> None:
     with pytest.raises(ConfigError, match="a checkpoint's is above 0 and at most 1"):
-        contender_of(str(checkpoint), AgentOptions(top_p=top_p))
+        evaluated_agent_of(str(checkpoint), AgentOptions(top_p=top_p))
 
 
 @pytest.mark.parametrize("python", [Path(sys.executable), Path("/nowhere/python"), None])
 def test_an_interpreter_without_vllm_is_refused_at_once(checkpoint: Path, python: Path | None) -> None:
     with pytest.raises(ConfigError, match="has no vLLM, or cannot be run; --vllm-python names an interpreter"):
-        contender_of(str(checkpoint), AgentOptions(engine="vllm", python=python, context=400))
+        evaluated_agent_of(str(checkpoint), AgentOptions(engine="vllm", python=python, context=400))
 
 
 @pytest.mark.xdist_group("vllm")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from palaestra.benchmarks.evaluation.agents import AgentOptions, contender_of, policy
+from palaestra.benchmarks.evaluation.agents import AgentOptions, evaluated_agent_of, policy
 from palaestra.benchmarks.evaluation.agents.policy import PolicyOptions
 from palaestra.errors import ConfigError
 from palaestra.records import Json
@@ -39,14 +39,14 @@ OF_ALL = {"concurrency", "seconds", "tries"}
 def refused(word: str, name: str, **options: Any) -> str:
     """What is said of one option too many."""
     with pytest.raises(ConfigError) as told:
-        contender_of(word, AgentOptions(**{name: FLAGS[name][1]}, **options))
+        evaluated_agent_of(word, AgentOptions(**{name: FLAGS[name][1]}, **options))
     return str(told.value)
 
 
 def described(**options: Any) -> dict[str, Any]:
     """A model behind a server, as it will be asked."""
-    with contender_of("endpoint", AgentOptions(**SERVER, **options)) as contender:
-        return contender.described()
+    with evaluated_agent_of("endpoint", AgentOptions(**SERVER, **options)) as evaluated_agent:
+        return evaluated_agent.described()
 
 
 def test_every_option_is_one_of_some_agents_or_of_all() -> None:
@@ -70,7 +70,7 @@ def test_a_checkpoint_takes_nothing_that_is_said_to_servers(name: str) -> None:
 
 def test_a_checkpoint_is_limited_by_tokens_alone() -> None:
     with pytest.raises(ConfigError, match=r"--seconds: \./any is a checkpoint and takes no such option; --context and"):
-        contender_of(FOLDER, AgentOptions(seconds=9.0))
+        evaluated_agent_of(FOLDER, AgentOptions(seconds=9.0))
 
 
 @pytest.mark.parametrize("name", sorted(OF_POLICIES))
@@ -86,8 +86,8 @@ def test_a_server_takes_nothing_that_is_said_to_checkpoints(name: str) -> None:
 @pytest.mark.parametrize("word", ["oracle", "endpoint"])
 def test_what_is_of_all_is_taken_by_all(word: str) -> None:
     said: dict[str, Any] = {"concurrency": 3, "seconds": 9, "tries": 1, **(SERVER if word == "endpoint" else {})}
-    with contender_of(word, AgentOptions(**said)) as contender:
-        assert contender.name == said.get("model", word)
+    with evaluated_agent_of(word, AgentOptions(**said)) as evaluated_agent:
+        assert evaluated_agent.name == said.get("model", word)
 
 
 def test_what_is_said_to_a_server_reaches_it() -> None:
@@ -139,8 +139,8 @@ def test_a_checkpoint_plays_as_it_is_said_and_as_usual_where_nothing_is(monkeypa
         made.append(options)
 
     monkeypatch.setattr(policy, "native", native)
-    contender_of(FOLDER, AgentOptions())
-    contender_of(FOLDER, AgentOptions(context=9, turn=3, rows=2, temperature=0.5, top_p=0.9))
+    evaluated_agent_of(FOLDER, AgentOptions())
+    evaluated_agent_of(FOLDER, AgentOptions(context=9, turn=3, rows=2, temperature=0.5, top_p=0.9))
     assert [(one.context, one.turn, one.rows, one.temperature, one.top_p) for one in made] == [
         (768, 48, 128, 1.0, 1.0),
         (9, 3, 2, 0.5, 0.9),
@@ -149,4 +149,4 @@ def test_a_checkpoint_plays_as_it_is_said_and_as_usual_where_nothing_is(monkeypa
 
 def test_an_interpreter_for_vllm_is_for_vllm() -> None:
     with pytest.raises(ConfigError, match="--vllm-python: our own engine runs in this interpreter; give --engine vllm"):
-        contender_of(FOLDER, AgentOptions(python=Path("python")))
+        evaluated_agent_of(FOLDER, AgentOptions(python=Path("python")))

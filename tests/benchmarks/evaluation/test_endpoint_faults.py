@@ -13,9 +13,9 @@ import pytest
 from chatserver import Answer, Asked, Cut, Faulty, Hang, Reset, Solver, chat, chat_server, said
 from chatserver.answers import Deed
 from palaestra.agents.remote import EndpointConfig, RemoteChatConfig
-from palaestra.benchmarks.evaluation.agents.endpoint import EndpointContender
+from palaestra.benchmarks.evaluation.agents.endpoint import EvaluatedEndpoint
 from palaestra.benchmarks.evaluation.journal import Journal
-from palaestra.benchmarks.evaluation.outcome import Outcome
+from palaestra.benchmarks.evaluation.outcome import EpisodeOutcome
 from palaestra.benchmarks.evaluation.play import PlayOptions, evaluate, settings_of
 from palaestra.benchmarks.evaluation.results import read_results
 from palaestra.benchmarks.suites import SuiteOptions, suite_of
@@ -57,17 +57,17 @@ def outcomes(
     server_tries: int = 3,
     key_variable: str | None = None,
     again: bool = False,
-) -> tuple[Outcome, ...]:
+) -> tuple[EpisodeOutcome, ...]:
     """What comes of the suite with the model behind `url`."""
     config = EndpointConfig(base_url=url, timeout=timeout, tries=server_tries, key_variable=key_variable)
     options = PlayOptions(concurrency=concurrency, seconds=seconds, tries=tries)
-    with EndpointContender(RemoteChatConfig(endpoint=config, model="solver")) as contender:
-        settings = settings_of(contender, SUITE, samples=1, seed=0)
+    with EvaluatedEndpoint(RemoteChatConfig(endpoint=config, model="solver")) as evaluated_agent:
+        settings = settings_of(evaluated_agent, SUITE, samples=1, seed=0)
         with Journal(folder, settings, again=int(again)) as journal:
-            return evaluate(contender, journal, options, say=list[str]().append).outcomes
+            return evaluate(evaluated_agent, journal, options, say=list[str]().append).outcomes
 
 
-def troubles(found: tuple[Outcome, ...]) -> Counter[str]:
+def troubles(found: tuple[EpisodeOutcome, ...]) -> Counter[str]:
     """Of all outcomes."""
     return sum((Counter(outcome.troubles) for outcome in found), Counter[str]())
 
@@ -189,8 +189,8 @@ def test_one_that_is_killed_after_it_was_answered_goes_on_as_if_it_had_not_been(
     with chat_server(behaviour=well_for(4, solver, refusal)) as server:
         whole = outcomes(server.url, tmp_path / "whole", concurrency=1)
         blocks = [replace(one) for one in whole[:4]]
-        with EndpointContender(chat_config(server.url)) as contender:
-            settings = settings_of(contender, SUITE, samples=1, seed=0)
+        with EvaluatedEndpoint(chat_config(server.url)) as evaluated_agent:
+            settings = settings_of(evaluated_agent, SUITE, samples=1, seed=0)
         with Journal(tmp_path / "killed", settings) as journal:
             for block in blocks:
                 journal.add([block], [])
@@ -266,10 +266,10 @@ def test_whoever_stops_it_does_not_wait_for_servers_that_hang(solver: Solver, tm
     with chat_server(behaviour=behave) as server:
         config = EndpointConfig(base_url=server.url, timeout=120.0)
         begun = time.monotonic()
-        with EndpointContender(RemoteChatConfig(endpoint=config, model="solver")) as contender:
-            settings = settings_of(contender, SUITE, samples=1, seed=0)
+        with EvaluatedEndpoint(RemoteChatConfig(endpoint=config, model="solver")) as evaluated_agent:
+            settings = settings_of(evaluated_agent, SUITE, samples=1, seed=0)
             with pytest.raises(KeyboardInterrupt), Journal(tmp_path, settings) as journal:
-                evaluate(contender, journal, PlayOptions(), progress=stopped, say=list[str]().append)
+                evaluate(evaluated_agent, journal, PlayOptions(), progress=stopped, say=list[str]().append)
     assert time.monotonic() - begun < 60.0, "the request that hangs would have lasted for 120 seconds"
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from evaluations import outcome
 from palaestra.benchmarks.evaluation.metrics import Prices, family, figures, scores
-from palaestra.benchmarks.evaluation.outcome import Fault, Outcome
+from palaestra.benchmarks.evaluation.outcome import EpisodeFault, EpisodeOutcome
 from palaestra.benchmarks.statistics import clustered_mean, clustered_share
 from palaestra.records import EndReason
 
@@ -43,7 +43,7 @@ OUTCOMES = st.dictionaries(
 PRICES = Prices(read=2.0, written=8.0)
 
 
-def task_mean(outcomes: list[Outcome], value: str) -> float:
+def task_mean(outcomes: list[EpisodeOutcome], value: str) -> float:
     """The mean over tasks of each task's mean, in plain Python."""
     tasks = sorted({one.task for one in outcomes})
     return fmean(fmean(float(getattr(one, value)) for one in outcomes if one.task == task) for task in tasks)
@@ -51,7 +51,7 @@ def task_mean(outcomes: list[Outcome], value: str) -> float:
 
 @settings(max_examples=40)
 @given(OUTCOMES)
-def test_every_figure_is_what_plain_python_finds(outcomes: list[Outcome]) -> None:
+def test_every_figure_is_what_plain_python_finds(outcomes: list[EpisodeOutcome]) -> None:
     found = figures(outcomes, prices=PRICES)
     scored = [one for one in outcomes if one.fault is None]
     assert found.scores.episodes == len(scored)
@@ -84,7 +84,7 @@ def test_every_figure_is_what_plain_python_finds(outcomes: list[Outcome]) -> Non
 
 @settings(max_examples=40)
 @given(OUTCOMES)
-def test_tokens_and_cost_are_those_that_somebody_counted(outcomes: list[Outcome]) -> None:
+def test_tokens_and_cost_are_those_that_somebody_counted(outcomes: list[EpisodeOutcome]) -> None:
     effort = figures(outcomes, prices=PRICES).effort
     paid = [o for o in outcomes if o.prompt_tokens is not None and o.completion_tokens is not None]
     counted = [one for one in paid if one.fault is None]
@@ -104,7 +104,7 @@ def test_tokens_and_cost_are_those_that_somebody_counted(outcomes: list[Outcome]
 
 @settings(max_examples=40)
 @given(OUTCOMES)
-def test_sub_scores_are_shares_of_the_episodes_that_have_them(outcomes: list[Outcome]) -> None:
+def test_sub_scores_are_shares_of_the_episodes_that_have_them(outcomes: list[EpisodeOutcome]) -> None:
     found = figures(outcomes)
     scored = [one for one in outcomes if one.fault is None]
     assert list(found.criteria) == sorted({name for one in scored for name in one.criteria})
@@ -116,9 +116,9 @@ def test_sub_scores_are_shares_of_the_episodes_that_have_them(outcomes: list[Out
 
 @settings(max_examples=40)
 @given(OUTCOMES, st.lists(OUTCOME, max_size=3))
-def test_faults_never_change_a_score(outcomes: list[Outcome], others: list[dict[str, Any]]) -> None:
+def test_faults_never_change_a_score(outcomes: list[EpisodeOutcome], others: list[dict[str, Any]]) -> None:
     faulty = [
-        replace(outcome("base", f"w/h/{place}", 0, **own), fault=Fault(kind="server", said="500"))
+        replace(outcome("base", f"w/h/{place}", 0, **own), fault=EpisodeFault(kind="server", said="500"))
         for place, own in enumerate(others)
     ]
     clean, mixed = figures(outcomes), figures([*outcomes, *faulty])
@@ -131,7 +131,7 @@ def test_faults_never_change_a_score(outcomes: list[Outcome], others: list[dict[
 
 @settings(max_examples=40)
 @given(OUTCOMES, st.randoms(use_true_random=False))
-def test_order_changes_nothing(outcomes: list[Outcome], rng: random.Random) -> None:
+def test_order_changes_nothing(outcomes: list[EpisodeOutcome], rng: random.Random) -> None:
     shuffled = rng.sample(outcomes, k=len(outcomes))
     known_bad = {"w/f/1": "broken"}
     assert figures(shuffled, prices=PRICES, known_bad=known_bad) == figures(
@@ -141,7 +141,7 @@ def test_order_changes_nothing(outcomes: list[Outcome], rng: random.Random) -> N
 
 @settings(max_examples=40)
 @given(OUTCOMES)
-def test_known_bad_tasks_are_left_out_of_the_second_score_alone(outcomes: list[Outcome]) -> None:
+def test_known_bad_tasks_are_left_out_of_the_second_score_alone(outcomes: list[EpisodeOutcome]) -> None:
     found = figures(outcomes, known_bad={"w/f/0": "its answer is wrong"})
     assert found.scores == figures(outcomes).scores
     scored = {one.task for one in outcomes if one.fault is None}

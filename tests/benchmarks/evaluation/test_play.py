@@ -10,14 +10,14 @@ import gymnasium as gym
 import pytest
 
 from palaestra.agents import Env
-from palaestra.benchmarks.evaluation.agents import ScriptedContender, Seat
-from palaestra.benchmarks.evaluation.agents.contender import BlockContender, Came, Spent
+from palaestra.benchmarks.evaluation.agents import AgentSession, EvaluatedScript
+from palaestra.benchmarks.evaluation.agents.agent import Attempt, EpisodeCost, EvaluatedBlockAgent
+from palaestra.benchmarks.evaluation.episode_key import EpisodeKey
 from palaestra.benchmarks.evaluation.journal import Journal
 from palaestra.benchmarks.evaluation.metrics import figures
-from palaestra.benchmarks.evaluation.outcome import Fault, FaultKind, Outcome
+from palaestra.benchmarks.evaluation.outcome import EpisodeFault, EpisodeOutcome, FaultKind
 from palaestra.benchmarks.evaluation.play import PlayOptions, evaluate, settings_of
 from palaestra.benchmarks.evaluation.results import read_results
-from palaestra.benchmarks.evaluation.slot import Slot
 from palaestra.benchmarks.evaluation.suite import Cell, Suite
 from palaestra.benchmarks.suites import SuiteOptions, suite_of
 from palaestra.envs import ToolEnv
@@ -104,12 +104,12 @@ def play(
     said: list[str] | None = None,
     samples: int = 1,
     **options: Any,
-) -> tuple[Outcome, ...]:
-    contender = ScriptedContender(agent)
-    settings = settings_of(contender, asked, samples=samples, seed=0)
+) -> tuple[EpisodeOutcome, ...]:
+    evaluated_agent = EvaluatedScript(agent)
+    settings = settings_of(evaluated_agent, asked, samples=samples, seed=0)
     say = (said if said is not None else []).append
     with Journal(folder, settings) as journal:
-        return evaluate(contender, journal, PlayOptions(**{"concurrency": 1, **options}), say=say).outcomes
+        return evaluate(evaluated_agent, journal, PlayOptions(**{"concurrency": 1, **options}), say=say).outcomes
 
 
 CRASHES: Mapping[str, tuple[Exception, str]] = {
@@ -199,10 +199,10 @@ class Slow(ToolEnv):
         return super().step(action)
 
 
-class Pondering(ScriptedContender):
+class Pondering(EvaluatedScript):
     """The oracle, which thinks before it answers."""
 
-    def seat(self, env: Env, left: Callable[[], float]) -> Seat:
+    def seat(self, env: Env, left: Callable[[], float]) -> AgentSession:
         seat = super().seat(env, left)
         act = seat.agent.act
 
@@ -216,9 +216,9 @@ class Pondering(ScriptedContender):
 
 
 def test_time_that_the_agent_uses_up_ends_an_episode_with_the_score_that_it_has(tmp_path: Path) -> None:
-    asked, contender = suite(env_id=LIBRARY_ID), Pondering("oracle")
-    with Journal(tmp_path, settings_of(contender, asked, samples=1, seed=0)) as journal:
-        found = evaluate(contender, journal, PlayOptions(seconds=0.3)).outcomes
+    asked, evaluated_agent = suite(env_id=LIBRARY_ID), Pondering("oracle")
+    with Journal(tmp_path, settings_of(evaluated_agent, asked, samples=1, seed=0)) as journal:
+        found = evaluate(evaluated_agent, journal, PlayOptions(seconds=0.3)).outcomes
     assert [(outcome.end, outcome.turns, outcome.fault) for outcome in found] == [(EndReason.TIME_BUDGET, 2, None)] * 2
 
 
@@ -236,7 +236,7 @@ def test_how_many_play_side_by_side_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_a_suite_that_makes_no_sense_is_refused() -> None:
-    agent = ScriptedContender("no-op")
+    agent = EvaluatedScript("no-op")
     with pytest.raises(TaskError, match="the suite s holds no task"):
         settings_of(agent, suite(()), samples=1, seed=0)
     with pytest.raises(ConfigError, match="library/lend-book/7000 twice; an episode has one place"):
@@ -251,7 +251,7 @@ def test_a_task_that_is_not_there_stops_the_run(tmp_path: Path) -> None:
         play(tmp_path, suite(("library/lend-boko/7000",), env_id=LIBRARY_ID))
 
 
-class Failing(BlockContender):
+class Failing(EvaluatedBlockAgent):
     """A policy whose engine fails at every episode of some blocks, by the kinds of their faults."""
 
     name, block = "failing", 2
@@ -263,18 +263,23 @@ class Failing(BlockContender):
         return {"kind": "failing"}
 
     def play(
-        self, cell: Cell, slots: Sequence[Slot], *, progress: Callable[[str], None], say: Callable[[str], None]
-    ) -> list[Came]:
+        self,
+        cell: Cell,
+        episode_keys: Sequence[EpisodeKey],
+        *,
+        progress: Callable[[str], None],
+        say: Callable[[str], None],
+    ) -> list[Attempt]:
         del cell, progress, say
-        fault = Fault(kind=self._kinds.pop(0), said="nothing is drawn")
-        return [Came(slot=slot, came=fault, spent=Spent()) for slot in slots]
+        fault = EpisodeFault(kind=self._kinds.pop(0), said="nothing is drawn")
+        return [Attempt(episode_key=episode_key, came=fault, spent=EpisodeCost()) for episode_key in episode_keys]
 
 
-def play_blocks(folder: Path, kinds: Sequence[FaultKind], said: list[str]) -> tuple[Outcome, ...]:
+def play_blocks(folder: Path, kinds: Sequence[FaultKind], said: list[str]) -> tuple[EpisodeOutcome, ...]:
     asked = suite(env_id=LIBRARY_ID)
-    contender = Failing(kinds)
-    with Journal(folder, settings_of(contender, asked, samples=2, seed=0)) as journal:
-        return evaluate(contender, journal, PlayOptions(), say=said.append).outcomes
+    evaluated_agent = Failing(kinds)
+    with Journal(folder, settings_of(evaluated_agent, asked, samples=2, seed=0)) as journal:
+        return evaluate(evaluated_agent, journal, PlayOptions(), say=said.append).outcomes
 
 
 @pytest.mark.parametrize(

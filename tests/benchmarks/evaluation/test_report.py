@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from evaluations import noise_suite, outcome, played, results, suite
 from palaestra.benchmarks.evaluation.compare import compare
-from palaestra.benchmarks.evaluation.outcome import Outcome
+from palaestra.benchmarks.evaluation.outcome import EpisodeOutcome
 from palaestra.benchmarks.evaluation.passes import pass_all, pass_at
 from palaestra.benchmarks.evaluation.report import (
     comparison_page,
@@ -56,7 +56,7 @@ def mean_of(values: Mapping[str, list[float]]) -> float:
     return fmean(map(fmean, values.values()))
 
 
-def by_task(outcomes: list[Outcome], value: str) -> dict[str, list[float]]:
+def by_task(outcomes: list[EpisodeOutcome], value: str) -> dict[str, list[float]]:
     tasks = dict.fromkeys(one.task for one in outcomes)
     return {task: [float(getattr(one, value)) for one in outcomes if one.task == task] for task in tasks}
 

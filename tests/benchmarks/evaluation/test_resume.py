@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from palaestra.agents import Env
-from palaestra.benchmarks.evaluation.agents import ScriptedContender, Seat
+from palaestra.benchmarks.evaluation.agents import AgentSession, EvaluatedScript
 from palaestra.benchmarks.evaluation.journal import Journal, differences
 from palaestra.benchmarks.evaluation.play import PlayOptions, evaluate, settings_of
 from palaestra.benchmarks.evaluation.results import Results, read_results
@@ -24,7 +24,7 @@ class Interrupted(Exception):  # noqa: N818  it is what a person does, not a fau
     """Somebody stopped it."""
 
 
-class Counting(ScriptedContender):
+class Counting(EvaluatedScript):
     """The oracle, which counts the episodes that it begins, and stops before number `stop`."""
 
     def __init__(self, *, stop: int | None = None) -> None:
@@ -32,18 +32,18 @@ class Counting(ScriptedContender):
         self.begun: Counter[str] = Counter()
         self._stop = stop
 
-    def seat(self, env: Env, left: Callable[[], float]) -> Seat:
+    def seat(self, env: Env, left: Callable[[], float]) -> AgentSession:
         if self.begun.total() == self._stop:
             raise Interrupted
         self.begun[str(env.get_wrapper_attr("task").id)] += 1
         return super().seat(env, left)
 
 
-def play(contender: ScriptedContender, folder: Path, *, concurrency: int = 1, seed: int = 0) -> Results:
+def play(evaluated_agent: EvaluatedScript, folder: Path, *, concurrency: int = 1, seed: int = 0) -> Results:
     """Two samples of each task."""
-    settings = settings_of(contender, SUITE, samples=2, seed=seed)
+    settings = settings_of(evaluated_agent, SUITE, samples=2, seed=seed)
     with Journal(folder, settings) as journal:
-        return evaluate(contender, journal, PlayOptions(concurrency=concurrency))
+        return evaluate(evaluated_agent, journal, PlayOptions(concurrency=concurrency))
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -106,11 +106,11 @@ def test_other_settings_are_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="seed is 0 there and 1 here; evaluate into another folder"):
         play(Counting(), tmp_path, seed=1)
     with pytest.raises(ConfigError, match="agent is 'oracle' there and 'no-op' here"):
-        play(ScriptedContender("no-op"), tmp_path)
+        play(EvaluatedScript("no-op"), tmp_path)
 
 
 def test_differences_name_each_setting() -> None:
-    one = settings_of(ScriptedContender("no-op"), SUITE, samples=2, seed=0)
+    one = settings_of(EvaluatedScript("no-op"), SUITE, samples=2, seed=0)
     assert differences(one, one) == []
     other = replace(one, samples=3, price_in=1.5, suite=replace(SUITE, cells=()))
     assert differences(one, other) == [

@@ -8,7 +8,7 @@ import gymnasium as gym
 import pytest
 
 import palaestra
-from palaestra.benchmarks.external import BENCHMARKS, ExternalEnv, installed
+from palaestra.benchmarks.external import BENCHMARKS, ExternalEnv, find_installed
 from palaestra.errors import InfrastructureError
 
 pytestmark = pytest.mark.xdist_group("bench-alfworld")
@@ -53,7 +53,7 @@ def _env(**options: Any) -> ExternalEnv:
 
 def _python() -> Path:
     """The benchmark's own interpreter."""
-    found = installed("alfworld", BENCHMARKS.get("alfworld").installation)
+    found = find_installed("alfworld", BENCHMARKS.get("alfworld").installation)
     assert found is not None
     return found.python
 

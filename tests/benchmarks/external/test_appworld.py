@@ -14,7 +14,7 @@ import pytest
 from outside.conformance import gold_solves
 from palaestra.benchmarks.external import BENCHMARKS, ExternalEnv, install
 from palaestra.benchmarks.external.appworld.served.layout import tasks
-from palaestra.benchmarks.external.installation import installed
+from palaestra.benchmarks.external.installation import find_installed
 from palaestra.errors import ConfigError, InfrastructureError
 from palaestra.protocols import Action
 
@@ -23,7 +23,7 @@ ENV_ID = "palaestra/AppWorld-v0"
 SOLVED, OPEN = "appworld/difficulty_1/aaaaaaa_1", "appworld/difficulty_1/bbbbbbb_1"
 FIXTURE = Path(__file__).parent / "fixtures" / "appworld"
 BENCHMARK = BENCHMARKS.get("appworld")
-FOUND = installed("appworld", BENCHMARK.installation)
+FOUND = find_installed("appworld", BENCHMARK.installation)
 here = pytest.mark.skipif(
     FOUND is None,
     reason=f"AppWorld needs a folder of data: `palaestra suites install appworld --from {FIXTURE}` will do, below"

@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 
 import palaestra
 from outside.conformance import conform, gold_solves
-from palaestra.agents import Scripted, no_op, rollout
+from palaestra.agents import ScriptedAgent, no_op, rollout
 from palaestra.benchmarks.external import BENCHMARKS, ExternalEnv
 from palaestra.benchmarks.external.installation import required
 from palaestra.records import EndReason, Score
@@ -45,7 +45,7 @@ def begun(env: ExternalEnv, task: str) -> tuple[list[str], list[dict[str, Any]]]
 
 def played(env: ExternalEnv, task: str, actions: Sequence[Any]) -> Score:
     """The score of a task that is played so."""
-    return rollout(env, Scripted(lambda: actions), name="scripted", seed=0, task=f"bfcl/{task}").score
+    return rollout(env, ScriptedAgent(lambda: actions), name="scripted", seed=0, task=f"bfcl/{task}").score
 
 
 def solution(env: ExternalEnv, task: str) -> list[Any]:

@@ -10,7 +10,7 @@ from outside import TOY_ID
 from outside.conformance import conform, gold_solves
 from palaestra.benchmarks.external import ExternalEnv
 from palaestra.benchmarks.external.offer import ENDS
-from palaestra.benchmarks.external.worker import Workers
+from palaestra.benchmarks.external.worker import BenchmarkProcesses
 from palaestra.envs import ToolEnv
 from palaestra.errors import ConfigError, EpisodeOverError, UnknownNameError
 from palaestra.records import EndReason
@@ -200,7 +200,7 @@ def test_what_no_file_can_hold_does_not_come_through() -> None:
     assert observation[0]["content"] == "a?b"
 
 
-def test_rendering_shows_the_observation(toy: Workers) -> None:
+def test_rendering_shows_the_observation(toy: BenchmarkProcesses) -> None:
     env = made(render_mode="ansi")
     env.reset(seed=8, options={"task": TWO})
     assert env.render() == "[user] Count to 2. Your number is 1."

@@ -10,17 +10,17 @@ from typer.testing import CliRunner
 
 from outside import TOY
 from palaestra.benchmarks.external import BENCHMARKS
-from palaestra.benchmarks.external.floors import AGENTS, Floors, Tally, floors_of, floors_table, together
+from palaestra.benchmarks.external.floors import AGENTS, AgentTally, Floors, floors_of, floors_table, together
 from palaestra.cli.app import app
 from palaestra.errors import ConfigError, InfrastructureError, TaskError, UnknownNameError
 
 pytestmark = pytest.mark.usefixtures("toy")
 TASKS = ("toy/count/two", "toy/count/four", "toy/count/six")
-SOLVED = Tally(played=3, solved=3, points=300)
-MISSED = Tally(played=3, missed=TASKS)
+SOLVED = AgentTally(played=3, solved=3, points=300)
+MISSED = AgentTally(played=3, missed=TASKS)
 
 
-def figures(floors: Floors) -> dict[str, Tally]:
+def figures(floors: Floors) -> dict[str, AgentTally]:
     """All but the time."""
     return {agent: replace(tally, seconds=0.0) for agent, tally in floors.tallies.items()}
 
@@ -47,7 +47,7 @@ def test_a_limit_is_of_each_category_and_the_tasks_are_still_told() -> None:
 
 def test_a_task_without_a_solution_is_none_that_gold_missed() -> None:
     (found,) = floors_of(TOY, options={"goldless": "four"}, agents=["gold", "finish"])
-    assert figures(found) == {"gold": Tally(played=2, solved=2, points=200), "finish": MISSED}
+    assert figures(found) == {"gold": AgentTally(played=2, solved=2, points=200), "finish": MISSED}
 
 
 def test_an_episode_that_the_benchmark_breaks_is_a_fault_and_no_miss_of_those_that_were_played() -> None:
@@ -65,7 +65,7 @@ def test_categories_together_are_their_sums() -> None:
     parts = floors_of(TOY, split="all")
     whole = together(parts)
     assert (whole.category, whole.tasks, whole.version) == ("all", 4, "1")
-    assert figures(whole)["gold"] == Tally(played=4, solved=4, points=400)
+    assert figures(whole)["gold"] == AgentTally(played=4, solved=4, points=400)
     for agent in AGENTS:
         assert whole.tallies[agent].seconds == pytest.approx(sum(part.tallies[agent].seconds for part in parts))
         assert whole.tallies[agent].missed == tuple(task for part in parts for task in part.tallies[agent].missed)
@@ -111,8 +111,10 @@ def test_the_command_says_that_nothing_is_listed() -> None:
 
 
 def test_a_table_says_what_was_solved_of_what_and_points_where_they_say_more() -> None:
-    half = Tally(played=4, solved=1, points=150, seconds=2.0, faults=("toy/x: gone",))
-    made = Floors(benchmark="toy", category="c", version="1", tasks=1_234, tallies={"random": half, "gold": Tally()})
+    half = AgentTally(played=4, solved=1, points=150, seconds=2.0, faults=("toy/x: gone",))
+    made = Floors(
+        benchmark="toy", category="c", version="1", tasks=1_234, tallies={"random": half, "gold": AgentTally()}
+    )
     (row,) = floors_table([made], {"toy": "MIT"}, title="T").rows
     assert row == ("toy/c", "1", "MIT", "1,234", "-", "-", "-", "1/4 (37.5)", "0.500", "1")
 
@@ -135,7 +137,7 @@ def test_the_command_writes_a_table_and_every_figure(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     written = TypeAdapter(list[Floors]).validate_json(json.read_bytes())
     assert [own.category for own in written] == ["count", "drill", "all"]
-    assert figures(written[-1])["gold"] == Tally(played=4, solved=4, points=400)
+    assert figures(written[-1])["gold"] == AgentTally(played=4, solved=4, points=400)
     assert "| toy/count | 1 | Apache-2.0 | 3 | 3/3 | 0/3 | 0/3 | 3/3 |" in markdown.read_text()
     assert "toy/drill" in result.output
 

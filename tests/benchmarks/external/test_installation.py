@@ -7,7 +7,15 @@ from pathlib import Path
 import orjson
 import pytest
 
-from palaestra.benchmarks.external import BENCHMARKS, Benchmark, Checkout, Installation, Packages, install, installed
+from palaestra.benchmarks.external import (
+    BENCHMARKS,
+    Benchmark,
+    Checkout,
+    Installation,
+    Packages,
+    find_installed,
+    install,
+)
 from palaestra.benchmarks.external.catalogue import benchmark_of
 from palaestra.benchmarks.external.installation import home, required
 from palaestra.errors import ConfigError, InfrastructureError, UnknownNameError
@@ -29,7 +37,7 @@ def test_home_is_where_the_variable_says_or_in_the_cache(monkeypatch: pytest.Mon
 
 
 def test_what_is_not_installed_says_how_it_is() -> None:
-    assert installed("bare", BARE) is None
+    assert find_installed("bare", BARE) is None
     with pytest.raises(ConfigError, match=r"run `palaestra suites install bare`"):
         required("bare", BARE)
     with pytest.raises(ConfigError, match=r"install bare --from FOLDER"):
@@ -41,25 +49,25 @@ def test_installing_makes_an_environment_and_again_does_nothing(own_home: Path) 
     found = install("bare", BARE, say=said.append)
     assert subprocess.run([found.python, "-c", "pass"], check=True).returncode == 0
     assert said == ["bare: a virtual environment"]
-    assert install("bare", BARE, say=said.append) == found == installed("bare", BARE)
+    assert install("bare", BARE, say=said.append) == found == find_installed("bare", BARE)
     assert len(said) == 1
     # Other rules, a stamp that was cut off, and an interpreter that is gone: not installed.
-    assert installed("bare", Installation(packages=(Packages(names=("x==1",)),))) is None
+    assert find_installed("bare", Installation(packages=(Packages(names=("x==1",)),))) is None
     stamp = own_home / "bare" / "installed.json"
     whole = stamp.read_bytes()
     for broken in (whole[:9], b"[]", b"{}", b"3", b'{"digest": 1}'):
         stamp.write_bytes(broken)
-        assert installed("bare", BARE) is None
+        assert find_installed("bare", BARE) is None
     stamp.write_bytes(whole)
     shutil.rmtree(own_home / "bare" / "venv")
-    assert installed("bare", BARE) is None
+    assert find_installed("bare", BARE) is None
 
 
 def test_a_failing_pip_is_told_in_its_own_words_and_leaves_nothing_installed(tmp_path: Path) -> None:
     broken = Installation(packages=(Packages(names=(str(tmp_path / "no-such-folder"),), dependencies=False),))
     with pytest.raises(InfrastructureError, match="no-such-folder"):
         install("bare", broken)
-    assert installed("bare", broken) is None
+    assert find_installed("bare", broken) is None
 
 
 def test_a_program_that_is_missing_is_named_with_the_way_to_it() -> None:

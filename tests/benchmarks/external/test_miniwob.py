@@ -10,7 +10,7 @@ import pytest
 import palaestra.benchmarks.external.env as seam
 from palaestra.benchmarks.external.env import ExternalEnv
 from palaestra.benchmarks.external.miniwob.facts import MINIWOB
-from palaestra.benchmarks.external.worker import Workers
+from palaestra.benchmarks.external.worker import BenchmarkProcesses
 from palaestra.errors import InfrastructureError
 
 pytestmark = pytest.mark.xdist_group("bench-miniwob")
@@ -143,7 +143,7 @@ def test_another_process_shows_the_same_bytes(page: str, monkeypatch: pytest.Mon
 
 
 def _seen_in_a_fresh_process(page: str, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    workers = Workers(most=1)
+    workers = BenchmarkProcesses(most=1)
     monkeypatch.setattr(seam, "WORKERS", workers)
     env = made()
     seen = [begun(env, page)]

@@ -18,8 +18,8 @@ from palaestra.benchmarks.external import install
 from palaestra.benchmarks.external.tau2 import genuine, layout
 from palaestra.benchmarks.external.tau2.facts import TAU2
 from palaestra.benchmarks.external.tau2.served.tables import LentTable, forked
-from palaestra.benchmarks.external.tau2.served.user import ScriptedUser, prompting, untold
-from palaestra.benchmarks.external.worker import Workers
+from palaestra.benchmarks.external.tau2.served.user import Tau2ScriptedUser, prompting, untold
+from palaestra.benchmarks.external.worker import BenchmarkProcesses
 from palaestra.digest import digest
 from palaestra.errors import ConfigError, InfrastructureError
 
@@ -82,7 +82,7 @@ def test_a_benchmarks_environment_with_the_wrong_package_does_not_start(
     stamp = {"digest": digest(TAU2.installation), "checkout": str(tmp_path)}
     (folder / "installed.json").write_bytes(orjson.dumps(stamp))
     monkeypatch.setenv("PALAESTRA_BENCHMARKS", str(tmp_path))
-    workers = Workers(most=1)
+    workers = BenchmarkProcesses(most=1)
     monkeypatch.setattr(seam, "WORKERS", workers)
     with pytest.raises(InfrastructureError, match="is not tau2-bench: `tau2` on PyPI is an unrelated package"):
         gym.make(TAU2.env_id, disable_env_checker=True)
@@ -254,9 +254,9 @@ NOTES = SimpleNamespace(
 
 
 def test_the_user_opens_with_all_notes_in_order() -> None:
-    request = ScriptedUser(NOTES, (), bool).request
+    request = Tau2ScriptedUser(NOTES, (), bool).request
     assert request.split("\n\n") == [NOTES.reason_for_call, NOTES.known_info, NOTES.task_instructions]
-    assert ScriptedUser("Say hello.", (), bool).request == "Say hello."
+    assert Tau2ScriptedUser("Say hello.", (), bool).request == "Say hello."
 
 
 @pytest.mark.parametrize(
@@ -268,13 +268,13 @@ def test_the_user_opens_with_all_notes_in_order() -> None:
     ],
 )
 def test_a_question_is_answered_with_the_notes_that_share_its_words(asked: str, said: str) -> None:
-    answer = ScriptedUser(NOTES, (), bool).answer(asked)
+    answer = Tau2ScriptedUser(NOTES, (), bool).answer(asked)
     assert answer is not None
     assert answer.startswith(said)
 
 
 def test_the_user_leaves_when_twice_told_nothing_and_asked_nothing() -> None:
-    user = ScriptedUser(NOTES, (), bool)
+    user = Tau2ScriptedUser(NOTES, (), bool)
     assert user.answer("It is done.") is not None
     assert user.answer("What is your zip code?") is not None
     assert user.answer("It is done.") is not None
@@ -283,7 +283,7 @@ def test_the_user_leaves_when_twice_told_nothing_and_asked_nothing() -> None:
 
 def test_the_user_acts_in_order_and_only_when_told_what_the_notes_do_not_say() -> None:
     apply, ask = act("apply", card="Gold Card", name="Ann Lee"), act("request_human")
-    user = ScriptedUser(NOTES, [apply, ask], bool)
+    user = Tau2ScriptedUser(NOTES, [apply, ask], bool)
     assert untold(apply, user.request) == ["Gold Card"]
     assert user.act("Hello!") is None
     assert user.act("I suggest the gold card.") is apply
@@ -294,7 +294,7 @@ def test_the_user_acts_in_order_and_only_when_told_what_the_notes_do_not_say() -
 def test_the_user_uses_a_tool_only_when_it_was_given() -> None:
     given: set[str] = set()
     use = act("call_discoverable_user_tool", discoverable_tool_name="dispute_1", arguments="{}")
-    user = ScriptedUser(NOTES, [use], given.__contains__)
+    user = Tau2ScriptedUser(NOTES, [use], given.__contains__)
     assert user.act("Please dispute_1 it.") is None
     given.add("dispute_1")
     assert user.act("Please do it now.") is use
@@ -302,5 +302,5 @@ def test_the_user_uses_a_tool_only_when_it_was_given() -> None:
 
 def test_the_words_of_a_solution_have_the_user_act() -> None:
     for one in (act("apply", card="Gold Card", name="Ann Lee"), act("request_human")):
-        user = ScriptedUser(NOTES, [one], bool)
+        user = Tau2ScriptedUser(NOTES, [one], bool)
         assert user.act(prompting(one, user.request)["prose"]) is one

@@ -11,7 +11,7 @@ import pytest
 import palaestra.benchmarks.external.env as seam
 from outside.conformance import conform, gold_solves
 from palaestra.benchmarks.external import BENCHMARKS, ExternalEnv, install
-from palaestra.benchmarks.external.worker import Workers
+from palaestra.benchmarks.external.worker import BenchmarkProcesses
 from palaestra.errors import ConfigError, InfrastructureError
 
 pytestmark = pytest.mark.xdist_group("bench-toolathlon")
@@ -26,7 +26,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("PALAESTRA_BENCHMARKS", str(tmp_path / "home"))
     benchmark = BENCHMARKS.get("toolathlon")
     install("toolathlon", benchmark.installation, source=folder)
-    workers = Workers(most=1)
+    workers = BenchmarkProcesses(most=1)
     monkeypatch.setattr(seam, "WORKERS", workers)
     yield folder
     workers.close()

@@ -9,9 +9,9 @@ import gymnasium as gym
 import pytest
 
 from palaestra.benchmarks.external.env import ExternalEnv
-from palaestra.benchmarks.external.installation import installed
+from palaestra.benchmarks.external.installation import find_installed
 from palaestra.benchmarks.external.webshop.facts import WEBSHOP
-from palaestra.benchmarks.external.webshop.served.catalogue import NO_LIMIT, Goal, Product
+from palaestra.benchmarks.external.webshop.served.catalogue import NO_LIMIT, Goal, WebShopProduct
 from palaestra.benchmarks.external.webshop.served.reward import kind_score, worth
 from palaestra.benchmarks.external.webshop.served.search import Index
 from palaestra.errors import InfrastructureError
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.xdist_group("bench-webshop")
 SHOP = Path(__file__).parent / "fixtures" / "webshop"
 TEAPOT = "webshop/garden/00001"
 here = pytest.mark.skipif(
-    installed(WEBSHOP.name, WEBSHOP.installation) is None,
+    find_installed(WEBSHOP.name, WEBSHOP.installation) is None,
     reason=f"WebShop's checkout cannot be fetched: `palaestra suites install webshop --from {SHOP}` below"
     f" PALAESTRA_BENCHMARKS={os.environ.get('PALAESTRA_BENCHMARKS')}",
 )
@@ -63,7 +63,7 @@ def played(env: ExternalEnv, task: str, actions: Any, seed: int = 0) -> tuple[di
 # The reward, in closed form: r_type * (attributes + options + price) / (|attributes| + |options| + 1)
 
 
-def product(name: str = "Steel Kettle", **others: Any) -> Product:
+def product(name: str = "Steel Kettle", **others: Any) -> WebShopProduct:
     given: dict[str, Any] = {
         "asin": "A",
         "category": "garden",
@@ -76,7 +76,7 @@ def product(name: str = "Steel Kettle", **others: Any) -> Product:
         "price": 30.0,
         "price_tag": "$30.0",
     }
-    return Product(name=name, **{**given, **others})
+    return WebShopProduct(name=name, **{**given, **others})
 
 
 def goal(attributes: tuple[str, ...] = (), options: tuple[str, ...] = (), limit: float = NO_LIMIT) -> Goal:
@@ -120,7 +120,7 @@ _TEN = "alpha beta gamma delta epsilon zeta eta theta iota kappa"
         (product("alpha beta gamma", query="x", kinds=()), product(_TEN), 1.0),  # 3 of 10 is above a fifth
     ],
 )
-def test_the_kind_of_product_scales_the_reward(bought: Product, described: Product, kind: float) -> None:
+def test_the_kind_of_product_scales_the_reward(bought: WebShopProduct, described: WebShopProduct, kind: float) -> None:
     assert kind_score(bought, described) == kind
     assert worth(bought, [], goal(("stainless",)), described, same).total == pytest.approx(kind)
 

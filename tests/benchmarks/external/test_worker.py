@@ -15,7 +15,7 @@ import pytest
 
 from outside import TOY, TOY_ID
 from palaestra.benchmarks.external import ExternalEnv
-from palaestra.benchmarks.external.worker import Worker, Workers
+from palaestra.benchmarks.external.worker import BenchmarkProcess, BenchmarkProcesses
 from palaestra.errors import EpisodeOverError, InfrastructureError, WaitError
 
 TWO, FOUR = "toy/count/two", "toy/count/four"
@@ -55,7 +55,7 @@ def alive(pid: int) -> bool:
 # What a benchmark does wrong
 
 
-def test_one_that_raises_is_at_fault_and_its_process_goes_on(toy: Workers) -> None:
+def test_one_that_raises_is_at_fault_and_its_process_goes_on(toy: BenchmarkProcesses) -> None:
     env, other = begun(), begun(FOUR)
     with pytest.raises(InfrastructureError, match="ZeroDivisionError: the benchmark is wrong") as caught:
         spoil(env, "raise")
@@ -170,7 +170,7 @@ def test_one_that_loads_for_ever_is_ended(monkeypatch: pytest.MonkeyPatch) -> No
 # What is left behind
 
 
-def test_ending_a_process_ends_all_that_it_started(toy: Workers) -> None:
+def test_ending_a_process_ends_all_that_it_started(toy: BenchmarkProcesses) -> None:
     env = begun()
     pid, below, folder = int(spoil(env, "pid")), int(spoil(env, "below")), Path(spoil(env, "folder"))
     assert alive(pid)
@@ -231,7 +231,7 @@ def test_nothing_secret_reaches_a_process(monkeypatch: pytest.MonkeyPatch) -> No
     assert "PYTHONPATH" not in known
 
 
-def test_sets_of_words_have_the_same_order_in_every_process(toy: Workers) -> None:
+def test_sets_of_words_have_the_same_order_in_every_process(toy: BenchmarkProcesses) -> None:
     env = begun()
     before = spoil(env, "order")
     toy.close()
@@ -299,7 +299,7 @@ def test_closing_from_another_thread_ends_a_request() -> None:
 
 
 def test_one_process_for_each_episode_up_to_the_most() -> None:
-    workers = Workers(most=2)
+    workers = BenchmarkProcesses(most=2)
     borrowed = [workers.borrow(TOY, OPTIONS) for _ in range(4)]
     assert borrowed[0] is not borrowed[1]
     assert {*borrowed[2:]} == {*borrowed[:2]}
@@ -312,7 +312,7 @@ def test_one_process_for_each_episode_up_to_the_most() -> None:
     assert all(worker.lost == "it was closed" for worker in [*borrowed, other])
 
 
-def test_a_process_that_was_forked_begins_with_none(toy: Workers) -> None:
+def test_a_process_that_was_forked_begins_with_none(toy: BenchmarkProcesses) -> None:
     env = begun()
     parent, (reads, writes) = spoil(env, "pid"), os.pipe()
     worker = env._worker
@@ -327,7 +327,7 @@ def test_a_process_that_was_forked_begins_with_none(toy: Workers) -> None:
 
 
 def test_a_closed_process_does_nothing() -> None:
-    worker = Worker(TOY, OPTIONS)
+    worker = BenchmarkProcess(TOY, OPTIONS)
     assert worker.ask("version", seconds=10) == "1"
     worker.close()
     worker.close()

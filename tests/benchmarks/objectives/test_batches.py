@@ -7,17 +7,17 @@ from palaestra.benchmarks.objectives.batches import batch_of
 from palaestra.benchmarks.objectives.given import demonstrated, given
 from palaestra.benchmarks.objectives.junction import Junction
 from palaestra.benchmarks.objectives.planning import Planning
-from palaestra.benchmarks.objectives.table import Dice, PolicyTable
-from palaestra.benchmarks.objectives.toy import Played, Toy
+from palaestra.benchmarks.objectives.table import ActionSampler, PolicyTable
+from palaestra.benchmarks.objectives.toy import Toy, ToyEpisode
 from palaestra.seeding import Stream
 from palaestra.trainers.data.batch import NO_TURN, PARTS, TokenBatch
 from palaestra.trainers.objectives import COLUMNS
 
 
-def _played(toy: Toy, *, episodes: int = 5) -> tuple[list[Played], TokenBatch, PolicyTable]:
+def _played(toy: Toy, *, episodes: int = 5) -> tuple[list[ToyEpisode], TokenBatch, PolicyTable]:
     table = PolicyTable(toy.sizes, lr=0.1)
     stream = Stream.root("batches")
-    dice = Dice(table, stream)
+    dice = ActionSampler(table, stream)
     played = [toy.play(0, dice, stream) for _ in range(episodes)]
     return played, batch_of(played, [n // 2 for n in range(episodes)], table, version=7), table
 

@@ -12,11 +12,11 @@ from palaestra.benchmarks.objectives.critic import ValueTable
 from palaestra.benchmarks.objectives.dependency import Dependency
 from palaestra.benchmarks.objectives.junction import JUNCTION, RIGHT, WRONG, Junction
 from palaestra.benchmarks.objectives.planning import DOOR, KEY, Planning, plan_state
-from palaestra.benchmarks.objectives.table import Dice, PolicyTable
+from palaestra.benchmarks.objectives.table import ActionSampler, PolicyTable
 from palaestra.benchmarks.objectives.toy import Toy
-from palaestra.benchmarks.objectives.training import Learning, Training, train
+from palaestra.benchmarks.objectives.training import ToyResult, ToyTraining, train_toy
 from palaestra.seeding import Stream
-from palaestra.trainers.critic import reading
+from palaestra.trainers.critic import value_reading
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.objectives import ObjectiveConfig
 
@@ -27,19 +27,19 @@ def _drawn(toy: Toy, *, episodes: int, group_size: int) -> TokenBatch:
     """Episodes of the even policy."""
     table = PolicyTable(toy.sizes, lr=0.1)
     stream = Stream.root("claims", toy.name)
-    dice = Dice(table, stream)
+    dice = ActionSampler(table, stream)
     played = [toy.play(0, dice, stream) for _ in range(episodes)]
     return batch_of(played, [number // group_size for number in range(episodes)], table)
 
 
 def _runs(
-    toy: Toy, preset: str, training: Training, *, steps: int, parts: dict[str, object] | None = None
-) -> list[Learning]:
+    toy: Toy, preset: str, training: ToyTraining, *, steps: int, parts: dict[str, object] | None = None
+) -> list[ToyResult]:
     config = ObjectiveConfig(preset=preset, parts=parts or {})
-    return [train(toy, config.built(), steps=steps, seed=seed, training=training) for seed in SEEDS]
+    return [train_toy(toy, config.built(), steps=steps, seed=seed, training=training) for seed in SEEDS]
 
 
-def _area(runs: Sequence[Learning]) -> float:
+def _area(runs: Sequence[ToyResult]) -> float:
     return fmean(run.area for run in runs)
 
 
@@ -63,7 +63,7 @@ def test_gigpo_likes_the_wrong_turn_less_though_it_leads_out_and_grpo_cannot_tel
 
 
 def test_gigpo_finds_the_shortest_way_sooner_than_grpo() -> None:
-    training = Training(lr=0.1)
+    training = ToyTraining(lr=0.1)
     gigpo, grpo = (_runs(Junction(), preset, training, steps=40) for preset in ("gigpo", "grpo"))
     assert _area(gigpo) > _area(grpo) + 0.01
     assert min(run.final for run in gigpo) > 0.85
@@ -75,7 +75,7 @@ def _credited(batch: TokenBatch) -> torch.Tensor:
     built = ObjectiveConfig(preset="hiper", parts={"advantage": {"keep": 0.0}}).built()
     assert built.critic is not None
     critic = ValueTable(toy.sizes, heads=3)
-    read = reading(batch, built.critic.column)
+    read = value_reading(batch, built.critic.column)
     for _ in range(60):
         batch = batch.with_columns({read.column: read.columned(critic.values(batch))})
         critic.learn(batch, read, built.critic.targets(batch))
@@ -103,7 +103,7 @@ def test_hiper_credits_good_acts_of_episodes_that_failed_where_grpo_credits_them
 
 
 def test_hiper_learns_to_plan_and_sooner_than_grpo_where_success_is_rare() -> None:
-    training = Training(lr=0.05)
+    training = ToyTraining(lr=0.05)
     hiper = _runs(Planning(limit=5, pays=10.0), "hiper", training, steps=60)
     grpo = _runs(Planning(limit=5, pays=10.0), "grpo", training, steps=60)
     assert min(run.final for run in hiper) > 0.9
@@ -111,7 +111,7 @@ def test_hiper_learns_to_plan_and_sooner_than_grpo_where_success_is_rare() -> No
 
 
 def test_seeupos_reverse_order_beats_no_carrying_which_beats_forward_order() -> None:
-    training = Training(lr=0.1)
+    training = ToyTraining(lr=0.1)
     schedules: list[dict[str, object]] = [{"order": "reverse"}, {"carry": False}, {"order": "forward"}]
     reverse, without, forward = (
         _area(_runs(Dependency(), "seeupo", training, steps=40, parts={"schedule": schedule})) for schedule in schedules
@@ -119,7 +119,7 @@ def test_seeupos_reverse_order_beats_no_carrying_which_beats_forward_order() -> 
     assert reverse > without + 0.01 > forward + 0.02
 
 
-def _kept(toy: Bandit, runs: Sequence[Learning]) -> float:
+def _kept(toy: Bandit, runs: Sequence[ToyResult]) -> float:
     """How evenly the best arms are drawn, in shares of the entropy of an even draw."""
     found: list[float] = []
     for run in runs:
@@ -135,7 +135,7 @@ TIED = Bandit(modes=2, good=80, other=10)
 
 
 def test_flowrl_keeps_both_of_two_tied_arms_where_grpo_collapses_to_one() -> None:
-    training = Training(lr=0.2, measure_every=160)
+    training = ToyTraining(lr=0.2, measure_every=160)
     grpo = _runs(TIED, "grpo", training, steps=160)
     flowrl = _runs(TIED, "flowrl", training, steps=160, parts={"whole": {"beta": 3.0}})
     assert min(run.final for run in (*grpo, *flowrl)) > 0.9
@@ -145,7 +145,7 @@ def test_flowrl_keeps_both_of_two_tied_arms_where_grpo_collapses_to_one() -> Non
 
 def test_lad_keeps_both_where_it_has_time_to_come_near_its_target_and_drifts_where_it_has_not() -> None:
     parts: dict[str, object] = {"trust": {"eta": 4.0}}
-    stale, fresh = (Training(lr=0.2, measure_every=160, staleness=staleness) for staleness in (8, 1))
+    stale, fresh = (ToyTraining(lr=0.2, measure_every=160, staleness=staleness) for staleness in (8, 1))
     lad = _runs(TIED, "lad", stale, steps=160, parts=parts)
     assert min(run.final for run in lad) > 0.9
     assert _kept(TIED, lad) > 0.8

@@ -6,9 +6,9 @@ import torch
 from palaestra.benchmarks.objectives.batches import batch_of
 from palaestra.benchmarks.objectives.critic import ValueTable
 from palaestra.benchmarks.objectives.planning import Planning
-from palaestra.benchmarks.objectives.table import Dice, PolicyTable
+from palaestra.benchmarks.objectives.table import ActionSampler, PolicyTable
 from palaestra.seeding import Stream
-from palaestra.trainers.critic import reading
+from palaestra.trainers.critic import value_reading
 
 
 @pytest.mark.parametrize(("column", "heads"), [("value_T", 1), ("values_UH", 3)])
@@ -16,10 +16,10 @@ def test_a_value_moves_towards_the_mean_of_what_its_state_should_have_been(colum
     toy = Planning()
     table = PolicyTable(toy.sizes, lr=0.1)
     stream = Stream.root("critic")
-    dice = Dice(table, stream)
+    dice = ActionSampler(table, stream)
     batch = batch_of([toy.play(0, dice, stream) for _ in range(8)], [0] * 8, table)
     critic = ValueTable(toy.sizes, heads=heads, rate=0.25)
-    read = reading(batch, column)
+    read = value_reading(batch, column)
     for _ in range(2):
         before = critic.value_XH.clone()
         shape = read.columned(critic.values(batch)).shape

@@ -23,7 +23,7 @@ from palaestra.benchmarks.objectives.offpolicy import (
     interval,
 )
 from palaestra.benchmarks.objectives.report import objectives_markdown, objectives_panels, objectives_tables
-from palaestra.benchmarks.objectives.training import Training, train
+from palaestra.benchmarks.objectives.training import ToyTraining, train_toy
 from palaestra.cli import main
 from palaestra.trainers.objectives import presets
 
@@ -68,9 +68,11 @@ def test_a_reported_seed_is_a_training_that_anybody_can_repeat(report: OffPolicy
     cell = next(
         cell for cell in report.cells if (cell.toy, cell.method, cell.staleness) == ("noisy copying", "OAPL", 4)
     )
-    training = Training(groups=3, lr=cell.rate, staleness=4, measure_every=TINY.measure_every, measured=TINY.measured)
+    training = ToyTraining(
+        groups=3, lr=cell.rate, staleness=4, measure_every=TINY.measure_every, measured=TINY.measured
+    )
     toy = Copying(tasks=3, length=4, letters=2, good=80, other=20, name="noisy copying")
-    assert train(toy, "oapl", steps=TINY.steps, seed=TINY.choosing, training=training).final == cell.success[0]
+    assert train_toy(toy, "oapl", steps=TINY.steps, seed=TINY.choosing, training=training).final == cell.success[0]
 
 
 def test_intervals_are_students() -> None:
@@ -117,4 +119,4 @@ def test_the_verb_writes_figures_tables_and_a_picture(
 def test_the_toys_of_the_comparison_are_not_solved_by_guessing() -> None:
     assert isinstance(TOYS[0], Bandit)
     for toy in TOYS:
-        assert train(toy, "grpo", steps=0, seed=0).final < 0.3
+        assert train_toy(toy, "grpo", steps=0, seed=0).final < 0.3

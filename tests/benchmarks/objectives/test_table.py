@@ -11,16 +11,16 @@ from torch import Tensor
 from palaestra.benchmarks.objectives.batches import batch_of
 from palaestra.benchmarks.objectives.copying import Copying
 from palaestra.benchmarks.objectives.planning import Planning
-from palaestra.benchmarks.objectives.table import Dice, Greedy, Optimiser, PolicyTable
+from palaestra.benchmarks.objectives.table import ActionSampler, Greedy, OptimiserName, PolicyTable
 from palaestra.benchmarks.objectives.toy import Toy
 from palaestra.seeding import Stream
 from palaestra.trainers.data.batch import TokenBatch
-from palaestra.trainers.objectives import Metrics, Prepared
+from palaestra.trainers.objectives import Metrics, PreparedStep
 
 TOYS: list[Toy] = [Copying(tasks=2), Planning()]
 
 
-def _table(toy: Toy, *, optimiser: Optimiser = "adam") -> PolicyTable:
+def _table(toy: Toy, *, optimiser: OptimiserName = "adam") -> PolicyTable:
     """A table that prefers some actions."""
     table = PolicyTable(toy.sizes, lr=0.1, optimiser=optimiser)
     table.logits_XA = torch.randn(table.logits_XA.shape, dtype=torch.float64, generator=torch.manual_seed(3))
@@ -29,7 +29,7 @@ def _table(toy: Toy, *, optimiser: Optimiser = "adam") -> PolicyTable:
 
 def _batch(toy: Toy, table: PolicyTable, *, episodes: int = 6) -> TokenBatch:
     stream = Stream.root("test")
-    dice = Dice(table, stream)
+    dice = ActionSampler(table, stream)
     return batch_of([toy.play(0, dice, stream) for _ in range(episodes)], [0] * episodes, table)
 
 
@@ -41,14 +41,14 @@ def _linear(logp_T: Tensor, entropy_T: Tensor, batch: TokenBatch) -> tuple[Tenso
 
 @pytest.mark.parametrize("toy", TOYS, ids=lambda toy: toy.name)
 @pytest.mark.parametrize("optimiser", ["sgd", "adam"])
-def test_steps_are_those_of_torchs_own_optimiser(toy: Toy, optimiser: Optimiser) -> None:
+def test_steps_are_those_of_torchs_own_optimiser(toy: Toy, optimiser: OptimiserName) -> None:
     table = _table(toy, optimiser=optimiser)
     batch = _batch(toy, table)
     logits = torch.nn.Parameter(table.logits_XA.clone())
     own = (torch.optim.SGD if optimiser == "sgd" else torch.optim.Adam)([logits], lr=0.1)
     out = [[column >= size for column in range(table.width)] for size in toy.sizes]
     for _ in range(3):
-        metrics = table.step(Prepared(batch=batch, loss=_linear))
+        metrics = table.step(PreparedStep(batch=batch, loss=_linear))
         own.zero_grad()
         logp = logits.masked_fill(torch.tensor(out), -math.inf).log_softmax(-1)
         entropy = -(logp.exp() * logp.masked_fill(torch.tensor(out), 0.0)).sum(-1)
@@ -69,8 +69,8 @@ def test_a_steps_rate_multiplies_the_learning_rate() -> None:
     whole, half = _table(toy, optimiser="sgd"), _table(toy, optimiser="sgd")
     begun = whole.logits_XA
     batch = _batch(toy, whole)
-    whole.step(Prepared(batch=batch, loss=_linear))
-    half.step(Prepared(batch=batch, loss=_linear, rate=0.5))
+    whole.step(PreparedStep(batch=batch, loss=_linear))
+    half.step(PreparedStep(batch=batch, loss=_linear, rate=0.5))
     assert torch.allclose(2 * (half.logits_XA - begun), whole.logits_XA - begun, atol=1e-12)
 
 
@@ -109,7 +109,7 @@ def test_gradient_norms_are_those_of_backward_passes(toy: Toy) -> None:
 def test_dice_fall_as_often_as_the_table_says_and_never_on_what_is_not_there() -> None:
     table = PolicyTable((2, 4), lr=0.1)
     table.logits_XA = torch.tensor([[0.0, 1.0, 50.0, 50.0], [0.0, 0.5, 1.0, -1.0]], dtype=torch.float64)
-    dice = Dice(table, Stream.root("dice"))
+    dice = ActionSampler(table, Stream.root("dice"))
     for state, size in ((0, 2), (1, 4)):
         counts = Counter(dice(state) for _ in range(20_000))
         odds = [math.exp(x) for x in table.logits_XA[state].tolist()[:size]]
@@ -128,9 +128,9 @@ def test_a_copy_begins_where_the_table_is_and_goes_its_own_way() -> None:
     table = _table(toy)
     batch = _batch(toy, table)
     copy = table.copy()
-    table.step(Prepared(batch=batch, loss=_linear))
+    table.step(PreparedStep(batch=batch, loss=_linear))
     assert not torch.equal(table.logits_XA, copy.logits_XA)
     fresh = _table(toy)
-    copy.step(Prepared(batch=batch, loss=_linear))
-    fresh.step(Prepared(batch=replace(batch), loss=_linear))
+    copy.step(PreparedStep(batch=batch, loss=_linear))
+    fresh.step(PreparedStep(batch=replace(batch), loss=_linear))
     assert torch.equal(copy.logits_XA, fresh.logits_XA)

@@ -7,7 +7,7 @@ from palaestra.benchmarks.objectives.bandit import Bandit
 from palaestra.benchmarks.objectives.copying import Copying
 from palaestra.benchmarks.objectives.fits import BANDIT, COPYING, FITS, STEPS, USUAL, fit
 from palaestra.benchmarks.objectives.planning import Planning
-from palaestra.benchmarks.objectives.training import Training, train
+from palaestra.benchmarks.objectives.training import ToyTraining, train_toy
 from palaestra.trainers.objectives import Recipe, presets
 
 TOYS = {toy.name: toy for toy in (BANDIT, COPYING)}
@@ -17,7 +17,7 @@ TOYS = {toy.name: toy for toy in (BANDIT, COPYING)}
 @pytest.mark.parametrize("toy", TOYS)
 def test_every_preset_learns(toy: str, name: str) -> None:
     steps = STEPS[toy]
-    learnt = train(TOYS[toy], name, steps=steps, seed=0, training=Training(measure_every=steps))
+    learnt = train_toy(TOYS[toy], name, steps=steps, seed=0, training=ToyTraining(measure_every=steps))
     assert learnt.success[0] < 0.35
     assert learnt.final > fit(TOYS[toy], name).above
 
@@ -31,28 +31,28 @@ def test_exceptions_are_of_presets_that_there_are_and_say_why() -> None:
 
 
 def test_without_whitening_ppo_solves_the_tasks_that_it_hardens_against_with_it() -> None:
-    training = Training(measure_every=80)
+    training = ToyTraining(measure_every=80)
     for seed in (1, 2):
-        whitened = train(COPYING, "ppo", steps=80, seed=seed, training=training)
+        whitened = train_toy(COPYING, "ppo", steps=80, seed=seed, training=training)
         raw = Recipe(advantage={"part": "gae", "whiten": False})
-        assert whitened.final < 0.8 < train(COPYING, raw, steps=80, seed=seed, training=training).final
+        assert whitened.final < 0.8 < train_toy(COPYING, raw, steps=80, seed=seed, training=training).final
 
 
 def test_paid_for_the_wrong_arms_a_policy_does_not_succeed() -> None:
-    wrong = train(Bandit(good=0, other=100), "grpo", steps=60, seed=0)
+    wrong = train_toy(Bandit(good=0, other=100), "grpo", steps=60, seed=0)
     assert wrong.final < 0.05
 
 
 def test_the_same_seed_gives_the_same_curve_and_another_does_not() -> None:
-    first, second, other = (train(Copying(), "grpo", steps=15, seed=seed) for seed in (0, 0, 1))
+    first, second, other = (train_toy(Copying(), "grpo", steps=15, seed=seed) for seed in (0, 0, 1))
     assert first.success == second.success
     assert torch.equal(first.table.logits_XA, second.table.logits_XA)
     assert first.success != other.success
 
 
 def test_how_often_is_measured_changes_nothing_that_is_learnt() -> None:
-    often = train(Planning(), "grpo", steps=12, seed=0, training=Training(measure_every=3))
-    once = train(Planning(), "grpo", steps=12, seed=0, training=Training(measure_every=12))
+    often = train_toy(Planning(), "grpo", steps=12, seed=0, training=ToyTraining(measure_every=3))
+    once = train_toy(Planning(), "grpo", steps=12, seed=0, training=ToyTraining(measure_every=12))
     assert torch.equal(often.table.logits_XA, once.table.logits_XA)
     assert (len(often.success), len(once.success)) == (5, 2)
     assert often.final == once.final
@@ -60,7 +60,9 @@ def test_how_often_is_measured_changes_nothing_that_is_learnt() -> None:
 
 def test_the_effective_share_is_whole_on_policy_and_falls_with_staleness() -> None:
     shares = [
-        train(Copying(), "token_tis", steps=32, seed=0, training=Training(staleness=staleness, measure_every=32)).ess
+        train_toy(
+            Copying(), "token_tis", steps=32, seed=0, training=ToyTraining(staleness=staleness, measure_every=32)
+        ).ess
         for staleness in (1, 4, 16)
     ]
     assert shares[0] == 1.0
@@ -68,17 +70,17 @@ def test_the_effective_share_is_whole_on_policy_and_falls_with_staleness() -> No
 
 
 def test_training_begins_where_it_is_told_to() -> None:
-    learnt = train(Bandit(), "grpo", steps=30, seed=0)
-    again = train(Bandit(), "grpo", steps=1, seed=1, start=learnt.table)
+    learnt = train_toy(Bandit(), "grpo", steps=30, seed=0)
+    again = train_toy(Bandit(), "grpo", steps=1, seed=1, start=learnt.table)
     assert again.success[0] > 0.9
 
 
 @pytest.mark.parametrize("setting", ["groups", "group_size", "updates", "staleness", "measure_every", "measured"])
 def test_counts_below_one_are_refused(setting: str) -> None:
     with pytest.raises(ValueError, match=f"{setting}=0"):
-        Training(**{setting: 0})  # type: ignore[arg-type]
+        ToyTraining(**{setting: 0})  # type: ignore[arg-type]
 
 
 def test_a_learning_rate_of_nothing_is_refused() -> None:
     with pytest.raises(ValueError, match="lr=0"):
-        Training(lr=0.0)
+        ToyTraining(lr=0.0)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from outside import TOY, TOY_ID
-from palaestra.benchmarks.evaluation.agents import AgentOptions, contender_of
+from palaestra.benchmarks.evaluation.agents import AgentOptions, evaluated_agent_of
 from palaestra.benchmarks.evaluation.journal import Journal
 from palaestra.benchmarks.evaluation.play import PlayOptions, evaluate, settings_of
 from palaestra.benchmarks.evaluation.results import Results
@@ -21,10 +21,12 @@ TWO, FOUR, SIX = "toy/count/two", "toy/count/four", "toy/count/six"
 
 def play(agent: str, suite: Suite, folder: Path, *, say: list[str] | None = None) -> Results:
     with (
-        contender_of(agent, AgentOptions()) as contender,
-        Journal(folder, settings_of(contender, suite, samples=2, seed=0)) as journal,
+        evaluated_agent_of(agent, AgentOptions()) as evaluated_agent,
+        Journal(folder, settings_of(evaluated_agent, suite, samples=2, seed=0)) as journal,
     ):
-        return evaluate(contender, journal, PlayOptions(concurrency=2), say=(say if say is not None else []).append)
+        return evaluate(
+            evaluated_agent, journal, PlayOptions(concurrency=2), say=(say if say is not None else []).append
+        )
 
 
 def test_a_cell_is_a_category_of_a_split() -> None:

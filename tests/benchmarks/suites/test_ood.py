@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palaestra.agents import Patient, finish_at_once, no_op, oracle, rollout
+from palaestra.agents import PatientAgent, finish_at_once, no_op, oracle, rollout
 from palaestra.benchmarks.evaluation.suite import Cell, Suite
 from palaestra.benchmarks.suites import SuiteOptions, suite_of
 from palaestra.benchmarks.suites.ood import AXES, suite
 from palaestra.benchmarks.suites.ood.family import distance
-from palaestra.benchmarks.suites.ood.pool import BASE, Pool, even, families_of
+from palaestra.benchmarks.suites.ood.pool import BASE, TaskPool, even, families_of
 from palaestra.envs import ToolEnv
 from palaestra.errors import ConfigError, UnknownNameError
 from palaestra.records import Json
@@ -64,7 +64,7 @@ def test_every_cell_is_solved_by_its_solution_and_by_nothing_else(small: Suite) 
     for cell in small.cells:
         env = world(cell)
         for task in cell.tasks:
-            score = rollout(env, Patient(oracle(env.oracle)), name="oracle", seed=0, task=task).score
+            score = rollout(env, PatientAgent(oracle(env.oracle)), name="oracle", seed=0, task=task).score
             assert score.passed, (cell.id, task)
             assert score.points == 100, (cell.id, task)
         for name, agent in (("no-op", no_op()), ("finish", finish_at_once())):
@@ -74,7 +74,7 @@ def test_every_cell_is_solved_by_its_solution_and_by_nothing_else(small: Suite) 
 
 
 def test_no_cell_holds_a_task_that_was_trained_on(small: Suite, narrow: Suite) -> None:
-    listed = {*Pool(WORLD).task_set.ids("train")}
+    listed = {*TaskPool(WORLD).task_set.ids("train")}
     for made in (small, narrow):
         for cell in made.cells:
             assert cell.tasks
@@ -82,14 +82,14 @@ def test_no_cell_holds_a_task_that_was_trained_on(small: Suite, narrow: Suite) -
 
 
 def test_in_distribution_are_trained_families_in_the_worlds_of_training(narrow: Suite) -> None:
-    pool = Pool(WORLD, FEW, limit=6)
+    pool = TaskPool(WORLD, FEW, limit=6)
     tasks = by_id(narrow)[BASE].tasks
     assert {task.split("/")[1] for task in tasks} == {*FEW}
     assert all(pool.instance(task).spec.world_seed in pool.world.seeds["train"] for task in tasks)
 
 
 def test_what_is_in_distribution_repeats_no_request_that_was_trained_on() -> None:
-    pool = Pool(WORLD, ["find-double-charge"])
+    pool = TaskPool(WORLD, ["find-double-charge"])
     tasks = pool.fresh(pool.trained, about=5)
     trained = [pool.instance(task) for task in pool.listed("train", pool.trained)]
     seen = {(i.spec.world_seed, i.messages[1]["content"].partition(", from ")[2].partition(":")[0]) for i in trained}
@@ -100,7 +100,7 @@ def test_what_is_in_distribution_repeats_no_request_that_was_trained_on() -> Non
 
 
 def test_entities_are_trained_families_in_worlds_that_are_new(narrow: Suite) -> None:
-    pool = Pool(WORLD)
+    pool = TaskPool(WORLD)
     for id, split in (("entities/dev-worlds", "dev"), ("entities/held-out-worlds", "heldout")):
         specs = [pool.instance(task).spec for task in by_id(narrow)[id].tasks]
         assert {spec.split for spec in specs} == {split}
@@ -108,7 +108,7 @@ def test_entities_are_trained_families_in_worlds_that_are_new(narrow: Suite) -> 
 
 
 def test_families_come_as_twins_then_near_then_far(narrow: Suite) -> None:
-    pool = Pool(WORLD, FEW)
+    pool = TaskPool(WORLD, FEW)
     cells = by_id(narrow)
     assert narrow.ladders[1].cells == (
         BASE, "entities/held-out-worlds", "family/twins", "family/near", "family/far",
@@ -121,7 +121,7 @@ def test_families_come_as_twins_then_near_then_far(narrow: Suite) -> None:
 
 
 def test_a_trained_family_is_at_no_distance_and_another_at_some() -> None:
-    pool = Pool(WORLD, ["cancel-order"])
+    pool = TaskPool(WORLD, ["cancel-order"])
     assert distance(pool, "storefront/cancel-order") == 0
     assert 0 < distance(pool, "storefront/cancel-order-twin") < distance(pool, "storefront/find-store-credit") <= 1
 
@@ -156,7 +156,7 @@ def test_rungs_of_policy_change_one_rule_then_some_then_all() -> None:
 
 
 def test_bins_of_horizon_hold_solutions_of_their_length(narrow: Suite) -> None:
-    pool = Pool(WORLD, FEW)
+    pool = TaskPool(WORLD, FEW)
     bounds = {"short": (0, 7), "medium": (8, 10), "long": (11, 14), "longest": (15, 1_000)}
     for cell in narrow.cells:
         if cell.id.startswith("horizon/"):

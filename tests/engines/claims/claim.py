@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
 from engines.bench import Bench, until
-from palaestra.trainers.engines.engine import Completion, Engine, Request, Sampling
+from palaestra.trainers.engines.engine import Completion, Engine, Sampling, TurnRequest
 
 Claim: TypeAlias = Callable[[Bench], Awaitable[None]]
 LISTED: list[Claim] = []
@@ -22,7 +22,7 @@ def plainly(limit: int, *, temperature: float = 1.0, top_p: float = 1.0) -> Samp
     return Sampling(limit=limit, stop=(), temperature=temperature, top_p=top_p)
 
 
-async def begun_turn(bench: Bench, engine: Engine) -> tuple[Request, asyncio.Future[Completion]]:
+async def begun_turn(bench: Bench, engine: Engine) -> tuple[TurnRequest, asyncio.Future[Completion]]:
     """A long turn of which something has been drawn."""
     request = bench.request(bench.ids(40, "begun"), plainly(min(240, engine.context - 60)))
     before = engine.stats().drawn

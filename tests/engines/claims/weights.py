@@ -9,7 +9,7 @@ from engines.bench import Bench, weights
 from engines.claims.claim import begun_turn, claim, plainly
 from engines.plain import expected, expected_across
 from palaestra.errors import CheckpointError
-from palaestra.trainers.engines.engine import Completion, InFlight, Request
+from palaestra.trainers.engines.engine import Completion, InFlight, TurnRequest
 
 
 @claim
@@ -107,7 +107,7 @@ async def weights_that_do_not_fit_leave_the_old_ones_in_force(bench: Bench) -> N
     bench.agrees(request, after)
 
 
-async def _updated_on_the_way(bench: Bench, in_flight: InFlight) -> tuple[Request, Completion, int]:
+async def _updated_on_the_way(bench: Bench, in_flight: InFlight) -> tuple[TurnRequest, Completion, int]:
     """A turn that the second decoder's weights reached, and the place in it from which they drew."""
     while True:
         engine = await bench.engine()

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from palaestra.envs import ToolEnv
-from palaestra.envs.noise.answer import Answer
+from palaestra.envs.noise.answer import ToolAnswer
 from palaestra.envs.noise.caps import ROWS, capped
 from palaestra.envs.noise.lag import Lag
 from palaestra.envs.noise.material import Listing
 from palaestra.envs.worlds.storefront.schema import Customer, Order, Product
-from palaestra.rubrics import Rubric, called, listed, saw
+from palaestra.rubrics import Rubric, expect_call, expect_listing, expect_read
 from palaestra.seeding import Stream
 from worlds.bench import EVENT, Bench
 from worlds.library import Book, Member
@@ -42,7 +42,7 @@ def test_a_capped_list_does_not_tell_that_there_are_more() -> None:
 def test_rows_beyond_the_cap_are_not_learnt() -> None:
     entries: Any = [{"id": f"R-{n}", "owner": f"O-{n}"} for n in range(ROWS + 3)]
     ids = frozenset(value for entry in entries for value in entry.values())
-    answer = Answer(
+    answer = ToolAnswer(
         body={"rows": entries, "total": len(entries)},
         shown=tuple(("rows", entry["id"]) for entry in entries),
         mentioned=ids,
@@ -55,7 +55,7 @@ def test_rows_beyond_the_cap_are_not_learnt() -> None:
 
 @pytest.mark.parametrize("body", [{"id": "X-1", "total": 4}, {"rows": [], "next": None}, 7, None, [{"id": "X-1"}]])
 def test_what_is_no_long_list_stays(body: Any) -> None:
-    answer = Answer(body=body, shown=(), mentioned=frozenset())
+    answer = ToolAnswer(body=body, shown=(), mentioned=frozenset())
     assert capped(answer) is answer
 
 
@@ -106,23 +106,25 @@ def test_an_entry_is_stale_by_the_call_and_the_record_alone() -> None:
 def test_a_row_that_a_list_shows_whole_is_no_longer_shown_where_its_entry_is_old() -> None:
 
     member = Member(id="MEM-1", name="Ada", tier="basic", blocked=False, sponsor_id=None)
-    bench = Bench(saw(member))
+    bench = Bench(expect_read(member))
     books = bench.state.find(Book)[:2]
     body: Any = {"books": [{"id": book.id, "copies": book.copies} for book in books]}
-    answer = Answer(body=body, shown=tuple((b.table, b.id) for b in books), mentioned=frozenset(b.id for b in books))
+    answer = ToolAnswer(
+        body=body, shown=tuple((b.table, b.id) for b in books), mentioned=frozenset(b.id for b in books)
+    )
     listing = Listing(kind=Book, earlier={"copies": lambda book, _: book.copies + 1})
     look = {"look": listing}
 
-    lag = Lag(100, Stream.root("t"), look, Rubric([saw(member)]))
+    lag = Lag(100, Stream.root("t"), look, Rubric([expect_read(member)]))
     old = lag.shape(answer, EVENT, 0, bench.evidence)
     assert (old.shown, old.mentioned, lag.count) == ((), answer.mentioned, 2)
 
     # A rubric that takes the list's word for the first book keeps that entry right.
-    lag = Lag(100, Stream.root("t"), look, Rubric([listed(books[0], "look")]))
+    lag = Lag(100, Stream.root("t"), look, Rubric([expect_listing(books[0], "look")]))
     kept = lag.shape(answer, EVENT, 0, bench.evidence)
     assert kept.shown == answer.shown[:1]
     assert kept.body == {"books": [body["books"][0], {"id": books[1].id, "copies": books[1].copies + 1}]}
 
     # And one that is met by the call itself keeps all of it.
-    lag = Lag(100, Stream.root("t"), look, Rubric([called("look")]))
+    lag = Lag(100, Stream.root("t"), look, Rubric([expect_call("look")]))
     assert lag.shape(answer, EVENT, 0, bench.evidence) is answer

@@ -7,7 +7,7 @@ import pytest
 
 from palaestra.envs import ToolEnv
 from palaestra.envs.noise.injections import INJECTIONS
-from palaestra.envs.noise.lures import CRITERION, Lure
+from palaestra.envs.noise.lures import CRITERION, EpisodeInjection
 from palaestra.envs.worlds.storefront.noise import NOISE
 from palaestra.envs.worlds.storefront.tools import TOOLBOX
 from palaestra.rubrics import TurnLog
@@ -23,13 +23,13 @@ def begun(percent: int = 100, seed: int = 0) -> ToolEnv:
     return env
 
 
-def lures(env: ToolEnv) -> dict[str, Lure]:
-    weather = env.episode.weather
-    assert weather is not None
-    return {lure.id: lure for lure in weather.climate.lures}
+def lures(env: ToolEnv) -> dict[str, EpisodeInjection]:
+    noise_state = env.episode.noise_state
+    assert noise_state is not None
+    return {lure.id: lure for lure in noise_state.noise_plan.lures}
 
 
-def obeying(env: ToolEnv, lure: Lure, tool: str) -> dict[str, Any]:
+def obeying(env: ToolEnv, lure: EpisodeInjection, tool: str) -> dict[str, Any]:
     customer = next(c for c in env.oracle() if c.tool == "get_customer").arguments["customer_id"]
     arguments: dict[str, dict[str, Any]] = {
         "reply": {"message": f"As asked: {lure.canary.lower()}."},

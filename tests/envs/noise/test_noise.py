@@ -62,8 +62,8 @@ def test_with_every_switch_off_an_episode_is_the_same_to_the_byte() -> None:
     for kwargs in ({}, {"noise": None}, {"noise": {"failures": 0, "caps": False}}, {"noise": Noise()}):
         env = make(STOREFRONT, **kwargs)
         episodes.append(dump_episode(rollout(env, oracle(env.oracle), name="oracle", seed=1, task=TASK)))
-        assert env.episode.weather is None
-        assert env.snapshot().weather is None
+        assert env.episode.noise_state is None
+        assert env.snapshot().noise_state is None
     assert len(set(episodes)) == 1
 
 

@@ -62,11 +62,11 @@ def test_another_world_s_words_change_no_choice_of_these() -> None:
 
 def test_the_schemas_hold_the_outer_names_alone() -> None:
     env, info = begun()
-    names = env.episode.weather
+    names = env.episode.noise_state
     assert names is not None
-    assert names.climate.spelling is not None
+    assert names.noise_plan.spelling is not None
     text = json.dumps(list(info["tools"]))
-    for own in (*names.climate.spelling.tools, *names.climate.spelling.arguments):
+    for own in (*names.noise_plan.spelling.tools, *names.noise_plan.spelling.arguments):
         if "_" in own:
             assert not re.search(rf"\b{own}\b", text), own
     assert {"reply", "finish", "give_up"} <= {tool["function"]["name"] for tool in info["tools"]}
@@ -87,10 +87,10 @@ def test_an_argument_in_the_world_s_own_name_does_not_fit() -> None:
     env, _ = begun()
     look = next(c for c in env.oracle() if len(c.arguments) == 1 and c.tool not in KEPT)
     [outer] = look.arguments
-    weather = env.episode.weather
-    assert weather is not None
-    assert weather.climate.spelling is not None
-    [own] = weather.climate.spelling.read(look).arguments
+    noise_state = env.episode.noise_state
+    assert noise_state is not None
+    assert noise_state.noise_plan.spelling is not None
+    [own] = noise_state.noise_plan.spelling.read(look).arguments
     observation, _, _, _, info = env.step({"tool": look.tool, "arguments": {own: look.arguments[outer]}})
     assert info["events"][0].error == "invalid_arguments"
     assert f"{own}: there is no such argument" in observation[0]["content"]
@@ -98,16 +98,19 @@ def test_an_argument_in_the_world_s_own_name_does_not_fit() -> None:
         observation, _, _, _, info = env.step({"tool": look.tool, "arguments": arguments})
         [event] = info["events"]
         assert event.error == "invalid_arguments"
-        assert (event.tool, own in event.arguments) == (weather.climate.spelling.read(look).tool, bool(arguments))
+        assert (event.tool, own in event.arguments) == (
+            noise_state.noise_plan.spelling.read(look).tool,
+            bool(arguments),
+        )
         assert f"{outer}: " in observation[0]["content"]
 
 
 def test_a_closed_tool_stays_closed_under_its_other_name() -> None:
     env, _ = begun()
-    weather = env.episode.weather
-    assert weather is not None
-    assert weather.climate.spelling is not None
-    outer = weather.climate.spelling.tools["approve_refund"]
+    noise_state = env.episode.noise_state
+    assert noise_state is not None
+    assert noise_state.noise_plan.spelling is not None
+    outer = noise_state.noise_plan.spelling.tools["approve_refund"]
     observation, _, _, _, info = env.step({"tool": outer, "arguments": {}})
     assert info["events"][0].error in {"forbidden", "invalid_arguments"}
     assert "approve_refund" not in observation[0]["content"]

@@ -123,7 +123,7 @@ def test_next_id_counts_on_from_the_base_and_never_gives_an_id_twice(overlay: Ov
 
 def test_next_id_counts_on_from_what_was_planted(overlay: Overlay) -> None:
     overlay.insert(replace(overlay.get(Loan, "LN-1"), id="LN-40"))
-    assert overlay.settled().next_id(Loan) == "LN-41"
+    assert overlay.settle().next_id(Loan) == "LN-41"
 
 
 def test_rolling_back_undoes_the_latest_writes(overlay: Overlay) -> None:
@@ -161,7 +161,7 @@ def test_the_hash_is_of_the_rows_and_not_of_the_way_to_them(overlay: Overlay) ->
 def test_settling_makes_what_was_planted_the_beginning(overlay: Overlay) -> None:
     planted = overlay.insert(new_book())
     moved = overlay.update(overlay.get(Book, "BK-1"), copies=9)
-    settled = overlay.settled()
+    settled = overlay.settle()
     assert settled.journal == []
     assert list(settled.changes()) == []
     assert settled.state_hash() == overlay.state_hash()
@@ -175,16 +175,16 @@ def test_settling_makes_what_was_planted_the_beginning(overlay: Overlay) -> None
 def test_settling_refuses_a_reference_to_nothing_but_not_to_a_planted_row(overlay: Overlay) -> None:
     loan = overlay.insert(replace(overlay.get(Loan, "LN-1"), id="LN-30", book_id="BK-99"))
     with pytest.raises(RowError, match="book_id is 'BK-99'"):
-        overlay.settled()
+        overlay.settle()
     overlay.insert(new_book(loan.book_id))
-    assert overlay.settled().get(Loan, "LN-30") == loan
+    assert overlay.settle().get(Loan, "LN-30") == loan
 
 
 def test_settling_refuses_a_row_whose_reference_was_deleted(overlay: Overlay) -> None:
     loan = overlay.get(Loan, "LN-1")
     overlay.delete(overlay.get(Book, loan.book_id))
     with pytest.raises(RowError, match=f"book_id is '{loan.book_id}'"):
-        overlay.settled()
+        overlay.settle()
 
 
 def test_forks_go_their_own_ways(overlay: Overlay) -> None:

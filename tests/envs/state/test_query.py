@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from palaestra.envs.state import Column, Overlay, SqlProjection
-from palaestra.envs.state.query import Measure, Where, follow, measured, select
+from palaestra.envs.state.query import Aggregate, Where, follow, measured, select
 from palaestra.envs.state.schema import TableInfo
 from palaestra.envs.worlds.storefront.population import populate
 from palaestra.envs.worlds.storefront.schema import SCHEMA, Order
@@ -97,7 +97,7 @@ def test_measures_are_those_that_sql_takes(table: str, column: str, group_by: st
     for name, function in measures.items():
         over_all: Any = sa.select(function.label("value")).select_from(info.sql)
         [whole] = projection().query(over_all)
-        measure = cast("Measure", name)
+        measure = cast("Aggregate", name)
         assert measured(found, info, measure, column, "") == {"value": plain(whole["value"])}
         by_group: Any = sa.select(by.label("of"), function.label("value")).group_by(by)
         groups = projection().query(by_group)

@@ -1,27 +1,27 @@
-from palaestra.envs.user import understood
+from palaestra.envs.user import parse_acts
 
 TOPICS = {"order": ("order", "order number"), "address": ("address", "street")}
 
 
 def test_stated_acts_win_over_the_text() -> None:
     arguments = {"message": "We cannot do that.", "act": "ask", "about": "order"}
-    assert understood(arguments, TOPICS) == ("ask:order",)
+    assert parse_acts(arguments, TOPICS) == ("ask:order",)
 
 
 def test_what_a_stated_act_is_about_is_read_from_the_text_where_it_is_left_out() -> None:
-    assert understood({"message": "Which street is it?", "act": "ask"}, TOPICS) == ("ask:address",)
-    assert understood({"message": "All done.", "act": "ask"}, TOPICS) == ("ask",)
+    assert parse_acts({"message": "Which street is it?", "act": "ask"}, TOPICS) == ("ask:address",)
+    assert parse_acts({"message": "All done.", "act": "ask"}, TOPICS) == ("ask",)
 
 
 def test_what_a_message_does_is_read_from_the_text_where_only_its_topic_is_stated() -> None:
-    assert understood({"message": "Which one is it?", "about": "order"}, TOPICS) == ("ask:order",)
+    assert parse_acts({"message": "Which one is it?", "about": "order"}, TOPICS) == ("ask:order",)
 
 
 def test_a_topic_may_be_named_by_its_words_and_an_unknown_one_stays() -> None:
-    assert understood({"message": "x", "act": "ask", "about": "Order-Number"}, TOPICS) == ("ask:order",)
-    assert understood({"message": "x", "act": "ask", "about": "the street"}, TOPICS) == ("ask:address",)
-    assert understood({"message": "x", "act": "ask", "about": "weather"}, TOPICS) == ("ask:weather",)
+    assert parse_acts({"message": "x", "act": "ask", "about": "Order-Number"}, TOPICS) == ("ask:order",)
+    assert parse_acts({"message": "x", "act": "ask", "about": "the street"}, TOPICS) == ("ask:address",)
+    assert parse_acts({"message": "x", "act": "ask", "about": "weather"}, TOPICS) == ("ask:weather",)
 
 
 def test_without_stated_acts_the_text_decides() -> None:
-    assert understood({"message": "Which order is it?"}, TOPICS) == ("ask:order",)
+    assert parse_acts({"message": "Which order is it?"}, TOPICS) == ("ask:order",)

@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palaestra.envs.user import Decision, Fact, Persona, Reaction, UserState, decide, opening
+from palaestra.envs.user import Decision, Persona, Reaction, UserFact, UserState, decide, opening_state
 from palaestra.errors import TaskError
 
 TOPICS = {"order": ("order",), "product": ("product",), "address": ("address",), "fee": ("fee",)}
-ORDER = Fact(topic="order", says="It is ORD-7.")
-PRODUCT = Fact(topic="product", says="The mouse.")
+ORDER = UserFact(topic="order", says="It is ORD-7.")
+PRODUCT = UserFact(topic="product", says="The mouse.")
 
 
 def persona(**changes: object) -> Persona:
@@ -19,7 +19,7 @@ def persona(**changes: object) -> Persona:
 
 def talk(who: Persona, *messages: tuple[str, ...] | str) -> list[Decision]:
     """The decisions on messages that do these acts, one after the other."""
-    state, found = opening(who, 0), list[Decision]()
+    state, found = opening_state(who, 0), list[Decision]()
     for acts in messages:
         found.append(decide(who, state, (acts,) if isinstance(acts, str) else acts))
         state = found[-1].state
@@ -76,7 +76,7 @@ def test_too_much_at_once_reveals_one_thing_and_irritates() -> None:
 
 
 def test_a_mistake_is_told_first_and_mended_when_asked_to_check() -> None:
-    who = persona(facts=(Fact(topic="order", says="It is ORD-7.", mistaken="It is ORD-1."),))
+    who = persona(facts=(UserFact(topic="order", says="It is ORD-7.", mistaken="It is ORD-1."),))
     assert said(who, "ask:order", "confirm:order") == [("mistake:order",), ("correct:order",)]
     assert last(who, "ask:order").misled == ("order",)
     assert last(who, "ask:order", "confirm:order").misled == ()
@@ -84,13 +84,13 @@ def test_a_mistake_is_told_first_and_mended_when_asked_to_check() -> None:
 
 
 def test_a_mistake_in_the_request_is_mended_by_any_question_about_it() -> None:
-    who = persona(facts=(Fact(topic="order", says="It is ORD-7.", mistaken="It is ORD-1.", stated=True),))
-    assert opening(who, 0).misled == ("order",)
+    who = persona(facts=(UserFact(topic="order", says="It is ORD-7.", mistaken="It is ORD-1.", stated=True),))
+    assert opening_state(who, 0).misled == ("order",)
     assert said(who, "ask:order") == [("correct:order",)]
 
 
 def test_a_stubborn_mistake_stands_and_insisting_on_it_irritates() -> None:
-    who = persona(facts=(Fact(topic="order", says="It is ORD-7.", mistaken="It is ORD-1.", stubborn=True),))
+    who = persona(facts=(UserFact(topic="order", says="It is ORD-7.", mistaken="It is ORD-1.", stubborn=True),))
     state = last(who, "ask:order", "confirm:order", "confirm:order")
     assert state.misled == ("order",)
     assert state.irritations == ("repeat:order", "repeat:order")
@@ -172,7 +172,7 @@ def test_nobody_leaves_but_for_irritations_and_no_talk_goes_on_for_ever(
 ) -> None:
     who = persona(temper=temper, patience=patience, pushes=pushes)
     cost = 2 if temper == "heated" else 1
-    state = opening(who, 0)
+    state = opening_state(who, 0)
     for acts in messages:
         if state.mood == "gone":
             break
@@ -191,8 +191,8 @@ def test_a_persona_that_contradicts_itself_is_refused() -> None:
     with pytest.raises(TaskError, match="two facts about 'order'"):
         persona(facts=(ORDER, ORDER))
     with pytest.raises(TaskError, match="'price', which is no topic"):
-        persona(facts=(Fact(topic="price", says="10"),))
+        persona(facts=(UserFact(topic="price", says="10"),))
     with pytest.raises(TaskError, match="patience 0"):
         persona(patience=0)
     with pytest.raises(TaskError, match="is no mistake"):
-        persona(facts=(Fact(topic="order", says="It is ORD-7.", stubborn=True),))
+        persona(facts=(UserFact(topic="order", says="It is ORD-7.", stubborn=True),))

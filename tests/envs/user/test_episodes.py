@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from palaestra.agents import Scripted, rollout
+from palaestra.agents import ScriptedAgent, rollout
 from palaestra.benchmarks.viewer import render_page
 from palaestra.envs import ToolEnv, check_env
 from palaestra.envs.check.subject import as_action, make
@@ -43,7 +43,7 @@ def say(env: ToolEnv, message: str, **fields: str) -> tuple[tuple[Message, ...],
 def played(task: str, **kwargs: Any) -> Episode:
     env = begun(task, **kwargs)
     actions = [as_action(call) for call in env.oracle()]
-    return rollout(make(ENV, **kwargs), Scripted(lambda: actions), name="oracle", seed=0, task=task)
+    return rollout(make(ENV, **kwargs), ScriptedAgent(lambda: actions), name="oracle", seed=0, task=task)
 
 
 def test_the_answer_follows_the_tools_and_its_ids_may_be_acted_on() -> None:
@@ -150,7 +150,7 @@ def test_an_oracle_talks_its_way_to_every_point_and_irritates_nobody(family: str
 def test_the_same_seed_talks_alike_in_another_process() -> None:
     here = played(WHICH).digest()
     code = (
-        "from palaestra.agents import Scripted, rollout\n"
+        "from palaestra.agents import ScriptedAgent, rollout\n"
         "from palaestra.envs.check.subject import as_action, make\n"
         f"env = make({ENV!r}, task={WHICH!r}); env.reset(seed=0)\n"
         "actions = [as_action(call) for call in env.oracle()]\n"

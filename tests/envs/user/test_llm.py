@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from palaestra.envs.user import Fact, LlmUser, LoggedUser, Persona, ScriptedUser, decide, opening
+from palaestra.envs.user import LlmUser, LoggedUser, Persona, ScriptedUser, UserFact, decide, opening_state
 from palaestra.envs.user.llm import LONGEST, flaw
 from palaestra.errors import InfrastructureError, RecordError
 from palaestra.protocols import ChatModel
@@ -15,13 +15,13 @@ PERSONA = Persona(
     goal="You want an order cancelled.",
     topics={"order": ("order",), "address": ("address",)},
     facts=(
-        Fact(topic="order", says="I mean ORD-1042."),
-        Fact(topic="address", says="Mill Road 3 in Cork.", mistaken="Mill Road 8 in Cork."),
+        UserFact(topic="order", says="I mean ORD-1042."),
+        UserFact(topic="address", says="Mill Road 3 in Cork.", mistaken="Mill Road 8 in Cork."),
     ),
     patience=1,
 )
-REVEAL = decide(PERSONA, opening(PERSONA, 0), ("ask:order",))
-LEAVE = decide(PERSONA, opening(PERSONA, 0), ())
+REVEAL = decide(PERSONA, opening_state(PERSONA, 0), ("ask:order",))
+LEAVE = decide(PERSONA, opening_state(PERSONA, 0), ())
 
 
 class Echo:
@@ -49,12 +49,12 @@ class Says:
 
 
 def hear(model: ChatModel, acts: tuple[str, ...] = ("ask:order",)) -> str:
-    return LlmUser(PERSONA, model).hear(opening(PERSONA, 3), "Which order is it?", acts).text
+    return LlmUser(PERSONA, model).hear(opening_state(PERSONA, 3), "Which order is it?", acts).text
 
 
 def test_a_model_words_what_the_scripted_user_would_say() -> None:
-    scripted = ScriptedUser(PERSONA).hear(opening(PERSONA, 3), "", ("ask:order",))
-    worded = LlmUser(PERSONA, Echo()).hear(opening(PERSONA, 3), "", ("ask:order",))
+    scripted = ScriptedUser(PERSONA).hear(opening_state(PERSONA, 3), "", ("ask:order",))
+    worded = LlmUser(PERSONA, Echo()).hear(opening_state(PERSONA, 3), "", ("ask:order",))
     assert scripted.text in worded.text
     assert worded.said == scripted.said
     assert worded.state.told == scripted.state.told
@@ -116,13 +116,13 @@ def test_a_model_that_fails_every_time_voids_the_episode(broken: Callable[[], ob
 
 def test_no_model_is_asked_where_nothing_is_said() -> None:
     silent = Persona(goal="You want it.", yields="sulks")
-    state = decide(silent, opening(silent, 0), ("refuse",)).state
+    state = decide(silent, opening_state(silent, 0), ("refuse",)).state
     assert LlmUser(silent, Says()).hear(state, "Well?", ("ask",)).text == ""
 
 
 def test_a_log_says_what_it_holds_and_no_more() -> None:
     user = LoggedUser(PERSONA, ["It is ORD-1042."])
-    first = user.hear(opening(PERSONA, 0), "Which?", ("ask:order",))
+    first = user.hear(opening_state(PERSONA, 0), "Which?", ("ask:order",))
     assert first.text == "It is ORD-1042."
     with pytest.raises(RecordError, match="holds 1 answers"):
         user.hear(first.state, "Sure?", ("confirm:order",))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palaestra.envs.user import recognised
+from palaestra.envs.user import recognise_acts
 from palaestra.envs.user.acts import KINDS, kind_of, topic_of
 from palaestra.envs.worlds.storefront.talk import TOPICS
 from worlds.messages import MESSAGES
@@ -22,7 +22,7 @@ def deeds(acts: frozenset[str] | tuple[str, ...]) -> frozenset[str]:
 
 
 def right(message: str, wanted: frozenset[str]) -> bool:
-    acts = recognised(message, TOPICS)
+    acts = recognise_acts(message, TOPICS)
     if deeds(acts) != deeds(wanted):
         return False
     return bool(deeds(wanted)) or not wanted.isdisjoint(acts)
@@ -39,45 +39,49 @@ def test_people_agree_with_at_least_95_percent_of_the_readings() -> None:
     ["", "   ", "\n\t", "?", "?!?!", "...", "order", "Order product.", "order product address fee refund replacement"],
 )
 def test_nothing_is_understood_where_nothing_is_said(message: str) -> None:
-    assert recognised(message, TOPICS) == ()
+    assert recognise_acts(message, TOPICS) == ()
 
 
 def test_keywords_strung_together_are_no_question() -> None:
     every = [words[0] for words in TOPICS.values()]
     for joint in (" ", ", ", "? ", " and ", "\n", ". "):
-        assert recognised(joint.join(every) + "?", TOPICS) == ()
+        assert recognise_acts(joint.join(every) + "?", TOPICS) == ()
 
 
 def test_a_pointing_question_is_about_what_was_spoken_of_before() -> None:
-    assert "ask:order" in recognised("You have two orders with us. Which one is it?", TOPICS)
-    assert recognised("Which one is it?", TOPICS) == ("ask",)
+    assert "ask:order" in recognise_acts("You have two orders with us. Which one is it?", TOPICS)
+    assert recognise_acts("Which one is it?", TOPICS) == ("ask",)
 
 
 @given(st.text(max_size=400))
 def test_any_text_is_read(message: str) -> None:
-    for act in recognised(message, TOPICS):
+    for act in recognise_acts(message, TOPICS):
         assert kind_of(act) in KINDS
         assert topic_of(act) in ("", *TOPICS)
 
 
 @given(st.lists(st.sampled_from(SENTENCES), max_size=4).map(" ".join) | ASCII)
 def test_case_does_not_matter(message: str) -> None:
-    assert recognised(message.upper(), TOPICS) == recognised(message.lower(), TOPICS) == recognised(message, TOPICS)
+    assert (
+        recognise_acts(message.upper(), TOPICS)
+        == recognise_acts(message.lower(), TOPICS)
+        == recognise_acts(message, TOPICS)
+    )
 
 
 @given(st.sampled_from(SENTENCES), st.sampled_from([" ", "  ", "\t", " \t  "]))
 def test_white_space_does_not_matter(message: str, space: str) -> None:
     spread = space + re.sub(r" ", space, message) + space
-    assert recognised(spread, TOPICS) == recognised(message, TOPICS)
+    assert recognise_acts(spread, TOPICS) == recognise_acts(message, TOPICS)
 
 
 @given(st.sampled_from(SENTENCES), st.integers(2, 4))
 def test_doubled_marks_and_typographic_quotes_do_not_matter(message: str, times: int) -> None:
     loud = re.sub(r"[.!?]+(?=\s|$)", lambda found: found.group() * times, message).replace("'", "\u2019")
-    assert recognised(loud, TOPICS) == recognised(message, TOPICS)
+    assert recognise_acts(loud, TOPICS) == recognise_acts(message, TOPICS)
 
 
 def test_a_long_message_is_read_in_time() -> None:
     # Nested repetition in a pattern would make this take years; no clock is needed to see that it ends.
     for text in ("hi, " * 5_000, "can not " * 5_000, "would a " + "b " * 5_000, "please " * 5_000, "a" * 20_000):
-        recognised(text, TOPICS)
+        recognise_acts(text, TOPICS)

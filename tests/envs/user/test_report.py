@@ -2,25 +2,25 @@
 
 import pytest
 
-from palaestra.envs.user import Fact, Persona, decide, opening
+from palaestra.envs.user import Persona, UserFact, decide, opening_state
 from palaestra.envs.user.report import reported
 from palaestra.steps import UserReport
 
 TOPICS = {"order": ("order",)}
 
 
-def report(facts: tuple[Fact, ...], *messages: str, owed: bool = False, patience: int = 3) -> UserReport:
+def report(facts: tuple[UserFact, ...], *messages: str, owed: bool = False, patience: int = 3) -> UserReport:
     persona = Persona(goal="You want help.", topics=TOPICS, facts=facts, owed=owed, patience=patience)
-    state = opening(persona, 0)
+    state = opening_state(persona, 0)
     for act in messages:
         state = decide(persona, state, (act,)).state
     return reported(persona, state)
 
 
-RIGHT = Fact(topic="order", says="It is ORD-7.")
-WRONG = Fact(topic="order", says="It is ORD-7.", mistaken="It is ORD-1.")
-HIDDEN = Fact(topic="order", says="It is ORD-7.", mistaken="It is ORD-1.", stubborn=True, evident=False)
-SHOWN = Fact(topic="order", says="It is ORD-7.", mistaken="It is ORD-1.", stubborn=True)
+RIGHT = UserFact(topic="order", says="It is ORD-7.")
+WRONG = UserFact(topic="order", says="It is ORD-7.", mistaken="It is ORD-1.")
+HIDDEN = UserFact(topic="order", says="It is ORD-7.", mistaken="It is ORD-1.", stubborn=True, evident=False)
+SHOWN = UserFact(topic="order", says="It is ORD-7.", mistaken="It is ORD-1.", stubborn=True)
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ SHOWN = Fact(topic="order", says="It is ORD-7.", mistaken="It is ORD-1.", stubbo
     ],
 )
 def test_the_users_faults_are_told_from_the_agents(
-    facts: tuple[Fact, ...], messages: list[str], fault: str | None, blame: str | None
+    facts: tuple[UserFact, ...], messages: list[str], fault: str | None, blame: str | None
 ) -> None:
     found = report(facts, *messages)
     assert (found.fault, found.blame) == (fault, blame)

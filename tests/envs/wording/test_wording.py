@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palaestra.envs.wording import WORDINGS, reworded
+from palaestra.envs.wording import WORDINGS, reword
 from palaestra.envs.wording.typos import typos
 from palaestra.errors import UnknownNameError
 from palaestra.seeding import Stream
@@ -23,7 +23,7 @@ ADDED = re.compile(r"\w*\d\w*|[A-Z]+-\d+")
 
 
 def told(wording: str, text: str = REQUEST, seed: int = 0) -> str:
-    return reworded(text, wording, names=NAMES, stream=Stream.root("test", seed))
+    return reword(text, wording, names=NAMES, stream=Stream.root("test", seed))
 
 
 @pytest.mark.parametrize("wording", WORDINGS)
@@ -94,7 +94,7 @@ def test_ids_numbers_days_and_addresses_are_the_same_ones_in_the_same_order(
     words: list[str], wording: str, seed: int
 ) -> None:
     facts = re.compile(r"\S+@\S+\w|[\w-]*\d[\w-]*")
-    text = reworded(f"Line 1\n\n{' '.join(words)}", wording, names=(), stream=Stream.root("property", seed))
+    text = reword(f"Line 1\n\n{' '.join(words)}", wording, names=(), stream=Stream.root("property", seed))
     assert facts.findall(text) == facts.findall(f"Line 1 {' '.join(words)}")
 
 

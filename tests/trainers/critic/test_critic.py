@@ -11,7 +11,7 @@ from complete import complete
 from decoders import tiny, varied
 from palaestra.errors import CheckpointError, DivergedError
 from palaestra.seeding import Stream
-from palaestra.trainers.critic import Critic, CriticConfig, reading
+from palaestra.trainers.critic import Critic, CriticConfig, value_reading
 from palaestra.trainers.data.batch import PARTS, TokenBatch
 from palaestra.trainers.data.layouts import LayoutName
 from palaestra.trainers.learner import LearnerConfig
@@ -44,7 +44,7 @@ def targets(of: TokenBatch) -> Tensor:
 
 def test_a_value_is_read_at_every_trained_token() -> None:
     one = batch()
-    read = reading(one, "value_T")
+    read = value_reading(one, "value_T")
     assert torch.equal(read.read_TH[:, 0], one.trained_T)
     value_TH = torch.arange(len(one.ids_T))[:, None].double()
     assert torch.equal(read.columned(value_TH), value_TH[:, 0])
@@ -53,7 +53,7 @@ def test_a_value_is_read_at_every_trained_token() -> None:
 
 def test_a_planners_values_are_read_where_subgoal_act_and_switch_are_decided() -> None:
     one = batch()
-    read = reading(one, "values_UH")
+    read = value_reading(one, "values_UH")
     assert read.place_UH is not None
     action = PARTS.index("action")
     for turn in range(len(one.reward_U)):
@@ -66,7 +66,7 @@ def test_a_planners_values_are_read_where_subgoal_act_and_switch_are_decided() -
 
 def test_what_is_read_comes_back_and_nothing_is_read_where_nothing_begins() -> None:
     one = batch()
-    read = reading(one, "values_UH")
+    read = value_reading(one, "values_UH")
     assert read.place_UH is not None
     target_UH = torch.randn(len(one.reward_U), 3, generator=torch.Generator().manual_seed(0))
     back_UH = read.columned(read.spread(target_UH))
@@ -77,10 +77,10 @@ def test_what_is_read_comes_back_and_nothing_is_read_where_nothing_begins() -> N
 def test_a_turn_without_an_act_is_read_at_its_first_token_and_one_without_tokens_nowhere() -> None:
     one = batch()
     plain = replace(one, part_T=torch.zeros_like(one.part_T))
-    read = reading(plain, "values_UH")
+    read = value_reading(plain, "values_UH")
     assert read.place_UH is not None
     assert torch.equal(read.place_UH[:, 1], read.place_UH[:, 2])
-    nothing = reading(replace(one, trained_T=torch.zeros_like(one.trained_T)), "values_UH")
+    nothing = value_reading(replace(one, trained_T=torch.zeros_like(one.trained_T)), "values_UH")
     assert nothing.place_UH is not None
     assert (nothing.place_UH == -1).all()
     assert not nothing.columned(torch.ones(len(one.ids_T), 3)).any()
@@ -98,13 +98,13 @@ def test_the_model_that_it_begins_with_is_left_alone() -> None:
     model = varied(tiny(), deviation=0.1)
     before = {name: weight.clone() for name, weight in model.state_dict().items()}
     one = Critic(model, config(), heads=1)
-    one.learn(batch(), reading(batch(), "value_T"), targets(batch()), stream=stream())
+    one.learn(batch(), value_reading(batch(), "value_T"), targets(batch()), stream=stream())
     assert all(torch.equal(weight, before[name]) for name, weight in model.state_dict().items())
 
 
 @pytest.mark.parametrize("column", ["value_T", "values_UH"])
 def test_it_learns_what_came(column: str) -> None:
-    one, read = batch(), reading(batch(), column)
+    one, read = batch(), value_reading(batch(), column)
     target = targets(one) if column == "value_T" else one.return_R[one.trajectory_U].float()[:, None].expand(-1, 3)
     pupil = critic(heads=read.heads)
     rows = [pupil.learn(one, read, target, stream=stream()) for _ in range(40)]
@@ -114,7 +114,7 @@ def test_it_learns_what_came(column: str) -> None:
 
 def test_the_first_loss_is_half_the_mean_square_of_what_came() -> None:
     one = batch()
-    said = critic().learn(one, reading(one, "value_T"), targets(one), stream=stream())
+    said = critic().learn(one, value_reading(one, "value_T"), targets(one), stream=stream())
     assert said["critic/loss"] == pytest.approx(float(targets(one)[one.trained_T].square().mean() / 2), rel=1e-5)
 
 
@@ -122,8 +122,8 @@ def test_a_unit_scales_what_is_learnt_and_not_what_is_said() -> None:
     one = batch()
     small, large = critic(), critic(config(unit=100.0))
     for _ in range(30):
-        small.learn(one, reading(one, "value_T"), targets(one), stream=stream())
-        large.learn(one, reading(one, "value_T"), 100 * targets(one), stream=stream())
+        small.learn(one, value_reading(one, "value_T"), targets(one), stream=stream())
+        large.learn(one, value_reading(one, "value_T"), 100 * targets(one), stream=stream())
     torch.testing.assert_close(large.values(one), 100 * small.values(one), rtol=1e-3, atol=1e-2)
 
 
@@ -133,7 +133,7 @@ def test_no_division_or_layout_changes_what_is_learnt(layout: LayoutName) -> Non
     whole, divided = critic(), critic(config(layout=layout, micro=25))
     for pupil in (whole, divided):
         for _ in range(5):
-            pupil.learn(one, reading(one, "value_T"), targets(one), stream=stream())
+            pupil.learn(one, value_reading(one, "value_T"), targets(one), stream=stream())
     torch.testing.assert_close(whole.values(one), divided.values(one), rtol=1e-3, atol=1e-4)
 
 
@@ -155,12 +155,12 @@ def test_what_came_and_is_no_number_changes_nothing() -> None:
     one, pupil = batch(), critic()
     before = pupil.state()["weights"]
     with pytest.raises(DivergedError, match="the critic's loss is nan"):
-        pupil.learn(one, reading(one, "value_T"), targets(one) * math.nan, stream=stream())
+        pupil.learn(one, value_reading(one, "value_T"), targets(one) * math.nan, stream=stream())
     assert all(torch.equal(weight, before[name]) for name, weight in pupil.state()["weights"].items())
 
 
 def test_it_goes_on_where_it_stopped() -> None:
-    one, read = batch(), reading(batch(), "value_T")
+    one, read = batch(), value_reading(batch(), "value_T")
     whole = critic(config(updates=2))
     for _ in range(2):
         whole.learn(one, read, targets(one), stream=stream())

@@ -9,7 +9,7 @@ from palaestra.errors import RecordError
 from palaestra.trainers.data.batch import NO_TURN, PARTS, TokenBatch
 from palaestra.trainers.data.demonstration import demonstration
 from palaestra.trainers.data.flatten import flatten, flatten_tokens
-from palaestra.trainers.reference.policy import Policy
+from palaestra.trainers.reference.policy import ReferencePolicy
 from palaestra.trajectory import Episode, Segment, Span, Tokens
 from trajectories import batches, episode, segment_tokens, turn
 
@@ -91,7 +91,7 @@ def test_bare_tokens_are_episodes_of_one_segment_that_were_paid_nothing(given: T
     assert bare.equals(replace(flatten([episode(unpaid)] * 2), columns={}))
 
 
-def test_a_demonstration_is_trained_in_its_turns_alone(compact: Policy, episodes: Sequence[Episode]) -> None:
+def test_a_demonstration_is_trained_in_its_turns_alone(compact: ReferencePolicy, episodes: Sequence[Episode]) -> None:
     batch = flatten_tokens([demonstration(one, compact.codec) for one in episodes])
     assert torch.equal(batch.trained_T, batch.turn_T != NO_TURN)
     assert len(batch.trajectory_U) == sum(len(list(one.turns)) for one in episodes)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from palaestra.errors import ConfigError
 from palaestra.seeding import Stream
-from palaestra.trainers.data.order import Deal, Share, WeightedDeal
+from palaestra.trainers.data.order import Share, ShuffledOrder, WeightedDeal
 
 
 @given(
@@ -32,7 +32,7 @@ def test_shares_are_kept_to_within_one_draw_and_each_source_deals_out_its_things
 
 
 def test_one_source_is_dealt_as_ever() -> None:
-    plain = Deal(7, size=3, stream=Stream.root("test"))
+    plain = ShuffledOrder(7, size=3, stream=Stream.root("test"))
     shared = WeightedDeal([Share(count=7, weight=4.0)], size=3, stream=Stream.root("test"))
     assert [shared.at(step) for step in range(9)] == [plain.at(step) for step in range(9)]
 

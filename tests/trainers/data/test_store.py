@@ -14,8 +14,8 @@ from palaestra.errors import RecordError, UnknownNameError
 from palaestra.records import EndReason
 from palaestra.seeding import Stream
 from palaestra.trainers.data.store import COLUMNS, read_columns, read_table, write_columns
-from palaestra.trainers.reference.play import Job, RolloutConfig, play
-from palaestra.trainers.reference.policy import Policy
+from palaestra.trainers.reference.play import ReferenceJob, RolloutConfig, play
+from palaestra.trainers.reference.policy import ReferencePolicy
 from palaestra.trajectory import Episode, Segment, Tokens, dump_episode, read_episodes, write_episodes
 from trajectories import episode, episodes, turn
 
@@ -23,9 +23,9 @@ floats = st.floats(allow_nan=False, allow_infinity=False)
 
 
 @pytest.fixture(scope="module")
-def played(compact: Policy, terse_id: str, tasks: Sequence[str]) -> list[Episode]:
+def played(compact: ReferencePolicy, terse_id: str, tasks: Sequence[str]) -> list[Episode]:
     """Real ones, whose tokens a policy read and wrote."""
-    jobs = [Job(task=tasks[n % len(tasks)], seed=n, noise=Stream.root("store", n)) for n in range(4)]
+    jobs = [ReferenceJob(task=tasks[n % len(tasks)], seed=n, noise=Stream.root("store", n)) for n in range(4)]
     return play(compact, terse_id, jobs, RolloutConfig(rows=4, context=1024, turn=14))
 
 

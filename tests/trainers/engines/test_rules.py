@@ -3,13 +3,13 @@ from typing import Any
 
 import pytest
 
-from palaestra.trainers.engines.engine import Request, Sampling
+from palaestra.trainers.engines.engine import Sampling, TurnRequest
 from palaestra.trainers.engines.rules import check_request
 
-SOUND = Request(trajectory="t", context=(1, 2, 3), sampling=Sampling(limit=4, stop=(0,)))
+SOUND = TurnRequest(trajectory="t", context=(1, 2, 3), sampling=Sampling(limit=4, stop=(0,)))
 
 
-def check(request: Request) -> None:
+def check(request: TurnRequest) -> None:
     check_request(request, context=10, vocabulary=20)
 
 
@@ -50,4 +50,4 @@ def test_a_distribution_that_is_none_is_refused_by_setting_and_value(changes: di
 def test_a_request_at_every_edge_is_sound() -> None:
     check(SOUND)
     edge = Sampling(limit=1, stop=(), temperature=1e-3, top_p=1e-3)
-    check(Request(trajectory="", context=(0, 19, *[1] * 7), sampling=edge, noise=b"x" * 64))
+    check(TurnRequest(trajectory="", context=(0, 19, *[1] * 7), sampling=edge, noise=b"x" * 64))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from palaestra.trainers.loops import load_config, planned, run
+from palaestra.trainers.loops import load_config, plan_run, run
 from palaestra.trainers.loops.loop import read_progress
 from palaestra.trainers.policy import load_policy
 from worlds.registration import LIBRARY_ID
@@ -70,7 +70,7 @@ def spread(config: Path, out: Path) -> subprocess.CompletedProcess[str]:
 def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """The run in one process, and in two, stopped after its first step of GRPO and begun again."""
     folder = tmp_path_factory.mktemp("crew")
-    run(planned(load_config(settings(folder))), folder / "alone", say=lambda _: None)
+    run(plan_run(load_config(settings(folder))), folder / "alone", say=lambda _: None)
     first = spread(settings(folder, grpo=1), folder / "spread")
     assert first.returncode == 0, first.stderr
     second = spread(settings(folder), folder / "spread")

@@ -21,12 +21,12 @@ from palaestra.trainers.codec import Codec
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.data.layouts import LayoutName
 from palaestra.trainers.learner import Learner, LearnerConfig
-from palaestra.trainers.objectives import Composed, Metrics, Prepared, Supervised
+from palaestra.trainers.objectives import ComposedObjective, Metrics, PreparedStep, SupervisedObjective
 from palaestra.trainers.objectives.supervised import cross_entropy
 from palaestra.trainers.reference.batch import batched
-from palaestra.trainers.reference.learner import Learner as Reference
 from palaestra.trainers.reference.learner import OptimiserConfig
-from palaestra.trainers.reference.policy import Policy
+from palaestra.trainers.reference.learner import ReferenceLearner as Reference
+from palaestra.trainers.reference.policy import ReferencePolicy
 
 PLAIN = LearnerConfig(lr=1e-3)
 LAYOUTS: tuple[LayoutName, ...] = ("packed", "padded", "shared")
@@ -39,7 +39,7 @@ def learner(config: LearnerConfig = PLAIN, **shape: Any) -> Learner:
 
 def reference(directory: Path, **shape: Any) -> Reference:
     model = in_transformers(varied(tiny(**shape), deviation=DEVIATION), directory)
-    return Reference(Policy(model=model, codec=cast("Codec", None)), OptimiserConfig(lr=1e-3))
+    return Reference(ReferencePolicy(model=model, codec=cast("Codec", None)), OptimiserConfig(lr=1e-3))
 
 
 def copied(of: Learner) -> dict[str, Tensor]:
@@ -73,8 +73,8 @@ class Broken:
     loss_factor: float = 1.0
     gradient_factor: float = 1.0
 
-    def prepare(self, batch: TokenBatch) -> Prepared:
-        return replace(Supervised().prepare(batch), loss=self.loss)
+    def prepare(self, batch: TokenBatch) -> PreparedStep:
+        return replace(SupervisedObjective().prepare(batch), loss=self.loss)
 
     def loss(self, logp_T: Tensor, entropy_T: Tensor, batch: TokenBatch) -> tuple[Tensor, Metrics]:
         loss, figures = cross_entropy(logp_T, entropy_T, batch)
@@ -91,19 +91,19 @@ def test_a_step_that_diverges_changes_nothing_and_the_next_one_is_as_if_it_had_n
     batch = weighed(sequences())
     struck, spared = (learner(replace(PLAIN, micro_tokens=40)) for _ in range(2))
     for at in (struck, spared):
-        at.step(Supervised().prepare(batch))
+        at.step(SupervisedObjective().prepare(batch))
     before = copied(struck)
     with pytest.raises(DivergedError, match=r"step 1: loss .* weights of the step before stand"):
         struck.step(broken.prepare(batch))
     assert equal(copied(struck), before)
     for at in (struck, spared):
-        at.step(Supervised().prepare(batch))
+        at.step(SupervisedObjective().prepare(batch))
     assert equal(copied(struck), copied(spared))
 
 
 def test_a_batch_without_a_trajectory_is_refused() -> None:
     with pytest.raises(ValueError, match="no trajectory"):
-        learner().step(Supervised().prepare(weighed(sequences()).select([])))
+        learner().step(SupervisedObjective().prepare(weighed(sequences()).select([])))
 
 
 def test_a_step_that_was_broken_off_leaves_nothing_to_the_next() -> None:
@@ -115,15 +115,15 @@ def test_a_step_that_was_broken_off_leaves_nothing_to_the_next() -> None:
     batch = weighed(sequences())
     struck, spared = (learner(replace(PLAIN, micro_tokens=30)) for _ in range(2))
     with pytest.raises(KeyboardInterrupt):
-        struck.step(replace(Supervised().prepare(batch), loss=interrupted))
+        struck.step(replace(SupervisedObjective().prepare(batch), loss=interrupted))
     for at in (struck, spared):
-        at.step(Supervised().prepare(batch))
+        at.step(SupervisedObjective().prepare(batch))
     assert equal(copied(struck), copied(spared))
 
 
 def test_the_state_of_another_model_is_refused_and_nothing_is_changed() -> None:
     other, at = learner(mlp=40), learner()
-    other.step(Supervised().prepare(weighed(sequences())))
+    other.step(SupervisedObjective().prepare(weighed(sequences())))
     before = copied(at)
     with pytest.raises(CheckpointError, match="gate_proj"):
         at.restore(other.state())
@@ -156,11 +156,11 @@ Step = Callable[[Learner, TokenBatch], Metrics]
 RefStep = Callable[[Reference, Any], Metrics]
 STEPS: dict[str, tuple[Step, RefStep]] = {
     "supervised": (
-        lambda at, batch: at.step(Supervised().prepare(batch), lr=1e-3),
+        lambda at, batch: at.step(SupervisedObjective().prepare(batch), lr=1e-3),
         lambda at, given: at.supervised_step(given, lr=1e-3),
     ),
     "grpo": (
-        lambda at, batch: at.step(Composed().prepare(batch), lr=1e-3, temperature=0.8),
+        lambda at, batch: at.step(ComposedObjective().prepare(batch), lr=1e-3, temperature=0.8),
         lambda at, given: at.grpo_step(given, lr=1e-3, clip=0.2, temperature=0.8, sequences=len(given)),
     ),
 }
@@ -211,7 +211,7 @@ def test_how_tokens_are_put_through_changes_results_by_no_more_than_rounding(cha
     one, other = learner(), learner(replace(PLAIN, **changes))
     for at in (one, other):
         at.optimiser.param_groups[0]["eps"] = 1e-3
-        at.step(Composed().prepare(batch))
+        at.step(ComposedObjective().prepare(batch))
     assert close(copied(one), copied(other), atol=2e-7)
 
 
@@ -219,7 +219,7 @@ def test_equal_steps_give_equal_weights_to_the_bit() -> None:
     one, other = learner(), learner()
     for at in (one, other):
         for _ in range(2):
-            at.step(Composed().prepare(weighed(sequences())))
+            at.step(ComposedObjective().prepare(weighed(sequences())))
     assert equal(copied(one), copied(other))
 
 
@@ -229,21 +229,21 @@ def test_equal_steps_give_equal_weights_to_the_bit() -> None:
 def test_a_learning_rate_of_zero_changes_nothing() -> None:
     at = learner()
     before = copied(at)
-    assert at.step(Supervised().prepare(weighed(sequences())), lr=0.0)["gradient_norm"] > 0
+    assert at.step(SupervisedObjective().prepare(weighed(sequences())), lr=0.0)["gradient_norm"] > 0
     assert equal(copied(at), before)
 
 
 def test_without_a_learning_rate_the_configs_is_used() -> None:
     one, other = learner(replace(PLAIN, lr=3e-3)), learner()
-    one.step(Supervised().prepare(weighed(sequences())))
-    other.step(Supervised().prepare(weighed(sequences())), lr=3e-3)
+    one.step(SupervisedObjective().prepare(weighed(sequences())))
+    other.step(SupervisedObjective().prepare(weighed(sequences())), lr=3e-3)
     assert equal(copied(one), copied(other))
 
 
 def test_the_figures_of_a_step_are_those_of_its_log_probabilities() -> None:
     whole = weighed(sequences())
     at = learner(replace(PLAIN, micro_tokens=40))
-    prepared = Composed().prepare(whole)
+    prepared = ComposedObjective().prepare(whole)
     batch = prepared.batch
     scores = at.logprobs(batch)
     found = at.step(prepared)
@@ -267,7 +267,7 @@ def test_the_figures_of_a_step_are_those_of_its_log_probabilities() -> None:
 def test_on_the_policy_that_drew_the_tokens_nothing_has_moved() -> None:
     batch = weighed(sequences())
     at = learner()
-    found = at.step(Composed().prepare(replace(batch, logprob_T=at.logprobs(batch).logp)))
+    found = at.step(ComposedObjective().prepare(replace(batch, logprob_T=at.logprobs(batch).logp)))
     assert found["policy/ratio_mean"] == pytest.approx(1, abs=1e-5)
     assert found["policy/ess"] == pytest.approx(1, abs=1e-5)
     assert found["policy/kl"] == pytest.approx(0, abs=1e-6)
@@ -276,7 +276,7 @@ def test_on_the_policy_that_drew_the_tokens_nothing_has_moved() -> None:
 
 def test_demonstrations_have_no_policy_to_be_compared_with() -> None:
     batch = weighed([replace(tokens, logprobs=(0.0,) * len(tokens.ids)) for tokens in sequences()])
-    found = learner().step(Supervised().prepare(batch))
+    found = learner().step(SupervisedObjective().prepare(batch))
     assert "policy/entropy" in found
     assert not found.keys() & {"policy/kl", "policy/ess", "policy/ratio_mean", "policy/ratio_max"}
 
@@ -287,24 +287,24 @@ def test_demonstrations_have_no_policy_to_be_compared_with() -> None:
 def test_a_learner_goes_on_from_its_state_as_if_it_had_not_been_stopped() -> None:
     batch = weighed(sequences())
     whole = learner()
-    whole.step(Composed().prepare(batch))
+    whole.step(ComposedObjective().prepare(batch))
     file = BytesIO()
     torch.save(whole.state(), file)
-    whole.step(Supervised().prepare(batch))
+    whole.step(SupervisedObjective().prepare(batch))
     file.seek(0)
     resumed = Learner(varied(tiny(), seed=9), PLAIN)
     resumed.restore(torch.load(file, weights_only=True))
-    resumed.step(Supervised().prepare(batch))
+    resumed.step(SupervisedObjective().prepare(batch))
     assert equal(copied(whole), copied(resumed))
     assert resumed.steps == whole.steps == 2
 
 
 def test_a_state_is_a_copy() -> None:
     at = learner()
-    at.step(Supervised().prepare(weighed(sequences())))
+    at.step(SupervisedObjective().prepare(weighed(sequences())))
     state = at.state()
     before = copied(at)
-    at.step(Supervised().prepare(weighed(sequences())))
+    at.step(SupervisedObjective().prepare(weighed(sequences())))
     at.restore(state)
     assert equal(copied(at), before)
 
@@ -328,7 +328,7 @@ def test_in_half_precision_weights_stay_single_and_steps_come_near_those_of_sing
     half, single = Learner(models[0], replace(PLAIN, precision="bf16")), Learner(models[1], PLAIN)
     before = copied(half)
     gradients, expected = (keep_gradients(a.optimiser, m) for a, m in zip((half, single), models, strict=True))
-    found, exact = half.step(Composed().prepare(batch)), single.step(Composed().prepare(batch))
+    found, exact = half.step(ComposedObjective().prepare(batch)), single.step(ComposedObjective().prepare(batch))
     assert found["loss"] == pytest.approx(exact["loss"], rel=0.1)
     one, other = (torch.cat([g.flatten() for g in kept.values()]) for kept in (gradients, expected))
     assert torch.nn.functional.cosine_similarity(one, other, dim=0) > 0.99
@@ -340,14 +340,14 @@ def test_in_half_precision_too_checkpoints_change_nothing() -> None:
     batch = weighed(sequences())
     one, other = (learner(replace(PLAIN, precision="bf16", checkpointing=on)) for on in (False, True))
     for at in (one, other):
-        at.step(Composed().prepare(batch))
+        at.step(ComposedObjective().prepare(batch))
     assert equal(copied(one), copied(other))
 
 
 def test_in_half_precision_updates_that_are_smaller_than_its_steps_add_up() -> None:
     batch = weighed(sequences())
     at = learner(replace(PLAIN, precision="bf16", lr=3e-5))
-    first = at.step(Supervised().prepare(batch))["loss"]
+    first = at.step(SupervisedObjective().prepare(batch))["loss"]
     for _ in range(20):
-        at.step(Supervised().prepare(batch))
-    assert at.step(Supervised().prepare(batch), lr=0.0)["loss"] < first - 0.005
+        at.step(SupervisedObjective().prepare(batch))
+    assert at.step(SupervisedObjective().prepare(batch), lr=0.0)["loss"] < first - 0.005

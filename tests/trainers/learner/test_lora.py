@@ -14,7 +14,7 @@ from learning import sequences, weighed
 from palaestra.errors import CheckpointError, ConfigError, UnknownNameError
 from palaestra.trainers.learner import Learner, LearnerConfig, LoraConfig, Precision
 from palaestra.trainers.model.decoder import Decoder
-from palaestra.trainers.objectives import Composed, Supervised
+from palaestra.trainers.objectives import ComposedObjective, SupervisedObjective
 
 PLAIN = LearnerConfig(lr=1e-2, lora=LoraConfig(rank=4, alpha=8))
 
@@ -30,7 +30,7 @@ def copied(of: Decoder) -> dict[str, Tensor]:
 def trained(config: LearnerConfig = PLAIN) -> Learner:
     learner = Learner(decoder(), config)
     for _ in range(3):
-        learner.step(Composed().prepare(weighed(sequences())))
+        learner.step(ComposedObjective().prepare(weighed(sequences())))
     return learner
 
 
@@ -71,7 +71,7 @@ def test_steps_learn_and_leave_the_decoder_that_was_given_as_it_was(precision: P
     model = decoder()
     before, names = copied(model), list(model.state_dict())
     learner = Learner(model, replace(PLAIN, precision=precision))
-    losses = [learner.step(Supervised().prepare(weighed(sequences())))["loss"] for _ in range(8)]
+    losses = [learner.step(SupervisedObjective().prepare(weighed(sequences())))["loss"] for _ in range(8)]
     assert losses[-1] < losses[0] - 0.05
     assert list(model.state_dict()) == names
     assert all(torch.equal(weight, before[name]) for name, weight in copied(model).items())
@@ -115,7 +115,7 @@ def test_a_learner_goes_on_from_its_state() -> None:
     first, second = trained(), Learner(decoder(), PLAIN)
     second.restore(first.state())
     for learner in (first, second):
-        learner.step(Composed().prepare(weighed(sequences())))
+        learner.step(ComposedObjective().prepare(weighed(sequences())))
     assert all(torch.equal(weight, second.weights()[name]) for name, weight in first.weights().items())
 
 

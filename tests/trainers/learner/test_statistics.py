@@ -14,9 +14,9 @@ from learning import sequences, weighed
 from palaestra.errors import ConfigError
 from palaestra.trainers.data.layouts import LayoutName
 from palaestra.trainers.learner import Learner, LearnerConfig
-from palaestra.trainers.learner.statistics import Statistic, statistics
+from palaestra.trainers.learner.statistics import TokenStatistic, statistics
 
-EVERY: tuple[Statistic, ...] = ("logp", "entropy", "square", "proxy")
+EVERY: tuple[TokenStatistic, ...] = ("logp", "entropy", "square", "proxy")
 PLAIN = LearnerConfig(lr=1e-3)
 
 

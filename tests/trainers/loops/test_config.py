@@ -10,7 +10,7 @@ import pytest
 
 from palaestra.errors import ConfigError
 from palaestra.trainers.loops.config import TrainConfig, config_document, load_config, read_config
-from palaestra.trainers.objectives import Aggregation, Composed
+from palaestra.trainers.objectives import Aggregation, ComposedObjective
 from palaestra.trainers.objectives.trust import Clip
 
 EXAMPLES = sorted((Path(__file__).parents[3] / "examples" / "train").glob("*.toml"))
@@ -133,7 +133,7 @@ def test_the_relatives_of_grpo_are_settings_of_its_objective() -> None:
     dapo = {"trust": {"high": 0.28, "dual": 10.0}, "aggregation": {"name": "token-mean"}}
     config = read_config({"grpo": {"objective": {"parts": dapo}}}).grpo
     assert config is not None
-    expected = Composed(trust=Clip(high=0.28, dual=10.0), aggregation=Aggregation(name="token-mean"))
+    expected = ComposedObjective(trust=Clip(high=0.28, dual=10.0), aggregation=Aggregation(name="token-mean"))
     assert config.objective.built().objective == expected
 
 

@@ -26,7 +26,7 @@ from crash.loops import (
 from crash.moody import DEED, MOODY_ID, RAISING_ID
 from palaestra.errors import CheckpointError, DivergedError, EngineError, InfrastructureError, ReplayError, StorageError
 from palaestra.trainers.learner import LearnerConfig, LoraConfig
-from palaestra.trainers.loops import GrpoConfig, Recorded, StageResult, batches
+from palaestra.trainers.loops import GrpoConfig, RecordedRun, StageResult, recorded_batches
 from palaestra.trainers.objectives import Metrics
 from palaestra.trainers.policy import Policy, load_policy
 from palaestra.trainers.rollouts.faults import Backoff
@@ -42,7 +42,7 @@ def figures(result: StageResult) -> list[Metrics]:
 
 def played(directory: Path) -> list[list[Episode]]:
     """What each step was trained on, token by token."""
-    return [[episode for group in batch.groups for episode in group.episodes] for batch in batches(directory)]
+    return [[episode for group in batch.groups for episode in group.episodes] for batch in recorded_batches(directory)]
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +95,7 @@ def test_equal_synchronous_runs_have_equal_tokens_rewards_and_weights(warm: Poli
     first, second = (run(grpo_loop(warm, SYNC), tmp_path / name) for name in ("first", "second"))
     assert first.policy.digest() == second.policy.digest()
     assert figures(first) == figures(second)
-    assert list(batches(tmp_path / "first")) == list(batches(tmp_path / "second"))
+    assert list(recorded_batches(tmp_path / "first")) == list(recorded_batches(tmp_path / "second"))
 
 
 def test_another_seed_is_another_run(warm: Policy, tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_a_run_replays_from_its_record_to_equal_weights(
     whole: tuple[StageResult, Path], warm: Policy, config: GrpoConfig, tmp_path: Path
 ) -> None:
     result, directory = whole
-    again = run(grpo_loop(warm, config, replay=Recorded.of(directory)), tmp_path / "again")
+    again = run(grpo_loop(warm, config, replay=RecordedRun.of(directory)), tmp_path / "again")
     assert again.policy.digest() == result.policy.digest()
     assert played(tmp_path / "again") == played(directory)
 
@@ -117,7 +117,7 @@ def test_a_replay_with_other_weights_is_told(
 ) -> None:
     other = run(sft_loop(steps=2), tmp_path / "sft").policy
     with pytest.raises(ReplayError, match="with other settings, tasks, seed or beginning"):
-        run(grpo_loop(other, config, replay=Recorded.of(whole[1])), tmp_path / "again")
+        run(grpo_loop(other, config, replay=RecordedRun.of(whole[1])), tmp_path / "again")
 
 
 def test_an_interrupted_run_has_no_replay(warm: Policy, tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_an_interrupted_run_has_no_replay(warm: Policy, tmp_path: Path) -> None:
         run(stopped(grpo_loop(warm, SYNC), 2), tmp_path / "grpo")
     run(grpo_loop(warm, SYNC), tmp_path / "grpo")
     with pytest.raises(ReplayError, match="was interrupted"):
-        Recorded.of(tmp_path / "grpo")
+        RecordedRun.of(tmp_path / "grpo")
 
 
 # going on
@@ -157,9 +157,9 @@ def test_an_interrupted_synchronous_run_goes_on_to_the_same_weights(warm: Policy
 def test_an_interrupted_asynchronous_run_counts_every_episode_once(warm: Policy, tmp_path: Path) -> None:
     with pytest.raises(Stopped):
         run(stopped(grpo_loop(warm, ASYNC), 2), tmp_path / "grpo")
-    before = list(batches(tmp_path / "grpo"))
+    before = list(recorded_batches(tmp_path / "grpo"))
     result = run(grpo_loop(warm, ASYNC), tmp_path / "grpo")
-    after = list(batches(tmp_path / "grpo"))
+    after = list(recorded_batches(tmp_path / "grpo"))
     assert after[:2] == before
     assert [batch.step for batch in after] == list(range(ASYNC.steps))
     trained = [episode.id for batch in after for group in batch.groups for episode in group.episodes]
@@ -245,7 +245,7 @@ def sampled_versions(episode: Episode) -> list[int]:
 def test_no_token_is_older_than_the_bound_and_some_are_old(whole: tuple[StageResult, Path], config: GrpoConfig) -> None:
     lags = [
         batch.step - version
-        for batch in batches(whole[1])
+        for batch in recorded_batches(whole[1])
         for group in batch.groups
         for episode in group.episodes
         for version in sampled_versions(episode)
@@ -327,6 +327,6 @@ def test_a_world_that_fails_once_costs_a_try_and_nothing_else(
     counts = result.progress.history[-1]
     assert counts["rollouts/retried"] >= 1
     assert (counts["rollouts/failed"], counts["faults"]) == (0, 0)
-    assert [[e.episode_return for g in b.groups for e in g.episodes] for b in batches(tmp_path / "grpo")] == [
-        [e.episode_return for g in b.groups for e in g.episodes] for b in batches(tmp_path / "straight")
+    assert [[e.episode_return for g in b.groups for e in g.episodes] for b in recorded_batches(tmp_path / "grpo")] == [
+        [e.episode_return for g in b.groups for e in g.episodes] for b in recorded_batches(tmp_path / "straight")
     ]

@@ -9,8 +9,8 @@ from crash.loops import POLICY, SFT, SYNC, Stopped, demonstrations, grpo_loop, r
 from palaestra.errors import ConfigError
 from palaestra.trainers.critic import CriticConfig
 from palaestra.trainers.learner import LearnerConfig
-from palaestra.trainers.loops import GrpoConfig, StageResult, batches
-from palaestra.trainers.loops.material import started
+from palaestra.trainers.loops import GrpoConfig, StageResult, recorded_batches
+from palaestra.trainers.loops.material import initial_policy
 from palaestra.trainers.loops.sft import SftLoop
 from palaestra.trainers.objectives import COLUMNS, ObjectiveConfig, presets
 from palaestra.trainers.policy import Policy, load_policy
@@ -29,7 +29,7 @@ REMEMBERING = ("hiper", "seeupo", "ppo", "dcpo", "laconic", "flowrl", "vcpo_asyn
 def warm(tmp_path_factory: pytest.TempPathFactory) -> Policy:
     """A policy that has seen the oracle plan."""
     seen = list(demonstrations())
-    start = started(replace(POLICY, format="planner"), seen, seed=0)
+    start = initial_policy(replace(POLICY, format="planner"), seen, seed=0)
     loop = SftLoop(replace(SFT, steps=120), seen, seed=0, start=start)
     return run(loop, tmp_path_factory.mktemp("warm") / "sft").policy
 
@@ -133,7 +133,7 @@ def test_another_text_of_the_same_file_is_another_run(warm: Policy, tmp_path: Pa
 def test_groups_that_a_filter_leaves_out_are_replaced_while_others_are_drawn(tmp_path: Path) -> None:
     """A policy that knows the library well passes some tasks always and some never: both teach nothing."""
     seen = list(demonstrations())
-    start = started(POLICY, seen, seed=0)
+    start = initial_policy(POLICY, seen, seed=0)
     known = run(SftLoop(replace(SFT, steps=200), seen, seed=0, start=start), tmp_path / "sft").policy
     for refill in (0, 40):
         objective = ObjectiveConfig(preset="dapo", parts={"refill": refill})
@@ -141,7 +141,7 @@ def test_groups_that_a_filter_leaves_out_are_replaced_while_others_are_drawn(tmp
         unwanted = history.progress.history[-1]["rollouts/unwanted"]
         kinds = [
             {episode.score.passed for episode in group.episodes}
-            for batch in batches(tmp_path / str(refill))
+            for batch in recorded_batches(tmp_path / str(refill))
             for group in batch.groups
         ]
         assert unwanted < 2 * 40  # so that the bound is not what ended it

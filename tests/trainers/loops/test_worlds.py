@@ -9,7 +9,7 @@ import pytest
 from crash.loops import POLICY, demonstrations
 from packs import write_pack
 from palaestra.errors import ConfigError, UnknownNameError
-from palaestra.trainers.loops import batches, load_config, planned, run, started
+from palaestra.trainers.loops import initial_policy, load_config, plan_run, recorded_batches, run
 from palaestra.trainers.loops.config import WorldConfig, read_config
 from palaestra.trainers.loops.worlds import RunWorlds
 from palaestra.trainers.rollouts.groups import TaskPlan
@@ -66,7 +66,7 @@ def test_each_task_is_played_in_the_world_of_its_reference(clinic: Path) -> None
 
 @pytest.mark.parametrize("where", ["here", "processes"])
 def test_a_run_learns_in_two_worlds(clinic: Path, tmp_path: Path, where: str) -> None:
-    started(POLICY, list(demonstrations()), seed=0).save(tmp_path / "policy")
+    initial_policy(POLICY, list(demonstrations()), seed=0).save(tmp_path / "policy")
     file = tmp_path / "run.toml"
     file.write_text(
         f"""
@@ -92,9 +92,9 @@ context = 400
 turn = 12
 """
     )
-    result = run(planned(load_config(file)), tmp_path / "run", say=lambda _: None)
+    result = run(plan_run(load_config(file)), tmp_path / "run", say=lambda _: None)
     assert result.progress.step == 2
-    groups = [group for batch in batches(tmp_path / "run" / "grpo") for group in batch.groups]
+    groups = [group for batch in recorded_batches(tmp_path / "run" / "grpo") for group in batch.groups]
     tasks = {episode.task.id.partition("/")[0] for group in groups for episode in group.episodes}
     assert tasks == {"library", "clinic"}
 

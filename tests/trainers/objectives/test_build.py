@@ -9,7 +9,7 @@ from torch import Tensor
 
 from palaestra.errors import ConfigError, DefinitionError
 from palaestra.trainers.data.batch import TokenBatch
-from palaestra.trainers.objectives import PARTS, Aggregation, Composed, ObjectiveConfig, part, preset
+from palaestra.trainers.objectives import PARTS, Aggregation, ComposedObjective, ObjectiveConfig, part, preset
 from palaestra.trainers.objectives.part import Plug
 from palaestra.trainers.objectives.recipe import SECTIONS, over
 from palaestra.trainers.objectives.trust import Clip, Sapo, Surrogate
@@ -52,7 +52,7 @@ def test_what_makes_no_sense_is_refused_with_the_reason(parts: dict[str, object]
 
 def test_settings_are_laid_over_a_presets() -> None:
     made = ObjectiveConfig(preset="dapo", parts={"trust": {"low": 0.1}, "filters": [], "refill": 0}).built()
-    assert isinstance(made.objective, Composed)
+    assert isinstance(made.objective, ComposedObjective)
     assert made.objective.trust == Clip(low=0.1, high=0.28, dual=10.0)
     assert made.filters == ()
 
@@ -60,13 +60,13 @@ def test_settings_are_laid_over_a_presets() -> None:
 def test_another_part_in_its_place_takes_no_settings_over() -> None:
     assert over(preset("dapo").recipe, {"trust": "sapo"})["trust"] == "sapo"
     made = ObjectiveConfig(preset="dapo", parts={"trust": {"part": "sapo", "negative": 2.0}}).built()
-    assert isinstance(made.objective, Composed)
+    assert isinstance(made.objective, ComposedObjective)
     assert made.objective.trust == Sapo(negative=2.0)
 
 
 def test_a_table_that_names_its_part_takes_the_place_of_what_is_there() -> None:
     made = ObjectiveConfig(preset="dapo", parts={"trust": {"part": "clip", "high": 0.3}}).built()
-    assert isinstance(made.objective, Composed)
+    assert isinstance(made.objective, ComposedObjective)
     assert made.objective.trust == Clip(high=0.3)
 
 
@@ -74,7 +74,7 @@ def test_a_term_is_added_up_as_it_says_by_name_or_by_table() -> None:
     for said in ("token-sum", {"name": "token-sum"}):
         spec = {"part": "entropy", "coefficient": 0.1, "aggregation": said}
         made = ObjectiveConfig(parts={"regularisers": [spec]}).built()
-        assert isinstance(made.objective, Composed)
+        assert isinstance(made.objective, ComposedObjective)
         assert made.objective.terms[0].aggregation == Aggregation(name="token-sum")
 
 
@@ -147,7 +147,7 @@ part("mask", "nameless", formula="", requires=("colour_T",))(kept_R)
 
 def test_a_mask_says_what_means_are_over_and_a_recipe_may_say_otherwise() -> None:
     made = ObjectiveConfig(parts={"masks": ["truncated", {"part": "truncated", "denominator": "original"}]}).built()
-    assert isinstance(made.objective, Composed)
+    assert isinstance(made.objective, ComposedObjective)
     assert [masking.denominator for masking in made.objective.masks] == ["survivors", "original"]
 
 

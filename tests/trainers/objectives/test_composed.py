@@ -14,7 +14,7 @@ from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.data.flatten import flatten
 from palaestra.trainers.objectives.advantages import group_advantages
 from palaestra.trainers.objectives.aggregation import Aggregation
-from palaestra.trainers.objectives.composed import Composed
+from palaestra.trainers.objectives.composed import ComposedObjective
 from palaestra.trainers.objectives.objective import Metrics
 from palaestra.trainers.objectives.trust import Clip
 from palaestra.trainers.reference import grpo as reference
@@ -36,15 +36,15 @@ def off_policy(batch: TokenBatch, *, spread: float = 0.3) -> Tensor:
     return (batch.logprob_T + spread * noise_T).requires_grad_()
 
 
-def told_of(batch: TokenBatch, logp_T: Tensor, objective: Composed | None = None) -> tuple[Tensor, Metrics]:
+def told_of(batch: TokenBatch, logp_T: Tensor, objective: ComposedObjective | None = None) -> tuple[Tensor, Metrics]:
     """The loss of the whole batch, of which some trajectories may be left out, and its figures."""
     placed = batch.with_columns({"place_T": torch.arange(len(batch.ids_T))})
-    prepared = (objective or Composed()).prepare(placed)
+    prepared = (objective or ComposedObjective()).prepare(placed)
     logp_T = logp_T[prepared.batch.column("place_T")]
     return prepared.loss(logp_T, torch.zeros_like(logp_T), prepared.batch)
 
 
-def loss_of(batch: TokenBatch, logp_T: Tensor, objective: Composed | None = None) -> Tensor:
+def loss_of(batch: TokenBatch, logp_T: Tensor, objective: ComposedObjective | None = None) -> Tensor:
     return told_of(batch, logp_T, objective)[0]
 
 
@@ -140,7 +140,7 @@ def test_equal_returns_and_a_group_of_one_give_exactly_zero(value: float, count:
 @given(drawn=batches)
 def test_each_trained_token_has_its_trajectorys_advantage_and_no_other_has_any(drawn: list[Episode]) -> None:
     batch = flatten(drawn)
-    found_T = Composed().advantages(batch).advantage_T
+    found_T = ComposedObjective().advantages(batch).advantage_T
     expected_R = reference.group_advantages(batch.return_R, batch.group_R)
     for token, trajectory in enumerate(batch.trajectory_T.tolist()):
         expected = expected_R[trajectory].item() if batch.trained_T[token] else 0.0
@@ -153,7 +153,7 @@ def test_each_trained_token_has_its_trajectorys_advantage_and_no_other_has_any(d
 @pytest.mark.parametrize("size", [1, 2, 3, 7])
 def test_the_shares_of_micro_batches_add_up_to_the_whole(size: int) -> None:
     batch = doubled(weighed(sequences()))
-    prepared = Composed().prepare(batch)
+    prepared = ComposedObjective().prepare(batch)
     logp_T = off_policy(prepared.batch)
     whole, figures = prepared.loss(logp_T, logp_T, prepared.batch)
     loss, clipped = 0.0, 0.0
@@ -170,7 +170,7 @@ def test_trajectories_without_an_advantage_are_left_out_and_counted() -> None:
     batch = weighed(sequences())
     moved = [r for r in range(batch.trajectories) if ADVANTAGES[r] != 0]
     assert len(moved) < batch.trajectories
-    prepared = Composed().prepare(batch)
+    prepared = ComposedObjective().prepare(batch)
     assert prepared.batch.trajectories == len(moved)
     assert float(prepared.batch.weight_T.sum()) == pytest.approx(len(moved) / batch.trajectories)
 
@@ -194,7 +194,7 @@ def test_where_the_clip_binds_there_is_no_gradient_and_it_is_counted(
 ) -> None:
     batch = weighed(sequences(1), [advantage])
     logp_T = (batch.logprob_T + math.log(ratio)).requires_grad_()
-    loss, figures = told_of(batch, logp_T, Composed(trust=Clip(low=0.1, high=0.3)))
+    loss, figures = told_of(batch, logp_T, ComposedObjective(trust=Clip(low=0.1, high=0.3)))
     found_T = gradient(loss, logp_T)[batch.trained_T]
     expected = -advantage * ratio / len(found_T) if flows else 0.0
     assert found_T.tolist() == pytest.approx([expected] * len(found_T), rel=1e-5)
@@ -216,13 +216,13 @@ def test_in_dr_grpo_a_trajectory_weighs_by_its_length() -> None:
     place_N = batch.trajectory_T[batch.trained_T]
     tokens_R = torch.bincount(place_N, minlength=batch.trajectories)
 
-    def pull(objective: Composed) -> Tensor:
+    def pull(objective: ComposedObjective) -> Tensor:
         logp_T = batch.logprob_T.clone().requires_grad_()
         loss = loss_of(batch, logp_T, objective)
         weight_N = -gradient(loss, logp_T)[batch.trained_T]
         return torch.zeros(batch.trajectories).index_add(0, place_N, weight_N)
 
-    plain_R = pull(Composed())
-    long_R = pull(Composed(aggregation=Aggregation(name="seq-mean-token-sum", length=100)))
+    plain_R = pull(ComposedObjective())
+    long_R = pull(ComposedObjective(aggregation=Aggregation(name="seq-mean-token-sum", length=100)))
     torch.testing.assert_close(plain_R, torch.full_like(plain_R, 1 / batch.trajectories))
     torch.testing.assert_close(long_R, tokens_R / (100 * batch.trajectories))

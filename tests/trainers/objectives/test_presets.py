@@ -12,8 +12,16 @@ from torch import Tensor
 from complete import Frozen, complete, on_policy, permuted, step_of
 from palaestra.errors import ConfigError
 from palaestra.trainers.data.batch import TokenBatch
-from palaestra.trainers.objectives import COLUMNS, PARTS, Built, Composed, ObjectiveConfig, preset, presets
-from palaestra.trainers.objectives.whole.objective import Whole
+from palaestra.trainers.objectives import (
+    COLUMNS,
+    PARTS,
+    BuiltObjective,
+    ComposedObjective,
+    ObjectiveConfig,
+    preset,
+    presets,
+)
+from palaestra.trainers.objectives.whole.objective import WholeTrajectoryObjective
 
 EVERY = presets()
 NOT_REINFORCE: Mapping[str, str] = {
@@ -47,12 +55,12 @@ NOT_CENTRED: Mapping[str, str] = {
 """Presets in which equal returns of a group need not mean no advantage."""
 
 
-def built(name: str) -> Built:
+def built(name: str) -> BuiltObjective:
     return ObjectiveConfig(preset=name).built()
 
 
 def composed(name: str) -> bool:
-    return isinstance(built(name).objective, Composed)
+    return isinstance(built(name).objective, ComposedObjective)
 
 
 def near(batch: TokenBatch, *, seed: int = 5, off: float = 0.3) -> Tensor:
@@ -88,7 +96,7 @@ def test_every_part_is_in_some_preset_or_is_known_to_be_an_option() -> None:
 @pytest.mark.parametrize("name", [name for name in EVERY if composed(name) and name not in NOT_REINFORCE])
 def test_where_all_ratios_are_one_the_gradient_is_that_of_reinforce_weighed_and_masked(name: str) -> None:
     made = built(name)
-    assert isinstance(made.objective, Composed)
+    assert isinstance(made.objective, ComposedObjective)
     made = replace(made, objective=replace(made.objective, terms=()))
     step = step_of(made, on_policy(complete()))
     found_T = step.gradient(step.batch.logprob_T)
@@ -347,4 +355,4 @@ def test_what_lacks_something_that_it_needs_is_refused_with_the_reason(
 @pytest.mark.parametrize("name", EVERY)
 def test_whole_objectives_are_objectives_of_whole_trajectories(name: str) -> None:
     made = built(name)
-    assert isinstance(made.objective, Whole) == (made.recipe.whole is not None)
+    assert isinstance(made.objective, WholeTrajectoryObjective) == (made.recipe.whole is not None)

@@ -11,7 +11,7 @@ from torch import Tensor
 from complete import complete
 from palaestra.errors import UnknownNameError
 from palaestra.trainers.data.batch import TokenBatch
-from palaestra.trainers.objectives.ratio import Granularity, Ratio
+from palaestra.trainers.objectives.ratio import Granularity, RatioConfig
 
 GRANULARITIES: tuple[Granularity, ...] = get_args(Granularity)
 
@@ -37,7 +37,7 @@ def near(batch: TokenBatch) -> Tensor:
 def test_a_ratio_is_its_tokens_its_turns_or_its_trajectorys(granularity: Granularity) -> None:
     batch, logp_T = complete(), near(complete())
     own_T = batch.trained_T
-    found_N = Ratio(granularity=granularity).log_ratio(logp_T[own_T], batch.logprob_T[own_T], batch)
+    found_N = RatioConfig(granularity=granularity).log_ratio(logp_T[own_T], batch.logprob_T[own_T], batch)
     off = (logp_T - batch.logprob_T)[own_T].tolist()
     owner = (batch.turn_T if granularity == "turn" else batch.trajectory_T)[own_T].tolist()
     assert found_N.tolist() == pytest.approx(written_out(granularity, off, owner), abs=1e-12)
@@ -48,7 +48,7 @@ def test_each_tokens_gradient_is_its_own(granularity: Granularity) -> None:
     batch, logp_T = complete(), near(complete())
     own_T = batch.trained_T
     weight_N = torch.arange(int(own_T.sum()), dtype=torch.float64)
-    log_ratio_N = Ratio(granularity=granularity).log_ratio(logp_T[own_T], batch.logprob_T[own_T], batch)
+    log_ratio_N = RatioConfig(granularity=granularity).log_ratio(logp_T[own_T], batch.logprob_T[own_T], batch)
     (slope_T,) = torch.autograd.grad((weight_N * log_ratio_N).sum(), logp_T)
     assert torch.equal(slope_T[own_T], weight_N)
 
@@ -59,22 +59,22 @@ def test_a_ratio_however_far_is_bounded(granularity: Granularity, most: float, f
     batch = complete()
     own_T = batch.trained_T
     logp_N, anchor_N = batch.logprob_T[own_T] + far, batch.logprob_T[own_T]
-    found_N = Ratio(granularity=granularity).log_ratio(logp_N, anchor_N, batch)
+    found_N = RatioConfig(granularity=granularity).log_ratio(logp_N, anchor_N, batch)
     assert (found_N == (most if far > 0 else -20.0)).all()
 
 
 def test_the_anchor_is_who_drew_who_began_or_nobody() -> None:
     batch, logp_T = complete(), near(complete())
-    assert torch.equal(Ratio().anchored(logp_T, batch), batch.logprob_T)
-    assert torch.equal(Ratio(anchor="old").anchored(logp_T, batch), batch.column("old_T"))
-    nobody_T = Ratio(anchor="none").anchored(logp_T, batch)
+    assert torch.equal(RatioConfig().anchored(logp_T, batch), batch.logprob_T)
+    assert torch.equal(RatioConfig(anchor="old").anchored(logp_T, batch), batch.column("old_T"))
+    nobody_T = RatioConfig(anchor="none").anchored(logp_T, batch)
     assert torch.equal(nobody_T, logp_T)
     assert not nobody_T.requires_grad
-    assert (Ratio().requires(), Ratio(anchor="old").requires()) == (frozenset(), frozenset({"old_T"}))
+    assert (RatioConfig().requires(), RatioConfig(anchor="old").requires()) == (frozenset(), frozenset({"old_T"}))
 
 
 def test_a_batch_that_lacks_the_anchor_says_who_fills_it_in() -> None:
     batch = complete()
     lacking = replace(batch, columns={name: column for name, column in batch.columns.items() if name != "old_T"})
     with pytest.raises(UnknownNameError, match=r"unknown column of a batch 'old_T'.*whoever makes the batch"):
-        Ratio(anchor="old").anchored(batch.logprob_T, lacking)
+        RatioConfig(anchor="old").anchored(batch.logprob_T, lacking)

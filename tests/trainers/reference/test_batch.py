@@ -10,7 +10,7 @@ from palaestra.tools import Mark
 from palaestra.trainers.data.demonstration import demonstration, rendered
 from palaestra.trainers.data.order import epochs
 from palaestra.trainers.reference.batch import Sample, batched, by_length
-from palaestra.trainers.reference.policy import Policy
+from palaestra.trainers.reference.policy import ReferencePolicy
 from palaestra.trajectory import Episode, Tokens
 
 
@@ -86,7 +86,7 @@ def test_a_batch_of_two_is_laid_out_as_it_says() -> None:
 
 
 def test_the_turns_of_a_demonstration_carry_loss_and_nothing_else_does(
-    policy: Policy, episodes: Sequence[Episode]
+    policy: ReferencePolicy, episodes: Sequence[Episode]
 ) -> None:
     codec = policy.codec
     for episode in episodes:
@@ -105,7 +105,7 @@ def test_the_turns_of_a_demonstration_carry_loss_and_nothing_else_does(
 
 
 def test_what_is_trained_in_a_batch_of_demonstrations_is_what_the_oracle_wrote(
-    policy: Policy, episodes: Sequence[Episode]
+    policy: ReferencePolicy, episodes: Sequence[Episode]
 ) -> None:
     shown = [demonstration(episode, policy.codec) for episode in episodes]
     batch = batched([Sample(tokens=one) for one in shown])
@@ -119,7 +119,9 @@ def test_what_is_trained_in_a_batch_of_demonstrations_is_what_the_oracle_wrote(
         assert "".join(policy.codec.decode(batch.ids_BT[row][batch.trained_BT[row]].tolist())) == "".join(own)
 
 
-def test_a_demonstration_is_what_its_rendering_says_in_order(policy: Policy, episodes: Sequence[Episode]) -> None:
+def test_a_demonstration_is_what_its_rendering_says_in_order(
+    policy: ReferencePolicy, episodes: Sequence[Episode]
+) -> None:
     for episode in episodes:
         shown = demonstration(episode, policy.codec)
         assert list(shown.ids) == policy.codec.encode(rendered(episode, policy.codec.format))
@@ -127,7 +129,7 @@ def test_a_demonstration_is_what_its_rendering_says_in_order(policy: Policy, epi
         assert set(shown.logprobs) == {0.0}
 
 
-def test_a_turn_is_trained_up_to_its_end_mark(policy: Policy, episodes: Sequence[Episode]) -> None:
+def test_a_turn_is_trained_up_to_its_end_mark(policy: ReferencePolicy, episodes: Sequence[Episode]) -> None:
     for episode in episodes:
         shown = demonstration(episode, policy.codec)
         turns = len(list(episode.turns))

@@ -10,23 +10,25 @@ from torch import Tensor
 from palaestra.seeding import Stream
 from palaestra.tools import CHAT_FORMATS
 from palaestra.trainers.codec import Codec, train_tokenizer
-from palaestra.trainers.reference.batch import Sample, TokenBatch, batched
-from palaestra.trainers.reference.learner import Learner, OptimiserConfig
-from palaestra.trainers.reference.policy import ModelShape, Policy, new_model
+from palaestra.trainers.reference.batch import PaddedBatch, Sample, batched
+from palaestra.trainers.reference.learner import OptimiserConfig, ReferenceLearner
+from palaestra.trainers.reference.policy import ModelShape, ReferencePolicy, new_model
 from palaestra.trajectory import Tokens
 
 TINY = ModelShape(hidden=16, layers=2, heads=2, kv_heads=1, head_dim=8, mlp=32, context=64)
 PLAIN = OptimiserConfig(lr=1e-3, weight_decay=0.0)
 
 
-def tiny() -> Policy:
+def tiny() -> ReferencePolicy:
     form = CHAT_FORMATS.get("compact")
     tokenizer = train_tokenizer([["hello world"]], form, size=300)
-    return Policy(model=new_model(TINY, vocabulary=len(tokenizer), seed=0).eval(), codec=Codec(tokenizer, form))
+    return ReferencePolicy(
+        model=new_model(TINY, vocabulary=len(tokenizer), seed=0).eval(), codec=Codec(tokenizer, form)
+    )
 
 
-def learner(config: OptimiserConfig = PLAIN) -> Learner:
-    return Learner(tiny(), config)
+def learner(config: OptimiserConfig = PLAIN) -> ReferenceLearner:
+    return ReferenceLearner(tiny(), config)
 
 
 def sequences(advantages: Sequence[float] = (1.0, -0.5, 0.25, -1.0, 2.0)) -> list[Sample]:
@@ -49,7 +51,7 @@ def sequences(advantages: Sequence[float] = (1.0, -0.5, 0.25, -1.0, 2.0)) -> lis
     return samples
 
 
-def on_policy(of: Learner, samples: Sequence[Sample], *, temperature: float = 1.0) -> list[Sample]:
+def on_policy(of: ReferenceLearner, samples: Sequence[Sample], *, temperature: float = 1.0) -> list[Sample]:
     """The same tokens with the log-probabilities that the learner's policy gives them."""
     with torch.no_grad():
         logp_BT = of.logprobs(batched(samples), temperature=temperature)
@@ -62,15 +64,15 @@ def on_policy(of: Learner, samples: Sequence[Sample], *, temperature: float = 1.
     ]
 
 
-def weights(of: Learner) -> Tensor:
+def weights(of: ReferenceLearner) -> Tensor:
     return torch.cat([weight.detach().reshape(-1).clone() for weight in of.policy.model.parameters()])
 
 
-def grpo(of: Learner, samples: Sequence[Sample], *, lr: float = 1e-3, sequences: int = 5) -> dict[str, float]:
+def grpo(of: ReferenceLearner, samples: Sequence[Sample], *, lr: float = 1e-3, sequences: int = 5) -> dict[str, float]:
     return of.grpo_step(samples, lr=lr, clip=0.2, temperature=1.0, sequences=sequences)
 
 
-def plain_logprobs(policy: Policy, batch: TokenBatch, temperature: float) -> Tensor:
+def plain_logprobs(policy: ReferencePolicy, batch: PaddedBatch, temperature: float) -> Tensor:
     """The reference: the whole of the logits, each sequence by itself, without padding."""
     logp_BT = torch.zeros_like(batch.logprob_BT)
     for row in range(len(batch.ids_BT)):

@@ -15,9 +15,9 @@ from palaestra.records import EndReason
 from palaestra.seeding import Stream
 from palaestra.trainers.codec import Codec
 from palaestra.trainers.reference.batch import Sample, batched, by_length
-from palaestra.trainers.reference.learner import Learner, OptimiserConfig
-from palaestra.trainers.reference.play import Job, RolloutConfig, play
-from palaestra.trainers.reference.policy import Policy
+from palaestra.trainers.reference.learner import OptimiserConfig, ReferenceLearner
+from palaestra.trainers.reference.play import ReferenceJob, RolloutConfig, play
+from palaestra.trainers.reference.policy import ReferencePolicy
 from palaestra.trainers.reference.sampler import Sampler
 from palaestra.trajectory import Episode, Tokens
 
@@ -25,9 +25,9 @@ CONFIG = RolloutConfig(rows=16, context=1024, turn=14)
 STOREFRONT_ID = "palaestra/Storefront-v0"
 
 
-def jobs(tasks: Sequence[str], count: int, name: str = "job") -> list[Job]:
+def jobs(tasks: Sequence[str], count: int, name: str = "job") -> list[ReferenceJob]:
     """New each time, for playing a job uses its noise up."""
-    return [Job(task=tasks[n % len(tasks)], seed=n % 7, noise=Stream.root(name, n)) for n in range(count)]
+    return [ReferenceJob(task=tasks[n % len(tasks)], seed=n % 7, noise=Stream.root(name, n)) for n in range(count)]
 
 
 def tokens_of(episode: Episode) -> Tokens:
@@ -77,7 +77,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> dict[int, list[int]]:
 
 
 def test_a_fault_of_the_world_voids_its_episode_and_no_other(
-    clerk: Policy, terse_id: str, tasks: Sequence[str], monkeypatch: pytest.MonkeyPatch
+    clerk: ReferencePolicy, terse_id: str, tasks: Sequence[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sound = play(clerk, terse_id, jobs(tasks, 24), CONFIG)
     step = ToolEnv.step
@@ -102,12 +102,12 @@ def test_a_fault_of_the_world_voids_its_episode_and_no_other(
             check_same(episode, before)
 
 
-def test_no_jobs_make_no_episodes(compact: Policy, terse_id: str) -> None:
+def test_no_jobs_make_no_episodes(compact: ReferencePolicy, terse_id: str) -> None:
     assert play(compact, terse_id, [], CONFIG) == []
 
 
 def test_an_opening_that_does_not_fit_the_context_is_not_sampled_from(
-    clerk: Policy, terse_id: str, tasks: Sequence[str]
+    clerk: ReferencePolicy, terse_id: str, tasks: Sequence[str]
 ) -> None:
     for episode in play(clerk, terse_id, jobs(tasks, 4), replace(CONFIG, context=20)):
         assert sampled(tokens_of(episode)) == []
@@ -116,7 +116,9 @@ def test_an_opening_that_does_not_fit_the_context_is_not_sampled_from(
 # Order and sameness
 
 
-def test_episodes_come_back_in_the_order_of_their_jobs(clerk: Policy, terse_id: str, tasks: Sequence[str]) -> None:
+def test_episodes_come_back_in_the_order_of_their_jobs(
+    clerk: ReferencePolicy, terse_id: str, tasks: Sequence[str]
+) -> None:
     given = jobs(tasks, 40)
     ended: list[str] = []
     played = play(clerk, terse_id, given, replace(CONFIG, rows=6), name="clerk", version=3, progress=ended.append)
@@ -134,20 +136,20 @@ def test_episodes_come_back_in_the_order_of_their_jobs(clerk: Policy, terse_id: 
     assert ended != [job.task for job in given]  # they end in another order, or this would show nothing
 
 
-def test_equal_jobs_give_equal_episodes(clerk: Policy, terse_id: str, tasks: Sequence[str]) -> None:
+def test_equal_jobs_give_equal_episodes(clerk: ReferencePolicy, terse_id: str, tasks: Sequence[str]) -> None:
     first, second = (play(clerk, terse_id, jobs(tasks, 20), CONFIG) for _ in range(2))
     assert first == second
     assert [episode.digest() for episode in first] == [episode.digest() for episode in second]
 
 
-def test_other_noise_gives_other_episodes(clerk: Policy, terse_id: str, tasks: Sequence[str]) -> None:
-    given = [Job(task=tasks[0], seed=0, noise=Stream.root("noise", n)) for n in range(8)]
+def test_other_noise_gives_other_episodes(clerk: ReferencePolicy, terse_id: str, tasks: Sequence[str]) -> None:
+    given = [ReferenceJob(task=tasks[0], seed=0, noise=Stream.root("noise", n)) for n in range(8)]
     assert len({tokens_of(episode).ids for episode in play(clerk, terse_id, given, CONFIG)}) > 4
 
 
 @pytest.mark.parametrize("rows", [1, 5, 99])
 def test_the_size_of_the_batch_does_not_change_an_episode(
-    clerk: Policy, terse_id: str, tasks: Sequence[str], rows: int
+    clerk: ReferencePolicy, terse_id: str, tasks: Sequence[str], rows: int
 ) -> None:
     expected = play(clerk, terse_id, jobs(tasks, 24), CONFIG)
     for before, episode in zip(
@@ -160,7 +162,7 @@ def test_the_size_of_the_batch_does_not_change_an_episode(
 
 
 def test_an_episode_without_room_for_another_turn_is_truncated_with_the_score_that_it_has(
-    make_clerk: Callable[[str], Policy], terse_id: str, tasks: Sequence[str]
+    make_clerk: Callable[[str], ReferencePolicy], terse_id: str, tasks: Sequence[str]
 ) -> None:
     played = play(make_clerk("compact"), terse_id, jobs(tasks, 60), replace(CONFIG, context=100))
     full = [episode for episode in played if episode.end == EndReason.TOKEN_BUDGET]
@@ -180,7 +182,7 @@ def test_an_episode_without_room_for_another_turn_is_truncated_with_the_score_th
         assert env.score() == episode.score
 
 
-def test_the_return_of_every_episode_is_its_score(clerk: Policy, terse_id: str, tasks: Sequence[str]) -> None:
+def test_the_return_of_every_episode_is_its_score(clerk: ReferencePolicy, terse_id: str, tasks: Sequence[str]) -> None:
     played = play(clerk, terse_id, jobs(tasks, 60), CONFIG)
     assert len({episode.end for episode in played}) > 1
     for episode in played:
@@ -189,7 +191,7 @@ def test_the_return_of_every_episode_is_its_score(clerk: Policy, terse_id: str, 
 
 @pytest.mark.parametrize("turn", [1, 3])
 def test_a_turn_that_is_cut_off_goes_on_with_an_end_mark_that_was_not_sampled(
-    clerk: Policy, terse_id: str, tasks: Sequence[str], turn: int
+    clerk: ReferencePolicy, terse_id: str, tasks: Sequence[str], turn: int
 ) -> None:
     end = clerk.codec.end_id
     cut = whole = 0
@@ -215,21 +217,21 @@ def test_a_turn_that_is_cut_off_goes_on_with_an_end_mark_that_was_not_sampled(
 
 @pytest.mark.parametrize("temperature", [1.0, 0.6])
 def test_the_learner_finds_the_log_probabilities_that_the_sampler_recorded(
-    clerk: Policy, terse_id: str, tasks: Sequence[str], temperature: float
+    clerk: ReferencePolicy, terse_id: str, tasks: Sequence[str], temperature: float
 ) -> None:
     played = play(clerk, terse_id, jobs(tasks, 30), replace(CONFIG, temperature=temperature))
     _check_logprobs(clerk, played, temperature)
 
 
-def test_the_learner_finds_them_in_the_storefront_too(policy: Policy, episodes: Sequence[Episode]) -> None:
-    given = [Job(task=e.task.id, seed=0, noise=Stream.root("store", n)) for n, e in enumerate(episodes[:3])]
+def test_the_learner_finds_them_in_the_storefront_too(policy: ReferencePolicy, episodes: Sequence[Episode]) -> None:
+    given = [ReferenceJob(task=e.task.id, seed=0, noise=Stream.root("store", n)) for n, e in enumerate(episodes[:3])]
     _check_logprobs(policy, play(policy, STOREFRONT_ID, given, RolloutConfig(rows=2, context=8192, turn=5)), 1.0)
 
 
-def _check_logprobs(policy: Policy, played: Sequence[Episode], temperature: float) -> None:
+def _check_logprobs(policy: ReferencePolicy, played: Sequence[Episode], temperature: float) -> None:
     batch = batched([Sample(tokens=tokens_of(episode)) for episode in played])
     with torch.no_grad():
-        found = Learner(policy.copy(), OptimiserConfig(lr=0)).logprobs(batch, temperature=temperature)
+        found = ReferenceLearner(policy.copy(), OptimiserConfig(lr=0)).logprobs(batch, temperature=temperature)
     assert batch.trained_BT.any()
     assert torch.allclose(found, batch.logprob_BT, atol=1e-4, rtol=0)
 
@@ -238,7 +240,7 @@ THOUSAND = 1000
 
 
 def test_the_tokens_that_are_trained_are_those_that_were_sampled_in_a_thousand_episodes(
-    clerk: Policy, terse_id: str, tasks: Sequence[str], drawn: dict[int, list[int]]
+    clerk: ReferencePolicy, terse_id: str, tasks: Sequence[str], drawn: dict[int, list[int]]
 ) -> None:
     given = jobs(tasks, THOUSAND, "thousand")
     context = 256 if clerk.codec.format.name == "compact" else 768

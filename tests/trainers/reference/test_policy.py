@@ -13,17 +13,19 @@ from palaestra.errors import CheckpointError, UnknownNameError
 from palaestra.tools import CHAT_FORMATS
 from palaestra.trainers.codec import Codec, train_tokenizer
 from palaestra.trainers.data.demonstration import demonstration
-from palaestra.trainers.reference.policy import ModelShape, Policy, load_policy, new_model
+from palaestra.trainers.reference.policy import ModelShape, ReferencePolicy, load_policy, new_model
 from palaestra.trajectory import Episode
 
 Damage = Callable[[Path], object]
 TINY = ModelShape(hidden=16, layers=2, heads=2, kv_heads=1, head_dim=8, mlp=32, context=64)
 
 
-def tiny(*, seed: int = 0, words: str = "hello world", size: int = 300) -> Policy:
+def tiny(*, seed: int = 0, words: str = "hello world", size: int = 300) -> ReferencePolicy:
     form = CHAT_FORMATS.get("compact")
     tokenizer = train_tokenizer([[words]], form, size=size)
-    return Policy(model=new_model(TINY, vocabulary=len(tokenizer), seed=seed).eval(), codec=Codec(tokenizer, form))
+    return ReferencePolicy(
+        model=new_model(TINY, vocabulary=len(tokenizer), seed=seed).eval(), codec=Codec(tokenizer, form)
+    )
 
 
 @pytest.fixture
@@ -176,7 +178,7 @@ def test_an_unknown_format_is_named_with_near_ones(saved: Path) -> None:
 
 
 def test_a_policy_saved_and_loaded_is_the_same_to_the_bit(
-    policy: Policy, episodes: Sequence[Episode], tmp_path: Path
+    policy: ReferencePolicy, episodes: Sequence[Episode], tmp_path: Path
 ) -> None:
     policy.save(tmp_path)
     loaded = load_policy(tmp_path)
@@ -190,7 +192,7 @@ def test_a_policy_saved_and_loaded_is_the_same_to_the_bit(
     assert not loaded.model.training
 
 
-def test_transformers_reads_a_save_without_us(policy: Policy, tmp_path: Path) -> None:
+def test_transformers_reads_a_save_without_us(policy: ReferencePolicy, tmp_path: Path) -> None:
     policy.save(tmp_path)
     model = AutoModelForCausalLM.from_pretrained(tmp_path, local_files_only=True)
     tokenizer = AutoTokenizer.from_pretrained(tmp_path, local_files_only=True)
@@ -226,7 +228,7 @@ def test_weights_are_held_in_single_precision_whatever_they_were_saved_in(tmp_pa
 
 def test_a_model_may_embed_more_than_its_tokenizer_has(tmp_path: Path) -> None:
     policy = tiny()
-    padded = Policy(model=new_model(TINY, vocabulary=320, seed=0), codec=policy.codec)
+    padded = ReferencePolicy(model=new_model(TINY, vocabulary=320, seed=0), codec=policy.codec)
     padded.save(tmp_path)
     assert load_policy(tmp_path).digest() == padded.digest()
 
@@ -274,4 +276,4 @@ def test_a_digest_names_every_bit_of_every_weight() -> None:
 
 def test_a_digest_tells_types_apart() -> None:
     policy = tiny()
-    assert Policy(model=policy.copy().model.double(), codec=policy.codec).digest() != policy.digest()
+    assert ReferencePolicy(model=policy.copy().model.double(), codec=policy.codec).digest() != policy.digest()

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from palaestra.seeding import Stream
 from palaestra.tools import CHAT_FORMATS
 from palaestra.trainers.codec import Codec, train_tokenizer
-from palaestra.trainers.reference.policy import ModelShape, Policy, new_model
-from palaestra.trainers.reference.sampler import Row, Sampler
+from palaestra.trainers.reference.policy import ModelShape, ReferencePolicy, new_model
+from palaestra.trainers.reference.sampler import Sampler, SamplerRow
 
 SHAPE = ModelShape(hidden=32, layers=2, heads=4, kv_heads=2, head_dim=8, mlp=32, context=512)
 CAPACITY = 160
@@ -25,7 +25,7 @@ NEVER = -math.inf
 
 
 @pytest.fixture(scope="module")
-def sharp() -> Policy:
+def sharp() -> ReferencePolicy:
     """Random weights, scaled up so that what a row reads decides what it writes."""
     form = CHAT_FORMATS.get("compact")
     tokenizer = train_tokenizer([["hello world"]], form, size=300)
@@ -34,14 +34,14 @@ def sharp() -> Policy:
         for weight in model.parameters():
             if weight.dim() == 2:
                 weight.mul_(8)
-    return Policy(model=model.eval(), codec=Codec(tokenizer, form))
+    return ReferencePolicy(model=model.eval(), codec=Codec(tokenizer, form))
 
 
 class Written:
     """All of a row's tokens, and of those that it sampled the log-probabilities."""
 
     def __init__(self, name: str) -> None:
-        self.row = Row(noise=Stream.root("noise", name))
+        self.row = SamplerRow(noise=Stream.root("noise", name))
         self._given = Stream.root("given", name)
         self.ids: list[int] = []
         self.sampled: dict[int, float] = {}
@@ -63,7 +63,7 @@ def lengths(name: str, turns: int) -> list[int]:
 
 
 def write(
-    policy: Policy, names: Sequence[str | None], *, turns: int = 3, limit: int = 6, temperature: float = 1.0
+    policy: ReferencePolicy, names: Sequence[str | None], *, turns: int = 3, limit: int = 6, temperature: float = 1.0
 ) -> dict[str, Written]:
     """Let rows of the given names write; `None` leaves a row empty. What a row is given follows from its name alone."""
     sampler = Sampler(policy, rows=len(names), capacity=CAPACITY, temperature=temperature)
@@ -80,7 +80,7 @@ def write(
 
 
 @torch.no_grad()
-def plain(policy: Policy, ids: Sequence[int], temperature: float = 1.0) -> torch.Tensor:
+def plain(policy: ReferencePolicy, ids: Sequence[int], temperature: float = 1.0) -> torch.Tensor:
     """Log-probabilities of each token but the first, by one forward pass of transformers' without a cache."""
     ids_T = torch.tensor(ids)
     logits_TV: torch.Tensor = policy.model(input_ids=ids_T[None], use_cache=False).logits[0] / temperature
@@ -88,7 +88,7 @@ def plain(policy: Policy, ids: Sequence[int], temperature: float = 1.0) -> torch
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rigged(Policy):
+class Rigged(ReferencePolicy):
     """A policy that has one distribution, whatever it reads. Its token 0 is the end token."""
 
     row: tuple[float, ...]
@@ -97,7 +97,7 @@ class Rigged(Policy):
         return torch.tensor(self.row).expand(len(hidden), -1)
 
 
-def rigged(row: Sequence[float]) -> Policy:
+def rigged(row: Sequence[float]) -> ReferencePolicy:
     form = CHAT_FORMATS.get("compact")
     tokenizer = train_tokenizer([["hello world"]], form, size=300)
     model = new_model(ModelShape(hidden=8, layers=1, heads=1, head_dim=8, mlp=8), vocabulary=len(tokenizer), seed=0)
@@ -106,9 +106,9 @@ def rigged(row: Sequence[float]) -> Policy:
     return policy
 
 
-def drawn(logits: Sequence[float], *, rows: int = 50, each: int = 80, temperature: float = 1.0) -> list[Row]:
+def drawn(logits: Sequence[float], *, rows: int = 50, each: int = 80, temperature: float = 1.0) -> list[SamplerRow]:
     sampler = Sampler(rigged(logits), rows=rows, capacity=each + 1, temperature=temperature)
-    found = [Row(noise=Stream.root("draw", place), pending=[0]) for place in range(rows)]
+    found = [SamplerRow(noise=Stream.root("draw", place), pending=[0]) for place in range(rows)]
     sampler.rows[:] = found
     sampler.turn(each)
     return found
@@ -118,7 +118,7 @@ def drawn(logits: Sequence[float], *, rows: int = 50, each: int = 80, temperatur
 
 
 @pytest.mark.parametrize("temperature", [1.0, 0.7, 1.5])
-def test_log_probabilities_are_those_of_a_plain_forward_pass(sharp: Policy, temperature: float) -> None:
+def test_log_probabilities_are_those_of_a_plain_forward_pass(sharp: ReferencePolicy, temperature: float) -> None:
     names = ["a", "b", None, "c", "d", "e", "f"]
     for row in write(sharp, names, temperature=temperature).values():
         expected = plain(sharp, row.ids, temperature)
@@ -127,7 +127,7 @@ def test_log_probabilities_are_those_of_a_plain_forward_pass(sharp: Policy, temp
             assert logprob == pytest.approx(expected[place - 1].item(), abs=1e-4)
 
 
-def test_rows_differ_in_what_they_write_and_when_they_stop(sharp: Policy) -> None:
+def test_rows_differ_in_what_they_write_and_when_they_stop(sharp: ReferencePolicy) -> None:
     written = write(sharp, list("abcdefgh"), limit=40).values()  # else the tests here would show little
     assert len({tuple(row.ids) for row in written}) == 8
     assert len({len(row.sampled) for row in written}) > 2
@@ -135,14 +135,14 @@ def test_rows_differ_in_what_they_write_and_when_they_stop(sharp: Policy) -> Non
 
 @settings(max_examples=30)
 @given(names=st.lists(st.sampled_from([*"abcdef", None]), min_size=1, max_size=7, unique=True))
-def test_neighbours_and_the_place_in_the_batch_do_not_matter(sharp: Policy, names: list[str | None]) -> None:
+def test_neighbours_and_the_place_in_the_batch_do_not_matter(sharp: ReferencePolicy, names: list[str | None]) -> None:
     for name, row in write(sharp, names, turns=2, limit=3).items():
         alone = write(sharp, [name], turns=2, limit=3)[name]
         assert row.ids == alone.ids
         assert list(row.sampled.values()) == pytest.approx(list(alone.sampled.values()), abs=1e-4)
 
 
-def test_a_row_that_is_used_again_knows_nothing_of_the_episode_before(sharp: Policy) -> None:
+def test_a_row_that_is_used_again_knows_nothing_of_the_episode_before(sharp: ReferencePolicy) -> None:
     sampler = Sampler(sharp, rows=3, capacity=CAPACITY)
     first, other, after = Written("long"), Written("other"), Written("after")
     sampler.rows[0], sampler.rows[2] = first.row, other.row
@@ -165,7 +165,7 @@ def test_a_row_that_is_used_again_knows_nothing_of_the_episode_before(sharp: Pol
     assert list(after.sampled.values()) == pytest.approx(list(fresh.sampled.values()), abs=1e-4)
 
 
-def test_a_row_at_rest_is_not_disturbed_by_those_that_write_on(sharp: Policy) -> None:
+def test_a_row_at_rest_is_not_disturbed_by_those_that_write_on(sharp: ReferencePolicy) -> None:
     sampler = Sampler(sharp, rows=2, capacity=CAPACITY)
     resting, busy = Written("resting"), Written("busy")
     sampler.rows[:] = [resting.row, busy.row]
@@ -193,7 +193,9 @@ def test_a_row_at_rest_is_not_disturbed_by_those_that_write_on(sharp: Policy) ->
 
 
 @pytest.mark.parametrize("limit", [1, 2, 7])
-def test_a_turn_has_no_more_tokens_than_its_limit_and_ends_with_the_end_token(sharp: Policy, limit: int) -> None:
+def test_a_turn_has_no_more_tokens_than_its_limit_and_ends_with_the_end_token(
+    sharp: ReferencePolicy, limit: int
+) -> None:
     end = sharp.codec.end_id
     for row in write(sharp, list("abcdefgh"), turns=1, limit=limit).values():
         own = [row.ids[place] for place in row.sampled]
@@ -212,7 +214,7 @@ def test_a_turn_stops_after_the_end_token_and_not_before() -> None:
 
 
 @pytest.mark.parametrize("given", [1, 150, 158, 159])
-def test_a_row_is_never_longer_than_the_capacity(sharp: Policy, given: int) -> None:
+def test_a_row_is_never_longer_than_the_capacity(sharp: ReferencePolicy, given: int) -> None:
     sampler = Sampler(sharp, rows=2, capacity=CAPACITY)
     full, other = Written("full"), Written("other")
     sampler.rows[:] = [full.row, other.row]
@@ -230,9 +232,9 @@ def test_a_row_is_never_longer_than_the_capacity(sharp: Policy, given: int) -> N
             assert logprob == pytest.approx(expected[place - 1].item(), abs=1e-4)
 
 
-def test_a_batch_that_has_nothing_to_write_writes_nothing(sharp: Policy) -> None:
+def test_a_batch_that_has_nothing_to_write_writes_nothing(sharp: ReferencePolicy) -> None:
     sampler = Sampler(sharp, rows=2, capacity=CAPACITY)
-    sampler.rows[0] = row = Row(noise=Stream.root("idle"))
+    sampler.rows[0] = row = SamplerRow(noise=Stream.root("idle"))
     sampler.turn(5)
     assert (row.drawn, row.length) == ([], 0)
     assert row.noise.save() == Stream.root("idle").save()
@@ -289,6 +291,6 @@ class Extreme(Stream):
 )
 def test_even_the_least_and_the_greatest_noise_draw_a_token_that_has_probability(word: int, drawn: int) -> None:
     sampler = Sampler(rigged([NEVER, 0.0, 1.0, -200.0]), rows=1, capacity=10)
-    sampler.rows[0] = row = Row(noise=Extreme(word), pending=[1])
+    sampler.rows[0] = row = SamplerRow(noise=Extreme(word), pending=[1])
     sampler.turn(1)
     assert row.drawn == [drawn]

@@ -14,8 +14,8 @@ from crash.killer import Killed, killed_after
 from crash.tiny import GRPO, SHAPE, WARM_UP, Stopped, TinyGrpo, TinyWarmUp, demonstrations, history
 from palaestra.durable import MANIFEST, saving, verified
 from palaestra.errors import CheckpointError, StorageError
-from palaestra.trainers.progress import Bar
-from palaestra.trainers.reference import ModelShape, StageResult, WarmUp, load_policy, run_stage
+from palaestra.trainers.progress import ProgressBar
+from palaestra.trainers.reference import ModelShape, ReferenceStageResult, WarmUpStage, load_policy, run_stage
 
 STEPS = 5
 
@@ -32,7 +32,7 @@ def trained(
     save_every: int = 1,
     seed: int = 0,
     stop: int | None = None,
-) -> StageResult:
+) -> ReferenceStageResult:
     """A warm-up of five steps, from its last save in `directory` if there is one."""
     stage = TinyWarmUp(steps=steps, save_every=save_every, seed=seed, stop=stop)
     return run_stage(stage, directory, say=ignored if said is None else said.append)
@@ -68,7 +68,7 @@ def full_disk(size: int) -> Generator[None]:
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> StageResult:
+def whole(tmp_path_factory: pytest.TempPathFactory) -> ReferenceStageResult:
     """The five steps, uninterrupted."""
     return trained(tmp_path_factory.mktemp("whole") / "warm-up", save_every=STEPS)
 
@@ -83,7 +83,7 @@ def test_a_save_of_other_settings_is_refused_and_kept(tmp_path: Path) -> None:
     assert contents(tmp_path) == before
 
 
-def test_a_save_of_another_stage_is_refused_and_kept(tmp_path: Path, whole: StageResult) -> None:
+def test_a_save_of_another_stage_is_refused_and_kept(tmp_path: Path, whole: ReferenceStageResult) -> None:
     directory = interrupted(tmp_path / "warm-up")
     before = contents(tmp_path)
     with pytest.raises(CheckpointError, match="is a grpo of other settings"):
@@ -113,7 +113,7 @@ def test_a_folder_of_somebody_else_s_is_told_and_kept(tmp_path: Path) -> None:
     assert contents(tmp_path) == {"warm-up/thesis.txt": b"years of work"}
 
 
-def test_a_whole_save_that_is_no_stage_s_is_told_and_kept(tmp_path: Path, whole: StageResult) -> None:
+def test_a_whole_save_that_is_no_stage_s_is_told_and_kept(tmp_path: Path, whole: ReferenceStageResult) -> None:
     directory = tmp_path / "warm-up"
     with saving(directory) as temporary:
         whole.policy.save(temporary)
@@ -123,7 +123,7 @@ def test_a_whole_save_that_is_no_stage_s_is_told_and_kept(tmp_path: Path, whole:
     assert contents(tmp_path) == before
 
 
-def test_a_damaged_save_is_replaced_by_the_one_before_and_told(tmp_path: Path, whole: StageResult) -> None:
+def test_a_damaged_save_is_replaced_by_the_one_before_and_told(tmp_path: Path, whole: ReferenceStageResult) -> None:
     directory = interrupted(tmp_path / "warm-up")
     rot(directory)
     said: list[str] = []
@@ -133,7 +133,9 @@ def test_a_damaged_save_is_replaced_by_the_one_before_and_told(tmp_path: Path, w
     assert history(result.progress) == history(whole.progress)
 
 
-def test_a_save_that_was_killed_between_its_two_renames_is_the_one_before(tmp_path: Path, whole: StageResult) -> None:
+def test_a_save_that_was_killed_between_its_two_renames_is_the_one_before(
+    tmp_path: Path, whole: ReferenceStageResult
+) -> None:
     directory = interrupted(tmp_path / "warm-up")
     shutil.rmtree(directory)
     said: list[str] = []
@@ -141,7 +143,7 @@ def test_a_save_that_was_killed_between_its_two_renames_is_the_one_before(tmp_pa
     assert said[0].startswith("warm-up: goes on from step 2")
 
 
-def test_an_interrupted_stage_goes_on_from_its_last_save(tmp_path: Path, whole: StageResult) -> None:
+def test_an_interrupted_stage_goes_on_from_its_last_save(tmp_path: Path, whole: ReferenceStageResult) -> None:
     directory = interrupted(tmp_path / "warm-up", save_every=2)
     said: list[str] = []
     result = trained(directory, said=said)
@@ -151,7 +153,7 @@ def test_an_interrupted_stage_goes_on_from_its_last_save(tmp_path: Path, whole: 
     assert result.progress.seconds > 0
 
 
-def test_a_stage_that_is_done_is_read_and_nothing_is_written(tmp_path: Path, whole: StageResult) -> None:
+def test_a_stage_that_is_done_is_read_and_nothing_is_written(tmp_path: Path, whole: ReferenceStageResult) -> None:
     directory = tmp_path / "warm-up"
     shutil.copytree(whole.directory, directory)
     before = contents(tmp_path)
@@ -185,7 +187,7 @@ def test_the_last_step_is_saved_wherever_it_falls(tmp_path: Path) -> None:
     assert load_policy(result.directory).digest() == result.policy.digest()
 
 
-def test_the_history_has_a_row_for_each_step(whole: StageResult) -> None:
+def test_the_history_has_a_row_for_each_step(whole: ReferenceStageResult) -> None:
     rows = whole.progress.history
     assert [row["step"] for row in rows] == [1, 2, 3, 4, 5]
     assert rows[-1]["seconds"] == round(whole.progress.seconds, 3)
@@ -204,7 +206,7 @@ def test_the_bar_counts_to_its_end(tmp_path: Path, stop: int | None) -> None:
             counted.append(at)
 
     @contextmanager
-    def bar(title: str, total: int) -> Generator[Bar]:
+    def bar(title: str, total: int) -> Generator[ProgressBar]:
         announced.append((title, total))
         yield Count()
 
@@ -213,7 +215,7 @@ def test_the_bar_counts_to_its_end(tmp_path: Path, stop: int | None) -> None:
     assert counted[-1] == f"step {STEPS}"
 
 
-def test_a_save_killed_at_any_operation_goes_on_to_the_same_end(tmp_path: Path, whole: StageResult) -> None:
+def test_a_save_killed_at_any_operation_goes_on_to_the_same_end(tmp_path: Path, whole: ReferenceStageResult) -> None:
     """Python's own operations on files; those of the libraries in between are for tests/crash."""
     prepared = interrupted(tmp_path / "prepared" / "warm-up").parent
     steps, operations, survived = set[str](), 0, False
@@ -253,8 +255,8 @@ SLIM = replace(SHAPE, hidden=8, head_dim=8, mlp=8)  # its tokenizer is the large
 def test_a_full_disk_is_told_and_with_room_it_goes_on_to_the_same_end(
     tmp_path: Path, shape: ModelShape, too_large: str, room: int
 ) -> None:
-    def stage() -> WarmUp:
-        made = WarmUp(replace(WARM_UP, shape=shape, steps=2), demonstrations(), seed=0)
+    def stage() -> WarmUpStage:
+        made = WarmUpStage(replace(WARM_UP, shape=shape, steps=2), demonstrations(), seed=0)
         made.save_every = 1
         return made
 
@@ -287,6 +289,6 @@ def test_grpo_interrupted_anywhere_goes_on_to_the_same_end(tmp_path: Path) -> No
         assert history(result.progress) == history(whole.progress)
 
 
-def test_a_manifest_stands_in_every_save(whole: StageResult) -> None:
+def test_a_manifest_stands_in_every_save(whole: ReferenceStageResult) -> None:
     names = {path.name for path in whole.directory.iterdir()}
     assert {MANIFEST, "config.json", "model.safetensors", "tokenizer.json", "optimiser.pt", "progress.json"} <= names

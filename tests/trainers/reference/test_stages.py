@@ -13,19 +13,19 @@ import pytest
 from crash.tiny import FAILING_ID, GRPO, WARM_UP, Stopped, TinyGrpo, TinyWarmUp, demonstrations, history, world
 from palaestra.errors import InfrastructureError, TaskError
 from palaestra.trainers.reference import (
-    Control,
-    Grpo,
-    Job,
-    Policy,
+    ControlStage,
+    GrpoStage,
+    ReferenceJob,
+    ReferencePolicy,
+    ReferenceStageResult,
     RolloutConfig,
-    StageResult,
-    WarmUp,
+    WarmUpStage,
     load_policy,
     run_stage,
 )
-from palaestra.trainers.reference.learner import Learner
+from palaestra.trainers.reference.learner import ReferenceLearner
 from palaestra.trainers.reference.play import play
-from palaestra.trainers.reference.stage import Metrics
+from palaestra.trainers.reference.stage import StageMetrics
 from palaestra.trajectory import Episode
 from worlds.registration import LIBRARY_ID
 
@@ -34,42 +34,44 @@ def ignored(text: str) -> None:
     del text
 
 
-def both(directory: Path, *, warm_seed: int = 0, grpo_seed: int = 0) -> tuple[StageResult, StageResult]:
+def both(
+    directory: Path, *, warm_seed: int = 0, grpo_seed: int = 0
+) -> tuple[ReferenceStageResult, ReferenceStageResult]:
     """Warm-up and GRPO."""
     warm = run_stage(TinyWarmUp(save_every=10, seed=warm_seed), directory / "warm-up", say=ignored)
     return warm, run_stage(TinyGrpo(warm.policy, seed=grpo_seed), directory / "grpo", say=ignored)
 
 
-def weights(result: StageResult) -> str:
+def weights(result: ReferenceStageResult) -> str:
     return sha256((result.directory / "model.safetensors").read_bytes()).hexdigest()
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[StageResult, StageResult]:
+def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[ReferenceStageResult, ReferenceStageResult]:
     return both(tmp_path_factory.mktemp("trained"))
 
 
 @pytest.fixture(scope="module")
-def warm(trained: tuple[StageResult, StageResult]) -> Policy:
+def warm(trained: tuple[ReferenceStageResult, ReferenceStageResult]) -> ReferencePolicy:
     """The policy at the end of the warm-up."""
     return trained[0].policy
 
 
 def test_a_warm_up_without_demonstrations_is_refused() -> None:
     with pytest.raises(TaskError, match="no demonstrations; give a split that lists tasks"):
-        WarmUp(WARM_UP, [], seed=0)
+        WarmUpStage(WARM_UP, [], seed=0)
 
 
-def test_grpo_without_tasks_is_refused(warm: Policy) -> None:
+def test_grpo_without_tasks_is_refused(warm: ReferencePolicy) -> None:
     with pytest.raises(TaskError, match="no task to learn from; give a split that lists tasks"):
-        Grpo(GRPO, env_id=LIBRARY_ID, tasks=[], seed=0, start=warm)
+        GrpoStage(GRPO, env_id=LIBRARY_ID, tasks=[], seed=0, start=warm)
 
 
 # the same and not the same
 
 
 def test_the_same_seed_gives_the_same_policy_and_the_same_file(
-    tmp_path: Path, trained: tuple[StageResult, StageResult]
+    tmp_path: Path, trained: tuple[ReferenceStageResult, ReferenceStageResult]
 ) -> None:
     again = both(tmp_path)
     for first, second in zip(trained, again, strict=True):
@@ -78,7 +80,9 @@ def test_the_same_seed_gives_the_same_policy_and_the_same_file(
         assert history(first.progress) == history(second.progress)
 
 
-def test_another_seed_gives_another_policy(tmp_path: Path, trained: tuple[StageResult, StageResult]) -> None:
+def test_another_seed_gives_another_policy(
+    tmp_path: Path, trained: tuple[ReferenceStageResult, ReferenceStageResult]
+) -> None:
     other_warm, _ = both(tmp_path / "1", warm_seed=1)
     same_warm, other_grpo = both(tmp_path / "2", grpo_seed=1)
     assert same_warm.policy.digest() == trained[0].policy.digest() != other_warm.policy.digest()
@@ -87,14 +91,14 @@ def test_another_seed_gives_another_policy(tmp_path: Path, trained: tuple[StageR
 
 
 def test_the_order_of_the_tasks_does_not_matter(
-    tmp_path: Path, warm: Policy, trained: tuple[StageResult, StageResult]
+    tmp_path: Path, warm: ReferencePolicy, trained: tuple[ReferenceStageResult, ReferenceStageResult]
 ) -> None:
     tasks = world().task_set.ids("train")[::-1]
-    turned = run_stage(Grpo(GRPO, env_id=LIBRARY_ID, tasks=tasks, seed=0, start=warm), tmp_path / "grpo")
+    turned = run_stage(GrpoStage(GRPO, env_id=LIBRARY_ID, tasks=tasks, seed=0, start=warm), tmp_path / "grpo")
     assert turned.policy.digest() == trained[1].policy.digest()
 
 
-def test_a_stage_leaves_the_policy_that_it_begins_with_as_it_is(warm: Policy, tmp_path: Path) -> None:
+def test_a_stage_leaves_the_policy_that_it_begins_with_as_it_is(warm: ReferencePolicy, tmp_path: Path) -> None:
     before = warm.digest()
     for stage in (TinyGrpo(warm), control(warm, seconds=0.01)):
         assert stage.start().digest() == before
@@ -105,7 +109,9 @@ def test_a_stage_leaves_the_policy_that_it_begins_with_as_it_is(warm: Policy, tm
 # the warm-up
 
 
-def test_the_warm_up_learns_what_the_demonstrations_wrote(trained: tuple[StageResult, StageResult]) -> None:
+def test_the_warm_up_learns_what_the_demonstrations_wrote(
+    trained: tuple[ReferenceStageResult, ReferenceStageResult],
+) -> None:
     losses = [row["loss"] for row in trained[0].progress.history]
     assert losses[-1] < losses[0] / 4
 
@@ -117,7 +123,7 @@ class Rates(TinyWarmUp):
         super().__init__(save_every=100)
         self.rates: list[float] = []
 
-    def step(self, learner: Learner, step: int, done: float) -> Metrics:
+    def step(self, learner: ReferenceLearner, step: int, done: float) -> StageMetrics:
         metrics = super().step(learner, step, done)
         self.rates.append(learner.optimiser.param_groups[0]["lr"])
         return metrics
@@ -138,19 +144,19 @@ def test_the_learning_rate_rises_and_then_falls_in_equal_steps_to_a_tenth(tmp_pa
 # the control
 
 
-class TinyControl(Control):
+class TinyControl(ControlStage):
     """Saved after every step; interrupted before step number `stop`."""
 
     save_every = 1
     stop: int | None = None
 
-    def step(self, learner: Learner, step: int, done: float) -> Metrics:
+    def step(self, learner: ReferenceLearner, step: int, done: float) -> StageMetrics:
         if step == self.stop:
             raise Stopped
         return super().step(learner, step, done)
 
 
-def control(start: Policy, *, seconds: float, stop: int | None = None) -> Control:
+def control(start: ReferencePolicy, *, seconds: float, stop: int | None = None) -> ControlStage:
     made = TinyControl(WARM_UP, demonstrations(), seed=0, start=start, seconds=seconds)
     made.stop = stop
     return made
@@ -166,13 +172,13 @@ def a_second_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("a_second_a_step")
-def test_the_control_ends_when_its_time_is_up(warm: Policy, tmp_path: Path) -> None:
+def test_the_control_ends_when_its_time_is_up(warm: ReferencePolicy, tmp_path: Path) -> None:
     result = run_stage(control(warm, seconds=4.5), tmp_path / "control")
     assert (result.progress.step, result.progress.seconds) == (5, 5.0)
 
 
 @pytest.mark.usefixtures("a_second_a_step")
-def test_an_interrupted_control_has_the_rest_of_its_time(warm: Policy, tmp_path: Path) -> None:
+def test_an_interrupted_control_has_the_rest_of_its_time(warm: ReferencePolicy, tmp_path: Path) -> None:
     whole = run_stage(control(warm, seconds=4), tmp_path / "whole")
     with pytest.raises(Stopped):
         run_stage(control(warm, seconds=4, stop=2), tmp_path / "control")
@@ -184,7 +190,7 @@ def test_an_interrupted_control_has_the_rest_of_its_time(warm: Policy, tmp_path:
 
 
 @pytest.mark.usefixtures("a_second_a_step")
-def test_a_control_that_is_given_more_time_goes_on(warm: Policy, tmp_path: Path) -> None:
+def test_a_control_that_is_given_more_time_goes_on(warm: ReferencePolicy, tmp_path: Path) -> None:
     run_stage(control(warm, seconds=2), tmp_path / "control")
     assert run_stage(control(warm, seconds=3), tmp_path / "control", say=ignored).progress.step == 3
 
@@ -192,7 +198,7 @@ def test_a_control_that_is_given_more_time_goes_on(warm: Policy, tmp_path: Path)
 # GRPO
 
 
-def test_rewards_that_differ_are_learnt_from(trained: tuple[StageResult, StageResult]) -> None:
+def test_rewards_that_differ_are_learnt_from(trained: tuple[ReferenceStageResult, ReferenceStageResult]) -> None:
     warm, taught = trained
     rows = taught.progress.history
     assert any(row["compared"] > 0 for row in rows)
@@ -201,7 +207,7 @@ def test_rewards_that_differ_are_learnt_from(trained: tuple[StageResult, StageRe
     assert taught.policy.digest() != warm.policy.digest()
 
 
-def test_rewards_that_are_all_equal_change_nothing(warm: Policy, tmp_path: Path) -> None:
+def test_rewards_that_are_all_equal_change_nothing(warm: ReferencePolicy, tmp_path: Path) -> None:
     alone = replace(GRPO, steps=2, group_size=1)  # nobody to be compared with
     result = run_stage(TinyGrpo(warm, config=alone), tmp_path / "grpo")
     assert result.policy.digest() == warm.digest()
@@ -209,13 +215,15 @@ def test_rewards_that_are_all_equal_change_nothing(warm: Policy, tmp_path: Path)
 
 
 def test_each_task_is_played_by_a_group_and_none_again_before_all(
-    warm: Policy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    warm: ReferencePolicy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    batches: list[list[Job]] = []
+    batches: list[list[ReferenceJob]] = []
     versions: list[int] = []
     noises: list[tuple[bytes, int]] = []
 
-    def noted(policy: Policy, env_id: str, jobs: Sequence[Job], config: RolloutConfig, **how: Any) -> list[Episode]:
+    def noted(
+        policy: ReferencePolicy, env_id: str, jobs: Sequence[ReferenceJob], config: RolloutConfig, **how: Any
+    ) -> list[Episode]:
         batches.append(list(jobs))
         versions.append(how["version"])
         noises.extend(job.noise.save() for job in jobs)
@@ -232,21 +240,21 @@ def test_each_task_is_played_by_a_group_and_none_again_before_all(
     assert versions == list(range(GRPO.steps))
 
 
-def failing(start: Policy, *families: str) -> Grpo:
+def failing(start: ReferencePolicy, *families: str) -> GrpoStage:
     """GRPO in the library that fails on `lend-book` in every second step, on a task of each family."""
     tasks = [f"library/{family}/0000" for family in families]
     config = replace(GRPO, steps=2, groups=len(tasks))
-    return Grpo(config, env_id=FAILING_ID, tasks=tasks, seed=0, start=start)
+    return GrpoStage(config, env_id=FAILING_ID, tasks=tasks, seed=0, start=start)
 
 
-def test_an_episode_that_the_world_broke_off_is_left_out(warm: Policy, tmp_path: Path) -> None:
+def test_an_episode_that_the_world_broke_off_is_left_out(warm: ReferencePolicy, tmp_path: Path) -> None:
     result = run_stage(failing(warm, "lend-book", "renew-loan"), tmp_path / "both")
     sound, broken = result.progress.history
     assert (sound["faults"], broken["faults"]) == (0, GRPO.group_size)
     assert broken["turns"] >= 1, "an episode that failed at once is in no mean"
 
 
-def test_a_batch_in_which_every_world_failed_stops_the_training(warm: Policy, tmp_path: Path) -> None:
+def test_a_batch_in_which_every_world_failed_stops_the_training(warm: ReferencePolicy, tmp_path: Path) -> None:
     with pytest.raises(InfrastructureError):
         run_stage(failing(warm, "lend-book"), tmp_path / "grpo")
     said: list[str] = []

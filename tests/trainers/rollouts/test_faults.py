@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palaestra.errors import ConfigError, EngineError, WaitError
-from palaestra.trainers.engines.engine import Completion, Request, Sampling
+from palaestra.trainers.engines.engine import Completion, Sampling, TurnRequest
 from palaestra.trainers.rollouts.faults import Backoff, PatientEngine
-from palaestra.trainers.rollouts.watch import Flight
+from palaestra.trainers.rollouts.watch import RolloutStatus
 from pooled.clock import run
 from rollouts.engine import ScriptedEngine
 from rollouts.library import babbling, codec, jobs
@@ -18,8 +18,8 @@ from rollouts.library import babbling, codec, jobs
 (JOB,) = jobs(1)
 
 
-def _request(*, limit: int = 5, timeout: float | None = None) -> Request:
-    return Request(
+def _request(*, limit: int = 5, timeout: float | None = None) -> TurnRequest:
+    return TurnRequest(
         trajectory=JOB.trajectory,
         context=(1, 2, 3),
         sampling=Sampling(limit=limit, stop=(codec().end_id,)),
@@ -31,7 +31,9 @@ def _request(*, limit: int = 5, timeout: float | None = None) -> Request:
 def _patient(engine: ScriptedEngine, backoff: Backoff, told: list[float] | None = None) -> PatientEngine:
     loop = asyncio.get_running_loop()
     turns = [] if told is None else told
-    return PatientEngine(engine, backoff, flights={JOB.trajectory: Flight(JOB)}, told=lambda: turns.append(loop.time()))
+    return PatientEngine(
+        engine, backoff, flights={JOB.trajectory: RolloutStatus(JOB)}, told=lambda: turns.append(loop.time())
+    )
 
 
 @given(st.integers(0, 3))
@@ -67,7 +69,7 @@ def test_an_engine_that_stays_dead_is_given_up_with_who_asked_how_often_and_why(
 
 def test_an_engine_that_hangs_costs_its_time_out_at_every_try_and_no_more() -> None:
     async def main() -> None:
-        async def never(request: Request) -> None:
+        async def never(request: TurnRequest) -> None:
             del request
             await asyncio.sleep(10**9)
 

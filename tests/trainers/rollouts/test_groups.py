@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palaestra.errors import ConfigError, TaskError
-from palaestra.trainers.rollouts.groups import Fate, GroupRule, Growing, TaskPlan
+from palaestra.trainers.rollouts.groups import Fate, GroupRule, OpenGroup, TaskPlan
 from palaestra.trajectory import Episode
 from rollouts.library import shown
 
@@ -51,8 +51,8 @@ def test_a_plan_without_tasks_or_trajectories_is_refused() -> None:
         TaskPlan(["a"], size=0, seed=0)
 
 
-def _grown(rule: GroupRule, fates: list[Fate | None]) -> Growing:
-    growing = Growing(0, 0, PLAN, rule)
+def _grown(rule: GroupRule, fates: list[Fate | None]) -> OpenGroup:
+    growing = OpenGroup(0, 0, PLAN, rule)
     for member, fate in zip(growing.members, fates, strict=True):
         member.fate = fate
         member.episode = _episode(member.job.trajectory) if fate == "finished" else None
@@ -80,7 +80,7 @@ def test_partial_waits_for_everybody_and_needs_the_minimum(fates: list[Fate | No
 
 @given(st.lists(st.booleans(), min_size=20, max_size=20), st.integers(0, 5))
 def test_top_up_replaces_each_that_failed_until_its_extras_are_spent(fails: list[bool], extras: int) -> None:
-    growing = Growing(3, 0, PLAN, GroupRule(kind="top_up", extras=extras))
+    growing = OpenGroup(3, 0, PLAN, GroupRule(kind="top_up", extras=extras))
     ends = iter(fails)
     while growing.verdict() == "growing":
         member = growing.under_way[0]

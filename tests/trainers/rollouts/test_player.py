@@ -14,14 +14,14 @@ from palaestra.errors import EngineError, InfrastructureError, ReplayError, Wait
 from palaestra.records import EndReason
 from palaestra.seeding import Stream
 from palaestra.tools import read_plan
-from palaestra.trainers.engines.engine import Request
+from palaestra.trainers.engines.engine import TurnRequest
 from palaestra.trainers.reference import play as reference
-from palaestra.trainers.reference.policy import Policy
+from palaestra.trainers.reference.policy import ReferencePolicy
 from palaestra.trainers.rollouts.budget import PlayConfig
-from palaestra.trainers.rollouts.job import Job
+from palaestra.trainers.rollouts.job import RolloutJob
 from palaestra.trainers.rollouts.player import Player
-from palaestra.trainers.rollouts.script import Begun
-from palaestra.trainers.rollouts.world import Method, World
+from palaestra.trainers.rollouts.script import PartialRollout
+from palaestra.trainers.rollouts.world import Method, RolloutWorld
 from palaestra.trainers.rollouts.worlds import DelayedWorlds, Latency, LocalWorlds
 from palaestra.trajectory import Episode, Tokens, dump_episode
 from pooled.clock import run
@@ -38,11 +38,11 @@ def tokens_of(episode: Episode) -> Tokens:
     return segment.tokens
 
 
-async def world_of(spec: WorldSpec | None = None) -> World:
+async def world_of(spec: WorldSpec | None = None) -> RolloutWorld:
     return await LocalWorlds(spec or library()).open()
 
 
-def played(job: Job, writer: Writer, config: PlayConfig = CONFIG, *, form: str = "compact") -> Episode:
+def played(job: RolloutJob, writer: Writer, config: PlayConfig = CONFIG, *, form: str = "compact") -> Episode:
     async def main() -> Episode:
         engine = ScriptedEngine(writer)
         return await Player(job, await world_of(library(form)), engine, codec(form), config).play()
@@ -54,7 +54,7 @@ def saying(*texts: str) -> Writer:
     """Writes `texts`, a turn each; ends each with the end mark but not one that ends in `...`."""
     turns = itertools.cycle(texts)
 
-    def write(request: Request) -> Sequence[int]:
+    def write(request: TurnRequest) -> Sequence[int]:
         del request
         text = next(turns)
         return [*codec().encode([text.removesuffix("...")]), *([] if text.endswith("...") else [codec().end_id])]
@@ -62,10 +62,10 @@ def saying(*texts: str) -> Writer:
     return write
 
 
-class Watched(World):
+class Watched(RolloutWorld):
     """Tells before and after everything that a world does."""
 
-    def __init__(self, world: World, tell: Callable[[str], None]) -> None:
+    def __init__(self, world: RolloutWorld, tell: Callable[[str], None]) -> None:
         self._world = world
         self._tell = tell
 
@@ -109,7 +109,7 @@ def test_a_fault_of_the_engine_is_passed_on_and_the_engine_let_go() -> None:
     run(main())
 
 
-async def never(request: Request) -> None:
+async def never(request: TurnRequest) -> None:
     await asyncio.Event().wait()
 
 
@@ -148,7 +148,7 @@ def test_what_cannot_be_played_is_refused_before_anything_is_drawn() -> None:
             Player(first, world, engine, codec(), CONFIG)
         fits = replace(CONFIG, context=1000)
         begun = Player(first, world, engine, codec(), fits).begun()
-        with pytest.raises(ValueError, match=r"begun: it is of Job.*'t0'.*, not of Job.*'t1'"):
+        with pytest.raises(ValueError, match=r"begun: it is of RolloutJob.*'t0'.*, not of RolloutJob.*'t1'"):
             Player(second, world, engine, codec(), fits, begun=begun)
         assert engine.requests == []
 
@@ -198,13 +198,13 @@ def test_a_turn_of_a_planner_that_is_cut_off_is_all_action() -> None:
 
 @pytest.mark.parametrize(("context", "turn"), [(1024, 14), (100, 14), (20, 14), (1024, 1)])
 def test_the_same_turns_make_the_record_that_the_reference_makes(
-    clerk: Policy, terse_id: str, tasks: Sequence[str], context: int, turn: int
+    clerk: ReferencePolicy, terse_id: str, tasks: Sequence[str], context: int, turn: int
 ) -> None:
     names = [(f"t{n}", tasks[n % len(tasks)], n % 7) for n in range(24)]
     expected = reference.play(
         clerk,
         terse_id,
-        [reference.Job(task=task, seed=seed, noise=Stream.root(name)) for name, task, seed in names],
+        [reference.ReferenceJob(task=task, seed=seed, noise=Stream.root(name)) for name, task, seed in names],
         reference.RolloutConfig(rows=24, context=context, turn=turn),
     )
 
@@ -214,7 +214,7 @@ def test_the_same_turns_make_the_record_that_the_reference_makes(
         episodes: list[Episode] = []
         for (name, task, seed), before in zip(names, expected, strict=True):
             engine = ScriptedEngine(Scripts([tokens_of(before)]))
-            job = Job(trajectory=name, group="", task=task, seed=seed, noise=b"")
+            job = RolloutJob(trajectory=name, group="", task=task, seed=seed, noise=b"")
             config = PlayConfig(context=context, turn=turn)
             episodes.append(await Player(job, world, engine, clerk.codec, config).play())
         return episodes
@@ -256,7 +256,7 @@ def test_a_turn_keeps_the_version_of_each_of_its_tokens() -> None:
     async def main() -> None:
         drawn = itertools.count(1)
 
-        async def pace(request: Request) -> None:
+        async def pace(request: TurnRequest) -> None:
             if next(drawn) == 4:
                 await engine.update_weights({}, 2)
 
@@ -281,7 +281,7 @@ def test_a_turn_that_is_cut_off_goes_on_with_an_end_mark_that_was_not_sampled() 
 
 def test_a_player_knows_how_long_it_has_played() -> None:
     async def main() -> None:
-        async def pace(request: Request) -> None:
+        async def pace(request: TurnRequest) -> None:
             del request
             await asyncio.sleep(0.25)
 
@@ -334,7 +334,7 @@ def test_an_opening_that_does_not_fit_is_not_drawn_from() -> None:
 
 def test_a_time_budget_drops_the_turn_that_is_being_drawn() -> None:
     async def main() -> None:
-        async def pace(request: Request) -> None:
+        async def pace(request: TurnRequest) -> None:
             if len(engine.requests) == 2:
                 await asyncio.sleep(1)
 
@@ -373,15 +373,15 @@ def test_an_episode_that_its_world_ends_with_the_last_of_a_budget_is_the_worlds(
 # Going on
 
 
-def moments(job: Job, writer: Writer, form: str) -> tuple[Episode, list[tuple[str, Begun]]]:
+def moments(job: RolloutJob, writer: Writer, form: str) -> tuple[Episode, list[tuple[str, PartialRollout]]]:
     """An episode, and how far it was at every moment at which somebody else could have asked."""
-    seen: list[tuple[str, Begun]] = []
+    seen: list[tuple[str, PartialRollout]] = []
 
     async def main() -> Episode:
         def tell(when: str) -> None:
             seen.append((when, player.begun()))
 
-        async def pace(request: Request) -> None:
+        async def pace(request: TurnRequest) -> None:
             tell("in a turn")
 
         world = Watched(await world_of(library(form)), tell)
@@ -412,7 +412,7 @@ def test_a_trajectory_goes_on_from_any_moment_as_if_it_had_never_stopped(
         for when, begun in dict.fromkeys(seen):
             turns = len(begun.tokens.stops)
 
-            async def main(begun: Begun = begun, turns: int = turns, job: Job = job) -> Episode:
+            async def main(begun: PartialRollout = begun, turns: int = turns, job: RolloutJob = job) -> Episode:
                 engine = ScriptedEngine(writing(form))
                 saved = pickle.loads(pickle.dumps(begun))
                 player = Player(job, await world_of(library(form)), engine, codec(form), CONFIG, begun=saved)
@@ -427,7 +427,7 @@ def test_a_trajectory_goes_on_from_any_moment_as_if_it_had_never_stopped(
 def test_a_trajectory_that_is_being_gone_through_again_is_saved_as_far_as_it_was_before() -> None:
     _, seen = moments(jobs(1)[0], solving(), "compact")
     begun = next(begun for when, begun in reversed(seen) if when == "before step")
-    again: list[Begun] = []
+    again: list[PartialRollout] = []
 
     async def main() -> None:
         def tell(when: str) -> None:
@@ -484,13 +484,13 @@ def test_the_time_that_a_trajectory_took_before_counts() -> None:
 # A record that does not fit
 
 
-def saved(turns: int) -> Begun:
+def saved(turns: int) -> PartialRollout:
     """How far the first job was before its turn number `turns` was drawn."""
     _, seen = moments(jobs(1)[0], solving(), "compact")
     return next(b for when, b in seen if when == "in a turn" and len(b.tokens.spans) == turns)
 
 
-def refused(begun: Begun, spec: WorldSpec | None = None) -> str:
+def refused(begun: PartialRollout, spec: WorldSpec | None = None) -> str:
     async def main() -> str:
         engine = ScriptedEngine(solving())
         player = Player(begun.job, await world_of(spec), engine, codec(), CONFIG, begun=begun)
@@ -549,10 +549,10 @@ def test_a_world_of_other_tasks_is_refused() -> None:
     assert "after turn 0 the world's answer is another" in refused(other)
 
 
-def replace_job(begun: Begun, *, task: str) -> Begun:
+def replace_job(begun: PartialRollout, *, task: str) -> PartialRollout:
     job = begun.job
-    other = Job(trajectory=job.trajectory, group=job.group, task=task, seed=job.seed, noise=job.noise)
-    return Begun(job=other, tokens=begun.tokens, seconds=begun.seconds)
+    other = RolloutJob(trajectory=job.trajectory, group=job.group, task=task, seed=job.seed, noise=job.noise)
+    return PartialRollout(job=other, tokens=begun.tokens, seconds=begun.seconds)
 
 
 def test_an_episode_that_is_over_before_its_record_is_refused() -> None:

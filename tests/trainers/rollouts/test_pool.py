@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from palaestra.errors import ConfigError, EngineError, InfrastructureError
-from palaestra.trainers.engines.engine import Request
+from palaestra.trainers.engines.engine import TurnRequest
 from palaestra.trainers.rollouts.faults import Backoff
-from palaestra.trainers.rollouts.job import Job
+from palaestra.trainers.rollouts.job import RolloutJob
 from palaestra.trainers.rollouts.player import Player
-from palaestra.trainers.rollouts.pool import Played, Pool, PoolConfig
-from palaestra.trainers.rollouts.script import Begun
+from palaestra.trainers.rollouts.pool import PoolConfig, RolloutPool, RolloutResult
+from palaestra.trainers.rollouts.script import PartialRollout
 from palaestra.trainers.rollouts.worlds.local import LocalWorlds
 from palaestra.trainers.rollouts.worlds.processes import ProcessWorlds
 from palaestra.trajectory import Episode
@@ -30,7 +30,7 @@ from rollouts.library import babbling, codec, jobs, library
 JOBS = jobs(12, groups=3)
 
 
-async def _all(pool: Pool, played: Sequence[Job] = JOBS) -> list[Played]:
+async def _all(pool: RolloutPool, played: Sequence[RolloutJob] = JOBS) -> list[RolloutResult]:
     return await asyncio.gather(*(pool.play(job) for job in played))
 
 
@@ -60,7 +60,7 @@ def test_a_pool_plays_what_a_player_alone_plays() -> None:
 @settings(deadline=None, max_examples=15)
 @given(st.integers(0, 99), st.integers(1, 12))
 def test_whatever_storm_there_is_an_episode_is_what_it_would_have_been_or_none(seed: int, agents: int) -> None:
-    async def main() -> tuple[list[Played], Field]:
+    async def main() -> tuple[list[RolloutResult], Field]:
         async with playing(deed=stormy(seed, faults=15), config=replace(CONFIG, agents=agents)) as field:
             assert isinstance(field.engine, ScriptedEngine)
             field.engine.fails = Counter({job.trajectory: seed % 4 for job in JOBS})
@@ -116,14 +116,14 @@ def test_a_worker_process_that_is_killed_costs_tries_and_no_episode() -> None:
     async def main() -> None:
         worlds, tokens = ProcessWorlds(library(), workers=2), [0]
 
-        async def pace(request: Request) -> None:
+        async def pace(request: TurnRequest) -> None:
             del request
             tokens[0] += 1
             if tokens[0] == 30:
                 worlds._workers[0].kill()
 
         engine = ScriptedEngine(babbling(), pace=pace)
-        pool = Pool(engine, worlds, codec(), SHORT, replace(CONFIG, agents=6), say=list[str]().append)
+        pool = RolloutPool(engine, worlds, codec(), SHORT, replace(CONFIG, agents=6), say=list[str]().append)
         played = await _all(pool)
         assert [one.episode for one in played] == await _one_by_one()
         assert any("SIGKILL" in fault for one in played for fault in one.faults)
@@ -299,7 +299,7 @@ def test_a_world_that_does_not_answer_as_it_did_costs_a_try_and_the_trajectory_b
             tokens = episode.segments[0].tokens
             assert tokens is not None
             other = replace(tokens, ids=(tokens.ids[0] + 1, *tokens.ids[1:]))
-            played = await field.pool.play(JOBS[1], begun=Begun(job=JOBS[1], tokens=other, seconds=0.0))
+            played = await field.pool.play(JOBS[1], begun=PartialRollout(job=JOBS[1], tokens=other, seconds=0.0))
             assert played.episode == episode
             assert "another than the recorded one" in played.faults[0]
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palaestra.trainers.engines.engine import EngineStats
-from palaestra.trainers.rollouts.pressure import Door, Pressure
+from palaestra.trainers.rollouts.pressure import AdmissionQueue, Pressure
 from pooled.clock import run
 
 
@@ -112,7 +112,7 @@ def test_the_ceiling_settles_where_the_engine_is_full_and_the_line_is_short(slot
 class _Visits:
     """Tasks that pass a door, in the order in which they got in."""
 
-    def __init__(self, door: Door) -> None:
+    def __init__(self, door: AdmissionQueue) -> None:
         self.door = door
         self.inside: list[str] = []
         self.leave = asyncio.Event()
@@ -133,7 +133,7 @@ async def _idle() -> None:
 
 def test_places_are_given_first_come_first_served() -> None:
     async def main() -> None:
-        visits = _Visits(Door(2, lambda: EASY))
+        visits = _Visits(AdmissionQueue(2, lambda: EASY))
         tasks = [asyncio.create_task(visits.visit(name)) for name in "abcd"]
         await _idle()
         assert (visits.inside, visits.door.inside) == (["a", "b"], 2)
@@ -147,7 +147,7 @@ def test_places_are_given_first_come_first_served() -> None:
 @given(st.lists(st.integers(0, 5), max_size=6), st.booleans())
 def test_whoever_leaves_the_line_in_whatever_moment_takes_no_place_with_them(gone: list[int], late: bool) -> None:
     async def main() -> None:
-        visits = _Visits(Door(2, lambda: EASY))
+        visits = _Visits(AdmissionQueue(2, lambda: EASY))
         tasks = [asyncio.create_task(visits.visit(str(n))) for n in range(6)]
         await _idle()
         if late:  # places are given in the very moment in which some of the line are cancelled
@@ -167,7 +167,7 @@ def test_whoever_leaves_the_line_in_whatever_moment_takes_no_place_with_them(gon
 
 def test_an_onlooker_sees_room_only_once_the_line_is_gone() -> None:
     async def main() -> None:
-        visits = _Visits(Door(1, lambda: EASY))
+        visits = _Visits(AdmissionQueue(1, lambda: EASY))
         await visits.door.room()
         tasks = [asyncio.create_task(visits.visit(name)) for name in "ab"]
         await _idle()
@@ -187,7 +187,7 @@ def test_an_onlooker_sees_room_only_once_the_line_is_gone() -> None:
 def test_an_overloaded_engine_keeps_the_door_shut_until_a_turn_finds_it_better() -> None:
     async def main() -> None:
         now = [HARD]
-        visits = _Visits(Door(4, lambda: now[0]))
+        visits = _Visits(AdmissionQueue(4, lambda: now[0]))
         tasks = [asyncio.create_task(visits.visit(name)) for name in "ab"]
         await _idle()
         assert visits.inside == ["a"]

@@ -12,7 +12,7 @@ from palaestra.trainers.model.shape import DecoderShape
 from palaestra.trainers.policy import Policy
 from palaestra.trainers.rollouts.budget import PlayConfig
 from palaestra.trainers.rollouts.faults import Backoff
-from palaestra.trainers.rollouts.pool import Played, PoolConfig
+from palaestra.trainers.rollouts.pool import PoolConfig, RolloutResult
 from palaestra.trainers.rollouts.session import play_jobs
 from palaestra.trainers.rollouts.worlds import LocalWorlds
 from rollouts.library import codec, jobs, library
@@ -43,7 +43,7 @@ def policy() -> Policy:
 
 def played(
     policy: Policy, worlds: LocalWorlds, *, progress: Callable[[str], None] = lambda _: None, rows: int = 2
-) -> list[Played]:
+) -> list[RolloutResult]:
     return play_jobs(policy, lambda: worlds, JOBS, PLAY, pool=POOL, engine=NativeConfig(rows=rows), progress=progress)
 
 

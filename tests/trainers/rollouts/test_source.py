@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from palaestra.errors import EngineError, InfrastructureError, WaitError
-from palaestra.trainers.rollouts.groups import Group, GroupRule, RuleKind, TaskPlan
-from palaestra.trainers.rollouts.job import Job
+from palaestra.trainers.rollouts.groups import GroupRule, RolloutGroup, RuleKind, TaskPlan
+from palaestra.trainers.rollouts.job import RolloutJob
 from palaestra.trainers.rollouts.player import Player
 from palaestra.trainers.rollouts.staleness import Staleness
 from palaestra.trainers.rollouts.state import dump_state
@@ -31,14 +31,14 @@ RULES: dict[RuleKind, GroupRule] = {
 }
 
 
-async def _alone(job: Job) -> Episode:
+async def _alone(job: RolloutJob) -> Episode:
     world = await LocalWorlds(library()).open()
     episode = await Player(job, world, ScriptedEngine(babbling()), codec(), SHORT).play()
     await world.close()
     return episode
 
 
-def _ids(groups: Sequence[Group]) -> list[str]:
+def _ids(groups: Sequence[RolloutGroup]) -> list[str]:
     return [episode.id for group in groups for episode in group.episodes]
 
 
@@ -121,7 +121,7 @@ def test_in_any_storm_counts_add_up_and_no_group_is_too_old_or_comes_twice(
     run(main())
 
 
-def _even(group: Group) -> bool:
+def _even(group: RolloutGroup) -> bool:
     return group.index % 2 == 0
 
 
@@ -431,7 +431,7 @@ def test_groups_that_break_now_and_then_are_borne() -> None:
 
 
 class _Tired(TaskPlan):
-    def group(self, index: int) -> tuple[Job, ...]:
+    def group(self, index: int) -> tuple[RolloutJob, ...]:
         if index == 3:
             raise LookupError("there is nothing left to play")
         return super().group(index)
@@ -488,7 +488,7 @@ def test_weights_do_not_go_back() -> None:
 
 
 def test_two_runs_are_the_same_event_by_event() -> None:
-    async def main() -> tuple[list[Call], list[str], list[Group], list[str]]:
+    async def main() -> tuple[list[Call], list[str], list[RolloutGroup], list[str]]:
         def engine() -> Narrow:
             return Narrow(babbling(), slots=3, seconds=0.1)
 

@@ -7,19 +7,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palaestra.errors import ConfigError
-from palaestra.trainers.rollouts.staleness import Order, Staleness
+from palaestra.trainers.rollouts.staleness import GroupOrder, Staleness
 
 LIMITS = st.builds(Staleness, per_step=st.integers(1, 4), staleness=st.integers(0, 3), window=st.integers(0, 9))
 
 
-def _filled(order: Order) -> list[int]:
+def _filled(order: GroupOrder) -> list[int]:
     begun: list[int] = []
     while order.may_begin():
         begun.append(order.begin())
     return begun
 
 
-def _trained(order: Order, versions: dict[int, int], taken: list[int]) -> int:
+def _trained(order: GroupOrder, versions: dict[int, int], taken: list[int]) -> int:
     """Train the step that these were taken for; its groups' greatest staleness."""
     oldest = max(order.version - versions[index] for index in taken)
     order.version += 1
@@ -30,7 +30,7 @@ def _trained(order: Order, versions: dict[int, int], taken: list[int]) -> int:
 def test_no_order_of_completions_or_drops_breaks_the_bound_or_loses_a_group(
     limits: Staleness, data: st.DataObject
 ) -> None:
-    order, versions = Order(limits), dict[int, int]()
+    order, versions = GroupOrder(limits), dict[int, int]()
     fates: Counter[int] = Counter()
     for _ in range(60):
         versions |= dict.fromkeys(_filled(order), order.version)
@@ -65,7 +65,7 @@ def _check_window(limits: Staleness, pending: tuple[int, ...], taken: list[int])
 
 def _withholding(limits: Staleness, slow: int, *, steps: int = 16) -> int:
     """The greatest staleness where group `slow` completes only once nothing else helps."""
-    order, versions, greatest = Order(limits), dict[int, int](), 0
+    order, versions, greatest = GroupOrder(limits), dict[int, int](), 0
     while order.version < steps:
         versions |= dict.fromkeys(_filled(order), order.version)
         for index in set(order.pending) - set(order.complete) - {slow}:
@@ -89,7 +89,7 @@ def test_the_bound_is_reached_by_the_slowest_of_groups(per_step: int, staleness:
 
 
 def test_with_no_staleness_the_next_step_begins_once_the_last_is_trained() -> None:
-    order = Order(Staleness(per_step=2, window=5))
+    order = GroupOrder(Staleness(per_step=2, window=5))
     assert _filled(order) == [0, 1]
     order.completed(1)
     order.completed(0)
@@ -100,7 +100,7 @@ def test_with_no_staleness_the_next_step_begins_once_the_last_is_trained() -> No
 
 
 def test_without_a_window_groups_are_taken_in_order_whoever_completes_first() -> None:
-    order = Order(Staleness(per_step=1, staleness=2))
+    order = GroupOrder(Staleness(per_step=1, staleness=2))
     _filled(order)
     order.completed(2)
     order.completed(1)
@@ -111,7 +111,7 @@ def test_without_a_window_groups_are_taken_in_order_whoever_completes_first() ->
 
 @given(LIMITS, st.data())
 def test_an_order_that_was_saved_goes_on_as_it_would_have(limits: Staleness, data: st.DataObject) -> None:
-    order = Order(limits)
+    order = GroupOrder(limits)
     for _ in range(data.draw(st.integers(0, 20))):
         _filled(order)
         growing = sorted(set(order.pending) - set(order.complete))
@@ -119,7 +119,7 @@ def test_an_order_that_was_saved_goes_on_as_it_would_have(limits: Staleness, dat
             order.completed(data.draw(st.sampled_from(growing)))
         if order.take():
             order.version += 1
-    again = Order(limits, version=order.version, begun=order.begun, dropped=order.dropped, pending=order.pending)
+    again = GroupOrder(limits, version=order.version, begun=order.begun, dropped=order.dropped, pending=order.pending)
     for index in order.complete:
         again.completed(index)
     assert _filled(again) == _filled(order)

@@ -8,9 +8,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from palaestra.errors import CheckpointError, InfrastructureError, WaitError
-from palaestra.trainers.rollouts.groups import Group, GroupRule, TaskPlan
+from palaestra.trainers.rollouts.groups import GroupRule, RolloutGroup, TaskPlan
 from palaestra.trainers.rollouts.staleness import Staleness
-from palaestra.trainers.rollouts.state import Counts, SourceState, dump_state, load_state
+from palaestra.trainers.rollouts.state import SourceCounts, SourceState, dump_state, load_state
 from pooled.clock import run
 from pooled.field import PLAN, Training, training
 from pooled.narrow import Narrow
@@ -29,7 +29,7 @@ def _slow() -> Narrow:
 
 async def _until(
     limits: Staleness, at: float, state: bytes | None, deed: Deed, rule: GroupRule
-) -> tuple[bytes, list[Group]]:
+) -> tuple[bytes, list[RolloutGroup]]:
     """Train for `at` seconds, and be killed just after a save; what was saved, and what was taken before."""
     async with training(limits, engine=_slow, state=state, deed=deed, rule=rule) as at_work:
         training_task = asyncio.create_task(_trained(at_work, 100))
@@ -56,7 +56,7 @@ def test_however_often_it_is_killed_every_trajectory_is_counted_once(
     limits: Staleness, kills: list[float], seed: int, rule: GroupRule
 ) -> None:
     async def main() -> None:
-        state, taken = None, list[Group]()
+        state, taken = None, list[RolloutGroup]()
         for number, at in enumerate(kills):
             state, before = await _until(limits, at, state, stormy(seed + number, faults=10), rule)
             taken += before
@@ -85,7 +85,7 @@ def test_however_often_it_is_killed_every_trajectory_is_counted_once(
 def test_batches_on_record_behind_the_save_are_taken_again_and_nothing_twice(
     limits: Staleness, save: float, kill: float, seed: int, rule: GroupRule
 ) -> None:
-    async def first() -> tuple[bytes, int, list[Group]]:
+    async def first() -> tuple[bytes, int, list[RolloutGroup]]:
         async with training(limits, engine=_slow, deed=stormy(seed, faults=10), rule=rule) as at_work:
             working = asyncio.create_task(_trained(at_work, 100))
             await asyncio.sleep(save)
@@ -95,7 +95,7 @@ def test_batches_on_record_behind_the_save_are_taken_again_and_nothing_twice(
             await asyncio.wait([working])
             return state, saved, at_work.taken
 
-    async def second(state: bytes, recorded: list[Group]) -> tuple[list[Group], Counts]:
+    async def second(state: bytes, recorded: list[RolloutGroup]) -> tuple[list[RolloutGroup], SourceCounts]:
         async with training(limits, engine=_slow, state=state, deed=stormy(seed + 1, faults=10), rule=rule) as at_work:
             for at in range(0, len(recorded), limits.per_step):
                 at_work.source.retake(recorded[at : at + limits.per_step])
@@ -124,7 +124,7 @@ def test_a_run_that_was_killed_trains_on_what_it_would_have(limits: Staleness, k
             return _texts(at_work.taken)
 
     async def killed() -> Mapping[int, list[str]]:
-        state, taken = None, list[Group]()
+        state, taken = None, list[RolloutGroup]()
         for at in kills:
             state, before = await _until(limits, at, state, meek, GroupRule())
             taken += before
@@ -139,7 +139,7 @@ def test_a_run_that_was_killed_trains_on_what_it_would_have(limits: Staleness, k
     assert set(range(STEPS * limits.per_step - limits.window)) <= set(other)
 
 
-def _texts(groups: list[Group]) -> Mapping[int, list[str]]:
+def _texts(groups: list[RolloutGroup]) -> Mapping[int, list[str]]:
     return {group.index: [episode.digest() for episode in group.episodes] for group in groups}
 
 

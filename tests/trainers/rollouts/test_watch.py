@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from palaestra.errors import InfrastructureError
-from palaestra.trainers.rollouts.watch import Flight, Waiting, WatchedWorld, waits
+from palaestra.trainers.rollouts.watch import RolloutStatus, Waiting, WatchedWorld, waits
 from palaestra.trainers.rollouts.worlds.local import LocalWorlds
 from pooled.clock import run
 from pooled.unruly import Deed, Unruly, failing
@@ -14,14 +14,14 @@ from rollouts.library import jobs, library
 JOBS = jobs(4)
 
 
-async def _asleep(flight: Flight, what: Waiting, seconds: float) -> None:
+async def _asleep(flight: RolloutStatus, what: Waiting, seconds: float) -> None:
     with flight.waits(what):
         await asyncio.sleep(seconds)
 
 
 def test_every_second_belongs_to_what_was_waited_for() -> None:
     async def main() -> None:
-        flight = Flight(JOBS[0])
+        flight = RolloutStatus(JOBS[0])
         await asyncio.sleep(1)
         flight.placed()
         for what, seconds in (("its world", 2), ("the engine", 4), ("its world", 8), ("a fault to pass", 16)):
@@ -40,7 +40,7 @@ def test_every_second_belongs_to_what_was_waited_for() -> None:
 
 def test_who_waits_for_what_is_said_with_the_longest_by_name() -> None:
     async def main() -> None:
-        flights = [Flight(job) for job in JOBS]
+        flights = [RolloutStatus(job) for job in JOBS]
         assert waits([]) == "nobody waits for anything"
         for flight in flights[:3]:
             flight.placed()
@@ -72,7 +72,7 @@ async def _step(watched: WatchedWorld) -> None:
 
 async def _watched(deed: Deed) -> WatchedWorld:
     world = WatchedWorld(await Unruly(LocalWorlds(library()), deed).open())
-    world.flight = Flight(JOBS[0])
+    world.flight = RolloutStatus(JOBS[0])
     return world
 
 

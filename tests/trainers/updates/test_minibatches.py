@@ -11,7 +11,7 @@ from complete import complete
 from counting import Counting
 from palaestra.seeding import Stream
 from palaestra.trainers.updates.minibatches import shares
-from palaestra.trainers.updates.passes import filled, now
+from palaestra.trainers.updates.passes import fill_columns, fill_current_logprobs
 
 
 @given(updates=st.integers(1, 5), joined=st.booleans(), seed=st.integers(0, 9))
@@ -48,13 +48,13 @@ def test_the_same_stream_divides_in_the_same_way() -> None:
 )
 def test_a_pass_is_taken_only_for_what_is_read_and_once_for_all_of_it(requires: set[str], passes: list[object]) -> None:
     policy = Counting()
-    filled(complete(), requires, policy)
+    fill_columns(complete(), requires, policy)
     assert policy.passes == passes
 
 
 def test_the_reference_is_asked_for_what_it_says() -> None:
     policy, reference = Counting(), Counting(value=-3.0)
-    batch = filled(complete(), {"ref_T"}, policy, reference=reference)
+    batch = fill_columns(complete(), {"ref_T"}, policy, reference=reference)
     assert (policy.passes, reference.passes) == ([], [("logp",)])
     assert (batch.column("ref_T")[batch.trained_T] == -3.0).all()
 
@@ -62,10 +62,10 @@ def test_the_reference_is_asked_for_what_it_says() -> None:
 def test_before_the_first_step_now_is_what_it_was_and_afterwards_it_is_asked_for() -> None:
     policy = Counting(value=-2.0)
     batch = complete()
-    first = now(batch, {"now_T"}, policy, first=True)
+    first = fill_current_logprobs(batch, {"now_T"}, policy, first=True)
     assert torch.equal(first.column("now_T"), batch.column("old_T"))
     assert policy.passes == []
-    later = now(batch, {"now_T"}, policy, first=False)
+    later = fill_current_logprobs(batch, {"now_T"}, policy, first=False)
     assert (later.column("now_T")[batch.trained_T] == -2.0).all()
     assert policy.passes == [("logp",)]
-    assert now(batch, set(), policy, first=False) is batch
+    assert fill_current_logprobs(batch, set(), policy, first=False) is batch

@@ -10,10 +10,10 @@ from torch import Tensor
 from complete import complete
 from palaestra.seeding import Stream
 from palaestra.trainers.data.batch import TokenBatch
-from palaestra.trainers.learner.statistics import Statistic
-from palaestra.trainers.objectives import Built, Metrics, ObjectiveConfig, Prepared, Schedule
+from palaestra.trainers.learner.statistics import TokenStatistic
+from palaestra.trainers.objectives import BuiltObjective, Metrics, ObjectiveConfig, PreparedStep, UpdateSchedule
 from palaestra.trainers.objectives.advantages.turns import places as places_of
-from palaestra.trainers.updates import turn_by_turn
+from palaestra.trainers.updates import train_turn_by_turn
 from palaestra.trainers.updates.turns import at_place, carried
 
 
@@ -25,7 +25,7 @@ class Rows:
     lr: float
     stepped: list[TokenBatch] = field(default_factory=list[TokenBatch])
 
-    def step(self, prepared: Prepared, *, lr: float | None = None, temperature: float = 1.0) -> Metrics:
+    def step(self, prepared: PreparedStep, *, lr: float | None = None, temperature: float = 1.0) -> Metrics:
         del lr, temperature
         batch = prepared.batch
         own_T = batch.column("own_T")
@@ -37,8 +37,8 @@ class Rows:
         return {**figures, "loss": float(loss.detach())}
 
     def columns(
-        self, batch: TokenBatch, wanted: Collection[Statistic], *, temperature: float = 1.0
-    ) -> dict[Statistic, Tensor]:
+        self, batch: TokenBatch, wanted: Collection[TokenStatistic], *, temperature: float = 1.0
+    ) -> dict[TokenStatistic, Tensor]:
         del temperature
         values_T = self.logp_T[batch.column("own_T")].masked_fill(~batch.trained_T, 0.0)
         return dict.fromkeys(wanted, values_T)
@@ -47,7 +47,7 @@ class Rows:
         raise NotImplementedError
 
 
-def seeupo() -> Built:
+def seeupo() -> BuiltObjective:
     return ObjectiveConfig(preset="seeupo", parts={"regularisers": []}).built()
 
 
@@ -57,11 +57,11 @@ def several(seed: int = 0, **settings: object) -> TokenBatch:
 
 
 def trained(
-    batch: TokenBatch, *, lr: float = 1.0, schedule: Schedule | None = None, start_T: Tensor | None = None
+    batch: TokenBatch, *, lr: float = 1.0, schedule: UpdateSchedule | None = None, start_T: Tensor | None = None
 ) -> tuple[Rows, Metrics]:
     rows = Rows((batch.logprob_T if start_T is None else start_T).clone(), lr)
     made = seeupo()
-    metrics = turn_by_turn(
+    metrics = train_turn_by_turn(
         batch,
         made.objective,
         rows,
@@ -131,13 +131,13 @@ def test_a_trajectory_without_the_turn_keeps_what_it_had_exactly() -> None:
 
 @pytest.mark.parametrize(("order", "expected"), [("reverse", [2, 1, 0]), ("forward", [0, 1, 2])])
 def test_each_step_is_about_one_turn_in_the_order_that_was_asked_for(order: str, expected: list[int]) -> None:
-    rows, metrics = trained(several(), schedule=Schedule(name="turns", order=order))  # type: ignore[arg-type]
+    rows, metrics = trained(several(), schedule=UpdateSchedule(name="turns", order=order))  # type: ignore[arg-type]
     assert [place_of(step) for step in rows.stepped] == expected
     assert metrics["seeupo/steps"] == 3
 
 
 def test_a_random_order_takes_every_turn_once() -> None:
-    rows, _ = trained(several(), schedule=Schedule(name="turns", order="random"))
+    rows, _ = trained(several(), schedule=UpdateSchedule(name="turns", order="random"))
     assert sorted(place_of(step) for step in rows.stepped) == [0, 1, 2]
 
 
@@ -170,7 +170,7 @@ def test_where_nothing_moves_nothing_is_carried() -> None:
 
 
 def test_without_carrying_each_turn_is_a_step_by_itself() -> None:
-    plain = Schedule(name="turns", carry=False)
+    plain = UpdateSchedule(name="turns", carry=False)
     forward, _ = trained(several(), schedule=replace(plain, order="forward"))
     reverse, metrics = trained(several(), schedule=plain)
     torch.testing.assert_close(forward.logp_T, reverse.logp_T)

@@ -3,15 +3,15 @@
 from palaestra.agents.remote.agent import RemoteAgent
 from palaestra.agents.remote.chat import RemoteChat, RemoteChatConfig
 from palaestra.agents.remote.endpoint import Endpoint, EndpointConfig
-from palaestra.agents.remote.reply import AskedCall, Reply, Usage
+from palaestra.agents.remote.reply import ChatReply, RequestedCall, TokenUsage
 
 __all__ = [
-    "AskedCall",
+    "ChatReply",
     "Endpoint",
     "EndpointConfig",
     "RemoteAgent",
     "RemoteChat",
     "RemoteChatConfig",
-    "Reply",
-    "Usage",
+    "RequestedCall",
+    "TokenUsage",
 ]

@@ -5,8 +5,8 @@ answer goes under the id that the server gave to the call. Whatever the world sa
 after a turn of prose, comes from the user. A call that was never answered, since the episode's turn could not be run,
 gets what was said of the turn.
 
-Answers are taken to come in the order of the calls, as worlds give them. Put no `Patient` between: a model has to read
-refusals itself.
+Answers are taken to come in the order of the calls, as worlds give them. Put no `PatientAgent` between: a model has to
+read refusals itself.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from palaestra.agents.remote.chat import RemoteChat
 from palaestra.agents.remote.edge import waited
-from palaestra.agents.remote.reply import AskedCall, Reply
+from palaestra.agents.remote.reply import ChatReply, RequestedCall
 from palaestra.errors import WaitError
 from palaestra.protocols import Action
 from palaestra.records import JsonSchema, Message
@@ -42,7 +42,7 @@ class RemoteAgent:
         self._chat = chat
         self._left = left
         self._tools: tuple[JsonSchema, ...] = ()
-        self.replies: list[Reply] = []
+        self.replies: list[ChatReply] = []
         """Every turn of the episode, as the server gave it."""
         self.troubles: Counter[str] = Counter()
         """What went wrong in the episode, by its kind: failed tries as `Endpoint.post` tells them, "malformed call" for
@@ -85,7 +85,7 @@ class RemoteAgent:
             return [{"tool": call.tool, "arguments": call.arguments} for call in reply.calls]
         return reply.content or []
 
-    async def _turn(self) -> Reply:
+    async def _turn(self) -> ChatReply:
         self.troubled = False
         seconds = None if self._left is None else self._left()
         limit = asyncio.timeout(seconds)
@@ -102,7 +102,7 @@ class RemoteAgent:
         self.troubled = True
         self.troubles[trouble] += 1
 
-    def _count(self, reply: Reply) -> None:
+    def _count(self, reply: ChatReply) -> None:
         if reply.cut_off:
             self.troubles["cut off"] += 1
         elif not reply.calls and not reply.content:
@@ -125,7 +125,7 @@ class RemoteAgent:
             if message["role"] != "tool"
         ]
 
-    def _remember(self, reply: Reply) -> None:
+    def _remember(self, reply: ChatReply) -> None:
         said: dict[str, object] = {"role": "assistant", "content": reply.content or ""}
         if reply.calls:
             named = list(zip(self._ids(reply.calls), reply.calls, strict=True))
@@ -135,7 +135,7 @@ class RemoteAgent:
         if reply.cut_off and not reply.calls:
             self._chatted.append({"role": "user", "content": _CUT_OFF})
 
-    def _ids(self, calls: Sequence[AskedCall]) -> list[str]:
+    def _ids(self, calls: Sequence[RequestedCall]) -> list[str]:
         """The server's ids where each call has one of its own, and ours where not."""
         given = [call.id for call in calls]
         if all(given) and len(set(given)) == len(given):
@@ -143,13 +143,13 @@ class RemoteAgent:
         return [f"call_{len(self.replies)}_{position}" for position in range(len(calls))]
 
 
-def _as_asked(name: str, call: AskedCall) -> dict[str, object]:
+def _as_asked(name: str, call: RequestedCall) -> dict[str, object]:
     """A call as the chat keeps it; servers refuse a chat that holds arguments which are no JSON."""
     arguments = "{}" if call.arguments is None else call.raw or "{}"
     return {"id": name, "type": "function", "function": {"name": call.tool, "arguments": arguments}}
 
 
-def _fault(call: AskedCall, *, cut_off: bool) -> str:
+def _fault(call: RequestedCall, *, cut_off: bool) -> str:
     if cut_off:
         return f"\n{_CUT_OFF}"
     return f"\nThe arguments were no JSON object: {call.raw[:_QUOTED]}" if call.arguments is None else ""

@@ -7,7 +7,7 @@ from typing import Self
 
 from palaestra.agents.remote.edge import waited
 from palaestra.agents.remote.endpoint import Endpoint, EndpointConfig
-from palaestra.agents.remote.reply import Reply, read_reply
+from palaestra.agents.remote.reply import ChatReply, read_reply
 from palaestra.errors import ConfigError, ReplyError, ServerError
 from palaestra.record import record
 from palaestra.records import Json, JsonObject, JsonSchema, Message
@@ -56,7 +56,7 @@ class RemoteChat:
         *,
         seed: int,
         told: Callable[[str], None] = lambda _: None,
-    ) -> Reply:
+    ) -> ChatReply:
         """The model's next turn.
 
         Args:
@@ -70,7 +70,7 @@ class RemoteChat:
             WaitError: the server took too long.
             ServerError: the server could not be reached, or failed.
             ReplyError: the server refused, or what it gave is no chat completion. Calls whose arguments are no JSON
-                are no error; see `AskedCall`.
+                are no error; see `RequestedCall`.
         """
         config = self.config
         body: dict[str, object] = {**config.options, "model": config.model, "messages": list(messages)}

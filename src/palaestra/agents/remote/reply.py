@@ -11,7 +11,7 @@ from palaestra.records import JsonObject
 
 
 @record
-class AskedCall:
+class RequestedCall:
     """A call that a model asks for, as the server gave it."""
 
     id: str
@@ -24,7 +24,7 @@ class AskedCall:
 
 
 @record
-class Usage:
+class TokenUsage:
     """Tokens that a reply took."""
 
     prompt: int
@@ -32,15 +32,15 @@ class Usage:
 
 
 @record
-class Reply:
+class ChatReply:
     """One turn of a model."""
 
     content: str | None
     """Its text; `None` where it wrote none."""
-    calls: tuple[AskedCall, ...]
+    calls: tuple[RequestedCall, ...]
     finish_reason: str
     """Such as "stop", "tool_calls", "content_filter", or "length": it was cut off by a limit of tokens."""
-    usage: Usage | None
+    usage: TokenUsage | None
     """`None` where the server does not say."""
 
     @property
@@ -85,7 +85,7 @@ class _Chat(BaseModel):
     usage: _Usage | None = None
 
 
-def read_reply(answer: JsonObject, *, asked: str) -> Reply:
+def read_reply(answer: JsonObject, *, asked: str) -> ChatReply:
     """The reply in a server's answer.
 
     Args:
@@ -100,11 +100,11 @@ def read_reply(answer: JsonObject, *, asked: str) -> Reply:
     except ValidationError as error:
         raise ReplyError(f"{asked} gave no chat completion: {first_fault(error)}") from None
     choice, usage = parsed.choices[0], parsed.usage
-    return Reply(
+    return ChatReply(
         content=choice.message.content,
         calls=tuple(map(_asked_call, choice.message.tool_calls or ())),
         finish_reason=choice.finish_reason or "",
-        usage=Usage(prompt=usage.prompt_tokens, completion=usage.completion_tokens) if usage else None,
+        usage=TokenUsage(prompt=usage.prompt_tokens, completion=usage.completion_tokens) if usage else None,
     )
 
 
@@ -114,14 +114,14 @@ def first_fault(error: ValidationError) -> str:
     return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
 
 
-def _asked_call(call: _Call) -> AskedCall:
+def _asked_call(call: _Call) -> RequestedCall:
     given = call.function.arguments
     raw = given if isinstance(given, str) else orjson.dumps(given or {}).decode()
     try:
         read: object = orjson.loads(raw or "{}")
     except orjson.JSONDecodeError:
         read = None
-    return AskedCall(
+    return RequestedCall(
         id=call.id or "",
         tool=call.function.name,
         arguments=cast("JsonObject", read) if isinstance(read, dict) else None,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean
 from typing import TypeAlias
 
-from palaestra.benchmarks.credit.run import Credited
+from palaestra.benchmarks.credit.run import CreditResult
 from palaestra.benchmarks.learning.evaluation import Evaluation, pooled
 from palaestra.benchmarks.statistics import clustered_mean, paired_difference
 from palaestra.table import Table
@@ -18,7 +18,7 @@ _WHAT: Mapping[str, _Figure] = {
 }
 
 
-def credit_tables(before: Evaluation, found: Sequence[Credited]) -> list[Table]:
+def credit_tables(before: Evaluation, found: Sequence[CreditResult]) -> list[Table]:
     """Scores, shares that solve and that harm, each over all seeds, and what it took."""
     methods = list(dict.fromkeys(one.method for one in found))
     seeds = len({one.seed for one in found})
@@ -41,7 +41,7 @@ def credit_tables(before: Evaluation, found: Sequence[Credited]) -> list[Table]:
 
 
 def _rows(
-    what: _Figure, before: Evaluation, found: Sequence[Credited], methods: Sequence[str], *, unseen: bool
+    what: _Figure, before: Evaluation, found: Sequence[CreditResult], methods: Sequence[str], *, unseen: bool
 ) -> list[tuple[str, ...]]:
     warm = what(before, unseen=unseen)
     rows: list[tuple[str, ...]] = [(_GROUPS[unseen], "warm start", clustered_mean(warm).text(), "", "")]
@@ -62,7 +62,7 @@ def _rows(
     return rows
 
 
-def _cost_table(found: Sequence[Credited], methods: Sequence[str]) -> Table:
+def _cost_table(found: Sequence[CreditResult], methods: Sequence[str]) -> Table:
     rows: list[tuple[str, ...]] = []
     for method in methods:
         own = [one.progress for one in found if one.method == method]
@@ -87,7 +87,7 @@ def _cost_table(found: Sequence[Credited], methods: Sequence[str]) -> Table:
     )
 
 
-def credit_markdown(before: Evaluation, found: Sequence[Credited]) -> str:
+def credit_markdown(before: Evaluation, found: Sequence[CreditResult]) -> str:
     """The tables as GitHub's Markdown."""
     parts = [f"### {table.title}\n\n{table.markdown()}\n\n{table.note}" for table in credit_tables(before, found)]
     return "\n\n".join(parts) + "\n"

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from palaestra.benchmarks.learning import Material, evaluated
+from palaestra.benchmarks.learning import LearningMaterial, evaluate_policy
 from palaestra.benchmarks.learning.evaluation import Evaluation
 from palaestra.trainers import (
     CriticConfig,
@@ -23,19 +23,19 @@ from palaestra.trainers import (
     LearnerConfig,
     ModelConfig,
     ObjectiveConfig,
-    OpenBar,
+    OpenProgressBar,
     PlayConfig,
     Policy,
     PolicyConfig,
     PoolConfig,
-    Progress,
     SftConfig,
     SftLoop,
+    StageProgress,
     Staleness,
     WorldConfig,
     demonstrations_of,
+    initial_policy,
     run_loop,
-    started,
     tasks_of,
     worlds_of,
 )
@@ -80,18 +80,18 @@ class CreditConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Credited:
+class CreditResult:
     """What one method came to with one seed."""
 
     method: str
     seed: int
-    progress: Progress
+    progress: StageProgress
     evaluation: Evaluation
 
 
-def material_of(config: CreditConfig, *, bar: OpenBar) -> Material:
+def material_of(config: CreditConfig, *, bar: OpenProgressBar) -> LearningMaterial:
     """The world's demonstrations, and its tasks to learn from and to measure on."""
-    return Material(
+    return LearningMaterial(
         env_id=config.world.env_id,
         demonstrations=demonstrations_of(config.world, bar=bar),
         train=tasks_of(config.world),
@@ -99,16 +99,16 @@ def material_of(config: CreditConfig, *, bar: OpenBar) -> Material:
     )
 
 
-def compare(
-    material: Material,
+def compare_methods(
+    material: LearningMaterial,
     config: CreditConfig,
     *,
     seeds: int,
     directory: Path,
     methods: Mapping[str, ObjectiveConfig] = METHODS,
-    bar: OpenBar,
+    bar: OpenProgressBar,
     say: Callable[[str], None] = print,
-) -> tuple[Evaluation, list[Credited]]:
+) -> tuple[Evaluation, list[CreditResult]]:
     """Train with every method and seed, going on from what `directory` holds.
 
     Returns:
@@ -121,16 +121,18 @@ def compare(
     torch.set_num_threads(config.threads)
     carry = partial(run_loop, threads=config.threads, bar=bar, say=say)
     seen = list(material.demonstrations)
-    fresh = started(PolicyConfig(fresh=config.model, format="planner"), seen, seed=0)
+    fresh = initial_policy(PolicyConfig(fresh=config.model, format="planner"), seen, seed=0)
     warm = carry(SftLoop(config.sft, seen, seed=0, start=fresh, name="warm-up"), directory / "warm-up").policy
 
     def measured(policy: Policy, name: str) -> Evaluation:
         place = directory / f"evaluation-{name}"
-        found, _ = evaluated(policy, material, config.grpo, place, samples=config.samples, name=name, bar=bar, say=say)
+        found, _ = evaluate_policy(
+            policy, material, config.grpo, place, samples=config.samples, name=name, bar=bar, say=say
+        )
         return found
 
     before = measured(warm, "warm-up")
-    found: list[Credited] = []
+    found: list[CreditResult] = []
     for seed in range(seeds):
         for method, objective in methods.items():
             name = f"{method}-{seed}"
@@ -145,5 +147,5 @@ def compare(
             )
             taught = carry(loop, directory / name)
             evaluation = measured(taught.policy, name)
-            found.append(Credited(method=method, seed=seed, progress=taught.progress, evaluation=evaluation))
+            found.append(CreditResult(method=method, seed=seed, progress=taught.progress, evaluation=evaluation))
     return before, found

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Literal, TypeAlias
 
 from palaestra.benchmarks.evaluation.metrics import by_task
-from palaestra.benchmarks.evaluation.outcome import Outcome
+from palaestra.benchmarks.evaluation.outcome import EpisodeOutcome
 from palaestra.benchmarks.evaluation.results import Results
 from palaestra.benchmarks.evaluation.significance import holm, sign_flip_p
 from palaestra.benchmarks.evaluation.suite import Cell, Suite, place
@@ -20,9 +20,9 @@ from palaestra.digest import canonical
 from palaestra.errors import ConfigError
 from palaestra.record import record
 
-Measure: TypeAlias = Literal["solved", "score"]
+ComparedMeasure: TypeAlias = Literal["solved", "score"]
 """What is compared: percent of episodes solved, or mean points of 100."""
-_VALUES: Mapping[Measure, Callable[[Outcome], float]] = {
+_VALUES: Mapping[ComparedMeasure, Callable[[EpisodeOutcome], float]] = {
     "solved": lambda one: 100.0 * one.solved,
     "score": lambda one: float(one.points),
 }
@@ -61,7 +61,7 @@ class Comparison:
 
     suite: Suite
     names: tuple[str, str]
-    measure: Measure
+    measure: ComparedMeasure
     cells: tuple[Difference, ...]
     overall: Difference
     cautions: tuple[str, ...]
@@ -69,7 +69,7 @@ class Comparison:
 
 
 def compare(
-    first: Results, second: Results, *, names: tuple[str, str] | None = None, measure: Measure = "solved"
+    first: Results, second: Results, *, names: tuple[str, str] | None = None, measure: ComparedMeasure = "solved"
 ) -> Comparison:
     """Compare two evaluations of one suite, on the tasks that both have a score of.
 
@@ -165,8 +165,8 @@ def _cells(first: Suite, second: Suite) -> list[Cell]:
     return [*first.cells, *(cell for cell in second.cells if cell.id not in known)]
 
 
-def _values(results: Results, measure: Measure) -> dict[str, dict[str, list[float]]]:
-    cells: dict[str, list[Outcome]] = {}
+def _values(results: Results, measure: ComparedMeasure) -> dict[str, dict[str, list[float]]]:
+    cells: dict[str, list[EpisodeOutcome]] = {}
     for one in results.outcomes:
         cells.setdefault(one.cell, []).append(one)
     return {cell: by_task(own, _VALUES[measure]) for cell, own in cells.items()}

@@ -6,11 +6,17 @@ from contextlib import contextmanager
 from dataclasses import replace
 from threading import Event
 
-from palaestra.agents import Env, Recording
-from palaestra.benchmarks.evaluation.agents.contender import Came, EpisodeContender, Goldless, Seat, Spent
-from palaestra.benchmarks.evaluation.outcome import Fault
-from palaestra.benchmarks.evaluation.rooms import Rooms
-from palaestra.benchmarks.evaluation.slot import Slot
+from palaestra.agents import Env, EpisodeRecorder
+from palaestra.benchmarks.evaluation.agents.agent import (
+    AgentSession,
+    Attempt,
+    EpisodeCost,
+    EvaluatedEpisodeAgent,
+    NoReferenceSolution,
+)
+from palaestra.benchmarks.evaluation.env_pool import EnvPool
+from palaestra.benchmarks.evaluation.episode_key import EpisodeKey
+from palaestra.benchmarks.evaluation.outcome import EpisodeFault
 from palaestra.benchmarks.evaluation.suite import Cell
 from palaestra.benchmarks.evaluation.tally import fault_of
 from palaestra.errors import InfrastructureError, PalaestraError, RubricError, WaitError
@@ -22,7 +28,7 @@ REFUSED = "refused "
 """How the troubles begin that a server names itself: the request is at fault, and is not made again."""
 
 
-class Stopped(Exception):  # noqa: N818  it is what a person does, not a fault
+class EvaluationStopped(Exception):  # noqa: N818  it is what a person does, not a fault
     """The evaluation was told to stop."""
 
 
@@ -36,14 +42,21 @@ class Budget:
     clock: Callable[[], float] = time.monotonic
 
 
-def play_slot(slot: Slot, cell: Cell, contender: EpisodeContender, rooms: Rooms, budget: Budget, stop: Event) -> Came:
+def play_slot(
+    episode_key: EpisodeKey,
+    cell: Cell,
+    evaluated_agent: EvaluatedEpisodeAgent,
+    env_pool: EnvPool,
+    budget: Budget,
+    stop: Event,
+) -> Attempt:
     """Play a slot to its end.
 
     Args:
-        slot: Which episode.
+        episode_key: Which episode.
         cell: Its world.
-        contender: Who plays.
-        rooms: Where worlds come from.
+        evaluated_agent: Who plays.
+        env_pool: Where worlds come from.
         budget: How long it may last, and how often it may be tried.
         stop: Set where the evaluation is to stop.
 
@@ -52,17 +65,17 @@ def play_slot(slot: Slot, cell: Cell, contender: EpisodeContender, rooms: Rooms,
         ConfigError: the agent cannot play the task, or cannot be asked.
         UnknownNameError: there is no such task.
     """
-    spent: Spent | None = None
+    spent: EpisodeCost | None = None
     for tried in range(1, budget.tries + 1):
-        came = _Try(slot, cell, contender, budget, stop).play(rooms, fresh=tried > 1)
+        came = _Try(episode_key, cell, evaluated_agent, budget, stop).play(env_pool, fresh=tried > 1)
         spent = came.spent if spent is None else spent + came.spent
         if isinstance(came.came, Episode) or tried == budget.tries or refused(came) or came.came.kind == "gold":
             return replace(came, spent=spent)
-        spent += Spent(prompt_tokens=0, completion_tokens=0, troubles={f"played again: {came.came.kind}": 1})
+        spent += EpisodeCost(prompt_tokens=0, completion_tokens=0, troubles={f"played again: {came.came.kind}": 1})
     raise AssertionError("an episode is tried once at least")
 
 
-def refused(came: Came) -> bool:
+def refused(came: Attempt) -> bool:
     """Whether a server refused a request, which is not made again then."""
     return any(name.startswith(REFUSED) for name in came.spent.troubles)
 
@@ -70,7 +83,7 @@ def refused(came: Came) -> bool:
 class _Broken(Exception):  # noqa: N818  it never leaves this file
     """The world broke the episode off."""
 
-    def __init__(self, fault: Fault) -> None:
+    def __init__(self, fault: EpisodeFault) -> None:
         super().__init__(fault.said)
         self.fault = fault
 
@@ -82,20 +95,22 @@ def _world() -> Generator[None]:
         yield
     except (InfrastructureError, RubricError) as error:
         raise _Broken(fault_of(error)) from error
-    except (PalaestraError, Goldless):
+    except (PalaestraError, NoReferenceSolution):
         raise
     except Exception as error:
         said = f"the world raised {type(error).__name__}: {error}; a world that raises is at fault"
-        raise _Broken(Fault(kind="world", said=said)) from error
+        raise _Broken(EpisodeFault(kind="world", said=said)) from error
 
 
 class _Try:
     """One try."""
 
-    def __init__(self, slot: Slot, cell: Cell, contender: EpisodeContender, budget: Budget, stop: Event) -> None:
-        self._slot, self._cell, self._contender, self._stop = slot, cell, contender, stop
+    def __init__(
+        self, episode_key: EpisodeKey, cell: Cell, evaluated_agent: EvaluatedEpisodeAgent, budget: Budget, stop: Event
+    ) -> None:
+        self._slot, self._cell, self._contender, self._stop = episode_key, cell, evaluated_agent, stop
         self._budget = budget
-        self._seat: Seat | None = None
+        self._seat: AgentSession | None = None
         self._begun_with = False
         self._answered = 0.0
         """Seconds that the agent's answers took, of those that came. What worlds take is not the agent's time."""
@@ -108,10 +123,10 @@ class _Try:
     def _waited(self) -> float:
         return 0.0 if self._asked is None else self._budget.clock() - self._asked
 
-    def play(self, rooms: Rooms, *, fresh: bool) -> Came:
+    def play(self, env_pool: EnvPool, *, fresh: bool) -> Attempt:
         """Play it in a world; one that failed is dropped."""
         try:
-            env = rooms.take(self._cell, fresh=fresh)
+            env = env_pool.take(self._cell, fresh=fresh)
         except InfrastructureError as error:
             return self._came(fault_of(error))
         sound = False  # for another episode
@@ -126,23 +141,23 @@ class _Try:
             return self._came(fault or self._named(recording.episode()))
         except _Broken as broken:
             return self._came(broken.fault)
-        except Goldless as error:
+        except NoReferenceSolution as error:
             sound = True
-            return self._came(Fault(kind="gold", said=str(error)))
+            return self._came(EpisodeFault(kind="gold", said=str(error)))
         finally:
             if sound:
-                rooms.give_back(self._cell, env)
+                env_pool.give_back(self._cell, env)
             else:
-                rooms.drop(env)
+                env_pool.drop(env)
 
-    def _begun(self, env: Env) -> Recording:
+    def _begun(self, env: Env) -> EpisodeRecorder:
         with _world():
-            return Recording(env, agent=self._contender.name, seed=self._slot.world_seed, task=self._slot.task)
+            return EpisodeRecorder(env, agent=self._contender.name, seed=self._slot.world_seed, task=self._slot.task)
 
-    def _played(self, recording: Recording, seat: Seat) -> Fault | None:
+    def _played(self, recording: EpisodeRecorder, seat: AgentSession) -> EpisodeFault | None:
         while not recording.over:
             if self._stop.is_set():
-                raise Stopped
+                raise EvaluationStopped
             offered = recording.offered
             if self._left() <= 0:
                 if seat.delayed():
@@ -166,17 +181,19 @@ class _Try:
                 seat.offer(recording.offered)
         return fault_of(recording.fault) if recording.fault is not None else None
 
-    def _late(self, why: str) -> Fault:
+    def _late(self, why: str) -> EpisodeFault:
         """The time is over, and the agent has not used it up itself."""
-        return Fault(kind="time", said=f"the agent's {self._budget.seconds:g} s are over: {why}; give it more time")
+        return EpisodeFault(
+            kind="time", said=f"the agent's {self._budget.seconds:g} s are over: {why}; give it more time"
+        )
 
-    def _end(self, recording: Recording) -> None:
+    def _end(self, recording: EpisodeRecorder) -> None:
         with _world():
             recording.stop(EndReason.TIME_BUDGET)
 
-    def _came(self, came: Episode | Fault) -> Came:
-        spent = Spent(prompt_tokens=0, completion_tokens=0) if self._seat is None else self._seat.spent()
-        return Came(slot=self._slot, came=came, spent=spent, begun=self._begun_with)
+    def _came(self, came: Episode | EpisodeFault) -> Attempt:
+        spent = EpisodeCost(prompt_tokens=0, completion_tokens=0) if self._seat is None else self._seat.spent()
+        return Attempt(episode_key=self._slot, came=came, spent=spent, begun=self._begun_with)
 
     def _named(self, episode: Episode) -> Episode:
         return replace(episode, id=self._slot.id, group=f"{self._slot.cell}/{self._slot.task}")

@@ -15,7 +15,7 @@ from typing import Any, Self, cast
 
 import orjson
 
-from palaestra.benchmarks.evaluation.outcome import Outcome
+from palaestra.benchmarks.evaluation.outcome import EpisodeOutcome
 from palaestra.benchmarks.evaluation.results import (
     JOURNAL,
     OUTCOMES,
@@ -95,7 +95,7 @@ class Journal:
             for column, task in enumerate(cell.tasks)
         }
 
-        def place(outcome: Outcome) -> tuple[str, int]:
+        def place(outcome: EpisodeOutcome) -> tuple[str, int]:
             cell, first = places[outcome.cell, outcome.task]
             return cell, (first + outcome.sample) // block
 
@@ -110,7 +110,7 @@ class Journal:
             (self.folder / name).unlink(missing_ok=True)
         return read_results(self.folder)
 
-    def add(self, outcomes: Sequence[Outcome], episodes: Sequence[Episode]) -> None:
+    def add(self, outcomes: Sequence[EpisodeOutcome], episodes: Sequence[Episode]) -> None:
         """Write a block down; once this returns, no kill and no power cut takes it back."""
         assert self._log is not None, "nothing is played in an evaluation that is done"
         self._log.append(_block(outcomes, episodes))
@@ -164,11 +164,11 @@ def _locked(folder: Path) -> int | None:
     return descriptor
 
 
-def _key(outcome: Outcome) -> tuple[str, str, int]:
+def _key(outcome: EpisodeOutcome) -> tuple[str, str, int]:
     return outcome.cell, outcome.task, outcome.sample
 
 
-def _block(outcomes: Sequence[Outcome], episodes: Sequence[Episode]) -> bytes:
+def _block(outcomes: Sequence[EpisodeOutcome], episodes: Sequence[Episode]) -> bytes:
     kept = b",".join(dump_episode(replace(episode, tools=())) for episode in episodes)
     return b'{"outcomes":' + orjson.dumps(outcomes) + b',"episodes":[' + kept + b"]}"
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 
-from palaestra.benchmarks.evaluation.outcome import Outcome
+from palaestra.benchmarks.evaluation.outcome import EpisodeOutcome
 from palaestra.benchmarks.evaluation.passes import Passes, passes
 from palaestra.benchmarks.statistics import Interval, clustered_mean, clustered_share
 from palaestra.record import record
@@ -29,7 +29,7 @@ class Prices:
 
 
 @record
-class Scores:
+class TaskScores:
     """How well tasks were done."""
 
     tasks: int
@@ -68,7 +68,7 @@ class Effort:
 
 
 @record
-class Criterion:
+class CriterionRate:
     """A sub-score."""
 
     episodes: int
@@ -78,11 +78,11 @@ class Criterion:
 
 
 @record
-class Figures:
+class EvaluationFigures:
     """All that is reported of a set of outcomes."""
 
-    scores: Scores
-    sound: Scores | None
+    scores: TaskScores
+    sound: TaskScores | None
     """Without the tasks that are held to be broken; `None` where there are none of these."""
     passes: tuple[Passes, ...]
     effort: Effort
@@ -92,7 +92,7 @@ class Figures:
     """Percent of episodes."""
     out_of_time: Interval | None = None
     """Percent of episodes that a deadline or a budget of seconds ended. A time-out of a server is a fault instead."""
-    criteria: Mapping[str, Criterion] = field(default_factory=dict[str, Criterion])
+    criteria: Mapping[str, CriterionRate] = field(default_factory=dict[str, CriterionRate])
     """By name, in alphabetical order."""
     faults: Mapping[str, int] = field(default_factory=dict[str, int])
     """Episodes without a score, by whose fault it was."""
@@ -101,12 +101,12 @@ class Figures:
 
 
 def figures(
-    outcomes: Iterable[Outcome],
+    outcomes: Iterable[EpisodeOutcome],
     *,
     prices: Prices | None = None,
     known_bad: Mapping[str, str] | None = None,
     versions: Mapping[str, str] | None = None,
-) -> Figures:
+) -> EvaluationFigures:
     """The figures of these outcomes, in whatever order they come.
 
     Args:
@@ -119,7 +119,7 @@ def figures(
     ordered = sorted(outcomes, key=lambda one: (one.cell, one.task, one.sample))
     scored = [one for one in ordered if one.fault is None]
     sound = [one for one in scored if one.task not in (known_bad or {})]
-    return Figures(
+    return EvaluationFigures(
         scores=scores(scored, versions),
         sound=None if len(sound) == len(scored) else scores(sound, versions),
         passes=passes(_attempts(scored)),
@@ -133,11 +133,11 @@ def figures(
     )
 
 
-def scores(outcomes: Iterable[Outcome], versions: Mapping[str, str] | None = None) -> Scores:
+def scores(outcomes: Iterable[EpisodeOutcome], versions: Mapping[str, str] | None = None) -> TaskScores:
     """How well tasks were done; outcomes with a fault are left out, and versions of one task count as one."""
     kept = [one for one in outcomes if one.fault is None]
     scored = [replace(one, task=(versions or {}).get(one.task, one.task)) for one in kept]
-    return Scores(
+    return TaskScores(
         tasks=len({one.task for one in kept}),
         episodes=len(scored),
         solved=_share(scored, lambda one: one.solved),
@@ -146,7 +146,7 @@ def scores(outcomes: Iterable[Outcome], versions: Mapping[str, str] | None = Non
     )
 
 
-def by_task(outcomes: Iterable[Outcome], value: Callable[[Outcome], float]) -> dict[str, list[float]]:
+def by_task(outcomes: Iterable[EpisodeOutcome], value: Callable[[EpisodeOutcome], float]) -> dict[str, list[float]]:
     """A value of each outcome that has a score, by task."""
     values: dict[str, list[float]] = {}
     for one in outcomes:
@@ -155,11 +155,11 @@ def by_task(outcomes: Iterable[Outcome], value: Callable[[Outcome], float]) -> d
     return values
 
 
-def _share(scored: Sequence[Outcome], holds: Callable[[Outcome], bool]) -> Interval | None:
+def _share(scored: Sequence[EpisodeOutcome], holds: Callable[[EpisodeOutcome], bool]) -> Interval | None:
     return clustered_share(by_task(scored, lambda one: 100.0 * holds(one)), whole=100) if scored else None
 
 
-def _attempts(scored: Sequence[Outcome]) -> dict[str, list[list[bool]]]:
+def _attempts(scored: Sequence[EpisodeOutcome]) -> dict[str, list[list[bool]]]:
     sets: dict[str, dict[str, list[bool]]] = {}
     for one in scored:
         sets.setdefault(one.task, {}).setdefault(one.cell, []).append(one.solved)
@@ -173,13 +173,13 @@ def _tally(counts: Iterable[tuple[str, int]]) -> dict[str, int]:
     return dict(sorted(total.items(), key=lambda item: (-item[1], item[0])))
 
 
-def _criteria(scored: Sequence[Outcome]) -> dict[str, Criterion]:
-    found: dict[str, list[Outcome]] = {}
+def _criteria(scored: Sequence[EpisodeOutcome]) -> dict[str, CriterionRate]:
+    found: dict[str, list[EpisodeOutcome]] = {}
     for one in scored:
         for name in one.criteria:
             found.setdefault(name, []).append(one)
     return {
-        name: Criterion(
+        name: CriterionRate(
             episodes=len(found[name]),
             share=clustered_share(_met(found[name], name), whole=100, draws=2_000),
         )
@@ -187,11 +187,11 @@ def _criteria(scored: Sequence[Outcome]) -> dict[str, Criterion]:
     }
 
 
-def _met(outcomes: Sequence[Outcome], criterion: str) -> dict[str, list[float]]:
+def _met(outcomes: Sequence[EpisodeOutcome], criterion: str) -> dict[str, list[float]]:
     return by_task(outcomes, lambda one: 100.0 * one.criteria[criterion])
 
 
-def _effort(outcomes: Sequence[Outcome], scored: Sequence[Outcome], prices: Prices) -> Effort:
+def _effort(outcomes: Sequence[EpisodeOutcome], scored: Sequence[EpisodeOutcome], prices: Prices) -> Effort:
     counted = [one for one in scored if _counted(one)]
     calls = sum(one.calls for one in scored)
     paid = [_cost(one, prices) for one in outcomes]
@@ -211,17 +211,17 @@ def _effort(outcomes: Sequence[Outcome], scored: Sequence[Outcome], prices: Pric
     )
 
 
-def _counted(one: Outcome) -> bool:
+def _counted(one: EpisodeOutcome) -> bool:
     return one.prompt_tokens is not None and one.completion_tokens is not None
 
 
-def _cost(one: Outcome, prices: Prices) -> float | None:
+def _cost(one: EpisodeOutcome, prices: Prices) -> float | None:
     if one.prompt_tokens is None or one.completion_tokens is None or prices.read is None or prices.written is None:
         return None
     return (one.prompt_tokens * prices.read + one.completion_tokens * prices.written) / 1_000_000
 
 
-def _mean(outcomes: Sequence[Outcome], value: Callable[[Outcome], float]) -> float | None:
+def _mean(outcomes: Sequence[EpisodeOutcome], value: Callable[[EpisodeOutcome], float]) -> float | None:
     """The mean over tasks of each task's mean."""
     own = [math.fsum(values) / len(values) for values in by_task(outcomes, value).values()]
     return math.fsum(own) / len(own) if own else None

@@ -15,7 +15,7 @@ given."""
 
 
 @record
-class Fault:
+class EpisodeFault:
     """Why an episode has no score. It is never a failure of the agent's."""
 
     kind: FaultKind
@@ -23,13 +23,13 @@ class Fault:
 
 
 @record
-class Outcome:
+class EpisodeOutcome:
     """What came of one episode."""
 
     cell: str
     task: str
     sample: int
-    fault: Fault | None = None
+    fault: EpisodeFault | None = None
     """Where there is one, the figures of score count for nothing."""
     points: int = 0
     """Of 100."""

@@ -6,19 +6,19 @@ from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from platform import python_version
 from threading import Event
 
-from palaestra.benchmarks.evaluation.agents.contender import (
+from palaestra.benchmarks.evaluation.agents.agent import (
     CUT_OFF,
-    BlockContender,
-    Came,
-    Contender,
-    EpisodeContender,
+    Attempt,
+    EvaluatedAgent,
+    EvaluatedBlockAgent,
+    EvaluatedEpisodeAgent,
 )
+from palaestra.benchmarks.evaluation.env_pool import EnvPool
+from palaestra.benchmarks.evaluation.episode_key import MOST_SAMPLES, EpisodeKey
 from palaestra.benchmarks.evaluation.episodes import Budget, play_slot, refused
 from palaestra.benchmarks.evaluation.journal import Journal
-from palaestra.benchmarks.evaluation.outcome import Fault
+from palaestra.benchmarks.evaluation.outcome import EpisodeFault
 from palaestra.benchmarks.evaluation.results import Results, Settings
-from palaestra.benchmarks.evaluation.rooms import Rooms
-from palaestra.benchmarks.evaluation.slot import MOST_SAMPLES, Slot
 from palaestra.benchmarks.evaluation.suite import Cell, Suite
 from palaestra.benchmarks.evaluation.tally import outcome_of
 from palaestra.errors import ConfigError, EngineError, ServerError, TaskError
@@ -57,7 +57,7 @@ class PlayOptions:
 
 
 def settings_of(
-    contender: Contender,
+    evaluated_agent: EvaluatedAgent,
     suite: Suite,
     *,
     samples: int,
@@ -69,7 +69,7 @@ def settings_of(
     """All that decides what an evaluation comes to.
 
     Args:
-        contender: Who plays.
+        evaluated_agent: Who plays.
         suite: What is played.
         samples: Episodes of each task.
         seed: Of all luck.
@@ -94,14 +94,16 @@ def settings_of(
     _check_once([cell.id for cell in suite.cells], f"cells of {suite.name}")
     for cell in suite.cells:
         _check_once(cell.tasks, f"tasks of {suite.name}, cell {cell.id}")
-    timed: JsonObject = {"seconds": seconds} if seconds is not None and isinstance(contender, EpisodeContender) else {}
+    timed: JsonObject = (
+        {"seconds": seconds} if seconds is not None and isinstance(evaluated_agent, EvaluatedEpisodeAgent) else {}
+    )
     return Settings(
-        agent=contender.name,
+        agent=evaluated_agent.name,
         suite=suite,
         samples=samples,
         seed=seed,
-        playing={**contender.described(), **timed},
-        versions={"palaestra": __version__, "python": python_version(), **contender.versions()},
+        playing={**evaluated_agent.described(), **timed},
+        versions={"palaestra": __version__, "python": python_version(), **evaluated_agent.versions()},
         price_in=price_in,
         price_out=price_out,
     )
@@ -112,13 +114,13 @@ def _check_once(names: Sequence[str], what: str) -> None:
         raise ConfigError(f"{what}: {', '.join(twice)} twice; an episode has one place")
 
 
-def block_of(contender: Contender) -> int:
+def block_of(evaluated_agent: EvaluatedAgent) -> int:
     """Episodes that it plays together."""
-    return contender.block if isinstance(contender, BlockContender) else 1
+    return evaluated_agent.block if isinstance(evaluated_agent, EvaluatedBlockAgent) else 1
 
 
 def evaluate(
-    contender: Contender,
+    evaluated_agent: EvaluatedAgent,
     journal: Journal,
     options: PlayOptions,
     *,
@@ -128,7 +130,7 @@ def evaluate(
     """Play whatever of an evaluation has not been played yet.
 
     Args:
-        contender: Who plays; the one that the journal's settings describe.
+        evaluated_agent: Who plays; the one that the journal's settings describe.
         journal: What has been played, and where the rest is written down.
         options: How.
         progress: Told the task of each episode that has ended.
@@ -142,44 +144,46 @@ def evaluate(
         EngineError: the engine draws nothing for the first block; none of it is counted.
         UnknownNameError: there is no such task, or world.
     """
-    blocks = list(_left(contender, journal))
-    if isinstance(contender, BlockContender):
+    blocks = list(_left(evaluated_agent, journal))
+    if isinstance(evaluated_agent, EvaluatedBlockAgent):
         first = not journal.done
-        for cell, slots in blocks:
-            block = contender.play(cell, slots, progress=progress, say=say)
+        for cell, episode_keys in blocks:
+            block = evaluated_agent.play(cell, episode_keys, progress=progress, say=say)
             _check_block(block, first=first, say=say)
             _write(journal, block)
             first = False
     else:
-        assert isinstance(contender, EpisodeContender), "there are two ways to play"
-        _Side(contender, journal, options, progress, say).play([(cell, slot) for cell, (slot,) in blocks])
+        assert isinstance(evaluated_agent, EvaluatedEpisodeAgent), "there are two ways to play"
+        _Side(evaluated_agent, journal, options, progress, say).play(
+            [(cell, episode_key) for cell, (episode_key,) in blocks]
+        )
     return journal.finish()
 
 
-def _left(contender: Contender, journal: Journal) -> Iterator[tuple[Cell, tuple[Slot, ...]]]:
+def _left(evaluated_agent: EvaluatedAgent, journal: Journal) -> Iterator[tuple[Cell, tuple[EpisodeKey, ...]]]:
     """The blocks that are to be played. Their composition never depends on what was played before."""
     settings = journal.settings
-    size = block_of(contender)
+    size = block_of(evaluated_agent)
     for cell in settings.suite.cells:
-        slots = [
-            Slot(cell=cell.id, task=task, sample=sample, seed=settings.seed)
+        episode_keys = [
+            EpisodeKey(cell=cell.id, task=task, sample=sample, seed=settings.seed)
             for task in cell.tasks
             for sample in range(settings.samples)
         ]
-        for start in range(0, len(slots), size):
-            block = tuple(slots[start : start + size])
+        for start in range(0, len(episode_keys), size):
+            block = tuple(episode_keys[start : start + size])
             if (block[0].cell, block[0].task, block[0].sample) not in journal.done:
                 yield cell, block
 
 
-def _write(journal: Journal, block: Sequence[Came]) -> None:
-    kept = [came.came for came in block if isinstance(came.came, Episode) and came.slot.sample == 0]
+def _write(journal: Journal, block: Sequence[Attempt]) -> None:
+    kept = [came.came for came in block if isinstance(came.came, Episode) and came.episode_key.sample == 0]
     journal.add([outcome_of(came) for came in block], kept)
 
 
-def _check_block(block: Sequence[Came], *, first: bool, say: Callable[[str], None]) -> None:
+def _check_block(block: Sequence[Attempt], *, first: bool, say: Callable[[str], None]) -> None:
     """Stop where nothing came of the first block; say which episodes have no score, and where limits are narrow."""
-    faults = [came.came for came in block if isinstance(came.came, Fault)]
+    faults = [came.came for came in block if isinstance(came.came, EpisodeFault)]
     own = [fault for fault in faults if fault.kind in ("context", "engine", "time")]
     if first and len(own) == len(block):
         each = f"each of the first {len(block)} episodes"
@@ -188,12 +192,12 @@ def _check_block(block: Sequence[Came], *, first: bool, say: Callable[[str], Non
         raise EngineError(f"{each} was not answered, and none is counted: {own[-1].said}")
     for kind, count in Counter(fault.kind for fault in own).items():
         said = next(fault.said for fault in own if fault.kind == kind)
-        say(f"{block[0].slot.cell}: {count} of {len(block)} episodes have no score: {said}")
+        say(f"{block[0].episode_key.cell}: {count} of {len(block)} episodes have no score: {said}")
     if first:
         _say_narrow(block, say)
 
 
-def _say_narrow(block: Sequence[Came], say: Callable[[str], None]) -> None:
+def _say_narrow(block: Sequence[Attempt], say: Callable[[str], None]) -> None:
     """Whoever gives too few tokens is told so early: what comes of it counts, and reads like a bad policy."""
     episodes = [came.came for came in block if isinstance(came.came, Episode)]
     spent = sum(episode.end is EndReason.TOKEN_BUDGET for episode in episodes)
@@ -210,34 +214,36 @@ class _Side:
 
     def __init__(
         self,
-        contender: EpisodeContender,
+        evaluated_agent: EvaluatedEpisodeAgent,
         journal: Journal,
         options: PlayOptions,
         progress: Callable[[str], None],
         say: Callable[[str], None],
     ) -> None:
-        self._contender, self._journal, self._options = contender, journal, options
+        self._contender, self._journal, self._options = evaluated_agent, journal, options
         self._progress, self._say = progress, say
-        self._rooms = Rooms()
+        self._rooms = EnvPool()
         self._stop = Event()
         self._probing = not journal.done  # a journal holds nothing until something has come of an episode
-        self._held: list[Came] = []
+        self._held: list[Attempt] = []
         """The first, as long as they came to nothing."""
 
-    def play(self, slots: Sequence[tuple[Cell, Slot]]) -> None:
+    def play(self, episode_keys: Sequence[tuple[Cell, EpisodeKey]]) -> None:
         """Play them all."""
         try:
             first = 0
-            while self._probing and first < min(_UNTRIED, len(slots)):
-                self._take(self._played(*slots[first]))
+            while self._probing and first < min(_UNTRIED, len(episode_keys)):
+                self._take(self._played(*episode_keys[first]))
                 first += 1
             self._settle()
             with ThreadPoolExecutor(self._options.concurrency, thread_name_prefix="palaestra-eval") as threads:
-                self._gather([threads.submit(self._played, cell, slot) for cell, slot in slots[first:]])
+                self._gather(
+                    [threads.submit(self._played, cell, episode_key) for cell, episode_key in episode_keys[first:]]
+                )
         finally:
             self._rooms.close()
 
-    def _gather(self, playing: Sequence["Future[Came]"]) -> None:
+    def _gather(self, playing: Sequence["Future[Attempt]"]) -> None:
         try:
             for future in as_completed(playing):
                 self._take(future.result())
@@ -248,21 +254,21 @@ class _Side:
             self._contender.close()  # whoever waits for a server would do so to the end of its patience
             raise
 
-    def _played(self, cell: Cell, slot: Slot) -> Came:
+    def _played(self, cell: Cell, episode_key: EpisodeKey) -> Attempt:
         budget = Budget(seconds=self._options.seconds, tries=self._options.tries)
-        return play_slot(slot, cell, self._contender, self._rooms, budget, self._stop)
+        return play_slot(episode_key, cell, self._contender, self._rooms, budget, self._stop)
 
-    def _take(self, came: Came) -> None:
+    def _take(self, came: Attempt) -> None:
         """Write down what came of a slot, unless nothing did and nobody knows yet whether anything ever will."""
-        if isinstance(came.came, Fault):
-            self._say(f"{came.slot.id}: no score: {came.came.said}")
+        if isinstance(came.came, EpisodeFault):
+            self._say(f"{came.episode_key.id}: no score: {came.came.said}")
         if self._probing and self._nothing(came):
             self._held.append(came)
             return
         self._probing, held, self._held = False, self._held, []
         for one in (came, *held):  # in this order: what is there after a kill shows that something came
             _write(self._journal, [one])
-            self._progress(one.slot.task)
+            self._progress(one.episode_key.task)
 
     def _settle(self) -> None:
         """Stop where nothing came of any so far, for one reason; otherwise they count as what they are."""
@@ -271,24 +277,24 @@ class _Side:
             raise _nothing_came(held)
         for came in held:
             _write(self._journal, [came])
-            self._progress(came.slot.task)
+            self._progress(came.episode_key.task)
 
-    def _nothing(self, came: Came) -> bool:
-        if not isinstance(came.came, Fault):
+    def _nothing(self, came: Attempt) -> bool:
+        if not isinstance(came.came, EpisodeFault):
             return False
         unanswered = came.came.kind in ("server", "time") and not self._contender.proved
         return refused(came) or unanswered or not came.begun
 
 
-def _said(came: Came) -> str:
+def _said(came: Attempt) -> str:
     """A fault's words, but for the name of its task."""
-    return came.came.said.replace(came.slot.task, "") if isinstance(came.came, Fault) else ""
+    return came.came.said.replace(came.episode_key.task, "") if isinstance(came.came, EpisodeFault) else ""
 
 
-def _nothing_came(held: Sequence[Came]) -> ConfigError | ServerError:
+def _nothing_came(held: Sequence[Attempt]) -> ConfigError | ServerError:
     """Why an evaluation stops, none of whose first episodes came to anything."""
     last = held[-1]
-    assert isinstance(last.came, Fault), "nothing came of it"
+    assert isinstance(last.came, EpisodeFault), "nothing came of it"
     each = f"each of the first {len(held)} episodes"
     if refused(last):
         return ConfigError(f"{each} was refused, and none is counted: {last.came.said}")

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from palaestra.benchmarks.evaluation.outcome import Outcome
+from palaestra.benchmarks.evaluation.outcome import EpisodeOutcome
 from palaestra.benchmarks.evaluation.suite import Suite
 from palaestra.errors import RecordError
 from palaestra.log import read_log
@@ -49,7 +49,7 @@ class Results:
     """Settings, and what came of them."""
 
     settings: Settings
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[EpisodeOutcome, ...]
     """By cell, task and sample, in the suite's order. An evaluation that was broken off has fewer than `expected`."""
     episodes: tuple[Episode, ...]
     """Sample 0 of each task, in the same order; `Episode.id` is "CELL/TASK/SAMPLE"."""
@@ -94,12 +94,12 @@ class Results:
 class Block:
     """A line of the log: what was played together."""
 
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[EpisodeOutcome, ...]
     episodes: tuple[Episode, ...]
 
 
 _SETTINGS = TypeAdapter(Settings)
-_OUTCOME = TypeAdapter(Outcome)
+_OUTCOME = TypeAdapter(EpisodeOutcome)
 _BLOCK = TypeAdapter(Block)
 R = TypeVar("R")
 
@@ -154,7 +154,7 @@ def _records(path: Path, kind: TypeAdapter[R]) -> list[R]:
     return records
 
 
-def results_of(settings: Settings, outcomes: Iterable[Outcome], episodes: Iterable[Episode]) -> Results:
+def results_of(settings: Settings, outcomes: Iterable[EpisodeOutcome], episodes: Iterable[Episode]) -> Results:
     """Results, in the suite's order whatever order they come in."""
     places = {
         (cell.id, task): (row, column)

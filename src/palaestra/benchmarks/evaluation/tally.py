@@ -4,9 +4,9 @@ from typing import Any, cast
 
 import orjson
 
-from palaestra.benchmarks.evaluation.agents.contender import Came, Spent
-from palaestra.benchmarks.evaluation.outcome import Fault, FaultKind, Outcome
-from palaestra.benchmarks.evaluation.slot import Slot
+from palaestra.benchmarks.evaluation.agents.agent import Attempt, EpisodeCost
+from palaestra.benchmarks.evaluation.episode_key import EpisodeKey
+from palaestra.benchmarks.evaluation.outcome import EpisodeFault, EpisodeOutcome, FaultKind
 from palaestra.errors import EngineError, ReplyError, ServerError, WaitError
 from palaestra.trajectory import Episode, Turn
 
@@ -18,24 +18,28 @@ _KINDS: tuple[tuple[type[Exception], FaultKind], ...] = (
 )
 
 
-def fault_of(error: Exception) -> Fault:
+def fault_of(error: Exception) -> EpisodeFault:
     """Whose fault an error is; the world's where nothing else is known."""
     for type_, kind in _KINDS:
         if isinstance(error, type_):
-            return Fault(kind=kind, said=str(error))
-    return Fault(kind="world", said=str(error))
+            return EpisodeFault(kind=kind, said=str(error))
+    return EpisodeFault(kind="world", said=str(error))
 
 
-def outcome_of(came: Came) -> Outcome:
+def outcome_of(came: Attempt) -> EpisodeOutcome:
     """The figures of what came of a slot."""
-    return _faulty(came.slot, came.came, came.spent) if isinstance(came.came, Fault) else _counted(came, came.came)
+    return (
+        _faulty(came.episode_key, came.came, came.spent)
+        if isinstance(came.came, EpisodeFault)
+        else _counted(came, came.came)
+    )
 
 
-def _faulty(slot: Slot, fault: Fault, spent: Spent) -> Outcome:
-    return Outcome(
-        cell=slot.cell,
-        task=slot.task,
-        sample=slot.sample,
+def _faulty(episode_key: EpisodeKey, fault: EpisodeFault, spent: EpisodeCost) -> EpisodeOutcome:
+    return EpisodeOutcome(
+        cell=episode_key.cell,
+        task=episode_key.task,
+        sample=episode_key.sample,
         fault=fault,
         prompt_tokens=spent.prompt_tokens,
         completion_tokens=spent.completion_tokens,
@@ -43,13 +47,13 @@ def _faulty(slot: Slot, fault: Fault, spent: Spent) -> Outcome:
     )
 
 
-def _counted(came: Came, episode: Episode) -> Outcome:
+def _counted(came: Attempt, episode: Episode) -> EpisodeOutcome:
     turns = list(episode.turns)
     events = [event for turn in turns for event in turn.events]
-    return Outcome(
-        cell=came.slot.cell,
-        task=came.slot.task,
-        sample=came.slot.sample,
+    return EpisodeOutcome(
+        cell=came.episode_key.cell,
+        task=came.episode_key.task,
+        sample=came.episode_key.sample,
         points=episode.score.points,
         solved=episode.score.passed,
         harmed=any(turn.violated for turn in turns),

@@ -3,7 +3,14 @@
 from palaestra.benchmarks.external.benchmark import Benchmark
 from palaestra.benchmarks.external.catalogue import BENCHMARKS, benchmark_of
 from palaestra.benchmarks.external.env import ExternalEnv
-from palaestra.benchmarks.external.installation import Checkout, Installation, Installed, Packages, install, installed
+from palaestra.benchmarks.external.installation import (
+    Checkout,
+    Installation,
+    InstalledBenchmark,
+    Packages,
+    find_installed,
+    install,
+)
 
 __all__ = [
     "BENCHMARKS",
@@ -11,9 +18,9 @@ __all__ = [
     "Checkout",
     "ExternalEnv",
     "Installation",
-    "Installed",
+    "InstalledBenchmark",
     "Packages",
     "benchmark_of",
+    "find_installed",
     "install",
-    "installed",
 ]

@@ -39,7 +39,7 @@ from palaestra.benchmarks.external.wire import (
     score_of,
     spec_of,
 )
-from palaestra.benchmarks.external.worker import Worker, Workers
+from palaestra.benchmarks.external.worker import BenchmarkProcess, BenchmarkProcesses
 from palaestra.digest import digest
 from palaestra.envs.reading import TurnReader, unreadable_message
 from palaestra.envs.spaces import MessageSpace
@@ -50,7 +50,7 @@ from palaestra.seeding import Stream
 from palaestra.steps import ResetRecord, Returned, StepRecord
 from palaestra.tools import FORMATS, plain_call
 
-WORKERS = Workers()
+WORKERS = BenchmarkProcesses()
 """The processes of benchmarks that this one has started; they end with it."""
 atexit.register(WORKERS.close)
 os.register_at_fork(after_in_child=WORKERS.forget)
@@ -110,7 +110,7 @@ class ExternalEnv(gym.Env[tuple[Message, ...], Action]):
         self._format = FORMATS.get(action_format)
         self._budget = max_turns
         self._seconds = seconds
-        self._worker: Worker | None = None
+        self._worker: BenchmarkProcess | None = None
         self._number = 0
         self._end: EndReason | None = None
         self.tasks: Mapping[str, WireTask] = self._catalogued()

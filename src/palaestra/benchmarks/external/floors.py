@@ -12,7 +12,7 @@ from typing import Any
 
 import gymnasium as gym
 
-from palaestra.agents import LegalRandom, Scripted, finish_at_once, no_op, rollout
+from palaestra.agents import LegalRandom, ScriptedAgent, finish_at_once, no_op, rollout
 from palaestra.benchmarks.evenly import evenly
 from palaestra.benchmarks.external.benchmark import Benchmark
 from palaestra.benchmarks.external.env import ExternalEnv
@@ -31,7 +31,7 @@ _SECONDS = 900.0
 
 
 @record
-class Tally:
+class AgentTally:
     """What one agent got on a category's tasks."""
 
     played: int = 0
@@ -55,7 +55,7 @@ class Floors:
     """That is installed."""
     tasks: int
     """In the split that was played."""
-    tallies: Mapping[str, Tally] = field(default_factory=dict[str, Tally])
+    tallies: Mapping[str, AgentTally] = field(default_factory=dict[str, AgentTally])
     """By agent; of gold only the tasks that have a solution."""
 
 
@@ -107,7 +107,7 @@ def floors_of(
         for category, own in by_category.items():
             chosen = evenly(own, limit)
             shares = [chosen[number::threads] for number in range(min(threads, len(chosen)))]
-            tallies: dict[str, Tally] = {}
+            tallies: dict[str, AgentTally] = {}
             for agent in agents:
                 playing = [pool.submit(_played, benchmark, share, agent, progress, options) for share in shares]
                 tally = _summed([part.result() for part in playing])
@@ -145,10 +145,10 @@ def _played(
     name: str,
     progress: Callable[[str], None],
     options: Mapping[str, Json] | None,
-) -> Tally:
+) -> AgentTally:
     budget: dict[str, Json] = {"max_turns": _RANDOM_TURNS} if name == "random" else {}
     env = _made(benchmark, {**(options or {}), **budget})
-    tally = Tally()
+    tally = AgentTally()
     for task in tasks:
         begun = time.monotonic()
         try:
@@ -163,7 +163,7 @@ def _played(
         tally = _summed(
             [
                 tally,
-                Tally(
+                AgentTally(
                     played=fault is None,
                     solved=solved,
                     points=points,
@@ -188,11 +188,11 @@ def _agent(env: ExternalEnv, name: str, task: str) -> Agent | None:
         return LegalRandom(env.legal_actions)
     env.reset(seed=0, options={"task": task})
     turns = env.oracle()
-    return None if turns is None else Scripted(lambda: turns)
+    return None if turns is None else ScriptedAgent(lambda: turns)
 
 
-def _summed(parts: Sequence[Tally]) -> Tally:
-    return Tally(
+def _summed(parts: Sequence[AgentTally]) -> AgentTally:
+    return AgentTally(
         played=sum(part.played for part in parts),
         solved=sum(part.solved for part in parts),
         points=sum(part.points for part in parts),
@@ -239,7 +239,7 @@ def floors_table(floors: Sequence[Floors], licences: Mapping[str, str], *, title
     )
 
 
-def _cell(tally: Tally | None) -> str:
+def _cell(tally: AgentTally | None) -> str:
     if tally is None or not tally.played:
         return "-"
     mean, share = tally.points / tally.played, 100 * tally.solved / tally.played
@@ -247,7 +247,7 @@ def _cell(tally: Tally | None) -> str:
     return f"{tally.solved:,}/{tally.played:,}{more}"
 
 
-def _seconds(tallies: Mapping[str, Tally]) -> str:
+def _seconds(tallies: Mapping[str, AgentTally]) -> str:
     for agent in ("gold", "random"):
         tally = tallies.get(agent)
         if tally is not None and tally.played:

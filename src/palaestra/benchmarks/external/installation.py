@@ -56,7 +56,7 @@ class Installation:
 
 
 @record
-class Installed:
+class InstalledBenchmark:
     """A benchmark that is there."""
 
     python: Path
@@ -73,7 +73,7 @@ def home() -> Path:
     return Path(cache) / "palaestra" / "benchmarks"
 
 
-def installed(name: str, installation: Installation) -> Installed | None:
+def find_installed(name: str, installation: Installation) -> InstalledBenchmark | None:
     """Where a benchmark is, if it was installed as `installation` says."""
     folder = home() / name
     python = folder / "venv" / "bin" / "python"
@@ -84,16 +84,16 @@ def installed(name: str, installation: Installation) -> Installed | None:
         return None
     if not right or not python.exists():  # the interpreter that it was made with may be gone
         return None
-    return Installed(python=python, checkout=Path(where) if where else None)
+    return InstalledBenchmark(python=python, checkout=Path(where) if where else None)
 
 
-def required(name: str, installation: Installation) -> Installed:
+def required(name: str, installation: Installation) -> InstalledBenchmark:
     """Where a benchmark is.
 
     Raises:
         ConfigError: it is not installed; the message says how it is.
     """
-    found = installed(name, installation)
+    found = find_installed(name, installation)
     if found is None:
         source = "" if installation.checkout is None else " --from FOLDER"
         raise ConfigError(
@@ -105,7 +105,7 @@ def required(name: str, installation: Installation) -> Installed:
 
 def install(
     name: str, installation: Installation, *, source: Path | None = None, say: Callable[[str], None] = lambda _: None
-) -> Installed:
+) -> InstalledBenchmark:
     """Install a benchmark; one that is there as `installation` says is left as it is.
 
     Args:
@@ -118,7 +118,7 @@ def install(
         ConfigError: an interpreter, a program or the checkout is missing; the message says how one gets it.
         InfrastructureError: pip failed; its last words are in the message.
     """
-    there = installed(name, installation)
+    there = find_installed(name, installation)
     if there is not None and source is None:
         return there
     checkout = _checked(name, installation.checkout, source)
@@ -139,7 +139,7 @@ def install(
         _run([str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *alone, *names])
     stamp = {"digest": digest(installation), "checkout": str(checkout) if checkout else None}
     write_file(folder / "installed.json", orjson.dumps(stamp))
-    return Installed(python=python, checkout=checkout)
+    return InstalledBenchmark(python=python, checkout=checkout)
 
 
 def _checked(name: str, checkout: Checkout | None, source: Path | None) -> Path | None:

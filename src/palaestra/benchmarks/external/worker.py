@@ -36,7 +36,7 @@ _KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "JAVA_HOME", "DISPLAY")
 """What a benchmark's process may know of this one's environment: no keys, no settings of Python's."""
 
 
-class Worker:
+class BenchmarkProcess:
     """One process. Calls from several threads take turns.
 
     Args:
@@ -238,7 +238,7 @@ def _below(pid: int) -> list[int]:
     return found
 
 
-class Workers:
+class BenchmarkProcesses:
     """The processes of this one, by benchmark and options."""
 
     def __init__(self, most: int | None = None) -> None:
@@ -246,11 +246,11 @@ class Workers:
         self._begin()
 
     def _begin(self) -> None:
-        self._workers: dict[str, list[Worker]] = {}
+        self._workers: dict[str, list[BenchmarkProcess]] = {}
         self._starting: dict[str, threading.Lock] = {}
         self._lock = threading.Lock()
 
-    def borrow(self, benchmark: Benchmark, options: Mapping[str, Json]) -> Worker:
+    def borrow(self, benchmark: Benchmark, options: Mapping[str, Json]) -> BenchmarkProcess:
         """A process with room for another episode: a new one while there are few, then the one with the fewest.
 
         Raises:
@@ -263,13 +263,13 @@ class Workers:
         with starting:  # others are not kept from giving back while a process of this benchmark starts
             if (free := self._free(key)) is not None:
                 return free
-            worker = Worker(benchmark, options)
+            worker = BenchmarkProcess(benchmark, options)
             worker.episodes = 1
             with self._lock:
                 self._workers[key].append(worker)
             return worker
 
-    def _free(self, key: str) -> Worker | None:
+    def _free(self, key: str) -> BenchmarkProcess | None:
         with self._lock:
             alive = [worker for worker in self._workers.get(key, []) if worker.lost is None]
             self._workers[key] = alive
@@ -279,7 +279,7 @@ class Workers:
             free.episodes += 1
             return free
 
-    def give_back(self, worker: Worker) -> None:
+    def give_back(self, worker: BenchmarkProcess) -> None:
         """An episode is over, and its process free for another."""
         with self._lock:
             worker.episodes -= 1

@@ -13,12 +13,12 @@ from palaestra.errors import ConfigError, TaskError
 from palaestra.records import EndReason
 from palaestra.table import Table
 from palaestra.trainers import (
-    Job,
     NativeConfig,
     PlayConfig,
-    Played,
     Policy,
     PoolConfig,
+    RolloutJob,
+    RolloutResult,
     WorldConfig,
     play_jobs,
     worlds_of,
@@ -121,8 +121,8 @@ def evaluate(
     return Evaluation(tasks=results, faults=faults), [own[0] for own in by_task.values() if own]
 
 
-def _job(task: str, seed: int, sample: int) -> Job:
-    return Job(
+def _job(task: str, seed: int, sample: int) -> RolloutJob:
+    return RolloutJob(
         trajectory=f"{task}/{sample}",
         group=task,
         task=task,
@@ -131,7 +131,7 @@ def _job(task: str, seed: int, sample: int) -> Job:
     )
 
 
-def _sound(played: Sequence[Played]) -> list[Episode]:
+def _sound(played: Sequence[RolloutResult]) -> list[Episode]:
     return [one.episode for one in played if one.episode is not None]
 
 

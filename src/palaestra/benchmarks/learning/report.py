@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from palaestra.benchmarks.curves import Curve, Estimate, Panel
 from palaestra.benchmarks.learning.evaluation import Evaluation, pooled
-from palaestra.benchmarks.learning.run import Learnt, Measured
+from palaestra.benchmarks.learning.run import LearningResult, MeasuredPolicy
 from palaestra.benchmarks.statistics import clustered_mean, paired_difference
 from palaestra.table import Table
 
@@ -15,9 +15,9 @@ _COLUMNS = ("held-out tasks of", "seed", "before", "after GRPO", "difference", "
 _GROUPS = {False: "families trained on", True: "families never seen"}
 
 
-def learning_tables(runs: Sequence[Learnt]) -> list[Table]:
+def learning_tables(runs: Sequence[LearningResult]) -> list[Table]:
     """For each seed and for all together: scores before and after, shares that solve and that harm, and the time."""
-    seeds: dict[str, Sequence[Learnt]] = {str(run.seed): [run] for run in runs}
+    seeds: dict[str, Sequence[LearningResult]] = {str(run.seed): [run] for run in runs}
     if len(runs) > 1:
         seeds["pooled"] = runs
     rows = {
@@ -56,12 +56,12 @@ def learning_tables(runs: Sequence[Learnt]) -> list[Table]:
     ]
 
 
-def _groups(runs: Sequence[Learnt]) -> list[bool]:
+def _groups(runs: Sequence[LearningResult]) -> list[bool]:
     """Whether families are unseen: of the two kinds those that the held-out tasks have."""
     return [unseen for unseen in _GROUPS if runs[0].before.evaluation.points(unseen=unseen)]
 
 
-def _cells(runs: Sequence[Learnt], what: Figure, *, unseen: bool) -> tuple[str, ...]:
+def _cells(runs: Sequence[LearningResult], what: Figure, *, unseen: bool) -> tuple[str, ...]:
     values = [
         pooled([what(part.evaluation, unseen=unseen) for part in parts])
         for parts in zip(*(run.parts().values() for run in runs), strict=True)
@@ -77,7 +77,7 @@ def _cells(runs: Sequence[Learnt], what: Figure, *, unseen: bool) -> tuple[str, 
     )
 
 
-def _cost_table(runs: Sequence[Learnt]) -> Table:
+def _cost_table(runs: Sequence[LearningResult]) -> Table:
     """Steps and seconds of each stage."""
     stages = [[(part.progress.step, part.progress.seconds) for part in run.parts().values()] for run in runs]
     return Table(
@@ -91,7 +91,7 @@ def _cost_table(runs: Sequence[Learnt]) -> Table:
     )
 
 
-def learning_panels(runs: Sequence[Learnt]) -> list[Panel]:
+def learning_panels(runs: Sequence[LearningResult]) -> list[Panel]:
     """The curves of training, and the held-out scores."""
     losses = [
         Curve(label=f"seed {run.seed}", x=_column(run.before, "step"), y=_column(run.before, "loss")) for run in runs
@@ -125,7 +125,7 @@ def learning_panels(runs: Sequence[Learnt]) -> list[Panel]:
     ]
 
 
-def _column(part: Measured, name: str) -> list[float]:
+def _column(part: MeasuredPolicy, name: str) -> list[float]:
     return [row[name] for row in part.progress.history]
 
 
@@ -134,7 +134,7 @@ def _estimate(label: str, group: str, evaluations: Sequence[Evaluation], *, unse
     return Estimate(label=label, group=group, mean=interval.mean, low=interval.low, high=interval.high)
 
 
-def learning_document(runs: Sequence[Learnt]) -> list[dict[str, object]]:
+def learning_document(runs: Sequence[LearningResult]) -> list[dict[str, object]]:
     """Every number of the runs, as plain data: settings aside, all that the tables and pictures are made of."""
     return [
         {

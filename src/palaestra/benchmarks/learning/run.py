@@ -11,23 +11,23 @@ from pathlib import Path
 
 import torch
 
-from palaestra.benchmarks.learning.evaluated import Material, evaluated
 from palaestra.benchmarks.learning.evaluation import Evaluation
+from palaestra.benchmarks.learning.material import LearningMaterial, evaluate_policy
 from palaestra.trainers import (
     GrpoConfig,
     GrpoLoop,
     ModelConfig,
     NativeConfig,
-    OpenBar,
+    OpenProgressBar,
     Policy,
     PolicyConfig,
     PoolConfig,
-    Progress,
     SftConfig,
     SftLoop,
+    StageProgress,
     WorldConfig,
+    initial_policy,
     run_loop,
-    started,
     worlds_of,
 )
 from palaestra.trajectory import Episode
@@ -52,11 +52,11 @@ class LearningConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
+class MeasuredPolicy:
     """A policy, and how it did."""
 
     policy: Policy
-    progress: Progress
+    progress: StageProgress
     """Of the stage that it is the result of."""
     evaluation: Evaluation
     episodes: Sequence[Episode]
@@ -64,25 +64,31 @@ class Measured:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Learnt:
+class LearningResult:
     """One training run."""
 
     seed: int
-    before: Measured
+    before: MeasuredPolicy
     """After the warm-up."""
-    after: Measured
+    after: MeasuredPolicy
     """After GRPO."""
-    control: Measured
+    control: MeasuredPolicy
     """After more of the warm-up."""
 
-    def parts(self) -> dict[str, Measured]:
+    def parts(self) -> dict[str, MeasuredPolicy]:
         """The three, by name."""
         return {"before": self.before, "after-grpo": self.after, "control": self.control}
 
 
 def learn(
-    material: Material, config: LearningConfig, *, seed: int, directory: Path, bar: OpenBar, say: Callable[[str], None]
-) -> Learnt:
+    material: LearningMaterial,
+    config: LearningConfig,
+    *,
+    seed: int,
+    directory: Path,
+    bar: OpenProgressBar,
+    say: Callable[[str], None],
+) -> LearningResult:
     """Train and evaluate with one seed, going on from what `directory` holds.
 
     Raises:
@@ -93,8 +99,8 @@ def learn(
     carry = partial(run_loop, threads=config.threads, bar=bar, say=say)
     demonstrations = list(material.demonstrations)
 
-    def measured(name: str, policy: Policy, progress: Progress) -> Measured:
-        evaluation, episodes = evaluated(
+    def measured(name: str, policy: Policy, progress: StageProgress) -> MeasuredPolicy:
+        evaluation, episodes = evaluate_policy(
             policy,
             material,
             config.grpo,
@@ -104,9 +110,9 @@ def learn(
             bar=bar,
             say=say,
         )
-        return Measured(policy=policy, progress=progress, evaluation=evaluation, episodes=episodes)
+        return MeasuredPolicy(policy=policy, progress=progress, evaluation=evaluation, episodes=episodes)
 
-    fresh = started(PolicyConfig(fresh=config.model), demonstrations, seed=seed)
+    fresh = initial_policy(PolicyConfig(fresh=config.model), demonstrations, seed=seed)
     warm_up = SftLoop(config.sft, demonstrations, seed=seed, start=fresh, name="warm-up")
     warm = carry(warm_up, directory / "warm-up")
     before = measured("before", warm.policy, warm.progress)
@@ -114,11 +120,13 @@ def learn(
     after = measured("after-grpo", taught.policy, taught.progress)
     more = replace(config.sft, seconds=taught.progress.seconds)
     control = carry(SftLoop(more, demonstrations, seed=seed, start=warm.policy, name="control"), directory / "control")
-    return Learnt(seed=seed, before=before, after=after, control=measured("control", control.policy, control.progress))
+    return LearningResult(
+        seed=seed, before=before, after=after, control=measured("control", control.policy, control.progress)
+    )
 
 
 def _grpo(
-    material: Material, config: LearningConfig, *, seed: int, start: Policy, say: Callable[[str], None]
+    material: LearningMaterial, config: LearningConfig, *, seed: int, start: Policy, say: Callable[[str], None]
 ) -> GrpoLoop:
     world = WorldConfig(env_id=material.env_id)
     return GrpoLoop(

@@ -14,7 +14,7 @@ from palaestra.benchmarks.objectives.report import (
 )
 from palaestra.benchmarks.objectives.table import PolicyTable
 from palaestra.benchmarks.objectives.toy import Toy
-from palaestra.benchmarks.objectives.training import Learning, Training, train
+from palaestra.benchmarks.objectives.training import ToyResult, ToyTraining, train_toy
 
 __all__ = [
     "FULL",
@@ -23,17 +23,17 @@ __all__ = [
     "Copying",
     "Dependency",
     "Junction",
-    "Learning",
     "OffPolicyReport",
     "OffPolicyScale",
     "Planning",
     "PolicyTable",
     "Toy",
-    "Training",
+    "ToyResult",
+    "ToyTraining",
     "bench_objectives",
     "objectives_markdown",
     "objectives_panels",
     "objectives_png",
     "objectives_tables",
-    "train",
+    "train_toy",
 ]

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from palaestra.benchmarks.objectives.toy import Acted, Choose, Played
+from palaestra.benchmarks.objectives.toy import Choose, ToyEpisode, ToyTurn
 from palaestra.seeding import Stream
 
 
@@ -38,14 +38,14 @@ class Bandit:
         """See `Toy`."""
         return (self.arms,) * self.tasks
 
-    def play(self, task: int, choose: Choose, luck: Stream) -> Played:
+    def play(self, task: int, choose: Choose, luck: Stream) -> ToyEpisode:
         """See `Toy`."""
         arm = choose(task)
         good = (arm - self.best(task)) % self.arms < self.modes
         paid = luck.chance(self.good if good else self.other)
         hope = (self.good if good else self.other) / max(self.good, self.other)
-        turn = Acted(states=(task,), actions=(arm,), reward=float(paid), anchor=task, good=good, hope=hope)
-        return Played(task=task, turns=(turn,), passed=paid, success=good)
+        turn = ToyTurn(states=(task,), actions=(arm,), reward=float(paid), anchor=task, good=good, hope=hope)
+        return ToyEpisode(task=task, turns=(turn,), passed=paid, success=good)
 
     def best(self, state: int) -> int:
         """See `Toy`."""

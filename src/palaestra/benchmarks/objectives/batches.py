@@ -10,14 +10,16 @@ import torch
 from torch import Tensor
 
 from palaestra.benchmarks.objectives.table import PolicyTable
-from palaestra.benchmarks.objectives.toy import Acted, Played
+from palaestra.benchmarks.objectives.toy import ToyEpisode, ToyTurn
 from palaestra.records import LAYERS
 from palaestra.trainers.data.batch import NO_TURN, PARTS, TokenBatch
 
 _PROMPT = 0
 
 
-def batch_of(episodes: Sequence[Played], groups: Sequence[int], table: PolicyTable, *, version: int = 0) -> TokenBatch:
+def batch_of(
+    episodes: Sequence[ToyEpisode], groups: Sequence[int], table: PolicyTable, *, version: int = 0
+) -> TokenBatch:
     """The batch, in float64.
 
     Args:
@@ -66,7 +68,7 @@ def batch_of(episodes: Sequence[Played], groups: Sequence[int], table: PolicyTab
     )
 
 
-def _columns(episodes: Sequence[Played], turns: Sequence[Acted]) -> dict[str, Tensor]:
+def _columns(episodes: Sequence[ToyEpisode], turns: Sequence[ToyTurn]) -> dict[str, Tensor]:
     """Everybody is one agent, every turn can be read and calls one tool; the rubric is one expectation."""
     zero_U = torch.zeros(len(turns), dtype=torch.float64)
     one_R = torch.ones(len(episodes), dtype=torch.float64)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from palaestra.benchmarks.objectives.toy import Acted, Choose, Played
+from palaestra.benchmarks.objectives.toy import Choose, ToyEpisode, ToyTurn
 from palaestra.seeding import Stream
 
 
@@ -32,15 +32,15 @@ class Copying:
         """See `Toy`."""
         return (self.letters,) * (self.tasks * self.length)
 
-    def play(self, task: int, choose: Choose, luck: Stream) -> Played:
+    def play(self, task: int, choose: Choose, luck: Stream) -> ToyEpisode:
         """See `Toy`."""
         states = tuple(range(task * self.length, (task + 1) * self.length))
         actions = tuple(map(choose, states))
         right = all(action == self.best(state) for state, action in zip(states, actions, strict=True))
         paid = luck.chance(self.good if right else self.other)
         hope = (self.good if right else self.other) / max(self.good, self.other)
-        turn = Acted(states=states, actions=actions, reward=float(paid), anchor=task, good=right, hope=hope)
-        return Played(task=task, turns=(turn,), passed=paid, success=right)
+        turn = ToyTurn(states=states, actions=actions, reward=float(paid), anchor=task, good=right, hope=hope)
+        return ToyEpisode(task=task, turns=(turn,), passed=paid, success=right)
 
     def best(self, state: int) -> int:
         """See `Toy`."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from palaestra.trainers.critic import Reading
+from palaestra.trainers.critic import ValueReading
 from palaestra.trainers.data.batch import TokenBatch
 
 
@@ -27,7 +27,7 @@ class ValueTable:
         """What each head expects where each trained token is drawn, [T, H]; 0 elsewhere."""
         return self.value_XH[batch.ids_T // self._width].masked_fill(~batch.trained_T[:, None], 0.0)
 
-    def learn(self, batch: TokenBatch, reading: Reading, target: Tensor) -> None:
+    def learn(self, batch: TokenBatch, reading: ValueReading, target: Tensor) -> None:
         """A step towards what came, of the states that were read.
 
         Args:

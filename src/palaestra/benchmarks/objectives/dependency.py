@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from palaestra.benchmarks.objectives.toy import Acted, Choose, Played
+from palaestra.benchmarks.objectives.toy import Choose, ToyEpisode, ToyTurn
 from palaestra.seeding import Stream
 
 SAFE, BOLD = 0, 1
@@ -34,7 +34,7 @@ class Dependency:
         """See `Toy`."""
         return (2, self.keys, self.keys)
 
-    def play(self, task: int, choose: Choose, luck: Stream) -> Played:
+    def play(self, task: int, choose: Choose, luck: Stream) -> ToyEpisode:
         """See `Toy`."""
         del luck
         first = choose(0)
@@ -44,10 +44,10 @@ class Dependency:
         paid = self.safe if first == SAFE else float(success)
         hope = self.safe if first == SAFE else 1.0
         turns = (
-            Acted(states=(0,), actions=(first,), anchor=0, good=first == BOLD, hope=hope),
-            Acted(states=(place,), actions=(second,), reward=paid, anchor=place, good=success, hope=paid),
+            ToyTurn(states=(0,), actions=(first,), anchor=0, good=first == BOLD, hope=hope),
+            ToyTurn(states=(place,), actions=(second,), reward=paid, anchor=place, good=success, hope=paid),
         )
-        return Played(task=task, turns=turns, passed=success, success=success)
+        return ToyEpisode(task=task, turns=turns, passed=success, success=success)
 
     def best(self, state: int) -> int:
         """See `Toy`."""

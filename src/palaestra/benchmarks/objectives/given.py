@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 import torch
 from torch import Tensor
 
-from palaestra.benchmarks.objectives.toy import Played, Toy
+from palaestra.benchmarks.objectives.toy import Toy, ToyEpisode
 from palaestra.trainers.data.batch import TokenBatch
 
 _DOUBT = 0.05
@@ -25,7 +25,7 @@ def demonstrated(requires: Collection[str]) -> bool:
 def given(
     batch: TokenBatch,
     requires: Collection[str],
-    episodes: Sequence[Played],
+    episodes: Sequence[ToyEpisode],
     toy: Toy,
     *,
     greedy: Mapping[int, float],

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from palaestra.benchmarks.objectives.toy import Acted, Choose, Played
+from palaestra.benchmarks.objectives.toy import Choose, ToyEpisode, ToyTurn
 from palaestra.seeding import Stream
 
 JUNCTION, HALL = 0, 4
@@ -33,17 +33,17 @@ class Junction:
         """See `Toy`."""
         return (3, 2, 2, 2, 2)
 
-    def play(self, task: int, choose: Choose, luck: Stream) -> Played:
+    def play(self, task: int, choose: Choose, luck: Stream) -> ToyEpisode:
         """See `Toy`."""
         del luck
-        room, turns, out, done = JUNCTION, list[Acted](), False, False
+        room, turns, out, done = JUNCTION, list[ToyTurn](), False, False
         while not done and len(turns) < self.limit:
             action = choose(room)
             done = room == HALL
             out = done and action == 0
             lost = (done and not out) or len(turns) + 1 == self.limit
             turns.append(
-                Acted(
+                ToyTurn(
                     states=(room,),
                     actions=(action,),
                     reward=float(out),
@@ -53,7 +53,7 @@ class Junction:
                 )
             )
             room = _next(room, action)
-        return Played(task=task, turns=tuple(turns), passed=out, success=out and len(turns) == 2, done=done)
+        return ToyEpisode(task=task, turns=tuple(turns), passed=out, success=out and len(turns) == 2, done=done)
 
     def best(self, state: int) -> int:
         """See `Toy`."""

@@ -15,10 +15,10 @@ import torch
 from palaestra.benchmarks.objectives.bandit import Bandit
 from palaestra.benchmarks.objectives.copying import Copying
 from palaestra.benchmarks.objectives.toy import Toy
-from palaestra.benchmarks.objectives.training import Learning, Training, train
+from palaestra.benchmarks.objectives.training import ToyResult, ToyTraining, train_toy
 from palaestra.records import JsonObject
-from palaestra.trainers.objectives import ObjectiveConfig, Ratio, Recipe
-from palaestra.trainers.progress import OpenBar, silent
+from palaestra.trainers.objectives import ObjectiveConfig, RatioConfig, Recipe
+from palaestra.trainers.progress import OpenProgressBar, silent
 
 METHODS: Mapping[str, str] = {
     "GRPO": "grpo",
@@ -32,7 +32,7 @@ METHODS: Mapping[str, str] = {
 """What is compared, each the preset of that name."""
 CONTROL = "unclipped"
 """Beside them: the product of a trajectory's ratios as it is, with GRPO's advantage."""
-_CONTROL = Recipe(trust="unclipped", ratio=Ratio(granularity="product"))
+_CONTROL = Recipe(trust="unclipped", ratio=RatioConfig(granularity="product"))
 TOYS: tuple[Toy, ...] = (
     Bandit(tasks=3, arms=8, good=60, other=40, name="noisy bandit"),
     Copying(tasks=3, length=4, letters=2, good=80, other=20, name="noisy copying"),
@@ -73,7 +73,7 @@ QUICK = OffPolicyScale(stalenesses=(1, 16), rates=(0.05, 0.15), steps=32, choosi
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class OffPolicyCell:
     """One method at one staleness on one toy."""
 
     toy: str
@@ -103,14 +103,14 @@ class OffPolicyReport:
     setting: JsonObject
     torch: str
     """The version of torch."""
-    cells: tuple[Cell, ...]
+    cells: tuple[OffPolicyCell, ...]
 
     def as_json(self) -> JsonObject:
         """The report as plain JSON."""
         return asdict(self)
 
 
-def bench_objectives(*, scale: OffPolicyScale, bar: OpenBar = silent) -> OffPolicyReport:
+def bench_objectives(*, scale: OffPolicyScale, bar: OpenProgressBar = silent) -> OffPolicyReport:
     """Train every method at every staleness on every toy.
 
     Args:
@@ -118,7 +118,7 @@ def bench_objectives(*, scale: OffPolicyScale, bar: OpenBar = silent) -> OffPoli
         bar: Opens a progress bar.
     """
     methods = {**{name: ObjectiveConfig(preset=preset).recipe() for name, preset in METHODS.items()}, CONTROL: _CONTROL}
-    cells: list[Cell] = []
+    cells: list[OffPolicyCell] = []
     with bar("training", len(TOYS) * len(methods) * len(scale.stalenesses)) as shown:
         for toy in TOYS:
             for name, recipe in methods.items():
@@ -150,7 +150,7 @@ class _Runs:
         self._toy, self._method, self._recipe = toy, method, recipe
         self._staleness, self._scale = staleness, scale
 
-    def cell(self) -> Cell:
+    def cell(self) -> OffPolicyCell:
         """Choose a rate, and report others' seeds at it."""
         scale = self._scale
         tried = {rate: fmean(self._run(rate, seed).final for seed in range(scale.choosing)) for rate in scale.rates}
@@ -158,7 +158,7 @@ class _Runs:
         runs = [self._run(rate, scale.choosing + seed) for seed in range(scale.seeds)]
         success = tuple(run.final for run in runs)
         low, high = interval(success)
-        return Cell(
+        return OffPolicyCell(
             toy=self._toy.name,
             method=self._method,
             staleness=self._staleness,
@@ -172,16 +172,16 @@ class _Runs:
             ess=fmean(run.ess for run in runs),
         )
 
-    def _run(self, rate: float, seed: int) -> Learning:
+    def _run(self, rate: float, seed: int) -> ToyResult:
         scale = self._scale
-        training = Training(
+        training = ToyTraining(
             groups=self._toy.tasks,
             lr=rate,
             staleness=self._staleness,
             measure_every=scale.measure_every,
             measured=scale.measured,
         )
-        return train(self._toy, self._recipe, steps=scale.steps, seed=seed, training=training)
+        return train_toy(self._toy, self._recipe, steps=scale.steps, seed=seed, training=training)
 
 
 def _settings(toy: Toy) -> JsonObject:

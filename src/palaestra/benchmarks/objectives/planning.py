@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from palaestra.benchmarks.objectives.toy import Acted, Choose, Played
+from palaestra.benchmarks.objectives.toy import Choose, ToyEpisode, ToyTurn
 from palaestra.seeding import Stream
 
 KEEP, SWITCH = 0, 1
@@ -42,10 +42,10 @@ class Planning:
         """See `Toy`."""
         return (2,) * (2 * _WORLDS * _GOALS + _WORLDS)
 
-    def play(self, task: int, choose: Choose, luck: Stream) -> Played:
+    def play(self, task: int, choose: Choose, luck: Stream) -> ToyEpisode:
         """See `Toy`."""
         del luck
-        world, goal, turns = _EMPTY, NO_GOAL, list[Acted]()
+        world, goal, turns = _EMPTY, NO_GOAL, list[ToyTurn]()
         while world != _OPENED and len(turns) < self.limit:
             anchor = switch_state(world, goal)
             states, parts = [anchor], ["switch"]
@@ -63,7 +63,7 @@ class Planning:
             world += (goal, actions[-1]) == ((KEY, PICK) if world < _HELD else (DOOR, OPEN))
             late = _OPENED - world > self.limit - len(turns) - 1
             turns.append(
-                Acted(
+                ToyTurn(
                     states=tuple(states),
                     actions=tuple(actions),
                     parts=tuple(parts),
@@ -76,7 +76,7 @@ class Planning:
                 )
             )
         opened = world == _OPENED
-        return Played(task=task, turns=tuple(turns), passed=opened, success=opened, done=opened)
+        return ToyEpisode(task=task, turns=tuple(turns), passed=opened, success=opened, done=opened)
 
     def best(self, state: int) -> int:
         """See `Toy`."""

@@ -3,12 +3,12 @@
 from collections.abc import Callable
 
 from palaestra.benchmarks.curves import Estimate, Panel, png
-from palaestra.benchmarks.objectives.offpolicy import Cell, OffPolicyReport
+from palaestra.benchmarks.objectives.offpolicy import OffPolicyCell, OffPolicyReport
 from palaestra.table import Table
 
 HIDDEN = "decoupled PPO"
 """What the picture is without."""
-_PANELS: tuple[tuple[str, str, Callable[[Cell], tuple[float, float, float]]], ...] = (
+_PANELS: tuple[tuple[str, str, Callable[[OffPolicyCell], tuple[float, float, float]]], ...] = (
     ("final success", "share of episodes", lambda cell: (cell.mean, cell.low, cell.high)),
     ("mean over training", "share of episodes", lambda cell: (cell.speed, cell.speed, cell.speed)),
     ("ESS", "share of trajectories", lambda cell: (cell.ess, cell.ess, cell.ess)),
@@ -86,7 +86,7 @@ def _toys(report: OffPolicyReport) -> list[str]:
     return list(dict.fromkeys(cell.toy for cell in report.cells))
 
 
-def _row(cell: Cell) -> tuple[str, ...]:
+def _row(cell: OffPolicyCell) -> tuple[str, ...]:
     return (
         cell.method,
         str(cell.staleness),
@@ -98,5 +98,5 @@ def _row(cell: Cell) -> tuple[str, ...]:
     )
 
 
-def _words(cell: Cell) -> str:
+def _words(cell: OffPolicyCell) -> str:
     return f"{cell.mean:.2f} ({cell.low:.2f} to {cell.high:.2f}); {cell.speed:.2f}; {cell.rate:g}; {cell.ess:.2f}"

@@ -1,6 +1,6 @@
 """A policy that is a table: one row of logits for each state of a toy. Axes: T, N tokens, X states, A actions.
 
-It is what the updates of real training see as `Trained`, so that toys go through the same code as models do.
+It is what the updates of real training see as `TrainableModel`, so that toys go through the same code as models do.
 """
 
 from bisect import bisect_right
@@ -13,10 +13,10 @@ from torch import Tensor
 
 from palaestra.seeding import Stream
 from palaestra.trainers.data.batch import TokenBatch
-from palaestra.trainers.learner.statistics import Statistic, statistics
-from palaestra.trainers.objectives import Metrics, Prepared
+from palaestra.trainers.learner.statistics import TokenStatistic, statistics
+from palaestra.trainers.objectives import Metrics, PreparedStep
 
-Optimiser: TypeAlias = Literal["sgd", "adam"]
+OptimiserName: TypeAlias = Literal["sgd", "adam"]
 _OUT = -1e9
 """The logit of an action that a state does not have: its probability is 0, and products with it stay finite."""
 _KEPT, _KEPT_SQUARES, _EPSILON = 0.9, 0.999, 1e-8
@@ -32,14 +32,14 @@ class PolicyTable:
         optimiser: Plain gradient descent, or Adam (arXiv:1412.6980) with its usual settings.
     """
 
-    def __init__(self, sizes: Sequence[int], *, lr: float, optimiser: Optimiser = "adam") -> None:
+    def __init__(self, sizes: Sequence[int], *, lr: float, optimiser: OptimiserName = "adam") -> None:
         self.sizes = tuple(sizes)
         self.width = max(sizes)
         there_XA = torch.arange(self.width) < torch.tensor(sizes)[:, None]
         self._out_XA = torch.zeros(there_XA.shape, dtype=torch.float64).masked_fill(~there_XA, _OUT)
         self.logits_XA = torch.zeros_like(self._out_XA)
         self._lr = lr
-        self._optimiser: Optimiser = optimiser
+        self._optimiser: OptimiserName = optimiser
         self._mean_XA, self._square_XA = torch.zeros_like(self.logits_XA), torch.zeros_like(self.logits_XA)
         self._steps = 0
 
@@ -58,8 +58,8 @@ class PolicyTable:
         """Token ids: each says the state that it was drawn in, and the action."""
         return [state * self.width + action for state, action in zip(states, actions, strict=True)]
 
-    def step(self, prepared: Prepared, *, lr: float | None = None, temperature: float = 1.0) -> Metrics:
-        """See `Trained`."""
+    def step(self, prepared: PreparedStep, *, lr: float | None = None, temperature: float = 1.0) -> Metrics:
+        """See `TrainableModel`."""
         batch = prepared.batch
         own_T = batch.trained_T
         id_N = batch.ids_T[own_T]
@@ -75,9 +75,9 @@ class PolicyTable:
         return prepared.metrics | shares | {"loss": float(loss.detach())}
 
     def columns(
-        self, batch: TokenBatch, wanted: Collection[Statistic], *, temperature: float = 1.0
-    ) -> dict[Statistic, Tensor]:
-        """See `Trained`."""
+        self, batch: TokenBatch, wanted: Collection[TokenStatistic], *, temperature: float = 1.0
+    ) -> dict[TokenStatistic, Tensor]:
+        """See `TrainableModel`."""
         own_T = batch.trained_T
         id_N = batch.ids_T[own_T]
         # The table is an output layer whose hidden states are its rows.
@@ -90,7 +90,7 @@ class PolicyTable:
         return {name: zero_T.masked_scatter(own_T, value_N) for name, value_N in found.items()}
 
     def gradient_norms(self, batch: TokenBatch, *, temperature: float = 1.0) -> Tensor:
-        """See `Trained`: in closed form, for the gradient of log p(a | x) by row x is e_a - p."""
+        """See `TrainableModel`: in closed form, for the gradient of log p(a | x) by row x is e_a - p."""
         own_T = batch.trained_T
         id_N, owner_N = batch.ids_T[own_T], batch.trajectory_T[own_T]
         state_N = id_N // self.width
@@ -113,7 +113,7 @@ class PolicyTable:
         self.logits_XA = self.logits_XA - lr * mean_XA / (square_XA.sqrt() + _EPSILON)
 
 
-class Dice:
+class ActionSampler:
     """Draws actions from a table as it was when the dice were made.
 
     Args:

@@ -11,7 +11,7 @@ Choose: TypeAlias = Callable[[int], int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Acted:
+class ToyTurn:
     """A turn: what was written in it, and what came of it."""
 
     states: tuple[int, ...]
@@ -34,11 +34,11 @@ class Acted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Played:
+class ToyEpisode:
     """An episode."""
 
     task: int
-    turns: tuple[Acted, ...]
+    turns: tuple[ToyTurn, ...]
     passed: bool
     """Whether the task was solved."""
     success: bool
@@ -70,7 +70,7 @@ class Toy(Protocol):
         """How many there are; they are numbered from 0."""
         ...
 
-    def play(self, task: int, choose: Choose, luck: Stream) -> Played:
+    def play(self, task: int, choose: Choose, luck: Stream) -> ToyEpisode:
         """An episode.
 
         Args:

@@ -6,19 +6,26 @@ from dataclasses import dataclass
 from palaestra.benchmarks.objectives.batches import batch_of
 from palaestra.benchmarks.objectives.critic import ValueTable
 from palaestra.benchmarks.objectives.given import demonstrated, given
-from palaestra.benchmarks.objectives.table import Dice, Greedy, Optimiser, PolicyTable
-from palaestra.benchmarks.objectives.toy import Played, Toy
+from palaestra.benchmarks.objectives.table import ActionSampler, Greedy, OptimiserName, PolicyTable
+from palaestra.benchmarks.objectives.toy import Toy, ToyEpisode
 from palaestra.seeding import Stream
-from palaestra.trainers.critic import reading
+from palaestra.trainers.critic import value_reading
 from palaestra.trainers.data.batch import TokenBatch
-from palaestra.trainers.objectives import Built, ObjectiveConfig, Recipe, build
+from palaestra.trainers.objectives import BuiltObjective, ObjectiveConfig, Recipe, build
 from palaestra.trainers.objectives.rates import effective_share
 from palaestra.trainers.objectives.segments import sum_over
-from palaestra.trainers.updates import beforehand, filled, kept, minibatches, paid, turn_by_turn
+from palaestra.trainers.updates import (
+    fill_columns,
+    filter_trajectories,
+    initial_columns,
+    reshape_rewards,
+    train_minibatches,
+    train_turn_by_turn,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Training:
+class ToyTraining:
     """How a toy is trained on.
 
     Raises:
@@ -31,7 +38,7 @@ class Training:
     updates: int = 1
     """Steps on each batch, on shares of it."""
     lr: float = 0.2
-    optimiser: Optimiser = "adam"
+    optimiser: OptimiserName = "adam"
     staleness: int = 1
     """For how many batches the policy that draws stays as it is; with 1 every batch is on policy."""
     measure_every: int = 1
@@ -48,7 +55,7 @@ class Training:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Learning:
+class ToyResult:
     """What came of it."""
 
     success: tuple[float, ...]
@@ -70,15 +77,15 @@ class Learning:
         return sum(self.success) / len(self.success)
 
 
-def train(
+def train_toy(
     toy: Toy,
-    objective: str | Recipe | Built,
+    objective: str | Recipe | BuiltObjective,
     *,
     steps: int,
     seed: int,
-    training: Training | None = None,
+    training: ToyTraining | None = None,
     start: PolicyTable | None = None,
-) -> Learning:
+) -> ToyResult:
     """Train a table on a toy.
 
     Args:
@@ -89,7 +96,7 @@ def train(
         training: How.
         start: What to begin with, which is also the reference; the even policy, if it is not given.
     """
-    training = training or Training()
+    training = training or ToyTraining()
     built = _built(objective)
     root = Stream.root("toy", toy.name, seed)
     table = start.copy() if start is not None else PolicyTable(toy.sizes, lr=training.lr, optimiser=training.optimiser)
@@ -100,11 +107,11 @@ def train(
         shares.append(run.step(step))
         if (step + 1) % training.measure_every == 0:
             curve.append(run.measured(step + 1))
-    return Learning(success=tuple(curve), ess=sum(shares) / max(1, len(shares)), table=table)
+    return ToyResult(success=tuple(curve), ess=sum(shares) / max(1, len(shares)), table=table)
 
 
-def _built(objective: str | Recipe | Built) -> Built:
-    if isinstance(objective, Built):
+def _built(objective: str | Recipe | BuiltObjective) -> BuiltObjective:
+    if isinstance(objective, BuiltObjective):
         return objective
     return ObjectiveConfig(preset=objective).built() if isinstance(objective, str) else build(objective)
 
@@ -112,7 +119,9 @@ def _built(objective: str | Recipe | Built) -> Built:
 class _Run:
     """A training under way."""
 
-    def __init__(self, toy: Toy, built: Built, training: Training, root: Stream, table: PolicyTable) -> None:
+    def __init__(
+        self, toy: Toy, built: BuiltObjective, training: ToyTraining, root: Stream, table: PolicyTable
+    ) -> None:
         self._toy, self._built, self._training, self._root = toy, built, training, root
         self._table, self._reference, self._behaviour = table, table.copy(), table.copy()
         critic = built.critic
@@ -125,15 +134,17 @@ class _Run:
             self._behaviour = self._table.copy()
         batch = self._drawn(step)
         share = self._effective(batch)
-        batch = kept(batch, built)
+        batch = filter_trajectories(batch, built)
         if not batch.trajectories:
             return share
-        batch = paid(filled(batch, beforehand(built), self._table, reference=self._reference), built)
+        batch = reshape_rewards(
+            fill_columns(batch, initial_columns(built), self._table, reference=self._reference), built
+        )
         if self._critic is not None:
             batch = self._valued(self._critic, batch)
         stream = self._root.split("shares", step)
         if built.recipe.schedule.name == "turns":
-            turn_by_turn(
+            train_turn_by_turn(
                 batch,
                 built.objective,
                 self._table,
@@ -142,7 +153,7 @@ class _Run:
                 stream=stream,
             )
         else:
-            minibatches(
+            train_minibatches(
                 batch,
                 built.objective,
                 self._table,
@@ -155,7 +166,7 @@ class _Run:
     def measured(self, step: int) -> float:
         """How often the policy succeeds as it is now."""
         stream = self._root.split("measured", step)
-        dice, luck = Dice(self._table, stream.split("dice")), stream.split("luck")
+        dice, luck = ActionSampler(self._table, stream.split("dice")), stream.split("luck")
         played = [
             self._toy.play(task, dice, luck) for task in range(self._toy.tasks) for _ in range(self._training.measured)
         ]
@@ -164,9 +175,9 @@ class _Run:
     def _drawn(self, step: int) -> TokenBatch:
         toy, training, requires = self._toy, self._training, self._built.requires
         stream = self._root.split("drawn", step)
-        dice, luck = Dice(self._behaviour, stream.split("dice")), stream.split("luck")
+        dice, luck = ActionSampler(self._behaviour, stream.split("dice")), stream.split("luck")
         shows = demonstrated(requires)
-        episodes: list[Played] = []
+        episodes: list[ToyEpisode] = []
         groups: list[int] = []
         shown: list[bool] = []
         for group in range(training.groups):
@@ -179,7 +190,7 @@ class _Run:
         batch = batch_of(episodes, groups, self._behaviour, version=step - step % training.staleness)
         return given(batch, requires, episodes, toy, greedy=self._greedy(requires, episodes, luck), shown=shown)
 
-    def _greedy(self, requires: frozenset[str], episodes: Sequence[Played], luck: Stream) -> dict[int, float]:
+    def _greedy(self, requires: frozenset[str], episodes: Sequence[ToyEpisode], luck: Stream) -> dict[int, float]:
         if "greedy_R" not in requires:
             return {}
         greedy = Greedy(self._behaviour)
@@ -195,7 +206,7 @@ class _Run:
     def _valued(self, critic: ValueTable, batch: TokenBatch) -> TokenBatch:
         valued = self._built.critic
         assert valued is not None, "there is a critic where something reads its values"
-        read = reading(batch, valued.column)
+        read = value_reading(batch, valued.column)
         batch = batch.with_columns({read.column: read.columned(critic.values(batch))})
         critic.learn(batch, read, valued.targets(batch))
         return batch

@@ -13,7 +13,7 @@ import gymnasium as gym
 from palaestra.benchmarks.speed.comparisons import ratios
 from palaestra.benchmarks.speed.copies import time_copies
 from palaestra.benchmarks.speed.episodes import mix, time_cold_resets, time_episodes
-from palaestra.benchmarks.speed.figures import Memory, Process, SpeedReport, Throughput, Unmeasured
+from palaestra.benchmarks.speed.figures import EnvironmentMemory, MissingFigure, ProcessMemory, SpeedReport, Throughput
 from palaestra.benchmarks.speed.peers import PEERS, adapter
 from palaestra.benchmarks.speed.scale import FULL, Scale
 from palaestra.benchmarks.speed.stopwatch import METHOD, Stopwatch
@@ -74,10 +74,10 @@ class _Run:
     seed: int
     machine: JsonObject
     watch: Stopwatch = field(default_factory=Stopwatch)
-    memory: Memory | None = None
-    processes: list[Process] = field(default_factory=list[Process])
+    memory: EnvironmentMemory | None = None
+    processes: list[ProcessMemory] = field(default_factory=list[ProcessMemory])
     throughputs: list[Throughput] = field(default_factory=list[Throughput])
-    unmeasured: list[Unmeasured] = field(default_factory=list[Unmeasured])
+    unmeasured: list[MissingFigure] = field(default_factory=list[MissingFigure])
 
     def measure(self, name: str) -> None:
         """Measure one of `SECTIONS`."""
@@ -126,7 +126,7 @@ class _Run:
             self.watch.quietest(lambda watch: found.measure(watch, self.scale.peer_tasks), 1)
 
     def _leave_out(self, section: str, why: str) -> None:
-        self.unmeasured.append(Unmeasured(section=section, why=why))
+        self.unmeasured.append(MissingFigure(section=section, why=why))
 
     def report(self) -> SpeedReport:
         """Everything that was found."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from palaestra.benchmarks.speed.copies import WRITES, named
-from palaestra.benchmarks.speed.figures import Ratio, Timing, ratio
+from palaestra.benchmarks.speed.figures import TimeRatio, Timing, ratio
 
 _HERE = "the server's tasks here"
 
@@ -28,12 +28,12 @@ _PAIRS = (
 )
 
 
-def ratios(timings: Sequence[Timing]) -> tuple[Ratio, ...]:
+def ratios(timings: Sequence[Timing]) -> tuple[TimeRatio, ...]:
     """Every comparison of which both sides were measured."""
     return tuple(_ratios(timings))
 
 
-def _ratios(timings: Sequence[Timing]) -> Iterator[Ratio]:
+def _ratios(timings: Sequence[Timing]) -> Iterator[TimeRatio]:
     measured = {timing.name for timing in timings}
     for name, of, to in _PAIRS:
         if {of, to} <= measured:

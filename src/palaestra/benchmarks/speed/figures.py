@@ -41,7 +41,7 @@ def _ranked(values: list[int], percent: int) -> int:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ratio:
+class TimeRatio:
     """How many times as long one thing takes as another, in the same run."""
 
     name: str
@@ -56,7 +56,7 @@ class Ratio:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unmeasured:
+class MissingFigure:
     """What this run did not measure, and why."""
 
     section: str
@@ -65,7 +65,7 @@ class Unmeasured:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Memory:
+class EnvironmentMemory:
     """What live environments weigh beyond what all environments share."""
 
     worlds: int
@@ -82,7 +82,7 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Process:
+class ProcessMemory:
     """What a world weighs that is a process of its own."""
 
     name: str
@@ -118,11 +118,11 @@ class SpeedReport:
     method: str
     """How it was measured, in words."""
     timings: tuple[Timing, ...]
-    ratios: tuple[Ratio, ...]
-    memory: Memory
-    processes: tuple[Process, ...]
+    ratios: tuple[TimeRatio, ...]
+    memory: EnvironmentMemory
+    processes: tuple[ProcessMemory, ...]
     throughputs: tuple[Throughput, ...]
-    unmeasured: tuple[Unmeasured, ...]
+    unmeasured: tuple[MissingFigure, ...]
 
     def timing(self, name: str) -> Timing:
         """The timing of that name.
@@ -140,8 +140,8 @@ class SpeedReport:
         return asdict(self)
 
 
-def ratio(name: str, timings: Iterable[Timing], of: str, to: str) -> Ratio:
+def ratio(name: str, timings: Iterable[Timing], of: str, to: str) -> TimeRatio:
     """The ratio of two of `timings`."""
     named = {t.name: t for t in timings}
     above, below = named[of], named[to]
-    return Ratio(name=name, of=of, to=to, means=above.mean / below.mean, medians=above.p50 / below.p50)
+    return TimeRatio(name=name, of=of, to=to, means=above.mean / below.mean, medians=above.p50 / below.p50)

@@ -30,7 +30,7 @@ def time_stores(watch: Stopwatch, env: ToolEnv, task_ids: Sequence[str]) -> None
         AssertionError: an answer differs from the overlay's.
     """
     for task_id in task_ids:
-        settled = env.task_set.instance(task_id).settled
+        settled = env.task_set.instance(task_id).initial_state
         tables = tables_of(settled)
         watch.time("beginning, overlay", settled.fork)
         naive = watch.time("beginning, plain dictionaries", NaiveState, env.world.schema, tables)
@@ -64,7 +64,7 @@ def time_calls(watch: Stopwatch, name: str, env: ToolEnv, task_id: str, state: S
 
 def time_reads(watch: Stopwatch, env: ToolEnv, task_id: str) -> None:
     """Time reading rows by key: from the overlay, and through SQL from the projection of the same rows."""
-    settled = env.task_set.instance(task_id).settled
+    settled = env.task_set.instance(task_id).initial_state
     projection = SqlProjection(settled)
     rows: list[Row] = [row for info in env.world.schema for row in settled.find(info.kind)]
     stream = Stream.root("bench-env-reads")
@@ -76,7 +76,7 @@ def time_reads(watch: Stopwatch, env: ToolEnv, task_id: str) -> None:
 
 def time_row_copies(watch: Stopwatch, env: ToolEnv, task_id: str, count: int) -> None:
     """Time what an environment pays at reset that copies its rows: `copy.deepcopy`, and `pickle.loads`."""
-    tables = tables_of(env.task_set.instance(task_id).settled)
+    tables = tables_of(env.task_set.instance(task_id).initial_state)
     pickled = pickle.dumps(tables, protocol=pickle.HIGHEST_PROTOCOL)
     for _ in range(count):
         watch.time("copy.deepcopy of the rows", copy.deepcopy, tables)

@@ -17,7 +17,7 @@ from palaestra.benchmarks.speed.figures import Throughput
 from palaestra.envs import ToolEnv
 from palaestra.protocols import Action
 
-Play: TypeAlias = tuple[str, list[Action]]
+VectorPlay: TypeAlias = tuple[str, list[Action]]
 """A task's id and the oracle's actions."""
 
 PROCESSES = (1, 2, 4)
@@ -29,12 +29,14 @@ _CONTEXT: Literal["spawn"] = "spawn"
 """How processes start: nothing of this one's memory is theirs, as with workers on other machines."""
 
 
-def plays(env: ToolEnv, task_ids: Sequence[str]) -> list[Play]:
+def plays(env: ToolEnv, task_ids: Sequence[str]) -> list[VectorPlay]:
     """What the oracle does on each task."""
     return [(task_id, [as_action(call) for call in env.task_set.instance(task_id).oracle]) for task_id in task_ids]
 
 
-def measure_vectors(env_id: str, played: Sequence[Play], processes: Sequence[int] = PROCESSES) -> list[Throughput]:
+def measure_vectors(
+    env_id: str, played: Sequence[VectorPlay], processes: Sequence[int] = PROCESSES
+) -> list[Throughput]:
     """The throughput of each way to run a vector, over each number of processes."""
     alone = _measured(env_id, "sync", _ENVS, played)
     name = "SyncVectorEnv"
@@ -63,7 +65,7 @@ def _made(env_id: str, mode: str, envs: int) -> Any:
     return gym.make_vec(env_id, num_envs=envs, vectorization_mode=mode, vector_kwargs=options)
 
 
-def _measured(env_id: str, mode: str, envs: int, played: Sequence[Play]) -> float:
+def _measured(env_id: str, mode: str, envs: int, played: Sequence[VectorPlay]) -> float:
     vector = _made(env_id, mode, envs)
     _play(vector, played)  # the first pass makes the tasks in every process
     rate = max(_rate(vector, played) for _ in range(_PASSES))
@@ -71,13 +73,13 @@ def _measured(env_id: str, mode: str, envs: int, played: Sequence[Play]) -> floa
     return rate
 
 
-def _rate(vector: Any, played: Sequence[Play]) -> float:
+def _rate(vector: Any, played: Sequence[VectorPlay]) -> float:
     start = perf_counter()
     steps = _play(vector, played)
     return steps / (perf_counter() - start)
 
 
-def _play(vector: Any, played: Sequence[Play]) -> int:
+def _play(vector: Any, played: Sequence[VectorPlay]) -> int:
     """Play every task in every environment of `vector`; give how many steps of single environments that was."""
     steps = 0
     for task_id, actions in played:
@@ -88,7 +90,7 @@ def _play(vector: Any, played: Sequence[Play]) -> int:
     return steps
 
 
-def _workers(env_id: str, played: Sequence[Play], count: int) -> float:
+def _workers(env_id: str, played: Sequence[VectorPlay], count: int) -> float:
     """Steps a second of `count` processes that each run a vector of their own, beginning together in each pass."""
     context = mp.get_context(_CONTEXT)
     pipes: list[Connection] = []
@@ -118,7 +120,7 @@ def _passed(pipes: Sequence[Connection]) -> float:
     return steps / (perf_counter() - start)
 
 
-def _work(pipe: Connection, env_id: str, played: Sequence[Play]) -> None:
+def _work(pipe: Connection, env_id: str, played: Sequence[VectorPlay]) -> None:
     """What a worker does: make a vector, play once to warm up, then once for each time that it is asked to."""
     vector = _made(env_id, "sync", _ENVS)
     pipe.send(_play(vector, played))

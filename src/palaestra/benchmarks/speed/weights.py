@@ -10,12 +10,12 @@ from pathlib import Path
 import gymnasium as gym
 
 from palaestra.agents import as_action
-from palaestra.benchmarks.speed.figures import Memory
+from palaestra.benchmarks.speed.figures import EnvironmentMemory
 from palaestra.envs import ToolEnv
 from palaestra.seeding import Stream
 
 
-def weigh(env_id: str, task_ids: Sequence[str], worlds: int) -> Memory:
+def weigh(env_id: str, task_ids: Sequence[str], worlds: int) -> EnvironmentMemory:
     """Keep `worlds` environments alive, twice: once to see the process grow, once to trace what Python allocates."""
     _live(env_id, task_ids, min(worlds, len(task_ids)))  # what is made once and shared is made now
     gc.collect()
@@ -27,7 +27,9 @@ def weigh(env_id: str, task_ids: Sequence[str], worlds: int) -> Memory:
     del envs
     traced = _traced(env_id, task_ids, worlds)
     grown = None if before is None or after is None else max(0, after - before) / worlds
-    return Memory(worlds=worlds, written_rows=written / worlds, traced_bytes=traced / worlds, resident_bytes=grown)
+    return EnvironmentMemory(
+        worlds=worlds, written_rows=written / worlds, traced_bytes=traced / worlds, resident_bytes=grown
+    )
 
 
 def _traced(env_id: str, task_ids: Sequence[str], worlds: int) -> int:

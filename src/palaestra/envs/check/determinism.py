@@ -8,7 +8,7 @@ from contextlib import ExitStack
 
 import orjson
 
-from palaestra.envs.check.subject import Mark, Subject, Walk, apply, replay, shown
+from palaestra.envs.check.subject import OperationResult, Subject, Walk, apply, replay, shown
 from palaestra.envs.env import ToolEnv
 from palaestra.errors import EnvironmentCheckError
 from palaestra.packs import PACKS
@@ -65,7 +65,7 @@ def check_processes(subject: Subject) -> None:
             )
         answers = orjson.loads(output)
         for walk, answer in zip(subject.walks, answers, strict=True):
-            marks = (Mark(**mark) for mark in answer)
+            marks = (OperationResult(**mark) for mark in answer)
             _compare(subject, walk, marks, f"in another process (PYTHONHASHSEED={hash_seed})")
 
 
@@ -97,13 +97,15 @@ def _child(hash_seed: str) -> "subprocess.Popen[bytes]":
     )
 
 
-def _compare(subject: Subject, walk: Walk, marks: Iterable[Mark], where: str) -> None:
+def _compare(subject: Subject, walk: Walk, marks: Iterable[OperationResult], where: str) -> None:
     for number, (wanted, got) in enumerate(zip(walk.marks, marks, strict=True)):
         if wanted != got:
             raise difference(subject, walk, number, wanted, got, where)
 
 
-def difference(subject: Subject, walk: Walk, number: int, wanted: Mark, got: Mark, where: str) -> EnvironmentCheckError:
+def difference(
+    subject: Subject, walk: Walk, number: int, wanted: OperationResult, got: OperationResult, where: str
+) -> EnvironmentCheckError:
     """The error for an operation that came out otherwise `where`."""
     what = "the digest" if wanted.digest != got.digest else "what it returned"
     return subject.fault(

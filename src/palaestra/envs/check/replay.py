@@ -7,10 +7,10 @@ from typing import Any
 import orjson
 
 import palaestra
-from palaestra.envs.check.subject import Mark, make, replay
+from palaestra.envs.check.subject import OperationResult, make, replay
 
 
-def answer(request: dict[str, Any]) -> list[list[Mark]]:
+def answer(request: dict[str, Any]) -> list[list[OperationResult]]:
     """The marks of every walk in `request`."""
     palaestra.register_world(request["place"], env_id=request["env_id"])
     import_module(request["module"])  # what registers an id with another entry point

@@ -24,7 +24,7 @@ _PROSE = "One moment, please."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
+class OperationResult:
     """What came of one operation."""
 
     digest: str
@@ -39,7 +39,7 @@ class Walk:
     """Operations, beginning with a reset, and what came of each."""
 
     operations: tuple[Operation, ...]
-    marks: tuple[Mark, ...]
+    marks: tuple[OperationResult, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +80,7 @@ def make(spec: EnvSpec | str, **kwargs: Any) -> ToolEnv:
     return cast("ToolEnv", gym.make(spec, **kwargs).unwrapped)
 
 
-def apply(env: ToolEnv, operation: Operation) -> Mark:
+def apply(env: ToolEnv, operation: Operation) -> OperationResult:
     """Do one operation."""
     if isinstance(operation, int):
         returned: tuple[Any, ...] = env.reset(seed=operation)
@@ -88,10 +88,10 @@ def apply(env: ToolEnv, operation: Operation) -> Mark:
     else:
         returned = env.step(operation)
         ended = bool(returned[2] or returned[3])
-    return Mark(digest=env.digest(), outcome=fingerprint(returned), ended=ended)
+    return OperationResult(digest=env.digest(), outcome=fingerprint(returned), ended=ended)
 
 
-def replay(env: ToolEnv, operations: Sequence[Operation]) -> Iterator[Mark]:
+def replay(env: ToolEnv, operations: Sequence[Operation]) -> Iterator[OperationResult]:
     """Do `operations` one by one, as far as the caller asks."""
     return (apply(env, operation) for operation in operations)
 

@@ -15,14 +15,14 @@ from palaestra.envs.kit.cases import (
     reading_tools,
 )
 from palaestra.envs.kit.dialogue import ask, dialogue, draw_temper, offer, refuse, tell
-from palaestra.envs.kit.draft import CaseDraft, touches
+from palaestra.envs.kit.draft import CaseDraft, permit_change
 from palaestra.envs.kit.generated import Cursor
 from palaestra.envs.kit.handbook import Section, amount, contents, count, enumerate_words, handbook_tools, section
 from palaestra.envs.kit.names import CITIES, MAIL_HOSTS, STREETS
 from palaestra.envs.kit.paging import PAGE, page
 from palaestra.envs.kit.people import Person, approvers, draw_people, lowest_approvers
 from palaestra.envs.kit.reading import get_tool, list_tool, search_tool
-from palaestra.envs.kit.refusal import RefusalCondition, refused
+from palaestra.envs.kit.refusal import RefusalCondition, refusal_task
 from palaestra.envs.kit.rules import CHANGED_FROM, HandbookVariants
 
 __all__ = [
@@ -59,11 +59,11 @@ __all__ = [
     "lowest_approvers",
     "offer",
     "page",
+    "permit_change",
     "reading_tools",
+    "refusal_task",
     "refuse",
-    "refused",
     "search_tool",
     "section",
     "tell",
-    "touches",
 ]

@@ -121,11 +121,11 @@ class CaseType:
         known = {"policy_id": section, "evidence_id": evidence.id, "team": team, "priority": priority}
         return call(f"escalate_{self.noun}", **{self.argument: case.id}, **known)
 
-    def closing(self, case: Row, message: str) -> list[ToolCall]:
+    def closing_calls(self, case: Row, message: str) -> list[ToolCall]:
         """The calls that end a case well: tell who asked, resolve the case, finish."""
         return [call("reply", message=message), self.resolve(case), call("finish")]
 
-    def declining(self, case: Row, section: str, evidence: Row, message: str, *, about: str = "") -> list[ToolCall]:
+    def decline_calls(self, case: Row, section: str, evidence: Row, message: str, *, about: str = "") -> list[ToolCall]:
         """The calls that end a case by declining it; in a dialogue, the reply refuses what it is `about`."""
         reply = refuse(about, message) if about else call("reply", message=message)
         return [self.decline(case, section, evidence), reply, call("finish")]

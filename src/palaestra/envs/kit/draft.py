@@ -9,7 +9,7 @@ from palaestra.envs.kit.handbook import Section
 from palaestra.envs.state.schema import number_of
 from palaestra.envs.task import Draft
 from palaestra.records import Row, ToolCall
-from palaestra.rubrics import Allowance, Criterion, called, changed, saw
+from palaestra.rubrics import Allowance, Criterion, expect_call, expect_change, expect_read
 
 C = TypeVar("C", bound=Row)
 _SKIPPED_NUMBERS = 200
@@ -47,11 +47,11 @@ class CaseDraft(Draft, Generic[C]):
 
     def account(self, requester: Row) -> Criterion:
         """Expect a look at the record of who asks: whether the request is theirs, and what they may have."""
-        return saw(requester, id="saw-account")
+        return expect_read(requester, id="saw-account")
 
     def read(self, section: str) -> Criterion:
         """Expect that the agent read a section of the handbook."""
-        return saw(self.state.get(Section, section), id=f"read-{section}")
+        return expect_read(self.state.get(Section, section), id=f"read-{section}")
 
     # How a case ends well
 
@@ -60,7 +60,7 @@ class CaseDraft(Draft, Generic[C]):
         text = f"Resolved the {self.cases.noun}."
         return [
             self.expect_reply(after=after),
-            changed(case, {"status": "resolved"}, id="resolved", text=text, after=after),
+            expect_change(case, {"status": "resolved"}, id="resolved", text=text, after=after),
         ]
 
     def declined(self, case: C, section: str, *evidence: Row, after: Sequence[str]) -> list[Criterion]:
@@ -69,7 +69,7 @@ class CaseDraft(Draft, Generic[C]):
         shown = [row.id for row in evidence]
         return [
             self.read(section),
-            changed(
+            expect_change(
                 case,
                 {
                     "status": "declined",
@@ -97,7 +97,7 @@ class CaseDraft(Draft, Generic[C]):
         }
         return [
             self.read(section),
-            changed(
+            expect_change(
                 case,
                 handed,
                 id="escalated",
@@ -110,17 +110,17 @@ class CaseDraft(Draft, Generic[C]):
     def expect_reply(self, *, after: Sequence[str]) -> Criterion:
         """Expect that who asked got a reply once `after` was met."""
         text = f"Told the {self.cases.asker}, once there was something to tell."
-        return called("reply", id="told", text=text, points=10, layer="task", after=after)
+        return expect_call("reply", id="told", text=text, points=10, layer="task", after=after)
 
-    def closing(self, case: C, message: str) -> list[ToolCall]:
+    def closing_calls(self, case: C, message: str) -> list[ToolCall]:
         """The calls that end a case well: tell who asked, resolve the case, finish."""
-        return self.cases.closing(case, message)
+        return self.cases.closing_calls(case, message)
 
-    def declining(self, case: C, section: str, evidence: Row, message: str) -> list[ToolCall]:
+    def decline_calls(self, case: C, section: str, evidence: Row, message: str) -> list[ToolCall]:
         """The calls that end a case by declining it."""
-        return self.cases.declining(case, section, evidence, message)
+        return self.cases.decline_calls(case, section, evidence, message)
 
 
-def touches(row: Row, *columns: str) -> Allowance:
+def permit_change(row: Row, *columns: str) -> Allowance:
     """Permit that these columns of `row` change, to whatever the tools make of them."""
     return Allowance(table=row.table, key=row.id, columns=frozenset(columns))

@@ -1,7 +1,7 @@
 """Refusals, and so impossible twins: a family's request, byte for byte, in a world in which the handbook refuses it.
 
 A family draws and words its request; then, where `desk.twin` asks for the twin, it changes the world, states why the
-request must now be refused, and returns what `refused` makes of that.
+request must now be refused, and returns what `refusal_task` makes of that.
 """
 
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ class RefusalCondition:
     """What who asked is told."""
 
 
-def refused(
+def refusal_task(
     desk: CaseDraft[C], case: C, prompt: str, condition: RefusalCondition, *, account: Row, opening: Sequence[ToolCall]
 ) -> Task:
     """The task of refusing a request, or of handing it over, for the right reason and without doing anything else.

@@ -3,20 +3,20 @@
 if __name__ != "palaestra.envs.noise":
     raise ImportError(f"this folder is palaestra.envs.noise, not {__name__}; write `import palaestra.envs.noise`")
 
-from palaestra.envs.noise.climate import Climate, must_fit
-from palaestra.envs.noise.material import Contradiction, Injection, Listing, Movement, NoiseMaterial
+from palaestra.envs.noise.material import Contradiction, Injection, Listing, NoiseMaterial, WorldEvent
 from palaestra.envs.noise.noise import Noise
-from palaestra.envs.noise.weather import Weather, WeatherSnapshot
+from palaestra.envs.noise.plan import NoisePlan, check_noise_material
+from palaestra.envs.noise.state import NoiseSnapshot, NoiseState
 
 __all__ = [
-    "Climate",
     "Contradiction",
     "Injection",
     "Listing",
-    "Movement",
     "Noise",
     "NoiseMaterial",
-    "Weather",
-    "WeatherSnapshot",
-    "must_fit",
+    "NoisePlan",
+    "NoiseSnapshot",
+    "NoiseState",
+    "WorldEvent",
+    "check_noise_material",
 ]

@@ -13,7 +13,7 @@ _TOKEN = re.compile(r"[\w-]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class ToolAnswer:
     """What a call is answered."""
 
     body: Json
@@ -29,7 +29,7 @@ class Answer:
                 if isinstance(value, list) and value and all(isinstance(v, dict) and "id" in v for v in value):
                     yield name, cast("list[JsonObject]", value)
 
-    def without(self, body: Json) -> "Answer":
+    def without(self, body: Json) -> "ToolAnswer":
         """The same answer with less in its body: what is only in what was left out is not learnt."""
         gone = ids_of(self.body) - ids_of(body)
         return replace(

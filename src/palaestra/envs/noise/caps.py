@@ -1,6 +1,6 @@
 """Lists that end early and do not say so."""
 
-from palaestra.envs.noise.answer import Answer
+from palaestra.envs.noise.answer import ToolAnswer
 from palaestra.records import Json
 
 ROWS = 10
@@ -9,7 +9,7 @@ TOTALS = frozenset({"next_cursor", "cursor", "has_more", "more", "total", "count
 """What would tell that there are more."""
 
 
-def capped(answer: Answer) -> Answer:
+def capped(answer: ToolAnswer) -> ToolAnswer:
     """`answer` with short lists, and without what tells how long they were."""
     if not isinstance(answer.body, dict):
         return answer

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def contradicted(instance: "Instance", stakes: Stakes, count: int, stream: Stream) -> Overlay:
     """The rows that `instance` begins with, and `count` notes about records that it turns on; fewer where few fit."""
-    state = instance.settled.fork()
+    state = instance.initial_state.fork()
     schema, material = instance.world.schema, instance.world.noise
     rows = [state.peek(schema[table].kind, key) for table, key in stakes.shown]
     chances: list[tuple[Contradiction[Any], Row]] = [
@@ -28,4 +28,4 @@ def contradicted(instance: "Instance", stakes: Stakes, count: int, stream: Strea
     ]
     for number, (contradiction, row) in enumerate(stream.sample(chances, count)):
         contradiction.plant(state, row, stream.split(number), instance.start)
-    return state.settled()
+    return state.settle()

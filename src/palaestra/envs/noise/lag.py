@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from palaestra.envs.noise.answer import Answer
+from palaestra.envs.noise.answer import ToolAnswer
 from palaestra.envs.noise.material import Listing
 from palaestra.protocols import StateView
 from palaestra.records import Json, JsonObject, Row, ToolEvent
@@ -39,7 +39,7 @@ class Lag:
         self._lookups = [criterion for criterion in lookups if criterion.about == "event"]
         self.count = 0
 
-    def shape(self, answer: Answer, event: ToolEvent, number: int, evidence: Evidence) -> Answer:
+    def shape(self, answer: ToolAnswer, event: ToolEvent, number: int, evidence: Evidence) -> ToolAnswer:
         """The answer to `event`, some of its entries as they were."""
         listing = self._listings.get(event.tool)
         if listing is None or self._taken_at_its_word(event, frozenset(), evidence):

@@ -38,7 +38,7 @@ class Listing(Generic[R]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Movement(Generic[R]):
+class WorldEvent(Generic[R]):
     """Something that happens in the world by itself: a parcel arrives, a piece is sold."""
 
     name: str
@@ -75,7 +75,7 @@ class NoiseMaterial:
     """Instructions that ask for this world's own tools, beside those that fit every world."""
     listings: Mapping[str, Listing[Any]] = field(default_factory=dict[str, Listing[Any]])
     """By tool: the lists that may be stale."""
-    movements: tuple[Movement[Any], ...] = ()
+    movements: tuple[WorldEvent[Any], ...] = ()
     contradictions: tuple[Contradiction[Any], ...] = ()
     owners: tuple[str, ...] = ()
     """The tables whose rows own what points to them, such as customers: where a task is about one of those rows, the

@@ -51,7 +51,7 @@ def stakes_of(instance: "Instance") -> Stakes:
 def _played(instance: "Instance", calls: Sequence[ToolCall]) -> list[ToolEvent]:
     """What comes of `calls`, made on the rows that the task begins with."""
     world = instance.world
-    state, clock = instance.settled.fork(), Clock(instance.start)
+    state, clock = instance.initial_state.fork(), Clock(instance.start)
     context = ToolContext(
         state=state,
         clock=clock,
@@ -68,7 +68,7 @@ def _played(instance: "Instance", calls: Sequence[ToolCall]) -> list[ToolEvent]:
 
 def _belongings(instance: "Instance", ids: set[str]) -> Iterator[str]:
     """The ids of the rows that point to an owner among `ids`."""
-    world, state = instance.world, instance.settled
+    world, state = instance.world, instance.initial_state
     material = world.noise
     owners = [world.schema[table] for table in (material.owners if material else ())]
     for owner in owners:

@@ -232,7 +232,7 @@ class Overlay:
 
     # Copies
 
-    def settled(self) -> "Overlay":
+    def settle(self) -> "Overlay":
         """A copy in which everything written so far is the beginning: an empty journal, no changes.
 
         Raises:

@@ -22,7 +22,7 @@ from palaestra.records import Json, Row
 Scalar: TypeAlias = str | int | float | bool | None
 Where: TypeAlias = Mapping[str, Scalar | Sequence[Scalar]]
 """Conditions that must all hold: a column, and an operator behind it where it is not equality."""
-Measure: TypeAlias = Literal["count", "sum", "min", "max"]
+Aggregate: TypeAlias = Literal["count", "sum", "min", "max"]
 
 OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq,
@@ -101,7 +101,7 @@ def follow(state: StateView, schema: Schema, start: Row, path: Sequence[str]) ->
     return reached
 
 
-def measured(rows: Iterable[Row], info: TableInfo, measure: Measure, column: str, group_by: str) -> dict[str, Json]:
+def measured(rows: Iterable[Row], info: TableInfo, measure: Aggregate, column: str, group_by: str) -> dict[str, Json]:
     """A measure of a column over `rows`, by the values of another column where `group_by` names one.
 
     Raises:
@@ -203,7 +203,7 @@ def _step(
     )
 
 
-def _measure_of(info: TableInfo, measure: Measure, column: str) -> Callable[[Sequence[Row]], Json]:
+def _measure_of(info: TableInfo, measure: Aggregate, column: str) -> Callable[[Sequence[Row]], Json]:
     if measure == "count":
         return len
     asked = _column(info, column)

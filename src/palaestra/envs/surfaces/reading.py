@@ -8,7 +8,7 @@ import orjson
 from pydantic import Field
 
 from palaestra.envs.state import Schema, TableInfo
-from palaestra.envs.state.query import Measure, Scalar, Where, follow, measured, select
+from palaestra.envs.state.query import Aggregate, Scalar, Where, follow, measured, select
 from palaestra.errors import ToolRefusal, UnknownNameError
 from palaestra.records import ANY_TABLE, Json, References, Row
 from palaestra.tools import Tool, Toolbox, ToolContext, tool
@@ -146,7 +146,7 @@ class _Reader:
         self,
         context: ToolContext,
         table: str,
-        measure: Measure,
+        measure: Aggregate,
         column: str = "id",
         where: Conditions | None = None,
         group_by: str = "",

@@ -3,20 +3,18 @@
 if __name__ != "palaestra.envs.user":
     raise ImportError(f"this folder is palaestra.envs.user, not {__name__}; write `import palaestra.envs.user`")
 
-from palaestra.envs.user.acts import understood
-from palaestra.envs.user.agenda import Decision, Point, UserState, decide, opening
+from palaestra.envs.user.acts import parse_acts
+from palaestra.envs.user.agenda import Decision, Point, UserState, decide, opening_state
 from palaestra.envs.user.conversation import Conversation
 from palaestra.envs.user.llm import LlmUser, LoggedUser
-from palaestra.envs.user.persona import Fact, Persona, Reaction, Temper
-from palaestra.envs.user.recogniser import recognised
+from palaestra.envs.user.persona import Persona, Reaction, Temper, UserFact
+from palaestra.envs.user.recogniser import recognise_acts
 from palaestra.envs.user.scripted import ScriptedUser
-from palaestra.envs.user.user import Answer, User, UserFactory
+from palaestra.envs.user.user import User, UserAnswer, UserFactory
 
 __all__ = [
-    "Answer",
     "Conversation",
     "Decision",
-    "Fact",
     "LlmUser",
     "LoggedUser",
     "Persona",
@@ -25,10 +23,12 @@ __all__ = [
     "ScriptedUser",
     "Temper",
     "User",
+    "UserAnswer",
+    "UserFact",
     "UserFactory",
     "UserState",
     "decide",
-    "opening",
-    "recognised",
-    "understood",
+    "opening_state",
+    "parse_acts",
+    "recognise_acts",
 ]

@@ -7,14 +7,14 @@ agent may say which act its message is (the fields `act` and `about` of `reply`)
 from collections.abc import Mapping
 from typing import get_args
 
-from palaestra.envs.user.recogniser import recognised, topics_in
+from palaestra.envs.user.recogniser import recognise_acts, topics_in
 from palaestra.records import Json
 from palaestra.tools import ActKind
 
 KINDS: tuple[ActKind, ...] = get_args(ActKind)
 
 
-def understood(arguments: Mapping[str, Json], topics: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+def parse_acts(arguments: Mapping[str, Json], topics: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
     """The acts of one `reply`, in the order in which they were made.
 
     Args:
@@ -23,9 +23,9 @@ def understood(arguments: Mapping[str, Json], topics: Mapping[str, tuple[str, ..
     """
     message, act, about = (_text(arguments.get(name)) for name in ("message", "act", "about"))
     if not act and not about:
-        return recognised(message, topics)
+        return recognise_acts(message, topics)
     named = _about(about, topics) if about else _topics_for(act, message, topics)
-    kinds = [act] if act else list(dict.fromkeys(kind_of(one) for one in recognised(message, topics)))[:1]
+    kinds = [act] if act else list(dict.fromkeys(kind_of(one) for one in recognise_acts(message, topics)))[:1]
     return tuple(f"{kind}:{topic}" if topic else kind for kind in kinds for topic in named or ("",))
 
 
@@ -49,7 +49,7 @@ def _about(about: str, topics: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]
 
 def _topics_for(kind: str, message: str, topics: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
     """What a message of the stated kind is about: the topics of its acts of that kind, or else those it names."""
-    same = tuple(topic_of(act) for act in recognised(message, topics) if kind_of(act) == kind)
+    same = tuple(topic_of(act) for act in recognise_acts(message, topics) if kind_of(act) == kind)
     return tuple(filter(None, same)) or topics_in(message, topics)[:2]
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from palaestra.envs.user.acts import kind_of, topic_of
-from palaestra.envs.user.persona import Fact, Persona, Reaction
+from palaestra.envs.user.persona import Persona, Reaction, UserFact
 
 Mood: TypeAlias = Literal["open", "insisting", "settled", "silent", "gone"]
 
@@ -75,7 +75,7 @@ class Decision:
         return self.state.mood == "gone"
 
 
-def opening(persona: Persona, seed: int) -> UserState:
+def opening_state(persona: Persona, seed: int) -> UserState:
     """Where a talk begins."""
     misled = tuple(fact.topic for fact in persona.facts if fact.stated)
     return UserState(seed=seed, patience=persona.patience, pushes=persona.pushes, misled=misled)
@@ -202,24 +202,24 @@ class _Talk:
             misled = tuple(topic for topic in self._state.misled if topic != fact.topic)
             self._state = replace(self._state, told=(*self._state.told, fact.topic), misled=misled)
 
-    def _asked_about(self, act: str) -> Fact | None:
+    def _asked_about(self, act: str) -> UserFact | None:
         """The fact that a question is about; a question about nothing in particular is about what is still untold."""
         if topic_of(act):
             return self._persona.fact(topic_of(act))
         untold = (fact for fact in self._persona.facts if fact.topic not in self._state.told)
         return next(untold, None)
 
-    def _looks_again(self, fact: Fact, act: str) -> bool:
+    def _looks_again(self, fact: UserFact, act: str) -> bool:
         return kind_of(act) == "confirm" or fact.stated or fact.topic in self._state.misled
 
-    def _mislead(self, fact: Fact) -> None:
+    def _mislead(self, fact: UserFact) -> None:
         if fact.topic in self._state.misled and fact.stubborn and f"mistake:{fact.topic}" in self._state.said:
             self._irritate(f"repeat:{fact.topic}")
         self._say(f"mistake:{fact.topic}", fact.mistaken)
         if fact.topic not in self._state.misled:
             self._state = replace(self._state, misled=(*self._state.misled, fact.topic))
 
-    def _again(self, fact: Fact, *, checking: bool) -> None:
+    def _again(self, fact: UserFact, *, checking: bool) -> None:
         if not checking or f"affirm:{fact.topic}" in self._state.said:
             self._irritate(f"repeat:{fact.topic}")
         self._say(f"{'affirm' if checking else 'repeat'}:{fact.topic}", fact.says)

@@ -3,8 +3,8 @@
 import re
 from dataclasses import replace
 
-from palaestra.envs.user.acts import understood
-from palaestra.envs.user.agenda import UserState, opening
+from palaestra.envs.user.acts import parse_acts
+from palaestra.envs.user.agenda import UserState, opening_state
 from palaestra.envs.user.persona import Persona
 from palaestra.envs.user.report import reported
 from palaestra.envs.user.user import User
@@ -31,7 +31,7 @@ class Conversation:
     def __init__(self, persona: Persona, user: User, *, seed: int) -> None:
         self._persona = persona
         self._user = user
-        self.state: UserState = opening(persona, seed)
+        self.state: UserState = opening_state(persona, seed)
 
     def answer(self, event: ToolEvent) -> tuple[ToolEvent, Message | None]:
         """The event of a message with what came of it, and what the user says; `None` where they say nothing.
@@ -39,7 +39,7 @@ class Conversation:
         Raises:
             InfrastructureError: the user failed.
         """
-        acts = understood(event.arguments, self._persona.topics)
+        acts = parse_acts(event.arguments, self._persona.topics)
         answer = self._user.hear(self.state, str(event.arguments.get("message", "")), acts)
         self.state = answer.state
         heard = replace(event, acts=acts, said=answer.said, mentioned=event.mentioned | named_in(answer.text))

@@ -13,7 +13,7 @@ from palaestra.envs.user.acts import kind_of
 from palaestra.envs.user.agenda import Decision, UserState, decide
 from palaestra.envs.user.persona import Persona
 from palaestra.envs.user.scripted import user_stream
-from palaestra.envs.user.user import Answer
+from palaestra.envs.user.user import UserAnswer
 from palaestra.envs.user.wording import worded
 from palaestra.errors import InfrastructureError, RecordError
 from palaestra.protocols import ChatModel
@@ -51,7 +51,7 @@ class LlmUser:
         self._model = model
         self._tries = tries
 
-    def hear(self, state: UserState, message: str, acts: tuple[str, ...]) -> Answer:
+    def hear(self, state: UserState, message: str, acts: tuple[str, ...]) -> UserAnswer:
         """Answer a message.
 
         Raises:
@@ -93,7 +93,7 @@ class LoggedUser:
         """The user of a recorded episode."""
         return cls(persona, list(_spoken(episode)))
 
-    def hear(self, state: UserState, message: str, acts: tuple[str, ...]) -> Answer:
+    def hear(self, state: UserState, message: str, acts: tuple[str, ...]) -> UserAnswer:
         """Answer a message.
 
         Raises:
@@ -165,10 +165,10 @@ def _seed(state: UserState, attempt: int) -> int:
     return user_stream(state).split("model", attempt).below(2**31)
 
 
-def _answer(decision: Decision, text: str) -> Answer:
+def _answer(decision: Decision, text: str) -> UserAnswer:
     """An answer in words that were not drawn: `drawn` counts the answers."""
     state = replace(decision.state, drawn=decision.state.drawn + bool(decision.points))
-    return Answer(text=text, said=tuple(point.said for point in decision.points), state=state)
+    return UserAnswer(text=text, said=tuple(point.said for point in decision.points), state=state)
 
 
 def _spoken(episode: Episode) -> Iterable[str]:

@@ -13,7 +13,7 @@ Temper: TypeAlias = Literal["calm", "terse", "heated"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fact:
+class UserFact:
     """Something that the user knows and does not say until they are asked about its topic."""
 
     topic: str
@@ -54,7 +54,7 @@ class Persona:
     """What they want, in a sentence; read by people and by an LLM user."""
     topics: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     """What can be talked about in their world: each topic with the words by which a message is known to be about it."""
-    facts: tuple[Fact, ...] = ()
+    facts: tuple[UserFact, ...] = ()
     reactions: tuple[Reaction, ...] = ()
     """The first that fits an act answers it; each answers once."""
     temper: Temper = "calm"
@@ -88,6 +88,6 @@ class Persona:
         if right := [fact.topic for fact in self.facts if (fact.stated or fact.stubborn) and not fact.mistaken]:
             raise TaskError(f"persona: the fact about {right[0]!r} is no mistake; give it `mistaken=`")
 
-    def fact(self, topic: str) -> Fact | None:
+    def fact(self, topic: str) -> UserFact | None:
         """What they know about a topic, if anything."""
         return next((fact for fact in self.facts if fact.topic == topic), None)

@@ -50,7 +50,7 @@ _WORD = re.compile(r"[a-z0-9][a-z0-9@+'-]*")
 _DOT_IN_WORD = re.compile(r"(?<=\w)\.(?=\w)")
 
 
-def recognised(message: str, topics: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+def recognise_acts(message: str, topics: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
     """The acts of a message, such as ("apologise", "ask:order"), each once, in order; none where nothing is said.
 
     Args:

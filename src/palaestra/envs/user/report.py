@@ -13,7 +13,7 @@ def reported(persona: Persona, state: UserState) -> UserReport:
     fault, blame = _fault(persona, state)
     return UserReport(
         patience=max(state.patience, 0),
-        settled=state.mood in ("settled", "silent"),
+        initial_state=state.mood in ("settled", "silent"),
         heard=state.heard,
         said=state.said,
         irritations=state.irritations,
@@ -22,7 +22,7 @@ def reported(persona: Persona, state: UserState) -> UserReport:
     )
 
 
-def _fault(persona: Persona, state: UserState) -> tuple[Fault | None, Literal["user", "agent"] | None]:
+def _fault(persona: Persona, state: UserState) -> tuple[UserFault | None, Literal["user", "agent"] | None]:
     if state.mood == "gone":
         return "left", "agent"
     if persona.owed and kind_of(state.yielded) == "refuse":

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from palaestra.envs.user.agenda import UserState, decide
 from palaestra.envs.user.persona import Persona
-from palaestra.envs.user.user import Answer
+from palaestra.envs.user.user import UserAnswer
 from palaestra.envs.user.wording import worded
 from palaestra.seeding import Stream
 
@@ -19,13 +19,13 @@ class ScriptedUser:
     def __init__(self, persona: Persona) -> None:
         self.persona = persona
 
-    def hear(self, state: UserState, message: str, acts: tuple[str, ...]) -> Answer:
+    def hear(self, state: UserState, message: str, acts: tuple[str, ...]) -> UserAnswer:
         """Answer a message; only its acts matter."""
         del message
         decision = decide(self.persona, state, acts)
         stream = user_stream(state)
         text = worded(decision, self.persona.temper, stream)
-        return Answer(
+        return UserAnswer(
             text=text,
             said=tuple(point.said for point in decision.points),
             state=replace(decision.state, drawn=stream.save()[1]),

@@ -9,7 +9,7 @@ from palaestra.envs.user.persona import Persona
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class UserAnswer:
     """What a user says to one message."""
 
     text: str
@@ -23,7 +23,7 @@ class Answer:
 class User(Protocol):
     """Who answers. A user holds no state of an episode: one may answer in any number of forks."""
 
-    def hear(self, state: UserState, message: str, acts: tuple[str, ...]) -> Answer:
+    def hear(self, state: UserState, message: str, acts: tuple[str, ...]) -> UserAnswer:
         """Answer a message.
 
         Args:

@@ -3,7 +3,7 @@
 if __name__ != "palaestra.envs.wording":
     raise ImportError(f"this folder is palaestra.envs.wording, not {__name__}; write `import palaestra.envs.wording`")
 
-from palaestra.envs.wording.request import reworded
+from palaestra.envs.wording.request import reword
 from palaestra.envs.wording.styles import WORDINGS
 
-__all__ = ["WORDINGS", "reworded"]
+__all__ = ["WORDINGS", "reword"]

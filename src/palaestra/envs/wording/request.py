@@ -18,7 +18,7 @@ _FACT = re.compile(r"`[^`]*`|\"[^\"]*\"|“[^”]*”|\S+@[\w.-]+\w|[\w-]*\d[\w-
 _FIRST_HOLD = 0xE000
 
 
-def reworded(text: str, wording: str, *, names: Iterable[str], stream: Stream) -> str:
+def reword(text: str, wording: str, *, names: Iterable[str], stream: Stream) -> str:
     """The request in other words.
 
     Args:

@@ -78,9 +78,11 @@ def _neighbours(trial: Trial, key: str) -> list[str]:
     if table is None:
         return []
     info = trial.instance.world.schema[table]
-    row: Row | None = trial.instance.settled.peek(info.kind, key)
+    row: Row | None = trial.instance.initial_state.peek(info.kind, key)
     if row is None:
         return []
     shared = {column: getattr(row, column) for column in info.references if getattr(row, column) is not None}
-    found = [r.id for name, value in shared.items() for r in trial.instance.settled.find(info.kind, **{name: value})]
+    found = [
+        r.id for name, value in shared.items() for r in trial.instance.initial_state.find(info.kind, **{name: value})
+    ]
     return sorted(set(found) - {key})

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from palaestra.protocols import StateView
 from palaestra.records import Verdict
 from palaestra.rubrics.criterion import Allowance, Criterion
-from palaestra.rubrics.derivation.effects import Outcome, effects, outcomes, side_effects
-from palaestra.rubrics.derivation.facts import Fact, facts
+from palaestra.rubrics.derivation.effects import CommonEffect, effects, outcomes, side_effects
+from palaestra.rubrics.derivation.facts import RequiredFact, facts
 from palaestra.rubrics.derivation.neighbours import spared
-from palaestra.rubrics.derivation.runs import Run, Tables, numbered
+from palaestra.rubrics.derivation.runs import SolutionTrace, Tables, numbered
 from palaestra.rubrics.evidence import Evidence
 from palaestra.rubrics.expected import as_written
-from palaestra.rubrics.library import answered, called
+from palaestra.rubrics.library import expect_answer, expect_call
 from palaestra.rubrics.rubric import LOOKUPS
 
 TOLD = 10
@@ -26,7 +26,7 @@ TOLD = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Derived:
+class DerivedRubric:
     """What a rubric is made of; `collateral` and `ungrounded` belong to every task and are not in it."""
 
     criteria: tuple[Criterion, ...]
@@ -53,8 +53,8 @@ class _Step:
 
 
 def derive(
-    runs: Sequence[Run], *, given: frozenset[str], own: frozenset[str], initial: StateView, tables: Tables
-) -> Derived:
+    runs: Sequence[SolutionTrace], *, given: frozenset[str], own: frozenset[str], initial: StateView, tables: Tables
+) -> DerivedRubric:
     """The criteria that all of `runs` meet.
 
     Args:
@@ -85,19 +85,19 @@ def derive(
         *finished,
         *spared(runs, by_run, [o for o in expected if o.effect.key != case], initial, tables),
     ]
-    return Derived(criteria=tuple(criteria), allow=tuple(side_effects(by_run, expected)))
+    return DerivedRubric(criteria=tuple(criteria), allow=tuple(side_effects(by_run, expected)))
 
 
-def _case(run: Run, own: frozenset[str]) -> str | None:
+def _case(run: SolutionTrace, own: frozenset[str]) -> str | None:
     """The record of the request itself, such as a ticket: the last changed of the task's own rows.
 
     The person may be told before it is closed or after.
     """
-    changed = [c.key for deed in run.deeds for c in deed.changes if c.before is not None and c.key in own]
+    changed = [c.key for step in run.steps for c in step.changes if c.before is not None and c.key in own]
     return changed[-1] if changed else None
 
 
-def _named_facts(found: Sequence[Fact], runs: Sequence[Run]) -> list[_Step]:
+def _named_facts(found: Sequence[RequiredFact], runs: Sequence[SolutionTrace]) -> list[_Step]:
     steps: list[_Step] = []
     for fact in found:
         steps.append(
@@ -111,10 +111,10 @@ def _named_facts(found: Sequence[Fact], runs: Sequence[Run]) -> list[_Step]:
 
 
 def _work(
-    expected: Sequence[Outcome], lookups: Sequence[_Step], run: Run, case: str | None
-) -> tuple[list[tuple[_Step, Outcome]], list[Criterion]]:
+    expected: Sequence[CommonEffect], lookups: Sequence[_Step], run: SolutionTrace, case: str | None
+) -> tuple[list[tuple[_Step, CommonEffect]], list[Criterion]]:
     """The criteria about rows: each waits for what every run found out, and did, before it."""
-    steps: list[tuple[_Step, Outcome]] = []
+    steps: list[tuple[_Step, CommonEffect]] = []
     criteria: list[Criterion] = []
     for outcome in expected:
         verb = "created" if outcome.effect.before is None else "changed" if outcome.effect.after else "deleted"
@@ -130,21 +130,23 @@ def _work(
     return steps, criteria
 
 
-def _leads_to(earlier: Outcome, later: Outcome, run: Run) -> bool:
+def _leads_to(earlier: CommonEffect, later: CommonEffect, run: SolutionTrace) -> bool:
     """Whether the later work was done on the row that the earlier work was about."""
-    deeds = [run.deeds[index] for index in later.effect.calls]
-    return any(earlier.effect.key in {*deed.event.named, *(c.key for c in deed.changes)} for deed in deeds)
+    steps = [run.steps[index] for index in later.effect.calls]
+    return any(earlier.effect.key in {*step.event.named, *(c.key for c in step.changes)} for step in steps)
 
 
-def _told(runs: Sequence[Run], lookups: Sequence[_Step], work: Sequence[_Step], *, alone: bool) -> list[Criterion]:
+def _told(
+    runs: Sequence[SolutionTrace], lookups: Sequence[_Step], work: Sequence[_Step], *, alone: bool
+) -> list[Criterion]:
     """Expect that the person is told, once there is something to tell; nothing where some run told nobody."""
-    spoken = [[i for i, deed in enumerate(run.deeds) if deed.spoke] for run in runs]
+    spoken = [[i for i, step in enumerate(run.steps) if step.spoke] for run in runs]
     if not all(spoken):
         return []
     step = _Step(id="told", at=tuple(positions[-1] for positions in spoken))
-    tools = dict.fromkeys(run.deeds[i].event.tool for run, i in zip(runs, step.at, strict=True))
+    tools = dict.fromkeys(run.steps[i].event.tool for run, i in zip(runs, step.at, strict=True))
     return [
-        called(
+        expect_call(
             *tools,
             id=step.id,
             text="Told the person who asked, once there was something to tell.",
@@ -161,12 +163,13 @@ def _after(step: _Step, lookups: Sequence[_Step], work: Sequence[_Step]) -> list
     return [s.id for s in lookups if s.before(step) and s.id not in awaited] + [s.id for s in work]
 
 
-def _finished(runs: Sequence[Run], lookups: Sequence[_Step]) -> list[Criterion]:
+def _finished(runs: Sequence[SolutionTrace], lookups: Sequence[_Step]) -> list[Criterion]:
     """Expect the answer that runs finished with, or any one of theirs."""
     if not all(run.answer for run in runs):
         return []
     options = [
-        answered({n: as_written(v) for n, v in run.answer.items()}, after=[step.id for step in lookups]) for run in runs
+        expect_answer({n: as_written(v) for n, v in run.answer.items()}, after=[step.id for step in lookups])
+        for run in runs
     ]
 
     def check(evidence: Evidence) -> Verdict:

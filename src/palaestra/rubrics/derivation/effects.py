@@ -7,16 +7,16 @@ from datetime import datetime
 
 from palaestra.records import Json, Row, RowChange, Verdict
 from palaestra.rubrics.criterion import MET, UNMET, Allowance, Criterion, changed_columns
-from palaestra.rubrics.derivation.runs import Deed, Run
+from palaestra.rubrics.derivation.runs import SolutionTrace, TraceStep
 from palaestra.rubrics.evidence import Evidence
 from palaestra.rubrics.expected import nearly
-from palaestra.rubrics.library import changed, created
+from palaestra.rubrics.library import expect_change, expect_row
 
 _DIGITS = re.compile(r"\d{2,}$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Effect:
+class RowEffect:
     """What a run did to one row, all together."""
 
     table: str
@@ -67,17 +67,17 @@ def replace_after(change: RowChange, after: Row | None) -> RowChange:
     return replace(change, after=after)
 
 
-def effects(run: Run) -> list[Effect]:
+def effects(run: SolutionTrace) -> list[RowEffect]:
     """What `run` did to each row that it wrote, in the order in which it was last written."""
-    made = frozenset(c.key for deed in run.deeds for c in deed.changes if c.before is None)
-    found: dict[tuple[str, str], Effect] = {}
-    for index, deed in enumerate(run.deeds):
-        net = _net(deed.changes)
-        main = set(_main(deed, net))
+    made = frozenset(c.key for step in run.steps for c in step.changes if c.before is None)
+    found: dict[tuple[str, str], RowEffect] = {}
+    for index, step in enumerate(run.steps):
+        net = _net(step.changes)
+        main = set(_main(step, net))
         for change in net:
             place = (change.table, change.key)
             past = found.pop(place, None)
-            found[place] = Effect(
+            found[place] = RowEffect(
                 table=change.table,
                 key=change.key,
                 before=past.before if past else change.before,
@@ -85,7 +85,7 @@ def effects(run: Run) -> list[Effect]:
                 after=change.after,
                 calls=(*(past.calls if past else ()), index),
                 main=place in main or bool(past and past.main),
-                wording=deed.wording() | (past.wording if past else frozenset[Json]()),
+                wording=step.wording() | (past.wording if past else frozenset[Json]()),
                 made=made,
             )
     return list(found.values())
@@ -100,24 +100,24 @@ def _net(changes: Iterable[RowChange]) -> list[RowChange]:
     return [change for change in net.values() if change.before != change.after]
 
 
-def _main(deed: Deed, net: Sequence[RowChange]) -> Iterator[tuple[str, str]]:
+def _main(step: TraceStep, net: Sequence[RowChange]) -> Iterator[tuple[str, str]]:
     """The rows that a call was about: those it created, else those it names, else all that it wrote."""
     new = [c for c in net if c.before is None]
-    named = [c for c in net if c.key in deed.event.named]
+    named = [c for c in net if c.key in step.event.named]
     return ((c.table, c.key) for c in new or named or net)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class CommonEffect:
     """A row that every run left alike, but for what may differ."""
 
-    effect: Effect
+    effect: RowEffect
     """As the first run left it."""
-    others: tuple[Effect, ...]
+    others: tuple[RowEffect, ...]
     """As the others left it."""
 
     @property
-    def all(self) -> tuple[Effect, ...]:
+    def all(self) -> tuple[RowEffect, ...]:
         """As each run left it."""
         return (self.effect, *self.others)
 
@@ -134,16 +134,16 @@ class Outcome:
             return _deleted(effect, id, after)
         values = self.values()
         if effect.before is None:
-            expected = created(type(effect.after), values, id=id, after=after)
+            expected = expect_row(type(effect.after), values, id=id, after=after)
             steady = {
                 n: v for n, v in values.items() if all(getattr(e.first, n) == getattr(e.after, n) for e in self.all)
             }
             return replace(expected, allows=(Allowance(table=effect.table, values=tuple(steady.items())),))
         loose = [n for e in self.all for n in e.columns() if n not in values or len(e.calls) > 1]
-        return changed(effect.before, values, id=id, after=after, also=loose)
+        return expect_change(effect.before, values, id=id, after=after, also=loose)
 
 
-def _deleted(effect: Effect, id: str, after: Sequence[str]) -> Criterion:
+def _deleted(effect: RowEffect, id: str, after: Sequence[str]) -> Criterion:
     """Expect that a row is gone."""
     row = effect.before
     assert row is not None, "a row that was never there is not deleted"
@@ -161,19 +161,19 @@ def _deleted(effect: Effect, id: str, after: Sequence[str]) -> Criterion:
     )
 
 
-def outcomes(by_run: Sequence[Sequence[Effect]]) -> list[Outcome]:
+def outcomes(by_run: Sequence[Sequence[RowEffect]]) -> list[CommonEffect]:
     """The rows that work was about and that every run changed, in the order of the first run."""
     mine = [effect for effect in by_run[0] if effect.main and effect.before != effect.after]
     paired = [_partners(mine, theirs) for theirs in by_run[1:]]
     found = [(effect, [partners.get(n) for partners in paired]) for n, effect in enumerate(mine)]
     return [
-        Outcome(effect=effect, others=tuple(p for p in partners if p is not None))
+        CommonEffect(effect=effect, others=tuple(p for p in partners if p is not None))
         for effect, partners in found
         if None not in partners
     ]
 
 
-def _partners(mine: Sequence[Effect], theirs: Sequence[Effect]) -> dict[int, Effect]:
+def _partners(mine: Sequence[RowEffect], theirs: Sequence[RowEffect]) -> dict[int, RowEffect]:
     """By position in `mine`: the same row in another run; new rows are paired so that the most alike go together."""
     found = {
         n: e
@@ -196,23 +196,23 @@ def _partners(mine: Sequence[Effect], theirs: Sequence[Effect]) -> dict[int, Eff
     return found
 
 
-def _alike(one: Effect, other: Effect) -> int:
+def _alike(one: RowEffect, other: RowEffect) -> int:
     """In how many columns two new rows of one table agree."""
     names = [n for n in one.columns() if not one.free(n)]
     return sum(getattr(one.after, n) == getattr(other.after, n) for n in names)
 
 
-def side_effects(by_run: Sequence[Sequence[Effect]], expected: Sequence[Outcome]) -> list[Allowance]:
+def side_effects(by_run: Sequence[Sequence[RowEffect]], expected: Sequence[CommonEffect]) -> list[Allowance]:
     """Permit what runs changed besides: exactly where one call of each run made it, else in whatever way."""
     covered = {id(e) for outcome in expected for e in outcome.all}
     left = [effect for run in by_run for effect in run if id(effect) not in covered]
-    rows: dict[tuple[str, str], list[Effect]] = {}
+    rows: dict[tuple[str, str], list[RowEffect]] = {}
     for effect in left:
         rows.setdefault((effect.table, effect.key), []).append(effect)
     return [a for same in rows.values() for a in dict.fromkeys(_allowances(same))]
 
 
-def _allowances(same: Sequence[Effect]) -> Iterator[Allowance]:
+def _allowances(same: Sequence[RowEffect]) -> Iterator[Allowance]:
     effect = same[0]
     if effect.before is None:
         for new in (e for e in same if e.first is not None):

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from palaestra.protocols import StateView
 from palaestra.records import Json, ToolEvent, Verdict
 from palaestra.rubrics.criterion import MET, UNMET, Criterion
-from palaestra.rubrics.derivation.runs import Deed, Run, Tables, leaves
+from palaestra.rubrics.derivation.runs import SolutionTrace, Tables, TraceStep, leaves
 from palaestra.rubrics.evidence import Evidence
 from palaestra.rubrics.library import GUESSED
 
@@ -25,7 +25,7 @@ _ASKING = ("ask", "confirm")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sight:
+class EvidenceSource:
     """One way to learn a fact: an answer that shows these rows whole, or else the answer to such a call."""
 
     shows: frozenset[str] = frozenset()
@@ -67,7 +67,7 @@ class Sight:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fact:
+class RequiredFact:
     """Something that had to be found out, and the ways to do so."""
 
     name: str
@@ -82,23 +82,23 @@ class Fact:
     """Whether it is a figure that some tool worked out."""
     informed: bool = False
     """Whether it was heard in answer to something told, for which the facts had to be known first."""
-    sights: tuple[Sight, ...]
+    sources: tuple[EvidenceSource, ...]
 
     def had_by(self, event: ToolEvent) -> bool:
         """Whether a call learnt it."""
-        return any(sight.had_by(event) for sight in self.sights)
+        return any(source.had_by(event) for source in self.sources)
 
-    def learnt(self, run: Run) -> int | None:
+    def learnt(self, run: SolutionTrace) -> int | None:
         """The first call of `run` that learnt it."""
-        return next((i for i, deed in enumerate(run.deeds) if self.had_by(deed.event)), None)
+        return next((i for i, step in enumerate(run.steps) if self.had_by(step.event)), None)
 
-    def needed(self, run: Run) -> int | None:
+    def needed(self, run: SolutionTrace) -> int | None:
         """The first call of `run` that could not do without it: the one that names its subject, else any after it."""
         learnt = self.learnt(run)
         if learnt is None or not self.acted_on:
             return learnt
-        later = range(learnt + 1, len(run.deeds))
-        return next((i for i in later if run.deeds[i].changes and self.subject & run.deeds[i].arguments()), learnt)
+        later = range(learnt + 1, len(run.steps))
+        return next((i for i in later if run.steps[i].changes and self.subject & run.steps[i].arguments()), learnt)
 
     def criterion(self, id: str, points: int | None, after: Sequence[str]) -> Criterion:
         """Expect that the agent found it out, asking about ids that it knew."""
@@ -108,15 +108,15 @@ class Fact:
                 return UNMET
             return MET if evidence.known().issuperset(evidence.event.named) else GUESSED
 
-        text = " Or: ".join(sight.text for sight in self.sights)
+        text = " Or: ".join(source.text for source in self.sources)
         return Criterion(
             id=id, text=text, check=check, points=points, layer="selection", after=tuple(after), about="event"
         )
 
 
 def facts(
-    runs: Sequence[Run], given: frozenset[str], case: str | None, initial: StateView, tables: Tables
-) -> list[Fact]:
+    runs: Sequence[SolutionTrace], given: frozenset[str], case: str | None, initial: StateView, tables: Tables
+) -> list[RequiredFact]:
     """What every one of `runs` found out, in the order of the first; ways that only some took become further sights."""
     found, *others = (list(_Reader(run, given, case, initial, tables).facts()) for run in runs)
     for run, theirs in zip(runs[1:], others, strict=True):
@@ -124,29 +124,33 @@ def facts(
     return found
 
 
-def _shared(found: Iterable[Fact], run: Run, theirs: Sequence[Fact], first: Run) -> Iterator[Fact]:
+def _shared(
+    found: Iterable[RequiredFact], run: SolutionTrace, theirs: Sequence[RequiredFact], first: SolutionTrace
+) -> Iterator[RequiredFact]:
     """The facts of `found` that `run` learnt too: in the same way, or in one that it took in its place."""
-    spare = [fact for fact in theirs if not any(fact.sights[0].had_by(deed.event) for deed in first.deeds)]
+    spare = [fact for fact in theirs if not any(fact.sources[0].had_by(step.event) for step in first.steps)]
     for fact in found:
         if fact.learnt(run) is not None:
             yield fact
             continue
         if instead := _instead(fact, spare):
-            yield replace(fact, sights=(*fact.sights, *(s for s in instead if s not in fact.sights)))
+            yield replace(fact, sources=(*fact.sources, *(s for s in instead if s not in fact.sources)))
 
 
-def _instead(fact: Fact, spare: Sequence[Fact]) -> tuple[Sight, ...]:
+def _instead(fact: RequiredFact, spare: Sequence[RequiredFact]) -> tuple[EvidenceSource, ...]:
     """What a run learnt in the place of `fact`: of the same rows, else of their kind, else worked out from around."""
-    same = (f.sights for f in spare if f.subject & fact.subject)
-    alike = (f.sights for f in spare if f.name == fact.name)
-    near = (f.sights[:1] for f in spare if f.computed and f.around & fact.around)
+    same = (f.sources for f in spare if f.subject & fact.subject)
+    alike = (f.sources for f in spare if f.name == fact.name)
+    near = (f.sources[:1] for f in spare if f.computed and f.around & fact.around)
     return next(same, None) or next(alike, None) or next(near, ())
 
 
 class _Reader:
     """Reads one run from its beginning, remembering what had been shown, named and written."""
 
-    def __init__(self, run: Run, given: frozenset[str], case: str | None, initial: StateView, tables: Tables) -> None:
+    def __init__(
+        self, run: SolutionTrace, given: frozenset[str], case: str | None, initial: StateView, tables: Tables
+    ) -> None:
         self._run = run
         self._case = case
         self._initial = initial
@@ -155,69 +159,69 @@ class _Reader:
         self._known = set(given)
         self._written: set[str] = set()
 
-    def facts(self) -> Iterator[Fact]:
+    def facts(self) -> Iterator[RequiredFact]:
         """The facts of the run, in the order in which it learnt them."""
-        acts = [index for index, deed in enumerate(self._run.deeds) if deed.spoke or deed.changes]
+        acts = [index for index, step in enumerate(self._run.steps) if step.spoke or step.changes]
         # What is read after the last act serves nothing, unless there is an answer to give, or reading is all there is.
-        last = len(self._run.deeds) if self._run.answer or not acts else acts[-1]
-        for index, deed in enumerate(self._run.deeds):
-            later = self._run.deeds[index + 1 :]
-            if deed.looked and index < last:
-                fact = self._records(deed, later) if deed.event.shown else self._told(deed, later)
+        last = len(self._run.steps) if self._run.answer or not acts else acts[-1]
+        for index, step in enumerate(self._run.steps):
+            later = self._run.steps[index + 1 :]
+            if step.looked and index < last:
+                fact = self._records(step, later) if step.event.shown else self._told(step, later)
                 if fact is not None:
                     yield fact
-            elif deed.spoke:
-                yield from _heard(deed)
-            self._shown.update(key for _, key in deed.event.shown)
-            self._known |= deed.event.mentioned
-            self._written.update(change.key for change in deed.changes)
+            elif step.spoke:
+                yield from _heard(step)
+            self._shown.update(key for _, key in step.event.shown)
+            self._known |= step.event.mentioned
+            self._written.update(change.key for change in step.changes)
 
-    def _records(self, deed: Deed, later: Sequence[Deed]) -> Fact | None:
+    def _records(self, step: TraceStep, later: Sequence[TraceStep]) -> RequiredFact | None:
         """The rows that a look-up was the first to show; of them, those that later work names, where it names any."""
-        new = {key: table for table, key in deed.event.shown if key not in self._shown | self._written}
+        new = {key: table for table, key in step.event.shown if key not in self._shown | self._written}
         new.pop(self._case or "", None)
         if not new:
             return None
         acted_on = frozenset(_written_later(later)) & new.keys()
         rows = frozenset(key for key in new if key in acted_on) or frozenset(new)
         table = next(table for key, table in new.items() if key in rows)
-        return Fact(
+        return RequiredFact(
             name=f"saw-{table}",
             subject=rows,
-            around=frozenset(self._linked(rows)) | {*deed.event.named},
+            around=frozenset(self._linked(rows)) | {*step.event.named},
             acted_on=bool(acted_on),
             computed=False,
-            sights=(Sight(shows=rows),),
+            sources=(EvidenceSource(shows=rows),),
         )
 
-    def _told(self, deed: Deed, later: Sequence[Deed]) -> Fact | None:
+    def _told(self, step: TraceStep, later: Sequence[TraceStep]) -> RequiredFact | None:
         """What a look-up told without showing a row: a figure, a list, or that there is nothing."""
-        event = deed.event
+        event = step.event
         news = event.mentioned - self._known
         if news and any(news & set(d.event.named) for d in later):
             return None  # `ungrounded` sees to it
         named, mentioned = set(event.named) - self._shown, set(event.mentioned) - self._shown
-        values = frozenset(leaves(deed.said))
+        values = frozenset(leaves(step.said))
         if values and not named and not mentioned and values & _written_later(later):
             return None  # the write's own criterion sees to it
         subject = frozenset((mentioned & self._known) or mentioned or named or self._linked(event.named) - self._shown)
         if values and not subject:
             return None  # it can be worked out of what was read
         listed = frozenset(event.mentioned & self._known)
-        asked = Sight(
+        asked = EvidenceSource(
             tool=event.tool,
             names=frozenset(event.named),
             mentions=listed,
             question=None if listed else _question(event),
         )
-        whole = (Sight(shows=subject),) if values and len(subject) == 1 else ()
-        return Fact(
+        whole = (EvidenceSource(shows=subject),) if values and len(subject) == 1 else ()
+        return RequiredFact(
             name=f"asked-{event.tool}",
             subject=subject,
             around=frozenset(self._linked(event.named)) | {*event.named},
             acted_on=False,
             computed=not event.mentioned and bool(values),
-            sights=(asked, *whole),
+            sources=(asked, *whole),
         )
 
     def _linked(self, keys: Iterable[str]) -> set[str]:
@@ -227,26 +231,26 @@ class _Reader:
         return {value for value in held if value is not None}
 
 
-def _heard(deed: Deed) -> Iterator[Fact]:
+def _heard(step: TraceStep) -> Iterator[RequiredFact]:
     """What a person answered that says something."""
-    for said in deed.event.said:
+    for said in step.event.said:
         kind, _, topic = said.partition(":")
         if kind not in _SMALL_TALK:
             options = frozenset(f"{k}:{topic}" for k in _TELLING) if kind in _TELLING else frozenset({said})
-            yield Fact(
+            yield RequiredFact(
                 name=f"heard-{said.replace(':', '-')}",
                 subject=frozenset(),
                 around=frozenset(),
                 acted_on=False,
                 computed=False,
-                informed=not any(act.startswith(_ASKING) for act in deed.event.acts),
-                sights=(Sight(said=options),),
+                informed=not any(act.startswith(_ASKING) for act in step.event.acts),
+                sources=(EvidenceSource(said=options),),
             )
 
 
-def _written_later(later: Sequence[Deed]) -> frozenset[Json]:
+def _written_later(later: Sequence[TraceStep]) -> frozenset[Json]:
     """The values that later writes are made with."""
-    return frozenset[Json]().union(*(deed.arguments() for deed in later if deed.changes))
+    return frozenset[Json]().union(*(step.arguments() for step in later if step.changes))
 
 
 def _question(event: ToolEvent) -> dict[str, Json]:

@@ -5,13 +5,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from palaestra.protocols import StateView
 from palaestra.records import Row, RowChange, Verdict
 from palaestra.rubrics.criterion import UNMET, Criterion, changed_columns
-from palaestra.rubrics.derivation.effects import Effect, Outcome
-from palaestra.rubrics.derivation.runs import Run, Tables
+from palaestra.rubrics.derivation.effects import CommonEffect, RowEffect
+from palaestra.rubrics.derivation.runs import SolutionTrace, Tables
 from palaestra.rubrics.evidence import Evidence
 
 
 def spared(
-    runs: Sequence[Run], by_run: Sequence[Sequence[Effect]], work: Iterable[Outcome], initial: StateView, tables: Tables
+    runs: Sequence[SolutionTrace],
+    by_run: Sequence[Sequence[RowEffect]],
+    work: Iterable[CommonEffect],
+    initial: StateView,
+    tables: Tables,
 ) -> list[Criterion]:
     """Forbid work on the rows beside those that the work is about, a prohibition for each table.
 
@@ -22,17 +26,17 @@ def spared(
     meant = dict.fromkeys(row for outcome in work for row in _about(outcome.effect, runs[0], initial, tables))
     beside: dict[str, set[str]] = {}
     for row in meant:
-        seen = {key for run in runs for deed in run.deeds for table, key in deed.event.shown if table == row.table}
+        seen = {key for run in runs for step in run.steps for table, key in step.event.shown if table == row.table}
         beside.setdefault(row.table, set()).update(seen | set(_siblings(row, initial, tables)))
     near = {table: frozenset(keys - touched) for table, keys in beside.items()}
     return [_prohibition(table, keys, tables) for table, keys in near.items() if keys]
 
 
-def _about(effect: Effect, run: Run, initial: StateView, tables: Tables) -> Iterator[Row]:
+def _about(effect: RowEffect, run: SolutionTrace, initial: StateView, tables: Tables) -> Iterator[Row]:
     """The rows that a piece of work is about: the one that was changed, and those that the call named for it."""
     if effect.before is not None:
         yield effect.before
-    named = {key for index in effect.calls for key in run.deeds[index].event.named}
+    named = {key for index in effect.calls for key in run.steps[index].event.named}
     for key in sorted(named & set(_held(effect, tables))):
         yield from (row for table in tables.values() if (row := initial.peek(table.kind, key)) is not None)
 
@@ -45,7 +49,7 @@ def _siblings(row: Row, initial: StateView, tables: Tables) -> list[str]:
     return [other.id for other in initial.find(type(row), **{parent: getattr(row, parent)}) if other.id != row.id]
 
 
-def _held(effect: Effect, tables: Tables) -> list[str]:
+def _held(effect: RowEffect, tables: Tables) -> list[str]:
     """The ids that a row was left with."""
     columns = tables[effect.table].references if effect.after is not None else ()
     return [value for column in columns if (value := getattr(effect.after, column)) is not None]

@@ -7,7 +7,7 @@ from typing import Protocol
 from palaestra.records import Json, JsonObject, Row, RowChange, ToolEvent
 
 
-class Table(Protocol):
+class TableFacts(Protocol):
     """One table of a world's schema, as far as derivation asks."""
 
     @property
@@ -21,11 +21,11 @@ class Table(Protocol):
         ...
 
 
-Tables = Mapping[str, Table]
+Tables = Mapping[str, TableFacts]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Deed:
+class TraceStep:
     """One call of a run, and what came of it."""
 
     event: ToolEvent
@@ -57,10 +57,10 @@ class Deed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class SolutionTrace:
     """Calls that solve a task, one a turn."""
 
-    deeds: tuple[Deed, ...]
+    steps: tuple[TraceStep, ...]
     """In order, without the call that ended the episode."""
     answer: JsonObject
     """What the agent answered when it finished."""

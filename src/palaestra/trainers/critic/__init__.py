@@ -2,6 +2,6 @@
 
 from palaestra.trainers.critic.config import CriticConfig
 from palaestra.trainers.critic.critic import Critic
-from palaestra.trainers.critic.places import Reading, reading
+from palaestra.trainers.critic.places import ValueReading, value_reading
 
-__all__ = ["Critic", "CriticConfig", "Reading", "reading"]
+__all__ = ["Critic", "CriticConfig", "ValueReading", "value_reading"]

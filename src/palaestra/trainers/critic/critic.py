@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from palaestra.errors import CheckpointError, DivergedError
 from palaestra.seeding import Stream
 from palaestra.trainers.critic.config import CriticConfig
-from palaestra.trainers.critic.places import Reading
+from palaestra.trainers.critic.places import ValueReading
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.data.layouts import LAYOUTS
 from palaestra.trainers.data.micro import split
@@ -57,7 +57,13 @@ class Critic:
         return found_TH.to(batch.ids_T.device) * self.config.unit
 
     def learn(
-        self, batch: TokenBatch, reading: Reading, target: Tensor, *, stream: Stream, before_TH: Tensor | None = None
+        self,
+        batch: TokenBatch,
+        reading: ValueReading,
+        target: Tensor,
+        *,
+        stream: Stream,
+        before_TH: Tensor | None = None,
     ) -> Metrics:
         """Steps towards what came.
 

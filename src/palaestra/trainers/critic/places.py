@@ -15,7 +15,7 @@ _ACTION = PARTS.index("action")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class ValueReading:
     """The column that a critic fills in, and the tokens that it is read at."""
 
     column: str
@@ -44,7 +44,7 @@ class Reading:
         return found_TH
 
 
-def reading(batch: TokenBatch, column: str) -> Reading:
+def value_reading(batch: TokenBatch, column: str) -> ValueReading:
     """Where values are read.
 
     - `value_T`: one head, at every trained token.
@@ -52,7 +52,7 @@ def reading(batch: TokenBatch, column: str) -> Reading:
       first token of a turn's action (its first token where it has none), switch at the first token of every turn.
     """
     if column == "value_T":
-        return Reading(column=column, heads=1, read_TH=batch.trained_T[:, None])
+        return ValueReading(column=column, heads=1, read_TH=batch.trained_T[:, None])
     assert column == "values_UH", f"no critic fills in {column}"
     first_U = _first(batch, batch.trained_T)
     action_U = _first(batch, batch.trained_T & (batch.part_T == _ACTION))
@@ -62,7 +62,7 @@ def reading(batch: TokenBatch, column: str) -> Reading:
     read_TH = torch.zeros(len(batch.ids_T), 3, dtype=torch.bool, device=batch.ids_T.device)
     for head in range(3):
         read_TH[place_UH[place_UH[:, head] >= 0, head], head] = True
-    return Reading(column=column, heads=3, read_TH=read_TH, place_UH=place_UH)
+    return ValueReading(column=column, heads=3, read_TH=read_TH, place_UH=place_UH)
 
 
 def _first(batch: TokenBatch, inside_T: Tensor) -> Tensor:

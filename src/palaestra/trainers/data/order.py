@@ -17,7 +17,7 @@ def epochs(count: int, *, size: int, stream: Stream) -> Iterator[list[int]]:
         deck = deck[size:]
 
 
-class Deal:
+class ShuffledOrder:
     """What each step draws from `count` things, asked for in any order; see `epochs`."""
 
     def __init__(self, count: int, *, size: int, stream: Stream) -> None:
@@ -44,7 +44,7 @@ class WeightedDeal:
     """What each step draws from several sources, in proportion to their weights and asked for in any order.
 
     After n draws a source of weight w has had n w / sum(w) draws, but for less than one (smooth round-robin).
-    Within a source, each thing comes once before any comes again. With one source it is a `Deal`.
+    Within a source, each thing comes once before any comes again. With one source it is a `ShuffledOrder`.
 
     Args:
         shares: The sources; the places of the first come first.
@@ -61,7 +61,7 @@ class WeightedDeal:
         self._weights = [share.weight for share in shares]
         self._firsts = [sum(share.count for share in shares[:place]) for place in range(len(shares))]
         self._size = size
-        self._whole = Deal(shares[0].count, size=size, stream=stream) if len(shares) == 1 else None
+        self._whole = ShuffledOrder(shares[0].count, size=size, stream=stream) if len(shares) == 1 else None
         self._sources = [
             epochs(share.count, size=1, stream=stream.split("source", place)) for place, share in enumerate(shares)
         ]

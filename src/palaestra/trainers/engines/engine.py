@@ -36,7 +36,7 @@ class Sampling:
 
 
 @record
-class Request:
+class TurnRequest:
     """One turn to be drawn."""
 
     trajectory: str
@@ -97,7 +97,7 @@ class Engine(ABC):
         """Tokens that a trajectory may have."""
 
     @abstractmethod
-    async def generate(self, request: Request) -> Completion:
+    async def generate(self, request: TurnRequest) -> Completion:
         """Draw one turn.
 
         Cancelling it frees its place and keeps nothing of it.

@@ -2,12 +2,12 @@
 
 import math
 
-from palaestra.trainers.engines.engine import Request
+from palaestra.trainers.engines.engine import TurnRequest
 
 _LONGEST_KEY = 64
 
 
-def check_request(request: Request, *, context: int, vocabulary: int) -> None:
+def check_request(request: TurnRequest, *, context: int, vocabulary: int) -> None:
     """Check what a request asks for.
 
     Args:

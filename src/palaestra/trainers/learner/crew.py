@@ -20,15 +20,15 @@ from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.engines.engine import Weights
 from palaestra.trainers.learner.config import LearnerConfig
 from palaestra.trainers.learner.learner import Learner
-from palaestra.trainers.learner.statistics import Statistic
+from palaestra.trainers.learner.statistics import TokenStatistic
 from palaestra.trainers.model.decoder import Decoder
-from palaestra.trainers.objectives.objective import Metrics, Prepared
+from palaestra.trainers.objectives.objective import Metrics, PreparedStep
 
 _PATIENCE = timedelta(days=7)
 """How long the others wait for the first, whose rollouts may take a while; where it dies they know at once."""
 
 
-class Crew:
+class ProcessGroup:
     """The processes that torchrun has started, this one among them."""
 
     def __init__(self) -> None:
@@ -72,14 +72,14 @@ class Crew:
 
 
 @contextmanager
-def gathered() -> Generator[Crew | None]:
+def join_process_group() -> Generator[ProcessGroup | None]:
     """The processes that torchrun has started for this run; `None` where it started no more than this."""
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         yield None
         return
     distributed.init_process_group("cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo")
     try:
-        crew = Crew()
+        crew = ProcessGroup()
         try:
             yield crew
         finally:
@@ -106,18 +106,18 @@ def mesh_of(config: LearnerConfig) -> DeviceMesh:
 class _First(Learner):
     """The learner of the process that runs the loop: what is called of it, the others call of theirs."""
 
-    def __init__(self, crew: Crew, model: Decoder, config: LearnerConfig) -> None:
+    def __init__(self, crew: ProcessGroup, model: Decoder, config: LearnerConfig) -> None:
         self._crew = crew
         crew.tell("make", model.cpu(), config)
         super().__init__(model.to(device_of(config)), config, mesh=mesh_of(config))
 
-    def step(self, prepared: Prepared, *, lr: float | None = None, temperature: float = 1.0) -> Metrics:
+    def step(self, prepared: PreparedStep, *, lr: float | None = None, temperature: float = 1.0) -> Metrics:
         self._crew.tell("step", prepared, lr=lr, temperature=temperature)
         return super().step(prepared, lr=lr, temperature=temperature)
 
     def columns(
-        self, batch: TokenBatch, wanted: Collection[Statistic], *, temperature: float = 1.0
-    ) -> dict[Statistic, Tensor]:
+        self, batch: TokenBatch, wanted: Collection[TokenStatistic], *, temperature: float = 1.0
+    ) -> dict[TokenStatistic, Tensor]:
         self._crew.tell("columns", batch, tuple(wanted), temperature=temperature)
         return super().columns(batch, wanted, temperature=temperature)
 

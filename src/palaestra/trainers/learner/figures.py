@@ -9,14 +9,14 @@ import torch
 from torch import Tensor
 
 from palaestra.trainers.data.batch import TokenBatch
-from palaestra.trainers.learner.logprobs import Scores
+from palaestra.trainers.learner.logprobs import TokenScores
 from palaestra.trainers.learner.processes import Processes
 from palaestra.trainers.objectives.objective import Metrics
 
 _LOG_RATIO = 20.0
 
 
-class Figures:
+class StepFigures:
     """Sums over the tokens that a step has seen so far.
 
     Ratios are exp(logp - logprob) of single trained tokens: of the weights that are trained over those that drew them.
@@ -29,7 +29,7 @@ class Figures:
         self._drawn = 0.0
 
     @torch.no_grad()
-    def add(self, batch: TokenBatch, scores: Scores, loss: Tensor, shares: Metrics) -> None:
+    def add(self, batch: TokenBatch, scores: TokenScores, loss: Tensor, shares: Metrics) -> None:
         """Count a micro-batch in: its scores [T], its share of the loss, and what the objective says of it."""
         for name, value in {"loss": loss.item(), **shares}.items():
             self._shares[name] = self._shares.get(name, 0.0) + value

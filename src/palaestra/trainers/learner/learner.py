@@ -24,16 +24,16 @@ from palaestra.trainers.data.micro import split
 from palaestra.trainers.engines.engine import Weights
 from palaestra.trainers.learner.checkpointing import checkpoint_blocks
 from palaestra.trainers.learner.config import LearnerConfig, LoraConfig
-from palaestra.trainers.learner.figures import Figures
-from palaestra.trainers.learner.logprobs import Scores, score
+from palaestra.trainers.learner.figures import StepFigures
+from palaestra.trainers.learner.logprobs import TokenScores, score_tokens
 from palaestra.trainers.learner.norms import quicken_norms
 from palaestra.trainers.learner.optimiser import Optimiser, check_fit
-from palaestra.trainers.learner.precision import Shadow
+from palaestra.trainers.learner.precision import PrecisionCopy
 from palaestra.trainers.learner.processes import Processes
 from palaestra.trainers.learner.sharding import give_back, like, shard, whole
-from palaestra.trainers.learner.statistics import Statistic, statistics
+from palaestra.trainers.learner.statistics import TokenStatistic, statistics
 from palaestra.trainers.model.decoder import Decoder
-from palaestra.trainers.objectives.objective import Metrics, Prepared
+from palaestra.trainers.objectives.objective import Metrics, PreparedStep
 
 if TYPE_CHECKING:
     from palaestra.trainers.learner.lora import Adapters
@@ -67,7 +67,7 @@ class Learner:
         self.adapters = None if config.lora is None else _adapted(self._model, config.lora)
         """In place of the weights; `None` where those are trained themselves."""
         half = config.precision == "bf16"
-        self._shadow = Shadow(self._model, torch.bfloat16) if half and mesh is None else None
+        self._shadow = PrecisionCopy(self._model, torch.bfloat16) if half and mesh is None else None
         self._working = self._model if self._shadow is None else self._shadow.model
         if model.lm_head.weight.device.type == "cpu":
             quicken_norms(self._working)
@@ -79,7 +79,7 @@ class Learner:
         self._trained = {name: weight for name, weight in self._model.named_parameters() if weight.requires_grad}
         self._optimiser = Optimiser(self._trained, config)
 
-    def step(self, prepared: Prepared, *, lr: float | None = None, temperature: float = 1.0) -> Metrics:
+    def step(self, prepared: PreparedStep, *, lr: float | None = None, temperature: float = 1.0) -> Metrics:
         """One step of the optimiser towards an objective.
 
         Args:
@@ -89,14 +89,14 @@ class Learner:
 
         Returns:
             `loss`, `gradient_norm` (before it was scaled down), `tokens` (trained), `seconds`, what the objective says
-            of itself, and the figures of `Figures.metrics`.
+            of itself, and the figures of `StepFigures.metrics`.
 
         Raises:
             ValueError: there is no trajectory.
             DivergedError: loss or gradient is no finite number. Weights and optimiser are as they were before.
         """
         begun = time.perf_counter()
-        figures = Figures()
+        figures = StepFigures()
         self._optimiser.forget()  # what a step that was broken off left
         self._refresh()
         for micro in self._micro_batches(prepared.batch):
@@ -112,14 +112,14 @@ class Learner:
         self.steps += 1
         return prepared.metrics | metrics | {"seconds": time.perf_counter() - begun}
 
-    def logprobs(self, batch: TokenBatch, *, temperature: float = 1.0) -> Scores:
+    def logprobs(self, batch: TokenBatch, *, temperature: float = 1.0) -> TokenScores:
         """Log-probability and entropy of each trained token under the weights as they are, [T] each; 0 elsewhere."""
         found = self.columns(batch, ("logp", "entropy"), temperature=temperature)
-        return Scores(found["logp"], found["entropy"])
+        return TokenScores(found["logp"], found["entropy"])
 
     def columns(
-        self, batch: TokenBatch, wanted: Collection[Statistic], *, temperature: float = 1.0
-    ) -> dict[Statistic, Tensor]:
+        self, batch: TokenBatch, wanted: Collection[TokenStatistic], *, temperature: float = 1.0
+    ) -> dict[TokenStatistic, Tensor]:
         """What the weights as they are say of each trained token, [T] each; 0 elsewhere.
 
         Args:
@@ -131,7 +131,7 @@ class Learner:
         placed = replace(batch, version_T=torch.arange(len(batch.ids_T), device=batch.ids_T.device))
         head = self._model.lm_head.weight
         dtype = torch.promote_types(head.dtype, torch.float32)
-        found: dict[Statistic, Tensor] = {
+        found: dict[TokenStatistic, Tensor] = {
             name: torch.zeros(len(batch.ids_T), device=head.device, dtype=dtype) for name in sorted(wanted)
         }
         self._refresh()
@@ -240,17 +240,17 @@ class Learner:
         hidden_PC: Tensor = self._working(layout.ids_N, layout.position_N, layout.attend)
         return hidden_PC[layout.before_T[batch.trained_T]]
 
-    def _scores(self, batch: TokenBatch, temperature: float) -> Scores:
+    def _scores(self, batch: TokenBatch, temperature: float) -> TokenScores:
         """Of each trained token, [T]; 0 elsewhere."""
         own_T = batch.trained_T
-        found = score(
+        found = score_tokens(
             self._hidden(batch),
             self._model.lm_head.weight,
             batch.ids_T[own_T],
             temperature=temperature,
             chunk=self.config.logits_chunk,
         )
-        return Scores(*(x_N.new_zeros(len(own_T)).masked_scatter(own_T, x_N) for x_N in found))
+        return TokenScores(*(x_N.new_zeros(len(own_T)).masked_scatter(own_T, x_N) for x_N in found))
 
     def _check_finite(self, metrics: Metrics) -> None:
         loss, norm = metrics["loss"], metrics["gradient_norm"]

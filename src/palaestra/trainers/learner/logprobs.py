@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 
-class Scores(NamedTuple):
+class TokenScores(NamedTuple):
     """What a policy thinks of tokens; single precision at least."""
 
     logp: Tensor
@@ -22,7 +22,9 @@ class Scores(NamedTuple):
     """Of the distribution that the token is one draw from, in nats."""
 
 
-def score(hidden_NC: Tensor, weight_VC: Tensor, token_N: Tensor, *, temperature: float, chunk: int) -> Scores:
+def score_tokens(
+    hidden_NC: Tensor, weight_VC: Tensor, token_N: Tensor, *, temperature: float, chunk: int
+) -> TokenScores:
     """What the states before them say of tokens: of softmax(hidden @ weight.T / temperature), [N] each.
 
     Both results have gradients; that of the entropy is worked out only where something depends on it.
@@ -35,7 +37,7 @@ def score(hidden_NC: Tensor, weight_VC: Tensor, token_N: Tensor, *, temperature:
         chunk: Tokens whose logits are held at once.
     """
     scores: tuple[Tensor, Tensor] = _Score.apply(hidden_NC, weight_VC, token_N, temperature, chunk)  # type: ignore[no-untyped-call]
-    return Scores(*scores)
+    return TokenScores(*scores)
 
 
 class _Score(torch.autograd.Function):

@@ -11,7 +11,7 @@ import torch
 from palaestra.trainers.model.decoder import Decoder
 
 
-class Shadow:
+class PrecisionCopy:
     """A copy of a decoder in another type, that is put to work in its place.
 
     Args:

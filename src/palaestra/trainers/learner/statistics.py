@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 import torch
 from torch import Tensor
 
-Statistic: TypeAlias = Literal["logp", "entropy", "square", "proxy"]
+TokenStatistic: TypeAlias = Literal["logp", "entropy", "square", "proxy"]
 """Of a token the logarithm of its probability; of the distribution that it is a draw from the entropy in nats and the
 sum of squared probabilities; and the token's log-probability under what `proxy` leaves of that distribution."""
 
@@ -25,10 +25,10 @@ def statistics(
     weight_VC: Tensor,
     token_N: Tensor,
     *,
-    wanted: Collection[Statistic],
+    wanted: Collection[TokenStatistic],
     temperature: float,
     chunk: int,
-) -> dict[Statistic, Tensor]:
+) -> dict[TokenStatistic, Tensor]:
     """What the states before them say of tokens: of softmax(hidden @ weight.T / temperature), [N] each.
 
     Args:
@@ -40,7 +40,7 @@ def statistics(
         chunk: Tokens whose logits are held at once.
     """
     precise = torch.promote_types(hidden_NC.dtype, torch.float32)
-    found: dict[Statistic, Tensor] = {name: hidden_NC.new_empty(len(token_N), dtype=precise) for name in wanted}
+    found: dict[TokenStatistic, Tensor] = {name: hidden_NC.new_empty(len(token_N), dtype=precise) for name in wanted}
     cast_VC = weight_VC.to(hidden_NC.dtype)
     for start in range(0, len(token_N), chunk):
         at = slice(start, start + chunk)

@@ -11,10 +11,10 @@ from palaestra.trainers.loops.config import (
     read_config,
 )
 from palaestra.trainers.loops.grpo import GrpoLoop
-from palaestra.trainers.loops.loop import Loop, Progress, StageResult, run_loop
-from palaestra.trainers.loops.material import demonstrations_of, started, tasks_of, worlds_of
-from palaestra.trainers.loops.record import Recorded, batches
-from palaestra.trainers.loops.run import Plan, planned, run
+from palaestra.trainers.loops.loop import Loop, StageProgress, StageResult, run_loop
+from palaestra.trainers.loops.material import demonstrations_of, initial_policy, tasks_of, worlds_of
+from palaestra.trainers.loops.record import RecordedRun, recorded_batches
+from palaestra.trainers.loops.run import RunPlan, plan_run, run
 from palaestra.trainers.loops.sft import SftLoop
 
 __all__ = [
@@ -22,23 +22,23 @@ __all__ = [
     "GrpoLoop",
     "Loop",
     "ModelConfig",
-    "Plan",
     "PolicyConfig",
-    "Progress",
-    "Recorded",
+    "RecordedRun",
+    "RunPlan",
     "SftConfig",
     "SftLoop",
+    "StageProgress",
     "StageResult",
     "TrainConfig",
     "WorldConfig",
-    "batches",
     "demonstrations_of",
+    "initial_policy",
     "load_config",
-    "planned",
+    "plan_run",
     "read_config",
+    "recorded_batches",
     "run",
     "run_loop",
-    "started",
     "tasks_of",
     "worlds_of",
 ]

@@ -6,17 +6,23 @@ from pathlib import Path
 
 from palaestra.errors import ConfigError
 from palaestra.trainers.engines.engine import Engine
-from palaestra.trainers.engines.native import Free, NativeEngine, Recording, Replay, Schedule
+from palaestra.trainers.engines.native import (
+    EngineSchedule,
+    FreeSchedule,
+    NativeEngine,
+    ReplaySchedule,
+    ScheduleRecorder,
+)
 from palaestra.trainers.engines.vllm import VllmEngine
 from palaestra.trainers.loops.config import GrpoConfig
-from palaestra.trainers.loops.record import Recorded
+from palaestra.trainers.loops.record import RecordedRun
 from palaestra.trainers.policy import Policy
 
 _SERVED = "served"
 
 
 def engine_of(
-    config: GrpoConfig, policy: Policy, directory: Path, *, sink: Callable[[bytes], None], replay: Recorded | None
+    config: GrpoConfig, policy: Policy, directory: Path, *, sink: Callable[[bytes], None], replay: RecordedRun | None
 ) -> Engine:
     """The engine that the settings ask for, with the policy's weights.
 
@@ -31,7 +37,9 @@ def engine_of(
         ConfigError: vLLM is asked to replay a run.
     """
     if config.vllm is None:
-        schedule: Schedule = Recording(Free(), sink) if replay is None else Replay(replay.schedule)
+        schedule: EngineSchedule = (
+            ScheduleRecorder(FreeSchedule(), sink) if replay is None else ReplaySchedule(replay.schedule)
+        )
         return NativeEngine(policy.model, config.engine, schedule=schedule)
     if replay is not None:
         raise ConfigError("grpo.vllm: vLLM schedules by itself and is held to no record; replay with our own engine")

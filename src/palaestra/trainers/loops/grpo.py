@@ -15,26 +15,34 @@ import orjson
 from palaestra.contamination import Guard
 from palaestra.digest import digest
 from palaestra.seeding import Stream
-from palaestra.trainers.critic import Critic, reading
+from palaestra.trainers.critic import Critic, value_reading
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.data.flatten import flatten
 from palaestra.trainers.data.order import Share
 from palaestra.trainers.learner import Learner
 from palaestra.trainers.loops.config import GrpoConfig, settings_of
 from palaestra.trainers.loops.engines import engine_of
-from palaestra.trainers.loops.loop import LearnerThread, Loop, Progress
-from palaestra.trainers.loops.observed import Observed
-from palaestra.trainers.loops.record import Batch, Record, Recorded, check_same
+from palaestra.trainers.loops.loop import LearnerThread, Loop, StageProgress
+from palaestra.trainers.loops.observed import ObservedStep
+from palaestra.trainers.loops.record import RecordedBatch, RecordedRun, StageRecord, check_same
 from palaestra.trainers.monitors import Alarms, rollout_metrics, sampled_tokens
-from palaestra.trainers.objectives import Metrics, Prepared
+from palaestra.trainers.objectives import Metrics, PreparedStep
 from palaestra.trainers.policy import Policy
-from palaestra.trainers.rollouts.groups import Group, TaskPlan
-from palaestra.trainers.rollouts.pool import Pool
+from palaestra.trainers.rollouts.groups import RolloutGroup, TaskPlan
+from palaestra.trainers.rollouts.pool import RolloutPool
 from palaestra.trainers.rollouts.pressure import PressureState
 from palaestra.trainers.rollouts.source import GroupSource
 from palaestra.trainers.rollouts.state import dump_state, load_state
-from palaestra.trainers.rollouts.world import Worlds
-from palaestra.trainers.updates import Trained, beforehand, filled, kept, minibatches, paid, turn_by_turn
+from palaestra.trainers.rollouts.world import RolloutWorlds
+from palaestra.trainers.updates import (
+    TrainableModel,
+    fill_columns,
+    filter_trajectories,
+    initial_columns,
+    reshape_rewards,
+    train_minibatches,
+    train_turn_by_turn,
+)
 from palaestra.trajectory import Episode
 
 DRAWN = "tokens/drawn"
@@ -67,12 +75,12 @@ class GrpoLoop(Loop):
         config: GrpoConfig,
         *,
         tasks: Sequence[str],
-        worlds: Callable[[], Worlds],
+        worlds: Callable[[], RolloutWorlds],
         seed: int,
         start: Policy,
         world: object = None,
         say: Callable[[str], None] = print,
-        replay: Recorded | None = None,
+        replay: RecordedRun | None = None,
         guard: Guard | None = None,
         shares: Sequence[Share] = (),
     ) -> None:
@@ -91,7 +99,7 @@ class GrpoLoop(Loop):
         self._guard = guard or Guard()
         self._alarms = Alarms(config.alarms)
         self._built = config.objective.built()
-        self._reference: Trained | None = None
+        self._reference: TrainableModel | None = None
         self._critic: Critic | None = None
         self._opened = AsyncExitStack()
 
@@ -115,7 +123,7 @@ class GrpoLoop(Loop):
         """A copy of the policy to begin with."""
         return self._start.copy()
 
-    def done(self, progress: Progress) -> float:
+    def done(self, progress: StageProgress) -> float:
         """The share of the steps, or of the tokens where those are what there is."""
         if self._config.tokens is not None:
             return sum(row[DRAWN] for row in progress.history) / self._config.tokens
@@ -139,13 +147,13 @@ class GrpoLoop(Loop):
             self._critic = Critic(self._start.model, how, heads=self._built.critic.heads)
             if held:
                 self._critic.restore(held)
-        self._record = Record(directory, step=step)
+        self._record = StageRecord(directory, step=step)
         stack.callback(self._record.close)
         self._worlds = self._make_worlds()
         stack.push_async_callback(self._worlds.close)
         self._engine = engine_of(config, policy, directory, sink=self._record.event, replay=self._replay)
         stack.push_async_callback(self._engine.close)
-        self._pool = Pool(self._engine, self._worlds, policy.codec, config.play, config.pool, say=self._say)
+        self._pool = RolloutPool(self._engine, self._worlds, policy.codec, config.play, config.pool, say=self._say)
         stack.push_async_callback(self._pool.close)
         self._source = GroupSource(
             self._pool,
@@ -183,7 +191,7 @@ class GrpoLoop(Loop):
                 self._source.drop_older(step + 1)
         return metrics
 
-    async def _groups(self, step: int) -> list[Group]:
+    async def _groups(self, step: int) -> list[RolloutGroup]:
         """What step number `step` trains on: what is recorded for it, or what comes."""
         if (recorded := self._record.kept.get(step)) is not None:
             self._source.retake(recorded.groups)
@@ -195,10 +203,10 @@ class GrpoLoop(Loop):
             expected = self._replay.of_step(step)
             groups = await self._source.take(self._config.patience, only=[group.index for group in expected])
             check_same(groups, expected, step)
-        self._record.batch(Batch(step=step, groups=groups, pressure=self._pool.pressure.state()))
+        self._record.batch(RecordedBatch(step=step, groups=groups, pressure=self._pool.pressure.state()))
         return groups
 
-    def _wanted(self, group: Group) -> bool:
+    def _wanted(self, group: RolloutGroup) -> bool:
         """Whether some filter would not leave all of it out."""
         return self._built.wanted(flatten(group.episodes))
 
@@ -209,15 +217,17 @@ class GrpoLoop(Loop):
         """
         config, built = self._config, self._built
         temperature = config.play.temperature
-        batch = kept(flatten(episodes), built)
+        batch = filter_trajectories(flatten(episodes), built)
         if not batch.trajectories:
             return {}
-        batch = filled(batch, beforehand(built), self._learning, reference=self._reference, temperature=temperature)
-        batch = paid(batch, built)
-        observed: list[Observed] = []
+        batch = fill_columns(
+            batch, initial_columns(built), self._learning, reference=self._reference, temperature=temperature
+        )
+        batch = reshape_rewards(batch, built)
+        observed: list[ObservedStep] = []
 
-        def look(prepared: Prepared) -> Prepared:
-            observed.append(Observed(prepared))
+        def look(prepared: PreparedStep) -> PreparedStep:
+            observed.append(ObservedStep(prepared))
             return observed[0].prepared
 
         stream = Stream.root(self.name, self._seed, step, "shares")
@@ -227,7 +237,7 @@ class GrpoLoop(Loop):
             if step < config.critic.lead:
                 return expected
         if built.recipe.schedule.name == "turns":
-            metrics = turn_by_turn(
+            metrics = train_turn_by_turn(
                 batch,
                 built.objective,
                 self._learning,
@@ -238,7 +248,7 @@ class GrpoLoop(Loop):
                 look=look,
             )
         else:
-            metrics = minibatches(
+            metrics = train_minibatches(
                 batch,
                 built.objective,
                 self._learning,
@@ -254,7 +264,7 @@ class GrpoLoop(Loop):
     def _valued(self, critic: Critic, batch: TokenBatch, stream: Stream) -> tuple[TokenBatch, Metrics]:
         """The batch with what the critic expected of it; afterwards the critic has learnt what came."""
         assert self._built.critic is not None
-        read = reading(batch, self._built.critic.column)
+        read = value_reading(batch, self._built.critic.column)
         value_TH = critic.values(batch)
         batch = batch.with_columns({read.column: read.columned(value_TH)})
         target = self._built.critic.targets(batch)

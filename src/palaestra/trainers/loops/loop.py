@@ -26,7 +26,7 @@ from palaestra.trainers.model.decoder import Decoder
 from palaestra.trainers.monitors import Tracker
 from palaestra.trainers.objectives import Metrics
 from palaestra.trainers.policy import Policy
-from palaestra.trainers.progress import OpenBar, silent
+from palaestra.trainers.progress import OpenProgressBar, silent
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -35,7 +35,7 @@ _PROGRESS, _OPTIMISER, _KEPT, _HELD, _ADAPTERS = "progress.json", "optimiser.pt"
 
 
 @dataclass(kw_only=True)
-class Progress:
+class StageProgress:
     """How far a stage is."""
 
     config: str
@@ -48,10 +48,10 @@ class Progress:
     """A row for each step."""
 
 
-_READER = TypeAdapter(Progress)
+_READER = TypeAdapter(StageProgress)
 
 
-def read_progress(saved: Path) -> Progress:
+def read_progress(saved: Path) -> StageProgress:
     """How far the stage is whose checkpoint stands at `saved`.
 
     Raises:
@@ -103,7 +103,7 @@ class Loop(ABC):
         """The policy that the stage begins with; the stage may change it."""
 
     @abstractmethod
-    def done(self, progress: Progress) -> float:
+    def done(self, progress: StageProgress) -> float:
         """How much of the stage is done, 0 to 1; it ends at 1."""
 
     @abstractmethod
@@ -142,7 +142,7 @@ class StageResult:
     """A stage that has come to its end."""
 
     policy: Policy
-    progress: Progress
+    progress: StageProgress
     directory: Path
     """Its last save: a checkpoint in Hugging Face's layout."""
 
@@ -154,7 +154,7 @@ def run_loop(
     threads: int,
     trackers: Sequence[Callable[[Path, int], Tracker]] = (),
     learners: MakeLearner = Learner,
-    bar: OpenBar = silent,
+    bar: OpenProgressBar = silent,
     say: Callable[[str], None] = print,
 ) -> StageResult:
     """Run a stage to its end, from its last save if there is one.
@@ -184,7 +184,7 @@ async def _run(
     threads: int,
     trackers: Sequence[Callable[[Path, int], Tracker]],
     learners: MakeLearner,
-    bar: OpenBar,
+    bar: OpenProgressBar,
     say: Callable[[str], None],
 ) -> StageResult:
     directory.mkdir(parents=True, exist_ok=True)
@@ -217,7 +217,7 @@ async def _run(
     return StageResult(policy=_trained(policy, learner), progress=progress, directory=saved)
 
 
-async def _timed(loop: Loop, thread: LearnerThread, progress: Progress, done: float) -> Metrics:
+async def _timed(loop: Loop, thread: LearnerThread, progress: StageProgress, done: float) -> Metrics:
     begun = time.monotonic()
     metrics = await loop.step(thread, progress.step, done)
     progress.step += 1
@@ -229,11 +229,11 @@ async def _timed(loop: Loop, thread: LearnerThread, progress: Progress, done: fl
 
 def _resumed(
     loop: Loop, saved: Path, learners: MakeLearner, say: Callable[[str], None]
-) -> tuple[Policy, Learner, Progress, bytes, Mapping[str, Any]]:
+) -> tuple[Policy, Learner, StageProgress, bytes, Mapping[str, Any]]:
     fingerprint = loop.fingerprint()
     if not saved.exists() and not saved.with_name(saved.name + ".previous").exists():
         policy = loop.start()
-        return policy, learners(policy.model, loop.learner), Progress(config=fingerprint), b"", {}
+        return policy, learners(policy.model, loop.learner), StageProgress(config=fingerprint), b"", {}
     try:
         whole = verified(saved)
         progress = read_progress(saved)
@@ -265,7 +265,7 @@ def _trained(policy: Policy, learner: Learner) -> Policy:
 
 
 def _save(
-    policy: Policy, learner: Learner, progress: Progress, kept: bytes, held: Mapping[str, Any], saved: Path
+    policy: Policy, learner: Learner, progress: StageProgress, kept: bytes, held: Mapping[str, Any], saved: Path
 ) -> None:
     with saving(saved) as temporary:
         _trained(policy, learner).save(temporary)

@@ -23,8 +23,8 @@ from palaestra.trainers.loops.config import PolicyConfig, WorldConfig
 from palaestra.trainers.model.checkpoint import fresh
 from palaestra.trainers.model.shape import DecoderShape
 from palaestra.trainers.policy import Policy, load_policy
-from palaestra.trainers.progress import OpenBar, silent
-from palaestra.trainers.rollouts.world import Worlds
+from palaestra.trainers.progress import OpenProgressBar, silent
+from palaestra.trainers.rollouts.world import RolloutWorlds
 from palaestra.trainers.rollouts.worlds import LocalWorlds, ProcessWorlds, Timeouts, WorldSpec
 from palaestra.trajectory import Episode, read_episodes
 
@@ -78,7 +78,7 @@ def env_id_of(config: WorldConfig) -> str:
     return PACKS.find(config.env_id).env_id if config.env_id in PACKS.ids else config.env_id
 
 
-def demonstrations_of(config: WorldConfig, *, file: Path | None = None, bar: OpenBar = silent) -> list[Episode]:
+def demonstrations_of(config: WorldConfig, *, file: Path | None = None, bar: OpenProgressBar = silent) -> list[Episode]:
     """Episodes of somebody who knows: those of `file`, or the oracle's on every task that is learnt from.
 
     Raises:
@@ -101,7 +101,7 @@ def demonstrations_of(config: WorldConfig, *, file: Path | None = None, bar: Ope
     return episodes
 
 
-def worlds_of(config: WorldConfig, action_format: str, *, timeouts: Timeouts | None = None) -> Worlds:
+def worlds_of(config: WorldConfig, action_format: str, *, timeouts: Timeouts | None = None) -> RolloutWorlds:
     """Where the worlds that are played in come from.
 
     Args:
@@ -137,7 +137,7 @@ def _opened(config: WorldConfig) -> Any:
         raise UnknownNameError(f"{error}; name the module that registers it in world.imports") from error
 
 
-def started(config: PolicyConfig, demonstrations: list[Episode], *, seed: int) -> Policy:
+def initial_policy(config: PolicyConfig, demonstrations: list[Episode], *, seed: int) -> Policy:
     """The policy that a run begins with: a checkpoint's, or a fresh one with a tokenizer learnt from demonstrations.
 
     Raises:

@@ -7,17 +7,17 @@ from torch import Tensor
 
 from palaestra.trainers.data.batch import TokenBatch, concatenate
 from palaestra.trainers.monitors import policy_metrics
-from palaestra.trainers.objectives import Metrics, Prepared
+from palaestra.trainers.objectives import Metrics, PreparedStep
 
 
-class Observed:
+class ObservedStep:
     """A prepared step, which remembers what it was shown.
 
     Args:
         prepared: The step.
     """
 
-    def __init__(self, prepared: Prepared) -> None:
+    def __init__(self, prepared: PreparedStep) -> None:
         self._loss = prepared.loss
         self._seen: list[tuple[TokenBatch, Tensor, Tensor]] = []
         self.prepared = replace(prepared, loss=self._look)

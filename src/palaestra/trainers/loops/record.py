@@ -14,23 +14,23 @@ from pydantic import TypeAdapter, ValidationError
 from palaestra.errors import RecordError, ReplayError
 from palaestra.log import Log, read_log
 from palaestra.trainers.loops.loop import CHECKPOINT, read_progress
-from palaestra.trainers.rollouts.groups import Group
+from palaestra.trainers.rollouts.groups import RolloutGroup
 from palaestra.trainers.rollouts.pressure import PressureState
 
 _BATCHES, _SCHEDULE = "batches.jsonl", "schedule-{}.jsonl"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Batch:
+class RecordedBatch:
     """The groups that one step was trained on."""
 
     step: int
-    groups: list[Group]
+    groups: list[RolloutGroup]
     pressure: PressureState
     """How many trajectories the engine was found to carry when they were taken."""
 
 
-class Record:
+class StageRecord:
     """The record of a stage, in its folder.
 
     Args:
@@ -41,10 +41,10 @@ class Record:
     def __init__(self, directory: Path, *, step: int) -> None:
         self._log = Log(directory / _BATCHES)
         self._schedule = Log(directory / _SCHEDULE.format(len(_schedules(directory))))
-        self.kept = {batch.step: batch for batch in batches(directory) if batch.step >= step}
+        self.kept = {batch.step: batch for batch in recorded_batches(directory) if batch.step >= step}
         """What later steps were trained on already, before the process that did it ended."""
 
-    def batch(self, batch: Batch) -> None:
+    def batch(self, batch: RecordedBatch) -> None:
         """Write down what a step trains on; on the disk when this returns."""
         self._log.append(orjson.dumps(batch, option=orjson.OPT_NON_STR_KEYS, default=sorted))  # a set has no order
         self._log.sync()
@@ -65,7 +65,7 @@ def _schedules(directory: Path) -> list[Path]:
     return sorted(directory.glob(_SCHEDULE.format("*")), key=lambda path: int(path.stem.partition("-")[2]))
 
 
-def batches(directory: Path) -> Iterator[Batch]:
+def recorded_batches(directory: Path) -> Iterator[RecordedBatch]:
     """The batches that the run in `directory` trained on, in order.
 
     Raises:
@@ -81,21 +81,21 @@ def batches(directory: Path) -> Iterator[Batch]:
             ) from error
 
 
-_BATCH: TypeAdapter[Batch] = TypeAdapter(Batch)
+_BATCH: TypeAdapter[RecordedBatch] = TypeAdapter(RecordedBatch)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recorded:
+class RecordedRun:
     """A run that is gone through again."""
 
     directory: Path
     schedule: list[bytes]
-    groups: Mapping[int, list[Group]]
+    groups: Mapping[int, list[RolloutGroup]]
     fingerprint: str
     """Of what it was asked to do."""
 
     @classmethod
-    def of(cls, directory: Path) -> "Recorded":
+    def of(cls, directory: Path) -> "RecordedRun":
         """What the run in `directory` wrote down.
 
         Raises:
@@ -109,7 +109,7 @@ class Recorded:
         return cls(
             directory=directory,
             schedule=read_log(schedules[0]),
-            groups={batch.step: batch.groups for batch in batches(directory)},
+            groups={batch.step: batch.groups for batch in recorded_batches(directory)},
             fingerprint=read_progress(directory / CHECKPOINT).config,
         )
 
@@ -125,7 +125,7 @@ class Recorded:
                 "config.json and with the policy that it began with"
             )
 
-    def of_step(self, step: int) -> list[Group]:
+    def of_step(self, step: int) -> list[RolloutGroup]:
         """The groups that step number `step` was trained on.
 
         Raises:
@@ -136,7 +136,7 @@ class Recorded:
         return self.groups[step]
 
 
-def check_same(groups: list[Group], expected: list[Group], step: int) -> None:
+def check_same(groups: list[RolloutGroup], expected: list[RolloutGroup], step: int) -> None:
     """Hold what a replay rolled out to what was rolled out then, token by token.
 
     Raises:

@@ -12,18 +12,18 @@ from palaestra.trainers.learner import Learner
 from palaestra.trainers.loops.config import TrainConfig, config_document
 from palaestra.trainers.loops.grpo import GrpoLoop
 from palaestra.trainers.loops.loop import MakeLearner, StageResult, run_loop
-from palaestra.trainers.loops.material import started
-from palaestra.trainers.loops.record import Recorded
+from palaestra.trainers.loops.material import initial_policy
+from palaestra.trainers.loops.record import RecordedRun
 from palaestra.trainers.loops.sft import SftLoop
 from palaestra.trainers.loops.worlds import RunWorlds
 from palaestra.trainers.monitors import TRACKERS
 from palaestra.trainers.policy import Policy
-from palaestra.trainers.progress import OpenBar, silent
+from palaestra.trainers.progress import OpenProgressBar, silent
 from palaestra.trajectory import Episode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class RunPlan:
     """What a run is about to do: everything that can be known before its first step."""
 
     config: TrainConfig
@@ -35,7 +35,7 @@ class Plan:
     """That it begins with."""
 
 
-def planned(config: TrainConfig, *, bar: OpenBar = silent) -> Plan:
+def plan_run(config: TrainConfig, *, bar: OpenProgressBar = silent) -> RunPlan:
     """Open the world, collect the demonstrations and load or make the policy; nothing is written.
 
     Raises:
@@ -52,11 +52,11 @@ def planned(config: TrainConfig, *, bar: OpenBar = silent) -> Plan:
     guard.check_episodes(demonstrations)
     if (not needed or file is not None) and (config.contaminated or not worlds.bundled):
         _check_openings(guard, worlds, bar=bar)  # no list of ours has a task of ours to learn from
-    policy = started(config.policy, demonstrations, seed=config.seed)
-    return Plan(config=config, worlds=worlds, demonstrations=demonstrations, shares=shares, policy=policy)
+    policy = initial_policy(config.policy, demonstrations, seed=config.seed)
+    return RunPlan(config=config, worlds=worlds, demonstrations=demonstrations, shares=shares, policy=policy)
 
 
-def _check_openings(guard: Guard, worlds: RunWorlds, *, bar: OpenBar) -> None:
+def _check_openings(guard: Guard, worlds: RunWorlds, *, bar: OpenProgressBar) -> None:
     """Look at every task before the first step, lest a run be refused when it is half done."""
     with bar("openings", len(worlds.tasks)) as shown:
         for task, said in worlds.openings():
@@ -65,12 +65,12 @@ def _check_openings(guard: Guard, worlds: RunWorlds, *, bar: OpenBar) -> None:
 
 
 def run(
-    plan: Plan,
+    plan: RunPlan,
     out: Path,
     *,
     replay: Path | None = None,
     learners: MakeLearner = Learner,
-    bar: OpenBar = silent,
+    bar: OpenProgressBar = silent,
     say: Callable[[str], None] = print,
 ) -> StageResult:
     """Run every stage that the settings ask for, each from its last save if there is one.
@@ -108,7 +108,7 @@ def run(
             start=policy,
             world=plan.worlds.identity,
             say=say,
-            replay=Recorded.of(replay / "grpo") if replay else None,
+            replay=RecordedRun.of(replay / "grpo") if replay else None,
             guard=guard,
             shares=plan.worlds.shares if len(plan.worlds.shares) > 1 else (),
         )

@@ -14,8 +14,8 @@ from palaestra.trainers.data.flatten import flatten_tokens
 from palaestra.trainers.data.order import Share, WeightedDeal
 from palaestra.trainers.learner import Learner
 from palaestra.trainers.loops.config import SftConfig, settings_of
-from palaestra.trainers.loops.loop import LearnerThread, Loop, Progress
-from palaestra.trainers.objectives import Metrics, Supervised
+from palaestra.trainers.loops.loop import LearnerThread, Loop, StageProgress
+from palaestra.trainers.objectives import Metrics, SupervisedObjective
 from palaestra.trainers.policy import Policy
 from palaestra.trajectory import Episode
 
@@ -58,7 +58,7 @@ class SftLoop(Loop):
         self._episodes = demonstrations
         self._seed = seed
         self._start = start
-        self._objective = Supervised()
+        self._objective = SupervisedObjective()
         self._shares = tuple(shares) or (Share(count=len(demonstrations), weight=1.0),)
         self._deal = WeightedDeal(self._shares, size=config.batch, stream=Stream.root(name, seed))
 
@@ -72,7 +72,7 @@ class SftLoop(Loop):
         """A copy of the policy to begin with."""
         return self._start.copy()
 
-    def done(self, progress: Progress) -> float:
+    def done(self, progress: StageProgress) -> float:
         """The share of the steps, or of the time where that is what there is."""
         if self._config.seconds is not None:
             return progress.seconds / self._config.seconds

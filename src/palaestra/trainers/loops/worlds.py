@@ -17,8 +17,8 @@ from palaestra.trainers.loops.material import (
     tasks_of,
     worlds_of,
 )
-from palaestra.trainers.progress import OpenBar, silent
-from palaestra.trainers.rollouts.world import Worlds
+from palaestra.trainers.progress import OpenProgressBar, silent
+from palaestra.trainers.rollouts.world import RolloutWorlds
 from palaestra.trainers.rollouts.worlds.routed import RoutedWorlds, split_reference
 from palaestra.trajectory import Episode
 
@@ -74,7 +74,9 @@ class RunWorlds:
         """Whether all of them come with Palaestra."""
         return all(map(comes_with_palaestra, self.configs))
 
-    def demonstrations(self, *, file: Path | None = None, bar: OpenBar = silent) -> tuple[list[Episode], list[Share]]:
+    def demonstrations(
+        self, *, file: Path | None = None, bar: OpenProgressBar = silent
+    ) -> tuple[list[Episode], list[Share]]:
         """Episodes to learn from, world by world, and the share of each: those of `file`, or the oracles' own."""
         if file is not None:
             episodes = demonstrations_of(self.configs[0], file=file)
@@ -93,7 +95,7 @@ class RunWorlds:
         for config, tasks in self._worlds.values():
             yield from openings_of(config, tasks)
 
-    def open(self, action_format: str) -> Worlds:
+    def open(self, action_format: str) -> RolloutWorlds:
         """Where the tasks are played.
 
         Args:

@@ -3,7 +3,7 @@
 Trackers whose packages are heavy stand in modules of their own, `tensorboard` and `wandb`; `TRACKERS` opens them.
 """
 
-from palaestra.trainers.monitors.alarms import Action, Alarm, AlarmConfig, Alarms
+from palaestra.trainers.monitors.alarms import Alarm, AlarmAction, AlarmConfig, Alarms
 from palaestra.trainers.monitors.collapse import Collapse, collapse
 from palaestra.trainers.monitors.policy import policy_metrics
 from palaestra.trainers.monitors.rollouts import rollout_metrics, sampled_tokens
@@ -13,8 +13,8 @@ from palaestra.trainers.monitors.trackers import TRACKERS, OpenTracker
 
 __all__ = [
     "TRACKERS",
-    "Action",
     "Alarm",
+    "AlarmAction",
     "AlarmConfig",
     "Alarms",
     "Collapse",

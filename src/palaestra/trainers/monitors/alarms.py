@@ -15,7 +15,7 @@ from palaestra.trainers.monitors.policy import ENTROPY, ESS, KL
 from palaestra.trainers.monitors.rollouts import GROUPS_FLAT, LENGTH_CORRELATION
 from palaestra.trainers.objectives.objective import Metrics
 
-Action: TypeAlias = Literal["tell", "refresh"]
+AlarmAction: TypeAlias = Literal["tell", "refresh"]
 """What a loop does about it: write it down; or drop rollouts that wait and draw new ones with the newest weights."""
 
 
@@ -29,7 +29,7 @@ class Alarm:
     """What `value` went past."""
     sentence: str
     """What it means and what can be done."""
-    action: Action = "tell"
+    action: AlarmAction = "tell"
     step: int = 0
 
 

@@ -1,14 +1,14 @@
 """What a policy is trained towards: parts that compose, pure functions on a `TokenBatch`."""
 
 from palaestra.trainers.objectives.aggregation import Aggregation
-from palaestra.trainers.objectives.build import Built, ObjectiveConfig, build, imported, read_recipe
+from palaestra.trainers.objectives.build import BuiltObjective, ObjectiveConfig, build, import_parts, read_recipe
 from palaestra.trainers.objectives.columns import COLUMNS
-from palaestra.trainers.objectives.composed import Composed, Masking
-from palaestra.trainers.objectives.objective import Loss, Metrics, Objective, Prepared
+from palaestra.trainers.objectives.composed import ComposedObjective, Masking
+from palaestra.trainers.objectives.objective import Loss, Metrics, Objective, PreparedStep
 from palaestra.trainers.objectives.part import PARTS, PLUGS, Part, part, part_of
-from palaestra.trainers.objectives.ratio import Ratio
-from palaestra.trainers.objectives.recipe import Preset, Recipe, Schedule, preset, presets
-from palaestra.trainers.objectives.supervised import Supervised
+from palaestra.trainers.objectives.ratio import RatioConfig
+from palaestra.trainers.objectives.recipe import Preset, Recipe, UpdateSchedule, preset, presets
+from palaestra.trainers.objectives.supervised import SupervisedObjective
 from palaestra.trainers.objectives.term import Term
 from palaestra.trainers.objectives.trust import Surrogate
 
@@ -17,24 +17,24 @@ __all__ = [
     "PARTS",
     "PLUGS",
     "Aggregation",
-    "Built",
-    "Composed",
+    "BuiltObjective",
+    "ComposedObjective",
     "Loss",
     "Masking",
     "Metrics",
     "Objective",
     "ObjectiveConfig",
     "Part",
-    "Prepared",
+    "PreparedStep",
     "Preset",
-    "Ratio",
+    "RatioConfig",
     "Recipe",
-    "Schedule",
-    "Supervised",
+    "SupervisedObjective",
     "Surrogate",
     "Term",
+    "UpdateSchedule",
     "build",
-    "imported",
+    "import_parts",
     "part",
     "part_of",
     "preset",

@@ -29,13 +29,13 @@ from palaestra.trainers.objectives import (
 )
 from palaestra.trainers.objectives.aggregation import Aggregation
 from palaestra.trainers.objectives.compatible import check_columns, check_facts, check_refill
-from palaestra.trainers.objectives.composed import Composed, Masking
+from palaestra.trainers.objectives.composed import ComposedObjective, Masking
 from palaestra.trainers.objectives.objective import Objective
 from palaestra.trainers.objectives.part import TO_BE_SAID, Denominator, Part, Plug, part_of
-from palaestra.trainers.objectives.parts import Filter, Mask, Regulariser, Requiring, Reward, Stateful, Valued
+from palaestra.trainers.objectives.parts import Filter, Mask, Regulariser, Requiring, Reward, Stateful, ValueReader
 from palaestra.trainers.objectives.recipe import REPLACED, Recipe, Spec, named, over, preset
 from palaestra.trainers.objectives.term import Term
-from palaestra.trainers.objectives.whole.objective import Whole
+from palaestra.trainers.objectives.whole.objective import WholeTrajectoryObjective
 
 ROOMS = (advantages, corrections, filters, masks, rates, regularisers, rewards, transforms, trust, whole)
 """Whose parts are registered, because they are imported."""
@@ -73,15 +73,15 @@ class ObjectiveConfig:
         """The texts of the files in `imports`: they decide what a run comes to."""
         return [Path(name).read_text(encoding="utf-8") for name in self.imports if name.endswith(".py")]
 
-    def built(self) -> "Built":
+    def built(self) -> "BuiltObjective":
         """What the settings describe; raises as `build` does."""
         for module in self.imports:
-            imported(module)
+            import_parts(module)
         return build(self.recipe())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Built:
+class BuiltObjective:
     """A recipe, built."""
 
     recipe: Recipe
@@ -94,9 +94,9 @@ class Built:
     """The parts themselves, in the same order."""
 
     @property
-    def critic(self) -> Valued | None:
+    def critic(self) -> ValueReader | None:
         """The advantage, where it needs a critic."""
-        if isinstance(self.objective, Composed) and isinstance(self.objective.advantage, Valued):
+        if isinstance(self.objective, ComposedObjective) and isinstance(self.objective.advantage, ValueReader):
             return self.objective.advantage
         return None
 
@@ -147,7 +147,7 @@ def read_recipe(table: Mapping[str, Any]) -> Recipe:
         raise ConfigError(f"objective: {'; '.join(map(_told, error.errors()))}") from error
 
 
-def build(recipe: Recipe) -> Built:
+def build(recipe: Recipe) -> BuiltObjective:
     """The objective that a recipe describes.
 
     Raises:
@@ -161,7 +161,7 @@ def build(recipe: Recipe) -> Built:
     made = tuple(_made(plug, name, settings) for plug, name, settings in specs)
     reads = frozenset[str]().union(*map(_reads, made, parts))
     for one, part in zip(made, parts, strict=True):
-        check_columns(part, _reads(one, part), valued=any(isinstance(other, Valued) for other in made))
+        check_columns(part, _reads(one, part), valued=any(isinstance(other, ValueReader) for other in made))
 
     def of(plug: Plug) -> tuple[Any, ...]:
         return tuple(one for one, part in zip(made, parts, strict=True) if part.plug == plug)
@@ -169,11 +169,11 @@ def build(recipe: Recipe) -> Built:
     terms = tuple(map(_term, recipe.regularisers, of("regulariser")))
     objective: Objective
     if recipe.whole is not None:
-        objective = Whole(
+        objective = WholeTrajectoryObjective(
             loss=of("whole")[0], terms=terms, aggregation=recipe.aggregation, requires=reads.union({"now_T"})
         )
     else:
-        objective = Composed(
+        objective = ComposedObjective(
             advantage=of("advantage")[0],
             transforms=of("transform"),
             ratio=recipe.ratio,
@@ -186,7 +186,9 @@ def build(recipe: Recipe) -> Built:
             requires=reads.union(recipe.ratio.requires()),
             pulls=any(part.pulls for part in parts),
         )
-    return Built(recipe=recipe, objective=objective, rewards=of("reward"), filters=of("filter"), parts=parts, made=made)
+    return BuiltObjective(
+        recipe=recipe, objective=objective, rewards=of("reward"), filters=of("filter"), parts=parts, made=made
+    )
 
 
 def _reads(made: object, part: Part) -> frozenset[str]:
@@ -255,7 +257,7 @@ def _told(fault: ErrorDetails) -> str:
     return f"{place + ': ' if place else ''}{fault['msg']} (it is {fault['input']!r})"
 
 
-def imported(name: str) -> None:
+def import_parts(name: str) -> None:
     """Import a module by name, or a file that ends in .py, so that the parts in it are registered.
 
     Raises:

@@ -14,23 +14,23 @@ from functools import partial
 from torch import Tensor
 
 from palaestra.trainers.data.batch import TokenBatch
-from palaestra.trainers.objectives.advantages.group import Group
+from palaestra.trainers.objectives.advantages.group import GroupAdvantage
 from palaestra.trainers.objectives.aggregation import Aggregation
-from palaestra.trainers.objectives.objective import Metrics, Prepared
+from palaestra.trainers.objectives.objective import Metrics, PreparedStep
 from palaestra.trainers.objectives.part import Denominator
 from palaestra.trainers.objectives.parts import (
     Advantage,
     Correction,
+    LearningRate,
     Mask,
-    Rate,
     Silencing,
     Transform,
 )
-from palaestra.trainers.objectives.ratio import Ratio
+from palaestra.trainers.objectives.ratio import RatioConfig
 from palaestra.trainers.objectives.segments import sum_over
 from palaestra.trainers.objectives.term import Term, term_losses, term_weights
 from palaestra.trainers.objectives.trust import Clip, Surrogate, TrustRegion
-from palaestra.trainers.objectives.trust.region import Prepares
+from palaestra.trainers.objectives.trust.region import StepColumns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,22 +43,22 @@ class Masking:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Composed:
+class ComposedObjective:
     """Parts put together; with none said, GRPO (arXiv:2402.03300, eq. 3, with beta = 0).
 
     `build` makes one from a recipe, and refuses parts that do not go together.
     """
 
-    advantage: Advantage = field(default_factory=Group)
+    advantage: Advantage = field(default_factory=GroupAdvantage)
     transforms: tuple[Transform, ...] = ()
     """In this order."""
-    ratio: Ratio = field(default_factory=Ratio)
+    ratio: RatioConfig = field(default_factory=RatioConfig)
     trust: TrustRegion = field(default_factory=Clip)
     corrections: tuple[Correction, ...] = ()
     masks: tuple[Masking, ...] = ()
     terms: tuple[Term, ...] = ()
     aggregation: Aggregation = field(default_factory=Aggregation)
-    rates: tuple[Rate, ...] = ()
+    rates: tuple[LearningRate, ...] = ()
     requires: frozenset[str] = frozenset()
     """The columns that the parts read."""
     pulls: bool = False
@@ -77,7 +77,7 @@ class Composed:
             advantage_T = transform(advantage_T.masked_fill(~own_T, 0.0), batch)
         return replace(batch, advantage_T=advantage_T.detach().masked_fill(~own_T, 0.0))
 
-    def prepare(self, batch: TokenBatch) -> Prepared:
+    def prepare(self, batch: TokenBatch) -> PreparedStep:
         """See `Objective`; trajectories that have no gradient are left out."""
         own_T = batch.trained_T
         kept_T, counted_T = own_T, own_T
@@ -99,7 +99,7 @@ class Composed:
         rate = math.prod(rate(batch) for rate in self.rates)
         if self.rates:
             metrics["rate"] = rate
-        return Prepared(
+        return PreparedStep(
             batch=whole.select(self._moved(whole, terms)),
             loss=partial(self._loss, tokens, self.requires.union(looked)),
             rate=rate,
@@ -110,7 +110,7 @@ class Composed:
         """The columns of those parts that look at a whole step before they see a piece of it."""
         found: dict[str, Tensor] = {}
         for held in (self.trust, *(term.regulariser for term in self.terms)):
-            if isinstance(held, Prepares):
+            if isinstance(held, StepColumns):
                 found |= held.columns(batch)
         return found
 
@@ -143,7 +143,7 @@ class Composed:
 
 
 def surrogate_of(
-    logp_T: Tensor, entropy_T: Tensor, batch: TokenBatch, *, ratio: Ratio, requires: Iterable[str]
+    logp_T: Tensor, entropy_T: Tensor, batch: TokenBatch, *, ratio: RatioConfig, requires: Iterable[str]
 ) -> Surrogate:
     """The trained tokens of whole trajectories, as trust regions and regularisers see them.
 

@@ -28,7 +28,7 @@ class Loss(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prepared:
+class PreparedStep:
     """A step of the optimiser, with everything worked out that depends on more than one micro-batch."""
 
     batch: TokenBatch
@@ -58,7 +58,7 @@ class Objective(Protocol):
         """The batch with its advantages; all trajectories of a group are in it."""
         ...
 
-    def prepare(self, batch: TokenBatch) -> Prepared:
+    def prepare(self, batch: TokenBatch) -> PreparedStep:
         """One step of the optimiser.
 
         Args:

@@ -21,7 +21,7 @@ class Advantage(Protocol):
 
 
 @runtime_checkable
-class Valued(Protocol):
+class ValueReader(Protocol):
     """An advantage that looks at what a critic expected, and says what it ought to have."""
 
     @property
@@ -71,7 +71,7 @@ class Regulariser(Protocol):
         ...
 
 
-class Rate(Protocol):
+class LearningRate(Protocol):
     """How large a step may be."""
 
     def __call__(self, batch: TokenBatch, /) -> float:
@@ -109,7 +109,7 @@ class WholeLoss(Protocol):
 
 
 @runtime_checkable
-class Pooled(Protocol):
+class TokenPool(Protocol):
     """A regulariser of some tokens only."""
 
     def pool(self, batch: TokenBatch) -> Tensor:

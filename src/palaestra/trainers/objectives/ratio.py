@@ -18,7 +18,7 @@ _MOST_OF_MEANS = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ratio:
+class RatioConfig:
     """Which ratio a trust region looks at.
 
     Ratios of more than a token are GSPO-token's (arXiv:2507.18071, section 4.3): log s = sg[log s] + logp - sg[logp],

@@ -9,14 +9,14 @@ from typing import Any, Literal, TypeAlias
 from palaestra.errors import UnknownNameError
 from palaestra.trainers.objectives.aggregation import Aggregation
 from palaestra.trainers.objectives.part import Confidence, Plug
-from palaestra.trainers.objectives.ratio import Ratio
+from palaestra.trainers.objectives.ratio import RatioConfig
 
 Spec: TypeAlias = str | Mapping[str, Any]
 """A part: its name, or a table of settings whose `part` is the name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Schedule:
+class UpdateSchedule:
     """In which steps a batch is trained on; all but `name` is of `turns`."""
 
     name: Literal["minibatches", "turns"] = "minibatches"
@@ -35,7 +35,7 @@ class Recipe:
 
     advantage: Spec = "group"
     transforms: tuple[Spec, ...] = ()
-    ratio: Ratio = field(default_factory=Ratio)
+    ratio: RatioConfig = field(default_factory=RatioConfig)
     trust: Spec = "clip"
     corrections: tuple[Spec, ...] = ()
     masks: tuple[Spec, ...] = ()
@@ -53,7 +53,7 @@ class Recipe:
     """How many groups that a filter leaves out may be replaced, by drawing others, for each that a step takes."""
     rates: tuple[Spec, ...] = ()
     """Change the learning rate of a step."""
-    schedule: Schedule = field(default_factory=Schedule)
+    schedule: UpdateSchedule = field(default_factory=UpdateSchedule)
 
     def specs(self) -> Iterator[tuple[Plug, str, Mapping[str, Any]]]:
         """Every part: where it goes, its name and its settings."""

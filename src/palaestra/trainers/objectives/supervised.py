@@ -6,11 +6,11 @@ from torch import Tensor
 
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.objectives.aggregation import Aggregation
-from palaestra.trainers.objectives.objective import Metrics, Prepared
+from palaestra.trainers.objectives.objective import Metrics, PreparedStep
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Supervised:
+class SupervisedObjective:
     """Mean cross-entropy over the trained tokens of the step."""
 
     requires: frozenset[str] = frozenset()
@@ -24,10 +24,10 @@ class Supervised:
         """There is nothing to compare: 1 at each trained token."""
         return replace(batch, advantage_T=batch.trained_T.to(batch.advantage_T.dtype))
 
-    def prepare(self, batch: TokenBatch) -> Prepared:
+    def prepare(self, batch: TokenBatch) -> PreparedStep:
         """See `Objective`."""
         weight_T = Aggregation(name="token-mean").weights(batch, batch.trained_T)
-        return Prepared(batch=replace(batch, weight_T=weight_T), loss=cross_entropy)
+        return PreparedStep(batch=replace(batch, weight_T=weight_T), loss=cross_entropy)
 
 
 def cross_entropy(logp_T: Tensor, entropy_T: Tensor, batch: TokenBatch) -> tuple[Tensor, Metrics]:

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.objectives.aggregation import Aggregation
-from palaestra.trainers.objectives.parts import Pooled, Regulariser
+from palaestra.trainers.objectives.parts import Regulariser, TokenPool
 from palaestra.trainers.objectives.trust.region import Surrogate
 
 
@@ -35,7 +35,7 @@ def term_weights(
     found: dict[str, Tensor] = {}
     for number, term in enumerate(terms):
         pool_T = counted_T
-        if isinstance(term.regulariser, Pooled):
+        if isinstance(term.regulariser, TokenPool):
             pool_T = counted_T & term.regulariser.pool(batch)
         found[_column(number)] = (term.aggregation or otherwise).weights(batch, pool_T)
     return found

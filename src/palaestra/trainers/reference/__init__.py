@@ -3,27 +3,27 @@
 `play`, which plays jobs, is in the module of its name.
 """
 
-from palaestra.trainers.reference.learner import Learner, OptimiserConfig
-from palaestra.trainers.reference.play import Job, RolloutConfig
-from palaestra.trainers.reference.policy import ModelShape, Policy, load_policy
-from palaestra.trainers.reference.stage import Progress, Stage, StageResult, run_stage
-from palaestra.trainers.reference.stages import Control, Grpo, GrpoConfig, WarmUp, WarmUpConfig
+from palaestra.trainers.reference.learner import OptimiserConfig, ReferenceLearner
+from palaestra.trainers.reference.play import ReferenceJob, RolloutConfig
+from palaestra.trainers.reference.policy import ModelShape, ReferencePolicy, load_policy
+from palaestra.trainers.reference.stage import ReferenceProgress, ReferenceStage, ReferenceStageResult, run_stage
+from palaestra.trainers.reference.stages import ControlStage, GrpoStage, ReferenceGrpoConfig, WarmUpConfig, WarmUpStage
 
 __all__ = [
-    "Control",
-    "Grpo",
-    "GrpoConfig",
-    "Job",
-    "Learner",
+    "ControlStage",
+    "GrpoStage",
     "ModelShape",
     "OptimiserConfig",
-    "Policy",
-    "Progress",
+    "ReferenceGrpoConfig",
+    "ReferenceJob",
+    "ReferenceLearner",
+    "ReferencePolicy",
+    "ReferenceProgress",
+    "ReferenceStage",
+    "ReferenceStageResult",
     "RolloutConfig",
-    "Stage",
-    "StageResult",
-    "WarmUp",
     "WarmUpConfig",
+    "WarmUpStage",
     "load_policy",
     "run_stage",
 ]

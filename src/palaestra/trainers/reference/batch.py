@@ -13,7 +13,7 @@ from palaestra.trajectory import Tokens
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TokenBatch:
+class PaddedBatch:
     """Sequences padded on the right to one length."""
 
     ids_BT: Tensor
@@ -25,9 +25,9 @@ class TokenBatch:
     advantage_B: Tensor
     """Of each sequence; 1 where there is nothing to compare."""
 
-    def to(self, device: torch.device) -> "TokenBatch":
+    def to(self, device: torch.device) -> "PaddedBatch":
         """The batch on another device."""
-        return TokenBatch(
+        return PaddedBatch(
             ids_BT=self.ids_BT.to(device),
             trained_BT=self.trained_BT.to(device),
             logprob_BT=self.logprob_BT.to(device),
@@ -43,7 +43,7 @@ class Sample:
     advantage: float = 1.0
 
 
-def batched(samples: Sequence[Sample]) -> TokenBatch:
+def batched(samples: Sequence[Sample]) -> PaddedBatch:
     """Pad `samples` to the longest; what follows the last trained token of each is left out, for nothing reads it."""
     lengths = [max((i + 1 for i, own in enumerate(s.tokens.sampled) if own), default=1) for s in samples]
     shape = (len(samples), max(lengths))
@@ -55,7 +55,7 @@ def batched(samples: Sequence[Sample]) -> TokenBatch:
         trained[row, :n] = torch.tensor(sample.tokens.sampled[:n])
         logprob[row, :n] = torch.tensor(sample.tokens.logprobs[:n])
     trained[:, 0] = False  # nothing stands before it that could predict it
-    return TokenBatch(
+    return PaddedBatch(
         ids_BT=ids,
         trained_BT=trained,
         logprob_BT=logprob.masked_fill(~trained, 0.0),

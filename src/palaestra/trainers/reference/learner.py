@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from palaestra.trainers.reference.batch import Sample, TokenBatch, batched, by_length
+from palaestra.trainers.reference.batch import PaddedBatch, Sample, batched, by_length
 from palaestra.trainers.reference.grpo import grpo_loss
-from palaestra.trainers.reference.policy import Policy
+from palaestra.trainers.reference.policy import ReferencePolicy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,10 +28,10 @@ class OptimiserConfig:
     """Tokens of a micro-batch, padding included; memory, not the result, depends on it."""
 
 
-class Learner:
+class ReferenceLearner:
     """A policy under training."""
 
-    def __init__(self, policy: Policy, config: OptimiserConfig) -> None:
+    def __init__(self, policy: ReferencePolicy, config: OptimiserConfig) -> None:
         self.policy = policy
         self._config = config
         self.optimiser = torch.optim.AdamW(
@@ -42,7 +42,7 @@ class Learner:
         """One step towards writing what the demonstrations wrote: mean cross-entropy over their trained tokens."""
         total = sum(sum(sample.tokens.sampled) for sample in samples)
 
-        def loss(batch: TokenBatch) -> Tensor:
+        def loss(batch: PaddedBatch) -> Tensor:
             return cross_entropy(self._logits(batch), _targets(batch), reduction="sum") / total
 
         return self._step(samples, loss, lr=lr)
@@ -60,25 +60,25 @@ class Learner:
             sequences: How many the mean is over, left-out ones included.
         """
 
-        def loss(batch: TokenBatch) -> Tensor:
+        def loss(batch: PaddedBatch) -> Tensor:
             logp_BT = self.logprobs(batch, temperature=temperature)
             return grpo_loss(logp_BT, batch.logprob_BT, batch.advantage_B, batch.trained_BT, clip=clip) / sequences
 
         return self._step(samples, loss, lr=lr)
 
-    def logprobs(self, batch: TokenBatch, *, temperature: float = 1.0) -> Tensor:
+    def logprobs(self, batch: PaddedBatch, *, temperature: float = 1.0) -> Tensor:
         """Of each trained token under the policy as it is, [B, T]; 0 elsewhere."""
         logits_NV = self._logits(batch).float() / temperature
         logp_N = -cross_entropy(logits_NV, _targets(batch), reduction="none")
         return torch.zeros_like(batch.logprob_BT).masked_scatter(batch.trained_BT, logp_N)
 
-    def _logits(self, batch: TokenBatch) -> Tensor:
+    def _logits(self, batch: PaddedBatch) -> Tensor:
         """For the trained tokens alone, [N, V]: the vocabulary is wide, and most tokens are not the policy's."""
         hidden_BTD = self.policy.hidden(batch.ids_BT, use_cache=False)
         return self.policy.logits(hidden_BTD[:, :-1][batch.trained_BT[:, 1:]])
 
     def _step(
-        self, samples: Sequence[Sample], loss_of: Callable[[TokenBatch], Tensor], *, lr: float
+        self, samples: Sequence[Sample], loss_of: Callable[[PaddedBatch], Tensor], *, lr: float
     ) -> dict[str, float]:
         self.policy.model.train()
         total = 0.0
@@ -95,5 +95,5 @@ class Learner:
         return {"loss": total, "gradient_norm": norm.item()}
 
 
-def _targets(batch: TokenBatch) -> Tensor:
+def _targets(batch: PaddedBatch) -> Tensor:
     return batch.ids_BT[:, 1:][batch.trained_BT[:, 1:]]

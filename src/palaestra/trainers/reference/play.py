@@ -11,17 +11,17 @@ from typing import Any
 
 import gymnasium as gym
 
-from palaestra.agents import Env, Recording
+from palaestra.agents import Env, EpisodeRecorder
 from palaestra.records import EndReason
 from palaestra.seeding import Stream
 from palaestra.tools import Rendering
-from palaestra.trainers.reference.policy import Policy
-from palaestra.trainers.reference.sampler import Row, Sampler
+from palaestra.trainers.reference.policy import ReferencePolicy
+from palaestra.trainers.reference.sampler import Sampler, SamplerRow
 from palaestra.trajectory import Episode, Span, Stop, Tokens
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class ReferenceJob:
     """One episode to be played, once: playing it draws from its noise."""
 
     task: str
@@ -47,13 +47,15 @@ class RolloutConfig:
 class _Seat:
     """A row of the batch: an environment, and the episode that is under way in it."""
 
-    def __init__(self, env: Env, row: Row, job: Job, index: int, policy: Policy, name: str) -> None:
+    def __init__(
+        self, env: Env, row: SamplerRow, job: ReferenceJob, index: int, policy: ReferencePolicy, name: str
+    ) -> None:
         self.env = env
         self.row = row
         self.index = index
         self._codec = policy.codec
         self._rendering: Rendering = policy.codec.format.rendering()
-        self._recording = Recording(env, agent=name, seed=job.seed, task=job.task)
+        self._recording = EpisodeRecorder(env, agent=name, seed=job.seed, task=job.task)
         self._ids: list[int] = []
         self._sampled: list[bool] = []
         self._logprobs: list[float] = []
@@ -103,9 +105,9 @@ class _Seat:
 
 
 def play(
-    policy: Policy,
+    policy: ReferencePolicy,
     env_id: str,
-    jobs: Sequence[Job],
+    jobs: Sequence[ReferenceJob],
     config: RolloutConfig,
     *,
     switches: Mapping[str, Any] = MappingProxyType({}),
@@ -141,7 +143,7 @@ def play(
     def seated(place: int, env: Env) -> _Seat | None:
         """The next job that has something to write; one whose prompt leaves no room is over at once."""
         for index, job in waiting:
-            row = Row(noise=job.noise)
+            row = SamplerRow(noise=job.noise)
             seat = _Seat(env, row, job, index, policy, name)
             if not seat.over(sampler.room(row)):
                 sampler.rows[place] = row

@@ -38,7 +38,7 @@ class ModelShape:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
+class ReferencePolicy:
     """A model, and how it reads and writes."""
 
     model: PreTrainedModel
@@ -61,9 +61,9 @@ class Policy:
         logits: Tensor = head(hidden)
         return logits
 
-    def copy(self) -> "Policy":
+    def copy(self) -> "ReferencePolicy":
         """The same policy with weights of its own."""
-        return Policy(model=deepcopy(self.model), codec=self.codec)
+        return ReferencePolicy(model=deepcopy(self.model), codec=self.codec)
 
     def save(self, directory: Path) -> None:
         """Write model, tokenizer and the name of the chat format, as `load_policy` and transformers read them."""
@@ -96,7 +96,7 @@ def new_model(shape: ModelShape, *, vocabulary: int, seed: int) -> Qwen3ForCausa
         return Qwen3ForCausalLM(config)
 
 
-def load_policy(directory: Path, *, format_name: str | None = None) -> Policy:
+def load_policy(directory: Path, *, format_name: str | None = None) -> ReferencePolicy:
     """A policy from disk: one that Palaestra saved, or any causal language model in Hugging Face's layout.
 
     Weights are held in single precision whatever they were saved in, since small updates vanish in half of it.
@@ -114,7 +114,7 @@ def load_policy(directory: Path, *, format_name: str | None = None) -> Policy:
     rows = len(cast("torch.nn.Embedding", model.get_input_embeddings()).weight)
     codec = load_codec(directory, form, embedded=rows)
     model.eval()
-    return Policy(model=model, codec=codec)
+    return ReferencePolicy(model=model, codec=codec)
 
 
 def _read_model(directory: Path) -> PreTrainedModel:

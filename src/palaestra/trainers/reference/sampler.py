@@ -11,14 +11,14 @@ from torch import Tensor
 
 from palaestra.seeding import Stream
 from palaestra.trainers.reference.cache import RaggedCache
-from palaestra.trainers.reference.policy import Policy
+from palaestra.trainers.reference.policy import ReferencePolicy
 
 _BELOW_ONE = 1 - 2.0**-24
 """The greatest number below 1 in single precision: noise of exactly 1 would pass every token."""
 
 
 @dataclass(slots=True)
-class Row:
+class SamplerRow:
     """An episode's place in the batch."""
 
     noise: Stream
@@ -43,15 +43,15 @@ class Sampler:
         temperature: Above 0.
     """
 
-    def __init__(self, policy: Policy, *, rows: int, capacity: int, temperature: float = 1.0) -> None:
+    def __init__(self, policy: ReferencePolicy, *, rows: int, capacity: int, temperature: float = 1.0) -> None:
         self._policy = policy
         self._end = policy.codec.end_id
         self._temperature = temperature
         self._capacity = capacity
         self._cache = RaggedCache(policy.model.config.num_hidden_layers, capacity)
-        self.rows: list[Row | None] = [None] * rows
+        self.rows: list[SamplerRow | None] = [None] * rows
 
-    def room(self, row: Row) -> int:
+    def room(self, row: SamplerRow) -> int:
         """Tokens that the row may still have."""
         return self._capacity - row.length - len(row.pending)
 

@@ -17,16 +17,16 @@ from pydantic import TypeAdapter, ValidationError
 
 from palaestra.durable import saving, sweep, verified
 from palaestra.errors import CheckpointError, RecordError
-from palaestra.trainers.progress import OpenBar, silent
-from palaestra.trainers.reference.learner import Learner, OptimiserConfig
-from palaestra.trainers.reference.policy import Policy, load_policy
+from palaestra.trainers.progress import OpenProgressBar, silent
+from palaestra.trainers.reference.learner import OptimiserConfig, ReferenceLearner
+from palaestra.trainers.reference.policy import ReferencePolicy, load_policy
 
-Metrics: TypeAlias = dict[str, float]
+StageMetrics: TypeAlias = dict[str, float]
 _PROGRESS, _OPTIMISER = "progress.json", "optimiser.pt"
 
 
 @dataclass(kw_only=True)
-class Progress:
+class ReferenceProgress:
     """How far a stage is."""
 
     config: str
@@ -35,14 +35,14 @@ class Progress:
     """Steps that are done."""
     seconds: float = 0.0
     """Spent on them, over all runs of the stage."""
-    history: list[Metrics] = field(default_factory=list[Metrics])
+    history: list[StageMetrics] = field(default_factory=list[StageMetrics])
     """A row for each step."""
 
 
-_READER = TypeAdapter(Progress)
+_READER = TypeAdapter(ReferenceProgress)
 
 
-class Stage(Protocol):
+class ReferenceStage(Protocol):
     """What `run_stage` needs to know."""
 
     name: str
@@ -54,32 +54,32 @@ class Stage(Protocol):
         """A hash of everything that decides the result."""
         ...
 
-    def start(self) -> Policy:
+    def start(self) -> ReferencePolicy:
         """The policy that the stage begins with."""
         ...
 
-    def done(self, progress: Progress) -> float:
+    def done(self, progress: ReferenceProgress) -> float:
         """How much of the stage is done, 0 to 1; it ends at 1."""
         ...
 
-    def step(self, learner: Learner, step: int, done: float) -> Metrics:
+    def step(self, learner: ReferenceLearner, step: int, done: float) -> StageMetrics:
         """Take step number `step`, with `done` of the stage behind it."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StageResult:
+class ReferenceStageResult:
     """A stage that has come to its end."""
 
-    policy: Policy
-    progress: Progress
+    policy: ReferencePolicy
+    progress: ReferenceProgress
     directory: Path
     """Its last save: a checkpoint in Hugging Face's layout."""
 
 
 def run_stage(
-    stage: Stage, directory: Path, *, bar: OpenBar = silent, say: Callable[[str], None] = print
-) -> StageResult:
+    stage: ReferenceStage, directory: Path, *, bar: OpenProgressBar = silent, say: Callable[[str], None] = print
+) -> ReferenceStageResult:
     """Run a stage to its end, from its last save if there is one.
 
     Args:
@@ -95,7 +95,7 @@ def run_stage(
     sweep(directory)
     learner, progress = _resumed(stage, directory, say)
     if stage.done(progress) >= 1:
-        return StageResult(policy=learner.policy, progress=progress, directory=directory)
+        return ReferenceStageResult(policy=learner.policy, progress=progress, directory=directory)
     total = 100
     with bar(stage.name, total) as shown:
         ticks = 0
@@ -111,13 +111,15 @@ def run_stage(
             for _ in range(ticks, int(done * total)):
                 shown.step(f"step {progress.step}")
             ticks = int(done * total)
-    return StageResult(policy=learner.policy, progress=progress, directory=directory)
+    return ReferenceStageResult(policy=learner.policy, progress=progress, directory=directory)
 
 
-def _resumed(stage: Stage, directory: Path, say: Callable[[str], None]) -> tuple[Learner, Progress]:
+def _resumed(
+    stage: ReferenceStage, directory: Path, say: Callable[[str], None]
+) -> tuple[ReferenceLearner, ReferenceProgress]:
     fingerprint = stage.fingerprint()
     if not directory.exists() and not directory.with_name(directory.name + ".previous").exists():
-        return Learner(stage.start(), stage.optimiser), Progress(config=fingerprint)
+        return ReferenceLearner(stage.start(), stage.optimiser), ReferenceProgress(config=fingerprint)
     try:
         whole = verified(directory)
         progress = _READER.validate_json((whole / _PROGRESS).read_bytes())
@@ -127,7 +129,7 @@ def _resumed(stage: Stage, directory: Path, say: Callable[[str], None]) -> tuple
         raise CheckpointError(
             f"{directory} is a {stage.name} of other settings; give another folder, or remove it to begin anew"
         )
-    learner = Learner(load_policy(whole), stage.optimiser)
+    learner = ReferenceLearner(load_policy(whole), stage.optimiser)
     state: Any = torch.load(whole / _OPTIMISER, weights_only=True)
     learner.optimiser.load_state_dict(state)
     broken = "" if whole == directory else f" ({directory.name} is damaged, the save before it is whole)"
@@ -136,7 +138,7 @@ def _resumed(stage: Stage, directory: Path, say: Callable[[str], None]) -> tuple
     return learner, progress
 
 
-def _save(learner: Learner, progress: Progress, directory: Path) -> None:
+def _save(learner: ReferenceLearner, progress: ReferenceProgress, directory: Path) -> None:
     with saving(directory) as temporary:
         learner.policy.save(temporary)
         state = BytesIO()  # torch hides what the disk says of a file of its own

@@ -19,13 +19,13 @@ from palaestra.seeding import Stream
 from palaestra.tools import CHAT_FORMATS
 from palaestra.trainers.codec import Codec, train_tokenizer
 from palaestra.trainers.data.demonstration import demonstration, rendered
-from palaestra.trainers.data.order import Deal
+from palaestra.trainers.data.order import ShuffledOrder
 from palaestra.trainers.reference.batch import Sample
 from palaestra.trainers.reference.grpo import group_advantages
-from palaestra.trainers.reference.learner import Learner, OptimiserConfig
-from palaestra.trainers.reference.play import Job, RolloutConfig, play
-from palaestra.trainers.reference.policy import ModelShape, Policy, new_model
-from palaestra.trainers.reference.stage import Metrics, Progress
+from palaestra.trainers.reference.learner import OptimiserConfig, ReferenceLearner
+from palaestra.trainers.reference.play import ReferenceJob, RolloutConfig, play
+from palaestra.trainers.reference.policy import ModelShape, ReferencePolicy, new_model
+from palaestra.trainers.reference.stage import ReferenceProgress, StageMetrics
 from palaestra.trajectory import Episode, Tokens
 
 
@@ -46,7 +46,7 @@ class WarmUpConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GrpoConfig:
+class ReferenceGrpoConfig:
     """GRPO."""
 
     steps: int = 16
@@ -62,7 +62,7 @@ class GrpoConfig:
     rollouts: RolloutConfig = field(default_factory=RolloutConfig)
 
 
-class WarmUp:
+class WarmUpStage:
     """The policy learns to write what the demonstrations wrote.
 
     Args:
@@ -87,25 +87,25 @@ class WarmUp:
         self._form = CHAT_FORMATS.get(config.format)
         self._episodes = demonstrations
         self._tokens: list[Tokens] = []
-        self._deal = Deal(len(demonstrations), size=config.batch, stream=Stream.root(self.name, seed))
+        self._deal = ShuffledOrder(len(demonstrations), size=config.batch, stream=Stream.root(self.name, seed))
         self.optimiser = config.optimiser
 
     def fingerprint(self) -> str:
         """A hash of the settings, the demonstrations and the seed."""
         return digest([self._config, self._seed, [episode.digest() for episode in self._episodes]])
 
-    def start(self) -> Policy:
+    def start(self) -> ReferencePolicy:
         """A tokenizer learnt from the demonstrations, and a model with fresh weights."""
         corpus = [rendered(episode, self._form) for episode in self._episodes]
         tokenizer = train_tokenizer(corpus, self._form, size=self._config.vocabulary)
         model = new_model(self._config.shape, vocabulary=len(tokenizer), seed=self._seed)
-        return Policy(model=model, codec=Codec(tokenizer, self._form))
+        return ReferencePolicy(model=model, codec=Codec(tokenizer, self._form))
 
-    def done(self, progress: Progress) -> float:
+    def done(self, progress: ReferenceProgress) -> float:
         """The share of the steps."""
         return progress.step / self._config.steps
 
-    def step(self, learner: Learner, step: int, done: float) -> Metrics:
+    def step(self, learner: ReferenceLearner, step: int, done: float) -> StageMetrics:
         """One batch of demonstrations."""
         config = self._config
         lr = config.optimiser.lr * min(1.0, (step + 1) / config.rise) * (1 - 0.9 * done)
@@ -117,7 +117,7 @@ class WarmUp:
         return [Sample(tokens=self._tokens[place]) for place in self._deal.at(step)]
 
 
-class Control(WarmUp):
+class ControlStage(WarmUpStage):
     """More of the warm-up, from where it ended, for as long as GRPO took: what the same time buys without a reward.
 
     Args:
@@ -131,7 +131,13 @@ class Control(WarmUp):
     name = "control"
 
     def __init__(
-        self, config: WarmUpConfig, demonstrations: Sequence[Episode], *, seed: int, start: Policy, seconds: float
+        self,
+        config: WarmUpConfig,
+        demonstrations: Sequence[Episode],
+        *,
+        seed: int,
+        start: ReferencePolicy,
+        seconds: float,
     ) -> None:
         super().__init__(config, demonstrations, seed=seed)
         self._start = start
@@ -141,16 +147,16 @@ class Control(WarmUp):
         """A hash of the settings, the demonstrations, the seed and the beginning; the time is measured, not set."""
         return digest([super().fingerprint(), self._start.digest()])
 
-    def start(self) -> Policy:
+    def start(self) -> ReferencePolicy:
         """A copy of the warm-up's policy."""
         return self._start.copy()
 
-    def done(self, progress: Progress) -> float:
+    def done(self, progress: ReferenceProgress) -> float:
         """The share of the time."""
         return progress.seconds / self._seconds
 
 
-class Grpo:
+class GrpoStage:
     """The policy acts, is scored by the checklist, and does more of what did better than its group.
 
     Args:
@@ -170,13 +176,13 @@ class Grpo:
 
     def __init__(
         self,
-        config: GrpoConfig,
+        config: ReferenceGrpoConfig,
         *,
         env_id: str,
         tasks: Sequence[str],
         switches: Mapping[str, Any] = MappingProxyType({}),
         seed: int,
-        start: Policy,
+        start: ReferencePolicy,
     ) -> None:
         if not tasks:
             raise TaskError("GRPO has no task to learn from; give a split that lists tasks")
@@ -186,7 +192,7 @@ class Grpo:
         self._tasks = sorted(tasks)
         self._seed = seed
         self._start = start
-        self._deal = Deal(len(tasks), size=config.groups, stream=Stream.root(self.name, seed))
+        self._deal = ShuffledOrder(len(tasks), size=config.groups, stream=Stream.root(self.name, seed))
         self._guard = Guard()
         self.optimiser = config.optimiser
 
@@ -194,15 +200,15 @@ class Grpo:
         """A hash of the settings, the tasks, the seed and the beginning."""
         return digest([self._config, self._env_id, self._switches, self._tasks, self._seed, self._start.digest()])
 
-    def start(self) -> Policy:
+    def start(self) -> ReferencePolicy:
         """A copy of the policy to begin with."""
         return self._start.copy()
 
-    def done(self, progress: Progress) -> float:
+    def done(self, progress: ReferenceProgress) -> float:
         """The share of the steps."""
         return progress.step / self._config.steps
 
-    def step(self, learner: Learner, step: int, done: float) -> Metrics:
+    def step(self, learner: ReferenceLearner, step: int, done: float) -> StageMetrics:
         """One batch of rollouts, and the updates on it."""
         del done
         config = self._config
@@ -234,19 +240,19 @@ class Grpo:
             **updates,
         }
 
-    def _jobs(self, step: int) -> list[Job]:
+    def _jobs(self, step: int) -> list[ReferenceJob]:
         tasks = [self._tasks[place] for place in self._deal.at(step)]
         return [
-            Job(task=task, seed=step, noise=Stream.root(self.name, self._seed, step, place, sample))
+            ReferenceJob(task=task, seed=step, noise=Stream.root(self.name, self._seed, step, place, sample))
             for place, task in enumerate(tasks)
             for sample in range(self._config.group_size)
         ]
 
-    def _update(self, learner: Learner, samples: Sequence[Sample], step: int) -> Metrics:
+    def _update(self, learner: ReferenceLearner, samples: Sequence[Sample], step: int) -> StageMetrics:
         """Optimiser steps on the batch, each on a share of it; the metrics are the last one's."""
         config = self._config
         shuffled = Stream.root(self.name, self._seed, step, "shares").shuffled(samples)
-        metrics: Metrics = {}
+        metrics: StageMetrics = {}
         for update in range(config.updates):
             share = shuffled[update :: config.updates]
             compared = [sample for sample in share if sample.advantage != 0]  # the others have no gradient

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from palaestra.errors import ConfigError, EngineError, WaitError
-from palaestra.trainers.engines.engine import Completion, Engine, EngineStats, InFlight, Request, Weights
-from palaestra.trainers.rollouts.watch import Flight, waits
+from palaestra.trainers.engines.engine import Completion, Engine, EngineStats, InFlight, TurnRequest, Weights
+from palaestra.trainers.rollouts.watch import RolloutStatus, waits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +48,7 @@ class PatientEngine(Engine):
     """
 
     def __init__(
-        self, engine: Engine, backoff: Backoff, *, flights: Mapping[str, Flight], told: Callable[[], None]
+        self, engine: Engine, backoff: Backoff, *, flights: Mapping[str, RolloutStatus], told: Callable[[], None]
     ) -> None:
         self._engine = engine
         self._backoff = backoff
@@ -62,7 +62,7 @@ class PatientEngine(Engine):
         """Tokens that a trajectory may have."""
         return self._engine.context
 
-    async def generate(self, request: Request) -> Completion:
+    async def generate(self, request: TurnRequest) -> Completion:
         """Draw one turn, however often it takes.
 
         Raises:
@@ -83,13 +83,13 @@ class PatientEngine(Engine):
             self.faults += 1
             raise type(fault)(self._given_up(request, fault)) from fault
 
-    async def _drawn(self, request: Request, flight: Flight) -> Completion:
+    async def _drawn(self, request: TurnRequest, flight: RolloutStatus) -> Completion:
         with flight.waits("the engine"):
             completion = await self._engine.generate(request)
         self._told()
         return completion
 
-    def _given_up(self, request: Request, fault: Exception) -> str:
+    def _given_up(self, request: TurnRequest, fault: Exception) -> str:
         pauses = tuple(self._backoff.pauses())
         return (
             f"the engine did not recover: {request.trajectory} asked for a turn {len(pauses) + 1} times over at least "

@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import Mapping
 
 from palaestra.record import record
-from palaestra.trainers.rollouts.pool import Pool
+from palaestra.trainers.rollouts.pool import RolloutPool
 
 
 @record
-class Gauge:
+class LoadReading:
     """A reading. Shares are since the one before."""
 
     seconds: float
@@ -36,16 +36,16 @@ class Meter:
         pool: Whose.
     """
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: RolloutPool) -> None:
         self._pool = pool
         self._at = asyncio.get_running_loop().time()
         self._busy = pool.stats().busy_seconds
         self._spent = pool.spent()
 
-    def read(self, *, pending: int, buffered: int, staleness: Mapping[int, int]) -> Gauge:
+    def read(self, *, pending: int, buffered: int, staleness: Mapping[int, int]) -> LoadReading:
         """A reading, the first one since the meter was made."""
         now, busy, spent = asyncio.get_running_loop().time(), self._pool.stats().busy_seconds, self._pool.spent()
-        gauge = Gauge(
+        gauge = LoadReading(
             seconds=now - self._at,
             engine_busy=_share(busy - self._busy, now - self._at),
             tool_wait=_share(spent.world - self._spent.world, spent.played - self._spent.played),

@@ -14,18 +14,18 @@ from palaestra.record import record
 from palaestra.seeding import Stream
 from palaestra.trainers.data.order import Share, WeightedDeal
 from palaestra.trainers.engines.noise import noise_key
-from palaestra.trainers.rollouts.job import Job
+from palaestra.trainers.rollouts.job import RolloutJob
 from palaestra.trajectory import Episode
 
 
-class Plan(Protocol):
+class GroupPlan(Protocol):
     """What each group plays: pure functions, so that a run that goes on needs nothing but an index."""
 
-    def group(self, index: int) -> tuple[Job, ...]:
+    def group(self, index: int) -> tuple[RolloutJob, ...]:
         """The jobs of group number `index`."""
         ...
 
-    def further(self, index: int, number: int) -> Job:
+    def further(self, index: int, number: int) -> RolloutJob:
         """A further job for that group, with noise of its own; `number` counts those from 0."""
         ...
 
@@ -59,18 +59,18 @@ class TaskPlan:
         self._names = (name, seed)
         self._deal = WeightedDeal(shares, size=1, stream=Stream.root(*self._names))
 
-    def group(self, index: int) -> tuple[Job, ...]:
+    def group(self, index: int) -> tuple[RolloutJob, ...]:
         """The jobs of group number `index`."""
         return tuple(self._job(index, member) for member in range(self._size))
 
-    def further(self, index: int, number: int) -> Job:
+    def further(self, index: int, number: int) -> RolloutJob:
         """A further job for that group."""
         return self._job(index, self._size + number)
 
-    def _job(self, index: int, member: int) -> Job:
+    def _job(self, index: int, member: int) -> RolloutJob:
         name, _ = self._names
         (place,) = self._deal.at(index)
-        return Job(
+        return RolloutJob(
             trajectory=f"{name}/{index}/{member}",
             group=f"{name}/{index}",
             task=self._tasks[place],
@@ -118,7 +118,7 @@ class GroupRule:
 
 
 @record
-class Group:
+class RolloutGroup:
     """What is left of a group once everybody has come who will."""
 
     index: int
@@ -135,7 +135,7 @@ class Group:
 Fate: TypeAlias = Literal["finished", "failed", "straggled", "cancelled"]
 """How a trajectory ended: by itself; not, because its world kept failing; cut off for being slow; cut off because
 nobody needed it any more."""
-Verdict: TypeAlias = Literal["growing", "complete", "broken"]
+GroupStatus: TypeAlias = Literal["growing", "complete", "broken"]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -144,14 +144,14 @@ class Member:
 
     number: int
     """From the size of a group upwards it is an extra one."""
-    job: Job
+    job: RolloutJob
     fate: Fate | None = None
     """`None` while it is under way."""
     episode: Episode | None = None
     """Where it finished."""
 
 
-class Growing:
+class OpenGroup:
     """A group under way.
 
     Args:
@@ -161,7 +161,7 @@ class Growing:
         rule: What it needs.
     """
 
-    def __init__(self, index: int, version: int, plan: Plan, rule: GroupRule) -> None:
+    def __init__(self, index: int, version: int, plan: GroupPlan, rule: GroupRule) -> None:
         self.index = index
         self.version = version
         self._plan = plan
@@ -190,7 +190,7 @@ class Growing:
         self.members.append(member)
         return member
 
-    def verdict(self) -> Verdict:
+    def verdict(self) -> GroupStatus:
         """Whether it is complete, or can no longer become so."""
         needed = self._rule.minimum if self._rule.kind == "partial" else self.size
         finished, under_way = self.count("finished"), self.count(None)
@@ -202,9 +202,9 @@ class Growing:
         """Whether those still under way are stragglers, who may be cut off."""
         return self._rule.enough is not None and self.count("finished") >= self._rule.enough
 
-    def group(self) -> Group:
+    def group(self) -> RolloutGroup:
         """What it has become."""
-        return Group(
+        return RolloutGroup(
             index=self.index,
             version=self.version,
             episodes=tuple(member.episode for member in self.members if member.episode is not None),

@@ -4,7 +4,7 @@ from palaestra.record import record
 
 
 @record
-class Job:
+class RolloutJob:
     """A task to be played, once."""
 
     trajectory: str

@@ -12,11 +12,11 @@ from dataclasses import replace
 from palaestra.errors import ReplayError
 from palaestra.records import EndReason
 from palaestra.trainers.codec import Codec
-from palaestra.trainers.engines.engine import Completion, Engine, Request, Sampling
+from palaestra.trainers.engines.engine import Completion, Engine, Sampling, TurnRequest
 from palaestra.trainers.rollouts.budget import PlayConfig
-from palaestra.trainers.rollouts.job import Job
-from palaestra.trainers.rollouts.script import Begun, Script
-from palaestra.trainers.rollouts.world import World
+from palaestra.trainers.rollouts.job import RolloutJob
+from palaestra.trainers.rollouts.script import PartialRollout, Script
+from palaestra.trainers.rollouts.world import RolloutWorld
 from palaestra.trajectory import Episode
 
 
@@ -38,13 +38,13 @@ class Player:
 
     def __init__(
         self,
-        job: Job,
-        world: World,
+        job: RolloutJob,
+        world: RolloutWorld,
         engine: Engine,
         codec: Codec,
         config: PlayConfig,
         *,
-        begun: Begun | None = None,
+        begun: PartialRollout | None = None,
         asked: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
         if config.context > engine.context:
@@ -64,9 +64,9 @@ class Player:
         self._earlier = begun.seconds if begun else 0.0
         self._clock: Callable[[], float] | None = None
 
-    def begun(self) -> Begun:
+    def begun(self) -> PartialRollout:
         """How far it is; may be asked at any time, of a player that has failed too."""
-        return Begun(job=self._job, tokens=self._script.tokens(), seconds=self._seconds())
+        return PartialRollout(job=self._job, tokens=self._script.tokens(), seconds=self._seconds())
 
     def _seconds(self) -> float:
         return self._earlier + (0.0 if self._clock is None else self._clock())
@@ -132,9 +132,9 @@ class Player:
     def _wrote(self, drawn: Completion) -> None:
         self._script.wrote(drawn, self._codec.turn(drawn.ids, start=len(self._script)))
 
-    def _request(self) -> Request:
+    def _request(self) -> TurnRequest:
         config = self._config
-        return Request(
+        return TurnRequest(
             trajectory=self._job.trajectory,
             context=self._script.ids,
             sampling=Sampling(

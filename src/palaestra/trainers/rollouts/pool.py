@@ -17,12 +17,12 @@ from palaestra.trainers.codec import Codec
 from palaestra.trainers.engines.engine import Engine, EngineStats
 from palaestra.trainers.rollouts.budget import PlayConfig
 from palaestra.trainers.rollouts.faults import Backoff, PatientEngine
-from palaestra.trainers.rollouts.job import Job
+from palaestra.trainers.rollouts.job import RolloutJob
 from palaestra.trainers.rollouts.player import Player
-from palaestra.trainers.rollouts.pressure import Door, Pressure
-from palaestra.trainers.rollouts.script import Begun
-from palaestra.trainers.rollouts.watch import Flight, WatchedWorld, waits
-from palaestra.trainers.rollouts.world import Worlds
+from palaestra.trainers.rollouts.pressure import AdmissionQueue, Pressure
+from palaestra.trainers.rollouts.script import PartialRollout
+from palaestra.trainers.rollouts.watch import RolloutStatus, WatchedWorld, waits
+from palaestra.trainers.rollouts.world import RolloutWorlds
 from palaestra.trajectory import Episode
 
 
@@ -51,10 +51,10 @@ class PoolConfig:
 
 
 @record
-class Played:
+class RolloutResult:
     """What came of a job."""
 
-    job: Job
+    job: RolloutJob
     episode: Episode | None
     """`None` where the world failed at every try; there is no reward then, not even of zero."""
     faults: tuple[str, ...]
@@ -68,7 +68,7 @@ class Played:
 
 
 @record
-class Spent:
+class PoolTimes:
     """Where the time of all trajectories so far has gone, in seconds, since the pool was made."""
 
     played: float
@@ -79,7 +79,7 @@ class Spent:
     """Waiting for turns."""
 
 
-class Pool:
+class RolloutPool:
     """Plays jobs, up to a number at once. It belongs to one event loop.
 
     The engine and the worlds' source are closed by whoever made them, once the pool is closed.
@@ -96,27 +96,27 @@ class Pool:
     def __init__(
         self,
         engine: Engine,
-        worlds: Worlds,
+        worlds: RolloutWorlds,
         codec: Codec,
         play_config: PlayConfig,
         config: PoolConfig,
         *,
         say: Callable[[str], None] = print,
     ) -> None:
-        self._flights: dict[str, Flight] = {}
+        self._flights: dict[str, RolloutStatus] = {}
         self._players: dict[str, Player] = {}
-        self._tasks: dict[str, asyncio.Task[Played]] = {}
+        self._tasks: dict[str, asyncio.Task[RolloutResult]] = {}
         self._idle: list[WatchedWorld] = []
         self._closing: set[asyncio.Task[None]] = set()
         self._closed = False
-        self._door = Door(config.agents, engine.stats)
+        self._door = AdmissionQueue(config.agents, engine.stats)
         self._engine = PatientEngine(engine, config.engine, flights=self._flights, told=self._door.turn)
         self._worlds = worlds
         self._codec = codec
         self._play_config = play_config
         self._config = config
         self._say = say
-        self._spent = Spent(played=0.0, world=0.0, engine=0.0)
+        self._spent = PoolTimes(played=0.0, world=0.0, engine=0.0)
 
     @property
     def under_way(self) -> int:
@@ -142,7 +142,7 @@ class Pool:
         """How the engine is doing."""
         return self._engine.stats()
 
-    def spent(self) -> Spent:
+    def spent(self) -> PoolTimes:
         """Where time has gone, trajectories under way included."""
         total = self._spent
         for flight in self._flights.values():
@@ -157,12 +157,12 @@ class Pool:
         """Wait until a job that is given now begins at once."""
         await self._door.room()
 
-    def begun(self, trajectory: str) -> Begun | None:
+    def begun(self, trajectory: str) -> PartialRollout | None:
         """How far this trajectory is, to go on with it elsewhere; `None` where it has not begun."""
         player = self._players.get(trajectory)
         return player.begun() if player else None
 
-    def submit(self, job: Job, *, begun: Begun | None = None) -> "asyncio.Task[Played]":
+    def submit(self, job: RolloutJob, *, begun: PartialRollout | None = None) -> "asyncio.Task[RolloutResult]":
         """Stand in line with a job, and play it to its end once there is a place for it.
 
         Cancelling the task ends the trajectory and frees its place and what the engine holds for it.
@@ -187,14 +187,14 @@ class Pool:
             raise InfrastructureError(f"{job.trajectory}: the pool is closed; make another one")
         if job.trajectory in self._flights:
             raise ValueError(f"{job.trajectory} is under way already; give each job an id of its own")
-        flight = self._flights[job.trajectory] = Flight(job)
+        flight = self._flights[job.trajectory] = RolloutStatus(job)
         place = self._door.queue()
         task = asyncio.get_running_loop().create_task(self._flown(flight, place, begun), name=job.trajectory)
         self._tasks[job.trajectory] = task
         task.add_done_callback(lambda _: self._landed(flight, place))
         return task
 
-    async def play(self, job: Job, *, begun: Begun | None = None) -> Played:
+    async def play(self, job: RolloutJob, *, begun: PartialRollout | None = None) -> RolloutResult:
         """Play one job to its end; see `submit`.
 
         Raises:
@@ -224,12 +224,14 @@ class Pool:
         if self._closing:
             await asyncio.wait(self._closing)
 
-    async def _flown(self, flight: Flight, place: "asyncio.Future[None]", begun: Begun | None) -> Played:
+    async def _flown(
+        self, flight: RolloutStatus, place: "asyncio.Future[None]", begun: PartialRollout | None
+    ) -> RolloutResult:
         await place
         flight.placed()
         return await self._tried(flight, begun)
 
-    def _landed(self, flight: Flight, place: "asyncio.Future[None]") -> None:
+    def _landed(self, flight: RolloutStatus, place: "asyncio.Future[None]") -> None:
         """A trajectory has ended, one way or another; it may not even have begun."""
         trajectory = flight.job.trajectory
         del self._tasks[trajectory], self._flights[trajectory]
@@ -237,7 +239,7 @@ class Pool:
         self._spent = _more(self._spent, flight)
         self._door.leave(place)
 
-    async def _tried(self, flight: Flight, begun: Begun | None) -> Played:
+    async def _tried(self, flight: RolloutStatus, begun: PartialRollout | None) -> RolloutResult:
         """Play it, in one world after the other until one does not fail."""
         faults: list[str] = []
         tries = self._config.world.retries + 1
@@ -252,7 +254,9 @@ class Pool:
             self._say(f"{flight.job.trajectory} ({flight.job.task}): try {len(faults)} of {tries} failed: {outcome}")
         return _played(flight, None, faults)
 
-    async def _attempted(self, flight: Flight, *, begun: Begun | None, fresh: bool) -> Episode | Exception:
+    async def _attempted(
+        self, flight: RolloutStatus, *, begun: PartialRollout | None, fresh: bool
+    ) -> Episode | Exception:
         """The episode, or how its world failed."""
         try:
             world = await self._world(flight, fresh=fresh)
@@ -276,7 +280,7 @@ class Pool:
             return InfrastructureError("the world says that the episode is not to be counted")
         return episode
 
-    async def _world(self, flight: Flight, *, fresh: bool) -> WatchedWorld:
+    async def _world(self, flight: RolloutStatus, *, fresh: bool) -> WatchedWorld:
         if self._idle and fresh:  # what took one world may have taken those that were idle
             self._discard(self._idle.pop(0))
         elif self._idle:
@@ -284,7 +288,7 @@ class Pool:
         with flight.waits("a fresh world"):
             return self._taken(WatchedWorld(await self._worlds.open()), flight)
 
-    def _taken(self, world: WatchedWorld, flight: Flight) -> WatchedWorld:
+    def _taken(self, world: WatchedWorld, flight: RolloutStatus) -> WatchedWorld:
         world.flight = flight
         return world
 
@@ -311,9 +315,9 @@ class Pool:
             self._say(f"a world failed while it was closed: {fault!r}")
 
 
-def _played(flight: Flight, episode: Episode | None, faults: list[str]) -> Played:
-    spent = _more(Spent(played=0.0, world=0.0, engine=0.0), flight)
-    return Played(
+def _played(flight: RolloutStatus, episode: Episode | None, faults: list[str]) -> RolloutResult:
+    spent = _more(PoolTimes(played=0.0, world=0.0, engine=0.0), flight)
+    return RolloutResult(
         job=flight.job,
         episode=episode,
         faults=tuple(faults),
@@ -323,10 +327,10 @@ def _played(flight: Flight, episode: Episode | None, faults: list[str]) -> Playe
     )
 
 
-def _more(total: Spent, flight: Flight) -> Spent:
+def _more(total: PoolTimes, flight: RolloutStatus) -> PoolTimes:
     world = flight.seconds("a fresh world", "its world")
     engine = flight.seconds("the engine")
-    return Spent(
+    return PoolTimes(
         played=total.played + world + engine + flight.seconds("a fault to pass"),
         world=total.world + world,
         engine=total.engine + engine,

@@ -91,7 +91,7 @@ def _overloaded(stats: EngineStats, more: float) -> bool:
     return full or stats.waiting > _QUEUE * stats.running
 
 
-class Door:
+class AdmissionQueue:
     """Where trajectories wait for a place, first come, first served.
 
     Args:

@@ -9,17 +9,17 @@ from collections.abc import Sequence
 from palaestra.errors import ReplayError
 from palaestra.record import record
 from palaestra.trainers.engines.engine import Completion
-from palaestra.trainers.rollouts.job import Job
+from palaestra.trainers.rollouts.job import RolloutJob
 from palaestra.trajectory import Span, Stop, Tokens
 
 _NOTHING = Tokens(ids=(), sampled=(), logprobs=(), versions=())
 
 
 @record
-class Begun:
+class PartialRollout:
     """A trajectory under way: all that it takes to go on with it elsewhere. The turns' texts follow from the tokens."""
 
-    job: Job
+    job: RolloutJob
     tokens: Tokens
     """Up to the last turn that was drawn whole, and what the world answered to it if it has."""
     seconds: float

@@ -6,22 +6,22 @@ from collections.abc import Callable, Sequence
 from palaestra.trainers.engines.native import NativeConfig, NativeEngine
 from palaestra.trainers.policy import Policy
 from palaestra.trainers.rollouts.budget import PlayConfig
-from palaestra.trainers.rollouts.job import Job
-from palaestra.trainers.rollouts.pool import Played, Pool, PoolConfig
-from palaestra.trainers.rollouts.world import Worlds
+from palaestra.trainers.rollouts.job import RolloutJob
+from palaestra.trainers.rollouts.pool import PoolConfig, RolloutPool, RolloutResult
+from palaestra.trainers.rollouts.world import RolloutWorlds
 
 
 def play_jobs(
     policy: Policy,
-    worlds: Callable[[], Worlds],
-    jobs: Sequence[Job],
+    worlds: Callable[[], RolloutWorlds],
+    jobs: Sequence[RolloutJob],
     config: PlayConfig,
     *,
     pool: PoolConfig | None = None,
     engine: NativeConfig | None = None,
     progress: Callable[[str], None] = lambda _: None,
     say: Callable[[str], None] = print,
-) -> list[Played]:
+) -> list[RolloutResult]:
     """Play every job with our own engine.
 
     Args:
@@ -41,12 +41,12 @@ def play_jobs(
         InfrastructureError: the engine failed. A world that fails costs its own job alone.
     """
 
-    async def session() -> list[Played]:
+    async def session() -> list[RolloutResult]:
         drawing = NativeEngine(policy.model, engine or NativeConfig())
         opened = worlds()
-        playing = Pool(drawing, opened, policy.codec, config, pool or PoolConfig(), say=say)
+        playing = RolloutPool(drawing, opened, policy.codec, config, pool or PoolConfig(), say=say)
 
-        async def one(job: Job) -> Played:
+        async def one(job: RolloutJob) -> RolloutResult:
             played = await playing.play(job)
             progress(job.task)
             return played

@@ -10,12 +10,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from palaestra.errors import CheckpointError, InfrastructureError, WaitError
-from palaestra.trainers.rollouts.gauge import Gauge, Meter
-from palaestra.trainers.rollouts.groups import Group, GroupRule, Growing, Member, Plan
-from palaestra.trainers.rollouts.pool import Played, Pool
-from palaestra.trainers.rollouts.script import Begun
-from palaestra.trainers.rollouts.staleness import Order, Staleness
-from palaestra.trainers.rollouts.state import Counts, SourceState, group_state, regrown
+from palaestra.trainers.rollouts.gauge import LoadReading, Meter
+from palaestra.trainers.rollouts.groups import GroupPlan, GroupRule, Member, OpenGroup, RolloutGroup
+from palaestra.trainers.rollouts.pool import RolloutPool, RolloutResult
+from palaestra.trainers.rollouts.script import PartialRollout
+from palaestra.trainers.rollouts.staleness import GroupOrder, Staleness
+from palaestra.trainers.rollouts.state import SourceCounts, SourceState, group_state, regrown
 
 _HOPELESS = 8
 """Groups in a row that break before the source gives up."""
@@ -39,13 +39,13 @@ class GroupSource:
 
     def __init__(
         self,
-        pool: Pool,
-        plan: Plan,
+        pool: RolloutPool,
+        plan: GroupPlan,
         limits: Staleness,
         *,
         rule: GroupRule | None = None,
         version: int = 0,
-        wanted: Callable[[Group], bool] | None = None,
+        wanted: Callable[[RolloutGroup], bool] | None = None,
         refill: int = 0,
         say: Callable[[str], None] = print,
     ) -> None:
@@ -57,10 +57,10 @@ class GroupSource:
         self._rule = rule or GroupRule()
         self._say = say
         first = version * limits.per_step
-        self._order = Order(limits, version=version, begun=first)
-        self._groups: dict[int, Growing] = {}
-        self._tasks: dict[str, asyncio.Task[Played]] = {}
-        self._saved: dict[str, Begun] = {}
+        self._order = GroupOrder(limits, version=version, begun=first)
+        self._groups: dict[int, OpenGroup] = {}
+        self._tasks: dict[str, asyncio.Task[RolloutResult]] = {}
+        self._saved: dict[str, PartialRollout] = {}
         self._timers: dict[int, asyncio.TimerHandle] = {}
         self._filler: asyncio.Task[None] | None = None
         self._progress = asyncio.Event()
@@ -68,7 +68,7 @@ class GroupSource:
         self._fault: Exception | None = None
         self._broken_in_a_row = 0
         self._last_fault = ""
-        self._counts = Counts()
+        self._counts = SourceCounts()
         self._staleness: Counter[int] = Counter()
         self._meter = Meter(pool)
 
@@ -77,7 +77,7 @@ class GroupSource:
         """Of the weights: steps that have been trained."""
         return self._order.version
 
-    def counts(self) -> Counts:
+    def counts(self) -> SourceCounts:
         """What has become of everything so far."""
         return self._counts
 
@@ -91,11 +91,11 @@ class GroupSource:
         """Groups that were begun and neither taken nor dropped."""
         return len(self._groups)
 
-    def gauge(self) -> Gauge:
+    def gauge(self) -> LoadReading:
         """How it is doing since it was last asked."""
         return self._meter.read(pending=self.pending, buffered=len(self._order.complete), staleness=self._staleness)
 
-    async def take(self, timeout: float | None = None, *, only: Sequence[int] | None = None) -> list[Group]:
+    async def take(self, timeout: float | None = None, *, only: Sequence[int] | None = None) -> list[RolloutGroup]:
         """The groups of the next step.
 
         Args:
@@ -119,7 +119,7 @@ class GroupSource:
                 raise WaitError(self._overdue(timeout)) from None
         return taken
 
-    def _taken(self, only: Sequence[int] | None) -> list[Group] | None:
+    def _taken(self, only: Sequence[int] | None) -> list[RolloutGroup] | None:
         if self._fault is not None:
             raise self._fault
         chosen = self._order.take() if only is None else self._order.take_these(only)
@@ -129,11 +129,11 @@ class GroupSource:
         self._hand(groups)
         return groups
 
-    def _hand(self, groups: Sequence[Group]) -> None:
+    def _hand(self, groups: Sequence[RolloutGroup]) -> None:
         self._count(taken=len(groups), handed=sum(len(group.episodes) for group in groups))
         self._staleness.update(self.version - group.version for group in groups)
 
-    def retake(self, groups: Sequence[Group]) -> None:
+    def retake(self, groups: Sequence[RolloutGroup]) -> None:
         """Take groups that were rolled out and taken before, after the state that this source was restored to.
 
         What is under way of them is forgotten: it was finished then. Comes before the first `take`, as `restore` does.
@@ -213,19 +213,19 @@ class GroupSource:
         for member in growing.members:
             self._play(growing, member)
 
-    def _grow(self) -> Growing:
-        growing = Growing(self._order.begun, self.version, self._plan, self._rule)
+    def _grow(self) -> OpenGroup:
+        growing = OpenGroup(self._order.begun, self.version, self._plan, self._rule)
         self._groups[self._order.begin()] = growing
         self._count(groups=1, started=growing.size)
         return growing
 
-    def _play(self, growing: Growing, member: Member) -> None:
+    def _play(self, growing: OpenGroup, member: Member) -> None:
         trajectory = member.job.trajectory
         task = self._pool.submit(member.job, begun=self._saved.get(trajectory))
         self._tasks[trajectory] = task
         task.add_done_callback(lambda task: self._ended(growing, member, task))
 
-    def _ended(self, growing: Growing, member: Member, task: "asyncio.Task[Played]") -> None:
+    def _ended(self, growing: OpenGroup, member: Member, task: "asyncio.Task[RolloutResult]") -> None:
         del self._tasks[member.job.trajectory]
         if member.fate is not None:  # it was cut off
             return
@@ -236,7 +236,7 @@ class GroupSource:
         else:
             self._fated(growing, member, task.result())
 
-    def _fated(self, growing: Growing, member: Member, played: Played) -> None:
+    def _fated(self, growing: OpenGroup, member: Member, played: RolloutResult) -> None:
         """A trajectory has ended by itself."""
         self._saved.pop(member.job.trajectory, None)
         member.episode = played.episode
@@ -253,7 +253,7 @@ class GroupSource:
         self._settle(growing)
         self._progress.set()
 
-    def _settle(self, growing: Growing) -> None:
+    def _settle(self, growing: OpenGroup) -> None:
         """See what has become of a group whose trajectories have ended, or some of them."""
         verdict = growing.verdict()
         if verdict == "growing":
@@ -284,12 +284,12 @@ class GroupSource:
                 )
             )
 
-    def _left_out(self, growing: Growing) -> bool:
+    def _left_out(self, growing: OpenGroup) -> bool:
         """Whether another group is to take the place of this one, which is complete."""
         most = self._refill * (self._counts.taken + self._limits.per_step)
         return self._wanted is not None and self._counts.unwanted < most and not self._wanted(growing.group())
 
-    def _cut(self, growing: Growing) -> None:
+    def _cut(self, growing: OpenGroup) -> None:
         """Cut off stragglers."""
         del self._timers[growing.index]
         for member in growing.under_way:
@@ -298,7 +298,7 @@ class GroupSource:
             self._let_go(member)
         self._settle(growing)
 
-    def _drop(self, growing: Growing) -> None:
+    def _drop(self, growing: OpenGroup) -> None:
         for member in growing.under_way:
             member.fate = "cancelled"
             self._count(cancelled=1)
@@ -358,7 +358,7 @@ class GroupSource:
             staleness=dict(sorted(self._staleness.items())),
         )
 
-    def _begun(self, trajectory: str) -> Begun | None:
+    def _begun(self, trajectory: str) -> PartialRollout | None:
         return self._pool.begun(trajectory) or self._saved.get(trajectory)
 
     def restore(self, state: SourceState) -> None:
@@ -378,7 +378,7 @@ class GroupSource:
         self._saved = {begun.job.trajectory: begun for _, half in kept for begun in half}
         self._counts = state.counts
         self._staleness = Counter(state.staleness)
-        self._order = Order(
+        self._order = GroupOrder(
             self._limits,
             version=state.version,
             begun=state.begun,

@@ -57,7 +57,7 @@ class Staleness:
         return self.staleness + -(-self.window // self.per_step) if self.staleness else 0
 
 
-class Order:
+class GroupOrder:
     """Which groups have been begun, completed, dropped and taken.
 
     Args:

@@ -11,13 +11,13 @@ from pydantic import TypeAdapter, ValidationError
 
 from palaestra.errors import CheckpointError
 from palaestra.record import record
-from palaestra.trainers.rollouts.groups import Fate, GroupRule, Growing, Member, Plan
-from palaestra.trainers.rollouts.script import Begun
+from palaestra.trainers.rollouts.groups import Fate, GroupPlan, GroupRule, Member, OpenGroup
+from palaestra.trainers.rollouts.script import PartialRollout
 from palaestra.trajectory import Episode, Tokens
 
 
 @record
-class BegunState:
+class PartialRolloutState:
     """A trajectory that was under way; see `script.Begun`."""
 
     tokens: Tokens
@@ -31,7 +31,7 @@ class MemberState:
     trajectory: str
     fate: Fate | None
     episode: Episode | None
-    begun: BegunState | None
+    begun: PartialRolloutState | None
     """Where it was under way, and something was to be kept."""
 
 
@@ -47,7 +47,7 @@ class GroupState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Counts:
+class SourceCounts:
     """What has become of everything so far, since the run began.
 
     Each trajectory has one fate: `started` is the sum of `finished`, `failed`, `straggled`, `cancelled` and those under
@@ -100,12 +100,12 @@ class SourceState:
     """The index of the next group."""
     groups: tuple[GroupState, ...]
     """Those that were begun and are neither taken nor dropped."""
-    counts: Counts
+    counts: SourceCounts
     staleness: dict[int, int]
     """How many of the groups taken were so many versions old."""
 
 
-def group_state(growing: Growing, begun_of: Callable[[str], Begun | None]) -> GroupState:
+def group_state(growing: OpenGroup, begun_of: Callable[[str], PartialRollout | None]) -> GroupState:
     """A group under way, as it is kept; `begun_of` says how far a trajectory is."""
 
     def member_state(member: Member) -> MemberState:
@@ -114,7 +114,7 @@ def group_state(growing: Growing, begun_of: Callable[[str], Begun | None]) -> Gr
             trajectory=member.job.trajectory,
             fate=member.fate,
             episode=member.episode,
-            begun=BegunState(tokens=begun.tokens, seconds=begun.seconds) if begun else None,
+            begun=PartialRolloutState(tokens=begun.tokens, seconds=begun.seconds) if begun else None,
         )
 
     return GroupState(
@@ -125,13 +125,13 @@ def group_state(growing: Growing, begun_of: Callable[[str], Begun | None]) -> Gr
     )
 
 
-def regrown(group: GroupState, plan: Plan, rule: GroupRule) -> tuple[Growing, list[Begun]]:
+def regrown(group: GroupState, plan: GroupPlan, rule: GroupRule) -> tuple[OpenGroup, list[PartialRollout]]:
     """The group that was kept, and those of its trajectories that are half-way.
 
     Raises:
         CheckpointError: the plan plays something else.
     """
-    growing = Growing(group.index, group.version, plan, rule)
+    growing = OpenGroup(group.index, group.version, plan, rule)
     if growing.size != group.size:
         raise CheckpointError(
             f"group {group.index} plays {growing.size} trajectories, and {group.size} were planned when it was saved; "
@@ -139,7 +139,7 @@ def regrown(group: GroupState, plan: Plan, rule: GroupRule) -> tuple[Growing, li
         )
     while len(growing.members) < len(group.members):
         growing.add()
-    half: list[Begun] = []
+    half: list[PartialRollout] = []
     for member, saved in zip(growing.members, group.members, strict=True):
         if member.job.trajectory != saved.trajectory:
             raise CheckpointError(
@@ -148,7 +148,7 @@ def regrown(group: GroupState, plan: Plan, rule: GroupRule) -> tuple[Growing, li
             )
         member.fate, member.episode = saved.fate, saved.episode
         if saved.begun is not None:
-            half.append(Begun(job=member.job, tokens=saved.begun.tokens, seconds=saved.begun.seconds))
+            half.append(PartialRollout(job=member.job, tokens=saved.begun.tokens, seconds=saved.begun.seconds))
     return growing, half
 
 

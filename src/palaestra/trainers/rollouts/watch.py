@@ -7,17 +7,17 @@ from contextlib import contextmanager
 from typing import Literal, TypeAlias
 
 from palaestra.errors import InfrastructureError
-from palaestra.trainers.rollouts.job import Job
-from palaestra.trainers.rollouts.world import World
+from palaestra.trainers.rollouts.job import RolloutJob
+from palaestra.trainers.rollouts.world import RolloutWorld
 
 Waiting: TypeAlias = Literal["a place", "nothing", "a fresh world", "its world", "the engine", "a fault to pass"]
 """What a trajectory waits for; it is itself never busy for long."""
 
 
-class Flight:
+class RolloutStatus:
     """A trajectory under way, as it looks from outside."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: RolloutJob) -> None:
         self.job = job
         self.waiting: Waiting = "a place"
         self.since = _now()
@@ -48,9 +48,9 @@ class Flight:
         return current + sum(self._spent[one] for one in what)
 
 
-def waits(flights: Iterable[Flight]) -> str:
+def waits(flights: Iterable[RolloutStatus]) -> str:
     """Who waits for what, in words: how many trajectories for each thing, and the longest of them by name."""
-    by_what: dict[Waiting, list[Flight]] = {}
+    by_what: dict[Waiting, list[RolloutStatus]] = {}
     for flight in flights:
         by_what.setdefault(flight.waiting, []).append(flight)
     now = _now()
@@ -69,9 +69,9 @@ class WatchedWorld:
         world: What answers; whoever plays in it asks it within `asked`.
     """
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: RolloutWorld) -> None:
         self.world = world
-        self.flight: Flight | None = None
+        self.flight: RolloutStatus | None = None
         """Who plays in it."""
         self.fault: InfrastructureError | None = None
         """How it failed."""

@@ -8,10 +8,10 @@ from palaestra.steps import AgentView, ResetRecord
 from palaestra.trajectory import Episode
 
 Method: TypeAlias = Literal["reset", "step", "stop", "episode"]
-"""What a world is asked; each is a method of `Hosted`, which stands at the other end."""
+"""What a world is asked; each is a method of `HostedEnv`, which stands at the other end."""
 
 
-class World(ABC):
+class RolloutWorld(ABC):
     """One environment, playing one episode after the other. Where it runs is all that one kind differs in."""
 
     @abstractmethod
@@ -55,11 +55,11 @@ class World(ABC):
         return episode
 
 
-class Worlds(ABC):
+class RolloutWorlds(ABC):
     """Where worlds come from: this process, others, or other machines."""
 
     @abstractmethod
-    async def open(self) -> World:
+    async def open(self) -> RolloutWorld:
         """A fresh world.
 
         Raises:

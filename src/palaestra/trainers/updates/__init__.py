@@ -1,9 +1,19 @@
 """What is done with a batch of rollouts: which passes fill in its columns, and in which steps it is trained on."""
 
-from palaestra.trainers.updates.chosen import kept, paid
-from palaestra.trainers.updates.minibatches import minibatches
-from palaestra.trainers.updates.passes import POLICY, beforehand, filled, now
-from palaestra.trainers.updates.trained import Trained
-from palaestra.trainers.updates.turns import turn_by_turn
+from palaestra.trainers.updates.chosen import filter_trajectories, reshape_rewards
+from palaestra.trainers.updates.minibatches import train_minibatches
+from palaestra.trainers.updates.passes import POLICY, fill_columns, fill_current_logprobs, initial_columns
+from palaestra.trainers.updates.trained import TrainableModel
+from palaestra.trainers.updates.turns import train_turn_by_turn
 
-__all__ = ["POLICY", "Trained", "beforehand", "filled", "kept", "minibatches", "now", "paid", "turn_by_turn"]
+__all__ = [
+    "POLICY",
+    "TrainableModel",
+    "fill_columns",
+    "fill_current_logprobs",
+    "filter_trajectories",
+    "initial_columns",
+    "reshape_rewards",
+    "train_minibatches",
+    "train_turn_by_turn",
+]

@@ -3,11 +3,11 @@
 from dataclasses import replace
 
 from palaestra.trainers.data.batch import TokenBatch
-from palaestra.trainers.objectives import Built
+from palaestra.trainers.objectives import BuiltObjective
 from palaestra.trainers.objectives.segments import sum_over
 
 
-def kept(batch: TokenBatch, built: Built) -> TokenBatch:
+def filter_trajectories(batch: TokenBatch, built: BuiltObjective) -> TokenBatch:
     """The trajectories that every filter keeps.
 
     Filters see what the world paid: a penalty would make groups differ that taught nothing.
@@ -17,7 +17,7 @@ def kept(batch: TokenBatch, built: Built) -> TokenBatch:
     return batch
 
 
-def paid(batch: TokenBatch, built: Built) -> TokenBatch:
+def reshape_rewards(batch: TokenBatch, built: BuiltObjective) -> TokenBatch:
     """The trajectories as the parts for rewards would have them paid; the columns that those read are there."""
     for reward in built.rewards:
         reward_U = reward(batch)

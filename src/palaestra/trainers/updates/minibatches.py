@@ -4,21 +4,21 @@ from collections.abc import Callable, Collection
 
 from palaestra.seeding import Stream
 from palaestra.trainers.data.batch import TokenBatch
-from palaestra.trainers.objectives import Metrics, Objective, Prepared
-from palaestra.trainers.updates.passes import now
-from palaestra.trainers.updates.trained import Trained
+from palaestra.trainers.objectives import Metrics, Objective, PreparedStep
+from palaestra.trainers.updates.passes import fill_current_logprobs
+from palaestra.trainers.updates.trained import TrainableModel
 
 
-def minibatches(
+def train_minibatches(
     batch: TokenBatch,
     objective: Objective,
-    trained: Trained,
+    trained: TrainableModel,
     *,
     requires: Collection[str],
     updates: int,
     stream: Stream,
     temperature: float = 1.0,
-    look: Callable[[Prepared], Prepared] = lambda prepared: prepared,
+    look: Callable[[PreparedStep], PreparedStep] = lambda prepared: prepared,
 ) -> Metrics:
     """Train on a batch in `updates` steps.
 
@@ -36,13 +36,15 @@ def minibatches(
         The figures of the first step: of the weights that the batch began with, before they move. Empty where nothing
         has a gradient.
     """
-    batch = objective.advantages(now(batch, requires, trained, first=True, temperature=temperature))
+    batch = objective.advantages(fill_current_logprobs(batch, requires, trained, first=True, temperature=temperature))
     metrics: Metrics = {}
     for update, chosen in enumerate(shares(batch, updates, stream, joined=objective.joins)):
         if not chosen:
             continue
         share = batch.select(chosen)
-        prepared = objective.prepare(now(share, requires, trained, first=update == 0, temperature=temperature))
+        prepared = objective.prepare(
+            fill_current_logprobs(share, requires, trained, first=update == 0, temperature=temperature)
+        )
         if prepared.batch.trajectories:
             prepared = prepared if metrics else look(prepared)
             found = trained.step(prepared, temperature=temperature)

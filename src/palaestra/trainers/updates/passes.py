@@ -5,11 +5,11 @@ from collections.abc import Collection, Mapping
 from torch import Tensor
 
 from palaestra.trainers.data.batch import TokenBatch
-from palaestra.trainers.learner.statistics import Statistic
-from palaestra.trainers.objectives import Built
-from palaestra.trainers.updates.trained import Trained
+from palaestra.trainers.learner.statistics import TokenStatistic
+from palaestra.trainers.objectives import BuiltObjective
+from palaestra.trainers.updates.trained import TrainableModel
 
-_POLICY: Mapping[str, Statistic] = {
+_POLICY: Mapping[str, TokenStatistic] = {
     "old_T": "logp",
     "entropy_T": "entropy",
     "square_T": "square",
@@ -19,17 +19,17 @@ POLICY = frozenset(_POLICY)
 """The columns that a pass through the policy fills in."""
 
 
-def beforehand(built: Built) -> frozenset[str]:
+def initial_columns(built: BuiltObjective) -> frozenset[str]:
     """The columns that a batch needs before its first step; `turn_by_turn` fills in the policy's own for each turn."""
     return built.requires - POLICY if built.recipe.schedule.name == "turns" else built.requires
 
 
-def filled(
+def fill_columns(
     batch: TokenBatch,
     requires: Collection[str],
-    trained: Trained,
+    trained: TrainableModel,
     *,
-    reference: Trained | None = None,
+    reference: TrainableModel | None = None,
     temperature: float = 1.0,
 ) -> TokenBatch:
     """The batch with those columns that are required and that passes before its first step can fill in.
@@ -53,8 +53,8 @@ def filled(
     return batch.with_columns(found)
 
 
-def now(
-    batch: TokenBatch, requires: Collection[str], trained: Trained, *, first: bool, temperature: float = 1.0
+def fill_current_logprobs(
+    batch: TokenBatch, requires: Collection[str], trained: TrainableModel, *, first: bool, temperature: float = 1.0
 ) -> TokenBatch:
     """The batch with `now_T`, where it is required: log-probabilities before the step at hand.
 
@@ -62,7 +62,7 @@ def now(
         batch: The step's share.
         requires: What is read of it.
         trained: The policy.
-        first: Whether nothing was changed since `filled`.
+        first: Whether nothing was changed since `fill_columns`.
         temperature: At which the tokens were drawn.
     """
     if "now_T" not in requires:

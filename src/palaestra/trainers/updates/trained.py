@@ -6,20 +6,20 @@ from typing import Protocol
 from torch import Tensor
 
 from palaestra.trainers.data.batch import TokenBatch
-from palaestra.trainers.learner.statistics import Statistic
-from palaestra.trainers.objectives import Metrics, Prepared
+from palaestra.trainers.learner.statistics import TokenStatistic
+from palaestra.trainers.objectives import Metrics, PreparedStep
 
 
-class Trained(Protocol):
+class TrainableModel(Protocol):
     """A learner, or a table of a toy's."""
 
-    def step(self, prepared: Prepared, *, lr: float | None = None, temperature: float = 1.0) -> Metrics:
+    def step(self, prepared: PreparedStep, *, lr: float | None = None, temperature: float = 1.0) -> Metrics:
         """See `Learner.step`."""
         ...
 
     def columns(
-        self, batch: TokenBatch, wanted: Collection[Statistic], *, temperature: float = 1.0
-    ) -> dict[Statistic, Tensor]:
+        self, batch: TokenBatch, wanted: Collection[TokenStatistic], *, temperature: float = 1.0
+    ) -> dict[TokenStatistic, Tensor]:
         """See `Learner.columns`."""
         ...
 

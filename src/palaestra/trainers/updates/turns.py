@@ -17,26 +17,26 @@ from torch import Tensor
 
 from palaestra.seeding import Stream
 from palaestra.trainers.data.batch import TokenBatch
-from palaestra.trainers.objectives import Metrics, Objective, Prepared
+from palaestra.trainers.objectives import Metrics, Objective, PreparedStep
 from palaestra.trainers.objectives.advantages.turns import places
-from palaestra.trainers.objectives.recipe import Schedule
+from palaestra.trainers.objectives.recipe import UpdateSchedule
 from palaestra.trainers.objectives.segments import mean_over
-from palaestra.trainers.updates.passes import POLICY, filled, now
-from palaestra.trainers.updates.trained import Trained
+from palaestra.trainers.updates.passes import POLICY, fill_columns, fill_current_logprobs
+from palaestra.trainers.updates.trained import TrainableModel
 
 _FARTHEST = 10.0
 
 
-def turn_by_turn(
+def train_turn_by_turn(
     batch: TokenBatch,
     objective: Objective,
-    trained: Trained,
+    trained: TrainableModel,
     *,
     requires: Collection[str],
-    schedule: Schedule,
+    schedule: UpdateSchedule,
     stream: Stream,
     temperature: float = 1.0,
-    look: Callable[[Prepared], Prepared] = lambda prepared: prepared,
+    look: Callable[[PreparedStep], PreparedStep] = lambda prepared: prepared,
 ) -> Metrics:
     """Train on a batch, a step for each place that a turn can have in its trajectory.
 
@@ -69,8 +69,8 @@ def turn_by_turn(
     steps = 0
     for place in places_there:
         turn = at_place(batch, place_U, place)
-        turn = filled(turn, POLICY & set(requires), trained, temperature=temperature)
-        turn = objective.advantages(now(turn, requires, trained, first=True, temperature=temperature))
+        turn = fill_columns(turn, POLICY & set(requires), trained, temperature=temperature)
+        turn = objective.advantages(fill_current_logprobs(turn, requires, trained, first=True, temperature=temperature))
         turn = replace(turn, advantage_T=turn.advantage_T * carried_R[turn.trajectory_T])
         prepared = objective.prepare(turn)
         if not prepared.batch.trajectories:

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from palaestra.benchmarks.speed.figures import Unmeasured
+from palaestra.benchmarks.speed.figures import MissingFigure
 from palaestra.benchmarks.speed.training.drawing import EngineDraws, TransformersDraws, distance
 from palaestra.benchmarks.speed.training.engines import native, vllm
 from palaestra.benchmarks.speed.training.models import Transformers, peaked
 from palaestra.benchmarks.speed.training.scale import TrainingScale
 from palaestra.benchmarks.speed.training.turns import EngineTurns, TransformersTurns
-from palaestra.benchmarks.speed.training.work import Work
+from palaestra.benchmarks.speed.training.work import RoundWork
 from palaestra.trainers.learner import Precision
 from palaestra.trainers.model.checkpoint import save_decoder
 from palaestra.trainers.model.decoder import Decoder
@@ -34,7 +34,7 @@ def folder(model: Decoder, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_work_is_equal_for_equal_rounds_and_differs_otherwise(scale: TrainingScale) -> None:
-    one, other = Work(scale.engine), Work(scale.engine)
+    one, other = RoundWork(scale.engine), RoundWork(scale.engine)
     assert one.prompt(1, 2) == other.prompt(1, 2)
     assert len(one.prompt(1, 2)) == scale.engine.prompt
     assert len({one.prompt(0, 0), one.prompt(0, 1), one.prompt(1, 0)}) == 3
@@ -62,7 +62,7 @@ def test_our_engine_draws_what_is_asked_and_says_what_transformers_says(
         return draws
 
     draws = asyncio.run(drawn())
-    work = Work(scale.engine)
+    work = RoundWork(scale.engine)
     assert [prompt for prompt, _ in draws.drawn] == [work.prompt(0, n) for n in range(scale.engine.sequences)]
     off = distance(draws, Transformers(folder, dtype=torch.float32, device=CPU))
     assert off.shape == (scale.engine.sequences, scale.engine.new)
@@ -92,5 +92,5 @@ def test_turns_go_to_their_end_with_both(model: Decoder, folder: Path, scale: Tr
 )
 def test_vllm_that_is_not_there_says_why(python: str, says: str, folder: Path, scale: TrainingScale) -> None:
     found = asyncio.run(vllm(folder, Path(python), scale.engine, "fp32", eager=True))
-    assert isinstance(found, Unmeasured)
+    assert isinstance(found, MissingFigure)
     assert says in found.why

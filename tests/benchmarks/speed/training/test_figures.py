@@ -4,39 +4,45 @@ import json
 
 import pytest
 
-from palaestra.benchmarks.speed.figures import Unmeasured
-from palaestra.benchmarks.speed.training import Comparison, Rate, Section, TrainingReport, training_markdown
+from palaestra.benchmarks.speed.figures import MissingFigure
+from palaestra.benchmarks.speed.training import (
+    SpeedComparison,
+    SpeedSection,
+    TrainingReport,
+    WorkRate,
+    training_markdown,
+)
 from palaestra.benchmarks.speed.training.tables import figure, training_tables
 
 
-def report(section: Section) -> TrainingReport:
+def report(section: SpeedSection) -> TrainingReport:
     return TrainingReport(
         command="palaestra bench engine", machine={"cores": 2, "commit": ""}, setting={}, sections=(section,)
     )
 
 
 def test_a_rate_is_the_median_of_its_rounds() -> None:
-    assert Rate.of("native", [1.0, 100.0, 3.0]).per_second == 3.0
+    assert WorkRate.of("native", [1.0, 100.0, 3.0]).per_second == 3.0
 
 
 def test_a_rate_of_no_round_is_none() -> None:
     with pytest.raises(ValueError, match="native: nothing was measured"):
-        Rate.of("native", [])
+        WorkRate.of("native", [])
 
 
 def test_an_aim_is_met_from_its_value_on() -> None:
-    assert Comparison(name="x", value=2.5, at_least=2.5).met is True
-    assert Comparison(name="x", value=2.49, at_least=2.5).met is False
-    assert Comparison(name="x", value=0.0).met is None
+    assert SpeedComparison(name="x", value=2.5, at_least=2.5).met is True
+    assert SpeedComparison(name="x", value=2.49, at_least=2.5).met is False
+    assert SpeedComparison(name="x", value=0.0).met is None
 
 
 def test_tables_show_shares_aims_and_what_was_not_measured() -> None:
-    section = Section(
+    section = SpeedSection(
         title="Drawing",
         unit="tokens",
-        rates=(Rate.of("native", [50.0], limit=200.0), Rate.of("other", [20.0])),
-        comparisons=(Comparison(name="native, over other", value=2.5, at_least=3.0),),
-        unmeasured=(Unmeasured(section="vLLM", why="not measured: there is none"),),
+        rates=(WorkRate.of("native", [50.0], limit=200.0), WorkRate.of("other", [20.0])),
+        comparisons=(SpeedComparison(name="native, over other", value=2.5, at_least=3.0),),
+        unmeasured=(MissingFigure(section="vLLM", why="not measured: there is none"),),
         note="A note.",
     )
     rates, comparisons = training_tables(report(section))
@@ -53,12 +59,12 @@ def test_tables_show_shares_aims_and_what_was_not_measured() -> None:
 
 
 def test_without_limits_and_comparisons_there_are_no_columns_and_no_table_for_them() -> None:
-    (rates,) = training_tables(report(Section(title="T", unit="tokens", rates=(Rate.of("a", [1.0]),))))
+    (rates,) = training_tables(report(SpeedSection(title="T", unit="tokens", rates=(WorkRate.of("a", [1.0]),))))
     assert rates.columns == ("who", "tokens a second", "slowest round", "fastest round")
 
 
 def test_a_report_is_plain_json() -> None:
-    made = report(Section(title="T", unit="tokens", rates=(Rate.of("a", [1.0, 2.0]),)))
+    made = report(SpeedSection(title="T", unit="tokens", rates=(WorkRate.of("a", [1.0, 2.0]),)))
     read = json.loads(json.dumps(made.as_json()))
     assert read["sections"][0]["rates"][0] == {"name": "a", "per_second": 1.5, "rounds": [1.0, 2.0], "limit": None}
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from palaestra.benchmarks.speed.training.learners import OurSteps, ReferenceSteps, Step
+from palaestra.benchmarks.speed.training.learners import LearnerStep, OurSteps, ReferenceSteps
 from palaestra.benchmarks.speed.training.scale import TrainingScale
 from palaestra.trainers.data.layouts import LayoutName
 from palaestra.trainers.model.checkpoint import fresh, save_decoder
@@ -16,7 +16,7 @@ CPU = torch.device("cpu")
 
 
 def test_trajectories_of_a_group_begin_alike_and_go_on_at_different_lengths(scale: TrainingScale) -> None:
-    step = Step(scale.train)
+    step = LearnerStep(scale.train)
     groups = [step.trajectories[:2], step.trajectories[2:]]
     for group in groups:
         prompts = {tokens.ids[: scale.train.prompt] for tokens in group}
@@ -31,7 +31,7 @@ def test_trajectories_of_a_group_begin_alike_and_go_on_at_different_lengths(scal
 
 
 def test_every_trajectory_has_a_gradient_and_equal_scales_give_equal_steps(scale: TrainingScale) -> None:
-    step, again = Step(scale.train), Step(scale.train)
+    step, again = LearnerStep(scale.train), LearnerStep(scale.train)
     assert step.trajectories == again.trajectories
     assert all(sample.advantage for sample in step.samples())
     assert math.isclose(sum(sample.advantage for sample in step.samples()), 0, abs_tol=1e-6)
@@ -43,7 +43,7 @@ def test_our_learner_and_the_reference_come_to_the_same_loss(
 ) -> None:
     model = fresh(scale.train.shape, seed=0)
     save_decoder(model, tmp_path)
-    step = Step(scale.train)
+    step = LearnerStep(scale.train)
     ours = OurSteps(model, step, scale.train, layout=layout, precision="fp32", device=CPU)
     theirs = ReferenceSteps(tmp_path, step, scale.train, dtype=torch.float32, device=CPU)
     for learner in (ours, theirs):

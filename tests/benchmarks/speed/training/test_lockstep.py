@@ -6,11 +6,11 @@ from typing import Any
 from palaestra.benchmarks.speed.training.lockstep import LockstepWorlds
 from palaestra.records import EndReason
 from palaestra.steps import AgentView
-from palaestra.trainers.rollouts.world import Method, World, Worlds
+from palaestra.trainers.rollouts.world import Method, RolloutWorld, RolloutWorlds
 from palaestra.trainers.rollouts.worlds import Latency
 
 
-class Short(World):
+class Short(RolloutWorld):
     """Ends after so many turns as its episode's seed says."""
 
     async def ask(self, method: Method, *arguments: Any) -> Any:
@@ -24,14 +24,14 @@ class Short(World):
     async def close(self) -> None: ...
 
 
-class Shorts(Worlds):
-    async def open(self) -> World:
+class Shorts(RolloutWorlds):
+    async def open(self) -> RolloutWorld:
         return Short()
 
     async def close(self) -> None: ...
 
 
-async def two(first: int, second: int) -> tuple[LockstepWorlds, World, World]:
+async def two(first: int, second: int) -> tuple[LockstepWorlds, RolloutWorld, RolloutWorld]:
     worlds = LockstepWorlds(Shorts(), Latency(low=1e-4, high=2e-4))
     one, other = await worlds.open(), await worlds.open()
     await one.reset("a", first)

@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 from palaestra.envs.worlds.storefront.handbook import sections
-from palaestra.envs.worlds.storefront.policy import POLICY, Policy
+from palaestra.envs.worlds.storefront.policy import POLICY, StorePolicy
 
 SECTIONS = (
     "RET-1", "RET-2", "RET-3", "RET-4", "RET-5", "REF-1", "REF-2", "REF-3", "REF-4", "FRD-1", "PRM-1", "PRM-2", "PRM-3",
@@ -12,7 +12,7 @@ SECTIONS = (
     "BLD-1",
 )  # fmt: skip
 
-MUTATED = Policy(
+MUTATED = StorePolicy(
     return_days={"bronze": 11, "silver": 12, "gold": 13, "platinum": 14},
     holiday_from=(10, 21),
     holiday_to=(12, 22),
@@ -37,14 +37,14 @@ MUTATED = Policy(
 """A policy of which every number differs from the real one and from every other of its own."""
 
 
-def numbers_of(policy: Policy) -> set[str]:
+def numbers_of(policy: StorePolicy) -> set[str]:
     text = " ".join(s.body for s in sections(policy))
     for key in SECTIONS:
         text = text.replace(key, "")
     return set(re.findall(r"\d[\d,.]*\d|\d", text))
 
 
-def body(key: str, policy: Policy = POLICY) -> str:
+def body(key: str, policy: StorePolicy = POLICY) -> str:
     return next(s.body for s in sections(policy) if s.id == key)
 
 

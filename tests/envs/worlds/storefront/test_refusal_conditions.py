@@ -365,7 +365,7 @@ def test_a_world_in_which_a_request_is_refused_keeps_every_rule(desk: Desk, chan
     assert sound(desk) == []
     assert desk.state.peek(Section, found.section) is not None
     assert desk.state.get(type(found.evidence), found.evidence.id) == found.evidence
-    assert desk.state.settled().changes() == []
+    assert desk.state.settle().changes() == []
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)

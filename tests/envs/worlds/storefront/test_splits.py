@@ -8,7 +8,7 @@ import pytest
 
 from palaestra.envs import SPLITS, ToolEnv
 from palaestra.envs.kit import Section
-from palaestra.envs.worlds.storefront.policy import POLICY, Policy
+from palaestra.envs.worlds.storefront.policy import POLICY, StorePolicy
 from palaestra.envs.worlds.storefront.rules import CHANGES, rules
 from palaestra.records import TaskSpec
 from palaestra.tools import CONTROL
@@ -28,7 +28,7 @@ def specs(split: str) -> tuple[TaskSpec, ...]:
     return tuple(made().task_set.instance(task).spec for task in made().task_set.ids(split))
 
 
-def rules_of(split: str) -> list[Policy]:
+def rules_of(split: str) -> list[StorePolicy]:
     return [made().task_set.instance(spec.id).rules for spec in specs(split)]
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from palaestra.agents import as_action, oracle, rollout
 from palaestra.digest import digest
-from palaestra.envs import SPLITS, Instance, TaskSet, ToolEnv, bundled, instantiate
+from palaestra.envs import SPLITS, Instance, TaskSet, ToolEnv, bundled_tasks, instantiate
 from palaestra.envs.task import FIRST_INDEX, LAST_INDEX
 from palaestra.envs.worlds.storefront.schema import SCHEMA, Build, Order
 from palaestra.envs.worlds.storefront.world import STOREFRONT
@@ -29,7 +29,7 @@ OPEN_TABLES = {"tickets", "orders", "builds", "promotions"}
 
 @cache
 def tasks() -> TaskSet:
-    return bundled(STOREFRONT)
+    return bundled_tasks(STOREFRONT)
 
 
 @cache
@@ -143,7 +143,7 @@ def _sections() -> frozenset[str]:
 def ids_in(instance: Instance) -> dict[str, str]:
     """The ids that a prompt names, and the table of each."""
     words = re.findall(r"[\w-]+", instance.messages[1]["content"])
-    return {w: info.name for w in words for info in SCHEMA if instance.settled.peek(info.kind, w) is not None}
+    return {w: info.name for w in words for info in SCHEMA if instance.initial_state.peek(info.kind, w) is not None}
 
 
 TELLS_ITS_ACCOUNT = {"storefront/find-store-credit", "storefront/find-store-credit-twin"}
@@ -221,7 +221,7 @@ def digest_of(instance: Instance) -> str:
         (
             instance.spec,
             instance.messages,
-            instance.settled.state_hash(),
+            instance.initial_state.state_hash(),
             instance.oracle,
             instance.alternatives,
             instance.rubric.specs,
@@ -309,10 +309,10 @@ def test_instances_of_one_world_share_its_rows_and_none_of_their_own() -> None:
         i for i in instances() if i.spec.id in {"storefront/cancel-order/0000", "storefront/cancel-order/0008"}
     )
     assert first.spec.world_seed == second.spec.world_seed
-    assert first.settled.base is second.settled.base
+    assert first.initial_state.base is second.initial_state.base
     orders = [next(w for w, table in ids_in(i).items() if table == "orders") for i in (first, second)]
     assert orders[0] != orders[1]
-    assert first.settled.get(Order, orders[1]).status == "processing"
+    assert first.initial_state.get(Order, orders[1]).status == "processing"
 
 
 # Ids that name nothing

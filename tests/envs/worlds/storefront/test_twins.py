@@ -10,7 +10,7 @@ import gymnasium as gym
 import pytest
 
 from palaestra.agents import oracle, rollout
-from palaestra.envs import SPLITS, Instance, TaskSet, ToolEnv, bundled
+from palaestra.envs import SPLITS, Instance, TaskSet, ToolEnv, bundled_tasks
 from palaestra.envs.worlds.storefront.invariants import violations
 from palaestra.envs.worlds.storefront.invariants.books import Books
 from palaestra.envs.worlds.storefront.invariants.fresh import (
@@ -41,7 +41,7 @@ CLOSES = frozenset({"decline_request", "escalate_ticket"})
 
 @cache
 def tasks() -> TaskSet:
-    return bundled(STOREFRONT)
+    return bundled_tasks(STOREFRONT)
 
 
 @cache
@@ -95,9 +95,9 @@ def test_a_twin_has_its_siblings_words_and_another_world(family: str) -> None:
         sibling, twin = pair(task)
         assert twin.messages == sibling.messages, task
         # Where the customer answers, what they will say may be all that differs.
-        hashes = [(i.settled.state_hash(), i.user) for i in (sibling, twin)]
+        hashes = [(i.initial_state.state_hash(), i.user) for i in (sibling, twin)]
         assert hashes[0] != hashes[1], task
-        assert [t for t in twin.settled.find(Ticket) if t not in sibling.settled.find(Ticket)] == [], task
+        assert [t for t in twin.initial_state.find(Ticket) if t not in sibling.initial_state.find(Ticket)] == [], task
 
 
 @pytest.mark.parametrize("family", twins())
@@ -126,8 +126,8 @@ def test_what_solves_the_one_does_not_solve_the_other(family: str) -> None:
 def test_what_happened_in_a_twins_world_agrees_with_all_else(family: str) -> None:
     for task in ids(family):
         _, twin = pair(task)
-        books = Books(state=twin.settled, today=twin.start.date(), policy=twin.rules)
-        assert violations(twin.settled, twin.start.date(), twin.rules) == [], task
+        books = Books(state=twin.initial_state, today=twin.start.date(), policy=twin.rules)
+        assert violations(twin.initial_state, twin.start.date(), twin.rules) == [], task
         assert list(chain.from_iterable(rule(books) for rule in KEPT)) == [], task
 
 
@@ -158,14 +158,16 @@ def test_goods_that_came_back_are_refused_while_the_window_is_open() -> None:
             evidence = str(under["evidence_id"])
             kind = {"RMA": Return, "RFD": Refund}.get(evidence[:3])
             if kind is not None and under["policy_id"] == "RET-1":
-                assert window_ends(twin, twin.settled.get(kind, evidence).order_id) >= twin.start.date(), twin.spec.id
+                assert window_ends(twin, twin.initial_state.get(kind, evidence).order_id) >= twin.start.date(), (
+                    twin.spec.id
+                )
                 checked += 1
     assert checked >= 10
 
 
 def window_ends(instance: Instance, order_id: str) -> date:
     """The last day on which goods of an order may come back."""
-    order = instance.settled.get(Order, order_id)
-    tier = instance.settled.get(Customer, order.customer_id).tier
-    days = [s.delivered for s in instance.settled.find(Shipment, order_id=order_id) if s.delivered is not None]
+    order = instance.initial_state.get(Order, order_id)
+    tier = instance.initial_state.get(Customer, order.customer_id).tier
+    days = [s.delivered for s in instance.initial_state.find(Shipment, order_id=order_id) if s.delivered is not None]
     return last_return_day(instance.rules, tier, max(days))

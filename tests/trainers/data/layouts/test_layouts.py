@@ -12,7 +12,7 @@ from decoders import causal, tiny, varied
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.data.flatten import flatten, flatten_tokens
 from palaestra.trainers.data.layout import Layout
-from palaestra.trainers.data.layouts import LAYOUTS, LayoutName, packed, padded, shared
+from palaestra.trainers.data.layouts import LAYOUTS, LayoutName, packed_layout, padded_layout, shared_layout
 from palaestra.trainers.data.micro import split
 from palaestra.trainers.model.decoder import Decoder
 from palaestra.trajectory import Episode
@@ -108,9 +108,9 @@ def test_what_follows_the_last_trained_token_is_left_out(given: list[Episode]) -
     need = needed(batch)
     lengths = [sum(s == segment for s, _ in need) for segment in range(batch.segments)]
     rows = [length for length in lengths if length]
-    assert packed(batch).tokens == max(len(need), 1)
-    assert padded(batch).tokens == max(len(rows) * max(rows, default=0), 1)
-    assert shared(batch).tokens == max(len(paths(batch)), 1)
+    assert packed_layout(batch).tokens == max(len(need), 1)
+    assert padded_layout(batch).tokens == max(len(rows) * max(rows, default=0), 1)
+    assert shared_layout(batch).tokens == max(len(paths(batch)), 1)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -138,11 +138,11 @@ def test_a_prefix_is_put_through_once_and_what_only_looks_alike_is_not_shared() 
             sequence(1, 2, 3, own=1),
         ]
     )
-    layout = shared(batch)
+    layout = shared_layout(batch)
     assert layout.ids_N.tolist() == [1, 2, 3, 4, 9, 2, 3, 4]
     assert layout.position_N.tolist() == [0, 1, 2, 3, 3, 0, 1, 2]
     assert layout.tokens == 8
-    assert packed(batch).tokens == 4 + 4 + 3 + 4 + 2
+    assert packed_layout(batch).tokens == 4 + 4 + 3 + 4 + 2
 
 
 @pytest.mark.parametrize("name", NAMES)

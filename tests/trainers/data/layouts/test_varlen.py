@@ -11,7 +11,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from decoders import causal
 from palaestra.trainers.data.layouts import varlen
-from palaestra.trainers.data.layouts.paths import Path, PathAttention
+from palaestra.trainers.data.layouts.paths import PathAttention, PrefixPath
 from palaestra.trainers.data.layouts.varlen import Varlen
 
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -54,7 +54,7 @@ def drawn_qkv(count: int) -> tuple[Tensor, Tensor, Tensor]:
 @given(given=sequences())
 def test_all_sequences_at_once_are_each_path_by_itself(given: list[tuple[int, int]]) -> None:
     q, k, v = drawn_qkv(sum(own for _, own in given))
-    each = PathAttention([Path(own=own, common=common) for common, own in given], torch.device("cpu"))
+    each = PathAttention([PrefixPath(own=own, common=common) for common, own in given], torch.device("cpu"))
     if DEVICE.type == "cuda":
         q, k, v = (x.bfloat16() for x in (q, k, v))
         at_once = Varlen(given, DEVICE)(*(x.to(DEVICE) for x in (q, k, v))).cpu()

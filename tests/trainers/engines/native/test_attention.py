@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decoders import causal, tiny
-from palaestra.trainers.engines.native.attention import Chunk, Pass, Run, runs_of
+from palaestra.trainers.engines.native.attention import Chunk, Pass, RowRun, runs_of
 from palaestra.trainers.engines.native.memory import RowMemory
 
 SHAPE = tiny(layers=2, heads=4, kv_heads=2, head_dim=8, context=64)
@@ -77,7 +77,7 @@ def test_runs_are_neighbours_and_waste_no_more_than_allowed(found: list[tuple[in
 
 
 def test_equal_rows_are_one_run() -> None:
-    assert runs_of([0, 1, 2], [7, 7, 7], padding=0) == [Run(start=0, row=0, lengths=[7, 7, 7])]
+    assert runs_of([0, 1, 2], [7, 7, 7], padding=0) == [RowRun(start=0, row=0, lengths=[7, 7, 7])]
     assert runs_of([], [], padding=0) == []
 
 

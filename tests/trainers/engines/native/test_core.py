@@ -14,9 +14,9 @@ from decoders import tiny
 from engines.plain import Memory, distributions, processed, telling
 from palaestra.errors import CheckpointError, EngineError
 from palaestra.seeding import Stream
-from palaestra.trainers.engines.engine import Completion, InFlight, Request, Sampling
+from palaestra.trainers.engines.engine import Completion, InFlight, Sampling, TurnRequest
 from palaestra.trainers.engines.native.config import NativeConfig
-from palaestra.trainers.engines.native.core import Core, Drawing, Ended
+from palaestra.trainers.engines.native.core import Core, Drawing, EndedTurn
 from palaestra.trainers.engines.native.prefixes import BLOCK
 from palaestra.trainers.engines.noise import noise_at, noise_key
 from palaestra.trainers.model.decoder import Decoder
@@ -38,10 +38,10 @@ def weights(seed: int) -> dict[str, torch.Tensor]:
 PICK = st.integers(0, 99)
 
 
-def request(trajectory: str, context: tuple[int, ...], **sampling: Any) -> Request:
+def request(trajectory: str, context: tuple[int, ...], **sampling: Any) -> TurnRequest:
     settings: dict[str, Any] = {"limit": 6, "stop": (), **sampling}
     chosen = Sampling(**settings)
-    return Request(trajectory=trajectory, context=context, sampling=chosen, noise=noise_key(trajectory))
+    return TurnRequest(trajectory=trajectory, context=context, sampling=chosen, noise=noise_key(trajectory))
 
 
 @dataclass
@@ -64,7 +64,7 @@ class Oracle(RuleBasedStateMachine):
         self.config = NativeConfig(rows=rows, capacity=capacity, prefill=prefill)
         self.core = Core(decoder(0), self.config)
         self.seed = self.version = self.count = 0
-        self.waiting: list[Request] = []
+        self.waiting: list[TurnRequest] = []
         self.running: dict[Drawing, Shadow] = {}
         self.idle: dict[str, Shadow] = {}
         self.contexts: dict[str, tuple[int, ...]] = {}
@@ -169,7 +169,7 @@ class Oracle(RuleBasedStateMachine):
             if self.running:
                 self.step()
 
-    def admit(self, new: Request) -> None:
+    def admit(self, new: TurnRequest) -> None:
         drawing = self.core.admit(new)
         shadow = self.idle.pop(new.trajectory, None) or Shadow()
         if shadow.tokens != new.context[: len(shadow.tokens)] or len(shadow.tokens) >= len(new.context):
@@ -302,7 +302,7 @@ def finish(core: Core) -> list[Completion]:
     return done
 
 
-def agrees(turn: Completion, asked: Request, seed: int) -> bool:
+def agrees(turn: Completion, asked: TurnRequest, seed: int) -> bool:
     logp_TV = processed(distributions(decoder(seed), (*asked.context, *turn.ids)[:-1]), asked.sampling)
     wanted_T = logp_TV[len(asked.context) - 1 :][range(len(turn.ids)), list(turn.ids)]
     return torch.allclose(torch.tensor(turn.logprobs), wanted_T, atol=1e-4)
@@ -539,7 +539,7 @@ def test_logits_that_are_no_numbers_end_the_turns_and_leave_no_trace(core: Core)
     core.update(broken, 5, "keep")
     for i in range(3):
         core.admit(request(f"t{i}", PROMPT))
-    ended: list[Ended] = []
+    ended: list[EndedTurn] = []
     while core.running:
         ended += core.step()
     assert len(ended) == 3

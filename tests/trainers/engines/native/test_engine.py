@@ -8,7 +8,7 @@ import torch
 from decoders import tiny
 from engines.plain import expected, telling
 from palaestra.errors import EngineError, WaitError
-from palaestra.trainers.engines.engine import Completion, Request, Sampling
+from palaestra.trainers.engines.engine import Completion, Sampling, TurnRequest
 from palaestra.trainers.engines.native import NativeConfig, NativeEngine
 from palaestra.trainers.engines.noise import noise_key
 
@@ -16,8 +16,10 @@ SHAPE = tiny(vocabulary=24, hidden=16, heads=2, kv_heads=1, head_dim=8, mlp=16, 
 OLD, NEW = (telling(SHAPE, seed=seed) for seed in range(2))
 
 
-def asked(trajectory: str, *, limit: int = 6, timeout: float | None = None, context: tuple[int, ...] = ()) -> Request:
-    return Request(
+def asked(
+    trajectory: str, *, limit: int = 6, timeout: float | None = None, context: tuple[int, ...] = ()
+) -> TurnRequest:
+    return TurnRequest(
         trajectory=trajectory,
         context=context or (1, 2, 3, 4, 5),
         sampling=Sampling(limit=limit, stop=()),
@@ -42,7 +44,7 @@ async def until(condition: Callable[[], bool]) -> None:
         await asyncio.sleep(0)
 
 
-def begun(engine: NativeEngine, request: Request) -> "asyncio.Future[Completion]":
+def begun(engine: NativeEngine, request: TurnRequest) -> "asyncio.Future[Completion]":
     return asyncio.ensure_future(engine.generate(request))
 
 

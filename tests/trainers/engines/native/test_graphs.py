@@ -4,10 +4,10 @@ import torch
 
 from decoders import tiny
 from engines.plain import telling
-from palaestra.trainers.engines.engine import Completion, Request, Sampling
+from palaestra.trainers.engines.engine import Completion, Sampling, TurnRequest
 from palaestra.trainers.engines.native.config import NativeConfig
 from palaestra.trainers.engines.native.core import Core
-from palaestra.trainers.engines.native.graphs import Graphs, Work
+from palaestra.trainers.engines.native.graphs import Graphs, GraphWork
 from palaestra.trainers.engines.noise import noise_key
 
 SHAPE = tiny(vocabulary=24, hidden=16, heads=4, kv_heads=2, head_dim=4, mlp=16, context=700)
@@ -20,7 +20,7 @@ class Anew:
     def __init__(self) -> None:
         self.captured = self.used = 0
 
-    def __call__(self, work: Work) -> Work:
+    def __call__(self, work: GraphWork) -> GraphWork:
         self.captured += 1
         out = work().clone()
         place = out.data_ptr()
@@ -37,7 +37,7 @@ class Anew:
 def played(core: Core) -> dict[str, Completion]:
     """Turns of many lengths, one beyond the rows' first width, with new weights on the way."""
     waiting = [
-        Request(
+        TurnRequest(
             trajectory=f"t{i}",
             context=tuple((3 * j + i) % 24 for j in range(5 + 9 * (i % 4))),
             sampling=Sampling(limit=290 if i == 2 else 10 + 7 * i, stop=(), top_p=0.9 if i % 3 else 1.0),

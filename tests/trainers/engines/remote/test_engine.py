@@ -13,14 +13,14 @@ from chatserver import Answer, Asked, ChatServer, Cut, Hang, Reset, chat_server,
 from palaestra.agents.remote import EndpointConfig
 from palaestra.errors import ConfigError, EngineError, WaitError
 from palaestra.seeding import Stream
-from palaestra.trainers.engines.engine import Completion, Request, Sampling
+from palaestra.trainers.engines.engine import Completion, Sampling, TurnRequest
 from palaestra.trainers.engines.noise import noise_key
 from palaestra.trainers.engines.remote import RemoteEngine, RemoteEngineConfig
 
 T = TypeVar("T")
 VOCABULARY, CONTEXT = 40, 64
 STOPS = (3, 5)
-REQUEST = Request(
+REQUEST = TurnRequest(
     trajectory="a", context=(7, 8, 9), sampling=Sampling(limit=6, stop=STOPS), noise=noise_key("test", 1), timeout=30.0
 )
 
@@ -63,7 +63,7 @@ def with_engine(
         return asyncio.run(told(server))
 
 
-def turn(*script: Any, request: Request = REQUEST, **settings: Any) -> Completion:
+def turn(*script: Any, request: TurnRequest = REQUEST, **settings: Any) -> Completion:
     """What a server's answers make of a request."""
     return with_engine(lambda engine, _: engine.generate(request), *script, **settings)
 

@@ -16,11 +16,11 @@ from tokenizers import Tokenizer, models
 from transformers import PreTrainedTokenizerFast
 
 from engines.plain import expected, telling
-from palaestra.agents.remote import EndpointConfig, RemoteChat, RemoteChatConfig, Usage
+from palaestra.agents.remote import EndpointConfig, RemoteChat, RemoteChatConfig, TokenUsage
 from palaestra.agents.remote.edge import waited
 from palaestra.errors import EngineError
 from palaestra.seeding import Stream
-from palaestra.trainers.engines.engine import Request, Sampling
+from palaestra.trainers.engines.engine import Sampling, TurnRequest
 from palaestra.trainers.engines.noise import noise_key
 from palaestra.trainers.engines.remote import RemoteEngine, RemoteEngineConfig
 from palaestra.trainers.model.checkpoint import save_decoder
@@ -139,10 +139,10 @@ def with_engine(url: str, story: Callable[[RemoteEngine], Awaitable[T]], *, mode
     return asyncio.run(told())
 
 
-def request(name: str, sampling: Sampling, *, length: int = 30) -> Request:
+def request(name: str, sampling: Sampling, *, length: int = 30) -> TurnRequest:
     stream = Stream.root("ids", name)
     context = tuple(stream.below(SHAPE.vocabulary) for _ in range(length))
-    return Request(trajectory=name, context=context, sampling=sampling, noise=noise_key(name))
+    return TurnRequest(trajectory=name, context=context, sampling=sampling, noise=noise_key(name))
 
 
 def test_log_probabilities_are_those_of_the_distribution_that_was_drawn_from(url: str) -> None:
@@ -193,5 +193,5 @@ def test_a_chat_is_answered(url: str) -> None:
         reply = waited(model.chat([{"role": "user", "content": "w5"}], seed=3))
         assert reply.cut_off
         assert len((reply.content or "").split()) == 5
-        assert reply.usage == Usage(prompt=1, completion=5)
+        assert reply.usage == TokenUsage(prompt=1, completion=5)
         assert waited(model.chat([{"role": "user", "content": "w5"}], seed=3)) == reply

@@ -17,7 +17,7 @@ from engines.interpreter import vllm_python
 from engines.plain import telling
 from engines.processes import group
 from palaestra.errors import CheckpointError, EngineError, WaitError
-from palaestra.trainers.engines.engine import Request, Sampling
+from palaestra.trainers.engines.engine import Sampling, TurnRequest
 from palaestra.trainers.engines.vllm import VllmConfig, VllmEngine
 from palaestra.trainers.model.checkpoint import save_decoder
 from palaestra.trainers.model.shape import DecoderShape
@@ -27,16 +27,16 @@ pytestmark = pytest.mark.xdist_group("vllm")
 SHAPE = DecoderShape(
     vocabulary=2048, hidden=256, layers=6, heads=8, kv_heads=4, head_dim=32, mlp=1024, context=512, tied=True
 )
-REQUEST = Request(trajectory="t", context=(1, 2, 3), sampling=Sampling(limit=2, stop=()))
+REQUEST = TurnRequest(trajectory="t", context=(1, 2, 3), sampling=Sampling(limit=2, stop=()))
 TRAINER = """
 import asyncio, sys
 from pathlib import Path
-from palaestra.trainers.engines.engine import Request, Sampling
+from palaestra.trainers.engines.engine import TurnRequest, Sampling
 from palaestra.trainers.engines.vllm import VllmConfig, VllmEngine
 
 async def main():
     engine = VllmEngine(VllmConfig(model=Path(sys.argv[1]), python=Path(sys.argv[2])))
-    request = Request(trajectory="t", context=(1, 2, 3), sampling=Sampling(limit=2, stop=()))
+    request = TurnRequest(trajectory="t", context=(1, 2, 3), sampling=Sampling(limit=2, stop=()))
     turn = asyncio.ensure_future(engine.generate(request))
     while engine._worker is None:
         await asyncio.sleep(0.001)
@@ -105,7 +105,9 @@ def test_a_worker_that_is_killed_while_it_starts_fails_every_turn_that_waits(pyt
     async def test() -> None:
         engine = VllmEngine(VllmConfig(model=model, python=python))
         turns = [
-            asyncio.ensure_future(engine.generate(Request(trajectory=str(n), context=(1,), sampling=REQUEST.sampling)))
+            asyncio.ensure_future(
+                engine.generate(TurnRequest(trajectory=str(n), context=(1,), sampling=REQUEST.sampling))
+            )
             for n in range(3)
         ]
         os.kill(await starting(engine), signal.SIGKILL)
@@ -122,7 +124,7 @@ def test_a_turn_that_is_late_does_not_stop_the_start_that_others_wait_for(python
         engine = VllmEngine(VllmConfig(model=model, python=python))
         waiting = asyncio.ensure_future(engine.generate(REQUEST))
         pid = await starting(engine)
-        late = Request(trajectory="late", context=(1,), sampling=REQUEST.sampling, timeout=0.01)
+        late = TurnRequest(trajectory="late", context=(1,), sampling=REQUEST.sampling, timeout=0.01)
         with pytest.raises(WaitError, match="late"):
             await engine.generate(late)
         assert group(pid)

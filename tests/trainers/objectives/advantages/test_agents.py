@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from palaestra.trainers.objectives.advantages import DrMas, Group
+from palaestra.trainers.objectives.advantages import DrMas, GroupAdvantage
 from scored import array, drawn, paid, per_trajectory
 
 
@@ -24,7 +24,7 @@ def test_an_agent_is_compared_with_itself(seed: int) -> None:
 
 def test_with_one_agent_it_is_grpo() -> None:
     batch = paid([1, 0, 0.5, 2, 2, 0], [0, 0, 0, 1, 1, 1]).with_columns({"agent_R": torch.zeros(6)})
-    torch.testing.assert_close(DrMas()(batch), Group()(batch), rtol=0, atol=1e-12)
+    torch.testing.assert_close(DrMas()(batch), GroupAdvantage()(batch), rtol=0, atol=1e-12)
 
 
 def test_one_that_acted_once_keeps_its_return_unless_told() -> None:

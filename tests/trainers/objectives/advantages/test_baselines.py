@@ -9,7 +9,7 @@ import torch
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.objectives.advantages import (
     Gpg,
-    Group,
+    GroupAdvantage,
     PassAtK,
     gpg_factor,
     leave_one_out,
@@ -110,7 +110,7 @@ def test_the_baseline_of_opo_weighs_returns_by_length() -> None:
 
 def test_with_equal_lengths_opo_is_the_mean_of_the_group() -> None:
     batch = paid([1, 0, 0.25, 3], [0, 0, 1, 1], tokens=3)
-    torch.testing.assert_close(opo(batch), Group(scale="none")(batch), rtol=0, atol=1e-12)
+    torch.testing.assert_close(opo(batch), GroupAdvantage(scale="none")(batch), rtol=0, atol=1e-12)
 
 
 def test_opo_has_baseline_0_where_nothing_is_trained() -> None:

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from credit import column, drawn_rewards, of_turns, played
-from palaestra.trainers.objectives.advantages import Blockwise, Group, block_advantages
+from palaestra.trainers.objectives.advantages import BlockwiseAdvantage, GroupAdvantage, block_advantages
 from palaestra.trainers.objectives.advantages.blocks import Baseline
 
 GROUPS = [4, 4, 4, 9, 9, 2]
@@ -45,7 +45,7 @@ def by_loops(rewards: list[list[float]], groups: list[int], baseline: str) -> li
 def test_advantages_are_rewards_less_the_mean_of_their_like(seed: int, baseline: Baseline) -> None:
     rewards = drawn_rewards(np.random.default_rng(seed), GROUPS)
     batch = played(rewards, GROUPS)
-    found = of_turns(Blockwise(baseline=baseline, balanced=False)(batch), batch)
+    found = of_turns(BlockwiseAdvantage(baseline=baseline, balanced=False)(batch), batch)
     np.testing.assert_allclose(found, by_loops(rewards, GROUPS, baseline), atol=1e-12)
 
 
@@ -82,33 +82,33 @@ def test_an_outcome_that_nobody_of_the_group_shares_is_held_against_the_batch() 
 @pytest.mark.parametrize("balanced", [True, False])
 def test_a_single_turn_has_the_advantage_over_the_groups_mean(baseline: Baseline, balanced: bool) -> None:
     batch = played([[1.0], [0.25], [0.5], [3.0]], [0, 0, 0, 1])
-    found_T = Blockwise(baseline=baseline, balanced=balanced)(batch)
+    found_T = BlockwiseAdvantage(baseline=baseline, balanced=balanced)(batch)
     own_T = batch.trained_T
-    torch.testing.assert_close(found_T[own_T], Group(scale="none")(batch)[own_T], rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(found_T[own_T], GroupAdvantage(scale="none")(batch)[own_T], rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("baseline", ["batch", "group"])
 def test_equal_rewards_are_no_better_than_each_other(baseline: Baseline) -> None:
     batch = played([[0.1, 0.7, 0.2]] * 3, [0, 0, 0])
-    assert not Blockwise(baseline=baseline)(batch).any()
+    assert not BlockwiseAdvantage(baseline=baseline)(batch).any()
 
 
 def test_prefixes_that_were_paid_the_same_in_another_order_are_alike() -> None:
     """0.1 + 0.2 + 0.3 is not 0.3 + 0.2 + 0.1 in floating point."""
     batch = played([[0.1, 0.2, 0.3, 1.0], [0.3, 0.2, 0.1, 0.0]], [0, 0])
-    found = of_turns(Blockwise(balanced=False)(batch), batch)
+    found = of_turns(BlockwiseAdvantage(balanced=False)(batch), batch)
     assert [found[3], found[7]] == [0.5, -0.5]
 
 
 def test_balanced_blocks_weigh_the_same_in_a_mean_over_the_trajectorys_tokens() -> None:
     parts = [("action",) * 3, ("action",), ("action",) * 2, ("action",) * 2]
     batch = played([[1.0, 0.5], [0.0, 0.25]], [0, 0], parts=parts)
-    plain = of_turns(Blockwise(baseline="group", balanced=False)(batch), batch)
-    even_T = Blockwise(baseline="group")(batch)
+    plain = of_turns(BlockwiseAdvantage(baseline="group", balanced=False)(batch), batch)
+    even_T = BlockwiseAdvantage(baseline="group")(batch)
     for trajectory in range(2):
         mean = even_T[batch.trained_T & (batch.trajectory_T == trajectory)].mean().item()
         assert mean == pytest.approx(sum(plain[2 * trajectory : 2 * trajectory + 2]))
 
 
 def test_a_batch_without_turns_has_no_advantage() -> None:
-    assert not Blockwise()(played([[], []], [0, 0])).any()
+    assert not BlockwiseAdvantage()(played([[], []], [0, 0])).any()

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from credit import column, of_turns, played
 from palaestra.trainers.data.batch import TokenBatch
-from palaestra.trainers.objectives.advantages import Cm2, Group, checklist_advantages, first_met
+from palaestra.trainers.objectives.advantages import Cm2, GroupAdvantage, checklist_advantages, first_satisfaction
 from palaestra.trainers.objectives.advantages.checklist import Assignment
 
 GROUPS = [4, 4, 4, 9, 9, 2]
@@ -91,7 +91,7 @@ def test_what_was_met_before_what_it_depends_on_is_never_paid() -> None:
 
 
 def test_a_criterion_that_no_longer_holds_pays_nothing_when_it_does_again() -> None:
-    first_UC, before_UC = first_met(torch.tensor([[0], [1], [0], [1], [1]]), torch.tensor([0, 0, 0, 0, 1]), 2)
+    first_UC, before_UC = first_satisfaction(torch.tensor([[0], [1], [0], [1], [1]]), torch.tensor([0, 0, 0, 0, 1]), 2)
     assert first_UC[:, 0].tolist() == [False, True, False, False, True]
     assert before_UC[:, 0].tolist() == [False, False, True, True, False]
 
@@ -112,7 +112,7 @@ def test_one_criterion_in_one_turn_is_an_outcome_of_0_or_1(assignment: Assignmen
     found = of_turns(Cm2(assignment=assignment)(batch), batch)
     np.testing.assert_allclose(found, [0.6, -0.4, -0.4, 0.6, -0.4], atol=1e-12)
     outcome = played([[1.0], [0.0], [0.0], [1.0], [0.0]], [0] * 5)
-    plain_T = Group(scale="none")(outcome)[outcome.trained_T]
+    plain_T = GroupAdvantage(scale="none")(outcome)[outcome.trained_T]
     torch.testing.assert_close(Cm2(assignment=assignment)(batch)[batch.trained_T], plain_T, rtol=0, atol=1e-12)
 
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from credit import drawn_rewards, of_turns, played
-from palaestra.trainers.objectives.advantages import Gigpo, Group, gigpo_advantages
+from palaestra.trainers.objectives.advantages import Gigpo, GroupAdvantage, gigpo_advantages
 
 Scale = Literal["mean", "mean-std"]
 GROUPS = [4, 4, 4, 9, 9, 2]
@@ -93,9 +93,11 @@ def test_golden_advantages_of_two_trajectories(scale: Scale, weight: float, expe
     np.testing.assert_allclose(golden(scale, weight), expected, atol=1e-6)
 
 
-@pytest.mark.parametrize(("scale", "plain"), [("mean", Group(scale="none")), ("mean-std", Group(scale="group"))])
+@pytest.mark.parametrize(
+    ("scale", "plain"), [("mean", GroupAdvantage(scale="none")), ("mean-std", GroupAdvantage(scale="group"))]
+)
 @pytest.mark.parametrize("seed", SEEDS)
-def test_without_step_weight_and_cross_steps_it_is_grpo(seed: int, scale: Scale, plain: Group) -> None:
+def test_without_step_weight_and_cross_steps_it_is_grpo(seed: int, scale: Scale, plain: GroupAdvantage) -> None:
     rng = np.random.default_rng(seed)
     rewards = drawn_rewards(rng, GROUPS)
     anchors = anchored(rng, rewards)

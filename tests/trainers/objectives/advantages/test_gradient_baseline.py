@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from palaestra.trainers.data.batch import TokenBatch
-from palaestra.trainers.objectives.advantages import Group, Opob, OpobProxy
+from palaestra.trainers.objectives.advantages import GroupAdvantage, Opob, OpobProxy
 from palaestra.trainers.objectives.advantages.gradient_baseline import Mode
 from scored import Array, array, drawn, own, paid, per_trajectory
 
@@ -100,7 +100,7 @@ def test_golden_baseline() -> None:
 
 def test_with_equal_weights_it_is_the_mean_of_the_group() -> None:
     batch = weighed([1, 0, 0.5], [2, 2, 2], [3, 3, 3])
-    torch.testing.assert_close(Opob()(batch), Group(scale="none")(batch), rtol=0, atol=1e-12)
+    torch.testing.assert_close(Opob()(batch), GroupAdvantage(scale="none")(batch), rtol=0, atol=1e-12)
 
 
 def test_where_one_weighs_everything_its_return_is_the_baseline() -> None:

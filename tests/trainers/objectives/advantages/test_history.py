@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from palaestra.trainers.data.batch import TokenBatch
-from palaestra.trainers.objectives.advantages import Group, History
+from palaestra.trainers.objectives.advantages import GroupAdvantage, History
 from palaestra.trainers.objectives.parts import Stateful
 from scored import Array, array, drawn, paid, per_trajectory
 
@@ -55,7 +55,7 @@ def test_advantages_are_those_of_an_account_of_all_visits(seed: int) -> None:
 
 def test_the_first_visit_is_grpo() -> None:
     batch = visit([1, 0, 0, 1, 0.5])
-    torch.testing.assert_close(History()(batch), Group(epsilon=0.0)(batch), rtol=0, atol=1e-12)
+    torch.testing.assert_close(History()(batch), GroupAdvantage(epsilon=0.0)(batch), rtol=0, atol=1e-12)
 
 
 def test_a_task_that_is_always_solved_today_still_teaches() -> None:

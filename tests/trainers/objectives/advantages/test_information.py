@@ -8,7 +8,7 @@ import torch
 
 from credit import column, drawn_rewards, of_turns, played
 from palaestra.trainers.data.batch import TokenBatch
-from palaestra.trainers.objectives.advantages import Group, Igpo, Mig, likelihood_gains, monotone_gains
+from palaestra.trainers.objectives.advantages import GroupAdvantage, Igpo, Mig, likelihood_gains, monotone_gains
 
 GROUPS = [4, 4, 4, 9, 9, 2]
 SEEDS = range(10)
@@ -75,7 +75,7 @@ def test_only_reasoning_is_credited_with_what_it_gained() -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_mig_without_gain_is_grpo(seed: int) -> None:
     _, _, batch = drawn(seed)
-    torch.testing.assert_close(Mig(gain=0.0)(batch), Group()(batch), rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(Mig(gain=0.0)(batch), GroupAdvantage()(batch), rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("gamma", [1.0, 0.8])
@@ -100,7 +100,7 @@ def test_igpo_of_single_turns_is_grpo() -> None:
         [[1.0], [0.0], [0.5], [3.0]], [0, 0, 0, 1], columns={"gold_U": -torch.rand(4), "gold_R": -torch.rand(4)}
     )
     own_T = batch.trained_T
-    torch.testing.assert_close(Igpo()(batch)[own_T], Group()(batch)[own_T], rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(Igpo()(batch)[own_T], GroupAdvantage()(batch)[own_T], rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("part", [Mig(), Igpo()], ids=repr)

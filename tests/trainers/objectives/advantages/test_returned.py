@@ -34,7 +34,7 @@ from palaestra.trainers.objectives.advantages import (
 from palaestra.trainers.objectives.build import build, read_recipe
 from palaestra.trainers.objectives.columns import COLUMNS
 from palaestra.trainers.objectives.part import part_of
-from palaestra.trainers.objectives.parts import Advantage, Valued
+from palaestra.trainers.objectives.parts import Advantage, ValueReader
 from scored import array, drawn, paid, scored
 
 NAMES = (
@@ -182,7 +182,7 @@ def test_a_recipe_builds_it(name: str) -> None:
 @pytest.mark.parametrize("name", ["gae", "vapo", "bi-level-gae", "v-trace"])
 def test_a_critic_is_told_what_it_should_have_expected(name: str) -> None:
     part = build(read_recipe({"advantage": name, "ratio": {"anchor": "old"}})).critic
-    assert isinstance(part, Valued)
+    assert isinstance(part, ValueReader)
     batch = drawn(8)
     found_T = part.targets(batch)
     assert (part.column, part.heads, found_T.shape) == ("value_T", 1, batch.column("value_T").shape)

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from credit import column, drawn_rewards, played
-from palaestra.trainers.objectives.advantages import Group, Sharp, left_out, shapley_values
+from palaestra.trainers.objectives.advantages import GroupAdvantage, Sharp, leave_one_out_values, shapley_values
 
 GROUPS = [4, 4, 4, 4, 9, 9]
 AGENTS = [1, 1, 7, 7, 1, 7]
@@ -48,11 +48,11 @@ def test_leaving_one_out_is_shapleys_value_only_of_what_adds_up(
     worth: list[float], shared: list[float], left: list[float]
 ) -> None:
     np.testing.assert_allclose(shapley_values(column(worth)).numpy(), shared, atol=1e-12)
-    assert left_out(column(worth)).tolist() == left
+    assert leave_one_out_values(column(worth)).tolist() == left
 
 
 def test_nobody_has_no_share() -> None:
-    assert len(shapley_values(column([1.0]))) == len(left_out(column([1.0]))) == 0
+    assert len(shapley_values(column([1.0]))) == len(leave_one_out_values(column([1.0]))) == 0
 
 
 @pytest.mark.parametrize("count", [0, 3, 6])
@@ -60,7 +60,7 @@ def test_coalitions_that_are_missing_are_named(count: int) -> None:
     with pytest.raises(ValueError, match=rf"{count} coalitions: A agents have 2 \*\* A"):
         shapley_values(torch.zeros(count))
     with pytest.raises(ValueError, match=f"{count} coalitions"):
-        left_out(torch.zeros(count))
+        leave_one_out_values(torch.zeros(count))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -91,7 +91,7 @@ def test_with_one_role_and_no_coefficients_it_is_grpo() -> None:
     batch = played([[1.0], [0.0, 0.5], [0.25]], [0, 0, 0])
     columns = {"agent_R": torch.zeros(3), "counterfactual_R": column([9, 9, 9]), "invalid_U": torch.ones(4)}
     found_T = Sharp(contribution=0.0, validity=0.0)(batch.with_columns(columns))
-    torch.testing.assert_close(found_T, Group()(batch), rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(found_T, GroupAdvantage()(batch), rtol=1e-12, atol=1e-12)
 
 
 def test_a_role_that_nobody_else_had_has_advantage_exactly_0() -> None:

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from palaestra.trainers.data.batch import TokenBatch
-from palaestra.trainers.objectives.advantages import Group, Otb
+from palaestra.trainers.objectives.advantages import GroupAdvantage, Otb
 from scored import Array, array, drawn, own, scored, token_pay
 
 
@@ -48,7 +48,7 @@ def alike(lengths: list[int], returns: list[float], groups: list[int] | None = N
 
 def test_tokens_alike_have_the_mean_of_the_group_as_their_baseline() -> None:
     batch = alike([3, 3, 3], [1, 0, 0.5])
-    expected = Group(scale="none")(batch)[batch.trained_T]
+    expected = GroupAdvantage(scale="none")(batch)[batch.trained_T]
     torch.testing.assert_close(Otb()(batch)[batch.trained_T], expected, rtol=0, atol=1e-12)
 
 

@@ -9,7 +9,7 @@ from palaestra.trainers.objectives.advantages import (
     ReinforcePlus,
     ReinforcePlusKl,
     reinforce_plus_baseline,
-    whitened,
+    whiten,
 )
 from scored import Array, array, drawn, own, paid, scored, token_pay
 
@@ -76,7 +76,7 @@ def test_equal_returns_are_exactly_0() -> None:
 
 def test_whitening_looks_at_trained_tokens_only() -> None:
     own_T = torch.tensor([True, False, True])
-    assert whitened(torch.tensor([1.0, 1e6, -1.0]), own_T).tolist() == pytest.approx([2**-0.5, 0, -(2**-0.5)])
+    assert whiten(torch.tensor([1.0, 1e6, -1.0]), own_T).tolist() == pytest.approx([2**-0.5, 0, -(2**-0.5)])
 
 
 def test_bad_settings_are_refused() -> None:

@@ -11,7 +11,7 @@ import torch
 from drawn import batch_of, column, on_policy
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.objectives.corrections import (
-    Decoupled,
+    DecoupledWeight,
     IcePop,
     SequenceTis,
     TokenTis,
@@ -29,9 +29,9 @@ EVERY: list[Correction] = [
     SequenceTis(cap=5.0, normalised=True),
     IcePop(),
     IcePop(low=0.0, high=math.inf),
-    Decoupled(),
-    Decoupled(cap=1.3),
-    Decoupled(cap=1.3, beyond="clamp"),
+    DecoupledWeight(),
+    DecoupledWeight(cap=1.3),
+    DecoupledWeight(cap=1.3, beyond="clamp"),
 ]
 
 
@@ -138,7 +138,7 @@ def test_none_goes_with_a_ratio_to_the_rollout(name: str) -> None:
         (lambda: SequenceTis(cap=0.5), "cap=0.5"),
         (lambda: IcePop(low=1.5), "low=1.5, high=5.0: 1, the weight"),
         (lambda: IcePop(high=0.9), "high=0.9"),
-        (lambda: Decoupled(cap=0.0), "cap=0.0"),
+        (lambda: DecoupledWeight(cap=0.0), "cap=0.0"),
     ],
 )
 def test_a_setting_that_would_weigh_what_is_not_off_is_refused(make: Callable[[], Correction], says: str) -> None:

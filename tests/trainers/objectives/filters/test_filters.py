@@ -11,7 +11,7 @@ import torch
 
 from graded import many, numbers, reals, returning
 from palaestra.trainers.data.batch import TokenBatch
-from palaestra.trainers.objectives.filters import Prof, Rank, Uncertain, kept, mixed, places
+from palaestra.trainers.objectives.filters import Prof, Rank, UncertainGroups, keep_groups, mixed_groups, ranks
 from palaestra.trainers.objectives.filters.uncertain import Strategy
 from palaestra.trainers.objectives.parts import Filter
 
@@ -40,14 +40,14 @@ def test_mixed_groups_are_those_that_pass_and_fail(seed: int) -> None:
     batch = many(seed, groups=7)
     passed = numbers(batch.column("passed_R"))
     kept_groups = [g for g in groups_of(batch) if len(g) == 1 or 0 < sum(passed[r] for r in g) < len(g)]
-    assert chosen(mixed, batch) == set(itertools.chain(*kept_groups))
+    assert chosen(mixed_groups, batch) == set(itertools.chain(*kept_groups))
 
 
 def test_mixed_looks_at_what_passed_and_not_at_what_was_paid() -> None:
     """All right, all wrong, some of both, and one alone."""
     groups = [0, 0, 1, 1, 2, 2, 3]
     batch = returning([1, 0.9, 0, 0.1, 1, 1, 1], groups=groups, passed_R=[1, 1, 0, 0, 1, 0, 1])
-    assert mixed(batch).tolist() == [False, False, False, False, True, True, True]
+    assert mixed_groups(batch).tolist() == [False, False, False, False, True, True, True]
 
 
 def plain(scores: list[float], *, strategy: Strategy, amount: float, softmax: bool, zeros: bool) -> set[int]:
@@ -96,7 +96,7 @@ def test_scores_are_kept_as_each_strategy_says(strategy: Strategy, amount: float
     rng = np.random.default_rng(4)
     for count in (1, 2, 5, 9):
         scores = [float(s) for s in rng.choice([0.0, 0.2, 0.5, 0.7, 1.1], count)]
-        found_G = kept(reals(scores), strategy=strategy, amount=amount, softmax=softmax, zeros=zeros)
+        found_G = keep_groups(reals(scores), strategy=strategy, amount=amount, softmax=softmax, zeros=zeros)
         assert {int(g) for g in found_G.nonzero()[:, 0]} == plain(
             scores, strategy=strategy, amount=amount, softmax=softmax, zeros=zeros
         )
@@ -104,13 +104,13 @@ def test_scores_are_kept_as_each_strategy_says(strategy: Strategy, amount: float
 
 def test_golden_groups_of_ragen() -> None:
     """0.5 + 0.4 is below 0.9 * 1.1 - 0.01, 0.5 + 0.4 + 0.2 is not."""
-    found_G = kept(reals([0.5, 0, 0.2, 0.4]), strategy="top_p", amount=0.9)
+    found_G = keep_groups(reals([0.5, 0, 0.2, 0.4]), strategy="top_p", amount=0.9)
     assert found_G.tolist() == [True, False, True, True]
 
 
 def test_a_hundredth_of_the_score_may_be_missing() -> None:
     """0.9 is below 0.9 * 1.005, and not below it less 0.01."""
-    assert kept(reals([0.9, 0.105]), strategy="top_p", amount=0.9).tolist() == [True, False]
+    assert keep_groups(reals([0.9, 0.105]), strategy="top_p", amount=0.9).tolist() == [True, False]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -129,13 +129,15 @@ def test_groups_are_scored_by_what_is_asked(seed: int, score: str) -> None:
     # Rounded, so that scores that are equal are so in both.
     scores = [round(by[score](g), 9) for g in groups]
     best = plain(scores, strategy="top_k", amount=2, softmax=False, zeros=True)
-    keeps = Uncertain(score=score, strategy="top_k", amount=2)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    keeps = UncertainGroups(score=score, strategy="top_k", amount=2)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     assert sorted(scores[g] for g in best) == sorted(
         scores[g] for g, members in enumerate(groups) if set(members) <= chosen(keeps, batch)
     )
 
 
-@pytest.mark.parametrize("keeps", [Uncertain(amount=1.0), Uncertain(strategy="top_p", amount=1.0)], ids=repr)
+@pytest.mark.parametrize(
+    "keeps", [UncertainGroups(amount=1.0), UncertainGroups(strategy="top_p", amount=1.0)], ids=repr
+)
 def test_a_whole_share_is_no_filter(keeps: Filter) -> None:
     for seed in SEEDS:
         assert bool(keeps(many(seed)).all())
@@ -143,7 +145,7 @@ def test_a_whole_share_is_no_filter(keeps: Filter) -> None:
 
 def test_as_it_comes_a_quarter_of_the_groups_is_kept() -> None:
     batch = returning([0, 0, 0, 1, 0, 4, 1, 1], groups=[0, 0, 1, 1, 2, 2, 3, 3])
-    assert chosen(Uncertain(), batch) == {4, 5}
+    assert chosen(UncertainGroups(), batch) == {4, 5}
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -179,7 +181,7 @@ def test_places_are_those_of_a_sorted_list(seed: int) -> None:
     rng = np.random.default_rng(seed)
     owners, keys = rng.integers(0, 4, 17), rng.integers(0, 5, 17)
     expected = [sum(1 for o in range(17) if owners[o] == owners[x] and (keys[o], o) < (keys[x], x)) for x in range(17)]
-    assert places(reals(keys.astype(float)), torch.tensor(owners)).tolist() == expected
+    assert ranks(reals(keys.astype(float)), torch.tensor(owners)).tolist() == expected
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -211,7 +213,8 @@ def test_golden_trajectories_of_prof() -> None:
 
 
 @pytest.mark.parametrize(
-    "keeps", [mixed, Uncertain(), Uncertain(strategy="top_p", zeros=False), Rank(keep=1), Prof(keep=1)]
+    "keeps",
+    [mixed_groups, UncertainGroups(), UncertainGroups(strategy="top_p", zeros=False), Rank(keep=1), Prof(keep=1)],
 )
 def test_an_empty_batch_and_a_single_trajectory_are_no_fault(keeps: Filter) -> None:
     batch = many(1)
@@ -222,10 +225,10 @@ def test_an_empty_batch_and_a_single_trajectory_are_no_fault(keeps: Filter) -> N
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda: Uncertain(amount=0), "amount=0"),
-        (lambda: Uncertain(amount=1.5), "amount=1.5"),
-        (lambda: Uncertain(strategy="top_k", amount=0.5), "amount=0.5"),
-        (lambda: Uncertain(strategy="top_k", amount=2.5), "amount=2.5"),
+        (lambda: UncertainGroups(amount=0), "amount=0"),
+        (lambda: UncertainGroups(amount=1.5), "amount=1.5"),
+        (lambda: UncertainGroups(strategy="top_k", amount=0.5), "amount=0.5"),
+        (lambda: UncertainGroups(strategy="top_k", amount=2.5), "amount=2.5"),
         (lambda: Rank(keep=0), "keep=0"),
         (lambda: Prof(keep=0), "keep=0"),
     ],

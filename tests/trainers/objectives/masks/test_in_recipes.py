@@ -13,21 +13,21 @@ from palaestra.errors import ConfigError
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.objectives.aggregation import Aggregation
 from palaestra.trainers.objectives.build import build
-from palaestra.trainers.objectives.objective import Prepared
+from palaestra.trainers.objectives.objective import PreparedStep
 from palaestra.trainers.objectives.part import PARTS, Part
-from palaestra.trainers.objectives.ratio import Ratio
+from palaestra.trainers.objectives.ratio import RatioConfig
 from palaestra.trainers.objectives.recipe import Recipe
 
 LENGTHS = (9, 4, 17, 6, 11)
-OLD = Ratio(anchor="old")
+OLD = RatioConfig(anchor="old")
 PLUGS = ("trust", "correction", "mask", "regulariser")
 
 
-def prepared(recipe: Recipe, batch: TokenBatch) -> Prepared:
+def prepared(recipe: Recipe, batch: TokenBatch) -> PreparedStep:
     return build(recipe).objective.prepare(batch)
 
 
-def gradient(step: Prepared, pieces: list[list[int]] | None = None) -> tuple[float, Tensor]:
+def gradient(step: PreparedStep, pieces: list[list[int]] | None = None) -> tuple[float, Tensor]:
     """The loss of a step, and its gradient at each token, added up over pieces of it."""
     logp_T = step.batch.column("now_T").clone().requires_grad_()
     entropy_T = 0.5 * logp_T.square()
@@ -121,8 +121,8 @@ def test_a_step_in_which_everything_is_masked_is_nothing() -> None:
     assert step.batch.trajectories == 0
 
 
-ROLLOUT, PLAIN = Ratio(anchor="rollout"), Ratio(anchor="none")
-SEQUENCE = Ratio(anchor="old", granularity="sequence")
+ROLLOUT, PLAIN = RatioConfig(anchor="rollout"), RatioConfig(anchor="none")
+SEQUENCE = RatioConfig(anchor="old", granularity="sequence")
 
 
 @pytest.mark.parametrize(

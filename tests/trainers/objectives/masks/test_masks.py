@@ -16,12 +16,12 @@ from palaestra.trainers.objectives.masks import (
     EntropyTop,
     M2po,
     Opsm,
-    Reject,
+    RejectTokens,
     S2t,
-    invalid_turns,
-    truncated,
+    drop_invalid_turns,
+    drop_truncated,
 )
-from palaestra.trainers.objectives.masks.rejection import Level, Statistic
+from palaestra.trainers.objectives.masks.rejection import RejectionLevel, RejectionStatistic
 from palaestra.trainers.objectives.part import PARTS
 from palaestra.trainers.objectives.parts import Mask
 
@@ -42,7 +42,7 @@ def flat(rows: list[list[bool]]) -> list[bool]:
     return [one for row in rows for one in row]
 
 
-def statistic_of(off: float, statistic: Statistic) -> float:
+def statistic_of(off: float, statistic: RejectionStatistic) -> float:
     return {"k1": off, "k2": off * off / 2, "k3": math.exp(off) - off - 1}[statistic]
 
 
@@ -52,7 +52,7 @@ def statistic_of(off: float, statistic: Statistic) -> float:
     ("statistic", "low", "high"), [("k1", 0.5, 2.0), ("k1", 0.8, 1.1), ("k2", 0.0, 0.05), ("k3", 0.0, 0.04)]
 )
 def test_rejected_is_what_is_too_far_off(
-    level: Level, statistic: Statistic, low: float, high: float, seed: int
+    level: RejectionLevel, statistic: RejectionStatistic, low: float, high: float, seed: int
 ) -> None:
     if level == "sequence-max" and statistic == "k1":
         return
@@ -67,7 +67,7 @@ def test_rejected_is_what_is_too_far_off(
         elif level == "sequence-max":
             far = [max(far)] * len(far)
         expected.append([low <= math.exp(one) <= high if statistic == "k1" else one <= high for one in far])
-    found_T = Reject(level=level, statistic=statistic, low=low, high=high)(batch)
+    found_T = RejectTokens(level=level, statistic=statistic, low=low, high=high)(batch)
     assert trained(found_T, batch) == flat(expected)
 
 
@@ -76,9 +76,9 @@ def test_geometric_rejection_and_masked_sampling_by_sequence_are_settings() -> N
     batch = batch_of((2, 2, 2), prompt=1, turns=1)
     batch = column(batch, "logprob_T", [-1.0] * 6)
     batch = column(batch, "old_T", [-1.5, -0.5, -1.002, -1.001, -0.6, -0.6])
-    geometric = Reject(level="sequence-mean", low=0.999, high=1.001)(batch)
+    geometric = RejectTokens(level="sequence-mean", low=0.999, high=1.001)(batch)
     assert trained(geometric, batch) == [True, True, False, False, False, False]
-    by_sequence = Reject(level="sequence-sum", low=0.5, high=2.0)(batch)
+    by_sequence = RejectTokens(level="sequence-sum", low=0.5, high=2.0)(batch)
     assert trained(by_sequence, batch) == [True, True, True, True, False, False]
 
 
@@ -168,20 +168,20 @@ def test_anchors_are_the_greatest_share_of_each_trajectory(seed: int, share: flo
 def test_what_was_cut_short_and_what_could_not_be_read_is_left_out() -> None:
     batch = batch_of((2, 4), prompt=1, turns=2)
     batch = batch.with_columns({"done_R": torch.tensor([0.0, 1.0]), "invalid_U": torch.tensor([0.0, 1.0, 1.0, 0.0])})
-    assert trained(truncated(batch), batch) == [False] * 2 + [True] * 4
-    assert trained(invalid_turns(batch), batch) == [True, False, False, False, True, True]
+    assert trained(drop_truncated(batch), batch) == [False] * 2 + [True] * 4
+    assert trained(drop_invalid_turns(batch), batch) == [True, False, False, False, True, True]
 
 
 def test_tokens_of_no_turn_are_kept() -> None:
     batch = batch_of((3, 3))
     nowhere = replace(batch, turn_T=torch.full_like(batch.turn_T, -1), reward_U=batch.reward_U[:0])
-    assert invalid_turns(nowhere.with_columns({"invalid_U": torch.zeros(0)})).all()
-    assert invalid_turns(batch.with_columns({"invalid_U": torch.ones(4)}))[~batch.trained_T].all()
+    assert drop_invalid_turns(nowhere.with_columns({"invalid_U": torch.zeros(0)})).all()
+    assert drop_invalid_turns(batch.with_columns({"invalid_U": torch.ones(4)}))[~batch.trained_T].all()
 
 
 NEUTRAL: list[Mask] = [
-    Reject(level="token", high=math.inf),
-    Reject(level="sequence-sum", statistic="k3", high=math.inf),
+    RejectTokens(level="token", high=math.inf),
+    RejectTokens(level="sequence-sum", statistic="k3", high=math.inf),
     M2po(tau=math.inf),
     Opsm(delta=math.inf),
     S2t(probability=0.0),
@@ -199,11 +199,11 @@ def test_a_neutral_setting_keeps_all(mask: Mask) -> None:
 @pytest.mark.parametrize(
     "mask",
     [
-        Reject(level="token", low=0.999, high=1.001),
-        Reject(level="sequence-sum", low=1.0, high=1.0),
-        Reject(level="sequence-mean", low=0.999, high=1.001),
-        Reject(level="sequence-max", statistic="k2", high=0.0),
-        Reject(level="token", statistic="k3", high=0.0),
+        RejectTokens(level="token", low=0.999, high=1.001),
+        RejectTokens(level="sequence-sum", low=1.0, high=1.0),
+        RejectTokens(level="sequence-mean", low=0.999, high=1.001),
+        RejectTokens(level="sequence-max", statistic="k2", high=0.0),
+        RejectTokens(level="token", statistic="k3", high=0.0),
         M2po(tau=1e-9),
         Opsm(delta=0.0),
     ],
@@ -220,16 +220,16 @@ def told(mask: Mask) -> str:
 
 
 EVERY: list[Mask] = [
-    Reject(level="token", high=2.0),
-    Reject(level="sequence-mean", high=2.0),
-    Reject(level="sequence-max", statistic="k3", high=2.0),
+    RejectTokens(level="token", high=2.0),
+    RejectTokens(level="sequence-mean", high=2.0),
+    RejectTokens(level="sequence-max", statistic="k3", high=2.0),
     M2po(),
     Opsm(delta=0.1),
     S2t(),
     EntropyTop(),
     Anchors(),
-    truncated,
-    invalid_turns,
+    drop_truncated,
+    drop_invalid_turns,
 ]
 
 
@@ -273,11 +273,11 @@ def test_means_are_over_what_each_mask_says() -> None:
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda: Reject(level="token", low=1.5, high=2.0), "low=1.5, high=2.0: 1, the ratio"),
-        (lambda: Reject(level="token", high=0.9), "high=0.9: 1, the ratio"),
-        (lambda: Reject(level="sequence-max", high=2.0), "level=sequence-max, statistic=k1"),
-        (lambda: Reject(level="token", statistic="k2", low=0.5, high=2.0), "k2 is 0 where nothing is off"),
-        (lambda: Reject(level="token", statistic="k3", high=-1.0), "k3 is 0 where nothing is off"),
+        (lambda: RejectTokens(level="token", low=1.5, high=2.0), "low=1.5, high=2.0: 1, the ratio"),
+        (lambda: RejectTokens(level="token", high=0.9), "high=0.9: 1, the ratio"),
+        (lambda: RejectTokens(level="sequence-max", high=2.0), "level=sequence-max, statistic=k1"),
+        (lambda: RejectTokens(level="token", statistic="k2", low=0.5, high=2.0), "k2 is 0 where nothing is off"),
+        (lambda: RejectTokens(level="token", statistic="k3", high=-1.0), "k3 is 0 where nothing is off"),
         (lambda: M2po(tau=0.0), "tau=0.0"),
         (lambda: Opsm(delta=-0.1), "delta=-0.1"),
         (lambda: S2t(probability=2.0), "probability=2.0, quantile=0.8"),

@@ -13,9 +13,9 @@ from torch import Tensor
 from drawn import batch_of, surrogate
 from palaestra.trainers.objectives.aggregation import Aggregation
 from palaestra.trainers.objectives.composed import surrogate_of
-from palaestra.trainers.objectives.parts import Pooled, Regulariser
-from palaestra.trainers.objectives.ratio import Ratio
-from palaestra.trainers.objectives.regularisers import Entropy, Kl, Move, PositiveNll, divergence
+from palaestra.trainers.objectives.parts import Regulariser, TokenPool
+from palaestra.trainers.objectives.ratio import RatioConfig
+from palaestra.trainers.objectives.regularisers import Entropy, Kl, MovePenalty, PositiveNll, divergence
 from palaestra.trainers.objectives.regularisers.divergence import Estimator
 from palaestra.trainers.objectives.term import Term, term_losses, term_weights
 
@@ -120,8 +120,8 @@ def test_beyond_its_bound_k3_pulls_no_more() -> None:
 
 def test_a_move_costs_its_square_and_entropy_pays() -> None:
     given, logp_N = surrogate(np.array([-1.0, -2.0]), np.array([-2.0, -2.0]), np.ones(2))
-    (found_N,) = torch.autograd.grad(Move()(given).sum(), logp_N)
-    np.testing.assert_allclose(Move(coefficient=0.5)(given).detach().numpy(), [0.5, 0.0])
+    (found_N,) = torch.autograd.grad(MovePenalty()(given).sum(), logp_N)
+    np.testing.assert_allclose(MovePenalty(coefficient=0.5)(given).detach().numpy(), [0.5, 0.0])
     np.testing.assert_allclose(found_N.numpy(), [0.002, 0.0])
     entropy_N = torch.tensor([0.5, 1.5], requires_grad=True)
     bonus = replace(given, entropy_N=entropy_N)
@@ -137,7 +137,7 @@ def step(regulariser: Regulariser, passed: list[float]) -> tuple[float, Tensor]:
     terms = (Term(regulariser=regulariser, aggregation=Aggregation(name="token-mean")),)
     batch = batch.with_columns(term_weights(terms, batch, batch.trained_T, otherwise=Aggregation()))
     logp_T = batch.column("now_T").clone().requires_grad_()
-    given = surrogate_of(logp_T, torch.zeros_like(logp_T), batch, ratio=Ratio(), requires=frozenset())
+    given = surrogate_of(logp_T, torch.zeros_like(logp_T), batch, ratio=RatioConfig(), requires=frozenset())
     loss = term_losses(terms, given, batch)
     if not loss.requires_grad:
         return loss.item(), torch.zeros_like(logp_T)
@@ -146,7 +146,7 @@ def step(regulariser: Regulariser, passed: list[float]) -> tuple[float, Tensor]:
 
 
 def test_what_passed_is_imitated_over_its_own_tokens() -> None:
-    assert isinstance(PositiveNll(), Pooled)
+    assert isinstance(PositiveNll(), TokenPool)
     loss, gradient_N = step(PositiveNll(), [1.0, 0.0])
     now_N = batch_of((2, 6), prompt=1, turns=1).column("now_T")
     own_N = now_N[batch_of((2, 6), prompt=1, turns=1).trained_T]
@@ -165,7 +165,7 @@ def test_where_nothing_passed_nothing_is_imitated() -> None:
     "neutral",
     [
         *(Kl(estimator=one, coefficient=0.0) for one in ESTIMATORS),
-        Move(coefficient=0.0),
+        MovePenalty(coefficient=0.0),
         Entropy(coefficient=0.0),
         PositiveNll(coefficient=0.0),
     ],
@@ -181,7 +181,7 @@ def test_a_coefficient_of_0_is_no_loss(neutral: Regulariser) -> None:
     [
         (lambda: Kl(estimator="k2", coefficient=-0.1), "coefficient=-0.1: below 0"),
         (lambda: Kl(estimator="k2", coefficient=0.1, most=0.0), "most=0.0"),
-        (lambda: Move(coefficient=-0.1), "coefficient=-0.1: below 0"),
+        (lambda: MovePenalty(coefficient=-0.1), "coefficient=-0.1: below 0"),
         (lambda: PositiveNll(coefficient=-0.1), "coefficient=-0.1: below 0"),
     ],
 )

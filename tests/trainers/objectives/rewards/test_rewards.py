@@ -12,8 +12,15 @@ from graded import Array, graded, many, numbers, reals
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.objectives import ObjectiveConfig
 from palaestra.trainers.objectives.parts import Reward, Stateful
-from palaestra.trainers.objectives.rewards import KlInReward, Laconic, SoftOverlong, ToolBonus, overlong, paid_last
-from palaestra.trainers.updates import paid
+from palaestra.trainers.objectives.rewards import (
+    KlInReward,
+    Laconic,
+    SoftOverlong,
+    ToolBonus,
+    overlong_penalty,
+    pay_at_end,
+)
+from palaestra.trainers.updates import reshape_rewards
 
 
 def turns_of(batch: TokenBatch) -> list[list[int]]:
@@ -43,12 +50,12 @@ def of_lengths(lengths: list[int]) -> TokenBatch:
 def test_a_change_is_paid_with_the_last_turn(seed: int) -> None:
     batch = many(seed)
     changes = np.random.default_rng(seed).normal(size=batch.trajectories)
-    np.testing.assert_allclose(numbers(paid_last(reals(changes), batch)), changed(batch, changes.tolist()), rtol=1e-12)
+    np.testing.assert_allclose(numbers(pay_at_end(reals(changes), batch)), changed(batch, changes.tolist()), rtol=1e-12)
 
 
 def test_a_trajectory_without_a_turn_is_paid_nothing() -> None:
     batch = graded([[2], [], [1, 1]], rewards=[[1], [], [2, 3]])
-    assert paid_last(reals([10, 20, 30]), batch).tolist() == [11, 2, 33]
+    assert pay_at_end(reals([10, 20, 30]), batch).tolist() == [11, 2, 33]
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -64,7 +71,7 @@ def test_the_price_of_coming_near_the_greatest_length(seed: int) -> None:
     [(16384, 0.0), (17000, -0.150391), (18432, -0.5), (20480, -1.0), (20481, -1.0), (10**6, -1.0), (0, 0.0)],
 )
 def test_golden_prices_of_dapo(length: int, price: float) -> None:
-    assert overlong(reals([length]), longest=20480, cache=4096).item() == pytest.approx(price, abs=1e-6)
+    assert overlong_penalty(reals([length]), longest=20480, cache=4096).item() == pytest.approx(price, abs=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -178,7 +185,7 @@ def test_the_price_of_leaving_the_reference_is_paid_by_turn(seed: int) -> None:
 def test_rewards_in_another_unit_are_divided_by_it_and_so_are_returns() -> None:
     made = ObjectiveConfig(parts={"rewards": [{"part": "unit", "size": 4.0}]}).built()
     batch = complete()
-    found = paid(batch, made)
+    found = reshape_rewards(batch, made)
     assert found.reward_U.tolist() == [reward / 4 for reward in batch.reward_U.tolist()]
     torch.testing.assert_close(found.return_R, batch.return_R / 4)
 

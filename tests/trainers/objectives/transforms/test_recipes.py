@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import torch
 
-from palaestra.trainers.objectives.advantages import Group, rloo
+from palaestra.trainers.objectives.advantages import GroupAdvantage, rloo
 from palaestra.trainers.objectives.build import build, read_recipe
 from palaestra.trainers.objectives.columns import COLUMNS
 from palaestra.trainers.objectives.part import part_of
@@ -32,7 +32,7 @@ def test_a_recipe_builds_it(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(TRANSFORMS))
 def test_nothing_that_is_given_is_changed(name: str) -> None:
     batch = drawn(1)
-    advantage_T = Group()(batch)
+    advantage_T = GroupAdvantage()(batch)
     before = {key: value.clone() for key, value in {**batch.arrays(), "given": advantage_T}.items()}
     part_of("transform", name).make(**TRANSFORMS[name])(advantage_T, batch)
     after = {**batch.arrays(), "given": advantage_T}

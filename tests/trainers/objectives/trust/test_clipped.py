@@ -7,7 +7,7 @@ import torch
 from drawn import batch_of, surrogate
 from palaestra.trainers.objectives.aggregation import Aggregation
 from palaestra.trainers.objectives.composed import surrogate_of
-from palaestra.trainers.objectives.ratio import Ratio
+from palaestra.trainers.objectives.ratio import RatioConfig
 from palaestra.trainers.objectives.trust import Clip
 
 
@@ -33,7 +33,7 @@ def test_a_clip_on_the_ratio_of_sequences_is_gspo(seed: int) -> None:
     logp_T = batch.column("now_T").clone().requires_grad_()
     region = Clip(low=0.05, high=0.05)
     given = surrogate_of(
-        logp_T, torch.zeros_like(logp_T), batch, ratio=Ratio(granularity="sequence"), requires=frozenset()
+        logp_T, torch.zeros_like(logp_T), batch, ratio=RatioConfig(granularity="sequence"), requires=frozenset()
     )
     weight_N = Aggregation().weights(batch, batch.trained_T)[batch.trained_T]
     loss = (weight_N * region(given)).sum()
@@ -65,7 +65,7 @@ def test_the_ratio_of_gspo_is_the_same_whoever_of_a_sequence_moved() -> None:
     own_T = batch.trained_T
     together_N = batch.logprob_T[own_T] + 0.01
     alone_N = batch.logprob_T[own_T] + torch.tensor([0.0, 0.05, 0.0, 0.0, 0.0])
-    ratio = Ratio(granularity="sequence")
+    ratio = RatioConfig(granularity="sequence")
     for logp_N in (together_N, alone_N):
         found_N = ratio.log_ratio(logp_N, batch.logprob_T[own_T], batch)
         torch.testing.assert_close(found_N, torch.full_like(found_N, 0.01), rtol=1e-6, atol=0)

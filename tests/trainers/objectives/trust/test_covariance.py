@@ -8,7 +8,7 @@ import torch
 
 from drawn import batch_of, surrogate
 from palaestra.trainers.data.batch import TokenBatch
-from palaestra.trainers.objectives.trust import Clip, ClipCov, KlCov, Prepares, Unclipped, covariance
+from palaestra.trainers.objectives.trust import Clip, ClipCov, KlCov, StepColumns, UnclippedRatio, covariance
 
 LENGTHS = (40, 25, 60, 33)
 
@@ -34,7 +34,7 @@ def test_covariances_are_over_the_whole_step(seed: int) -> None:
 def test_drawn_are_as_many_as_asked_for_from_the_band(seed: int) -> None:
     batch = batch_of(LENGTHS, seed=seed)
     region = ClipCov(fraction=0.05, least=0.5, most=3.0)
-    assert isinstance(region, Prepares)
+    assert isinstance(region, StepColumns)
     drawn = region.columns(batch)["clip_cov_T"].tolist()
     band = [0.5 <= one <= 3.0 for one in products(batch)]
     assert sum(drawn) == min(sum(band), int(0.05 * sum(LENGTHS)))
@@ -58,7 +58,7 @@ def test_the_draw_depends_on_the_seed_and_the_batch_alone() -> None:
 
 def test_the_order_of_trajectories_makes_no_difference() -> None:
     batch = batch_of(LENGTHS)
-    regions: list[tuple[Prepares, str]] = [
+    regions: list[tuple[StepColumns, str]] = [
         (ClipCov(fraction=0.05, least=0.0), "clip_cov_T"),
         (KlCov(fraction=0.05), "kl_cov_T"),
     ]
@@ -71,7 +71,7 @@ def test_the_order_of_trajectories_makes_no_difference() -> None:
 def test_held_are_those_of_greatest_covariance(seed: int) -> None:
     batch = batch_of(LENGTHS, seed=seed)
     region = KlCov(fraction=0.03)
-    assert isinstance(region, Prepares)
+    assert isinstance(region, StepColumns)
     ranked = sorted((place for place in range(len(batch.ids_T))), key=products(batch).__getitem__, reverse=True)
     found = region.columns(batch)["kl_cov_T"].nonzero()[:, 0].tolist()
     assert sorted(found) == sorted(ranked[: int(0.03 * sum(LENGTHS))])
@@ -106,7 +106,7 @@ def test_a_fraction_of_0_is_the_plain_region() -> None:
         columns=columns,
     )
     assert torch.equal(none[0](given), Clip()(given))
-    assert torch.equal(none[1](given), Unclipped()(given))
+    assert torch.equal(none[1](given), UnclippedRatio()(given))
 
 
 def test_equal_advantages_and_batches_of_nothing_draw_nobody() -> None:

@@ -13,7 +13,7 @@ from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.objectives.aggregation import Aggregation
 from palaestra.trainers.objectives.composed import surrogate_of
 from palaestra.trainers.objectives.part import PARTS
-from palaestra.trainers.objectives.ratio import Granularity, Ratio
+from palaestra.trainers.objectives.ratio import Granularity, RatioConfig
 from palaestra.trainers.objectives.trust import (
     Cispo,
     Clip,
@@ -26,13 +26,13 @@ from palaestra.trainers.objectives.trust import (
     LpReg,
     Luffy,
     Maspo,
-    Prepares,
     Reinforce,
     Sapo,
-    Square,
+    SquarePenalty,
+    StepColumns,
     Surrogate,
     TrustRegion,
-    Unclipped,
+    UnclippedRatio,
     Vespo,
 )
 
@@ -50,8 +50,8 @@ REGIONS: Mapping[str, TrustRegion] = {
     "maspo": Maspo(),
     "reinforce": Reinforce(),
     "sapo": Sapo(),
-    "square": Square(),
-    "unclipped": Unclipped(),
+    "square": SquarePenalty(),
+    "unclipped": UnclippedRatio(),
     "vespo": Vespo(),
 }
 EVERY = sorted(REGIONS)
@@ -68,7 +68,7 @@ def test_every_registered_region_is_here() -> None:
 def prepared(name: str, batch: TokenBatch) -> tuple[TokenBatch, frozenset[str]]:
     """The batch with the region's own columns, and the names of all that it reads."""
     region, reads = REGIONS[name], PARTS["trust", name].requires
-    own = region.columns(batch) if isinstance(region, Prepares) else {}
+    own = region.columns(batch) if isinstance(region, StepColumns) else {}
     return batch.with_columns(own), reads.union(own)
 
 
@@ -79,7 +79,7 @@ def given_of(name: str, batch: TokenBatch, logp_T: Tensor, entropy_T: Tensor | N
         logp_T,
         torch.zeros_like(logp_T) if entropy_T is None else entropy_T,
         ready,
-        ratio=Ratio(anchor="old", granularity=granularity),
+        ratio=RatioConfig(anchor="old", granularity=granularity),
         requires=reads,
     )
 
@@ -96,7 +96,7 @@ def test_gradients_flow_into_log_probabilities_alone(name: str) -> None:
     entropy_T = torch.ones_like(logp_T, requires_grad=True)
     with torch.no_grad():
         watched, reads = prepared(name, watched)
-    ratio = Ratio(anchor="old", granularity="product" if name == "vespo" else "token")
+    ratio = RatioConfig(anchor="old", granularity="product" if name == "vespo" else "token")
     REGIONS[name](surrogate_of(logp_T, entropy_T, watched, ratio=ratio, requires=reads)).sum().backward()
     assert logp_T.grad is not None
     assert logp_T.grad.abs().sum() > 0
@@ -145,7 +145,7 @@ def test_losses_and_gradients_are_finite_however_far_off(name: str, off: float, 
 def test_a_micro_batch_has_the_losses_of_the_whole(name: str) -> None:
     batch = batch_of(LENGTHS)
     ready, reads = prepared(name, batch)
-    ratio = Ratio(anchor="old", granularity="product" if name == "vespo" else "token")
+    ratio = RatioConfig(anchor="old", granularity="product" if name == "vespo" else "token")
 
     def losses(part: TokenBatch) -> Tensor:
         now_T = part.column("now_T")
@@ -195,7 +195,7 @@ def test_a_gate_fades_on_the_harmful_side(region: TrustRegion, good: float, bad:
         assert (np.diff(found[top:]) <= 1e-12).all()
 
 
-@pytest.mark.parametrize("region", [Clip(), Maspo(), Dppo(cap=100.0), Gmpo(), Unclipped()], ids=repr)
+@pytest.mark.parametrize("region", [Clip(), Maspo(), Dppo(cap=100.0), Gmpo(), UnclippedRatio()], ids=repr)
 def test_the_corrective_side_keeps_the_whole_gradient(region: TrustRegion) -> None:
     for ratios, advantage in [(1 / GRID, 1.0), (GRID, -1.0)]:
         np.testing.assert_allclose(coefficients(region, ratios, advantage), ratios, rtol=1e-9)

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from drawn import surrogate
-from palaestra.trainers.objectives.trust import Luffy, Unclipped
+from palaestra.trainers.objectives.trust import Luffy, UnclippedRatio
 
 
 def test_tokens_have_the_coefficient_of_whoever_wrote_them() -> None:
@@ -42,7 +42,7 @@ def test_without_an_expert_it_is_the_plain_ratio() -> None:
     rng = np.random.default_rng(0)
     anchor = np.log(rng.uniform(0.01, 0.9, 50))
     given, _ = surrogate(anchor + rng.normal(0, 1, 50), anchor, rng.normal(0, 1, 50), columns={"expert_T": 0 * anchor})
-    assert torch.equal(Luffy()(given), Unclipped()(given))
+    assert torch.equal(Luffy()(given), UnclippedRatio()(given))
 
 
 def test_what_an_expert_was_drawn_with_may_be_anything() -> None:

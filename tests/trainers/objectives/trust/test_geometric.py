@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from drawn import Array, surrogate
-from palaestra.trainers.objectives.trust import Gmpo, Unclipped
+from palaestra.trainers.objectives.trust import Gmpo, UnclippedRatio
 
 OWNER = np.array([0, 0, 0, 1, 2, 2, 2, 2, 2])
 ADVANTAGE = np.array([1.5, -0.5, -2.0])
@@ -52,7 +52,7 @@ def test_one_token_without_a_clip_is_the_ratio_itself() -> None:
     logp, anchor = draws(0)
     given, _ = surrogate(logp, anchor, ADVANTAGE[OWNER])
     found_N = Gmpo(low=math.inf, high=math.inf)(given)
-    torch.testing.assert_close(found_N, Unclipped()(given), rtol=1e-12, atol=0)
+    torch.testing.assert_close(found_N, UnclippedRatio()(given), rtol=1e-12, atol=0)
 
 
 def test_what_is_clipped_itself_is_silent_and_the_other_side_is_not() -> None:

@@ -9,7 +9,7 @@ import torch
 
 from drawn import batch_of, column, surrogate
 from palaestra.trainers.data.batch import TokenBatch
-from palaestra.trainers.objectives.trust import Clip, LpReg, Prepares
+from palaestra.trainers.objectives.trust import Clip, LpReg, StepColumns
 
 
 def chosen(batch: TokenBatch, *, share: float, pool: str) -> list[bool]:
@@ -28,7 +28,7 @@ def chosen(batch: TokenBatch, *, share: float, pool: str) -> list[bool]:
 def test_pulled_are_the_least_likely_of_the_step_that_the_proxy_makes_likelier(seed: int, share: float) -> None:
     batch = batch_of((9, 14, 20, 6), seed=seed)
     everything = LpReg(share=share)
-    assert isinstance(everything, Prepares)
+    assert isinstance(everything, StepColumns)
     assert everything.columns(batch)["lp_reg_T"].tolist() == chosen(batch, share=share, pool="all")
     negative = LpReg(share=share, pool="negative")
     assert negative.columns(batch)["lp_reg_T"].tolist() == chosen(batch, share=share, pool="negative")

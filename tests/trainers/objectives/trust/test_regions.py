@@ -22,9 +22,9 @@ from palaestra.trainers.objectives.trust import (
     Maspo,
     Reinforce,
     Sapo,
-    Square,
+    SquarePenalty,
     TrustRegion,
-    Unclipped,
+    UnclippedRatio,
     Vespo,
 )
 
@@ -74,7 +74,7 @@ def dppo(r: Array, a: Array, q: Array) -> Array:
 
 REGIONS: list[tuple[TrustRegion, Coefficient]] = [
     (Reinforce(), lambda r, a, q: np.ones_like(r)),
-    (Unclipped(), lambda r, a, q: r),
+    (UnclippedRatio(), lambda r, a, q: r),
     (Clip(), clip(0.2, 0.2)),
     (Clip(low=0.2, high=0.28, dual=10.0), clip(0.2, 0.28, dual=10.0)),
     (Cispo(), lambda r, a, q: np.minimum(r, 5.0)),
@@ -84,7 +84,7 @@ REGIONS: list[tuple[TrustRegion, Coefficient]] = [
     (Sapo(), sapo(1.0, 1.05)),
     (Maspo(), maspo(1.0, 0.3, 0.03)),
     (Vespo(), vespo),
-    (Square(beta=0.0), lambda r, a, q: np.ones_like(r)),
+    (SquarePenalty(beta=0.0), lambda r, a, q: np.ones_like(r)),
 ]
 NAMES = [repr(region) for region, _ in REGIONS]
 
@@ -110,7 +110,7 @@ def test_gradients_have_the_coefficient_of_the_paper(region: TrustRegion, coeffi
     np.testing.assert_allclose(gradient(region, logp, anchor, advantage), expected, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("region", [*(one for one, _ in REGIONS), Square(beta=0.7)], ids=repr)
+@pytest.mark.parametrize("region", [*(one for one, _ in REGIONS), SquarePenalty(beta=0.7)], ids=repr)
 def test_at_ratio_1_a_step_is_that_of_reinforce(region: TrustRegion) -> None:
     _, anchor, advantage = draws(200)
     np.testing.assert_allclose(gradient(region, anchor, anchor, advantage), -advantage, rtol=1e-12, atol=0)
@@ -122,7 +122,7 @@ def test_without_an_advantage_nothing_is_learnt(region: TrustRegion) -> None:
     assert not gradient(region, logp, anchor, 0 * advantage).any()
 
 
-@pytest.mark.parametrize("region", [*(one for one, _ in REGIONS), Square()], ids=repr)
+@pytest.mark.parametrize("region", [*(one for one, _ in REGIONS), SquarePenalty()], ids=repr)
 @given(st.floats(-20, 20), st.floats(-60, -1e-9), st.floats(-10, 10))
 def test_losses_and_gradients_are_finite_however_far_off(
     region: TrustRegion, log_ratio: float, anchor: float, advantage: float
@@ -137,10 +137,10 @@ def test_losses_and_gradients_are_finite_however_far_off(
 @pytest.mark.parametrize(
     ("neutral", "plain"),
     [
-        (Clip(low=math.inf, high=math.inf), Unclipped()),
-        (Maspo(sigma=math.inf), Unclipped()),
+        (Clip(low=math.inf, high=math.inf), UnclippedRatio()),
+        (Maspo(sigma=math.inf), UnclippedRatio()),
         (Vespo(positive=(0.0, 0.0), negative=(0.0, 0.0)), Reinforce()),
-        (Square(beta=0.0), Reinforce()),
+        (SquarePenalty(beta=0.0), Reinforce()),
         (Cispo(high=math.inf), Vespo(positive=(1.0, 0.0), negative=(1.0, 0.0))),
         (Dppo(low=1.0, high=1.0, cap=math.inf), Cispo(high=math.inf)),
     ],
@@ -154,7 +154,7 @@ def test_a_neutral_setting_is_the_plainer_region(neutral: TrustRegion, plain: Tr
 def test_a_gate_of_next_to_no_slope_is_none() -> None:
     draw = draws(500)
     flat = gradient(Sapo(positive=1e-4, negative=1e-4), *draw)
-    np.testing.assert_allclose(flat, gradient(Unclipped(), *draw), rtol=1e-6)
+    np.testing.assert_allclose(flat, gradient(UnclippedRatio(), *draw), rtol=1e-6)
 
 
 def at(ratio: float, advantage: float, *, q: float = 0.5) -> tuple[Array, Array, Array]:
@@ -237,7 +237,7 @@ def test_the_kernel_of_vespo_is_highest_at_shape_over_rate() -> None:
         (lambda: Dppo(cap=0.5), "cap=0.5"),
         (lambda: Maspo(sigma=0.0), "sigma=0.0"),
         (lambda: Vespo(negative=(1.0, -1.0)), "shape 1.0, rate -1.0"),
-        (lambda: Square(beta=-1.0), "beta=-1.0"),
+        (lambda: SquarePenalty(beta=-1.0), "beta=-1.0"),
     ],
 )
 def test_a_setting_that_bounds_nothing_is_refused(make: Callable[[], TrustRegion], says: str) -> None:

@@ -24,7 +24,7 @@ from palaestra.trainers.objectives.whole import (
     best_and_worst,
     lengths,
     soft_best,
-    sum_trained,
+    token_sum,
     win_rates,
 )
 
@@ -55,7 +55,7 @@ def test_the_targets_of_oapl_are_a_distribution_on_the_group(beta: float) -> Non
 def test_at_the_policy_that_drew_them_oapl_is_a_centred_reinforce() -> None:
     """The gradient is -2 beta2 (R - V), or -(R - V) where it is scaled; with V the mean, Dr.GRPO's."""
     batch = returning([1, 0, 0, 1, 5, 5], groups=[0, 0, 0, 0, 1, 1])
-    logp_R = sum_trained(batch.logprob_T, batch)
+    logp_R = token_sum(batch.logprob_T, batch)
     off_R = reals([0.5, -0.5, -0.5, 0.5, 0, 0])
     plain, scaled = Oapl(beta1=math.inf, beta2=0.3), Oapl(beta1=math.inf, beta2=0.3, scaled=True)
     torch.testing.assert_close(slope(plain, logp_R, batch), -0.6 * off_R / 6, rtol=1e-12, atol=1e-15)
@@ -65,14 +65,14 @@ def test_at_the_policy_that_drew_them_oapl_is_a_centred_reinforce() -> None:
 def test_oapl_is_at_rest_where_log_ratios_are_what_returns_are_worth() -> None:
     batch = many(8)
     value_R = soft_best(batch.return_R, batch.group_R, beta=0.7)
-    logp_R = sum_trained(batch.logprob_T, batch) + (batch.return_R - value_R) / 0.2
+    logp_R = token_sum(batch.logprob_T, batch) + (batch.return_R - value_R) / 0.2
     acted = lengths(batch) > 0
     assert float(slope(Oapl(beta1=0.7, beta2=0.2), logp_R, batch)[acted].abs().max()) < 1e-12
 
 
 def test_oapl_pulls_a_group_of_equal_returns_back_to_what_drew_it() -> None:
     batch = returning([0, 0, 0])
-    drew_R = sum_trained(batch.logprob_T, batch)
+    drew_R = token_sum(batch.logprob_T, batch)
     loss = Oapl(beta1=1.0, beta2=0.5)
     assert not slope(loss, drew_R, batch).any()
     assert bool((slope(loss, drew_R + 1, batch) > 0).all())
@@ -88,7 +88,7 @@ def test_pairs_are_the_best_and_the_worst_of_each_group() -> None:
 def test_at_the_reference_a_pair_costs_log_2_and_pushes_both_alike(loss: WholeLoss) -> None:
     """-beta/2 (grad w - grad l)."""
     batch = returning([1, 0], chosen_R=[1, 0])
-    logp_R = sum_trained(batch.column("ref_T"), batch)
+    logp_R = token_sum(batch.column("ref_T"), batch)
     assert float(loss(logp_R, batch)) == pytest.approx(math.log(2), rel=1e-12)
     torch.testing.assert_close(slope(loss, logp_R, batch), reals([-0.2, 0.2]), rtol=1e-12, atol=0)
 
@@ -97,7 +97,7 @@ def test_at_the_reference_a_pair_costs_log_2_and_pushes_both_alike(loss: WholeLo
 def test_at_the_reference_two_swapped_trajectories_swap_the_gradient(loss: WholeLoss) -> None:
     one = returning([1, 0], chosen_R=[1, 0], passed_R=[1, 0])
     other = returning([0, 1], chosen_R=[0, 1], passed_R=[0, 1])
-    logp_R = sum_trained(one.column("ref_T"), one)
+    logp_R = token_sum(one.column("ref_T"), one)
     torch.testing.assert_close(slope(loss, logp_R, one), -slope(loss, logp_R, other), rtol=1e-12, atol=1e-15)
 
 
@@ -106,7 +106,7 @@ def test_a_swapped_pair_has_the_opposite_margin(loss: WholeLoss) -> None:
     """Exchanging both roles and both log-ratios changes nothing."""
     one = returning([1, 0], chosen_R=[1, 0])
     other = returning([0, 1], chosen_R=[0, 1])
-    ref_R, delta_R = sum_trained(one.column("ref_T"), one), reals([0.9, -0.4])
+    ref_R, delta_R = token_sum(one.column("ref_T"), one), reals([0.9, -0.4])
     here, there = loss(ref_R + delta_R, one), loss(ref_R + delta_R.flip(0), other)
     assert float(here) == pytest.approx(float(there), rel=1e-12)
 
@@ -118,7 +118,7 @@ def test_with_next_to_no_beta_dpo_is_flat() -> None:
 
 def test_ipo_is_at_rest_at_its_margin() -> None:
     batch = returning([1, 0])
-    logp_R = sum_trained(batch.column("ref_T"), batch) + reals([3, -2])
+    logp_R = token_sum(batch.column("ref_T"), batch) + reals([3, -2])
     assert not slope(Ipo(beta=0.1), logp_R, batch).any()
 
 
@@ -157,7 +157,7 @@ def test_the_z_of_kto_has_no_gradient_and_is_not_negative() -> None:
     """The slope is -+ w beta s (1 - s) / n, with z as if it were given."""
     for shift, z in ((0.5, 0.5), (-0.5, 0.0)):
         batch = returning([1, 0], passed_R=[1, 0])
-        logp_R = sum_trained(batch.column("ref_T"), batch) + shift
+        logp_R = token_sum(batch.column("ref_T"), batch) + shift
         s = 1 / (1 + math.exp(-0.1 * (shift - z)))
         expected = reals([-0.1 * s * (1 - s) / 2, 2 * 0.1 * s * (1 - s) / 2])
         torch.testing.assert_close(slope(Kto(undesirable=2.0), logp_R, batch), expected, rtol=1e-10, atol=1e-15)

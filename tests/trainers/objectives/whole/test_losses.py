@@ -23,10 +23,10 @@ from palaestra.trainers.objectives.whole import (
     Ipo,
     Kto,
     Oapl,
-    Paced,
+    PacedRl,
     Spin,
     Sppo,
-    sum_trained,
+    token_sum,
 )
 
 Plain: TypeAlias = Callable[[Array, TokenBatch], float]
@@ -166,7 +166,7 @@ LOSSES: list[tuple[WholeLoss, Plain]] = [
     (Sppo(beta=0.5, form="rates"), rates(0.5)),
     (FlowRl(partition="table"), flowrl(clip=0.2)),
     (FlowRl(partition="mlp", clip=None, beta=2.0), flowrl(clip=None, beta=2.0)),
-    (Paced(partition="table"), paced),
+    (PacedRl(partition="table"), paced),
 ]
 NAMES = [repr(loss) for loss, _ in LOSSES]
 
@@ -201,7 +201,7 @@ def test_a_slope_is_that_of_central_differences(loss: WholeLoss) -> None:
 def test_the_weight_of_flowrl_has_no_gradient_and_is_clipped() -> None:
     batch = many(3)
     logp_R = at_now(batch)
-    weight_R = (logp_R - sum_trained(batch.column("old_T"), batch)).exp()
+    weight_R = (logp_R - token_sum(batch.column("old_T"), batch)).exp()
     plain_R = slope(FlowRl(partition="table", clip=0.0), logp_R, batch)
     for clip, expected_R in ((None, weight_R), (0.3, weight_R.clamp(0.7, 1.3))):
         found_R = slope(FlowRl(partition="table", clip=clip), logp_R, batch)
@@ -212,7 +212,7 @@ def test_flowrl_is_at_rest_where_likelihoods_are_in_proportion() -> None:
     """logp = T (beta A + mean ref - log Z), with log Z at 0."""
     batch = returning([1, 0, 0, 1], task_R=[1] * 4)
     better_R = reals([1, -1, -1, 1]) * 0.5 / (3**-0.5 + 1e-6)
-    logp_R = 2 * (1.5 * better_R) + sum_trained(batch.column("ref_T"), batch)
+    logp_R = 2 * (1.5 * better_R) + token_sum(batch.column("ref_T"), batch)
     assert float(slope(FlowRl(partition="table", beta=1.5), logp_R, batch).abs().max()) < 1e-12
 
 
@@ -248,8 +248,8 @@ def test_one_trajectory_and_nothing_trained_are_no_fault(loss: WholeLoss) -> Non
         (lambda: FlowRl(partition="table", beta=-1), "beta=-1"),
         (lambda: FlowRl(partition="table", clip=2.0), "clip=2.0"),
         (lambda: FlowRl(partition="table", rate=0), "rate=0"),
-        (lambda: Paced(partition="mlp", width=0), "width=0"),
-        (lambda: Paced(partition="table", beta=0), "beta=0"),
+        (lambda: PacedRl(partition="mlp", width=0), "width=0"),
+        (lambda: PacedRl(partition="table", beta=0), "beta=0"),
     ],
 )
 def test_a_setting_that_makes_no_sense_is_refused(make: Callable[[], WholeLoss], says: str) -> None:

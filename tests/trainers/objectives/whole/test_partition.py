@@ -13,8 +13,16 @@ from graded import many, numbers, reals, returning
 from palaestra.errors import UnknownNameError
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.objectives.parts import Stateful
-from palaestra.trainers.objectives.whole import FlowRl, Learning, Paced, Partition, Whole, partition, sum_trained
-from palaestra.trainers.objectives.whole.adam import Learnt
+from palaestra.trainers.objectives.whole import (
+    FlowRl,
+    LearnableLoss,
+    PacedRl,
+    Partition,
+    WholeTrajectoryObjective,
+    partition,
+    token_sum,
+)
+from palaestra.trainers.objectives.whole.adam import AdamParameter
 from palaestra.trainers.objectives.whole.partition import PartitionName
 
 NAMES: tuple[PartitionName, ...] = ("mlp", "table")
@@ -103,7 +111,7 @@ def test_its_steps_are_those_of_adam() -> None:
     """Against torch's own, on the same slopes."""
     own = torch.nn.Parameter(reals([1.0, -2.0, 0.0]))
     optimiser = torch.optim.Adam([own], lr=0.03)
-    learnt = Learnt.new(own.detach().clone())
+    learnt = AdamParameter.new(own.detach().clone())
     for step in range(20):
         own.grad = reals([math.sin(step), step / 7.0, 0.0])
         learnt = learnt.stepped(own.grad.clone(), rate=0.03)
@@ -137,7 +145,7 @@ def test_it_reads_the_column_that_it_says(name: PartitionName) -> None:
     with pytest.raises(UnknownNameError, match=column):
         made(name)(returning([0]))
     assert FlowRl(partition=name).requires == {"old_T", "ref_T", column}
-    assert Paced(partition=name).requires == {"old_T", column}
+    assert PacedRl(partition=name).requires == {"old_T", column}
     assert len(made(name)(batch)) == batch.trajectories
 
 
@@ -149,8 +157,8 @@ def standing(batch: TokenBatch) -> TokenBatch:
 def test_paced_is_best_at_the_mean_return_less_how_far_the_policy_moved() -> None:
     """beta log Z = mean R + beta mean(old - now): 0.75 - 0.05 * 0.05 = 0.7475 of three in four, moved by 0.05."""
     batch = returning([1, 1, 1, 0], task_R=[1, 1, 1, 1])
-    logp_R = sum_trained(batch.column("old_T"), batch) + reals([0.2, -0.1, 0.1, 0.0])
-    loss = Paced(partition="table")
+    logp_R = token_sum(batch.column("old_T"), batch) + reals([0.2, -0.1, 0.1, 0.0])
+    loss = PacedRl(partition="table")
     log_z_R = torch.full((4,), 0.7475 / 0.05, dtype=torch.float64, requires_grad=True)
     (slope_R,) = torch.autograd.grad(loss.balance(log_z_R, logp_R, batch), log_z_R)
     assert float(slope_R.sum()) == pytest.approx(0, abs=1e-12)
@@ -164,25 +172,25 @@ def test_where_the_policy_stands_still_paced_finds_how_often_tasks_are_solved(na
     prompts = [[1.0, 0.0, 0.0]] * 4 + [[0.0, 1.0, 0.0]] * 4 + [[0.0, 0.0, 1.0]] * 4
     batch = returning(passed, groups=[0] * 4 + [1] * 4 + [2] * 4, task_R=[0.0] * 4 + [1.0] * 4 + [2.0] * 4)
     batch = standing(batch).with_columns({"prompt_RF": torch.tensor(prompts, dtype=torch.float64)})
-    loss = Paced(partition=name, rate=0.1, width=8)
-    whole = Whole(loss=loss)
+    loss = PacedRl(partition=name, rate=0.1, width=8)
+    whole = WholeTrajectoryObjective(loss=loss)
     for _ in range(800):
         whole.prepare(batch)
     assert numbers(loss.estimate(batch)) == pytest.approx([0.75] * 4 + [0.25] * 4 + [0.0] * 4, abs=0.02)
 
 
 def test_an_estimate_is_a_probability() -> None:
-    loss = Paced(partition="table")
+    loss = PacedRl(partition="table")
     loss.restore({"task": [1, 2], "value": [900.0, -3.0], "mean": [0, 0], "square": [0, 0], "steps": [1, 1]})
     assert loss.estimate(returning([0, 0], task_R=[1, 2])).tolist() == [1.0, 0.0]
 
 
-@pytest.mark.parametrize("loss", [FlowRl(partition="table"), Paced(partition="mlp")], ids=repr)
-def test_calling_a_loss_changes_nothing_and_its_step_does(loss: FlowRl | Paced) -> None:
+@pytest.mark.parametrize("loss", [FlowRl(partition="table"), PacedRl(partition="mlp")], ids=repr)
+def test_calling_a_loss_changes_nothing_and_its_step_does(loss: FlowRl | PacedRl) -> None:
     batch = many(4)
-    assert isinstance(loss, Learning)
+    assert isinstance(loss, LearnableLoss)
     assert isinstance(loss, Stateful)
-    logp_R = sum_trained(batch.column("now_T"), batch)
+    logp_R = token_sum(batch.column("now_T"), batch)
     before = loss.state()
     value = loss(logp_R, batch)
     assert loss.state() == before
@@ -191,11 +199,14 @@ def test_calling_a_loss_changes_nothing_and_its_step_does(loss: FlowRl | Paced) 
     assert float(loss(logp_R, batch)) < float(value)
 
 
-@pytest.mark.parametrize("make", [lambda: FlowRl(partition="mlp"), lambda: Paced(partition="table")])
+@pytest.mark.parametrize("make", [lambda: FlowRl(partition="mlp"), lambda: PacedRl(partition="table")])
 def test_a_restored_loss_goes_on_as_it_was(make: Any) -> None:
     batch, one, other = many(4), make(), make()
-    Whole(loss=one).prepare(batch)
+    WholeTrajectoryObjective(loss=one).prepare(batch)
     other.restore(json.loads(json.dumps(one.state())))
-    first, second = Whole(loss=one).prepare(batch), Whole(loss=other).prepare(batch)
+    first, second = (
+        WholeTrajectoryObjective(loss=one).prepare(batch),
+        WholeTrajectoryObjective(loss=other).prepare(batch),
+    )
     assert first.batch.equals(second.batch)
     assert one.state() == other.state()

@@ -9,7 +9,7 @@ from torch import Tensor
 from graded import graded, many, reals, returning
 from palaestra.seeding import Stream
 from palaestra.trainers.data.batch import TokenBatch
-from palaestra.trainers.objectives.objective import Prepared
+from palaestra.trainers.objectives.objective import PreparedStep
 from palaestra.trainers.objectives.parts import WholeLoss
 from palaestra.trainers.objectives.term import Term
 from palaestra.trainers.objectives.trust import Surrogate
@@ -19,11 +19,11 @@ from palaestra.trainers.objectives.whole import (
     Ipo,
     Kto,
     Oapl,
-    Paced,
+    PacedRl,
     Spin,
     Sppo,
-    Whole,
-    sum_trained,
+    WholeTrajectoryObjective,
+    token_sum,
 )
 
 
@@ -41,8 +41,8 @@ def losses() -> list[WholeLoss]:
         Sppo(beta=0.5, form="rates"),
         FlowRl(partition="table"),
         FlowRl(partition="mlp", clip=None),
-        Paced(partition="table"),
-        Paced(partition="mlp"),
+        PacedRl(partition="table"),
+        PacedRl(partition="mlp"),
     ]
 
 
@@ -60,7 +60,7 @@ def numbered(batch: TokenBatch) -> TokenBatch:
     return batch.with_columns({"place_T": torch.arange(len(batch.ids_T))})
 
 
-def shares(prepared: Prepared, logp_T: Tensor, *, pieces: list[list[int]]) -> tuple[float, Tensor]:
+def shares(prepared: PreparedStep, logp_T: Tensor, *, pieces: list[list[int]]) -> tuple[float, Tensor]:
     """The loss that is added up over pieces, and its gradient."""
     total = 0 * logp_T.sum()
     for piece in pieces:
@@ -88,9 +88,9 @@ def divided(count: int, seed: int) -> list[list[int]]:
 def test_any_division_adds_up_to_the_loss_and_its_gradient(place: int, seed: int) -> None:
     batch = numbered(many(seed))
     logp_T = tabular(batch)
-    direct = losses()[place](sum_trained(logp_T, batch), batch)
+    direct = losses()[place](token_sum(logp_T, batch), batch)
     (expected_T,) = torch.autograd.grad(direct, logp_T, allow_unused=True, materialize_grads=True)
-    prepared = Whole(loss=losses()[place]).prepare(batch)
+    prepared = WholeTrajectoryObjective(loss=losses()[place]).prepare(batch)
     found, gradient_T = shares(prepared, logp_T, pieces=divided(prepared.batch.trajectories, seed))
     torch.testing.assert_close(gradient_T, expected_T, rtol=1e-12, atol=1e-14)
     if expected_T.any():
@@ -109,18 +109,18 @@ def test_the_order_of_trajectories_changes_nothing(place: int) -> None:
 
 
 def _slopes(loss: WholeLoss, batch: TokenBatch) -> Tensor:
-    logp_R = sum_trained(batch.column("now_T"), batch).requires_grad_()
+    logp_R = token_sum(batch.column("now_T"), batch).requires_grad_()
     return torch.autograd.grad(loss(logp_R, batch), logp_R)[0]
 
 
 def test_only_trajectories_that_have_a_gradient_are_put_through_the_model() -> None:
     batch = returning([1, 0, 0.5, 2, 2], groups=[0, 0, 0, 1, 1])
-    assert Whole(loss=Dpo()).prepare(batch).batch.return_R.tolist() == [1, 0]
+    assert WholeTrajectoryObjective(loss=Dpo()).prepare(batch).batch.return_R.tolist() == [1, 0]
 
 
 def test_a_step_without_a_pair_is_none() -> None:
     batch = returning([1, 1, 0], groups=[0, 0, 1])
-    assert not Whole(loss=Dpo()).prepare(batch).batch.trajectories
+    assert not WholeTrajectoryObjective(loss=Dpo()).prepare(batch).batch.trajectories
 
 
 def flat(surrogate: Surrogate) -> Tensor:
@@ -129,7 +129,7 @@ def flat(surrogate: Surrogate) -> Tensor:
 
 def test_what_a_term_is_about_is_put_through_the_model() -> None:
     batch = numbered(returning([1, 1, 0], groups=[0, 0, 1]))
-    prepared = Whole(loss=Dpo(), terms=(Term(regulariser=flat),)).prepare(batch)
+    prepared = WholeTrajectoryObjective(loss=Dpo(), terms=(Term(regulariser=flat),)).prepare(batch)
     logp_T = tabular(batch)
     found, _ = shares(prepared, logp_T, pieces=[[0], [1, 2]])
     assert prepared.batch.trajectories == 3
@@ -138,7 +138,7 @@ def test_what_a_term_is_about_is_put_through_the_model() -> None:
 
 def test_every_trained_token_has_an_advantage_so_that_none_is_left_out() -> None:
     batch = many(2)
-    assert torch.equal(Whole(loss=Dpo()).advantages(batch).advantage_T != 0, batch.trained_T)
+    assert torch.equal(WholeTrajectoryObjective(loss=Dpo()).advantages(batch).advantage_T != 0, batch.trained_T)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -163,8 +163,8 @@ class Counting:
 
 def test_a_loss_learns_once_for_each_step_and_after_its_slope_was_taken() -> None:
     batch = graded([[2], [1]])
-    whole = Whole(loss=Counting())
-    logp_R = sum_trained(batch.column("now_T"), batch)
+    whole = WholeTrajectoryObjective(loss=Counting())
+    logp_R = token_sum(batch.column("now_T"), batch)
     for step in range(3):
         assert torch.equal(whole.prepare(batch).batch.column("slope_R"), 2 * (logp_R - step))
     assert whole.loss.state() == {"learnt": 3}  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]
@@ -179,9 +179,9 @@ def test_a_step_keeps_the_precision_of_its_batch(place: int) -> None:
         **{name: array for name, array in halved.items() if name not in batch.columns},
         columns={name: halved[name] for name in batch.columns},
     )
-    prepared = Whole(loss=losses()[place]).prepare(single)
+    prepared = WholeTrajectoryObjective(loss=losses()[place]).prepare(single)
     assert prepared.batch.column("slope_R").dtype == torch.float32
-    double = Whole(loss=losses()[place]).prepare(batch)
+    double = WholeTrajectoryObjective(loss=losses()[place]).prepare(batch)
     torch.testing.assert_close(
         prepared.batch.column("slope_R").double(), double.batch.column("slope_R"), rtol=2e-3, atol=1e-5
     )

@@ -12,10 +12,10 @@ from typing import TypeAlias
 import pytest
 
 from palaestra.agents.hosted import WorldSpec
-from palaestra.trainers.rollouts.world import Worlds
+from palaestra.trainers.rollouts.world import RolloutWorlds
 from palaestra.trainers.rollouts.worlds import LocalWorlds, ProcessWorlds, Timeouts
 
-WorldsFactory: TypeAlias = Callable[..., Worlds]
+WorldsFactory: TypeAlias = Callable[..., RolloutWorlds]
 """Worlds from a spec; of `workers` workers and with `timeouts`, where the kind has any."""
 PATIENT = Timeouts(open=120, reset=120, step=120, episode=120)
 
@@ -52,16 +52,16 @@ def _careless() -> Generator[None]:
         gc.collect()
 
 
-def _local(spec: WorldSpec, *, workers: int = 1, timeouts: Timeouts = PATIENT) -> Worlds:
+def _local(spec: WorldSpec, *, workers: int = 1, timeouts: Timeouts = PATIENT) -> RolloutWorlds:
     del workers, timeouts
     return LocalWorlds(spec)
 
 
-def _processes(spec: WorldSpec, *, workers: int = 1, timeouts: Timeouts = PATIENT) -> Worlds:
+def _processes(spec: WorldSpec, *, workers: int = 1, timeouts: Timeouts = PATIENT) -> RolloutWorlds:
     return ProcessWorlds(spec, workers=workers, timeouts=timeouts)
 
 
-def _actors(spec: WorldSpec, *, workers: int = 1, timeouts: Timeouts = PATIENT) -> Worlds:
+def _actors(spec: WorldSpec, *, workers: int = 1, timeouts: Timeouts = PATIENT) -> RolloutWorlds:
     from palaestra.trainers.rollouts.worlds.actors import RayWorlds
 
     path = {"PYTHONPATH": os.pathsep.join(sys.path)}

@@ -9,21 +9,21 @@ from typing import TypeAlias
 import gymnasium as gym
 import pytest
 
-from palaestra.agents import Scripted, rollout
+from palaestra.agents import ScriptedAgent, rollout
 from palaestra.agents.hosted import WorldSpec
 from palaestra.errors import EpisodeOverError, InfrastructureError, UnknownNameError
 from palaestra.records import EndReason
 from palaestra.tools import CHAT_FORMATS
-from palaestra.trainers.rollouts.world import World, Worlds
+from palaestra.trainers.rollouts.world import RolloutWorld, RolloutWorlds
 from palaestra.trajectory import Episode, dump_episode
 from rollouts.faulty import FAULTY_ID, faulty
 from rollouts.library import library, shown, tasks
 
-WorldsFactory: TypeAlias = Callable[..., Worlds]
+WorldsFactory: TypeAlias = Callable[..., RolloutWorlds]
 
 
 @pytest.fixture(scope="module")
-def worlds(kind: WorldsFactory, runner: asyncio.Runner) -> Iterator[Worlds]:
+def worlds(kind: WorldsFactory, runner: asyncio.Runner) -> Iterator[RolloutWorlds]:
     """Of each kind, shared by the tests."""
     made = kind(faulty())
     yield made
@@ -31,7 +31,7 @@ def worlds(kind: WorldsFactory, runner: asyncio.Runner) -> Iterator[Worlds]:
 
 
 @asynccontextmanager
-async def opened(worlds: Worlds) -> AsyncGenerator[World]:
+async def opened(worlds: RolloutWorlds) -> AsyncGenerator[RolloutWorld]:
     world = await worlds.open()
     yield world
     await world.close()
@@ -42,7 +42,7 @@ def texts_of(episode: Episode) -> list[str]:
     return [form.render(turn.calls) for turn in episode.turns]
 
 
-async def played(world: World, task: str, texts: Sequence[str], seed: int = 0) -> Episode:
+async def played(world: RolloutWorld, task: str, texts: Sequence[str], seed: int = 0) -> Episode:
     await world.reset(task, seed)
     for text in texts:
         if (await world.step(text)).end:
@@ -63,7 +63,7 @@ async def played(world: World, task: str, texts: Sequence[str], seed: int = 0) -
     ids=["crash", "odd", "fault"],
 )
 def test_a_world_that_fails_voids_its_episode_and_plays_the_next(
-    worlds: Worlds, runner: asyncio.Runner, deed: str, says: str
+    worlds: RolloutWorlds, runner: asyncio.Runner, deed: str, says: str
 ) -> None:
     async def main() -> None:
         texts = texts_of(shown()[2])
@@ -96,7 +96,7 @@ def test_a_world_that_crashes_as_it_begins_is_at_fault(kind: WorldsFactory, runn
     runner.run(main())
 
 
-def test_a_users_mistake_is_not_the_worlds(worlds: Worlds, kind: WorldsFactory, runner: asyncio.Runner) -> None:
+def test_a_users_mistake_is_not_the_worlds(worlds: RolloutWorlds, kind: WorldsFactory, runner: asyncio.Runner) -> None:
     async def main() -> None:
         async with opened(worlds) as world:
             with pytest.raises(UnknownNameError, match=f"did you mean '{tasks()[0]}'"):
@@ -125,7 +125,7 @@ def test_an_environment_that_nobody_registered_is_named(kind: WorldsFactory, run
 
 
 def test_without_an_episode_there_is_nothing_to_step_or_stop_or_hand_over(
-    worlds: Worlds, runner: asyncio.Runner
+    worlds: RolloutWorlds, runner: asyncio.Runner
 ) -> None:
     async def main() -> None:
         async with opened(worlds) as world:
@@ -144,14 +144,18 @@ def test_without_an_episode_there_is_nothing_to_step_or_stop_or_hand_over(
 
 
 @pytest.mark.parametrize("seed", [0, 3])
-def test_the_same_texts_make_the_same_episode_bit_for_bit(worlds: Worlds, runner: asyncio.Runner, seed: int) -> None:
+def test_the_same_texts_make_the_same_episode_bit_for_bit(
+    worlds: RolloutWorlds, runner: asyncio.Runner, seed: int
+) -> None:
     async def main() -> None:
         env = gym.make(FAULTY_ID, action_format="compact")
         async with opened(worlds) as world:
             for episode in shown()[::3]:
                 for texts in (texts_of(episode), ["> hello", "get_loan loan_id=LN-1", "{", "\ud800", "finish"]):
                     there = await played(world, episode.task.id, texts, seed)
-                    here = rollout(env, Scripted(partial(list, texts)), name="policy", seed=seed, task=episode.task.id)
+                    here = rollout(
+                        env, ScriptedAgent(partial(list, texts)), name="policy", seed=seed, task=episode.task.id
+                    )
                     assert there == here
                     assert there.digest() == here.digest()
                     assert dump_episode(there) == dump_episode(here)
@@ -159,7 +163,7 @@ def test_the_same_texts_make_the_same_episode_bit_for_bit(worlds: Worlds, runner
     runner.run(main())
 
 
-def test_what_is_shown_is_what_the_environment_shows(worlds: Worlds, runner: asyncio.Runner) -> None:
+def test_what_is_shown_is_what_the_environment_shows(worlds: RolloutWorlds, runner: asyncio.Runner) -> None:
     async def main() -> None:
         async with opened(worlds) as world:
             opening = await world.reset(tasks()[1], 0)
@@ -174,7 +178,7 @@ def test_what_is_shown_is_what_the_environment_shows(worlds: Worlds, runner: asy
     runner.run(main())
 
 
-def test_worlds_that_play_at_once_do_not_disturb_each_other(worlds: Worlds, runner: asyncio.Runner) -> None:
+def test_worlds_that_play_at_once_do_not_disturb_each_other(worlds: RolloutWorlds, runner: asyncio.Runner) -> None:
     async def main() -> None:
         some = shown()[:4]
         async with opened(worlds) as world:
@@ -195,7 +199,7 @@ def test_worlds_that_play_at_once_do_not_disturb_each_other(worlds: Worlds, runn
 
 @pytest.mark.parametrize("reason", [EndReason.TOKEN_BUDGET, EndReason.MAX_TURNS, EndReason.TIME_BUDGET])
 def test_a_budget_ends_an_episode_with_the_score_that_it_has(
-    worlds: Worlds, runner: asyncio.Runner, reason: EndReason
+    worlds: RolloutWorlds, runner: asyncio.Runner, reason: EndReason
 ) -> None:
     async def main() -> None:
         texts = texts_of(shown()[0])

@@ -8,16 +8,16 @@ from typing import Any, TypeAlias
 import pytest
 
 from palaestra.errors import InfrastructureError, WaitError
-from palaestra.trainers.rollouts.world import World, Worlds
+from palaestra.trainers.rollouts.world import RolloutWorld, RolloutWorlds
 from palaestra.trainers.rollouts.worlds import ProcessWorlds, Timeouts
 from rollouts.faulty import FAULTY_ID, faulty
 from rollouts.library import library, tasks
 
-WorldsFactory: TypeAlias = Callable[..., Worlds]
+WorldsFactory: TypeAlias = Callable[..., RolloutWorlds]
 PLACE = f"step of {FAULTY_ID}, task '{tasks()[0]}', turn 0"
 
 
-async def begun(worlds: Worlds) -> World:
+async def begun(worlds: RolloutWorlds) -> RolloutWorld:
     world = await worlds.open()
     await world.reset(tasks()[0], 0)
     return world

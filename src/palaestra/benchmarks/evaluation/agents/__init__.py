@@ -3,26 +3,26 @@
 What needs torch stands in `policy`, what needs the extra `remote` in `endpoint`; neither is imported here.
 """
 
-from palaestra.benchmarks.evaluation.agents.choice import AgentOptions, contender_of
-from palaestra.benchmarks.evaluation.agents.contender import (
-    BlockContender,
-    Came,
-    Contender,
-    EpisodeContender,
-    Seat,
-    Spent,
+from palaestra.benchmarks.evaluation.agents.agent import (
+    AgentSession,
+    Attempt,
+    EpisodeCost,
+    EvaluatedAgent,
+    EvaluatedBlockAgent,
+    EvaluatedEpisodeAgent,
 )
-from palaestra.benchmarks.evaluation.agents.scripted import WORDS, ScriptedContender
+from palaestra.benchmarks.evaluation.agents.choice import AgentOptions, evaluated_agent_of
+from palaestra.benchmarks.evaluation.agents.scripted import AGENT_NAMES, EvaluatedScript
 
 __all__ = [
-    "WORDS",
+    "AGENT_NAMES",
     "AgentOptions",
-    "BlockContender",
-    "Came",
-    "Contender",
-    "EpisodeContender",
-    "ScriptedContender",
-    "Seat",
-    "Spent",
-    "contender_of",
+    "AgentSession",
+    "Attempt",
+    "EpisodeCost",
+    "EvaluatedAgent",
+    "EvaluatedBlockAgent",
+    "EvaluatedEpisodeAgent",
+    "EvaluatedScript",
+    "evaluated_agent_of",
 ]

@@ -6,24 +6,24 @@ from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
-from palaestra.benchmarks.evaluation.agents.contender import Contender
-from palaestra.benchmarks.evaluation.agents.scripted import WORDS, ScriptedContender
+from palaestra.benchmarks.evaluation.agents.agent import EvaluatedAgent
+from palaestra.benchmarks.evaluation.agents.scripted import AGENT_NAMES, EvaluatedScript
 from palaestra.errors import ConfigError, UnknownNameError
 from palaestra.record import record
 from palaestra.records import Json
 
 if TYPE_CHECKING:  # what they need is not always installed
-    from palaestra.benchmarks.evaluation.agents.endpoint import EndpointContender
-    from palaestra.benchmarks.evaluation.agents.policy import PolicyContender
+    from palaestra.benchmarks.evaluation.agents.endpoint import EvaluatedEndpoint
+    from palaestra.benchmarks.evaluation.agents.policy import EvaluatedPolicy
 
 ENDPOINT = "endpoint"
 """The word for a model behind a server."""
-Kind: TypeAlias = Literal["a script", "a checkpoint", "a model behind a server"]
+AgentKind: TypeAlias = Literal["a script", "a checkpoint", "a model behind a server"]
 _T = TypeVar("_T")
 
-_CHECKPOINT: tuple[Kind, ...] = ("a checkpoint",)
-_SERVER: tuple[Kind, ...] = ("a model behind a server",)
-_TAKEN_BY: Mapping[str, tuple[Kind, ...]] = {
+_CHECKPOINT: tuple[AgentKind, ...] = ("a checkpoint",)
+_SERVER: tuple[AgentKind, ...] = ("a model behind a server",)
+_TAKEN_BY: Mapping[str, tuple[AgentKind, ...]] = {
     "engine": _CHECKPOINT,
     "python": _CHECKPOINT,
     "chat_format": _CHECKPOINT,
@@ -43,7 +43,7 @@ _TAKEN_BY: Mapping[str, tuple[Kind, ...]] = {
 """Which agents take an option; one that is not named here is taken by all, or says which agent it is."""
 _FLAGS = {"python": "--vllm-python", "chat_format": "--format"}
 """Options that a command spells otherwise."""
-_WAYS_OUT: Mapping[tuple[str, Kind], str] = {
+_WAYS_OUT: Mapping[tuple[str, AgentKind], str] = {
     ("engine", "a script"): "--engine says what draws a checkpoint's tokens, so leave it out",
     ("seconds", "a checkpoint"): "--context and --turn limit it, and do so alike on every machine",
     ("max_tokens", "a checkpoint"): "--turn says how many tokens its turns have",
@@ -100,7 +100,7 @@ class AgentOptions:
     tries: int = 2
 
 
-def contender_of(word: str, options: AgentOptions) -> Contender:
+def evaluated_agent_of(word: str, options: AgentOptions) -> EvaluatedAgent:
     """The agent that a word means: a script's name, `endpoint`, or a checkpoint's folder.
 
     Raises:
@@ -108,21 +108,21 @@ def contender_of(word: str, options: AgentOptions) -> Contender:
         CheckpointError: the folder is no checkpoint.
         ConfigError: options do not fit the agent, or one that it needs is missing.
     """
-    if word == ENDPOINT or (options.base_url is not None and word not in WORDS):
+    if word == ENDPOINT or (options.base_url is not None and word not in AGENT_NAMES):
         return _endpoint(word, options)
     if options.base_url is not None or options.model is not None:
         raise ConfigError(f"--base-url and --model say which model to ask, and {word} asks none; give {ENDPOINT!r}")
-    if word in WORDS:
+    if word in AGENT_NAMES:
         _check_taken(word, "a script", options)
-        return ScriptedContender(word)
+        return EvaluatedScript(word)
     if Path(word).exists() or "/" in word:
         _check_taken(word, "a checkpoint", options)
         return _policy(Path(word), options)
     hint = "(a checkpoint is given by its folder, a model behind a server by --base-url and --model)"
-    raise UnknownNameError.of("agent", word, [*WORDS, ENDPOINT], hint)
+    raise UnknownNameError.of("agent", word, [*AGENT_NAMES, ENDPOINT], hint)
 
 
-def _check_taken(word: str, kind: Kind, options: AgentOptions) -> None:
+def _check_taken(word: str, kind: AgentKind, options: AgentOptions) -> None:
     """Refuse what was said and would have no effect."""
     for name, kinds in _TAKEN_BY.items():
         if kind not in kinds and getattr(options, name) not in (None, {}):
@@ -149,7 +149,7 @@ def _or(said: _T | None, usual: _T) -> _T:
     return usual if said is None else said
 
 
-def _endpoint(word: str, options: AgentOptions) -> "EndpointContender":
+def _endpoint(word: str, options: AgentOptions) -> "EvaluatedEndpoint":
     if options.base_url is None or options.model is None:
         lacking = "--base-url" if options.base_url is None else "--model"
         raise ConfigError(
@@ -164,13 +164,13 @@ def _endpoint(word: str, options: AgentOptions) -> "EndpointContender":
     said = {"temperature": options.temperature, "top_p": options.top_p, "max_tokens": options.max_tokens}
     try:
         from palaestra.agents.remote import EndpointConfig, RemoteChatConfig  # noqa: PLC0415
-        from palaestra.benchmarks.evaluation.agents.endpoint import EndpointContender  # noqa: PLC0415
+        from palaestra.benchmarks.evaluation.agents.endpoint import EvaluatedEndpoint  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise ConfigError(
             f"{error.name} is not installed, and models behind servers need it; `pip install 'palaestra[remote]'`"
         ) from error
     fields: dict[str, Json] = {name: value for name, value in said.items() if value is not None}
-    return EndpointContender(
+    return EvaluatedEndpoint(
         RemoteChatConfig(
             endpoint=EndpointConfig(
                 base_url=options.base_url,
@@ -187,7 +187,7 @@ def _endpoint(word: str, options: AgentOptions) -> "EndpointContender":
     )
 
 
-def _policy(folder: Path, options: AgentOptions) -> "PolicyContender":
+def _policy(folder: Path, options: AgentOptions) -> "EvaluatedPolicy":
     from palaestra.benchmarks.evaluation.agents.policy import PolicyOptions, native, vllm  # noqa: PLC0415
 
     if options.temperature is not None and not 0 < options.temperature < math.inf:

@@ -4,11 +4,11 @@ from collections.abc import Callable, Sequence
 
 from palaestra.agents import Env
 from palaestra.agents.remote import RemoteAgent, RemoteChat, RemoteChatConfig
-from palaestra.benchmarks.evaluation.agents.contender import EpisodeContender, Seat, Spent
+from palaestra.benchmarks.evaluation.agents.agent import AgentSession, EpisodeCost, EvaluatedEpisodeAgent
 from palaestra.records import JsonObject, JsonSchema
 
 
-class EndpointContender(EpisodeContender):
+class EvaluatedEndpoint(EvaluatedEpisodeAgent):
     """A model elsewhere.
 
     Args:
@@ -35,7 +35,7 @@ class EndpointContender(EpisodeContender):
             "seed_field": config.seed_field,
         }
 
-    def seat(self, env: Env, left: Callable[[], float]) -> Seat:
+    def seat(self, env: Env, left: Callable[[], float]) -> AgentSession:
         """The model, in a chat of its own."""
         del env
         return _Seat(self, RemoteAgent(self._chat, left=left))
@@ -49,10 +49,10 @@ _WRITTEN = frozenset({"cut off", "malformed call"})
 """Troubles that the model made itself, and that cost its server no try."""
 
 
-class _Seat(Seat):
-    def __init__(self, contender: EndpointContender, agent: RemoteAgent) -> None:
+class _Seat(AgentSession):
+    def __init__(self, evaluated_agent: EvaluatedEndpoint, agent: RemoteAgent) -> None:
         super().__init__(agent)
-        self._contender = contender
+        self._contender = evaluated_agent
         self._model = agent
 
     def offer(self, tools: Sequence[JsonSchema]) -> None:
@@ -63,14 +63,14 @@ class _Seat(Seat):
         """A try that failed took time in which the model wrote nothing that counts."""
         return any(count and name not in _WRITTEN for name, count in self._model.troubles.items())
 
-    def spent(self) -> Spent:
+    def spent(self) -> EpisodeCost:
         """As the server counts."""
         replies = self._model.replies
         if replies:
             self._contender.proved = True
         usages = [reply.usage for reply in replies if reply.usage is not None]
         counted = len(usages) == len(replies)
-        return Spent(
+        return EpisodeCost(
             prompt_tokens=sum(usage.prompt for usage in usages) if counted else None,
             completion_tokens=sum(usage.completion for usage in usages) if counted else None,
             troubles=dict(sorted(self._model.troubles.items())),

@@ -17,14 +17,14 @@ import orjson
 import torch
 import transformers
 
-from palaestra.benchmarks.evaluation.agents.contender import CUT_OFF, BlockContender, Came, Spent
-from palaestra.benchmarks.evaluation.outcome import Fault
-from palaestra.benchmarks.evaluation.slot import Slot
+from palaestra.benchmarks.evaluation.agents.agent import CUT_OFF, Attempt, EpisodeCost, EvaluatedBlockAgent
+from palaestra.benchmarks.evaluation.episode_key import EpisodeKey
+from palaestra.benchmarks.evaluation.outcome import EpisodeFault
 from palaestra.benchmarks.evaluation.suite import Cell
 from palaestra.errors import CheckpointError, ConfigError, EngineError, WaitError
 from palaestra.record import record
 from palaestra.records import EndReason, JsonObject
-from palaestra.trainers import Job, NativeConfig, PlayConfig, Played, PoolConfig, load_policy
+from palaestra.trainers import NativeConfig, PlayConfig, PoolConfig, RolloutJob, RolloutResult, load_policy
 from palaestra.trainers.codec import Codec
 from palaestra.trainers.engines.engine import Engine
 from palaestra.trainers.engines.native import NativeEngine
@@ -32,7 +32,7 @@ from palaestra.trainers.engines.noise import noise_key
 from palaestra.trainers.engines.vllm import VllmConfig, VllmEngine
 from palaestra.trainers.folder import check_folder, load_codec
 from palaestra.trainers.rollouts.faults import Backoff
-from palaestra.trainers.rollouts.pool import Pool
+from palaestra.trainers.rollouts.pool import RolloutPool
 from palaestra.trainers.rollouts.worlds import LocalWorlds, WorldSpec
 from palaestra.trajectory import Episode, Tokens
 
@@ -55,7 +55,7 @@ class PolicyOptions:
     """Worlds that an episode is played in before it counts as faulty."""
 
 
-class PolicyContender(BlockContender):
+class EvaluatedPolicy(EvaluatedBlockAgent):
     """A checkpoint that plays blocks of episodes.
 
     Args:
@@ -109,31 +109,42 @@ class PolicyContender(BlockContender):
         return {"torch": torch.__version__, "transformers": transformers.__version__}
 
     def play(
-        self, cell: Cell, slots: Sequence[Slot], *, progress: Callable[[str], None], say: Callable[[str], None]
-    ) -> list[Came]:
+        self,
+        cell: Cell,
+        episode_keys: Sequence[EpisodeKey],
+        *,
+        progress: Callable[[str], None],
+        say: Callable[[str], None],
+    ) -> list[Attempt]:
         """Play a block in worlds of this process."""
-        played = self._runner.run(self._session(cell, [_job(slot) for slot in slots], progress, say))
-        return [self._came(slot, one) for slot, one in zip(slots, played, strict=True)]
+        played = self._runner.run(
+            self._session(cell, [_job(episode_key) for episode_key in episode_keys], progress, say)
+        )
+        return [self._came(episode_key, one) for episode_key, one in zip(episode_keys, played, strict=True)]
 
-    def _came(self, slot: Slot, played: Played | Fault) -> Came:
-        if isinstance(played, Fault):
-            return Came(slot=slot, came=played, spent=Spent())
+    def _came(self, episode_key: EpisodeKey, played: RolloutResult | EpisodeFault) -> Attempt:
+        if isinstance(played, EpisodeFault):
+            return Attempt(episode_key=episode_key, came=played, spent=EpisodeCost())
         if played.episode is None:  # in words alone, so a world that hung is no other than one that crashed
-            return Came(slot=slot, came=Fault(kind="world", said=played.faults[-1]), spent=Spent())
+            return Attempt(
+                episode_key=episode_key, came=EpisodeFault(kind="world", said=played.faults[-1]), spent=EpisodeCost()
+            )
         if played.episode.end is EndReason.TOKEN_BUDGET and not any(played.episode.turns):
-            return Came(slot=slot, came=self._no_room(), spent=Spent())
-        return Came(slot=slot, came=played.episode, spent=spent_on(played.episode, again=len(played.faults)))
+            return Attempt(episode_key=episode_key, came=self._no_room(), spent=EpisodeCost())
+        return Attempt(
+            episode_key=episode_key, came=played.episode, spent=spent_on(played.episode, again=len(played.faults))
+        )
 
-    def _no_room(self) -> Fault:
+    def _no_room(self) -> EpisodeFault:
         said = (
             f"its opening takes all of the {self._options.context:,} tokens of an episode; --context gives more, "
             f"up to the {self._reads:,} that the model reads"
         )
-        return Fault(kind="context", said=said)
+        return EpisodeFault(kind="context", said=said)
 
     async def _session(
-        self, cell: Cell, jobs: Sequence[Job], progress: Callable[[str], None], say: Callable[[str], None]
-    ) -> list[Played | Fault]:
+        self, cell: Cell, jobs: Sequence[RolloutJob], progress: Callable[[str], None], say: Callable[[str], None]
+    ) -> list[RolloutResult | EpisodeFault]:
         options = self._options
         form = self._codec.format.name
         worlds = LocalWorlds(WorldSpec(env_id=cell.env_id, action_format=form, switches=dict(cell.switches)))
@@ -147,13 +158,13 @@ class PolicyContender(BlockContender):
         patience = PoolConfig(agents=options.rows, world=Backoff(retries=options.tries - 1, first=0.0))
         engine = self._engine or self._made()
         self._engine = engine if self._lasting else None
-        pool = Pool(engine, worlds, self._codec, play, patience, say=say)
+        pool = RolloutPool(engine, worlds, self._codec, play, patience, say=say)
 
-        async def one(job: Job) -> Played | Fault:
+        async def one(job: RolloutJob) -> RolloutResult | EpisodeFault:
             try:
                 return await pool.play(job)
             except (EngineError, WaitError) as error:
-                return Fault(kind="time" if isinstance(error, WaitError) else "engine", said=str(error))
+                return EpisodeFault(kind="time" if isinstance(error, WaitError) else "engine", said=str(error))
             finally:
                 progress(job.task)
 
@@ -173,17 +184,17 @@ class PolicyContender(BlockContender):
         self._runner.close()
 
 
-def _job(slot: Slot) -> Job:
-    return Job(
-        trajectory=slot.id,
-        group=f"{slot.cell}/{slot.task}",
-        task=slot.task,
-        seed=slot.world_seed,
-        noise=noise_key("evaluation", slot.seed, slot.cell, slot.task, slot.sample),
+def _job(episode_key: EpisodeKey) -> RolloutJob:
+    return RolloutJob(
+        trajectory=episode_key.id,
+        group=f"{episode_key.cell}/{episode_key.task}",
+        task=episode_key.task,
+        seed=episode_key.world_seed,
+        noise=noise_key("evaluation", episode_key.seed, episode_key.cell, episode_key.task, episode_key.sample),
     )
 
 
-def spent_on(episode: Episode, *, again: int = 0) -> Spent:
+def spent_on(episode: Episode, *, again: int = 0) -> EpisodeCost:
     """The tokens of an episode that a policy played.
 
     Args:
@@ -193,7 +204,7 @@ def spent_on(episode: Episode, *, again: int = 0) -> Spent:
     tokens = [segment.tokens for segment in episode.segments if segment.tokens is not None]
     cut = sum(stop == "length" for one in tokens for stop in one.stops)
     troubles = {CUT_OFF: cut, "played again: world": again}
-    return Spent(
+    return EpisodeCost(
         prompt_tokens=sum(map(_read, tokens)),
         completion_tokens=sum(map(_written, tokens)),
         troubles={name: count for name, count in troubles.items() if count},
@@ -209,7 +220,7 @@ def _written(tokens: Tokens) -> int:
     return sum(tokens.sampled)
 
 
-def native(folder: Path, options: PolicyOptions, *, format_name: str | None = None) -> PolicyContender:
+def native(folder: Path, options: PolicyOptions, *, format_name: str | None = None) -> EvaluatedPolicy:
     """A checkpoint that our own engine draws for.
 
     Raises:
@@ -220,7 +231,7 @@ def native(folder: Path, options: PolicyOptions, *, format_name: str | None = No
     policy = load_policy(folder, format_name=format_name)
     _check_context(options.context, policy.model.shape.context)
     size = NativeConfig(rows=options.rows, context=options.context, capacity=options.rows * options.context)
-    return PolicyContender(
+    return EvaluatedPolicy(
         folder,
         engine="native",
         codec=policy.codec,
@@ -234,7 +245,7 @@ def native(folder: Path, options: PolicyOptions, *, format_name: str | None = No
 
 def vllm(
     folder: Path, options: PolicyOptions, *, python: Path | None = None, format_name: str | None = None
-) -> PolicyContender:
+) -> EvaluatedPolicy:
     """A checkpoint that vLLM draws for. What it draws depends on its own schedule, in the last bits.
 
     Args:
@@ -257,7 +268,7 @@ def vllm(
             f"{interpreter} has no vLLM, or cannot be run; --vllm-python names an interpreter that has it"
         )
     config = VllmConfig(model=folder, context=options.context, turns=options.rows, python=interpreter)
-    return PolicyContender(
+    return EvaluatedPolicy(
         folder,
         engine="vllm",
         codec=load_codec(folder, form, embedded=int(shape["vocab_size"])),

@@ -8,51 +8,51 @@ from palaestra.agents import (
     Env,
     JunkText,
     LegalRandom,
-    Patient,
-    Reader,
+    PatientAgent,
+    ReadOnlyAgent,
     SchemaRandom,
-    Scripted,
+    ScriptedAgent,
     as_action,
     finish_at_once,
     no_op,
 )
-from palaestra.benchmarks.evaluation.agents.contender import EpisodeContender, Goldless, Seat
+from palaestra.benchmarks.evaluation.agents.agent import AgentSession, EvaluatedEpisodeAgent, NoReferenceSolution
 from palaestra.protocols import Action, Agent
 from palaestra.records import JsonObject, ToolCall
 
 
-class ScriptedContender(EpisodeContender):
+class EvaluatedScript(EvaluatedEpisodeAgent):
     """An agent that is bundled with Palaestra.
 
     Args:
-        word: One of `WORDS`.
+        word: One of `AGENT_NAMES`.
     """
 
     def __init__(self, word: str) -> None:
         self.name = word
-        self._make = WORDS[word]
+        self._make = AGENT_NAMES[word]
 
     def described(self) -> JsonObject:
         """Its name says all."""
         return {"kind": "scripted", "agent": self.name}
 
-    def seat(self, env: Env, left: Callable[[], float]) -> Seat:
+    def seat(self, env: Env, left: Callable[[], float]) -> AgentSession:
         """A fresh agent."""
         del left
         # Any: what Palaestra's environments add to Gymnasium's interface is known to `gym.make` alone.
         world: Any = env.unwrapped
-        return Seat(self._make(world))
+        return AgentSession(self._make(world))
 
 
 def _oracle(world: Any) -> Agent:
     """The task's own solution; patient, so that what was refused for the moment alone is asked for again."""
-    return Patient(Scripted(lambda: _solution(world)))
+    return PatientAgent(ScriptedAgent(lambda: _solution(world)))
 
 
 def _solution(world: Any) -> Sequence[Action]:
     calls: Sequence[Action | ToolCall] | None = world.oracle()
     if calls is None:
-        raise Goldless(
+        raise NoReferenceSolution(
             f"no gold: {world.task.id} has no solution of its own, so the oracle cannot play it and has no score there"
         )
     return [as_action(call) if isinstance(call, ToolCall) else call for call in calls]
@@ -87,14 +87,14 @@ class _SpaceRandom(SchemaRandom):
         return action
 
 
-WORDS: Mapping[str, Callable[[Any], Agent]] = {
+AGENT_NAMES: Mapping[str, Callable[[Any], Agent]] = {
     "always-refuse": lambda _: AlwaysRefuse(),
     "finish-at-once": lambda _: finish_at_once(),
     "junk": lambda _: JunkText(),
     "no-op": lambda _: no_op(),
     "oracle": _oracle,
     "random": lambda world: LegalRandom(world.legal_actions),
-    "reader": lambda _: Reader(),
+    "reader": lambda _: ReadOnlyAgent(),
     "schema-random": _schema_random,
 }
 """What each word makes of a world. Any: as above."""

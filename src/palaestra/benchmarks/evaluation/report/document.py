@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import orjson
 
-from palaestra.benchmarks.evaluation.metrics import Figures
+from palaestra.benchmarks.evaluation.metrics import EvaluationFigures
 from palaestra.benchmarks.evaluation.report.findings import Findings, findings
 from palaestra.benchmarks.evaluation.results import Results
 from palaestra.records import Json, JsonObject
@@ -58,7 +58,7 @@ def document_of(found: Findings) -> JsonObject:
     return plain
 
 
-def _figures(own: Figures) -> dict[str, object]:
+def _figures(own: EvaluationFigures) -> dict[str, object]:
     return {
         "scores": own.scores,
         "without_known_bad": own.sound,

@@ -3,8 +3,16 @@
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from palaestra.benchmarks.evaluation.metrics import Figures, Prices, Scores, by_task, family, figures, scores
-from palaestra.benchmarks.evaluation.outcome import Outcome
+from palaestra.benchmarks.evaluation.metrics import (
+    EvaluationFigures,
+    Prices,
+    TaskScores,
+    by_task,
+    family,
+    figures,
+    scores,
+)
+from palaestra.benchmarks.evaluation.outcome import EpisodeOutcome
 from palaestra.benchmarks.evaluation.results import Results
 from palaestra.benchmarks.evaluation.suite import Cell, Ladder
 from palaestra.benchmarks.statistics import Interval, independent_difference, paired_difference
@@ -25,7 +33,7 @@ class Rung:
 
 
 @record
-class Split:
+class SplitCount:
     """Tasks of one split that were played."""
 
     name: str
@@ -39,14 +47,14 @@ class Findings:
     """All figures of an evaluation."""
 
     results: Results
-    overall: Figures
-    cells: Mapping[str, Figures]
+    overall: EvaluationFigures
+    cells: Mapping[str, EvaluationFigures]
     """By id, in the suite's order: those of which anything was played."""
-    families: Mapping[str, Scores]
+    families: Mapping[str, TaskScores]
     """Over all cells, in alphabetical order; empty where families and cells are the same."""
     ladders: Mapping[str, tuple[Rung, ...]]
     """By axis, in the suite's order, from none to strong."""
-    splits: tuple[Split, ...]
+    splits: tuple[SplitCount, ...]
 
     @property
     def played(self) -> list[Cell]:
@@ -64,7 +72,7 @@ def findings(results: Results) -> Findings:
     """The figures of these results."""
     prices = Prices(read=results.price_in, written=results.price_out)
     known_bad, versions = results.suite.known_bad, results.suite.versions
-    outcomes: dict[str, list[Outcome]] = {}
+    outcomes: dict[str, list[EpisodeOutcome]] = {}
     for one in results.outcomes:
         outcomes.setdefault(one.cell, []).append(one)
     played = [cell for cell in results.suite.cells if cell.id in outcomes]
@@ -81,8 +89,8 @@ def findings(results: Results) -> Findings:
     )
 
 
-def _families(outcomes: Sequence[Outcome]) -> dict[str, Scores]:
-    found: dict[str, list[Outcome]] = {}
+def _families(outcomes: Sequence[EpisodeOutcome]) -> dict[str, TaskScores]:
+    found: dict[str, list[EpisodeOutcome]] = {}
     for one in outcomes:
         found.setdefault(family(one.task), []).append(one)
     pairs = {(one.cell, family(one.task)) for one in outcomes}
@@ -91,7 +99,7 @@ def _families(outcomes: Sequence[Outcome]) -> dict[str, Scores]:
     return {name: scores(found[name]) for name in sorted(found)}
 
 
-def _rungs(ladder: Ladder, results: Results, outcomes: Mapping[str, Sequence[Outcome]]) -> tuple[Rung, ...]:
+def _rungs(ladder: Ladder, results: Results, outcomes: Mapping[str, Sequence[EpisodeOutcome]]) -> tuple[Rung, ...]:
     cells = {cell.id: cell for cell in results.suite.cells}
     first = cells[ladder.cells[0]]
     return tuple(
@@ -101,7 +109,7 @@ def _rungs(ladder: Ladder, results: Results, outcomes: Mapping[str, Sequence[Out
     )
 
 
-def _rung(first: Cell, own: Cell, before: Sequence[Outcome], after: Sequence[Outcome]) -> Rung:
+def _rung(first: Cell, own: Cell, before: Sequence[EpisodeOutcome], after: Sequence[EpisodeOutcome]) -> Rung:
     same = set(first.tasks) == set(own.tasks)
     sides = [_scored(before), _scored(after)]
     if same:  # where a fault took all of a task's samples on one side, the other has no partner
@@ -118,20 +126,20 @@ def _rung(first: Cell, own: Cell, before: Sequence[Outcome], after: Sequence[Out
     )
 
 
-def _scored(outcomes: Sequence[Outcome]) -> list[Outcome]:
+def _scored(outcomes: Sequence[EpisodeOutcome]) -> list[EpisodeOutcome]:
     return [one for one in outcomes if one.fault is None]
 
 
-def _tasks(outcomes: Sequence[Outcome]) -> set[str]:
+def _tasks(outcomes: Sequence[EpisodeOutcome]) -> set[str]:
     return {one.task for one in outcomes}
 
 
-def _splits(cells: Sequence[Cell], outcomes: Mapping[str, Sequence[Outcome]]) -> tuple[Split, ...]:
+def _splits(cells: Sequence[Cell], outcomes: Mapping[str, Sequence[EpisodeOutcome]]) -> tuple[SplitCount, ...]:
     named: dict[str, list[Cell]] = {}
     for cell in cells:
         named.setdefault(cell.split, []).append(cell)
     return tuple(
-        Split(
+        SplitCount(
             name=name,
             cells=tuple(cell.id for cell in own),
             tasks=len({one.task for cell in own for one in outcomes[cell.id]}),

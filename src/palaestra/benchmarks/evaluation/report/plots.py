@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from palaestra.benchmarks.evaluation.metrics import Scores
+from palaestra.benchmarks.evaluation.metrics import TaskScores
 from palaestra.benchmarks.evaluation.report.findings import Findings, findings
 from palaestra.benchmarks.evaluation.results import Results
 from palaestra.benchmarks.evaluation.suite import Cell, Ladder
@@ -108,7 +108,7 @@ def distinct(named: Sequence[tuple[str, str]]) -> list[str]:
     return [label if often[label] == 1 else f"{label} ({id})" for label, id in named]
 
 
-def _estimates(scores: Mapping[str, Scores]) -> "list[Estimate]":
+def _estimates(scores: Mapping[str, TaskScores]) -> "list[Estimate]":
     points = ((label, one.points) for label, one in scores.items())
     solved = ((label, one.solved) for label, one in scores.items())
     return [*_group("mean score", points), *_group("solved, %", solved)]

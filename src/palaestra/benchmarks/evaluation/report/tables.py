@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from palaestra.benchmarks.evaluation.metrics import Figures, Scores
+from palaestra.benchmarks.evaluation.metrics import EvaluationFigures, TaskScores
 from palaestra.benchmarks.evaluation.report.findings import Findings, Rung, findings
 from palaestra.benchmarks.evaluation.results import Results
 from palaestra.benchmarks.evaluation.suite import Cell, place
@@ -74,7 +74,7 @@ def ladder_tables(found: Findings, *, narrow: bool = False) -> list[Table]:
     ]
 
 
-def _rung(cell: Cell, rung: Rung, own: Scores) -> tuple[str, ...]:
+def _rung(cell: Cell, rung: Rung, own: TaskScores) -> tuple[str, ...]:
     mark = " *" if rung.how == "independent" else ""
     return (
         cell.label,
@@ -110,7 +110,7 @@ def cell_tables(found: Findings, cells: Sequence[Cell]) -> list[Table]:
     ]
 
 
-def _scores(own: Scores) -> tuple[str, ...]:
+def _scores(own: TaskScores) -> tuple[str, ...]:
     return (str(own.tasks), str(own.episodes), _text(own.solved), _text(own.points), _text(own.harmed))
 
 
@@ -149,7 +149,7 @@ def pass_tables(found: Findings, *, narrow: bool = False) -> list[Table]:
     ]
 
 
-def _passes(own: Figures, overall: Figures, *, narrow: bool) -> tuple[str, ...]:
+def _passes(own: EvaluationFigures, overall: EvaluationFigures, *, narrow: bool) -> tuple[str, ...]:
     known = {one.k: (one.any, one.all) for one in own.passes}
     pairs = [known.get(one.k, (None, None)) for one in overall.passes]
     intervals = [pairs[0][0], *(interval for pair in pairs[1:] for interval in pair)]  # at k = 1 both are the same
@@ -220,7 +220,7 @@ def effort_tables(found: Findings, *, narrow: bool = False) -> list[Table]:
     ]
 
 
-def _effort(own: Figures) -> dict[str, str]:
+def _effort(own: EvaluationFigures) -> dict[str, str]:
     effort = own.effort
     return {
         "turns": _number(effort.turns),
@@ -236,7 +236,7 @@ def _effort(own: Figures) -> dict[str, str]:
     }
 
 
-def _uncounted(overall: Figures) -> str:
+def _uncounted(overall: EvaluationFigures) -> str:
     counted, episodes = overall.effort.counted, overall.scores.episodes
     if counted == episodes:
         return ""
@@ -320,7 +320,7 @@ def known_bad_tables(found: Findings) -> list[Table]:
     return [Table(title="Tasks held to be broken", columns=("task", "why"), rows=tuple(rows))]
 
 
-def _named(found: Findings) -> Iterable[tuple[str, Figures]]:
+def _named(found: Findings) -> Iterable[tuple[str, EvaluationFigures]]:
     """Every cell's figures by what stands before them, and those of all cells where there are several."""
     yield from ((place(cell, found.results.suite), found.cells[cell.id]) for cell in found.played)
     if len(found.cells) != 1:

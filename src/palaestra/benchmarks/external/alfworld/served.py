@@ -73,7 +73,7 @@ class ALFWorld:
         official = list(games(self._folder)) if self._folder else []
         return [*made, *(_official(split, job, id) for split, job, id in official)]
 
-    def begin(self, task: str, seed: int) -> "Game":
+    def begin(self, task: str, seed: int) -> "ALFWorldGame":
         """A game; its own seed is in its name."""
         del seed
         kind, _, name = task.partition("/")
@@ -83,11 +83,11 @@ class ALFWorld:
             if job not in TYPES or split is None:
                 raise KeyError(task)
             problem = Problem(chore(job, split, int(name)), int(name))
-            return Game(problem.game(), problem, admissible=self._admissible)
+            return ALFWorldGame(problem.game(), problem, admissible=self._admissible)
         if self._folder is None:
             raise KeyError(task)
         split, _, id = name.partition(".")
-        return Game(json.loads(game(self._folder, split, id).read_text()), None, admissible=self._admissible)
+        return ALFWorldGame(json.loads(game(self._folder, split, id).read_text()), None, admissible=self._admissible)
 
 
 def _made(job: str, split: str, seed: int) -> WireTask:
@@ -123,7 +123,7 @@ def _env(data: Mapping[str, Any], *, plan: bool) -> Any:
     return env
 
 
-class Game:
+class ALFWorldGame:
     """One episode.
 
     Args:

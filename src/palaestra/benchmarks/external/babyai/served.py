@@ -103,13 +103,13 @@ class BabyAI:
             self._tasks = _kept(Path(sys.prefix).parent)
         return self._tasks
 
-    def begin(self, task: str, seed: int) -> "Level":
+    def begin(self, task: str, seed: int) -> "BabyAILevel":
         """A level; its own seed is in its name."""
         del seed
         level, _, own = task.partition("/")
         if level not in LEVELS or not own.isdecimal():
             raise KeyError(task)
-        return Level(level, int(own))
+        return BabyAILevel(level, int(own))
 
 
 def _kept(folder: Path) -> list[WireTask]:
@@ -126,7 +126,7 @@ def _kept(folder: Path) -> list[WireTask]:
 
 
 def _task(level: str, split: str, seed: int) -> WireTask:
-    session = Level(level, seed)
+    session = BabyAILevel(level, seed)
     most, gold = session.most, session.gold()
     session.close()
     return {
@@ -139,7 +139,7 @@ def _task(level: str, split: str, seed: int) -> WireTask:
     }
 
 
-class Level:
+class BabyAILevel:
     """One episode."""
 
     def __init__(self, level: str, seed: int) -> None:

@@ -106,13 +106,13 @@ class ScienceWorld:
             self._known = _kept(Path(sys.prefix).parent)
         return self._known
 
-    def begin(self, task: str, seed: int) -> "Attempt":
+    def begin(self, task: str, seed: int) -> "ScienceWorldEpisode":
         """A variation; nothing in it is drawn."""
         del seed
         name, _, number = task.partition("/")
         if not number.isdecimal() or all(int(number) not in known for known in self._variations()[name].values()):
             raise KeyError(task)
-        return Attempt(name, int(number), self._simplifications)
+        return ScienceWorldEpisode(name, int(number), self._simplifications)
 
 
 def _kept(folder: Path) -> dict[str, dict[str, list[int]]]:
@@ -139,7 +139,7 @@ def _task(task: str, split: str, number: int) -> WireTask:
     }
 
 
-class Attempt:
+class ScienceWorldEpisode:
     """One episode.
 
     Args:

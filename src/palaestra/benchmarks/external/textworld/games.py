@@ -20,7 +20,7 @@ SEEDS = {"test": range(1_000_000, 1_000_010), "train": range(20)}
 
 
 @dataclass(frozen=True)
-class Kind:
+class GameKind:
     """Games that differ in their seeds alone."""
 
     name: str
@@ -45,16 +45,16 @@ class Kind:
 KINDS = {
     kind.name: kind
     for kind in (
-        Kind("custom-small", "custom", {"nb_rooms": 1, "nb_objects": 5, "quest_length": 3}, 3),
-        Kind("custom-medium", "custom", {"nb_rooms": 5, "nb_objects": 10, "quest_length": 5}, 5),
-        Kind("custom-large", "custom", {"nb_rooms": 6, "nb_objects": 14, "quest_length": 8}, 8, 100),
-        Kind("simple-detailed", "tw-simple", {"rewards": "dense", "goal": "detailed"}, 0, 100, "test"),
-        Kind("simple-brief", "tw-simple", {"rewards": "sparse", "goal": "brief"}, 0, 100, "test"),
-        Kind("coin-easy", "tw-coin_collector", {"level": 5}, 5),
-        Kind("coin-medium", "tw-coin_collector", {"level": 110}, 10, 100),
-        Kind("treasure-easy", "tw-treasure_hunter", {"level": 5}, 3),
-        Kind("treasure-medium", "tw-treasure_hunter", {"level": 15}, 6, 100),
-        Kind(
+        GameKind("custom-small", "custom", {"nb_rooms": 1, "nb_objects": 5, "quest_length": 3}, 3),
+        GameKind("custom-medium", "custom", {"nb_rooms": 5, "nb_objects": 10, "quest_length": 5}, 5),
+        GameKind("custom-large", "custom", {"nb_rooms": 6, "nb_objects": 14, "quest_length": 8}, 8, 100),
+        GameKind("simple-detailed", "tw-simple", {"rewards": "dense", "goal": "detailed"}, 0, 100, "test"),
+        GameKind("simple-brief", "tw-simple", {"rewards": "sparse", "goal": "brief"}, 0, 100, "test"),
+        GameKind("coin-easy", "tw-coin_collector", {"level": 5}, 5),
+        GameKind("coin-medium", "tw-coin_collector", {"level": 110}, 10, 100),
+        GameKind("treasure-easy", "tw-treasure_hunter", {"level": 5}, 3),
+        GameKind("treasure-medium", "tw-treasure_hunter", {"level": 15}, 6, 100),
+        GameKind(
             "cooking",
             "tw-cooking",
             {"recipe": 2, "take": 2, "go": 1, "open": True, "cook": True, "cut": True, "drop": False},
@@ -66,7 +66,7 @@ KINDS = {
 }
 
 
-def made(kind: Kind, split: str, seed: int, folder: Path) -> Path:
+def made(kind: GameKind, split: str, seed: int, folder: Path) -> Path:
     """The file of a game, which is made unless `folder` holds it.
 
     Args:

@@ -29,7 +29,7 @@ from palaestra.benchmarks.external.protocol import (
     single,
     tool,
 )
-from palaestra.benchmarks.external.textworld.games import KINDS, SEEDS, Kind, made
+from palaestra.benchmarks.external.textworld.games import KINDS, SEEDS, GameKind, made
 
 # Any: what is installed where this runs, and not where types are checked.
 TEXTWORLD: Any = import_module("textworld")
@@ -101,17 +101,17 @@ class TextWorld:
         """Every kind with every seed."""
         return [_task(kind, split, seed) for kind in KINDS.values() for split, seeds in SEEDS.items() for seed in seeds]
 
-    def begin(self, task: str, seed: int) -> "Game":
+    def begin(self, task: str, seed: int) -> "TextWorldGame":
         """A game; its own seed is in its name."""
         del seed
         name, _, own = task.partition("/")
         for split, seeds in SEEDS.items():
             if own.isdecimal() and int(own) in seeds:
-                return Game(made(KINDS[name], split, int(own), self._folder), admissible=self._admissible)
+                return TextWorldGame(made(KINDS[name], split, int(own), self._folder), admissible=self._admissible)
         raise KeyError(task)
 
 
-def _task(kind: Kind, split: str, seed: int) -> WireTask:
+def _task(kind: GameKind, split: str, seed: int) -> WireTask:
     return {
         "id": f"{kind.name}/{seed}",
         "category": kind.name,
@@ -122,7 +122,7 @@ def _task(kind: Kind, split: str, seed: int) -> WireTask:
     }
 
 
-class Game:
+class TextWorldGame:
     """One episode.
 
     Args:

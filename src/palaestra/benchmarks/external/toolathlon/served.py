@@ -67,10 +67,10 @@ class Toolathlon:
             for id, folder in self._folders.items()
         ]
 
-    def begin(self, task: str, seed: int) -> "Work":
+    def begin(self, task: str, seed: int) -> "ToolathlonEpisode":
         """A fresh copy of the task's workspace; nothing is drawn."""
         del seed
-        return Work(self, self._folders[task])
+        return ToolathlonEpisode(self, self._folders[task])
 
     def run(self, folder: Path, program: str, **told: Path | str) -> "subprocess.CompletedProcess[str]":
         """Run a program of a task's.
@@ -105,7 +105,7 @@ def _prompt(folder: Path) -> str:
     return (folder / "docs" / "task.md").read_text().strip()
 
 
-class Work:
+class ToolathlonEpisode:
     """One episode."""
 
     def __init__(self, bench: Toolathlon, folder: Path) -> None:

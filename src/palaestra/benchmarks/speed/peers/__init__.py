@@ -6,13 +6,13 @@ from typing import Protocol, cast
 
 from palaestra.benchmarks.speed.stopwatch import Stopwatch
 
-HOW: dict[str, str] = {
+INSTALLATION: dict[str, str] = {
     "tau2": "not installed; tau2-bench installs from a checkout of its repository",
     "verifiers": "not installed: pip install 'verifiers==0.1.14'",
 }
 """What to do about a peer that is not there."""
 
-PEERS = tuple(HOW)
+PEERS = tuple(INSTALLATION)
 """The packages that this folder has an adapter of the same name for."""
 
 
@@ -31,9 +31,9 @@ class Adapter(Protocol):
 def adapter(peer: str) -> Adapter | str:
     """What measures `peer`, or why nothing can."""
     if find_spec(peer) is None:
-        return HOW[peer]
+        return INSTALLATION[peer]
     found = cast("Adapter", import_module(f"{__name__}.{peer}"))
     return found.unfit() or found
 
 
-__all__ = ["HOW", "PEERS", "Adapter", "adapter"]
+__all__ = ["INSTALLATION", "PEERS", "Adapter", "adapter"]

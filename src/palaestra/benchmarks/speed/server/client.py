@@ -21,7 +21,7 @@ _WAIT = 60.0
 """Seconds after which a server that says nothing is given up."""
 
 
-class Served:
+class ServerProcess:
     """A server process with a database of its own. Leaving the block ends it.
 
     Args:

@@ -9,8 +9,8 @@ from typing import Any
 import orjson
 
 from palaestra.agents import as_action
-from palaestra.benchmarks.speed.figures import Process
-from palaestra.benchmarks.speed.server.client import Served
+from palaestra.benchmarks.speed.figures import ProcessMemory
+from palaestra.benchmarks.speed.server.client import ServerProcess
 from palaestra.benchmarks.speed.server.database import indexed, write_database
 from palaestra.benchmarks.speed.stopwatch import Stopwatch
 from palaestra.envs import ToolEnv
@@ -40,7 +40,7 @@ _SERVED: dict[str, str | None] = {
 """The tools that the server has; where it asks for an `id`, the name of that argument here."""
 
 
-def served_tasks(env: ToolEnv, task_ids: Sequence[str]) -> Iterator[str]:
+def server_tasks(env: ToolEnv, task_ids: Sequence[str]) -> Iterator[str]:
     """Those of `task_ids` that the server's tools solve, a family once before any comes twice."""
     families: dict[str, list[str]] = {}
     for task_id in task_ids:
@@ -55,7 +55,7 @@ def _serves(env: ToolEnv, task_id: str) -> bool:
     return all(call.tool in _SERVED for call in env.task_set.instance(task_id).oracle)
 
 
-def time_server(watch: Stopwatch, env: ToolEnv, task_ids: Sequence[str], episodes: int) -> Process | None:
+def time_server(watch: Stopwatch, env: ToolEnv, task_ids: Sequence[str], episodes: int) -> ProcessMemory | None:
     """Time resets and steps of the oracle on `episodes` tasks, through the server and here.
 
     Each task's database lies ready; what a reset takes through the server is to copy it and to start the process.
@@ -68,24 +68,24 @@ def time_server(watch: Stopwatch, env: ToolEnv, task_ids: Sequence[str], episode
         AssertionError: the server answers otherwise than the world.
     """
     weights: list[int] = []
-    chosen = list(islice(served_tasks(env, task_ids), episodes))
+    chosen = list(islice(server_tasks(env, task_ids), episodes))
     if not chosen:
         raise TaskError("the server's tools solve none of these tasks; give it the tools that the oracle uses most")
     with tempfile.TemporaryDirectory(prefix="palaestra-bench-") as folder:
         for task_id in chosen:
             instance = env.task_set.instance(task_id)
             database = Path(folder) / f"{len(weights)}.db"
-            write_database(instance.settled, database)
+            write_database(instance.initial_state, database)
             indexed(database)
             answers = _time_here(watch, env, task_id)
             with watch.time(f"reset, {NAME}", _begun, database, instance.start.date()) as served:
                 _time_there(watch, served, instance.oracle, answers)
                 weights.append(served.resident_bytes() or 0)
-    return Process(name=NAME, resident_bytes=sum(weights) / len(weights)) if all(weights) else None
+    return ProcessMemory(name=NAME, resident_bytes=sum(weights) / len(weights)) if all(weights) else None
 
 
-def _begun(database: Path, today: Any) -> Served:
-    served = Served(database, today)
+def _begun(database: Path, today: Any) -> ServerProcess:
+    served = ServerProcess(database, today)
     served.ready()
     return served
 
@@ -100,10 +100,14 @@ def _time_here(watch: Stopwatch, env: ToolEnv, task_id: str) -> list[JsonObject]
     return answers
 
 
-def _time_there(watch: Stopwatch, served: Served, calls: Sequence[ToolCall], answers: Sequence[JsonObject]) -> None:
+def _time_there(
+    watch: Stopwatch, served: ServerProcess, calls: Sequence[ToolCall], answers: Sequence[JsonObject]
+) -> None:
     for call, ours in zip(calls, answers, strict=True):
         theirs = watch.time(f"step, {NAME}", served.call, call.tool, _arguments(call))
-        assert agrees(theirs, ours), f"{call.tool} {call.arguments}: the server answers {theirs}, the world {ours}"
+        assert is_contained(theirs, ours), (
+            f"{call.tool} {call.arguments}: the server answers {theirs}, the world {ours}"
+        )
 
 
 def _arguments(call: ToolCall) -> JsonObject:
@@ -111,10 +115,10 @@ def _arguments(call: ToolCall) -> JsonObject:
     return dict(call.arguments) if name is None else {"id": call.arguments[name]}
 
 
-def agrees(theirs: Json, ours: Json) -> bool:
+def is_contained(theirs: Json, ours: Json) -> bool:
     """Whether every field that `theirs` has is in `ours` and the same; `ours` may say more."""
     if isinstance(theirs, dict) and isinstance(ours, dict):
-        return all(key in ours and agrees(value, ours[key]) for key, value in theirs.items())
+        return all(key in ours and is_contained(value, ours[key]) for key, value in theirs.items())
     if isinstance(theirs, list) and isinstance(ours, list):
-        return len(theirs) == len(ours) and all(map(agrees, theirs, ours))
+        return len(theirs) == len(ours) and all(map(is_contained, theirs, ours))
     return theirs == ours

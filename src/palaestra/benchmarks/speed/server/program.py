@@ -33,19 +33,19 @@ class Pieces(BaseModel):
     quantity: int = Field(ge=1, le=99)
 
 
-class Said(BaseModel):
+class ReplyBody(BaseModel):
     """Something said to the customer."""
 
     message: str = Field(min_length=1)
 
 
-class Finished(BaseModel):
+class FinishBody(BaseModel):
     """The end of the work."""
 
     answer: dict[str, str | int | bool] | None = None
 
 
-class Declined(BaseModel):
+class DeclineBody(BaseModel):
     """A ticket declined, and on what grounds."""
 
     ticket_id: str
@@ -53,14 +53,14 @@ class Declined(BaseModel):
     evidence_id: str
 
 
-class Refunded(Pieces):
+class RefundBody(Pieces):
     """Money back for pieces of a line."""
 
     amount_cents: int = Field(ge=1)
     reason: str
 
 
-class PaidBack(BaseModel):
+class RepaymentBody(BaseModel):
     """Money of a payment given back."""
 
     payment_id: str
@@ -197,12 +197,12 @@ def _add_closings(app: FastAPI, store: Store) -> None:
         return close(asked.id, "resolved")
 
     @app.post("/decline_request")
-    async def decline_request(asked: Declined) -> Found:
+    async def decline_request(asked: DeclineBody) -> Found:
         return close(asked.ticket_id, "declined", policy_id=asked.policy_id, evidence_id=asked.evidence_id)
 
 
 def _add_refunds(app: FastAPI, store: Store) -> None:
-    def pay(connection: sa.Connection, payment: Found, line: Found | None, asked: Refunded | PaidBack) -> Found:
+    def pay(connection: sa.Connection, payment: Found, line: Found | None, asked: RefundBody | RepaymentBody) -> Found:
         if asked.amount_cents > payment["amount_cents"] - payment["refunded_cents"]:
             raise HTTPException(409, f"{asked.amount_cents} cents are more than {payment['id']} has left")
         refunded = payment["refunded_cents"] + asked.amount_cents
@@ -214,7 +214,7 @@ def _add_refunds(app: FastAPI, store: Store) -> None:
             order_id=payment["order_id"],
             line_id=line["id"] if line else None,
             payment_id=payment["id"],
-            quantity=asked.quantity if isinstance(asked, Refunded) else 0,
+            quantity=asked.quantity if isinstance(asked, RefundBody) else 0,
             amount_cents=asked.amount_cents,
             reason=asked.reason,
             status="paid",
@@ -225,7 +225,7 @@ def _add_refunds(app: FastAPI, store: Store) -> None:
         return refund
 
     @app.post("/issue_refund")
-    async def issue_refund(asked: Refunded) -> Found:
+    async def issue_refund(asked: RefundBody) -> Found:
         with store.engine.begin() as connection:
             line = store.row(connection, "order_lines", asked.line_id)
             if asked.quantity > line["quantity"] - line["returned"]:
@@ -237,7 +237,7 @@ def _add_refunds(app: FastAPI, store: Store) -> None:
             raise HTTPException(409, f"{line['order_id']} has no captured payment with money left to give back")
 
     @app.post("/refund_payment")
-    async def refund_payment(asked: PaidBack) -> Found:
+    async def refund_payment(asked: RepaymentBody) -> Found:
         with store.engine.begin() as connection:
             payment = store.row(connection, "payments", asked.payment_id)
             if payment["status"] != "captured":
@@ -247,12 +247,12 @@ def _add_refunds(app: FastAPI, store: Store) -> None:
 
 def _add_words(app: FastAPI) -> None:
     @app.post("/reply")
-    async def reply(asked: Said) -> Found:
+    async def reply(asked: ReplyBody) -> Found:
         del asked
         return {"delivered": True}
 
     @app.post("/finish")
-    async def finish(asked: Finished) -> Found:
+    async def finish(asked: FinishBody) -> Found:
         del asked
         return {"finished": True}
 

@@ -5,18 +5,18 @@ Needs the extra `train`. Figures are shown beside what is aimed at; no run fails
 
 from palaestra.benchmarks.speed.training.asynchrony import bench_async
 from palaestra.benchmarks.speed.training.engine import bench_engine
-from palaestra.benchmarks.speed.training.figures import Comparison, Rate, Section, TrainingReport
+from palaestra.benchmarks.speed.training.figures import SpeedComparison, SpeedSection, TrainingReport, WorkRate
 from palaestra.benchmarks.speed.training.machine import device_of
 from palaestra.benchmarks.speed.training.scale import TrainingScale, scale_of
 from palaestra.benchmarks.speed.training.tables import training_markdown, training_tables
 from palaestra.benchmarks.speed.training.train import bench_train
 
 __all__ = [
-    "Comparison",
-    "Rate",
-    "Section",
+    "SpeedComparison",
+    "SpeedSection",
     "TrainingReport",
     "TrainingScale",
+    "WorkRate",
     "bench_async",
     "bench_engine",
     "bench_train",

@@ -11,7 +11,7 @@ from time import perf_counter
 import torch
 from torch import Tensor
 
-from palaestra.benchmarks.speed.training.figures import Comparison, Rate, Section, TrainingReport
+from palaestra.benchmarks.speed.training.figures import SpeedComparison, SpeedSection, TrainingReport, WorkRate
 from palaestra.benchmarks.speed.training.lockstep import LockstepWorlds
 from palaestra.benchmarks.speed.training.machine import machine
 from palaestra.benchmarks.speed.training.scale import AsyncScale
@@ -21,16 +21,16 @@ from palaestra.trainers.learner import LearnerConfig
 from palaestra.trainers.loops.config import GrpoConfig, PolicyConfig, SftConfig, WorldConfig
 from palaestra.trainers.loops.grpo import GrpoLoop
 from palaestra.trainers.loops.loop import run_loop
-from palaestra.trainers.loops.material import demonstrations_of, started, tasks_of, worlds_of
+from palaestra.trainers.loops.material import demonstrations_of, initial_policy, tasks_of, worlds_of
 from palaestra.trainers.loops.sft import SftLoop
 from palaestra.trainers.monitors import Tracker
 from palaestra.trainers.objectives import Metrics, ObjectiveConfig, part
 from palaestra.trainers.policy import Policy
-from palaestra.trainers.progress import OpenBar, silent
+from palaestra.trainers.progress import OpenProgressBar, silent
 from palaestra.trainers.rollouts.budget import PlayConfig
 from palaestra.trainers.rollouts.pool import PoolConfig
 from palaestra.trainers.rollouts.staleness import Staleness
-from palaestra.trainers.rollouts.world import Worlds
+from palaestra.trainers.rollouts.world import RolloutWorlds
 from palaestra.trainers.rollouts.worlds import DelayedWorlds, Latency
 
 ASYNCHRONOUS, INSTANT = "asynchronous", "asynchronous, instant tools"
@@ -47,7 +47,7 @@ _CONTEXT = 768
 """Tokens that an episode may have."""
 
 
-def bench_async(*, scale: AsyncScale, bar: OpenBar = silent) -> TrainingReport:
+def bench_async(*, scale: AsyncScale, bar: OpenProgressBar = silent) -> TrainingReport:
     """Train a fresh policy over tools that take their time, with and without waiting for all of them.
 
     Args:
@@ -103,7 +103,7 @@ class _Bench:
             run_loop(loop, Path(folder), threads=threads, trackers=(clock.opened,), say=_ignored)
         return clock.run(trajectories=self._scale.groups * self._scale.group_size)
 
-    def _worlds(self, name: str) -> Worlds:
+    def _worlds(self, name: str) -> RolloutWorlds:
         worlds = worlds_of(_WORLD, self._policy.codec.format.name)
         low, high = self._scale.latency
         latency = Latency(low=low, high=high)
@@ -131,7 +131,7 @@ class _Bench:
 def _warmed(steps: int) -> Policy:
     """A small policy that has seen the oracle for a few steps."""
     demonstrations = demonstrations_of(_WORLD)
-    fresh = started(PolicyConfig(), demonstrations, seed=0)
+    fresh = initial_policy(PolicyConfig(), demonstrations, seed=0)
     loop = SftLoop(SftConfig(steps=steps, save_every=steps), demonstrations, seed=0, start=fresh)
     with TemporaryDirectory() as folder:
         return run_loop(loop, Path(folder), threads=torch.get_num_threads(), say=_ignored).policy
@@ -185,12 +185,12 @@ def _ignored(sentence: str) -> None:
     """Alarms on a policy that learns nothing."""
 
 
-def _section(scale: AsyncScale, runs: dict[str, list[_Run]]) -> Section:
-    rates = tuple(Rate.of(name, [run.per_second for run in done]) for name, done in runs.items())
+def _section(scale: AsyncScale, runs: dict[str, list[_Run]]) -> SpeedSection:
+    rates = tuple(WorkRate.of(name, [run.per_second for run in done]) for name, done in runs.items())
     by_name = {rate.name: rate.per_second for rate in rates}
     low, high = scale.latency
     turns = median(run.turns for done in runs.values() for run in done)
-    return Section(
+    return SpeedSection(
         title=f"Training with {scale.agents} agents on tools that take {low:g} to {high:g} s, "
         f"{scale.groups * scale.group_size} trajectories of {turns:.1f} turns a step",
         unit="trajectories",
@@ -215,17 +215,17 @@ def _section(scale: AsyncScale, runs: dict[str, list[_Run]]) -> Section:
     )
 
 
-def _over(by_name: Mapping[str, float], rival: str, *, at_least: float | None = None) -> Comparison:
+def _over(by_name: Mapping[str, float], rival: str, *, at_least: float | None = None) -> SpeedComparison:
     times = by_name[ASYNCHRONOUS] / by_name[rival]
-    return Comparison(name=f"{ASYNCHRONOUS}, over {rival}", value=times, at_least=at_least)
+    return SpeedComparison(name=f"{ASYNCHRONOUS}, over {rival}", value=times, at_least=at_least)
 
 
-def _busy_share(runs: Mapping[str, Sequence[_Run]]) -> Comparison:
+def _busy_share(runs: Mapping[str, Sequence[_Run]]) -> SpeedComparison:
     slow, instant = (median(run.busy for run in runs[name]) for name in (ASYNCHRONOUS, INSTANT))
     name = f"engine at work, {ASYNCHRONOUS}, over {INSTANT}"
-    return Comparison(name=name, value=100 * slow / instant, unit="%", at_least=BUSY_AIM)
+    return SpeedComparison(name=name, value=100 * slow / instant, unit="%", at_least=BUSY_AIM)
 
 
-def _busy(name: str, done: Sequence[_Run]) -> Comparison:
+def _busy(name: str, done: Sequence[_Run]) -> SpeedComparison:
     share = median(run.busy for run in done)
-    return Comparison(name=f"engine at work, {name}", value=100 * share, unit="% of the time")
+    return SpeedComparison(name=f"engine at work, {name}", value=100 * share, unit="% of the time")

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from palaestra.benchmarks.speed.figures import Unmeasured
+from palaestra.benchmarks.speed.figures import MissingFigure
 from palaestra.errors import EngineError
 
 METHOD = (
@@ -23,18 +23,18 @@ class Contestant(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class ContestResult:
     """What a contest came to."""
 
     rounds: Mapping[str, list[float]]
     """What each came to in each round that counts, by name."""
-    failed: tuple[Unmeasured, ...]
+    failed: tuple[MissingFigure, ...]
     """Whose engine failed, and what it said; they took no further part."""
 
 
 async def compete(
     contestants: Mapping[str, Contestant], rounds: int, *, progress: Callable[[str], None] = lambda _: None
-) -> Outcome:
+) -> ContestResult:
     """Let everybody do the same work, round after round.
 
     Args:
@@ -43,21 +43,21 @@ async def compete(
         progress: Told the name of each that is done.
     """
     found: dict[str, list[float]] = {name: [] for name in contestants}
-    failed: list[Unmeasured] = []
+    failed: list[MissingFigure] = []
     for round_ in range(rounds + 1):
         gc.collect()
         for name in _turned(list(found), round_):
             try:
                 rate = await contestants[name](round_)
             except EngineError as error:
-                failed.append(Unmeasured(section=name, why=f"not measured: {error}"))
+                failed.append(MissingFigure(section=name, why=f"not measured: {error}"))
                 del found[name]
                 continue
             if round_:
                 found[name].append(rate)
             if round_ == rounds:
                 progress(name)
-    return Outcome(rounds=found, failed=tuple(failed))
+    return ContestResult(rounds=found, failed=tuple(failed))
 
 
 def _turned(names: Sequence[str], by: int) -> list[str]:

@@ -12,8 +12,8 @@ from torch import Tensor
 from palaestra.benchmarks.speed.training.limits import synchronise
 from palaestra.benchmarks.speed.training.models import Transformers
 from palaestra.benchmarks.speed.training.scale import EngineScale
-from palaestra.benchmarks.speed.training.work import Work
-from palaestra.trainers.engines.engine import Completion, Engine, Request, Sampling
+from palaestra.benchmarks.speed.training.work import RoundWork
+from palaestra.trainers.engines.engine import Completion, Engine, Sampling, TurnRequest
 from palaestra.trainers.engines.noise import noise_key
 
 _JUDGED = 8
@@ -31,7 +31,7 @@ class EngineDraws:
     def __init__(self, engine: Engine, scale: EngineScale) -> None:
         self.engine = engine
         self._scale = scale
-        self._work = Work(scale)
+        self._work = RoundWork(scale)
         self.drawn: list[tuple[tuple[int, ...], Completion]] = []
         """The last round's prompts, and what followed."""
 
@@ -49,7 +49,7 @@ class EngineDraws:
     async def _one(self, round_: int, sequence: int, prompt: tuple[int, ...]) -> Completion:
         name = f"draw/{round_}/{sequence}"
         completion = await self.engine.generate(
-            Request(
+            TurnRequest(
                 trajectory=name,
                 context=prompt,
                 sampling=Sampling(limit=self._scale.new, stop=()),
@@ -73,7 +73,7 @@ class TransformersDraws:
         self.model = model
         self._scale = scale
         self._device = device
-        self._work = Work(scale)
+        self._work = RoundWork(scale)
 
     async def __call__(self, round_: int) -> float:
         """Tokens drawn a second."""

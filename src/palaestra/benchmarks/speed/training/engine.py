@@ -10,14 +10,14 @@ from typing import Any
 
 import torch
 
-from palaestra.benchmarks.speed.figures import Unmeasured
-from palaestra.benchmarks.speed.training.contest import METHOD, Contestant, Outcome, compete
+from palaestra.benchmarks.speed.figures import MissingFigure
+from palaestra.benchmarks.speed.training.contest import METHOD, Contestant, ContestResult, compete
 from palaestra.benchmarks.speed.training.drawing import EngineDraws, TransformersDraws, distance
 from palaestra.benchmarks.speed.training.engines import VLLM_COMPILED, VLLM_EAGER, native, vllm
-from palaestra.benchmarks.speed.training.figures import Comparison, Rate, Section, TrainingReport
+from palaestra.benchmarks.speed.training.figures import SpeedComparison, SpeedSection, TrainingReport, WorkRate
 from palaestra.benchmarks.speed.training.limits import Products
 from palaestra.benchmarks.speed.training.machine import DTYPES, machine, precisions
-from palaestra.benchmarks.speed.training.memory import Weighed, memory_comparisons
+from palaestra.benchmarks.speed.training.memory import WeighedContestant, memory_comparisons
 from palaestra.benchmarks.speed.training.models import Transformers, peaked
 from palaestra.benchmarks.speed.training.scale import EngineScale
 from palaestra.benchmarks.speed.training.turns import EngineTurns, TransformersTurns
@@ -25,7 +25,7 @@ from palaestra.trainers.engines.engine import Engine
 from palaestra.trainers.learner import Precision
 from palaestra.trainers.model.checkpoint import save_decoder
 from palaestra.trainers.model.decoder import Decoder
-from palaestra.trainers.progress import Bar, OpenBar, silent
+from palaestra.trainers.progress import OpenProgressBar, ProgressBar, silent
 
 NATIVE, TRANSFORMERS = "native", "transformers"
 AIMS: Mapping[str, float] = {TRANSFORMERS: 2.5, VLLM_EAGER: 3.0, VLLM_COMPILED: 3.0}
@@ -40,7 +40,7 @@ def bench_engine(
     *,
     scale: EngineScale,
     vllm_python: Path,
-    bar: OpenBar = silent,
+    bar: OpenProgressBar = silent,
 ) -> TrainingReport:
     """Measure engines that draw from the same weights.
 
@@ -57,8 +57,8 @@ def bench_engine(
 
 
 async def _sections(
-    device: torch.device, scale: EngineScale, folder: Path, python: Path, shown: Bar
-) -> tuple[Section, ...]:
+    device: torch.device, scale: EngineScale, folder: Path, python: Path, shown: ProgressBar
+) -> tuple[SpeedSection, ...]:
     model = peaked(scale.shape)
     save_decoder(model, folder)
     async with AsyncExitStack() as stack:
@@ -80,10 +80,10 @@ class _Field:
     def __init__(self, device: torch.device, scale: EngineScale) -> None:
         self.device = device
         self.scale = scale
-        self.weighed: dict[str, Weighed[Any]] = {}
+        self.weighed: dict[str, WeighedContestant[Any]] = {}
         self.draws: dict[str, Contestant] = {}
         self.turns: dict[str, Contestant] = {}
-        self.unmeasured: list[Unmeasured] = []
+        self.unmeasured: list[MissingFigure] = []
         self._ours: dict[Precision, EngineDraws] = {}
 
     async def enter(
@@ -91,9 +91,9 @@ class _Field:
     ) -> None:
         """Let all engines of a precision take part."""
         device, scale = self.device, self.scale
-        ours = Weighed(device, _native_draws, model, scale, precision, device)
+        ours = WeighedContestant(device, _native_draws, model, scale, precision, device)
         stack.push_async_callback(ours.contestant.engine.close)
-        theirs = Weighed(device, _transformers_draws, folder, scale, precision, device)
+        theirs = WeighedContestant(device, _transformers_draws, folder, scale, precision, device)
         self._ours[precision] = ours.contestant
         self.weighed |= {_named(NATIVE, precision): ours, _named(TRANSFORMERS, precision): theirs}
         self.draws |= {_named(NATIVE, precision): ours, _named(TRANSFORMERS, precision): theirs}
@@ -108,13 +108,13 @@ class _Field:
             elif peer not in self.unmeasured:
                 self.unmeasured.append(peer)
 
-    def distances(self, precision: Precision, judge: Transformers) -> list[Comparison]:
+    def distances(self, precision: Precision, judge: Transformers) -> list[SpeedComparison]:
         """How far our log-probabilities are from transformers' in single precision."""
         off = distance(self._ours[precision], judge)
         name = f"log-probabilities of {_named(NATIVE, precision)}, off {_named(TRANSFORMERS, 'fp32')}"
         return [
-            Comparison(name=f"{name}, mean", value=float(off.mean()), unit="nats a token"),
-            Comparison(name=f"{name}, most", value=float(off.max()), unit="nats a token"),
+            SpeedComparison(name=f"{name}, mean", value=float(off.mean()), unit="nats a token"),
+            SpeedComparison(name=f"{name}, most", value=float(off.max()), unit="nats a token"),
         ]
 
 
@@ -132,11 +132,11 @@ def _named(who: str, precision: Precision) -> str:
     return f"{who}, {precision}"
 
 
-def _in_one_go(field: _Field, drawn: Outcome, distances: list[Comparison]) -> Section:
+def _in_one_go(field: _Field, drawn: ContestResult, distances: list[SpeedComparison]) -> SpeedSection:
     scale = field.scale
     limits = {precision: _limit(scale, precision, field.device) for precision in precisions(field.device)}
-    rates = tuple(Rate.of(name, rounds, limit=limits[_precision(name)]) for name, rounds in drawn.rounds.items())
-    return Section(
+    rates = tuple(WorkRate.of(name, rounds, limit=limits[_precision(name)]) for name, rounds in drawn.rounds.items())
+    return SpeedSection(
         title=f"{scale.sequences} sequences at once, {scale.new} tokens behind a prompt of {scale.prompt}, "
         f"{scale.shape.parameters / 1e6:,.1f} million weights",
         unit="tokens",
@@ -152,11 +152,11 @@ def _in_one_go(field: _Field, drawn: Outcome, distances: list[Comparison]) -> Se
     )
 
 
-def _in_turns(field: _Field, played: Outcome) -> Section:
+def _in_turns(field: _Field, played: ContestResult) -> SpeedSection:
     scale = field.scale
-    rates = tuple(Rate.of(name, rounds) for name, rounds in played.rounds.items())
+    rates = tuple(WorkRate.of(name, rounds) for name, rounds in played.rounds.items())
     low, high = scale.latency
-    return Section(
+    return SpeedSection(
         title=f"{scale.sequences} trajectories of {scale.turns} turns of {scale.turn} tokens, tools that answer "
         f"{scale.answer} tokens after {low:g} to {high:g} s",
         unit="tokens",
@@ -181,15 +181,15 @@ def _limit(scale: EngineScale, precision: Precision, device: torch.device) -> fl
     return scale.sequences * scale.new / (prefill + (scale.new - 1) * decode)
 
 
-def _compared(rates: tuple[Rate, ...], field: _Field, aims: Mapping[str, float]) -> tuple[Comparison, ...]:
+def _compared(rates: tuple[WorkRate, ...], field: _Field, aims: Mapping[str, float]) -> tuple[SpeedComparison, ...]:
     """Our engine over each other one of the same precision, and our own precisions."""
     by_name = {rate.name: rate.per_second for rate in rates}
-    found: list[Comparison] = []
+    found: list[SpeedComparison] = []
     for precision in precisions(field.device):
         ours = _named(NATIVE, precision)
         for rival, aim in aims.items():
             theirs = _named(rival, precision)
             if theirs in by_name:
                 times = by_name[ours] / by_name[theirs]
-                found.append(Comparison(name=f"{ours}, over {theirs}", value=times, at_least=aim))
+                found.append(SpeedComparison(name=f"{ours}, over {theirs}", value=times, at_least=aim))
     return tuple(found)

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import torch
 
-from palaestra.benchmarks.speed.figures import Unmeasured
+from palaestra.benchmarks.speed.figures import MissingFigure
 from palaestra.benchmarks.speed.training.machine import DTYPES
 from palaestra.benchmarks.speed.training.scale import EngineScale
 from palaestra.errors import EngineError
-from palaestra.trainers.engines.engine import Engine, Request, Sampling
+from palaestra.trainers.engines.engine import Engine, Sampling, TurnRequest
 from palaestra.trainers.engines.native.config import NativeConfig
 from palaestra.trainers.engines.native.engine import NativeEngine
 from palaestra.trainers.engines.vllm import VllmConfig, VllmEngine
@@ -32,7 +32,7 @@ def native(model: Decoder, scale: EngineScale, precision: Precision, device: tor
 
 async def vllm(
     folder: Path, python: Path, scale: EngineScale, precision: Precision, *, eager: bool
-) -> Engine | Unmeasured:
+) -> Engine | MissingFigure:
     """Start vLLM, or say why it cannot be measured.
 
     Args:
@@ -43,7 +43,7 @@ async def vllm(
         eager: Run the model operation by operation; otherwise vLLM compiles it first, which is its default.
     """
     if not python.is_file():
-        return Unmeasured(section="vLLM", why=_HOW.format(python=python))
+        return MissingFigure(section="vLLM", why=_HOW.format(python=python))
     dtype = DTYPES[precision]
     engine = VllmEngine(
         VllmConfig(
@@ -59,10 +59,10 @@ async def vllm(
     )
     try:
         context = tuple(range(scale.prompt))  # vLLM 0.32 for processors fails in bfloat16 where the first is of a few
-        await engine.generate(Request(trajectory="first", context=context, sampling=Sampling(limit=1, stop=())))
+        await engine.generate(TurnRequest(trajectory="first", context=context, sampling=Sampling(limit=1, stop=())))
     except EngineError as error:
         await engine.close()
-        return Unmeasured(
+        return MissingFigure(
             section=f"{VLLM_EAGER if eager else VLLM_COMPILED}, {precision}", why=f"not measured: {error}"
         )
     return engine

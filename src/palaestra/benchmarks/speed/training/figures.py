@@ -3,12 +3,12 @@
 from dataclasses import asdict, dataclass
 from statistics import median
 
-from palaestra.benchmarks.speed.figures import Unmeasured
+from palaestra.benchmarks.speed.figures import MissingFigure
 from palaestra.records import JsonObject
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rate:
+class WorkRate:
     """How fast somebody did a piece of work."""
 
     name: str
@@ -21,7 +21,7 @@ class Rate:
     """What the bare matrix products of the work would allow, in the same unit, measured in the same run."""
 
     @classmethod
-    def of(cls, name: str, rounds: list[float], *, limit: float | None = None) -> "Rate":
+    def of(cls, name: str, rounds: list[float], *, limit: float | None = None) -> "WorkRate":
         """The rate that rounds amount to.
 
         Raises:
@@ -33,7 +33,7 @@ class Rate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class SpeedComparison:
     """How one figure compares with another of the same run, or with what is aimed at."""
 
     name: str
@@ -50,15 +50,15 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
+class SpeedSection:
     """One piece of work, done by several."""
 
     title: str
     unit: str
     """What rates count a second."""
-    rates: tuple[Rate, ...]
-    comparisons: tuple[Comparison, ...] = ()
-    unmeasured: tuple[Unmeasured, ...] = ()
+    rates: tuple[WorkRate, ...]
+    comparisons: tuple[SpeedComparison, ...] = ()
+    unmeasured: tuple[MissingFigure, ...] = ()
     note: str = ""
     """What was done, and how it was timed."""
 
@@ -77,7 +77,7 @@ class TrainingReport:
     """Hardware, versions and commit that the run was made with."""
     setting: JsonObject
     """How much of what was done."""
-    sections: tuple[Section, ...]
+    sections: tuple[SpeedSection, ...]
 
     def as_json(self) -> JsonObject:
         """The report as plain JSON."""

@@ -23,17 +23,17 @@ from palaestra.trainers.data.flatten import flatten_tokens
 from palaestra.trainers.data.layouts import LayoutName
 from palaestra.trainers.learner import Learner, LearnerConfig, Precision
 from palaestra.trainers.model.decoder import Decoder
-from palaestra.trainers.objectives import Composed
+from palaestra.trainers.objectives import ComposedObjective
 from palaestra.trainers.reference import learner as reference
 from palaestra.trainers.reference.batch import Sample
-from palaestra.trainers.reference.policy import Policy as ReferencePolicy
+from palaestra.trainers.reference.policy import ReferencePolicy
 from palaestra.trajectory import Span, Stop, Tokens
 
 _LR = 1e-6
 _FORMAT = "compact"
 
 
-class Step:
+class LearnerStep:
     """The step's trajectories: groups that begin with one prompt, and go on at different lengths in turns.
 
     Args:
@@ -51,7 +51,7 @@ class Step:
                 groups.append(group)
         returns = torch.tensor([float(place % 2) for place in range(len(groups))])
         batch = replace(flatten_tokens(self.trajectories), group_R=torch.tensor(groups), return_R=returns)
-        self.batch: TokenBatch = Composed().advantages(batch)
+        self.batch: TokenBatch = ComposedObjective().advantages(batch)
 
     @property
     def tokens(self) -> int:
@@ -114,7 +114,7 @@ class OurSteps:
     def __init__(
         self,
         model: Decoder,
-        step: Step,
+        step: LearnerStep,
         scale: TrainScale,
         *,
         layout: LayoutName,
@@ -133,7 +133,7 @@ class OurSteps:
         del round_
         synchronise(self._device)
         start = perf_counter()
-        metrics = self._learner.step(Composed().prepare(self._step.batch))
+        metrics = self._learner.step(ComposedObjective().prepare(self._step.batch))
         synchronise(self._device)
         self.losses.append(metrics["loss"])
         return self._step.tokens / (perf_counter() - start)
@@ -151,13 +151,15 @@ class ReferenceSteps:
     """
 
     def __init__(
-        self, directory: Path, step: Step, scale: TrainScale, *, dtype: torch.dtype, device: torch.device
+        self, directory: Path, step: LearnerStep, scale: TrainScale, *, dtype: torch.dtype, device: torch.device
     ) -> None:
         model: Any = read(directory, dtype=dtype)
         form = CHAT_FORMATS.get(_FORMAT)
         codec = Codec(train_tokenizer([[form.end]], form, size=scale.shape.vocabulary), form)  # reads nothing here
         policy = ReferencePolicy(model=model.to(device), codec=codec)
-        self._learner = reference.Learner(policy, reference.OptimiserConfig(lr=_LR, micro_tokens=scale.micro_tokens))
+        self._learner = reference.ReferenceLearner(
+            policy, reference.OptimiserConfig(lr=_LR, micro_tokens=scale.micro_tokens)
+        )
         self._tokens = step.tokens
         self._samples = step.samples()
         self._device = device

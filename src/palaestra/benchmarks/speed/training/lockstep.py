@@ -4,11 +4,11 @@ import asyncio
 from typing import Any
 
 from palaestra.seeding import Stream
-from palaestra.trainers.rollouts.world import Method, World, Worlds
+from palaestra.trainers.rollouts.world import Method, RolloutWorld, RolloutWorlds
 from palaestra.trainers.rollouts.worlds import Latency
 
 
-class LockstepWorlds(Worlds):
+class LockstepWorlds(RolloutWorlds):
     """Keeps every answer back until all episodes under way have one, and the slowest tool of them is done.
 
     Args:
@@ -17,7 +17,7 @@ class LockstepWorlds(Worlds):
         seed: Of the latencies.
     """
 
-    def __init__(self, worlds: Worlds, latency: Latency, *, seed: int = 0) -> None:
+    def __init__(self, worlds: RolloutWorlds, latency: Latency, *, seed: int = 0) -> None:
         self._worlds = worlds
         self._latency = latency
         self._stream = Stream.root("lockstep", seed)
@@ -25,7 +25,7 @@ class LockstepWorlds(Worlds):
         self._waiting: list[asyncio.Future[None]] = []
         self._slowest = 0.0
 
-    async def open(self) -> World:
+    async def open(self) -> RolloutWorld:
         """A fresh world."""
         return _Lockstep(await self._worlds.open(), self)
 
@@ -63,8 +63,8 @@ def _answer(waiting: list["asyncio.Future[None]"]) -> None:
             one.set_result(None)
 
 
-class _Lockstep(World):
-    def __init__(self, world: World, all_: LockstepWorlds) -> None:
+class _Lockstep(RolloutWorld):
+    def __init__(self, world: RolloutWorld, all_: LockstepWorlds) -> None:
         self._world = world
         self._all = all_
         self._playing = False

@@ -6,13 +6,13 @@ from typing import Any, Generic, ParamSpec, TypeVar
 import torch
 
 from palaestra.benchmarks.speed.training.contest import Contestant
-from palaestra.benchmarks.speed.training.figures import Comparison
+from palaestra.benchmarks.speed.training.figures import SpeedComparison
 
 P = ParamSpec("P")
 C = TypeVar("C", bound=Contestant)
 
 
-class Weighed(Generic[C]):
+class WeighedContestant(Generic[C]):
     """A contestant whose memory is watched.
 
     Args:
@@ -45,10 +45,10 @@ class Weighed(Generic[C]):
         return torch.cuda.memory_allocated(self._device) if self._device.type == "cuda" else 0
 
 
-def memory_comparisons(weighed: Mapping[str, Weighed[Any]]) -> list[Comparison]:
+def memory_comparisons(weighed: Mapping[str, WeighedContestant[Any]]) -> list[SpeedComparison]:
     """What each took, where it was seen."""
     return [
-        Comparison(name=f"memory of {name}", value=one.peak / 2**30, unit="GiB")
+        SpeedComparison(name=f"memory of {name}", value=one.peak / 2**30, unit="GiB")
         for name, one in weighed.items()
         if one.peak
     ]

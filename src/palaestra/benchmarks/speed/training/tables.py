@@ -1,6 +1,6 @@
 """A report as tables, to read and to paste."""
 
-from palaestra.benchmarks.speed.training.figures import Comparison, Rate, Section, TrainingReport
+from palaestra.benchmarks.speed.training.figures import SpeedComparison, SpeedSection, TrainingReport, WorkRate
 from palaestra.table import Table
 
 
@@ -18,7 +18,7 @@ def training_markdown(report: TrainingReport) -> str:
     return "\n\n".join(lines) + "\n"
 
 
-def _rates(section: Section) -> Table:
+def _rates(section: SpeedSection) -> Table:
     columns: tuple[str, ...] = ("who", f"{section.unit} a second", "slowest round", "fastest round")
     rows: list[tuple[str, ...]] = [_rate(rate) for rate in section.rates]
     if any(rate.limit is not None for rate in section.rates):
@@ -28,15 +28,15 @@ def _rates(section: Section) -> Table:
     return Table(title=section.title, columns=columns, rows=tuple(rows), note=" ".join([section.note, *missing]))
 
 
-def _rate(rate: Rate) -> tuple[str, ...]:
+def _rate(rate: WorkRate) -> tuple[str, ...]:
     return (rate.name, figure(rate.per_second), figure(min(rate.rounds)), figure(max(rate.rounds)))
 
 
-def _limit(rate: Rate) -> tuple[str, str]:
+def _limit(rate: WorkRate) -> tuple[str, str]:
     return ("-", "-") if rate.limit is None else (figure(rate.limit), f"{rate.per_second / rate.limit:.0%}")
 
 
-def _comparisons(section: Section) -> Table:
+def _comparisons(section: SpeedSection) -> Table:
     return Table(
         title=f"{section.title}: compared",
         columns=("what", "figure", "counts", "aim at least"),
@@ -44,7 +44,7 @@ def _comparisons(section: Section) -> Table:
     )
 
 
-def _aim(comparison: Comparison) -> str:
+def _aim(comparison: SpeedComparison) -> str:
     if comparison.at_least is None:
         return ""
     return f"{comparison.at_least:g}, {'met' if comparison.met else 'not met'}"

@@ -9,16 +9,16 @@ from typing import Any
 import torch
 
 from palaestra.benchmarks.speed.training.contest import METHOD, compete
-from palaestra.benchmarks.speed.training.figures import Comparison, Rate, Section, TrainingReport
-from palaestra.benchmarks.speed.training.learners import OurSteps, ReferenceSteps, Step
+from palaestra.benchmarks.speed.training.figures import SpeedComparison, SpeedSection, TrainingReport, WorkRate
+from palaestra.benchmarks.speed.training.learners import LearnerStep, OurSteps, ReferenceSteps
 from palaestra.benchmarks.speed.training.limits import Products
 from palaestra.benchmarks.speed.training.machine import DTYPES, machine, precisions
-from palaestra.benchmarks.speed.training.memory import Weighed, memory_comparisons
+from palaestra.benchmarks.speed.training.memory import WeighedContestant, memory_comparisons
 from palaestra.benchmarks.speed.training.scale import TrainScale
 from palaestra.trainers.data.layouts import LayoutName
 from palaestra.trainers.learner import Precision
 from palaestra.trainers.model.checkpoint import fresh, save_decoder
-from palaestra.trainers.progress import Bar, OpenBar, silent
+from palaestra.trainers.progress import OpenProgressBar, ProgressBar, silent
 
 AIM = 1.5
 """How many times as fast as the reference learner a step should be."""
@@ -28,7 +28,7 @@ _PASSES = 3
 """Forward, and twice as much backward: towards the states and towards the weights."""
 
 
-def bench_train(device: torch.device, *, scale: TrainScale, bar: OpenBar = silent) -> TrainingReport:
+def bench_train(device: torch.device, *, scale: TrainScale, bar: OpenProgressBar = silent) -> TrainingReport:
     """Measure steps of learning on trajectories of mixed lengths.
 
     Args:
@@ -56,26 +56,26 @@ def _reference(precision: Precision) -> str:
     return f"reference, {precision}"
 
 
-async def _section(device: torch.device, scale: TrainScale, folder: Path, shown: Bar) -> Section:
+async def _section(device: torch.device, scale: TrainScale, folder: Path, shown: ProgressBar) -> SpeedSection:
     model = fresh(scale.shape, seed=0)
     save_decoder(model, folder)
-    step = Step(scale)
+    step = LearnerStep(scale)
     first = precisions(device)[0]
-    contestants: dict[str, Weighed[Any]] = {}
+    contestants: dict[str, WeighedContestant[Any]] = {}
     for precision in precisions(device):
         for layout in _LAYOUTS:
-            contestants[_named(layout, precision)] = Weighed(
+            contestants[_named(layout, precision)] = WeighedContestant(
                 device, OurSteps, model, step, scale, layout=layout, precision=precision, device=device
             )
-    contestants[_reference(first)] = Weighed(
+    contestants[_reference(first)] = WeighedContestant(
         device, ReferenceSteps, folder, step, scale, dtype=DTYPES[first], device=device
     )
     outcome = await compete(contestants, scale.rounds, progress=shown.step)
     limits = {precision: _limit(step, scale, precision, device) for precision in precisions(device)}
-    rates = tuple(Rate.of(name, taken, limit=limits[_precision(name)]) for name, taken in outcome.rounds.items())
+    rates = tuple(WorkRate.of(name, taken, limit=limits[_precision(name)]) for name, taken in outcome.rounds.items())
     rivals = [name for name in contestants if name != _reference(first)]
     compared = [_compared(rates, name, _reference(first)) for name in rivals]
-    return Section(
+    return SpeedSection(
         title=f"A step of GRPO on {len(step.trajectories)} trajectories of "
         f"{_range(step)} tokens, {step.trained:,} of {step.tokens:,} tokens trained",
         unit="tokens",
@@ -88,7 +88,7 @@ async def _section(device: torch.device, scale: TrainScale, folder: Path, shown:
     )
 
 
-def _range(step: Step) -> str:
+def _range(step: LearnerStep) -> str:
     lengths = [len(tokens.ids) for tokens in step.trajectories]
     return f"{min(lengths)} to {max(lengths)}"
 
@@ -97,7 +97,7 @@ def _precision(name: str) -> Precision:
     return "bf16" if name.endswith("bf16") else "fp32"
 
 
-def _limit(step: Step, scale: TrainScale, precision: Precision, device: torch.device) -> float:
+def _limit(step: LearnerStep, scale: TrainScale, precision: Precision, device: torch.device) -> float:
     """Tokens a second that the products alone allow."""
     tokens = min(scale.micro_tokens, step.tokens)
     scored = round(tokens * step.trained / step.tokens)
@@ -105,7 +105,7 @@ def _limit(step: Step, scale: TrainScale, precision: Precision, device: torch.de
     return tokens / (_PASSES * products.seconds(tokens, scored=scored))
 
 
-def _compared(rates: tuple[Rate, ...], name: str, other: str) -> Comparison:
+def _compared(rates: tuple[WorkRate, ...], name: str, other: str) -> SpeedComparison:
     by_name = {rate.name: rate.per_second for rate in rates}
     aim = AIM if _precision(name) == _precision(other) and not name.startswith("padded") else None
-    return Comparison(name=f"{name}, over {other}", value=by_name[name] / by_name[other], at_least=aim)
+    return SpeedComparison(name=f"{name}, over {other}", value=by_name[name] / by_name[other], at_least=aim)

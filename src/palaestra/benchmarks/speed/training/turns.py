@@ -10,8 +10,8 @@ import torch
 
 from palaestra.benchmarks.speed.training.models import Transformers
 from palaestra.benchmarks.speed.training.scale import EngineScale
-from palaestra.benchmarks.speed.training.work import Work
-from palaestra.trainers.engines.engine import Engine, Request, Sampling
+from palaestra.benchmarks.speed.training.work import RoundWork
+from palaestra.trainers.engines.engine import Engine, Sampling, TurnRequest
 from palaestra.trainers.engines.noise import noise_key
 
 
@@ -26,7 +26,7 @@ class EngineTurns:
     def __init__(self, engine: Engine, scale: EngineScale) -> None:
         self._engine = engine
         self._scale = scale
-        self._work = Work(scale)
+        self._work = RoundWork(scale)
 
     async def __call__(self, round_: int) -> float:
         """Tokens drawn a second, tools' time included."""
@@ -42,7 +42,7 @@ class EngineTurns:
             if turn:
                 await asyncio.sleep(work.delay(round_, sequence, turn))
                 context += work.answer(round_, sequence, turn)
-            request = Request(
+            request = TurnRequest(
                 trajectory=name,
                 context=context,
                 sampling=Sampling(limit=scale.turn, stop=()),
@@ -64,7 +64,7 @@ class TransformersTurns:
     def __init__(self, model: Transformers, scale: EngineScale) -> None:
         self._model = model
         self._scale = scale
-        self._work = Work(scale)
+        self._work = RoundWork(scale)
 
     async def __call__(self, round_: int) -> float:
         """Tokens drawn a second, tools' time included."""

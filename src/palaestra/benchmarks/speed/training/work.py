@@ -5,7 +5,7 @@ from palaestra.seeding import Stream
 from palaestra.trainers.rollouts.worlds.delayed import Latency
 
 
-class Work:
+class RoundWork:
     """The work of every round, drawn from the round's number.
 
     Args:

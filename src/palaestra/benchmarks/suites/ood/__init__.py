@@ -15,7 +15,7 @@ from palaestra.benchmarks.suites.ood.family import family
 from palaestra.benchmarks.suites.ood.horizon import horizon
 from palaestra.benchmarks.suites.ood.noise import noise
 from palaestra.benchmarks.suites.ood.policy import policy
-from palaestra.benchmarks.suites.ood.pool import Pool
+from palaestra.benchmarks.suites.ood.pool import TaskPool
 from palaestra.benchmarks.suites.ood.surface import surface
 from palaestra.benchmarks.suites.ood.temper import temper
 from palaestra.benchmarks.suites.ood.wording import wording
@@ -26,7 +26,7 @@ from palaestra.errors import CapabilityError, ConfigError, UnknownNameError
 from palaestra.packs import PACKS
 from palaestra.records import Json
 
-AXES: Mapping[str, Callable[[Pool], Axis]] = {
+AXES: Mapping[str, Callable[[TaskPool], Axis]] = {
     "entities": entities,
     "family": family,
     "policy": policy,
@@ -90,7 +90,7 @@ def suite(
 
 def _pools(
     worlds: Sequence[str], families: Sequence[str], trained: Sequence[str], limit: int | None
-) -> tuple[list[Pool], list[Pool]]:
+) -> tuple[list[TaskPool], list[TaskPool]]:
     """The tasks of the worlds that were trained in, and those of the others."""
     env_ids = [find_world(name) for name in worlds or (None,)]
     known = {PACKS.find(env_id).id: env_id for env_id in env_ids}
@@ -99,17 +99,19 @@ def _pools(
             raise UnknownNameError.of("world to train in", name, known)
     seen = [id for id in known if not trained or id in trained]
     own = {id: [name for name in families if "/" not in name or name.partition("/")[0] == id] for id in known}
-    pools = [Pool(known[id], own[id], limit=limit, prefix=f"{id}/" if place else "") for place, id in enumerate(seen)]
-    return pools, [Pool(env_id, limit=limit, prefix=f"{id}/") for id, env_id in known.items() if id not in seen]
+    pools = [
+        TaskPool(known[id], own[id], limit=limit, prefix=f"{id}/" if place else "") for place, id in enumerate(seen)
+    ]
+    return pools, [TaskPool(env_id, limit=limit, prefix=f"{id}/") for id, env_id in known.items() if id not in seen]
 
 
-def _declared(pool: Pool) -> list[str]:
+def _declared(pool: TaskPool) -> list[str]:
     own = pool.world.capabilities
     lacking = {"policy": own.handbooks, "surface": "generic" in own.surfaces, "temper": own.tempers}
     return [name for name in AXES if lacking.get(name, True)]
 
 
-def _declares(pool: Pool, axis: str, *, asked: bool) -> bool:
+def _declares(pool: TaskPool, axis: str, *, asked: bool) -> bool:
     """Whether a world has what an axis shifts.
 
     Raises:
@@ -131,7 +133,7 @@ def _named(option: str, names: Json | Sequence[str]) -> list[str]:
     raise ConfigError(f"{option}={names!r}: write names with commas between, or a list of them")
 
 
-def _notes(pool: Pool) -> tuple[str, ...]:
+def _notes(pool: TaskPool) -> tuple[str, ...]:
     distribution = (
         f"{pool.world.name}: in distribution are tasks of the {len(pool.trained)} families that the agent is taken to "
         "have been trained on, in the worlds of the split train, at indices that the split does not list. For an agent "

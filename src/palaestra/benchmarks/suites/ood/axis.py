@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from palaestra.benchmarks.evaluation.suite import Cell, Ladder
-from palaestra.benchmarks.suites.ood.pool import UNLISTED, Pool
+from palaestra.benchmarks.suites.ood.pool import UNLISTED, TaskPool
 from palaestra.record import record
 
 
@@ -17,7 +17,7 @@ class Axis:
     """Every cell of the ladder that has tasks, shared ones too."""
 
     @classmethod
-    def of(cls, pool: Pool, name: str, title: str, cells: Sequence[Cell], *, note: str) -> "Axis":
+    def of(cls, pool: TaskPool, name: str, title: str, cells: Sequence[Cell], *, note: str) -> "Axis":
         """The axis whose ladder has these cells, from none to strong; those without a task are left out."""
         kept = tuple(cell for cell in cells if cell.tasks)
         if pool.prefix:
@@ -25,6 +25,6 @@ class Axis:
         return cls(ladder=Ladder(axis=name, title=title, cells=tuple(c.id for c in kept), note=note), cells=kept)
 
 
-def switched(pool: Pool, id: str, label: str, switches: Mapping[str, Any]) -> Cell:
+def switched(pool: TaskPool, id: str, label: str, switches: Mapping[str, Any]) -> Cell:
     """The tasks in distribution under some switches, so that only the switches differ."""
     return pool.cell(id, label, pool.base.tasks, split=UNLISTED, switches=switches)

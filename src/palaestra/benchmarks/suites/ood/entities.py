@@ -2,19 +2,19 @@
 
 from palaestra.benchmarks.evaluation.suite import Cell
 from palaestra.benchmarks.suites.ood.axis import Axis
-from palaestra.benchmarks.suites.ood.pool import Pool
+from palaestra.benchmarks.suites.ood.pool import TaskPool
 
 HELD_OUT_WORLDS = "entities/held-out-worlds"
 """The cell that the axis of families is read against."""
 
 
-def held_out_worlds(pool: Pool) -> Cell:
+def held_out_worlds(pool: TaskPool) -> Cell:
     """The families that were trained on, in the worlds of "heldout"."""
     tasks = pool.even(pool.listed("heldout-world", pool.trained))
     return pool.cell(HELD_OUT_WORLDS, "held-out worlds", tasks, split="heldout-world")
 
 
-def entities(pool: Pool) -> Axis:
+def entities(pool: TaskPool) -> Axis:
     """The axis of entities."""
     listed = pool.even(pool.listed("dev", pool.trained))
     dev = pool.cell("entities/dev-worlds", "worlds of the split dev", listed, split="dev")

@@ -6,14 +6,14 @@ from fractions import Fraction
 from palaestra.benchmarks.evaluation.suite import Cell
 from palaestra.benchmarks.suites.ood.axis import Axis
 from palaestra.benchmarks.suites.ood.entities import held_out_worlds
-from palaestra.benchmarks.suites.ood.pool import Pool
+from palaestra.benchmarks.suites.ood.pool import TaskPool
 from palaestra.envs.task import FIRST_INDEX
 
 HANDBOOK = "handbook"
 """The table of a world's rules, where it has one."""
 
 
-def family(pool: Pool) -> Axis:
+def family(pool: TaskPool) -> Axis:
     """The axis of families."""
     listed = tuple(dict.fromkeys(task.rpartition("/")[0] for task in pool.task_set.ids("heldout")))
     foreign = [name for name in listed if name not in pool.trained]
@@ -37,17 +37,17 @@ def family(pool: Pool) -> Axis:
     )
 
 
-def _cell(pool: Pool, id: str, label: str, families: Sequence[str]) -> Cell:
+def _cell(pool: TaskPool, id: str, label: str, families: Sequence[str]) -> Cell:
     return pool.cell(id, label, pool.even(pool.listed("heldout", sorted(families))), split="heldout")
 
 
-def distance(pool: Pool, name: str) -> Fraction:
+def distance(pool: TaskPool, name: str) -> Fraction:
     """How far a family is from the nearest one that was trained on: 0, the same steps, to 1, none in common."""
     own = steps(pool, name)
     return min(1 - Fraction(len(own & other), len(own | other)) for other in (steps(pool, f) for f in pool.trained))
 
 
-def steps(pool: Pool, name: str) -> frozenset[str]:
+def steps(pool: TaskPool, name: str) -> frozenset[str]:
     """What the solution of a family's first listed task does: its tools, and the handbook sections that it reads."""
     splits = pool.family(name).splits
     first = FIRST_INDEX["heldout" if "heldout" in splits else splits[0]]

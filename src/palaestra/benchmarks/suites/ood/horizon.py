@@ -2,7 +2,7 @@
 
 from palaestra.benchmarks.evaluation.suite import Cell
 from palaestra.benchmarks.suites.ood.axis import Axis
-from palaestra.benchmarks.suites.ood.pool import UNLISTED, Pool
+from palaestra.benchmarks.suites.ood.pool import UNLISTED, TaskPool
 
 BINS = (
     ("horizon/short", "up to 7 calls", 0, 7),
@@ -13,7 +13,7 @@ BINS = (
 _PER_BIN = 60
 
 
-def horizon(pool: Pool) -> Axis:
+def horizon(pool: TaskPool) -> Axis:
     """The axis of horizon."""
     return Axis.of(
         pool,
@@ -26,7 +26,7 @@ def horizon(pool: Pool) -> Axis:
     )
 
 
-def _bin(pool: Pool, id: str, label: str, low: int, high: int) -> Cell:
+def _bin(pool: TaskPool, id: str, label: str, low: int, high: int) -> Cell:
     def fits(task: str) -> bool:
         return low <= pool.instance(task).spec.oracle_calls <= high
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from palaestra.benchmarks.suites.ood.axis import Axis, switched
-from palaestra.benchmarks.suites.ood.pool import Pool
+from palaestra.benchmarks.suites.ood.pool import TaskPool
 from palaestra.manifest import ANY_WORLD
 
 LIGHT = {"distractors": 5, "stale": 10, "latency": 50, "events": 6}
@@ -26,7 +26,7 @@ TURNS = 140
 """The budget of turns where calls are refused for the moment: enough to make every call of the longest task again."""
 
 
-def noise(pool: Pool) -> Axis:
+def noise(pool: TaskPool) -> Axis:
     """The axis of noise."""
     medium = {"noise": _supported(pool, MEDIUM), "max_turns": TURNS}
     return Axis.of(
@@ -54,7 +54,7 @@ def noise(pool: Pool) -> Axis:
     )
 
 
-def _supported(pool: Pool, level: Mapping[str, int | bool]) -> dict[str, int | bool]:
+def _supported(pool: TaskPool, level: Mapping[str, int | bool]) -> dict[str, int | bool]:
     """A level without the switches that the world has no data for."""
     own = (*ANY_WORLD, *pool.world.capabilities.noise)
     return {name: value for name, value in level.items() if name in own}

@@ -2,7 +2,7 @@
 
 from palaestra.benchmarks.evaluation.suite import Cell
 from palaestra.benchmarks.suites.ood.axis import Axis
-from palaestra.benchmarks.suites.ood.pool import UNLISTED, Pool
+from palaestra.benchmarks.suites.ood.pool import UNLISTED, TaskPool
 from palaestra.envs.world import ALL_RULES_FROM, ONE_RULE_FROM
 
 _SOME = 1
@@ -13,7 +13,7 @@ _HANDBOOKS = (
 )
 
 
-def policy(pool: Pool) -> Axis:
+def policy(pool: TaskPool) -> Axis:
     """The axis of the company's policy."""
     one, some, every = (_cell(pool, handbook, id, label) for handbook, id, label in _HANDBOOKS)
     worlds = pool.cell(
@@ -33,6 +33,6 @@ def policy(pool: Pool) -> Axis:
     )
 
 
-def _cell(pool: Pool, handbook: int, id: str, label: str) -> Cell:
+def _cell(pool: TaskPool, handbook: int, id: str, label: str) -> Cell:
     tasks = tuple(pool.playable(pool.base.tasks, handbook))
     return pool.cell(id, label, tasks, split=UNLISTED, switches={"handbook": handbook})

@@ -13,7 +13,7 @@ from typing import Any
 
 from palaestra.benchmarks.evaluation.suite import Cell
 from palaestra.benchmarks.evenly import evenly
-from palaestra.envs import Instance, TaskSet, bundled, open_world
+from palaestra.envs import Instance, TaskSet, bundled_tasks, open_world
 from palaestra.envs.task import Family
 from palaestra.errors import TaskError, UnknownNameError
 
@@ -31,7 +31,7 @@ DEMO = "demo"
 """In place of families: those that the demo's policy learns from, as far as the split "train" has them."""
 
 
-class Pool:
+class TaskPool:
     """The tasks of one world that cells are made of.
 
     Args:
@@ -55,7 +55,7 @@ class Pool:
         self.env_id = env_id
         self.prefix = prefix
         self.world = open_world(env_id)
-        self.task_set: TaskSet = bundled(self.world)
+        self.task_set: TaskSet = bundled_tasks(self.world)
         self.trainable = families_of(self.task_set.ids("train"))
         self.trained = self._named(families) if families else self.trainable
 
@@ -147,7 +147,7 @@ class Pool:
         """The records that a request names, and who sends it; the ticket is new every time."""
         instance = self.instance(task)
         words = {word for message in instance.messages[1:] for word in _WORD.findall(message["content"])}
-        base = instance.settled.base.rows
+        base = instance.initial_state.base.rows
         return frozenset(word for word in words if "@" in word or any(word in table for table in base.values()))
 
     def listed(self, split: str, families: Iterable[str]) -> tuple[str, ...]:

@@ -1,12 +1,12 @@
 """Other tools over the same rows: other names, then nine generic tools, then both."""
 
 from palaestra.benchmarks.suites.ood.axis import Axis, switched
-from palaestra.benchmarks.suites.ood.pool import Pool
+from palaestra.benchmarks.suites.ood.pool import TaskPool
 
 _RENAMES = {"renames": True}
 
 
-def surface(pool: Pool) -> Axis:
+def surface(pool: TaskPool) -> Axis:
     """The axis of the tools' surface."""
     return Axis.of(
         pool,

@@ -1,7 +1,7 @@
 """Another temper of the users who answer; `docs/ood.md` says what each does."""
 
 from palaestra.benchmarks.suites.ood.axis import Axis
-from palaestra.benchmarks.suites.ood.pool import UNLISTED, Pool
+from palaestra.benchmarks.suites.ood.pool import UNLISTED, TaskPool
 
 _PER_CELL = 120
 _RUNGS = (
@@ -12,7 +12,7 @@ _RUNGS = (
 )
 
 
-def temper(pool: Pool) -> Axis:
+def temper(pool: TaskPool) -> Axis:
     """The axis of temper."""
     trained = [name for name in pool.trained if "dialogue" in pool.family(name).traits]
     families = trained or [name for name in pool.trainable if "dialogue" in pool.family(name).traits]

@@ -1,7 +1,7 @@
 """Other words for the same request; `docs/ood.md` says by what rules."""
 
 from palaestra.benchmarks.suites.ood.axis import Axis, switched
-from palaestra.benchmarks.suites.ood.pool import Pool
+from palaestra.benchmarks.suites.ood.pool import TaskPool
 
 RUNGS = (
     ("formal", "a formal letter"),
@@ -12,7 +12,7 @@ RUNGS = (
 )
 
 
-def wording(pool: Pool) -> Axis:
+def wording(pool: TaskPool) -> Axis:
     """The axis of wording."""
     return Axis.of(
         pool,

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from palaestra.benchmarks.suites.ood.axis import Axis
-from palaestra.benchmarks.suites.ood.pool import Pool
+from palaestra.benchmarks.suites.ood.pool import TaskPool
 
 NAME = "world"
 
 
-def world_axis(pools: Sequence[Pool], trained: frozenset[str]) -> Axis:
+def world_axis(pools: Sequence[TaskPool], trained: frozenset[str]) -> Axis:
     """The axis of worlds, over several.
 
     Args:

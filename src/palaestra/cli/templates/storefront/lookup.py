@@ -1,6 +1,6 @@
 """A customer asks what an order cost and how it was paid: look-ups and an answer, and nothing to change."""
 
-from palaestra.envs.worlds.storefront import Desk, Order, Task, answered, call, family, saw
+from palaestra.envs.worlds.storefront import Desk, Order, Task, call, expect_answer, expect_read, family
 
 # An answer is compared value by value, so the request says how to give it. The twin has the same words, and so the
 # way to refuse is among them: else they would tell which of the two this is.
@@ -31,11 +31,11 @@ def my_family(desk: Desk) -> Task:
         # the oracle; an expert's is fairer, since they know what need not be read.
         rubric=[
             # Look-ups. They win 20 points together: who only reads stays near the floor.
-            saw(order, id="saw-order"),
+            expect_read(order, id="saw-order"),
             desk.account(customer),
-            saw(payment, id="saw-payment"),
+            expect_read(payment, id="saw-payment"),
             # Exactly these values, none besides, and only for an agent that had looked them up.
-            answered(answer, after=["saw-order", "saw-account", "saw-payment"]),
+            expect_answer(answer, after=["saw-order", "saw-account", "saw-payment"]),
         ],
         # Calls that solve it. The proof plays them, and thousands of variants of them that must fail.
         oracle=[
@@ -67,7 +67,7 @@ def refusal(desk: Desk, order: Order, prompt: str) -> Task:
         rubric=[
             desk.account(customer),
             desk.read("PRV-1"),
-            answered({"refused": "PRV-1"}, after=["saw-account", "read-PRV-1"]),
+            expect_answer({"refused": "PRV-1"}, after=["saw-account", "read-PRV-1"]),
         ],
         oracle=[
             call("get_order", order_id=order.id),

@@ -1,6 +1,6 @@
 """A customer wants a higher tier by a word of ours: declined, since nobody at the desk changes a tier by hand."""
 
-from palaestra.envs.worlds.storefront import Customer, Desk, Task, call, declining, family
+from palaestra.envs.worlds.storefront import Customer, Desk, Task, call, decline_calls, family
 
 # What customers write. Several wordings keep an agent from learning one of them by heart.
 WORDS = (
@@ -39,7 +39,9 @@ def my_family(desk: Desk) -> Task:
             call("get_ticket", ticket_id=ticket.id),
             call("get_customer", customer_id=customer.id),
             call("read_handbook", section_id="LOY-1"),
-            *declining(ticket, "LOY-1", customer, "A tier follows from what was bought; we cannot change it by hand."),
+            *decline_calls(
+                ticket, "LOY-1", customer, "A tier follows from what was bought; we cannot change it by hand."
+            ),
         ],
         # Other right ways. The rubric is held to accepting them.
         alternatives=[

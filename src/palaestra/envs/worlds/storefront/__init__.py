@@ -3,10 +3,10 @@
 Importing this populates nothing; `gymnasium.make("palaestra/Storefront-v0")` does.
 """
 
-from palaestra.envs.kit import RefusalCondition, Section, refused, touches
+from palaestra.envs.kit import RefusalCondition, Section, permit_change, refusal_task
 from palaestra.envs.task import Task, call, family
-from palaestra.envs.worlds.storefront.desk import Desk, closing, declining
-from palaestra.envs.worlds.storefront.policy import POLICY, Policy
+from palaestra.envs.worlds.storefront.desk import Desk, closing_calls, decline_calls
+from palaestra.envs.worlds.storefront.policy import POLICY, StorePolicy
 from palaestra.envs.worlds.storefront.schema import (
     Build,
     CompetitorOffer,
@@ -25,8 +25,19 @@ from palaestra.envs.worlds.storefront.schema import (
     Ticket,
     WarrantyClaim,
 )
-from palaestra.envs.worlds.storefront.twins import refused_order
-from palaestra.rubrics import Allowance, Criterion, answered, called, changed, created, either, listed, never, saw
+from palaestra.envs.worlds.storefront.twins import order_refusal_task
+from palaestra.rubrics import (
+    Allowance,
+    Criterion,
+    expect_answer,
+    expect_any,
+    expect_call,
+    expect_change,
+    expect_listing,
+    expect_read,
+    expect_row,
+    forbid_call,
+)
 
 __all__ = [
     "POLICY",
@@ -42,7 +53,6 @@ __all__ = [
     "Order",
     "OrderLine",
     "Payment",
-    "Policy",
     "Product",
     "Promotion",
     "Refund",
@@ -50,22 +60,23 @@ __all__ = [
     "Return",
     "Section",
     "Shipment",
+    "StorePolicy",
     "Task",
     "Ticket",
     "WarrantyClaim",
-    "answered",
     "call",
-    "called",
-    "changed",
-    "closing",
-    "created",
-    "declining",
-    "either",
+    "closing_calls",
+    "decline_calls",
+    "expect_answer",
+    "expect_any",
+    "expect_call",
+    "expect_change",
+    "expect_listing",
+    "expect_read",
+    "expect_row",
     "family",
-    "listed",
-    "never",
-    "refused",
-    "refused_order",
-    "saw",
-    "touches",
+    "forbid_call",
+    "order_refusal_task",
+    "permit_change",
+    "refusal_task",
 ]

@@ -2,8 +2,8 @@
 
 from datetime import date
 
-from palaestra.envs.kit import CaseDraft, touches
-from palaestra.envs.worlds.storefront.policy import Policy, last_return_day, paid_cents, warranty_end
+from palaestra.envs.kit import CaseDraft, permit_change
+from palaestra.envs.worlds.storefront.policy import StorePolicy, last_return_day, paid_cents, warranty_end
 from palaestra.envs.worlds.storefront.schema import (
     CompetitorOffer,
     Customer,
@@ -16,7 +16,7 @@ from palaestra.envs.worlds.storefront.schema import (
     WarrantyClaim,
 )
 from palaestra.envs.worlds.storefront.tickets import TICKETS
-from palaestra.rubrics import Allowance, Criterion, called, either, listed, saw
+from palaestra.rubrics import Allowance, Criterion, expect_any, expect_call, expect_listing, expect_read
 
 
 class Desk(CaseDraft[Ticket]):
@@ -25,9 +25,9 @@ class Desk(CaseDraft[Ticket]):
     cases = TICKETS
 
     @property
-    def policy(self) -> Policy:
+    def policy(self) -> StorePolicy:
         """The rules that this desk goes by: those of its world's handbook."""
-        policy: Policy = self.rules
+        policy: StorePolicy = self.rules
         return policy
 
     # What an order is about
@@ -139,24 +139,26 @@ class Desk(CaseDraft[Ticket]):
     def delivery(self, line: OrderLine, *others: Criterion) -> Criterion:
         """Expect that the agent found out when a line arrived: from its last parcel, its window, or by `others`."""
         [*_, parcel] = sorted(self.shipments(self.order(line)), key=lambda s: s.delivered or date.min)
-        window = called("compute_return_window", arguments={"line_id": line.id})
-        return either(saw(parcel), window, *others, id="knew-delivery")
+        window = expect_call("compute_return_window", arguments={"line_id": line.id})
+        return expect_any(expect_read(parcel), window, *others, id="knew-delivery")
 
     def warranty(self, line: OrderLine) -> Criterion:
         """Expect that the agent found out how long a line's warranty is."""
-        computed = called("compute_warranty", arguments={"line_id": line.id})
-        return either(computed, saw(self.product(line)), id="knew-warranty")
+        computed = expect_call("compute_warranty", arguments={"line_id": line.id})
+        return expect_any(computed, expect_read(self.product(line)), id="knew-warranty")
 
     def stock(self, product: Product) -> Criterion:
         """Expect that the agent found out how many pieces of a product are left."""
-        return either(saw(product), listed(product, "search_products"), id=f"saw-stock-{product.id}")
+        return expect_any(
+            expect_read(product), expect_listing(product, "search_products"), id=f"saw-stock-{product.id}"
+        )
 
     # What paying changes besides
 
     def pays(self, order: Order) -> list[Allowance]:
         """Permit what paying a refund changes beside the refund: its payment."""
-        return [touches(payment, "refunded_cents") for payment in self.payments(order)]
+        return [permit_change(payment, "refunded_cents") for payment in self.payments(order)]
 
 
-closing = TICKETS.closing
-declining = TICKETS.declining
+closing_calls = TICKETS.closing_calls
+decline_calls = TICKETS.decline_calls

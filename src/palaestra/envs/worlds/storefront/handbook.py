@@ -1,11 +1,11 @@
 """The company handbook, written from the policy's numbers.
 
-Nothing here is a number of its own: a changed `Policy` gives the handbook that states it. The text is policy
+Nothing here is a number of its own: a changed `StorePolicy` gives the handbook that states it. The text is policy
 and only policy; what to do in a given case is for its reader to work out.
 """
 
 from palaestra.envs.kit import Section, amount, count, enumerate_words, section
-from palaestra.envs.worlds.storefront.policy import Policy
+from palaestra.envs.worlds.storefront.policy import StorePolicy
 from palaestra.envs.worlds.storefront.schema import Tier
 
 _MONTHS = (
@@ -15,7 +15,7 @@ _MONTHS = (
 _TIERS: tuple[Tier, ...] = ("bronze", "silver", "gold", "platinum")
 
 
-def sections(policy: Policy) -> list[Section]:
+def sections(policy: StorePolicy) -> list[Section]:
     """Every section of the handbook, with the numbers of `policy`."""
     return [
         *_returns(policy),
@@ -29,7 +29,7 @@ def sections(policy: Policy) -> list[Section]:
     ]
 
 
-def _returns(policy: Policy) -> list[Section]:
+def _returns(policy: StorePolicy) -> list[Section]:
     windows = enumerate_words([f"{count(policy.return_days[t], 'day')} for {t} customers" for t in _TIERS])
     return [
         section(
@@ -96,7 +96,7 @@ def _returns(policy: Policy) -> list[Section]:
     ]
 
 
-def _refunds(policy: Policy) -> list[Section]:
+def _refunds(policy: StorePolicy) -> list[Section]:
     agent, supervisor = amount(policy.agent_limit_cents), amount(policy.supervisor_limit_cents)
     return [
         section(
@@ -172,7 +172,7 @@ def _fraud() -> list[Section]:
     ]
 
 
-def _prices(policy: Policy) -> list[Section]:
+def _prices(policy: StorePolicy) -> list[Section]:
     shops = enumerate_words(list(policy.price_match_shops))
     return [
         section(
@@ -251,7 +251,7 @@ def _warranty() -> list[Section]:
     ]
 
 
-def _shipping(policy: Policy) -> list[Section]:
+def _shipping(policy: StorePolicy) -> list[Section]:
     lost = count(policy.lost_after_days, "day")
     return [
         section(
@@ -286,7 +286,7 @@ def _shipping(policy: Policy) -> list[Section]:
     ]
 
 
-def _loyalty(policy: Policy) -> list[Section]:
+def _loyalty(policy: StorePolicy) -> list[Section]:
     tiers = enumerate_words([f"{t} from {amount(policy.tier_from_cents[t])}" for t in _TIERS])
     claim_days = count(policy.claim_days, "day")
     by_tier = enumerate_words([f"{amount(policy.delay_credit_cents[t])} for {t}" for t in _TIERS])
@@ -322,7 +322,7 @@ def _loyalty(policy: Policy) -> list[Section]:
     ]
 
 
-def _desk(policy: Policy) -> list[Section]:
+def _desk(policy: StorePolicy) -> list[Section]:
     agent = amount(policy.agent_limit_cents)
     return [
         section(

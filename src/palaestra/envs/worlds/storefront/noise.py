@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from palaestra.envs.noise.material import Contradiction, Injection, Listing, Movement, NoiseMaterial
+from palaestra.envs.noise.material import Contradiction, Injection, Listing, NoiseMaterial, WorldEvent
 from palaestra.envs.worlds.storefront.schema import (
     Build,
     Customer,
@@ -154,21 +154,21 @@ def _write_in(state: State, customer: Customer, stream: Stream, now: datetime) -
 
 
 _MOVEMENTS = (
-    Movement(name="sold", kind=Product, where=lambda product: product.stock > 0, move=_sell),
-    Movement(name="scanned", kind=Shipment, where=lambda parcel: parcel.status == "in_transit", move=_scan),
-    Movement(
+    WorldEvent(name="sold", kind=Product, where=lambda product: product.stock > 0, move=_sell),
+    WorldEvent(name="scanned", kind=Shipment, where=lambda parcel: parcel.status == "in_transit", move=_scan),
+    WorldEvent(
         name="arrived",
         kind=Shipment,
         where=lambda parcel: parcel.status == "in_transit" and parcel.replaces is None,
         move=_arrive,
     ),
-    Movement(
+    WorldEvent(
         name="left",
         kind=Shipment,
         where=lambda parcel: parcel.status == "preparing" and parcel.replaces is None,
         move=_leave,
     ),
-    Movement(name="wrote-in", kind=Customer, where=lambda _customer: True, move=_write_in),
+    WorldEvent(name="wrote-in", kind=Customer, where=lambda _customer: True, move=_write_in),
 )
 
 

@@ -13,7 +13,7 @@ from palaestra.protocols import StateView
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
+class StorePolicy:
     """Every number that the handbook states; amounts in cents, shares in percent, times in days."""
 
     return_days: dict[Tier, int] = field(
@@ -66,7 +66,7 @@ class Policy:
     """REC-1: the share of the price paid that the owner of a recalled piece gets as store credit."""
 
 
-POLICY = Policy()
+POLICY = StorePolicy()
 
 
 def percent_of(cents: int, percent: int) -> int:
@@ -74,7 +74,7 @@ def percent_of(cents: int, percent: int) -> int:
     return (cents * percent + 50) // 100
 
 
-def tier_for(policy: Policy, lifetime_cents: int) -> Tier:
+def tier_for(policy: StorePolicy, lifetime_cents: int) -> Tier:
     """The tier that a lifetime spending earns (LOY-1)."""
     return max(
         (t for t in policy.tier_from_cents if policy.tier_from_cents[t] <= lifetime_cents),
@@ -82,12 +82,12 @@ def tier_for(policy: Policy, lifetime_cents: int) -> Tier:
     )
 
 
-def earns_tier(policy: Policy, placed: date, today: date) -> bool:
+def earns_tier(policy: StorePolicy, placed: date, today: date) -> bool:
     """Whether an order placed on `placed` still counts for its customer's tier (LOY-1)."""
     return warranty_end(placed, policy.lifetime_months) >= today
 
 
-def last_return_day(policy: Policy, tier: Tier, delivered: date) -> date:
+def last_return_day(policy: StorePolicy, tier: Tier, delivered: date) -> date:
     """The last day on which goods delivered on `delivered` may come back (RET-1, RET-4)."""
     last = delivered + timedelta(days=policy.return_days[tier])
     if policy.holiday_from <= (delivered.month, delivered.day) <= policy.holiday_to:
@@ -115,14 +115,14 @@ def paid_cents(order: Order, line: OrderLine, quantity: int) -> int:
     return gross - share
 
 
-def restocking_fee(policy: Policy, tier: Tier, paid: int, *, opened: bool, change_of_mind: bool) -> int:
+def restocking_fee(policy: StorePolicy, tier: Tier, paid: int, *, opened: bool, change_of_mind: bool) -> int:
     """What is kept from `paid` when goods come back (RET-2)."""
     if not (opened and change_of_mind) or tier in policy.fee_free_tiers:
         return 0
     return percent_of(paid, policy.restocking_percent)
 
 
-def price_match_cents(policy: Policy, unit_cents: int, offer_cents: int) -> int:
+def price_match_cents(policy: StorePolicy, unit_cents: int, offer_cents: int) -> int:
     """The credit for one piece bought at `unit_cents` that a competitor offers at `offer_cents` (PRM-1)."""
     return min(max(unit_cents - offer_cents, 0), percent_of(unit_cents, policy.price_match_cap_percent))
 
@@ -140,7 +140,7 @@ def build_draw(parts: list[Product]) -> int:
     return sum(p.watts for p in parts if p.category != "psu")
 
 
-def build_problems(policy: Policy, parts: list[Product]) -> list[str]:
+def build_problems(policy: StorePolicy, parts: list[Product]) -> list[str]:
     """Why these parts do not make a working PC (BLD-1); empty when they do. At most one part of a category counts."""
     by_category = {p.category: p for p in parts}
     cpu, board, memory = (by_category.get(c) for c in ("cpu", "motherboard", "memory"))

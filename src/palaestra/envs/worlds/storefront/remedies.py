@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from palaestra.envs.kit import touches
+from palaestra.envs.kit import permit_change
 from palaestra.envs.task import call
 from palaestra.envs.worlds.storefront.desk import Desk
 from palaestra.envs.worlds.storefront.schema import Order, Refund, Shipment
 from palaestra.records import Json, ToolCall
-from palaestra.rubrics import Allowance, Criterion, created
+from palaestra.rubrics import Allowance, Criterion, expect_row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,15 +33,15 @@ def remedy(desk: Desk, order: Order, parcel: Shipment, *, after: Sequence[str]) 
     """What makes up for the lost `parcel` of an order that is paid with one payment."""
     if in_stock(desk, order):
         return Remedy(
-            criterion=created(Shipment, {"order_id": order.id, "replaces": parcel.id}, id="remedy", after=after),
+            criterion=expect_row(Shipment, {"order_id": order.id, "replaces": parcel.id}, id="remedy", after=after),
             call=call("send_replacement", shipment_id=parcel.id),
-            allow=[touches(desk.product(line), "stock") for line in desk.lines(order)],
+            allow=[permit_change(desk.product(line), "stock") for line in desk.lines(order)],
             message="Your parcel is lost. We send it again.",
         )
     [payment] = desk.payments(order)
     paid_back: dict[str, Json] = {"payment_id": payment.id, "amount_cents": order.total_cents, "reason": "lost"}
     return Remedy(
-        criterion=created(Refund, {**paid_back, "status": "paid"}, id="remedy", after=after),
+        criterion=expect_row(Refund, {**paid_back, "status": "paid"}, id="remedy", after=after),
         call=call("refund_payment", **paid_back),
         allow=desk.pays(order),
         message="Your parcel is lost. We have paid you back.",

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from palaestra.envs.kit import HandbookVariants
-from palaestra.envs.worlds.storefront.policy import POLICY, Policy
+from palaestra.envs.worlds.storefront.policy import POLICY, StorePolicy
 
 CHANGES: Mapping[str, tuple[Any, ...]] = {
     "return_days": (
@@ -34,7 +34,7 @@ CHANGES: Mapping[str, tuple[Any, ...]] = {
 }
 """What a rule may be changed to; never what the company's own handbook says."""
 
-rules: HandbookVariants[Policy] = HandbookVariants(
+rules: HandbookVariants[StorePolicy] = HandbookVariants(
     stream="storefront-rules", own=POLICY, changes=CHANGES, fewest=5, most=8
 )
 """The rules of the world of a seed under a handbook, which has five to eight of them changed."""

@@ -29,7 +29,7 @@ Category: TypeAlias = Literal[
     "cpu", "motherboard", "memory", "gpu", "storage", "psu", "case", "cooler", "monitor", "keyboard", "mouse"
 ]
 Team: TypeAlias = Literal["support", "finance", "warranty", "fraud", "warehouse"]
-Rank: TypeAlias = Literal["agent", "supervisor", "manager"]
+EmployeeRank: TypeAlias = Literal["agent", "supervisor", "manager"]
 RefundReason: TypeAlias = Literal["damaged", "faulty", "wrong_item", "changed_mind", "lost", "billing_error"]
 ReturnReason: TypeAlias = Literal["damaged", "faulty", "wrong_item", "changed_mind"]
 CreditReason: TypeAlias = Literal["price_match", "delay", "missed_promotion", "goodwill"]
@@ -65,7 +65,7 @@ class Employee(Row):
     name: Annotated[str, Searchable()]
     email: str
     team: Annotated[Team, Searchable()]
-    rank: Annotated[Rank, Searchable()]
+    rank: Annotated[EmployeeRank, Searchable()]
     approval_limit_cents: int
     on_leave: bool
 

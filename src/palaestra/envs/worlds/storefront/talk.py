@@ -7,16 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from palaestra.envs.kit import dialogue, touches
+from palaestra.envs.kit import dialogue, permit_change
 from palaestra.envs.task import Task, call
 from palaestra.envs.user import Persona
 from palaestra.envs.worlds.storefront.consequences import settle_account
-from palaestra.envs.worlds.storefront.desk import Desk, closing
+from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
 from palaestra.envs.worlds.storefront.policy import restocking_fee
 from palaestra.envs.worlds.storefront.schema import Customer, Order, OrderLine, Product, Return, Ticket
 from palaestra.envs.worlds.storefront.tickets import TICKETS
 from palaestra.records import Json, Row, ToolCall
-from palaestra.rubrics import Criterion, created, saw
+from palaestra.rubrics import Criterion, expect_read, expect_row
 
 TOPICS: Mapping[str, tuple[str, ...]] = {
     "order": ("order", "order number", "number of the order", "purchase"),
@@ -37,7 +37,7 @@ TOPICS: Mapping[str, tuple[str, ...]] = {
 
 def declined(ticket: Ticket, section: str, evidence: Row, about: str, message: str) -> list[ToolCall]:
     """The calls that end a case by declining it."""
-    return TICKETS.declining(ticket, section, evidence, message, about=about)
+    return TICKETS.decline_calls(ticket, section, evidence, message, about=about)
 
 
 # Shutting a door
@@ -107,9 +107,9 @@ def opened_piece(desk: Desk) -> OpenedPiece:
 def fee_facts(desk: Desk, piece: OpenedPiece) -> list[Criterion]:
     """Expect that the agent found out what the fee on a piece turns on."""
     return [
-        saw(piece.line, id="saw-line"),
+        expect_read(piece.line, id="saw-line"),
         desk.account(piece.customer),
-        saw(piece.product, id="saw-product"),
+        expect_read(piece.product, id="saw-product"),
         desk.delivery(piece.line),
         desk.read("RET-1"),
         desk.read("RET-2"),
@@ -160,7 +160,7 @@ def taken_back(
         rubric=[
             *fee_facts(desk, piece),
             *agreed,
-            created(
+            expect_row(
                 Return,
                 {**piece.back, "status": "authorised"},
                 id="return",
@@ -168,12 +168,12 @@ def taken_back(
             ),
             *desk.resolved(ticket, after=["return"]),
         ],
-        allow=[touches(piece.line, "returned")],
+        allow=[permit_change(piece.line, "returned")],
         oracle=[
             *fee_calls(piece),
             *talk,
             call("authorise_return", **piece.back),
-            *closing(ticket, f"Please send it back. {piece.paid_cents - piece.fee_cents} cents are yours then."),
+            *closing_calls(ticket, f"Please send it back. {piece.paid_cents - piece.fee_cents} cents are yours then."),
         ],
     )
 

@@ -1,18 +1,18 @@
 """Refusals of requests about orders, and so impossible twins: a family's request in a world in which it is refused.
 
 A family draws and words its request; then, where `desk.twin` asks for the twin, it has one of the functions of
-`refusal_conditions` change the world and returns what `refused` makes of that. Families that always refuse state their
-refusal condition themselves.
+`refusal_conditions` change the world and returns what `refusal_task` makes of that. Families that always refuse state
+their refusal condition themselves.
 """
 
-from palaestra.envs.kit import RefusalCondition, refused
+from palaestra.envs.kit import RefusalCondition, refusal_task
 from palaestra.envs.task import Task, call
 from palaestra.envs.worlds.storefront.desk import Desk
 from palaestra.envs.worlds.storefront.schema import Order, Ticket
 
 
-def refused_order(desk: Desk, ticket: Ticket, prompt: str, condition: RefusalCondition, order: Order) -> Task:
+def order_refusal_task(desk: Desk, ticket: Ticket, prompt: str, condition: RefusalCondition, order: Order) -> Task:
     """The task of refusing a request about an order, which the message names."""
     customer = desk.customer(order)
     opening = [call("get_order", order_id=order.id), call("get_customer", customer_id=customer.id)]
-    return refused(desk, ticket, prompt, condition, account=customer, opening=opening)
+    return refusal_task(desk, ticket, prompt, condition, account=customer, opening=opening)

@@ -6,15 +6,15 @@ from typing import Literal, TypeAlias
 
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.data.layout import Layout
-from palaestra.trainers.data.layouts.packed import packed
-from palaestra.trainers.data.layouts.padded import padded
-from palaestra.trainers.data.layouts.shared import shared
+from palaestra.trainers.data.layouts.packed import packed_layout
+from palaestra.trainers.data.layouts.padded import padded_layout
+from palaestra.trainers.data.layouts.shared import shared_layout
 
-__all__ = ["LAYOUTS", "LayoutName", "packed", "padded", "shared"]
+__all__ = ["LAYOUTS", "LayoutName", "packed_layout", "padded_layout", "shared_layout"]
 
 LayoutName: TypeAlias = Literal["packed", "padded", "shared"]
 
 LAYOUTS: Mapping[LayoutName, Callable[[TokenBatch], Layout]] = MappingProxyType(
-    {"packed": packed, "padded": padded, "shared": shared}
+    {"packed": packed_layout, "padded": padded_layout, "shared": shared_layout}
 )
 """Each layout by its name."""

@@ -12,7 +12,7 @@ from palaestra.trainers.data.batch import TokenBatch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Needed:
+class NeededTokens:
     """The tokens that are needed, in the batch's order: of each segment a run from its beginning."""
 
     token_K: Tensor
@@ -32,10 +32,10 @@ def needed_lengths(batch: TokenBatch) -> Tensor:
     return length_S
 
 
-def needed(batch: TokenBatch) -> Needed:
+def needed(batch: TokenBatch) -> NeededTokens:
     """What has to go through the model; one token at least, even where nothing is trained."""
     length_S = needed_lengths(batch)
     needed_T = batch.position_T < length_S[batch.segment_T]
     behind_T = needed_T.cumsum(0) - 1
     before_T = torch.cat((behind_T[:1], behind_T[:-1])).clamp_min(0)
-    return Needed(token_K=needed_T.nonzero()[:, 0], length_S=length_S, before_T=before_T)
+    return NeededTokens(token_K=needed_T.nonzero()[:, 0], length_S=length_S, before_T=before_T)

@@ -14,7 +14,7 @@ from palaestra.trainers.data.layouts.needed import needed
 from palaestra.trainers.model.decoder import Attend
 
 
-def padded(batch: TokenBatch) -> Layout:
+def padded_layout(batch: TokenBatch) -> Layout:
     """Rows of equal length. Padding stands behind what is real, so that no real token sees it."""
     need = needed(batch)
     length_B = need.length_S[need.length_S > 0]

@@ -16,7 +16,7 @@ from palaestra.record import record
 
 
 @record
-class Path:
+class PrefixPath:
     """A sequence of a pass."""
 
     own: int
@@ -36,7 +36,7 @@ class PathAttention:
         device: Where the pass is.
     """
 
-    def __init__(self, paths: Sequence[Path], device: torch.device) -> None:
+    def __init__(self, paths: Sequence[PrefixPath], device: torch.device) -> None:
         self._paths = paths
         self._own = [path.own for path in paths]
         self._band = _Band([path for path in paths if path.common], device)
@@ -57,7 +57,7 @@ class PathAttention:
         return torch.cat(seen)
 
 
-def _varlen(paths: Sequence[Path], device: torch.device) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
+def _varlen(paths: Sequence[PrefixPath], device: torch.device) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
     from palaestra.trainers.data.layouts.varlen import Varlen  # noqa: PLC0415  it takes torch a second to import
 
     return Varlen([(path.common, path.own) for path in paths], device)
@@ -66,13 +66,13 @@ def _varlen(paths: Sequence[Path], device: torch.device) -> Callable[[Tensor, Te
 class _Band:
     """The masks of all paths that have something in common: views of one matrix, 0 where a token is seen, else -inf."""
 
-    def __init__(self, paths: Sequence[Path], device: torch.device) -> None:
+    def __init__(self, paths: Sequence[PrefixPath], device: torch.device) -> None:
         self._common = max((path.common for path in paths), default=0)
         longest = max((path.own for path in paths), default=0)
         unseen = torch.full((longest, self._common + longest), -torch.inf, device=device)
         self._mask = unseen.triu(self._common + 1)
 
-    def of(self, path: Path) -> Tensor:
+    def of(self, path: PrefixPath) -> Tensor:
         """What each of the path's own tokens sees of the whole path, [L, P]."""
         first = self._common - path.common
         return self._mask[: path.own, first : self._common + path.own]

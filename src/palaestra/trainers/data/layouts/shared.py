@@ -14,17 +14,17 @@ import torch
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.data.layout import Layout
 from palaestra.trainers.data.layouts.needed import needed
-from palaestra.trainers.data.layouts.paths import Path, PathAttention
+from palaestra.trainers.data.layouts.paths import PathAttention, PrefixPath
 from palaestra.trainers.data.layouts.prefixes import common, length, segment_keys
 
 
-def shared(batch: TokenBatch) -> Layout:
+def shared_layout(batch: TokenBatch) -> Layout:
     """The different paths among the needed tokens, each once; depth first, so that a node's path is behind it."""
     need = needed(batch)
     device = batch.ids_T.device
     keys = segment_keys(batch.ids_T[need.token_K], need.length_S)
     node_K = torch.empty_like(need.token_K, device="cpu")
-    paths: list[Path] = []
+    paths: list[PrefixPath] = []
     before, nodes, count = b"", torch.empty(0, dtype=torch.long), 0
     starts = accumulate(map(length, keys), initial=0)
     for key, start in sorted(zip(keys, starts, strict=False)):
@@ -33,7 +33,7 @@ def shared(batch: TokenBatch) -> Layout:
         nodes = torch.cat((nodes[:alike], torch.arange(count, count + own)))
         node_K[start : start + len(nodes)] = nodes
         if own:
-            paths.append(Path(own=own, common=alike))
+            paths.append(PrefixPath(own=own, common=alike))
         before, count = key, count + own
     token_N = torch.empty(count, dtype=torch.long, device=device)
     node_K = node_K.to(device)

@@ -3,27 +3,27 @@
 from palaestra.trainers.engines.native.config import NativeConfig
 from palaestra.trainers.engines.native.engine import NativeEngine
 from palaestra.trainers.engines.native.schedule import (
-    Arrived,
-    Free,
-    Plan,
-    Recording,
-    Replay,
-    Schedule,
-    Turn,
-    Update,
+    EngineArrivals,
+    EnginePlan,
+    EngineSchedule,
+    FreeSchedule,
+    ReplaySchedule,
+    ScheduleRecorder,
+    TurnKey,
+    WeightUpdate,
     Withdrawal,
 )
 
 __all__ = [
-    "Arrived",
-    "Free",
+    "EngineArrivals",
+    "EnginePlan",
+    "EngineSchedule",
+    "FreeSchedule",
     "NativeConfig",
     "NativeEngine",
-    "Plan",
-    "Recording",
-    "Replay",
-    "Schedule",
-    "Turn",
-    "Update",
+    "ReplaySchedule",
+    "ScheduleRecorder",
+    "TurnKey",
+    "WeightUpdate",
     "Withdrawal",
 ]

@@ -15,7 +15,7 @@ from palaestra.trainers.engines.native.memory import RowMemory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class RowRun:
     """Neighbouring rows that put one token each through the model."""
 
     start: int
@@ -38,7 +38,7 @@ class Chunk:
     count: int
 
 
-def runs_of(rows: Sequence[int], lengths: Sequence[int], *, padding: int) -> list[Run]:
+def runs_of(rows: Sequence[int], lengths: Sequence[int], *, padding: int) -> list[RowRun]:
     """Rows that put one token each through, as few runs as make sense.
 
     The rows of a run are worked on as if each were as long as the longest.
@@ -48,15 +48,15 @@ def runs_of(rows: Sequence[int], lengths: Sequence[int], *, padding: int) -> lis
         lengths: Places that each row's token sees.
         padding: Places beyond their rows' own that a run may work on for nothing, rather than be two.
     """
-    runs: list[Run] = []
+    runs: list[RowRun] = []
     start = longest = total = 0
     for i, (row, length) in enumerate(zip(rows, lengths, strict=True)):
         longest, total = max(longest, length), total + length
         if i > start and (row != rows[i - 1] + 1 or longest * (i + 1 - start) - total > padding):
-            runs.append(Run(start=start, row=rows[start], lengths=lengths[start:i]))
+            runs.append(RowRun(start=start, row=rows[start], lengths=lengths[start:i]))
             start, longest, total = i, length, length
     if rows:
-        runs.append(Run(start=start, row=rows[start], lengths=lengths[start:]))
+        runs.append(RowRun(start=start, row=rows[start], lengths=lengths[start:]))
     return runs
 
 
@@ -69,7 +69,7 @@ class Pass:
         chunks: The contexts that are taken in.
     """
 
-    def __init__(self, memory: RowMemory, runs: Sequence[Run], chunks: Sequence[Chunk]) -> None:
+    def __init__(self, memory: RowMemory, runs: Sequence[RowRun], chunks: Sequence[Chunk]) -> None:
         self._memory = memory
         device = memory.keys[0].device
         rows = [run.row + i for run in runs for i in range(len(run.lengths))]

@@ -5,7 +5,7 @@ from typing import Literal, TypeAlias
 
 import torch
 
-Precision: TypeAlias = Literal["fp32", "bf16"]
+EnginePrecision: TypeAlias = Literal["fp32", "bf16"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +21,7 @@ class NativeConfig:
     """Tokens that a trajectory may have; the model's own where it is not given."""
     prefill: int = 512
     """Tokens of new contexts that go through the model in one step, at most."""
-    precision: Precision = "fp32"
+    precision: EnginePrecision = "fp32"
     """Of weights, states, keys and values; sums of norms, of attention and of the draw are in single precision."""
     device: str = "cpu"
     """Where it works, in torch's words."""

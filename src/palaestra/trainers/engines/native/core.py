@@ -15,15 +15,15 @@ from torch import Tensor
 
 from palaestra.errors import EngineError
 from palaestra.record import record
-from palaestra.trainers.engines.engine import Completion, InFlight, Request, Weights
+from palaestra.trainers.engines.engine import Completion, InFlight, TurnRequest, Weights
 from palaestra.trainers.engines.native.attention import Chunk, Pass, runs_of
 from palaestra.trainers.engines.native.config import NativeConfig
 from palaestra.trainers.engines.native.draw import draw
 from palaestra.trainers.engines.native.graphs import Graphs
+from palaestra.trainers.engines.native.idle_cache import IdleKVCache
 from palaestra.trainers.engines.native.kernels import HEAD_DIMS, CompiledPass, kernels
 from palaestra.trainers.engines.native.memory import RowMemory
 from palaestra.trainers.engines.native.prefixes import BLOCK, Holding, Prefixes, common_beginning
-from palaestra.trainers.engines.native.shelf import Shelf
 from palaestra.trainers.engines.native.weights import drawing_copy, load_weights
 from palaestra.trainers.engines.noise import noise_from
 from palaestra.trainers.model.decoder import Decoder
@@ -37,7 +37,7 @@ _PADDING_ON_CPU, _PADDING = 256, 16_384
 class Drawing:
     """A turn that has a row of the batch."""
 
-    request: Request
+    request: TurnRequest
     holding: Holding
     """Its tokens are the context and what was drawn."""
     last: int
@@ -57,7 +57,7 @@ class Drawing:
 
 
 @record
-class Ended:
+class EndedTurn:
     """A turn that has ended, and how."""
 
     drawing: Drawing
@@ -65,7 +65,7 @@ class Ended:
 
 
 @dataclass(slots=True, kw_only=True)
-class Counts:
+class CoreCounts:
     """Tokens since the core was made."""
 
     drawn: int = 0
@@ -108,11 +108,11 @@ class Core:
         )
         self._graphs = Graphs(self._model, self._memory) if self._device.type == "cuda" else None
         self._prefixes = Prefixes()
-        self._shelf = Shelf(self._prefixes)
+        self._shelf = IdleKVCache(self._prefixes)
         self.running: list[Drawing] = []
         """By row."""
         self.version = 0
-        self.counts = Counts()
+        self.counts = CoreCounts()
 
     def resident(self, *, without: Iterable[str] = ()) -> int:
         """Tokens whose keys and values are held, apart from what is held for idle trajectories among `without`."""
@@ -121,7 +121,7 @@ class Core:
 
     # Between steps
 
-    def room(self, waiting: Sequence[Request]) -> int:
+    def room(self, waiting: Sequence[TurnRequest]) -> int:
         """How many of these, from the first on, could be admitted now."""
         reserved = sum(drawing.last for drawing in self.running)
         for count, request in enumerate(waiting):
@@ -131,7 +131,7 @@ class Core:
         return len(waiting)
 
     @torch.inference_mode()
-    def admit(self, request: Request) -> Drawing:
+    def admit(self, request: TurnRequest) -> Drawing:
         """Give a turn a row; there is room for it."""
         drawing = Drawing(
             request=request,
@@ -144,10 +144,10 @@ class Core:
         self._shelf.make_room(self._config.capacity - sum(drawing.last for drawing in self.running))
         return drawing
 
-    def _last(self, request: Request) -> int:
+    def _last(self, request: TurnRequest) -> int:
         return min(len(request.context) + request.sampling.limit, self.context)
 
-    def _resumed(self, request: Request) -> Holding:
+    def _resumed(self, request: TurnRequest) -> Holding:
         """What is held of the trajectory's context, moved into the next row."""
         holding = self._shelf.take(request.trajectory) or Holding(request.trajectory, [])
         context = list(request.context)
@@ -212,7 +212,7 @@ class Core:
     # A step
 
     @torch.inference_mode()
-    def step(self) -> list[Ended]:
+    def step(self) -> list[EndedTurn]:
         """Put one pass through the model: a token for each turn that draws, and a share of the contexts that wait.
 
         Returns:
@@ -315,7 +315,7 @@ class Core:
         wanted_B = torch.tensor(at, dtype=torch.long, device=self._device) if len(at) < len(ids) else None
         return self._model.logits(self._model(ids_T, attend.place_T, attend, wanted_B=wanted_B))
 
-    def _draw(self, logits_BV: Tensor, drawing_B: Sequence[Drawing]) -> list[Ended]:
+    def _draw(self, logits_BV: Tensor, drawing_B: Sequence[Drawing]) -> list[EndedTurn]:
         if not drawing_B:
             return []
         noise_B = [next(drawing.noise) for drawing in drawing_B]
@@ -334,12 +334,12 @@ class Core:
             return None
         return torch.tensor(values, dtype=torch.float64, device=self._device)
 
-    def _settle(self, drawing_B: Sequence[Drawing], ids: Sequence[int], logprobs: Sequence[float]) -> list[Ended]:
+    def _settle(self, drawing_B: Sequence[Drawing], ids: Sequence[int], logprobs: Sequence[float]) -> list[EndedTurn]:
         """Give each turn its token, and end those that it ends."""
-        ended: list[Ended] = []
+        ended: list[EndedTurn] = []
         for drawing, number, logprob in zip(drawing_B, ids, logprobs, strict=True):
             if not -torch.inf < logprob <= 0:
-                ended.append(Ended(drawing=drawing, result=self._no_number(drawing)))
+                ended.append(EndedTurn(drawing=drawing, result=self._no_number(drawing)))
                 self.withdraw(drawing)
                 continue
             self.counts.drawn += 1
@@ -349,7 +349,7 @@ class Core:
             drawing.holding.tokens.append(number)
             stopped = number in drawing.stop
             if stopped or len(drawing.holding.tokens) == drawing.last:
-                ended.append(Ended(drawing=drawing, result=_completion(drawing, "end" if stopped else "length")))
+                ended.append(EndedTurn(drawing=drawing, result=_completion(drawing, "end" if stopped else "length")))
                 self._vacate(drawing)
         return ended
 

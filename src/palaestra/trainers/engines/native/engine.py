@@ -14,10 +14,18 @@ from typing import Any
 from zlib import crc32
 
 from palaestra.errors import CheckpointError, EngineError, PalaestraError, ReplayError, WaitError
-from palaestra.trainers.engines.engine import Completion, Engine, EngineStats, InFlight, Request, Weights
+from palaestra.trainers.engines.engine import Completion, Engine, EngineStats, InFlight, TurnRequest, Weights
 from palaestra.trainers.engines.native.config import NativeConfig
 from palaestra.trainers.engines.native.core import Core, Drawing
-from palaestra.trainers.engines.native.schedule import Arrived, Free, Plan, Schedule, Turn, Update, Withdrawal
+from palaestra.trainers.engines.native.schedule import (
+    EngineArrivals,
+    EnginePlan,
+    EngineSchedule,
+    FreeSchedule,
+    TurnKey,
+    WeightUpdate,
+    Withdrawal,
+)
 from palaestra.trainers.engines.rules import check_request
 from palaestra.trainers.model.decoder import Decoder
 
@@ -26,8 +34,8 @@ from palaestra.trainers.model.decoder import Decoder
 class _Ticket:
     """Somebody who waits for a turn."""
 
-    request: Request
-    turn: Turn
+    request: TurnRequest
+    turn: TurnKey
     done: "asyncio.Future[Completion]"
     given_up: bool = False
     late: bool = False
@@ -38,7 +46,7 @@ class _Ticket:
 class _Delivery:
     """Somebody who waits for new weights to be taken."""
 
-    update: Update
+    update: WeightUpdate
     weights: Weights
     done: "asyncio.Future[None]"
 
@@ -58,17 +66,19 @@ class NativeEngine(Engine):
     Args:
         model: Its weights are copied: training it later changes nothing here until `update_weights`.
         config: The engine's size and precision.
-        schedule: Who decides what a step works on; `Recording` and `Replay` make runs repeatable.
+        schedule: Who decides what a step works on; `Recording` and `ReplaySchedule` make runs repeatable.
 
     Raises:
         ValueError: the capacity is less than one trajectory may need.
     """
 
-    def __init__(self, model: Decoder, config: NativeConfig | None = None, *, schedule: Schedule | None = None) -> None:
+    def __init__(
+        self, model: Decoder, config: NativeConfig | None = None, *, schedule: EngineSchedule | None = None
+    ) -> None:
         config = config or NativeConfig()
         self._core = Core(model, config)
         self._capacity = config.capacity
-        self._schedule = schedule or Free()
+        self._schedule = schedule or FreeSchedule()
         self._vocabulary = model.shape.vocabulary
         self._inbox = _Inbox()
         self._asking: set[str] = set()
@@ -88,7 +98,7 @@ class NativeEngine(Engine):
 
     # What others ask for
 
-    async def generate(self, request: Request) -> Completion:
+    async def generate(self, request: TurnRequest) -> Completion:
         """See `Engine`."""
         check_request(request, context=self.context, vocabulary=self._vocabulary)
         self._raise_fault()
@@ -133,7 +143,7 @@ class NativeEngine(Engine):
         """
         self._raise_fault()
         delivery = _Delivery(
-            Update(version=version, in_flight=in_flight), weights, asyncio.get_running_loop().create_future()
+            WeightUpdate(version=version, in_flight=in_flight), weights, asyncio.get_running_loop().create_future()
         )
         self._inbox.updates.append(delivery)
         self._rouse()
@@ -215,10 +225,10 @@ class NativeEngine(Engine):
         self._step += 1
         return True
 
-    def _arrived(self) -> Arrived:
+    def _arrived(self) -> EngineArrivals:
         inbox = self._inbox
         wanted = [ticket for ticket in inbox.waiting if not ticket.given_up]
-        return Arrived(
+        return EngineArrivals(
             waiting=tuple(ticket.turn for ticket in wanted),
             room=self._core.room([ticket.request for ticket in wanted]),
             abandoned=tuple(ticket.turn for ticket in inbox.waiting if ticket.given_up),
@@ -231,11 +241,11 @@ class NativeEngine(Engine):
             paused=self._paused,
         )
 
-    def _forget(self, turns: Sequence[Turn]) -> None:
+    def _forget(self, turns: Sequence[TurnKey]) -> None:
         for turn in turns:
             self._inbox.waiting.remove(next(one for one in self._inbox.waiting if one.turn == turn and one.given_up))
 
-    def _follow(self, plan: Plan) -> None:
+    def _follow(self, plan: EnginePlan) -> None:
         """Do what a plan says comes before its step."""
         for withdrawal in plan.withdrawn:
             self._withdraw(withdrawal)
@@ -270,7 +280,7 @@ class NativeEngine(Engine):
             if not delivery.done.done():
                 delivery.done.set_result(None)
 
-    def _admit(self, turn: Turn) -> None:
+    def _admit(self, turn: TurnKey) -> None:
         ticket = next(one for one in self._inbox.waiting if one.turn == turn)
         if not self._core.room([ticket.request]):
             raise ReplayError(
@@ -306,12 +316,12 @@ class NativeEngine(Engine):
         self._running.clear()
 
 
-def _turn(request: Request) -> Turn:
+def _turn(request: TurnRequest) -> TurnKey:
     check = crc32(array("q", request.context))
-    return Turn(trajectory=request.trajectory, place=len(request.context), check=check)
+    return TurnKey(trajectory=request.trajectory, place=len(request.context), check=check)
 
 
-def _late(request: Request) -> WaitError:
+def _late(request: TurnRequest) -> WaitError:
     return WaitError(
         f"trajectory {request.trajectory!r} waited {request.timeout} s for its turn at place {len(request.context)}, "
         "and it was given up; allow more time, or draw fewer turns at once"

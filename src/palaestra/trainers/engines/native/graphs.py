@@ -13,16 +13,16 @@ from typing import TypeAlias
 import torch
 from torch import Tensor
 
-from palaestra.trainers.engines.native.attention import Pass, Run
+from palaestra.trainers.engines.native.attention import Pass, RowRun
 from palaestra.trainers.engines.native.memory import RowMemory
 from palaestra.trainers.model.decoder import Decoder
 
-Work: TypeAlias = Callable[[], Tensor]
+GraphWork: TypeAlias = Callable[[], Tensor]
 """Reads tensors that stay where they are, and gives one that does."""
 _NARROWEST = 64
 
 
-def captured(work: Work) -> Work:
+def captured(work: GraphWork) -> GraphWork:
     """The same work as one CUDA graph."""
     warm = torch.cuda.Stream()
     warm.wait_stream(torch.cuda.current_stream())
@@ -49,7 +49,9 @@ class Graphs:
         capture: What makes work quick.
     """
 
-    def __init__(self, model: Decoder, memory: RowMemory, *, capture: Callable[[Work], Work] = captured) -> None:
+    def __init__(
+        self, model: Decoder, memory: RowMemory, *, capture: Callable[[GraphWork], GraphWork] = captured
+    ) -> None:
         self._model = model
         self._memory = memory
         self._capture = capture
@@ -77,13 +79,13 @@ class Graphs:
 
 class _Decode:
     def __init__(
-        self, model: Decoder, memory: RowMemory, rows: int, width: int, capture: Callable[[Work], Work]
+        self, model: Decoder, memory: RowMemory, rows: int, width: int, capture: Callable[[GraphWork], GraphWork]
     ) -> None:
         self._model = model
         self._ids_B = torch.zeros(rows, dtype=torch.long, device=memory.keys[0].device)
-        self._attend = Pass(memory, [Run(start=0, row=0, lengths=[width] * rows)], [])
+        self._attend = Pass(memory, [RowRun(start=0, row=0, lengths=[width] * rows)], [])
         self._capture = capture
-        self._replay: Work | None = None
+        self._replay: GraphWork | None = None
 
     def logits(self, ids: Sequence[int], lengths: Sequence[int]) -> Tensor:
         unused = len(self._ids_B) - len(ids)

@@ -18,7 +18,7 @@ from palaestra.trainers.engines.engine import InFlight
 
 
 @record
-class Turn:
+class TurnKey:
     """A turn as a record names it."""
 
     trajectory: str
@@ -35,13 +35,13 @@ class Turn:
 class Withdrawal:
     """A turn that was given up."""
 
-    turn: Turn
+    turn: TurnKey
     late: bool
     """By its time-out, and not by whoever asked for it."""
 
 
 @record
-class Update:
+class WeightUpdate:
     """New weights."""
 
     version: int
@@ -49,14 +49,14 @@ class Update:
 
 
 @record
-class Arrived:
+class EngineArrivals:
     """What an engine could do before its next step."""
 
-    waiting: tuple[Turn, ...] = ()
+    waiting: tuple[TurnKey, ...] = ()
     """In the order in which they came."""
     room: int = 0
     """How many of them fit, from the first on."""
-    abandoned: tuple[Turn, ...] = ()
+    abandoned: tuple[TurnKey, ...] = ()
     """Turns that waited and were given up."""
     running: int = 0
     """Turns under way."""
@@ -64,21 +64,21 @@ class Arrived:
     """Of those, the ones that were given up."""
     released: tuple[str, ...] = ()
     """Trajectories that have ended."""
-    update: Update | None = None
+    update: WeightUpdate | None = None
     """The first of those that wait."""
     paused: bool = False
 
 
 @record
-class Plan:
+class EnginePlan:
     """What an engine does next, in this order."""
 
-    forgotten: tuple[Turn, ...] = ()
+    forgotten: tuple[TurnKey, ...] = ()
     """Abandoned turns that need not be kept any longer."""
     withdrawn: tuple[Withdrawal, ...] = ()
     released: tuple[str, ...] = ()
-    update: Update | None = None
-    admitted: tuple[Turn, ...] = ()
+    update: WeightUpdate | None = None
+    admitted: tuple[TurnKey, ...] = ()
     draws: bool = True
     """Whether turns under way get tokens then."""
 
@@ -88,10 +88,10 @@ class Plan:
         return not (self.withdrawn or self.released or self.update or self.admitted)
 
 
-class Schedule(Protocol):
+class EngineSchedule(Protocol):
     """Asked before every step, and whenever something arrives while there is nothing to do."""
 
-    def before(self, step: int, arrived: Arrived) -> Plan | None:
+    def before(self, step: int, arrived: EngineArrivals) -> EnginePlan | None:
         """What to do in step number `step`; `None` to wait until more arrives.
 
         Raises:
@@ -100,15 +100,15 @@ class Schedule(Protocol):
         ...
 
 
-class Free:
+class FreeSchedule:
     """Everything at once, turns in the order in which they came and as far as they fit."""
 
-    def before(self, step: int, arrived: Arrived) -> Plan:
-        """See `Schedule`."""
+    def before(self, step: int, arrived: EngineArrivals) -> EnginePlan:
+        """See `EngineSchedule`."""
         del step
         update = arrived.update
         held = update is not None and update.in_flight == "wait" and arrived.running > len(arrived.withdrawn)
-        return Plan(
+        return EnginePlan(
             forgotten=arrived.abandoned,
             withdrawn=arrived.withdrawn,
             released=arrived.released,
@@ -123,13 +123,13 @@ class _Line:
     """A step of a record."""
 
     step: int
-    plan: Plan
+    plan: EnginePlan
 
 
 _LINE: TypeAdapter[_Line] = TypeAdapter(_Line)
 
 
-class Recording:
+class ScheduleRecorder:
     """What another schedule says, written down.
 
     Args:
@@ -137,19 +137,19 @@ class Recording:
         sink: Takes each line, its end included; an engine whose sink fails has failed.
     """
 
-    def __init__(self, schedule: Schedule, sink: Callable[[bytes], object]) -> None:
+    def __init__(self, schedule: EngineSchedule, sink: Callable[[bytes], object]) -> None:
         self._schedule = schedule
         self._sink = sink
 
-    def before(self, step: int, arrived: Arrived) -> Plan | None:
-        """See `Schedule`."""
+    def before(self, step: int, arrived: EngineArrivals) -> EnginePlan | None:
+        """See `EngineSchedule`."""
         plan = self._schedule.before(step, arrived)
         if plan is not None and not plan.idle:
             self._sink(orjson.dumps(_Line(step=step, plan=replace(plan, forgotten=()))) + b"\n")
         return plan
 
 
-class Replay:
+class ReplaySchedule:
     """As it was written down; behind the end of the record, as it comes.
 
     Every step is held until what was admitted before it has been asked for, and the weights that were loaded have been
@@ -167,21 +167,21 @@ class Replay:
         self._plans = {line.step: line.plan for line in read}
         self._end = max(self._plans, default=-1)
         self._updates = deque(line.plan.update for line in read if line.plan.update is not None)
-        self._ahead: dict[str, deque[Turn | None]] = {}
+        self._ahead: dict[str, deque[TurnKey | None]] = {}
         """What is still to come of each trajectory: its turns, and `None` for its release."""
         for line in read:
             for name in line.plan.released:
                 self._ahead.setdefault(name, deque()).append(None)
             for turn in line.plan.admitted:
                 self._ahead.setdefault(turn.trajectory, deque()).append(turn)
-        self._free = Free()
+        self._free = FreeSchedule()
 
-    def before(self, step: int, arrived: Arrived) -> Plan | None:
-        """See `Schedule`."""
+    def before(self, step: int, arrived: EngineArrivals) -> EnginePlan | None:
+        """See `EngineSchedule`."""
         if step > self._end:
             return self._free.before(step, arrived)
         self._check(step, arrived)
-        plan = self._plans.get(step, Plan())
+        plan = self._plans.get(step, EnginePlan())
         here = Counter(arrived.waiting) + Counter(arrived.abandoned)
         if not Counter(plan.admitted) <= here or (plan.draws and arrived.paused):
             return None
@@ -194,10 +194,10 @@ class Replay:
         forgotten = (Counter(arrived.abandoned) - Counter(plan.admitted)).elements()
         return replace(plan, forgotten=tuple(turn for turn in forgotten if turn not in self._of(turn.trajectory)))
 
-    def _of(self, trajectory: str) -> Sequence[Turn | None]:
+    def _of(self, trajectory: str) -> Sequence[TurnKey | None]:
         return self._ahead.get(trajectory, ())
 
-    def _check(self, step: int, arrived: Arrived) -> None:
+    def _check(self, step: int, arrived: EngineArrivals) -> None:
         """Refuse what contradicts the record; what it does not name may wait for its end."""
         for turn in arrived.waiting:
             left = [one for one in self._of(turn.trajectory) if one is not None]

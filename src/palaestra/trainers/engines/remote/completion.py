@@ -16,7 +16,7 @@ _ROUNDING = 1e-4
 
 
 @record
-class Asked:
+class CompletionRequest:
     """What a completion is held against."""
 
     name: str
@@ -45,7 +45,7 @@ class _Completions(BaseModel):
     choices: list[_Choice] = Field(min_length=1, max_length=1)
 
 
-def read_completion(answer: JsonObject, asked: Asked) -> Completion:
+def read_completion(answer: JsonObject, asked: CompletionRequest) -> Completion:
     """The turn in a server's answer.
 
     Raises:
@@ -68,7 +68,7 @@ def read_completion(answer: JsonObject, asked: Asked) -> Completion:
     )
 
 
-def _doubts(choice: _Choice, asked: Asked) -> Iterator[str]:
+def _doubts(choice: _Choice, asked: CompletionRequest) -> Iterator[str]:
     ids, logprobs, reason = choice.token_ids, choice.logprobs.token_logprobs, choice.finish_reason
     if choice.prompt_token_ids is not None and tuple(choice.prompt_token_ids) != asked.context:
         yield f"read {len(choice.prompt_token_ids)} tokens that are not the {len(asked.context)} of the context"

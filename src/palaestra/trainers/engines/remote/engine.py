@@ -7,8 +7,8 @@ from palaestra.agents.remote.endpoint import Endpoint
 from palaestra.errors import EngineError, ReplyError, ServerError, WaitError
 from palaestra.records import JsonObject
 from palaestra.seeding import Stream
-from palaestra.trainers.engines.engine import Completion, Engine, EngineStats, InFlight, Request, Weights
-from palaestra.trainers.engines.remote.completion import Asked, read_completion
+from palaestra.trainers.engines.engine import Completion, Engine, EngineStats, InFlight, TurnRequest, Weights
+from palaestra.trainers.engines.remote.completion import CompletionRequest, read_completion
 from palaestra.trainers.engines.remote.config import RemoteEngineConfig
 from palaestra.trainers.engines.rules import check_request
 
@@ -50,7 +50,7 @@ class RemoteEngine(Engine):
         """Tokens that a trajectory may have."""
         return self._config.context
 
-    async def generate(self, request: Request) -> Completion:
+    async def generate(self, request: TurnRequest) -> Completion:
         """Draw one turn; see `Engine`."""
         self._check(request)
         if not self._turns:
@@ -139,7 +139,7 @@ class RemoteEngine(Engine):
             f"{self._name} cannot {what}: a remote server's weights are not ours; use the native engine or vLLM's"
         )
 
-    def _check(self, request: Request) -> None:
+    def _check(self, request: TurnRequest) -> None:
         if self._closed:
             raise EngineError("the engine was closed; make another one")
         check_request(request, context=self.context, vocabulary=self._config.vocabulary)
@@ -155,7 +155,7 @@ class RemoteEngine(Engine):
                 "--logprobs-mode processed_logprobs and say so"
             )
 
-    async def _drawn_turn(self, request: Request) -> Completion:
+    async def _drawn_turn(self, request: TurnRequest) -> Completion:
         sampling = request.sampling
         limit = min(sampling.limit, self.context - len(request.context))
         body: JsonObject = {
@@ -176,7 +176,7 @@ class RemoteEngine(Engine):
             answer = await self._endpoint.post("completions", body)
         except (ServerError, ReplyError) as error:
             raise EngineError(str(error)) from None
-        asked = Asked(
+        asked = CompletionRequest(
             name=self._name,
             context=request.context,
             stop=sampling.stop,

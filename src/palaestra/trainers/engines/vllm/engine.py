@@ -11,10 +11,10 @@ from safetensors import SafetensorError
 
 from palaestra.errors import CheckpointError, EngineError, WaitError
 from palaestra.seeding import Stream
-from palaestra.trainers.engines.engine import Completion, Engine, EngineStats, InFlight, Request, Weights
+from palaestra.trainers.engines.engine import Completion, Engine, EngineStats, InFlight, TurnRequest, Weights
 from palaestra.trainers.engines.rules import check_request
 from palaestra.trainers.engines.vllm.config import VllmConfig
-from palaestra.trainers.engines.vllm.process import Message, WorkerProcess
+from palaestra.trainers.engines.vllm.process import WorkerMessage, WorkerProcess
 from palaestra.trainers.engines.vllm.weights import ModelFolder
 
 _WORKER = Path(__file__).with_name("worker.py")
@@ -80,7 +80,7 @@ class VllmEngine(Engine):
         """Tokens that a trajectory may have."""
         return self._config.context or self._model.context
 
-    async def generate(self, request: Request) -> Completion:
+    async def generate(self, request: TurnRequest) -> Completion:
         """Draw one turn; see `Engine`. The first one waits until vLLM has started."""
         self._check(request)
         self._turns.add(request.trajectory)
@@ -129,7 +129,7 @@ class VllmEngine(Engine):
 
     def stats(self) -> EngineStats:
         """How vLLM is doing, as it told after its last step; counts go on over the deaths of workers."""
-        now: Message = self._worker.counts if self._worker is not None else {}
+        now: WorkerMessage = self._worker.counts if self._worker is not None else {}
         counts = {name: past + now.get(name, 0) for name, past in self._past.items()}
         at_worker = min(len(self._turns), self._worker.busy) if self._worker is not None else 0
         running = max(0, at_worker - int(now.get("waiting", 0)))
@@ -160,7 +160,7 @@ class VllmEngine(Engine):
         if self._closed:
             raise EngineError("the engine was closed; make another one")
 
-    def _check(self, request: Request) -> None:
+    def _check(self, request: TurnRequest) -> None:
         self._check_open()
         check_request(request, context=self.context, vocabulary=self._model.vocabulary)
         if request.trajectory in self._turns:
@@ -168,7 +168,7 @@ class VllmEngine(Engine):
                 f"trajectory {request.trajectory!r} has a turn under way, and one at a time; wait for it, or cancel it"
             )
 
-    async def _turn(self, request: Request) -> Completion:
+    async def _turn(self, request: TurnRequest) -> Completion:
         sampling = request.sampling
         wanted = {
             "context": request.context,
@@ -218,7 +218,7 @@ class VllmEngine(Engine):
         if not start.cancelled():
             start.exception()  # told to the turns that wait for it; all may have been cancelled
 
-    def _setup(self) -> Message:
+    def _setup(self) -> WorkerMessage:
         return {
             "version": self._version,
             "arguments": {

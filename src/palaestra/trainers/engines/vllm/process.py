@@ -13,9 +13,9 @@ import orjson
 
 from palaestra.errors import EngineError
 
-Message: TypeAlias = dict[str, Any]
+WorkerMessage: TypeAlias = dict[str, Any]
 """Any: JSON, and both ends are ours."""
-Stream: TypeAlias = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+SocketStream: TypeAlias = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 _TAIL = 6000
 """Bytes of what the worker said last that are kept for an error."""
@@ -34,17 +34,17 @@ class WorkerProcess:
         mutter: What it prints.
     """
 
-    def __init__(self, process: asyncio.subprocess.Process, line: Stream, mutter: Stream) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, line: SocketStream, mutter: SocketStream) -> None:
         self.pid = process.pid
-        self.counts: Message = {}
+        self.counts: WorkerMessage = {}
         """What it told last of how it is doing."""
         self._process = process
         self._reader, self._writer = line
         self._clock = asyncio.get_running_loop().time
         self._heard = self._clock()
         self._numbers = count()
-        self._ready: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
-        self._asked: dict[int, asyncio.Future[Message]] = {}
+        self._ready: asyncio.Future[WorkerMessage] = asyncio.get_running_loop().create_future()
+        self._asked: dict[int, asyncio.Future[WorkerMessage]] = {}
         self._said = b""
         self._why = self._obituary = ""
         """For what reason it was got rid of, and what is to be told of its end."""
@@ -82,7 +82,7 @@ class WorkerProcess:
         """Whether it may still answer."""
         return not self._why and not self._talk.done()
 
-    async def begin(self, setup: Message, *, timeout: float) -> Message:
+    async def begin(self, setup: WorkerMessage, *, timeout: float) -> WorkerMessage:
         """Tell it how to set itself up, and return what it tells once it has.
 
         Raises:
@@ -95,8 +95,8 @@ class WorkerProcess:
         return self._ready.result()
 
     async def ask(
-        self, do: str, arguments: Message, *, silence: float, held: Callable[[], bool] = lambda: False
-    ) -> Message:
+        self, do: str, arguments: WorkerMessage, *, silence: float, held: Callable[[], bool] = lambda: False
+    ) -> WorkerMessage:
         """Have something done, and return what it answers. Cancelling this has the worker drop it.
 
         Args:
@@ -125,7 +125,7 @@ class WorkerProcess:
             raise
         finally:
             del self._asked[number]
-        said: Message = answer.result()
+        said: WorkerMessage = answer.result()
         if "error" in said:
             raise EngineError(f"vLLM could not {do}: {said['error']}")
         return said
@@ -162,7 +162,7 @@ class WorkerProcess:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)
 
-    def _send(self, message: Message) -> None:
+    def _send(self, message: WorkerMessage) -> None:
         body = orjson.dumps(message)
         self._writer.write(len(body).to_bytes(4, "big") + body)
 
@@ -188,7 +188,7 @@ class WorkerProcess:
         self._obituary = f"vLLM's worker, process {self.pid}, {why}" + (f"; it said last:\n{said}" if said else "")
         self._fail(self._obituary)
 
-    def _take(self, message: Message) -> None:
+    def _take(self, message: WorkerMessage) -> None:
         self._heard = self._clock()
         if "counts" in message:
             self.counts = message["counts"]

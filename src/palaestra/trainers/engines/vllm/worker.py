@@ -83,12 +83,12 @@ class Line:
         await self._writer.drain()
 
 
-class Worker:
+class VllmWorker:
     """vLLM, and what has been asked of it."""
 
     def __init__(self, line: Line, setup: Message) -> None:
         self._line = line
-        self._counts = Counts(line)
+        self._counts = VllmCounts(line)
         self._engine = _engine(setup["arguments"], self._counts)
         self._drawing = 0
         """Turns under way."""
@@ -179,7 +179,7 @@ class Worker:
         return {}
 
 
-class Counts(StatLoggerBase):
+class VllmCounts(StatLoggerBase):
     """What vLLM tells of each of its steps, summed and passed on."""
 
     def __init__(self, line: Line) -> None:
@@ -216,7 +216,7 @@ class Counts(StatLoggerBase):
         """Nothing to tell."""
 
 
-def _engine(arguments: Message, counts: Counts) -> Any:
+def _engine(arguments: Message, counts: VllmCounts) -> Any:
     on_cpu = current_platform.is_cpu()
     if on_cpu:
         arguments = {**_on_cpu(arguments), **arguments}
@@ -238,7 +238,7 @@ def _engine(arguments: Message, counts: Counts) -> Any:
         # second start of the interpreter would double the time that it takes.
         os.environ["VLLM_WORKER_MULTIPROC_METHOD"] = "fork"
 
-    def same(*_: Any) -> Counts:
+    def same(*_: Any) -> VllmCounts:
         return counts
 
     return AsyncLLM.from_vllm_config(config, stat_loggers=[same], disable_log_stats=True)
@@ -264,7 +264,7 @@ async def main(parent: socket.socket) -> None:
     """Serve the parent."""
     line = Line(*await asyncio.open_connection(sock=parent))
     setup = await line.receive()
-    await Worker(line, setup).serve(setup["version"])
+    await VllmWorker(line, setup).serve(setup["version"])
 
 
 if PARENT is not None:

@@ -14,13 +14,13 @@ from palaestra.trainers.objectives.advantages.baselines import (
     rloo,
 )
 from palaestra.trainers.objectives.advantages.bilevel import BiLevelGae
-from palaestra.trainers.objectives.advantages.blocks import Blockwise, block_advantages
-from palaestra.trainers.objectives.advantages.checklist import Cm2, checklist_advantages, first_met
+from palaestra.trainers.objectives.advantages.blocks import BlockwiseAdvantage, block_advantages
+from palaestra.trainers.objectives.advantages.checklist import Cm2, checklist_advantages, first_satisfaction
 from palaestra.trainers.objectives.advantages.components import Gdpo
-from palaestra.trainers.objectives.advantages.critic import Estimates, Gae, OfValues, Vapo, gae, gae_estimates
+from palaestra.trainers.objectives.advantages.critic import Estimates, Gae, ValueAdvantage, Vapo, gae, gae_estimates
 from palaestra.trainers.objectives.advantages.gigpo import Gigpo, gigpo_advantages
 from palaestra.trainers.objectives.advantages.gradient_baseline import Opob, OpobProxy, off_optimal_baseline
-from palaestra.trainers.objectives.advantages.group import Group, group_advantages
+from palaestra.trainers.objectives.advantages.group import GroupAdvantage, group_advantages
 from palaestra.trainers.objectives.advantages.hiper import Hiper, Streams, hiper_streams
 from palaestra.trainers.objectives.advantages.history import History
 from palaestra.trainers.objectives.advantages.information import (
@@ -33,22 +33,27 @@ from palaestra.trainers.objectives.advantages.information import (
 from palaestra.trainers.objectives.advantages.mtgrpo import MtGrpo, mtgrpo_advantages
 from palaestra.trainers.objectives.advantages.planning import shaped_rewards
 from palaestra.trainers.objectives.advantages.potential import Potential, potential_differences
-from palaestra.trainers.objectives.advantages.shapley import Sharp, left_out, role_advantages, shapley_values
+from palaestra.trainers.objectives.advantages.shapley import (
+    Sharp,
+    leave_one_out_values,
+    role_advantages,
+    shapley_values,
+)
 from palaestra.trainers.objectives.advantages.token_baseline import Otb, token_baseline
-from palaestra.trainers.objectives.advantages.vtrace import Traced, VTrace, vtrace
+from palaestra.trainers.objectives.advantages.vtrace import VTrace, VTraceValues, vtrace
 from palaestra.trainers.objectives.advantages.whitened import (
     ReinforcePlus,
     ReinforcePlusKl,
     reinforce_plus_baseline,
     returns_to_go,
-    whitened,
+    whiten,
 )
 from palaestra.trainers.objectives.advantages.written import token_rewards
 
 __all__ = [
     "Adca",
     "BiLevelGae",
-    "Blockwise",
+    "BlockwiseAdvantage",
     "Cm2",
     "DrMas",
     "Estimates",
@@ -56,13 +61,12 @@ __all__ = [
     "Gdpo",
     "Gigpo",
     "Gpg",
-    "Group",
+    "GroupAdvantage",
     "Hiper",
     "History",
     "Igpo",
     "Mig",
     "MtGrpo",
-    "OfValues",
     "Opob",
     "OpobProxy",
     "Otb",
@@ -72,13 +76,14 @@ __all__ = [
     "ReinforcePlusKl",
     "Sharp",
     "Streams",
-    "Traced",
     "VTrace",
+    "VTraceValues",
+    "ValueAdvantage",
     "Vapo",
     "attributed_advantages",
     "block_advantages",
     "checklist_advantages",
-    "first_met",
+    "first_satisfaction",
     "gae",
     "gae_estimates",
     "gigpo_advantages",
@@ -87,7 +92,7 @@ __all__ = [
     "hiper_streams",
     "leads",
     "leave_one_out",
-    "left_out",
+    "leave_one_out_values",
     "likelihood_gains",
     "maxrl",
     "monotone_gains",
@@ -107,5 +112,5 @@ __all__ = [
     "token_rewards",
     "turn_advantages",
     "vtrace",
-    "whitened",
+    "whiten",
 ]

@@ -6,10 +6,10 @@ import torch
 from torch import Tensor
 
 from palaestra.trainers.data.batch import TokenBatch
-from palaestra.trainers.objectives.advantages.critic import Estimates, OfValues, gae
+from palaestra.trainers.objectives.advantages.critic import Estimates, ValueAdvantage, gae
 from palaestra.trainers.objectives.advantages.discounts import refuse_beyond_one
 from palaestra.trainers.objectives.advantages.rows import Rows
-from palaestra.trainers.objectives.advantages.whitened import whitened
+from palaestra.trainers.objectives.advantages.whitened import whiten
 from palaestra.trainers.objectives.advantages.written import written
 from palaestra.trainers.objectives.part import part
 
@@ -23,7 +23,7 @@ from palaestra.trainers.objectives.part import part
     requires=("value_T",),
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BiLevelGae(OfValues):
+class BiLevelGae(ValueAdvantage):
     """Credit for turns first, then for the tokens of each (RAGEN). In a trajectory of one turn it is GAE.
 
     Every turn of which something is trained counts as one; the authors' code knows turns by a reward that is not 0.
@@ -42,7 +42,7 @@ class BiLevelGae(OfValues):
         refuse_beyond_one(gamma_turn=self.gamma_turn, gamma=self.gamma, lam=self.lam)
 
     def estimates(self, batch: TokenBatch) -> Estimates:
-        """See `OfValues`."""
+        """See `ValueAdvantage`."""
         own_T, value_T = batch.trained_T, batch.column("value_T")
         turns, value_N = written(batch), value_T[batch.trained_T]
         by_turn = Rows.of(turns.trajectory_W, batch.trajectories)
@@ -67,4 +67,4 @@ class BiLevelGae(OfValues):
     def __call__(self, batch: TokenBatch, /) -> Tensor:
         """See `Advantage`."""
         advantage_T = self.estimates(batch).advantage_T
-        return whitened(advantage_T, batch.trained_T) if self.whiten else advantage_T
+        return whiten(advantage_T, batch.trained_T) if self.whiten else advantage_T

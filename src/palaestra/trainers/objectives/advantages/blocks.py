@@ -25,7 +25,7 @@ over those of its group whose earlier blocks came out alike."""
     neutral={"baseline": "group", "balanced": False},
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Blockwise:
+class BlockwiseAdvantage:
     """Blockwise advantages (arXiv:2602.10231): every block answers for its own reward only, without a scale.
 
     The paper's blocks are an answer and the confidence in it. The mapping is ours: a block is a turn, its reward is

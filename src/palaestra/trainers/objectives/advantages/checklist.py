@@ -89,7 +89,7 @@ def checklist_advantages(
         open_UC: Not 0 where all that a criterion depends on held before the turn; everywhere, if not given.
     """
     trajectories = len(group_R)
-    first_UC, before_UC = first_met(met_UC, trajectory_U, trajectories)
+    first_UC, before_UC = first_satisfaction(met_UC, trajectory_U, trajectories)
     open_UC = torch.ones_like(first_UC) if open_UC is None else open_UC != 0
     weight_UC = points_RC[trajectory_U]
     paid_UC = weight_UC * (first_UC & open_UC).to(weight_UC.dtype)
@@ -115,7 +115,7 @@ def checklist_advantages(
             return off_U.masked_fill(_few(owner_R, least)[trajectory_U], 0.0)
 
 
-def first_met(met_UC: Tensor, trajectory_U: Tensor, trajectories: int) -> tuple[Tensor, Tensor]:
+def first_satisfaction(met_UC: Tensor, trajectory_U: Tensor, trajectories: int) -> tuple[Tensor, Tensor]:
     """Where each criterion held for the first time, and where it had held before the turn, [U, C] each, booleans.
 
     A criterion that no longer holds has held all the same: it pays once. Before the first turn none has.

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.objectives.advantages.group import group_advantages
-from palaestra.trainers.objectives.advantages.whitened import whitened
+from palaestra.trainers.objectives.advantages.whitened import whiten
 from palaestra.trainers.objectives.part import part
 from palaestra.trainers.objectives.segments import sum_over
 
@@ -45,5 +45,5 @@ class Gdpo:
         for layer, weight in enumerate(self.weights or (1.0,) * layers):
             sum_R = sum_R + weight * group_advantages(layers_RL[:, layer], batch.group_R, epsilon=self.epsilon)
         if self.over == "trajectories":
-            return whitened(sum_R, torch.ones_like(batch.group_R, dtype=torch.bool))[batch.trajectory_T]
-        return whitened(sum_R[batch.trajectory_T], batch.trained_T)
+            return whiten(sum_R, torch.ones_like(batch.group_R, dtype=torch.bool))[batch.trajectory_T]
+        return whiten(sum_R[batch.trajectory_T], batch.trained_T)

@@ -13,7 +13,7 @@ from torch import Tensor
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.objectives.advantages.discounts import discounted, following, refuse_beyond_one
 from palaestra.trainers.objectives.advantages.rows import Rows
-from palaestra.trainers.objectives.advantages.whitened import whitened
+from palaestra.trainers.objectives.advantages.whitened import whiten
 from palaestra.trainers.objectives.advantages.written import token_rewards
 from palaestra.trainers.objectives.part import part
 
@@ -28,8 +28,8 @@ class Estimates:
     """What the critic should have expected."""
 
 
-class OfValues(ABC):
-    """An advantage that reads one value of each trained token; see `Valued`."""
+class ValueAdvantage(ABC):
+    """An advantage that reads one value of each trained token; see `ValueReader`."""
 
     __slots__ = ()
 
@@ -39,16 +39,16 @@ class OfValues(ABC):
 
     @property
     def column(self) -> str:
-        """See `Valued`."""
+        """See `ValueReader`."""
         return "value_T"
 
     @property
     def heads(self) -> int:
-        """See `Valued`."""
+        """See `ValueReader`."""
         return 1
 
     def targets(self, batch: TokenBatch) -> Tensor:
-        """See `Valued`."""
+        """See `ValueReader`."""
         return self.estimates(batch).target_T
 
 
@@ -96,7 +96,7 @@ def gae_estimates(batch: TokenBatch, *, gamma: float, lam: float | Tensor) -> Es
     requires=("value_T",),
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gae(OfValues):
+class Gae(ValueAdvantage):
     """Generalised advantage estimation (PPO). With lam = gamma = 1 it is the return to come less the critic's value."""
 
     gamma: float = 1.0
@@ -110,13 +110,13 @@ class Gae(OfValues):
         refuse_beyond_one(gamma=self.gamma, lam=self.lam)
 
     def estimates(self, batch: TokenBatch) -> Estimates:
-        """See `OfValues`."""
+        """See `ValueAdvantage`."""
         return gae_estimates(batch, gamma=self.gamma, lam=self.lam)
 
     def __call__(self, batch: TokenBatch, /) -> Tensor:
         """See `Advantage`."""
         advantage_T = self.estimates(batch).advantage_T
-        return whitened(advantage_T, batch.trained_T) if self.whiten else advantage_T
+        return whiten(advantage_T, batch.trained_T) if self.whiten else advantage_T
 
 
 @part(
@@ -129,7 +129,7 @@ class Gae(OfValues):
     neutral={"alpha": float("inf")},
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Vapo(OfValues):
+class Vapo(ValueAdvantage):
     """GAE that looks further ahead in longer trajectories (VAPO); neutral, it is GAE with lam = 1.
 
     The paper's other parts are elsewhere: a critic trained before the policy, `token-mean`, bounds of 0.2 and 0.28, and
@@ -165,4 +165,4 @@ class Vapo(OfValues):
     def __call__(self, batch: TokenBatch, /) -> Tensor:
         """See `Advantage`."""
         advantage_T = self.estimates(batch).advantage_T
-        return whitened(advantage_T, batch.trained_T) if self.whiten else advantage_T
+        return whiten(advantage_T, batch.trained_T) if self.whiten else advantage_T

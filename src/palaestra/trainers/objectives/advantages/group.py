@@ -19,7 +19,7 @@ from palaestra.trainers.objectives.segments import centred, numbered, variance_o
     neutral={"scale": "none"},
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class GroupAdvantage:
     """How much better each trajectory is than its group (GRPO); without a scale, Dr.GRPO's.
 
     A group of equal returns, and a group of one, have advantage exactly 0.

@@ -87,16 +87,16 @@ class Hiper:
 
     @property
     def column(self) -> str:
-        """See `Valued`."""
+        """See `ValueReader`."""
         return "values_UH"
 
     @property
     def heads(self) -> int:
-        """See `Valued`: high, low, switch."""
+        """See `ValueReader`: high, low, switch."""
         return 3
 
     def targets(self, batch: TokenBatch) -> Tensor:
-        """See `Valued`; high means something in turns that begin a segment only."""
+        """See `ValueReader`; high means something in turns that begin a segment only."""
         streams = self.streams(batch)
         return torch.stack([streams.high_target_U, streams.low_target_U, streams.switch_target_U], dim=1)
 

@@ -79,7 +79,7 @@ def shapley_values(worth_C: Tensor) -> Tensor:
     return torch.stack(values) if values else worth_C.new_zeros(0)
 
 
-def left_out(worth_C: Tensor) -> Tensor:
+def leave_one_out_values(worth_C: Tensor) -> Tensor:
     """What all are worth less what all but one are, for each agent, [A]; Shapley's value of additive games only.
 
     Args:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from palaestra.trainers.data.batch import TokenBatch
-from palaestra.trainers.objectives.advantages.critic import Estimates, OfValues
+from palaestra.trainers.objectives.advantages.critic import Estimates, ValueAdvantage
 from palaestra.trainers.objectives.advantages.discounts import discounted, following, refuse_beyond_one
 from palaestra.trainers.objectives.advantages.rows import Rows
 from palaestra.trainers.objectives.advantages.written import written
@@ -21,7 +21,7 @@ _TWICE = "advantages carry the ratio to the weights that drew the tokens already
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Traced:
+class VTraceValues:
     """What V-trace gives of rows."""
 
     advantage_OL: Tensor
@@ -38,7 +38,7 @@ def vtrace(
     lam: float = 1.0,
     most: float = 1.0,
     most_gradient: float = 1.0,
-) -> Traced:
+) -> VTraceValues:
     """V-trace (arXiv:1802.01561, section 4.1).
 
     acc(l) = min(most, ratio) (r + gamma V(l + 1) - V) + gamma lam min(1, ratio) acc(l + 1), targets V + acc, and
@@ -58,7 +58,7 @@ def vtrace(
     target_OL = value_OL + discounted(delta_OL, gamma * lam * ratio_OL.clamp_max(1.0))
     ahead_OL = lam * following(target_OL) + (1 - lam) * next_OL
     advantage_OL = ratio_OL.clamp_max(most_gradient) * (reward_OL + gamma * ahead_OL - value_OL)
-    return Traced(advantage_OL=advantage_OL, target_OL=target_OL)
+    return VTraceValues(advantage_OL=advantage_OL, target_OL=target_OL)
 
 
 @part(
@@ -71,7 +71,7 @@ def vtrace(
     conflicts={"ratio.anchor=rollout": f"{_TWICE}; take ratio.anchor old or none", "correction/*": _TWICE},
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VTrace(OfValues):
+class VTrace(ValueAdvantage):
     """V-trace over turns: a turn's ratio is the product of its tokens', its value that of its first trained token.
 
     All tokens of a turn have its advantage. Where all ratios are 1 the targets are GAE's.

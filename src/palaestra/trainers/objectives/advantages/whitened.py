@@ -38,7 +38,7 @@ class ReinforcePlus:
 
     def __call__(self, batch: TokenBatch, /) -> Tensor:
         """See `Advantage`."""
-        return whitened(returns_to_go(token_rewards(batch), batch, gamma=self.gamma), batch.trained_T)
+        return whiten(returns_to_go(token_rewards(batch), batch, gamma=self.gamma), batch.trained_T)
 
 
 @part(
@@ -68,7 +68,7 @@ class ReinforcePlusKl:
         """See `Advantage`."""
         far_T = (batch.column("old_T") - batch.column("ref_T")).masked_fill(~batch.trained_T, 0.0)
         reward_T = token_rewards(batch) - self.beta * far_T
-        return whitened(returns_to_go(reward_T, batch, gamma=self.gamma), batch.trained_T)
+        return whiten(returns_to_go(reward_T, batch, gamma=self.gamma), batch.trained_T)
 
 
 @part(
@@ -81,7 +81,7 @@ class ReinforcePlusKl:
 def reinforce_plus_baseline(batch: TokenBatch, /) -> Tensor:
     """Over the group's mean, then against all trained tokens of the batch (REINFORCE++-baseline)."""
     advantage_R = group_advantages(batch.return_R, batch.group_R, scale="none")
-    return whitened(advantage_R[batch.trajectory_T], batch.trained_T)
+    return whiten(advantage_R[batch.trajectory_T], batch.trained_T)
 
 
 def returns_to_go(reward_T: Tensor, batch: TokenBatch, *, gamma: float) -> Tensor:
@@ -98,7 +98,7 @@ def returns_to_go(reward_T: Tensor, batch: TokenBatch, *, gamma: float) -> Tenso
     return reward_T.new_zeros(len(reward_T)).masked_scatter(own_T, found_N)
 
 
-def whitened(value_T: Tensor, own_T: Tensor) -> Tensor:
+def whiten(value_T: Tensor, own_T: Tensor) -> Tensor:
     """Values less their mean, over their standard deviation (the sample's), [T].
 
     Exactly 0 where all are equal, and where there is only one.

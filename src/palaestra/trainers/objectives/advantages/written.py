@@ -13,7 +13,7 @@ from palaestra.trainers.data.batch import TokenBatch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
+class TrainedTurns:
     """Turns of which something is trained, in order."""
 
     first_W: Tensor
@@ -31,12 +31,12 @@ class Written:
         return len(self.first_W)
 
 
-def written(batch: TokenBatch) -> Written:
+def written(batch: TokenBatch) -> TrainedTurns:
     """The turns of a batch of which something is trained."""
     turn_W, turn_N, count_W = batch.turn_T[batch.trained_T].unique_consecutive(return_inverse=True, return_counts=True)
     end_W = count_W.cumsum(0)
     trajectory_W = batch.trajectory_U[turn_W]
-    return Written(
+    return TrainedTurns(
         first_W=end_W - count_W,
         last_W=end_W - 1,
         trajectory_W=trajectory_W,

@@ -1,8 +1,8 @@
 """What tokens weigh because other weights drew them, or drew them in other arithmetic."""
 
-from palaestra.trainers.objectives.corrections.decoupled import Decoupled, proximal_logprobs
+from palaestra.trainers.objectives.corrections.decoupled import DecoupledWeight, proximal_logprobs
 from palaestra.trainers.objectives.corrections.icepop import IcePop
 from palaestra.trainers.objectives.corrections.mismatch import log_mismatch
 from palaestra.trainers.objectives.corrections.truncated import SequenceTis, TokenTis
 
-__all__ = ["Decoupled", "IcePop", "SequenceTis", "TokenTis", "log_mismatch", "proximal_logprobs"]
+__all__ = ["DecoupledWeight", "IcePop", "SequenceTis", "TokenTis", "log_mismatch", "proximal_logprobs"]

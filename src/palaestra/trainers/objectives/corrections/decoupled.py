@@ -25,7 +25,7 @@ from palaestra.trainers.objectives.part import part
     },
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decoupled:
+class DecoupledWeight:
     """Decoupled PPO's behaviour weight (AReaL, arXiv:2505.24298): old / rollout, beside a clip around old.
 
     Means stay over all tokens, those beyond the cap too. Neutral, as importance sampling without a bound, with `cap`

@@ -1,9 +1,9 @@
 """Which trajectories are trained on, before anything is compared: of groups that differ, those worth most."""
 
-from palaestra.trainers.objectives.filters.mixed import mixed
-from palaestra.trainers.objectives.filters.places import places
+from palaestra.trainers.objectives.filters.mixed import mixed_groups
+from palaestra.trainers.objectives.filters.places import ranks
 from palaestra.trainers.objectives.filters.prof import Prof
 from palaestra.trainers.objectives.filters.rank import Rank
-from palaestra.trainers.objectives.filters.uncertain import Uncertain, kept
+from palaestra.trainers.objectives.filters.uncertain import UncertainGroups, keep_groups
 
-__all__ = ["Prof", "Rank", "Uncertain", "kept", "mixed", "places"]
+__all__ = ["Prof", "Rank", "UncertainGroups", "keep_groups", "mixed_groups", "ranks"]

@@ -17,7 +17,7 @@ from palaestra.trainers.objectives.segments import count_over, numbered
     requires=("passed_R",),
     each_group=True,
 )
-def mixed(batch: TokenBatch, /) -> Tensor:
+def mixed_groups(batch: TokenBatch, /) -> Tensor:
     """Groups of which some passed and some did not (DAPO, arXiv:2503.14476); a group of one stays, as in its code.
 
     It looks at what passed and not at what was paid: a price on length would make groups differ that teach nothing.

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 
-def places(key_X: Tensor, owner_X: Tensor) -> Tensor:
+def ranks(key_X: Tensor, owner_X: Tensor) -> Tensor:
     """The place of each thing among its owner's, from 0, the least key first; equal keys stay in order. [X].
 
     Args:

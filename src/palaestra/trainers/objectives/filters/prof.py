@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from palaestra.trainers.data.batch import TokenBatch
-from palaestra.trainers.objectives.filters.places import places
+from palaestra.trainers.objectives.filters.places import ranks
 from palaestra.trainers.objectives.part import part
 from palaestra.trainers.objectives.segments import count_over, numbered
 
@@ -45,5 +45,5 @@ class Prof:
         stay_G = torch.minimum(right_G, torch.maximum(self.keep - wrong_G, half_G))
         score_R = batch.column("process_R")
         # Each side of a group is an owner of its own.
-        place_R = places(torch.where(passed_R, -score_R, score_R), 2 * owner_R + passed_R.long())
+        place_R = ranks(torch.where(passed_R, -score_R, score_R), 2 * owner_R + passed_R.long())
         return place_R < torch.where(passed_R, stay_G[owner_R], (self.keep - stay_G)[owner_R])

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from palaestra.trainers.data.batch import TokenBatch
-from palaestra.trainers.objectives.filters.uncertain import kept
+from palaestra.trainers.objectives.filters.uncertain import keep_groups
 from palaestra.trainers.objectives.part import part
 from palaestra.trainers.objectives.segments import centred, numbered, variance_over
 
@@ -39,7 +39,7 @@ class Rank:
         """See `Filter`."""
         owner_R, groups = numbered(batch.group_R)
         spread_G = variance_over(batch.return_R, owner_R, groups).sqrt()
-        keep_R = kept(spread_G, strategy="top_k", amount=self.keep, zeros=False)[owner_R]
+        keep_R = keep_groups(spread_G, strategy="top_k", amount=self.keep, zeros=False)[owner_R]
         if self.blamed:
             return keep_R
         blamed_R = (batch.column("passed_R") != 0) & (centred(batch.return_R, owner_R, groups) < 0)

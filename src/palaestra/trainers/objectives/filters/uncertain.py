@@ -25,7 +25,7 @@ _SLACK = 0.01
     neutral={"strategy": "top_fraction", "amount": 1.0},
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Uncertain:
+class UncertainGroups:
     """StarPO-S's filter (RAGEN, arXiv:2504.20073), and its family in RAGEN-2 (arXiv:2604.06268).
 
     As it comes, the quarter of groups whose returns have the greatest standard deviation, the sample's.
@@ -52,7 +52,7 @@ class Uncertain:
     def __call__(self, batch: TokenBatch, /) -> Tensor:
         """See `Filter`."""
         owner_R, groups = numbered(batch.group_R)
-        keep_G = kept(
+        keep_G = keep_groups(
             self._score(batch, owner_R, groups),
             strategy=self.strategy,
             amount=self.amount,
@@ -74,7 +74,9 @@ class Uncertain:
                 return mean_over(length_R.to(batch.return_R.dtype), owner_R, groups)
 
 
-def kept(score_G: Tensor, *, strategy: Strategy, amount: float, softmax: bool = False, zeros: bool = True) -> Tensor:
+def keep_groups(
+    score_G: Tensor, *, strategy: Strategy, amount: float, softmax: bool = False, zeros: bool = True
+) -> Tensor:
     """The groups of the greatest scores, [G], booleans; of equal ones the first.
 
     - `top_fraction`: `amount` of them, rounded down, but one at least.

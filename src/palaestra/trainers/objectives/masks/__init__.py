@@ -1,9 +1,9 @@
 """Which tokens a step is without."""
 
 from palaestra.trainers.objectives.masks.anchors import Anchors, greatest_share
-from palaestra.trainers.objectives.masks.broken import invalid_turns, truncated
+from palaestra.trainers.objectives.masks.broken import drop_invalid_turns, drop_truncated
 from palaestra.trainers.objectives.masks.entropy import EntropyTop, S2t
-from palaestra.trainers.objectives.masks.rejection import Reject
+from palaestra.trainers.objectives.masks.rejection import RejectTokens
 from palaestra.trainers.objectives.masks.stale import M2po, Opsm
 
 __all__ = [
@@ -11,9 +11,9 @@ __all__ = [
     "EntropyTop",
     "M2po",
     "Opsm",
-    "Reject",
+    "RejectTokens",
     "S2t",
+    "drop_invalid_turns",
+    "drop_truncated",
     "greatest_share",
-    "invalid_turns",
-    "truncated",
 ]

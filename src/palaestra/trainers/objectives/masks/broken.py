@@ -15,7 +15,7 @@ from palaestra.trainers.objectives.part import part
     requires=("done_R",),
     denominator="survivors",
 )
-def truncated(batch: TokenBatch, /) -> Tensor:
+def drop_truncated(batch: TokenBatch, /) -> Tensor:
     """Leaves out trajectories that were cut short (DAPO's overlong filtering, arXiv:2503.14476).
 
     What would have come of them is not known, and a return of 0 would punish what may have been right.
@@ -30,7 +30,7 @@ def truncated(batch: TokenBatch, /) -> Tensor:
     confidence="derived",
     requires=("invalid_U",),
 )
-def invalid_turns(batch: TokenBatch, /) -> Tensor:
+def drop_invalid_turns(batch: TokenBatch, /) -> Tensor:
     """Leaves out turns that could not be read, or called no tool that there is.
 
     Experimental: agents' recipes punish such turns or drop their trajectories; that only the turns are left out is

@@ -11,9 +11,9 @@ from palaestra.trainers.objectives.corrections.mismatch import MOST, log_mismatc
 from palaestra.trainers.objectives.part import part
 from palaestra.trainers.objectives.segments import count_over, greatest_over, sum_over
 
-Level: TypeAlias = Literal["token", "sequence-sum", "sequence-mean", "sequence-max"]
+RejectionLevel: TypeAlias = Literal["token", "sequence-sum", "sequence-mean", "sequence-max"]
 """Each token by itself; or whole trajectories, by the sum, the mean or the greatest of their trained tokens."""
-Statistic: TypeAlias = Literal["k1", "k2", "k3"]
+RejectionStatistic: TypeAlias = Literal["k1", "k2", "k3"]
 """Of d = log old - log rollout: d, compared as the ratio exp d; d^2 / 2; exp d - d - 1."""
 
 
@@ -28,7 +28,7 @@ Statistic: TypeAlias = Literal["k1", "k2", "k3"]
     denominator="survivors",
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reject:
+class RejectTokens:
     """Leaves out what is too far from what drew it.
 
     Masked importance sampling by sequence is `sequence-sum` of k1 within 0.5 and 2, together with the correction
@@ -36,9 +36,9 @@ class Reject:
     infinite.
     """
 
-    level: Level
+    level: RejectionLevel
     """What is kept or left out together."""
-    statistic: Statistic = "k1"
+    statistic: RejectionStatistic = "k1"
     """How far off it is."""
     low: float = 0.0
     """The least ratio that is kept; of k1 only, for the others are 0 where nothing is off."""
@@ -72,7 +72,7 @@ class Reject:
         return (ratio_T >= self.low) & (ratio_T <= self.high)
 
 
-def _levelled(value_T: Tensor, batch: TokenBatch, level: Level) -> Tensor:
+def _levelled(value_T: Tensor, batch: TokenBatch, level: RejectionLevel) -> Tensor:
     """Each token's own, or its trajectory's, [T]. What is not trained is 0."""
     if level == "token":
         return value_T

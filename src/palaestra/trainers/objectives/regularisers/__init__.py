@@ -1,7 +1,7 @@
 """Losses beside the surrogate's, each with a coefficient and means of its own."""
 
-from palaestra.trainers.objectives.regularisers.divergence import Kl, Move, divergence
+from palaestra.trainers.objectives.regularisers.divergence import Kl, MovePenalty, divergence
 from palaestra.trainers.objectives.regularisers.entropy import Entropy
 from palaestra.trainers.objectives.regularisers.imitation import PositiveNll
 
-__all__ = ["Entropy", "Kl", "Move", "PositiveNll", "divergence"]
+__all__ = ["Entropy", "Kl", "MovePenalty", "PositiveNll", "divergence"]

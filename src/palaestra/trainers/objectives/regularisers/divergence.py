@@ -98,7 +98,7 @@ def divergence(off_N: Tensor, log_ratio_N: Tensor, estimator: Estimator, *, most
     conflicts={"ratio.anchor=none": "there is nothing to have moved from"},
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Move:
+class MovePenalty:
     """How far each token has moved from the ratio's anchor, squared, beside a trust region by probabilities.
 
     Neutral with `coefficient` 0.

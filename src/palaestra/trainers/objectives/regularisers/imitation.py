@@ -36,7 +36,7 @@ class PositiveNll:
             )
 
     def pool(self, batch: TokenBatch) -> Tensor:
-        """See `Pooled`."""
+        """See `TokenPool`."""
         return (batch.column("passed_R") != 0)[batch.trajectory_T] & batch.trained_T
 
     def __call__(self, surrogate: Surrogate, /) -> Tensor:

@@ -5,9 +5,9 @@ What is said of a whole trajectory goes to its last turn; one that never wrote a
 
 from palaestra.trainers.objectives.rewards.kl import KlInReward
 from palaestra.trainers.objectives.rewards.laconic import Laconic
-from palaestra.trainers.objectives.rewards.last import paid_last
-from palaestra.trainers.objectives.rewards.overlong import SoftOverlong, overlong
+from palaestra.trainers.objectives.rewards.last import pay_at_end
+from palaestra.trainers.objectives.rewards.overlong import SoftOverlong, overlong_penalty
 from palaestra.trainers.objectives.rewards.tools import ToolBonus
-from palaestra.trainers.objectives.rewards.unit import Unit
+from palaestra.trainers.objectives.rewards.unit import RewardUnit
 
-__all__ = ["KlInReward", "Laconic", "SoftOverlong", "ToolBonus", "Unit", "overlong", "paid_last"]
+__all__ = ["KlInReward", "Laconic", "RewardUnit", "SoftOverlong", "ToolBonus", "overlong_penalty", "pay_at_end"]

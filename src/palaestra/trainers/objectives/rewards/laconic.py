@@ -7,7 +7,7 @@ from torch import Tensor
 
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.objectives.part import part
-from palaestra.trainers.objectives.rewards.last import paid_last
+from palaestra.trainers.objectives.rewards.last import pay_at_end
 from palaestra.trainers.objectives.segments import count_over
 
 
@@ -71,7 +71,7 @@ class Laconic:
     def __call__(self, batch: TokenBatch, /) -> Tensor:
         """See `Reward`; lambda takes its step afterwards."""
         length_R = count_over(batch.trained_T, batch.trajectory_T, batch.trajectories).to(batch.reward_U.dtype)
-        reward_U = paid_last(-self.penalty(length_R), batch)
+        reward_U = pay_at_end(-self.penalty(length_R), batch)
         self.follow(length_R)
         return reward_U
 

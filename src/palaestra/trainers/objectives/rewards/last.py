@@ -6,7 +6,7 @@ from torch import Tensor
 from palaestra.trainers.data.batch import TokenBatch
 
 
-def paid_last(change_R: Tensor, batch: TokenBatch) -> Tensor:
+def pay_at_end(change_R: Tensor, batch: TokenBatch) -> Tensor:
     """What each turn is paid once its trajectory's last turn was paid this more, [U].
 
     Args:

@@ -6,7 +6,7 @@ from torch import Tensor
 
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.objectives.part import part
-from palaestra.trainers.objectives.rewards.last import paid_last
+from palaestra.trainers.objectives.rewards.last import pay_at_end
 from palaestra.trainers.objectives.segments import count_over
 
 
@@ -42,10 +42,10 @@ class SoftOverlong:
     def __call__(self, batch: TokenBatch, /) -> Tensor:
         """See `Reward`."""
         length_R = count_over(batch.trained_T, batch.trajectory_T, batch.trajectories)
-        change_R = overlong(length_R.to(batch.reward_U.dtype), longest=self.longest, cache=self.cache)
-        return paid_last(self.factor * change_R, batch)
+        change_R = overlong_penalty(length_R.to(batch.reward_U.dtype), longest=self.longest, cache=self.cache)
+        return pay_at_end(self.factor * change_R, batch)
 
 
-def overlong(length_R: Tensor, *, longest: int, cache: int) -> Tensor:
+def overlong_penalty(length_R: Tensor, *, longest: int, cache: int) -> Tensor:
     """Within -1 and 0, for each length; see `SoftOverlong`."""
     return ((longest - cache - length_R) / cache).clamp(-1, 0)

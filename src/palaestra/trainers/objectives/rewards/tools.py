@@ -6,7 +6,7 @@ from torch import Tensor
 
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.objectives.part import part
-from palaestra.trainers.objectives.rewards.last import paid_last
+from palaestra.trainers.objectives.rewards.last import pay_at_end
 from palaestra.trainers.objectives.segments import sum_over
 
 
@@ -40,4 +40,4 @@ class ToolBonus:
         """See `Reward`."""
         calls_U = batch.column("tools_U").to(batch.reward_U.dtype)
         calls_R = sum_over(calls_U, batch.trajectory_U, batch.trajectories).clamp_max(self.most)
-        return paid_last((self.coefficient * calls_R).masked_fill(batch.column("passed_R") == 0, 0.0), batch)
+        return pay_at_end((self.coefficient * calls_R).masked_fill(batch.column("passed_R") == 0, 0.0), batch)

@@ -10,7 +10,7 @@ from palaestra.trainers.objectives.part import part
 
 @part("reward", "unit", formula="r / size", confidence="derived", neutral={"size": 1.0})
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unit:
+class RewardUnit:
     """Experimental: what a world pays, in units of `size`, for methods whose constants are for returns of about 1.
 
     A rubric's points go up to 100. Advantages over a deviation do not mind; bonuses, penalties, temperatures and

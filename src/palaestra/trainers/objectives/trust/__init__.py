@@ -5,8 +5,8 @@ from palaestra.trainers.objectives.trust.covariance import ClipCov, KlCov, covar
 from palaestra.trainers.objectives.trust.expert import Luffy
 from palaestra.trainers.objectives.trust.geometric import Gmpo
 from palaestra.trainers.objectives.trust.protected import LpReg
-from palaestra.trainers.objectives.trust.region import Prepares, Surrogate, TrustRegion
-from palaestra.trainers.objectives.trust.soft import Maspo, Reinforce, Sapo, Square, Unclipped, Vespo
+from palaestra.trainers.objectives.trust.region import StepColumns, Surrogate, TrustRegion
+from palaestra.trainers.objectives.trust.soft import Maspo, Reinforce, Sapo, SquarePenalty, UnclippedRatio, Vespo
 from palaestra.trainers.objectives.trust.target import Lad, generator
 
 __all__ = [
@@ -21,13 +21,13 @@ __all__ = [
     "LpReg",
     "Luffy",
     "Maspo",
-    "Prepares",
     "Reinforce",
     "Sapo",
-    "Square",
+    "SquarePenalty",
+    "StepColumns",
     "Surrogate",
     "TrustRegion",
-    "Unclipped",
+    "UnclippedRatio",
     "Vespo",
     "covariance",
     "generator",

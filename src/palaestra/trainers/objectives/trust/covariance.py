@@ -80,7 +80,7 @@ class ClipCov:
         self._clip()
 
     def columns(self, batch: TokenBatch) -> Mapping[str, Tensor]:
-        """See `Prepares`: which tokens are drawn."""
+        """See `StepColumns`: which tokens are drawn."""
         own_T = batch.trained_T
         cov_T = covariance(batch.advantage_T, batch.column("now_T"), own_T)
         high_T = own_T & (cov_T >= self.least) & (cov_T <= self.most)
@@ -133,7 +133,7 @@ class KlCov:
     """KL-Cov (arXiv:2505.22617): no clip, and the few tokens of greatest covariance are held to the anchor.
 
     C = ratio, and the held tokens' loss has `coefficient` times |log ratio| more, which at ratio 1 has no gradient.
-    Neutral, as `Unclipped`, with `fraction` 0.
+    Neutral, as `UnclippedRatio`, with `fraction` 0.
     """
 
     fraction: float = 2e-4
@@ -147,7 +147,7 @@ class KlCov:
             raise ValueError(f"coefficient={self.coefficient}: below 0 it would drive tokens off; give 0 for none")
 
     def columns(self, batch: TokenBatch) -> Mapping[str, Tensor]:
-        """See `Prepares`: which tokens are held."""
+        """See `StepColumns`: which tokens are held."""
         own_T = batch.trained_T
         cov_T = covariance(batch.advantage_T, batch.column("now_T"), own_T).masked_fill(~own_T, -math.inf)
         count = math.floor(self.fraction * int(own_T.sum()))

@@ -25,7 +25,7 @@ class Luffy:
 
     C = ratio where `expert_T` is 0. Where it is 1, the loss is -A p / (p + gamma), as if the expert had been certain of
     every token, so that C = p gamma / (p + gamma)^2: greatest, 1/4, at p = gamma, so that rare tokens are learnt too.
-    Without an expert it is `Unclipped`.
+    Without an expert it is `UnclippedRatio`.
     """
 
     gamma: float = 0.1

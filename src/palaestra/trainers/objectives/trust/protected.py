@@ -60,7 +60,7 @@ class LpReg:
         Clip(low=self.low, high=self.high)
 
     def columns(self, batch: TokenBatch) -> Mapping[str, Tensor]:
-        """See `Prepares`: which tokens are pulled."""
+        """See `StepColumns`: which tokens are pulled."""
         own_T = batch.trained_T
         now_T = batch.column("now_T")
         punished_T = own_T & (batch.advantage_T < 0)

@@ -54,7 +54,7 @@ class TrustRegion(Protocol):
 
 
 @runtime_checkable
-class Prepares(Protocol):
+class StepColumns(Protocol):
     """A trust region that has to look at a whole step before it sees any micro-batch of it."""
 
     def columns(self, batch: TokenBatch) -> Mapping[str, Tensor]:

@@ -12,7 +12,7 @@ from palaestra.trainers.objectives.trust.region import Surrogate
 
 @part("trust", "unclipped", formula="C = r", sources=("arXiv:1707.06347",), confidence="code", neutral={})
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unclipped:
+class UnclippedRatio:
     """The ratio itself: importance-weighted REINFORCE. C = ratio."""
 
     def __call__(self, surrogate: Surrogate, /) -> Tensor:
@@ -163,7 +163,7 @@ class Vespo:
     pulls=True,
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Square:
+class SquarePenalty:
     """A pull towards the anchor in place of a clip (DRO, arXiv:2405.19107; Kimi k1.5, arXiv:2501.12599).
 
     C A = A - beta * log ratio, so that the token's best log-ratio is A / beta. Neutral, as REINFORCE, with beta 0.

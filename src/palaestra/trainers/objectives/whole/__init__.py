@@ -1,11 +1,17 @@
 """Losses of whole trajectories, in place of ratio, trust region, corrections and masks."""
 
-from palaestra.trainers.objectives.whole.balance import FlowRl, Paced
+from palaestra.trainers.objectives.whole.balance import FlowRl, PacedRl
 from palaestra.trainers.objectives.whole.kto import Kto
 from palaestra.trainers.objectives.whole.oapl import Oapl, soft_best
-from palaestra.trainers.objectives.whole.objective import Learning, Whole, lengths, mean_trained, sum_trained
-from palaestra.trainers.objectives.whole.pairs import Pairs, best_and_worst, shown_and_own
-from palaestra.trainers.objectives.whole.partition import Mlp, Partition, Table, partition
+from palaestra.trainers.objectives.whole.objective import (
+    LearnableLoss,
+    WholeTrajectoryObjective,
+    lengths,
+    token_sum,
+    trajectory_mean,
+)
+from palaestra.trainers.objectives.whole.pairs import Pairs, best_and_worst, demonstration_pairs
+from palaestra.trainers.objectives.whole.partition import MlpPartition, Partition, TablePartition, partition
 from palaestra.trainers.objectives.whole.preference import Dpo, Ipo, Spin
 from palaestra.trainers.objectives.whole.sppo import Sppo, win_rates
 
@@ -14,22 +20,22 @@ __all__ = [
     "FlowRl",
     "Ipo",
     "Kto",
-    "Learning",
-    "Mlp",
+    "LearnableLoss",
+    "MlpPartition",
     "Oapl",
-    "Paced",
+    "PacedRl",
     "Pairs",
     "Partition",
     "Spin",
     "Sppo",
-    "Table",
-    "Whole",
+    "TablePartition",
+    "WholeTrajectoryObjective",
     "best_and_worst",
+    "demonstration_pairs",
     "lengths",
-    "mean_trained",
     "partition",
-    "shown_and_own",
     "soft_best",
-    "sum_trained",
+    "token_sum",
+    "trajectory_mean",
     "win_rates",
 ]

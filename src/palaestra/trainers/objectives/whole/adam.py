@@ -12,7 +12,7 @@ _EPSILON = 1e-8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Learnt:
+class AdamParameter:
     """Numbers, and what Adam (arXiv:1412.6980) remembers of their gradients.
 
     All are float64, which JSON keeps exactly.
@@ -27,7 +27,7 @@ class Learnt:
     """How many there were; for all together, or for each."""
 
     @classmethod
-    def new(cls, value: Tensor, *, each: bool = False) -> "Learnt":
+    def new(cls, value: Tensor, *, each: bool = False) -> "AdamParameter":
         """Numbers that nothing was learnt of yet.
 
         Args:
@@ -37,32 +37,32 @@ class Learnt:
         zeros = torch.zeros_like(value)
         return cls(value=value, mean=zeros, square=zeros, steps=zeros if each else value.new_zeros(()))
 
-    def at(self, chosen_X: Tensor) -> "Learnt":
+    def at(self, chosen_X: Tensor) -> "AdamParameter":
         """Some of the numbers, where each counts its own steps."""
-        return Learnt(
+        return AdamParameter(
             value=self.value[chosen_X],
             mean=self.mean[chosen_X],
             square=self.square[chosen_X],
             steps=self.steps[chosen_X],
         )
 
-    def put(self, chosen_X: Tensor, some: "Learnt") -> "Learnt":
+    def put(self, chosen_X: Tensor, some: "AdamParameter") -> "AdamParameter":
         """All of them, with these in place of those chosen."""
-        return Learnt(
+        return AdamParameter(
             value=self.value.index_copy(0, chosen_X, some.value),
             mean=self.mean.index_copy(0, chosen_X, some.mean),
             square=self.square.index_copy(0, chosen_X, some.square),
             steps=self.steps.index_copy(0, chosen_X, some.steps),
         )
 
-    def stepped(self, gradient: Tensor, *, rate: float) -> "Learnt":
+    def stepped(self, gradient: Tensor, *, rate: float) -> "AdamParameter":
         """After a step down `gradient`."""
         steps = self.steps + 1
         mean = _KEPT * self.mean + (1 - _KEPT) * gradient
         square = _KEPT_SQUARES * self.square + (1 - _KEPT_SQUARES) * gradient.square()
         deviation = (square / (1 - _KEPT_SQUARES**steps)).sqrt()
         value = self.value - rate * (mean / (1 - _KEPT**steps)) / (deviation + _EPSILON)
-        return Learnt(value=value, mean=mean, square=square, steps=steps)
+        return AdamParameter(value=value, mean=mean, square=square, steps=steps)
 
     def state(self) -> dict[str, object]:
         """As plain JSON."""
@@ -74,7 +74,7 @@ class Learnt:
         }
 
     @classmethod
-    def restored(cls, state: dict[str, Any]) -> "Learnt":
+    def restored(cls, state: dict[str, Any]) -> "AdamParameter":
         """What `state` described."""
         return cls(
             **{name: torch.tensor(state[name], dtype=torch.float64) for name in ("value", "mean", "square", "steps")}

@@ -12,7 +12,7 @@ from torch import Tensor
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.objectives.advantages.group import group_advantages
 from palaestra.trainers.objectives.part import part
-from palaestra.trainers.objectives.whole.objective import lengths, mean_trained, sum_trained
+from palaestra.trainers.objectives.whole.objective import lengths, token_sum, trajectory_mean
 from palaestra.trainers.objectives.whole.partition import Partition, PartitionName, partition
 
 _FARTHEST = 20.0
@@ -77,13 +77,13 @@ class FlowRl:
         """The loss, with log Z given."""
         tokens_R = lengths(batch).clamp_min(1)
         better_R = group_advantages(batch.return_R, batch.group_R, epsilon=self.epsilon)
-        likelier_R = (logp_R - sum_trained(batch.column("ref_T"), batch)) / tokens_R
-        drift_R = (logp_R - sum_trained(batch.column("old_T"), batch)).detach()
+        likelier_R = (logp_R - token_sum(batch.column("ref_T"), batch)) / tokens_R
+        drift_R = (logp_R - token_sum(batch.column("old_T"), batch)).detach()
         weight_R = drift_R.clamp(-_FARTHEST, _FARTHEST).exp()
         if self.clip is not None:
             weight_R = weight_R.clamp(1 - self.clip, 1 + self.clip)
         off_R = log_z_R.to(logp_R.dtype) + likelier_R - self.beta * better_R
-        return mean_trained(weight_R * off_R.square(), batch)
+        return trajectory_mean(weight_R * off_R.square(), batch)
 
     def state(self) -> dict[str, object]:
         """See `Stateful`: what log Z has learnt."""
@@ -103,7 +103,7 @@ class FlowRl:
     requires=("old_T",),
 )
 @dataclass(slots=True, kw_only=True)
-class Paced:
+class PacedRl:
     """PACED-RL's trajectory balance (arXiv:2602.12642), against the policy that the batch began with.
 
     Where the policy has not moved, beta log Z is best at the mean return: with returns of 0 and 1, how often the task
@@ -142,8 +142,8 @@ class Paced:
 
     def balance(self, log_z_R: Tensor, logp_R: Tensor, batch: TokenBatch) -> Tensor:
         """The loss, with log Z given."""
-        drift_R = logp_R - sum_trained(batch.column("old_T"), batch)
-        return mean_trained((log_z_R.to(logp_R.dtype) + drift_R - batch.return_R / self.beta).square(), batch)
+        drift_R = logp_R - token_sum(batch.column("old_T"), batch)
+        return trajectory_mean((log_z_R.to(logp_R.dtype) + drift_R - batch.return_R / self.beta).square(), batch)
 
     def estimate(self, batch: TokenBatch) -> Tensor:
         """How often each trajectory's task is solved where returns are 0 and 1: beta log Z within [0, 1], [R]."""

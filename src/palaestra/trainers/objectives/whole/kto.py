@@ -8,7 +8,7 @@ from torch import Tensor
 
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.objectives.part import part
-from palaestra.trainers.objectives.whole.objective import mean_trained
+from palaestra.trainers.objectives.whole.objective import trajectory_mean
 from palaestra.trainers.objectives.whole.preference import moved
 
 
@@ -55,8 +55,8 @@ class Kto:
         """See `WholeLoss`."""
         delta_R = moved(logp_R, batch)
         drift_R = delta_R if self.drift == "own" else batch.column("mismatched_R")
-        z = mean_trained(drift_R.detach(), batch).clamp_min(0)
+        z = trajectory_mean(drift_R.detach(), batch).clamp_min(0)
         passed_R = batch.column("passed_R") != 0
         gain_R = torch.where(passed_R, delta_R - z, z - delta_R)
         weight_R = torch.full_like(gain_R, self.undesirable).masked_fill(passed_R, self.desirable)
-        return mean_trained(weight_R * (1 - (self.beta * gain_R).sigmoid()), batch)
+        return trajectory_mean(weight_R * (1 - (self.beta * gain_R).sigmoid()), batch)

@@ -8,7 +8,7 @@ from torch import Tensor
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.objectives.part import part
 from palaestra.trainers.objectives.segments import greatest_over, mean_over, numbered
-from palaestra.trainers.objectives.whole.objective import mean_trained, sum_trained
+from palaestra.trainers.objectives.whole.objective import token_sum, trajectory_mean
 
 _RAREST = -20.0
 
@@ -52,9 +52,9 @@ class Oapl:
     def __call__(self, logp_R: Tensor, batch: TokenBatch, /) -> Tensor:
         """See `WholeLoss`."""
         # A token was drawn, so it had some chance, whatever an engine that cuts small ones off says of it.
-        moved_R = logp_R - sum_trained(batch.logprob_T.clamp_min(_RAREST), batch)
+        moved_R = logp_R - token_sum(batch.logprob_T.clamp_min(_RAREST), batch)
         better_R = batch.return_R - soft_best(batch.return_R, batch.group_R, beta=self.beta1)
-        loss = mean_trained((self.beta2 * moved_R - better_R).square(), batch)
+        loss = trajectory_mean((self.beta2 * moved_R - better_R).square(), batch)
         return loss / (2 * self.beta2) if self.scaled else loss
 
 

@@ -17,9 +17,9 @@ from torch import Tensor
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.objectives.aggregation import Aggregation
 from palaestra.trainers.objectives.composed import surrogate_of
-from palaestra.trainers.objectives.objective import Metrics, Prepared
+from palaestra.trainers.objectives.objective import Metrics, PreparedStep
 from palaestra.trainers.objectives.parts import WholeLoss
-from palaestra.trainers.objectives.ratio import Ratio
+from palaestra.trainers.objectives.ratio import RatioConfig
 from palaestra.trainers.objectives.segments import count_over, sum_over
 from palaestra.trainers.objectives.term import Term, term_losses, term_weights
 
@@ -27,7 +27,7 @@ _SLOPE = "slope_R"
 
 
 @runtime_checkable
-class Learning(Protocol):
+class LearnableLoss(Protocol):
     """A loss that has something to learn itself, beside the policy."""
 
     def learn(self, logp_R: Tensor, batch: TokenBatch) -> None:
@@ -41,7 +41,7 @@ class Learning(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Whole:
+class WholeTrajectoryObjective:
     """A loss of whole trajectories as an objective; it needs the log-probabilities before each step, `now_T`."""
 
     loss: WholeLoss
@@ -59,17 +59,17 @@ class Whole:
         """It reads returns itself: 1 at each trained token, so that none is left out."""
         return replace(batch, advantage_T=batch.trained_T.to(batch.advantage_T.dtype))
 
-    def prepare(self, batch: TokenBatch) -> Prepared:
+    def prepare(self, batch: TokenBatch) -> PreparedStep:
         """See `Objective`; trajectories that have no gradient are left out.
 
         A loss that learns takes its step here, after the slope was taken.
         """
         own_T = batch.trained_T
-        logp_R = sum_trained(batch.column("now_T"), batch).detach().requires_grad_()
+        logp_R = token_sum(batch.column("now_T"), batch).detach().requires_grad_()
         with torch.enable_grad():
             loss = self.loss(logp_R, batch)
             (slope_R,) = torch.autograd.grad(loss, logp_R, allow_unused=True, materialize_grads=True)
-        if isinstance(self.loss, Learning):
+        if isinstance(self.loss, LearnableLoss):
             self.loss.learn(logp_R.detach(), batch)
         terms = term_weights(self.terms, batch, own_T, otherwise=self.aggregation)
         moved_T = own_T & (slope_R != 0)[batch.trajectory_T]
@@ -80,7 +80,7 @@ class Whole:
         shown_T = own_T & kept_R[batch.trajectory_T]
         share_T = shown_T.to(batch.weight_T.dtype) / shown_T.sum().clamp_min(1)
         prepared = replace(batch, weight_T=share_T).with_columns({_SLOPE: slope_R, **terms})
-        return Prepared(
+        return PreparedStep(
             batch=prepared.select(kept_R.nonzero()[:, 0].tolist()), loss=partial(self._loss, float(loss.detach()))
         )
 
@@ -92,17 +92,17 @@ class Whole:
         loss = (slope_N * (logp_N - logp_N.detach())).sum() + value * batch.weight_T[own_T].sum()
         if not self.terms:
             return loss, {}
-        surrogate = surrogate_of(logp_T, entropy_T, batch, ratio=Ratio(), requires=self.requires)
+        surrogate = surrogate_of(logp_T, entropy_T, batch, ratio=RatioConfig(), requires=self.requires)
         return loss + term_losses(self.terms, surrogate, batch), {}
 
 
-def sum_trained(value_T: Tensor, batch: TokenBatch) -> Tensor:
+def token_sum(value_T: Tensor, batch: TokenBatch) -> Tensor:
     """The sum over each trajectory's trained tokens, [R]."""
     own_T = batch.trained_T
     return sum_over(value_T[own_T], batch.trajectory_T[own_T], batch.trajectories)
 
 
-def mean_trained(value_R: Tensor, batch: TokenBatch) -> Tensor:
+def trajectory_mean(value_R: Tensor, batch: TokenBatch) -> Tensor:
     """The mean over trajectories that have a trained token, a scalar; 0 where none has."""
     acted_R = lengths(batch) > 0
     return value_R[acted_R].sum() / acted_R.sum().clamp_min(1)

@@ -45,7 +45,7 @@ def best_and_worst(return_R: Tensor, group_R: Tensor) -> Pairs:
     )
 
 
-def shown_and_own(chosen_R: Tensor, group_R: Tensor) -> Pairs:
+def demonstration_pairs(chosen_R: Tensor, group_R: Tensor) -> Pairs:
     """Each demonstration against every other trajectory of its group.
 
     Args:

@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.nn.functional import gelu, layer_norm
 
 from palaestra.trainers.data.batch import TokenBatch
-from palaestra.trainers.objectives.whole.adam import Learnt
+from palaestra.trainers.objectives.whole.adam import AdamParameter
 
 PartitionName: TypeAlias = Literal["mlp", "table"]
 LossOfPartition: TypeAlias = Callable[[Tensor], Tensor]
@@ -58,18 +58,20 @@ def partition(name: PartitionName, *, rate: float, width: int, seed: int) -> Par
     """
     if rate <= 0 or width < 1:
         raise ValueError(f"rate={rate}, width={width}: a learning rate is above 0, and a layer has a unit at least")
-    return Table(rate=rate) if name == "table" else Mlp(rate=rate, width=width, seed=seed)
+    return TablePartition(rate=rate) if name == "table" else MlpPartition(rate=rate, width=width, seed=seed)
 
 
 @dataclass(slots=True, kw_only=True)
-class Table:
+class TablePartition:
     """A number for each task, `task_R`; for worlds whose tasks come again."""
 
     rate: float
     """Adam's learning rate."""
     _task_K: Tensor = field(init=False, repr=False, default_factory=lambda: torch.zeros(0, dtype=torch.long))
-    _learnt: Learnt = field(
-        init=False, repr=False, default_factory=lambda: Learnt.new(torch.zeros(0, dtype=torch.float64), each=True)
+    _learnt: AdamParameter = field(
+        init=False,
+        repr=False,
+        default_factory=lambda: AdamParameter.new(torch.zeros(0, dtype=torch.float64), each=True),
     )
 
     @property
@@ -103,19 +105,19 @@ class Table:
     def restore(self, state: dict[str, object]) -> None:
         """See `Partition`."""
         self._task_K = torch.tensor(state["task"], dtype=torch.long)
-        self._learnt = Learnt.restored(state)
+        self._learnt = AdamParameter.restored(state)
 
-    def _with(self, task_R: Tensor) -> tuple[Tensor, Learnt]:
+    def _with(self, task_R: Tensor) -> tuple[Tensor, AdamParameter]:
         """All tasks known and these, in order, and what was learnt of them."""
         task_K = torch.cat([self._task_K, task_R]).unique()
         if len(task_K) == len(self._task_K):
             return self._task_K, self._learnt
-        fresh = Learnt.new(torch.zeros(len(task_K), dtype=torch.float64), each=True)
+        fresh = AdamParameter.new(torch.zeros(len(task_K), dtype=torch.float64), each=True)
         return task_K, fresh.put(torch.searchsorted(task_K, self._task_K), self._learnt)
 
 
 @dataclass(slots=True, kw_only=True)
-class Mlp:
+class MlpPartition:
     """Three layers on features of the prompt, `prompt_RF`: (linear, GELU, layer norm) twice, then linear.
 
     The last layer starts at 0, and so does log Z.
@@ -127,7 +129,7 @@ class Mlp:
     """Of the hidden layers."""
     seed: int
     """Of the first weights."""
-    _layers: list[Learnt] | None = field(init=False, repr=False, default=None)
+    _layers: list[AdamParameter] | None = field(init=False, repr=False, default=None)
 
     @property
     def requires(self) -> frozenset[str]:
@@ -158,9 +160,9 @@ class Mlp:
     def restore(self, state: dict[str, object]) -> None:
         """See `Partition`."""
         layers = cast("list[dict[str, Any]] | None", state["layers"])
-        self._layers = None if layers is None else [Learnt.restored(one) for one in layers]
+        self._layers = None if layers is None else [AdamParameter.restored(one) for one in layers]
 
-    def _grown(self, features: int) -> list[Learnt]:
+    def _grown(self, features: int) -> list[AdamParameter]:
         """The weights; before the first step they follow from the seed, so that asking changes nothing."""
         if self._layers is not None:
             return self._layers
@@ -171,7 +173,7 @@ class Mlp:
             values += [(2 * drawn - 1) / fan_in**0.5, drawn.new_zeros(self.width)]
             values += [drawn.new_ones(self.width), drawn.new_zeros(self.width)]
         values += [values[0].new_zeros(1, self.width), values[0].new_zeros(1)]
-        return [Learnt.new(value) for value in values]
+        return [AdamParameter.new(value) for value in values]
 
 
 def _features(batch: TokenBatch) -> Tensor:

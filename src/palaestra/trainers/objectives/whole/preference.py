@@ -12,8 +12,8 @@ from torch.nn.functional import logsigmoid
 
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.objectives.part import part
-from palaestra.trainers.objectives.whole.objective import lengths, sum_trained
-from palaestra.trainers.objectives.whole.pairs import best_and_worst, shown_and_own
+from palaestra.trainers.objectives.whole.objective import lengths, token_sum
+from palaestra.trainers.objectives.whole.pairs import best_and_worst, demonstration_pairs
 
 
 @part(
@@ -96,13 +96,13 @@ class Spin:
 
     def __call__(self, logp_R: Tensor, batch: TokenBatch, /) -> Tensor:
         """See `WholeLoss`."""
-        pairs = shown_and_own(batch.column("chosen_R") != 0, batch.group_R)
+        pairs = demonstration_pairs(batch.column("chosen_R") != 0, batch.group_R)
         return pairs.mean(-logsigmoid(self.beta * pairs.margin(moved(logp_R, batch))))
 
 
 def moved(logp_R: Tensor, batch: TokenBatch) -> Tensor:
     """Delta: how much likelier each trajectory is than under the reference, in nats, [R]."""
-    return logp_R - sum_trained(batch.column("ref_T"), batch)
+    return logp_R - token_sum(batch.column("ref_T"), batch)
 
 
 def _check_beta(beta: float) -> None:

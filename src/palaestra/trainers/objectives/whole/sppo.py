@@ -9,7 +9,7 @@ from torch import Tensor
 
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.objectives.part import part
-from palaestra.trainers.objectives.whole.objective import mean_trained
+from palaestra.trainers.objectives.whole.objective import trajectory_mean
 from palaestra.trainers.objectives.whole.pairs import best_and_worst
 from palaestra.trainers.objectives.whole.preference import moved
 
@@ -45,7 +45,7 @@ class Sppo:
         delta_R = moved(logp_R, batch)
         if self.form == "rates":
             target_R = (win_rates(batch.return_R, batch.group_R) - 0.5) / self.beta
-            return mean_trained((delta_R - target_R).square(), batch)
+            return trajectory_mean((delta_R - target_R).square(), batch)
         pairs = best_and_worst(batch.return_R, batch.group_R)
         target = 1 / (2 * self.beta)
         won_P, lost_P = delta_R[pairs.chosen_P], delta_R[pairs.rejected_P]

@@ -13,10 +13,10 @@ from ray.exceptions import RayError
 
 from palaestra.agents.host import GRACE, Host
 from palaestra.agents.hosted import WorldSpec
-from palaestra.trainers.rollouts.worlds.remote import RemoteWorlds, Timeouts, Worker
+from palaestra.trainers.rollouts.worlds.remote import RemoteWorlds, Timeouts, WorldWorker
 
 
-class _Actor(Worker):
+class _Actor(WorldWorker):
     # Any: an actor's methods are known to Ray at run time alone.
     def __init__(self, actor: Any) -> None:
         super().__init__(f"Ray actor {actor._actor_id.hex()}")
@@ -70,6 +70,6 @@ class RayWorlds(RemoteWorlds):
         super().__init__(spec, actors, timeouts or Timeouts())
         self._options = dict(options or {})
 
-    async def start(self) -> Worker:
+    async def start(self) -> WorldWorker:
         """A new actor."""
         return _Actor(ray.remote(Host).options(**self._options).remote())

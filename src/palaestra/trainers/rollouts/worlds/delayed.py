@@ -8,7 +8,7 @@ from typing import Any
 
 from palaestra.record import record
 from palaestra.seeding import Stream
-from palaestra.trainers.rollouts.world import Method, World, Worlds
+from palaestra.trainers.rollouts.world import Method, RolloutWorld, RolloutWorlds
 
 
 @record
@@ -24,10 +24,10 @@ class Latency:
         return self.low * math.exp(math.log(self.high / self.low) * stream.word() / 2.0**64)
 
 
-class Delayed(World):
+class DelayedWorld(RolloutWorld):
     """A world that keeps each answer back for a while."""
 
-    def __init__(self, world: World, latency: Latency, stream_of: Callable[[str, int], Stream]) -> None:
+    def __init__(self, world: RolloutWorld, latency: Latency, stream_of: Callable[[str, int], Stream]) -> None:
         self._world = world
         self._latency = latency
         self._stream_of = stream_of
@@ -48,7 +48,7 @@ class Delayed(World):
         await self._world.close()
 
 
-class DelayedWorlds(Worlds):
+class DelayedWorlds(RolloutWorlds):
     """Makes worlds whose answers take time.
 
     Args:
@@ -57,15 +57,15 @@ class DelayedWorlds(Worlds):
         seed: Of the latencies: the n-th time that a task is played with a seed, they are the same in every run.
     """
 
-    def __init__(self, worlds: Worlds, latency: Latency, *, seed: int = 0) -> None:
+    def __init__(self, worlds: RolloutWorlds, latency: Latency, *, seed: int = 0) -> None:
         self._worlds = worlds
         self._latency = latency
         self._seed = seed
         self._played: Counter[tuple[str, int]] = Counter()
 
-    async def open(self) -> Delayed:
+    async def open(self) -> DelayedWorld:
         """A fresh world."""
-        return Delayed(await self._worlds.open(), self._latency, self._stream_of)
+        return DelayedWorld(await self._worlds.open(), self._latency, self._stream_of)
 
     def _stream_of(self, task: str, seed: int) -> Stream:
         self._played[task, seed] += 1

@@ -7,16 +7,16 @@ what the other kinds are for.
 from typing import Any
 from weakref import WeakSet
 
-from palaestra.agents.hosted import Hosted, WorldSpec
+from palaestra.agents.hosted import HostedEnv, WorldSpec
 from palaestra.errors import InfrastructureError
-from palaestra.trainers.rollouts.world import Method, World, Worlds
+from palaestra.trainers.rollouts.world import Method, RolloutWorld, RolloutWorlds
 
 
-class LocalWorld(World):
+class LocalWorld(RolloutWorld):
     """One environment in this process."""
 
     def __init__(self, spec: WorldSpec) -> None:
-        self._hosted: Hosted | None = Hosted(spec)
+        self._hosted: HostedEnv | None = HostedEnv(spec)
 
     async def ask(self, method: Method, *arguments: Any) -> Any:
         """Have it done at once."""
@@ -31,7 +31,7 @@ class LocalWorld(World):
             self._hosted = None
 
 
-class LocalWorlds(Worlds):
+class LocalWorlds(RolloutWorlds):
     """Makes worlds in this process.
 
     Args:

@@ -14,7 +14,7 @@ import sys
 from palaestra.agents.host import GRACE, LENGTH
 from palaestra.agents.hosted import WorldSpec
 from palaestra.errors import InfrastructureError
-from palaestra.trainers.rollouts.worlds.remote import RemoteWorlds, Timeouts, Worker
+from palaestra.trainers.rollouts.worlds.remote import RemoteWorlds, Timeouts, WorldWorker
 
 _PROGRAM = """
 import sys
@@ -24,7 +24,7 @@ serve(descriptor)
 """
 
 
-class _Process(Worker):
+class _Process(WorldWorker):
     def __init__(
         self,
         process: subprocess.Popen[bytes],
@@ -105,6 +105,6 @@ class ProcessWorlds(RemoteWorlds):
     def __init__(self, spec: WorldSpec, *, workers: int | None = None, timeouts: Timeouts | None = None) -> None:
         super().__init__(spec, (os.cpu_count() or 1) if workers is None else workers, timeouts or Timeouts())
 
-    async def start(self) -> Worker:
+    async def start(self) -> WorldWorker:
         """A new process."""
         return await _Process.started()

@@ -14,7 +14,7 @@ from typing import Any
 
 from palaestra.agents.hosted import WorldSpec
 from palaestra.errors import InfrastructureError, WaitError
-from palaestra.trainers.rollouts.world import Method, World, Worlds
+from palaestra.trainers.rollouts.world import Method, RolloutWorld, RolloutWorlds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,7 @@ class _Call:
     answer: asyncio.Future[Any]
 
 
-class Worker(ABC):
+class WorldWorker(ABC):
     """Something that hosts worlds, seen from here; it belongs to one event loop.
 
     Args:
@@ -137,10 +137,10 @@ class Worker(ABC):
                 call.answer.set_exception(InfrastructureError(f"{call.what}: {why}"))
 
 
-class RemoteWorld(World):
+class RemoteWorld(RolloutWorld):
     """A world that a worker hosts, under a number."""
 
-    def __init__(self, worker: Worker, number: int, spec: WorldSpec, timeouts: Timeouts) -> None:
+    def __init__(self, worker: WorldWorker, number: int, spec: WorldSpec, timeouts: Timeouts) -> None:
         self._worker = worker
         self._number = number
         self._spec = spec
@@ -188,7 +188,7 @@ class RemoteWorld(World):
         self._worker.worlds -= 1
 
 
-class RemoteWorlds(Worlds):
+class RemoteWorlds(RolloutWorlds):
     """Opens worlds in workers, in each about as many as in the others.
 
     Args:
@@ -213,14 +213,14 @@ class RemoteWorlds(Worlds):
         self._spec = spec
         self._limit = workers
         self._timeouts = timeouts
-        self._workers: list[Worker] = []
+        self._workers: list[WorldWorker] = []
         self._ended: set[asyncio.Task[None]] = set()
         self._placing = asyncio.Lock()
         self._numbers = count()
         self._closed = False
 
     @abstractmethod
-    async def start(self) -> Worker:
+    async def start(self) -> WorldWorker:
         """A new worker; its first call may find that it does not come up."""
 
     async def open(self) -> RemoteWorld:
@@ -238,7 +238,7 @@ class RemoteWorlds(Worlds):
         await world.opened()
         return world
 
-    async def _worker(self) -> Worker:
+    async def _worker(self) -> WorldWorker:
         if self._closed:
             raise InfrastructureError("these worlds were closed; make others")
         for worker in [worker for worker in self._workers if worker.lost is not None]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from palaestra.errors import InfrastructureError, UnknownNameError
 from palaestra.records import EndReason
-from palaestra.trainers.rollouts.world import Answer, Opening, World, Worlds
+from palaestra.trainers.rollouts.world import EpisodeOpening, RolloutWorld, RolloutWorlds, TurnAnswer
 from palaestra.trajectory import Episode
 
 
@@ -14,21 +14,21 @@ def split_reference(reference: str) -> tuple[str, str]:
     return (name, task) if colon else (reference.partition("/")[0], reference)
 
 
-class RoutedWorld(World):
+class RoutedWorld(RolloutWorld):
     """One place to play in; it opens a world of each kind when a task of it first comes, and keeps it."""
 
-    def __init__(self, sources: Mapping[str, Worlds]) -> None:
+    def __init__(self, sources: Mapping[str, RolloutWorlds]) -> None:
         self._sources = sources
-        self._open: dict[str, World] = {}
-        self._playing: World | None = None
+        self._open: dict[str, RolloutWorld] = {}
+        self._playing: RolloutWorld | None = None
 
     @property
-    def _world(self) -> World:
+    def _world(self) -> RolloutWorld:
         if self._playing is None:
             raise InfrastructureError("no episode has begun in this world; reset it first")
         return self._playing
 
-    async def reset(self, task: str, seed: int) -> Opening:
+    async def reset(self, task: str, seed: int) -> EpisodeOpening:
         """Begin an episode in the world that the task's reference names.
 
         Raises:
@@ -43,7 +43,7 @@ class RoutedWorld(World):
         self._playing = self._open[name]
         return await self._playing.reset(id, seed)
 
-    async def step(self, text: str) -> Answer:
+    async def step(self, text: str) -> TurnAnswer:
         """Take one turn."""
         return await self._world.step(text)
 
@@ -61,14 +61,14 @@ class RoutedWorld(World):
             await world.close()
 
 
-class RoutedWorlds(Worlds):
+class RoutedWorlds(RolloutWorlds):
     """Opens places that play the tasks of several worlds.
 
     Args:
         sources: Where the worlds come from, by the name that stands in their tasks' references.
     """
 
-    def __init__(self, sources: Mapping[str, Worlds]) -> None:
+    def __init__(self, sources: Mapping[str, RolloutWorlds]) -> None:
         self._sources = dict(sources)
 
     async def open(self) -> RoutedWorld:

@@ -59,7 +59,7 @@ def calls(instance: Instance, tool: str) -> list[dict[str, Json]]:
 def owner(instance: Instance) -> Customer:
     found = re.search(r"TCK-\d+", prompt(instance))
     assert found is not None
-    return instance.settled.get(Customer, instance.settled.get(Ticket, found.group()).customer_id)
+    return instance.initial_state.get(Customer, instance.initial_state.get(Ticket, found.group()).customer_id)
 
 
 def paid_for(instance: Instance, order: Order, line: OrderLine, pieces: int) -> float:
@@ -69,7 +69,7 @@ def paid_for(instance: Instance, order: Order, line: OrderLine, pieces: int) -> 
 
 def test_a_recall_credits_the_orders_that_arrived_on_its_days_and_are_still_held() -> None:
     for instance in instances("recall"):
-        rows, percent = instance.settled, instance.rules.recall_credit_percent
+        rows, percent = instance.initial_state, instance.rules.recall_credit_percent
         first, last = map(date.fromisoformat, _DAY.findall(rows.get(Section, "NTC-1").body))
         due: dict[str, float] = {}
         for key in re.findall(r"ORD-\d+", prompt(instance)):
@@ -87,15 +87,15 @@ def test_a_recall_credits_the_orders_that_arrived_on_its_days_and_are_still_held
 
 def test_no_order_of_a_recalls_twin_arrived_on_the_days_of_the_notice() -> None:
     for instance in instances("recall-twin"):
-        first, last = map(date.fromisoformat, _DAY.findall(instance.settled.get(Section, "NTC-1").body))
+        first, last = map(date.fromisoformat, _DAY.findall(instance.initial_state.get(Section, "NTC-1").body))
         for key in re.findall(r"ORD-\d+", prompt(instance)):
-            [parcel] = instance.settled.find(Shipment, order_id=key)
+            [parcel] = instance.initial_state.find(Shipment, order_id=key)
             assert parcel.delivered is None or not first <= parcel.delivered <= last
 
 
 def late(instance: Instance) -> set[str]:
     """The orders for which the customer is owed a credit for lateness: by the carrier and since the day they name."""
-    rows, customer = instance.settled, owner(instance)
+    rows, customer = instance.initial_state, owner(instance)
     [since], [carrier] = _DAY.findall(prompt(instance)), [c for c in CARRIERS if c in prompt(instance)]
     found: set[str] = set()
     for order in rows.find(Order, customer_id=customer.id):
@@ -124,7 +124,7 @@ def test_in_the_twin_nothing_is_late_or_the_account_is_held() -> None:
 
 def test_the_net_sum_is_what_the_ledger_of_payments_and_refunds_says() -> None:
     for instance in instances("net-paid"):
-        rows, customer = instance.settled, owner(instance)
+        rows, customer = instance.initial_state, owner(instance)
         [since] = _DAY.findall(prompt(instance))
         orders = {
             o.id for o in rows.find(Order, customer_id=customer.id) if o.placed.date() >= date.fromisoformat(since)
@@ -136,7 +136,7 @@ def test_the_net_sum_is_what_the_ledger_of_payments_and_refunds_says() -> None:
 
 def test_the_charge_that_goes_back_is_one_of_the_only_two_of_one_order() -> None:
     for instance in instances("find-double-charge"):
-        rows, customer = instance.settled, owner(instance)
+        rows, customer = instance.initial_state, owner(instance)
         twice = [o for o in rows.find(Order, customer_id=customer.id) if len(rows.find(Payment, order_id=o.id)) > 1]
         assert len(twice) == 1
         charges = sorted(rows.find(Payment, order_id=twice[0].id), key=lambda p: p.charged)
@@ -147,7 +147,7 @@ def test_the_charge_that_goes_back_is_one_of_the_only_two_of_one_order() -> None
 
 def test_a_whole_order_is_matched_line_by_line_with_the_best_offer_that_counts() -> None:
     for instance in instances("price-match-order"):
-        rows, policy = instance.settled, instance.rules
+        rows, policy = instance.initial_state, instance.rules
         [credit] = calls(instance, "give_credit")
         order, cents = rows.get(Order, str(credit["order_id"])), 0
         for line in rows.find(OrderLine, order_id=order.id):
@@ -163,7 +163,7 @@ def test_a_whole_order_is_matched_line_by_line_with_the_best_offer_that_counts()
 def test_what_is_due_for_half_a_bundle_leaves_the_price_of_the_other_half_bought_alone() -> None:
     broken = 0
     for instance in instances("bundle-return"):
-        rows, policy = instance.settled, instance.rules
+        rows, policy = instance.initial_state, instance.rules
         [back] = calls(instance, "authorise_return")
         line = rows.get(OrderLine, str(back["line_id"]))
         order = rows.get(Order, line.order_id)
@@ -183,7 +183,7 @@ def test_what_is_due_for_half_a_bundle_leaves_the_price_of_the_other_half_bought
 
 def test_a_finished_build_has_the_cheapest_card_and_supply_that_work_within_the_budget() -> None:
     for instance in instances("finish-build"):
-        rows = instance.settled
+        rows = instance.initial_state
         card, supply = (rows.get(Product, str(c["product_id"])) for c in calls(instance, "replace_build_part"))
         build = rows.get(Build, str(calls(instance, "replace_build_part")[0]["build_id"]))
         case = rows.get(Product, build.case_id)
@@ -208,8 +208,8 @@ def test_of_several_tickets_the_one_that_was_opened_first_is_kept() -> None:
     lower = 0
     for instance in instances("duplicate-tickets"):
         [kept], closed = calls(instance, "resolve_ticket"), calls(instance, "decline_request")
-        oldest = instance.settled.get(Ticket, str(kept["ticket_id"]))
-        doubles = [instance.settled.get(Ticket, str(c["ticket_id"])) for c in closed]
+        oldest = instance.initial_state.get(Ticket, str(kept["ticket_id"]))
+        doubles = [instance.initial_state.get(Ticket, str(c["ticket_id"])) for c in closed]
         assert all(oldest.opened < ticket.opened for ticket in doubles)
         lower += all(oldest.id < ticket.id for ticket in doubles)
     assert 0 < lower < len(list(instances("duplicate-tickets")))
@@ -221,7 +221,7 @@ def test_no_colleague_at_work_with_a_lower_limit_could_have_been_asked() -> None
         ("absent-approver", "send_internal_message", "recipient_id"),
     ):
         for instance in instances(family):
-            rows = instance.settled
+            rows = instance.initial_state
             [asked] = calls(instance, tool)
             cents = asked.get("amount_cents") or next(
                 r.amount_cents for r in rows.find(Refund, status="pending_approval")
@@ -237,6 +237,6 @@ def test_no_colleague_at_work_with_a_lower_limit_could_have_been_asked() -> None
 def test_all_open_orders_are_redirected_and_none_that_left() -> None:
     for instance in instances("redirect-orders"):
         moved = {str(c["order_id"]) for c in calls(instance, "update_shipping_address")}
-        orders = instance.settled.find(Order, customer_id=owner(instance).id)
+        orders = instance.initial_state.find(Order, customer_id=owner(instance).id)
         assert moved == {o.id for o in orders if o.status == "processing"}
         assert [o.status for o in orders].count("shipped") == 1

@@ -8,7 +8,7 @@ import pytest
 
 from decoders import tiny
 from engines.plain import telling
-from palaestra.trainers.engines.engine import Completion, Request, Sampling
+from palaestra.trainers.engines.engine import Completion, Sampling, TurnRequest
 from palaestra.trainers.engines.native import NativeConfig, NativeEngine
 from palaestra.trainers.engines.native.kernels import build
 from palaestra.trainers.engines.native.kernels.build import compiler, kernels, library
@@ -116,7 +116,9 @@ def drawn(engine: NativeEngine) -> list[Completion]:
             sampling = Sampling(limit=20, stop=(), temperature=0.7 if number % 2 else 1.0)
             found: list[Completion] = []
             for _ in range(2):
-                request = Request(trajectory=f"t{number}", context=context, sampling=sampling, noise=noise_key(number))
+                request = TurnRequest(
+                    trajectory=f"t{number}", context=context, sampling=sampling, noise=noise_key(number)
+                )
                 found.append(await engine.generate(request))
                 context = (*context, *found[-1].ids, 3, 1, 4)
             return found

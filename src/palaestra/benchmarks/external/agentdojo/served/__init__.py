@@ -9,7 +9,7 @@ from importlib.metadata import version
 from typing import Any
 
 from palaestra.benchmarks.external.agentdojo.served import package
-from palaestra.benchmarks.external.agentdojo.served.episode import Episode
+from palaestra.benchmarks.external.agentdojo.served.episode import AgentDojoEpisode
 from palaestra.benchmarks.external.protocol import WireTask
 
 _TURNS = 16
@@ -57,7 +57,7 @@ class AgentDojo:
         ids: list[str | None] = [task.ID for task in _by_number(package.suites()[suite].injection_tasks)]
         return ids[:1] if self._attacks[suite].is_dos_attack else ids
 
-    def begin(self, task: str, seed: int) -> Episode:
+    def begin(self, task: str, seed: int) -> AgentDojoEpisode:
         """A task; nothing in it is drawn."""
         del seed
         suite, _, pair = task.partition("/")
@@ -65,10 +65,10 @@ class AgentDojo:
         its = package.suites()[suite]
         user = its.user_tasks[user_id]
         if not injection_id:
-            return Episode(suite, user, injections={})
+            return AgentDojoEpisode(suite, user, injections={})
         attack, injection = self._attacks[suite], its.injection_tasks[injection_id]
         spliced = attack.attack(user, injection)
-        return Episode(suite, user, injection=injection, injections=spliced, denial=attack.is_dos_attack)
+        return AgentDojoEpisode(suite, user, injection=injection, injections=spliced, denial=attack.is_dos_attack)
 
 
 def _by_number(tasks: Mapping[str, Any]) -> list[Any]:

@@ -35,7 +35,7 @@ ATTACK: WireCriterion = {
 }
 
 
-class Episode:
+class AgentDojoEpisode:
     """Calls go through the package's own executor; words without a call are the final answer.
 
     Args:

@@ -10,8 +10,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from palaestra.benchmarks.external.appworld.served.episode import Episode
-from palaestra.benchmarks.external.appworld.served.layout import Task, tasks
+from palaestra.benchmarks.external.appworld.served.episode import AppWorldEpisode
+from palaestra.benchmarks.external.appworld.served.layout import AppWorldTask, tasks
 from palaestra.benchmarks.external.protocol import WireTask
 
 _TURNS = 50
@@ -37,13 +37,13 @@ class AppWorld:
         """Every task."""
         return [_told(id, task) for id, task in self._tasks.items()]
 
-    def begin(self, task: str, seed: int) -> Episode:
+    def begin(self, task: str, seed: int) -> AppWorldEpisode:
         """A task; the package's own seed stays as it is."""
         del seed
-        return Episode(self._root, self._tasks[task])
+        return AppWorldEpisode(self._root, self._tasks[task])
 
 
-def _told(id: str, task: Task) -> WireTask:
+def _told(id: str, task: AppWorldTask) -> WireTask:
     return {
         "id": id,
         "category": id.partition("/")[0],

@@ -5,8 +5,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from palaestra.benchmarks.external.appworld.served.layout import Task
-from palaestra.benchmarks.external.appworld.served.process import Ended, Process
+from palaestra.benchmarks.external.appworld.served.layout import AppWorldTask
+from palaestra.benchmarks.external.appworld.served.process import AppWorldProcess, ProcessEnded
 from palaestra.benchmarks.external.protocol import (
     WireCall,
     WireCheck,
@@ -55,7 +55,7 @@ _LOOKS = (
 )
 
 
-class Episode:
+class AppWorldEpisode:
     """One task.
 
     Args:
@@ -63,9 +63,9 @@ class Episode:
         task: Which task.
     """
 
-    def __init__(self, root: Path, task: Task) -> None:
+    def __init__(self, root: Path, task: AppWorldTask) -> None:
         self._task = task
-        self._process = Process(root, task.id)
+        self._process = AppWorldProcess(root, task.id)
         self._completed = False
         self._ended: str | None = None
         """How the process was lost, if it was."""
@@ -104,7 +104,7 @@ class Episode:
     def _executed(self, code: str, seconds: int) -> WireResult:
         try:
             told: Any = self._process.ask("execute", seconds=seconds + _GRACE, code=code, limit=seconds)
-        except Ended as error:
+        except ProcessEnded as error:
             self._ended = str(error)
             return refused(f"The session that this code ran in is gone: {error}.", "crashed")
         self._completed = told["completed"]

@@ -13,7 +13,7 @@ SPLITS = ("test_normal", "test_challenge", "dev", "train")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
+class AppWorldTask:
     """One task."""
 
     id: str
@@ -28,13 +28,13 @@ class Task:
     """The authors' own code."""
 
 
-def tasks(root: Path) -> list[Task]:
+def tasks(root: Path) -> list[AppWorldTask]:
     """Every task of every split, as they are listed.
 
     Raises:
         ValueError: a file is missing or is not what it should be.
     """
-    found = list[Task]()
+    found = list[AppWorldTask]()
     for split in SPLITS:
         listed = _text(root / "data" / "datasets" / f"{split}.txt").splitlines()
         for line in listed:
@@ -45,13 +45,13 @@ def tasks(root: Path) -> list[Task]:
     return found
 
 
-def _task(folder: Path, id: str, split: str) -> Task:
+def _task(folder: Path, id: str, split: str) -> AppWorldTask:
     truth = folder / "ground_truth"
     spec, about, tests = _json(folder / "specs.json"), _json(truth / "metadata.json"), _json(truth / "test_data.json")
     solution = truth / "compiled_solution.py"
     try:
         who = spec["supervisor"]
-        return Task(
+        return AppWorldTask(
             id=id,
             split=split,
             difficulty=int(about["difficulty"]),

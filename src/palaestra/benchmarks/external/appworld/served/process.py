@@ -15,11 +15,11 @@ _SHOWN = 500
 """Characters of its last words that an error quotes."""
 
 
-class Ended(Exception):  # noqa: N818  it is no error: code may end the process that it runs in
+class ProcessEnded(Exception):  # noqa: N818  it is no error: code may end the process that it runs in
     """The process is gone."""
 
 
-class Process:
+class AppWorldProcess:
     """A task under way in a process of its own.
 
     Args:
@@ -49,7 +49,7 @@ class Process:
         self._out: IO[bytes] = self._process.stdout
         try:
             self._answer(None)
-        except Ended:
+        except ProcessEnded:
             last = (self._folder / "stderr").read_text(errors="replace").strip()[-_SHOWN:]
             self.close()
             raise RuntimeError(f"AppWorld cannot begin {task} with the data of {root}: {last}") from None
@@ -69,17 +69,17 @@ class Process:
             self._in.write(json.dumps({"do": do, **request}).encode() + b"\n")
             self._in.flush()
         except (OSError, ValueError):
-            raise Ended("it was over before") from None
+            raise ProcessEnded("it was over before") from None
         return self._answer(seconds)
 
     def _answer(self, seconds: float | None) -> Any:
         if not select.select([self._out], [], [], seconds)[0]:
             self._end()
-            raise Ended(f"it did not answer in {seconds:g} s, and was ended")
+            raise ProcessEnded(f"it did not answer in {seconds:g} s, and was ended")
         line = self._out.readline()
         if not line:
             self._end()
-            raise Ended(f"it ended with {self._process.returncode}")
+            raise ProcessEnded(f"it ended with {self._process.returncode}")
         return json.loads(line)
 
     def _end(self) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from palaestra.benchmarks.external.bfcl.served.gold import parsed
 from palaestra.benchmarks.external.bfcl.served.package import MULTI_TURN, PROMPTS
 from palaestra.benchmarks.external.bfcl.served.schema import tool_of
-from palaestra.benchmarks.external.bfcl.served.worlds import World
+from palaestra.benchmarks.external.bfcl.served.worlds import BfclInstances
 from palaestra.benchmarks.external.protocol import (
     WireCall,
     WireCheck,
@@ -44,7 +44,7 @@ class MultiTurn:
         self._questions: list[list[WireMessage]] = entry["question"]
         self._functions = list(entry["function"])
         self._held: Mapping[str, list[Any]] = entry.get("missed_function", {})
-        self._mine, self._theirs = World(entry), World(entry)
+        self._mine, self._theirs = BfclInstances(entry), BfclInstances(entry)
         self._gold = [[parsed(text, self._theirs.parameters) for text in calls] for calls in answer]
         self._shown: list[str] = []
         self._checks: list[WireCheck] = []

@@ -22,7 +22,7 @@ _BITS = 1 << 16
 """Of a power; what has more could not be written as text in any case."""
 
 
-class World:
+class BfclInstances:
     """The instances of one player.
 
     Args:

@@ -9,7 +9,7 @@ from typing import Any
 
 from palaestra.benchmarks.external.browser.view import KINDS
 from palaestra.benchmarks.external.browser.window import Browser
-from palaestra.benchmarks.external.miniwob.served.episode import Episode
+from palaestra.benchmarks.external.miniwob.served.episode import MiniWoBEpisode
 from palaestra.benchmarks.external.protocol import WireTask
 
 SEEDS = {"test": range(1_000_000, 1_000_010), "train": range(10)}
@@ -35,11 +35,11 @@ class MiniWoB:
         """Every page with every seed."""
         return [_task(page, split, seed) for page in self._pages for split, seeds in SEEDS.items() for seed in seeds]
 
-    def begin(self, task: str, seed: int) -> Episode:
+    def begin(self, task: str, seed: int) -> MiniWoBEpisode:
         """A page; its own seed is in its name."""
         del seed
         page, _, own = task.partition("/")
-        return Episode(self._browser, self._folder / f"{page}.html", page, int(own), self._observation)
+        return MiniWoBEpisode(self._browser, self._folder / f"{page}.html", page, int(own), self._observation)
 
 
 def _task(page: str, split: str, seed: int) -> WireTask:

@@ -44,7 +44,7 @@ _BEGIN = """seed => {
 }"""
 
 
-class Episode:
+class MiniWoBEpisode:
     """A page that is played."""
 
     def __init__(self, browser: Browser, page: Path, name: str, seed: int, observation: str) -> None:
@@ -122,7 +122,7 @@ class Episode:
         """What a script does that sees what an agent sees; played in a window beside this one."""
         if self._name not in SOLVERS:
             return None
-        beside = Episode(self._browser, self._page, self._name, self._seed, self._observation)
+        beside = MiniWoBEpisode(self._browser, self._page, self._name, self._seed, self._observation)
         turns: list[WireTurn] = []
         try:
             for calls in SOLVERS[self._name](beside.goal, beside.seen):

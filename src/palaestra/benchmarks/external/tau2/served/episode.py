@@ -22,7 +22,7 @@ from palaestra.benchmarks.external.protocol import (
 from palaestra.benchmarks.external.tau2.served import package
 from palaestra.benchmarks.external.tau2.served.domains import Domain
 from palaestra.benchmarks.external.tau2.served.judging import criteria, judged
-from palaestra.benchmarks.external.tau2.served.user import PREFACE, TRANSFER, ScriptedUser, prompting
+from palaestra.benchmarks.external.tau2.served.user import PREFACE, TRANSFER, Tau2ScriptedUser, prompting
 
 DONE = "done"
 """The package's own tool for the end of a solo task."""
@@ -30,7 +30,7 @@ _ERRORS = 10
 """Failed calls that end an episode, in the package's orchestrator."""
 
 
-class Episode:
+class Tau2Episode:
     """A task being played.
 
     Args:
@@ -51,7 +51,7 @@ class Episode:
         self._trajectory: list[Any] = list(history)
         self._before = len(history)
         acts = [action for action in task.evaluation_criteria.actions or () if action.requestor == "user"]
-        self._user = ScriptedUser(task.user_scenario.instructions, acts, self._was_given)
+        self._user = Tau2ScriptedUser(task.user_scenario.instructions, acts, self._was_given)
         self._calls = self._errors = 0
         self._transferred = False
         self._tools = self._schemas()

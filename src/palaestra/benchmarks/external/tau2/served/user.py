@@ -35,7 +35,7 @@ _GIVEN = "call_discoverable_user_tool"
 TRANSFER = "transfer_to_human_agents"
 
 
-class ScriptedUser:
+class Tau2ScriptedUser:
     """One user.
 
     Args:

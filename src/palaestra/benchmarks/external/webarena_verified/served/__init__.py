@@ -11,7 +11,7 @@ from typing import Any
 from palaestra.benchmarks.external.browser.view import KINDS
 from palaestra.benchmarks.external.browser.window import Browser
 from palaestra.benchmarks.external.protocol import WireTask
-from palaestra.benchmarks.external.webarena_verified.served.episode import Episode, Played
+from palaestra.benchmarks.external.webarena_verified.served.episode import BrowserEpisode, WebArenaEpisode
 from palaestra.benchmarks.external.webarena_verified.served.scoring import Scorer
 
 SUBSETS = ("hard", "non-hard")
@@ -45,7 +45,7 @@ class WebArenaVerified:
             if self._subset is None or number in self._subset
         ]
 
-    def begin(self, task: str, seed: int) -> Episode:
+    def begin(self, task: str, seed: int) -> WebArenaEpisode:
         """A task in the sites, or with its recorded run.
 
         Raises:
@@ -59,7 +59,7 @@ class WebArenaVerified:
                 raise ValueError(
                     f"recorded={str(self._recorded)!r}: it holds no {number}/network.har; choose another task"
                 )
-            return Episode(self._scorer, number, har)
+            return WebArenaEpisode(self._scorer, number, har)
         lacking = [str(site) for site in self._scorer.tasks[number].sites if str(site) not in self._sites]
         if lacking:
             raise ValueError(
@@ -67,7 +67,7 @@ class WebArenaVerified:
                 f" `webarena-verified env start --site {lacking[0]}` and say where they are:"
                 f' sites={{"{lacking[0]}": "http://localhost:PORT"}}; or score runs that were recorded: recorded=FOLDER'
             )
-        return Played(
+        return BrowserEpisode(
             self._scorer,
             number,
             browser=self._browser,

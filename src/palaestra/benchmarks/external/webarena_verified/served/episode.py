@@ -60,7 +60,7 @@ _SETTLE = 500
 _LOAD = 30_000
 
 
-class Episode:
+class WebArenaEpisode:
     """A task that ends with an answer; as it is, one whose run was recorded before."""
 
     tools: Sequence[Mapping[str, Any]] = (RESPOND,)
@@ -134,7 +134,7 @@ class Episode:
         """Nothing is held."""
 
 
-class Played(Episode):
+class BrowserEpisode(WebArenaEpisode):
     """A task that is played in a browser."""
 
     tools = (*TOOLS, *_GO, RESPOND)

@@ -9,7 +9,7 @@ from typing import Any
 
 from palaestra.benchmarks.external.protocol import WireTask
 from palaestra.benchmarks.external.webshop.served.catalogue import Catalogue, Goal
-from palaestra.benchmarks.external.webshop.served.episode import Episode
+from palaestra.benchmarks.external.webshop.served.episode import WebShopEpisode
 from palaestra.benchmarks.external.webshop.served.reward import Similar
 from palaestra.benchmarks.external.webshop.served.search import Index
 
@@ -51,11 +51,11 @@ class WebShop:
             "prompt": goal.instruction,
         }
 
-    def begin(self, task: str, seed: int) -> Episode:
+    def begin(self, task: str, seed: int) -> WebShopEpisode:
         """A goal; nothing is left to the seed."""
         del seed
         goal = self._catalogue.goals[int(task.rpartition("/")[2])]
-        return Episode(self._catalogue, self._index, goal, self._similar)
+        return WebShopEpisode(self._catalogue, self._index, goal, self._similar)
 
 
 def _version(checkout: Path) -> str:

@@ -21,7 +21,7 @@ _SHUFFLE = 233
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Product:
+class WebShopProduct:
     """Something that is for sale."""
 
     asin: str
@@ -72,7 +72,7 @@ class Catalogue:
     def __init__(self, folder: Path, most: int | None = None) -> None:
         attributes: Mapping[str, Any] = _read(folder, "items_ins_v2")
         wishes: Mapping[str, Any] = _read(folder, "items_human_ins")
-        self.products: dict[str, Product] = {}
+        self.products: dict[str, WebShopProduct] = {}
         for raw in _read(folder, "items_shuffle")[:most]:
             asin = str(raw["asin"])
             if asin != "nan" and len(asin) <= 10 and asin not in self.products:
@@ -93,7 +93,7 @@ def _read(folder: Path, name: str) -> Any:
     raise ValueError(f"{folder} holds no {name}.json; get it with the checkout's `./setup.sh -d all` (or `-d small`)")
 
 
-def _product(raw: Mapping[str, Any], known: Mapping[str, Any]) -> Product:
+def _product(raw: Mapping[str, Any], known: Mapping[str, Any]) -> WebShopProduct:
     prices = [float(re.sub(r"[^\d.]", "", part)) for part in str(raw.get("pricing") or "").split("$")[1:]][:2] or [
         100.0
     ]
@@ -105,7 +105,7 @@ def _product(raw: Mapping[str, Any], known: Mapping[str, Any]) -> Product:
         for name, values in offered.items()
         if values is not None
     }
-    return Product(
+    return WebShopProduct(
         asin=str(raw["asin"]),
         name=str(raw["name"]),
         category=str(raw["category"]),
@@ -124,7 +124,7 @@ def _is_list(value: Any) -> TypeGuard[list[Any]]:
     return isinstance(value, list)
 
 
-def _goal(product: Product, wish: Mapping[str, Any], number: int) -> Goal:
+def _goal(product: WebShopProduct, wish: Mapping[str, Any], number: int) -> Goal:
     """A wish, with a limit for the price drawn from the next four tens above it."""
     above = [10.0 * ten for ten in range(1, 100) if 10.0 * ten > product.price][:4]
     limit, said = NO_LIMIT, ""

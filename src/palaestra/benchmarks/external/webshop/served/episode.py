@@ -16,7 +16,7 @@ from palaestra.benchmarks.external.protocol import (
     run_until,
     tool,
 )
-from palaestra.benchmarks.external.webshop.served.catalogue import Catalogue, Goal, Product
+from palaestra.benchmarks.external.webshop.served.catalogue import Catalogue, Goal, WebShopProduct
 from palaestra.benchmarks.external.webshop.served.reward import Similar, Worth, worth
 from palaestra.benchmarks.external.webshop.served.search import Index
 
@@ -36,14 +36,14 @@ _SYSTEM = (
 )
 
 
-class Episode:
+class WebShopEpisode:
     """One visit."""
 
     def __init__(self, catalogue: Catalogue, index: Index, goal: Goal, similar: Similar) -> None:
         self._catalogue, self._index, self._goal, self._similar = catalogue, index, goal, similar
         self._found: list[str] = []
         self._page = 0
-        self._shown: Product | None = None
+        self._shown: WebShopProduct | None = None
         self._told: str | None = None
         self._chosen: dict[str, str] = {}
         self._worth: Worth | None = None
@@ -183,7 +183,7 @@ class Episode:
 
     def gold(self) -> list[WireTurn] | None:
         """The described product, found by its own name, with the options that were asked for."""
-        beside = Episode(self._catalogue, self._index, self._goal, self._similar)
+        beside = WebShopEpisode(self._catalogue, self._index, self._goal, self._similar)
         described = self._catalogue.products[self._goal.asin]
         calls: list[WireCall] = [{"tool": "search", "arguments": {"keywords": described.name[:_MOST]}}]
         beside.turn(calls, "")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from palaestra.benchmarks.external.webshop.served.catalogue import Goal, Product
+from palaestra.benchmarks.external.webshop.served.catalogue import Goal, WebShopProduct
 
 Similar: TypeAlias = Callable[[str, str], float]
 """How alike two texts are, of 100."""
@@ -49,7 +49,9 @@ class Worth:
     """Whether it is within the limit."""
 
 
-def worth(bought: Product, chosen: Sequence[str], goal: Goal, described: Product, similar: Similar) -> Worth:
+def worth(
+    bought: WebShopProduct, chosen: Sequence[str], goal: Goal, described: WebShopProduct, similar: Similar
+) -> Worth:
     """What it is worth to have bought something.
 
     Args:
@@ -67,7 +69,7 @@ def worth(bought: Product, chosen: Sequence[str], goal: Goal, described: Product
     return Worth(total=kind * share, kind=kind, attributes=attributes, options=options, price=price)
 
 
-def kind_score(bought: Product, described: Product) -> float:
+def kind_score(bought: WebShopProduct, described: WebShopProduct) -> float:
     """`r_type`: whether it is the kind of thing that was asked for."""
     wanted = nouns(described.name)
     shared = len(nouns(bought.name) & wanted) / len(wanted) if wanted else 0.2
@@ -84,7 +86,7 @@ def nouns(name: str) -> frozenset[str]:
     return frozenset(re.findall(r"[a-z]{2,}", name.lower())) - _NO_NOUNS
 
 
-def _has(product: Product, wanted: str, similar: Similar) -> bool:
+def _has(product: WebShopProduct, wanted: str, similar: Similar) -> bool:
     if any(similar(attribute, wanted) > _ALIKE for attribute in product.attributes):
         return True
     places: Mapping[str, str] = {

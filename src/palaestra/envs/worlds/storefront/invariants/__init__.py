@@ -36,7 +36,7 @@ from palaestra.envs.worlds.storefront.invariants.money import (
     stock_is_real,
     tiers_follow_spending,
 )
-from palaestra.envs.worlds.storefront.policy import POLICY, Policy
+from palaestra.envs.worlds.storefront.policy import POLICY, StorePolicy
 from palaestra.protocols import StateView
 
 __all__ = ["ALWAYS", "FRESH", "fresh_violations", "violations"]
@@ -66,7 +66,7 @@ ALWAYS: tuple[Rule, ...] = (
 """What every state keeps that tool calls can reach; whole references first, since the others follow them."""
 
 
-def violations(state: StateView, today: date, policy: Policy = POLICY) -> list[str]:
+def violations(state: StateView, today: date, policy: StorePolicy = POLICY) -> list[str]:
     """A sentence for each breach of a rule that every reachable state keeps; empty for a sound state.
 
     The other rules follow references, so broken ones are reported alone.
@@ -80,7 +80,7 @@ def violations(state: StateView, today: date, policy: Policy = POLICY) -> list[s
     return list(references_are_whole(books)) or _broken(ALWAYS[1:], books)
 
 
-def fresh_violations(state: StateView, today: date, policy: Policy = POLICY) -> list[str]:
+def fresh_violations(state: StateView, today: date, policy: StorePolicy = POLICY) -> list[str]:
     """A sentence for each breach of any rule, those included that hold only before the first tool call."""
     books = Books(state=state, today=today, policy=policy)
     return list(references_are_whole(books)) or _broken((*ALWAYS[1:], *FRESH), books)

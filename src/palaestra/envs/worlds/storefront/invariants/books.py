@@ -8,7 +8,7 @@ from functools import cached_property
 from operator import attrgetter
 from typing import TypeAlias, TypeVar
 
-from palaestra.envs.worlds.storefront.policy import Policy, build_parts
+from palaestra.envs.worlds.storefront.policy import StorePolicy, build_parts
 from palaestra.envs.worlds.storefront.schema import Build, Order, OrderLine, Payment, Product, Refund, Return, Shipment
 from palaestra.protocols import StateView
 from palaestra.records import Row
@@ -25,7 +25,7 @@ class Books:
 
     state: StateView
     today: date
-    policy: Policy
+    policy: StorePolicy
 
     @cached_property
     def orders(self) -> dict[str, Order]:

@@ -38,15 +38,15 @@ from itertools import chain
 from palaestra.envs.kit import draw_people
 from palaestra.envs.state import Base
 from palaestra.envs.worlds.storefront.handbook import sections
-from palaestra.envs.worlds.storefront.policy import POLICY, Policy, earns_tier
+from palaestra.envs.worlds.storefront.policy import POLICY, StorePolicy, earns_tier
 from palaestra.envs.worlds.storefront.population import builds, catalog, people
 from palaestra.envs.worlds.storefront.population.aftersales import Ledger, store_credits, warranty_claims
 from palaestra.envs.worlds.storefront.population.baskets import shelves
 from palaestra.envs.worlds.storefront.population.cases import Caseload, messages, tickets
 from palaestra.envs.worlds.storefront.population.offers import offers
-from palaestra.envs.worlds.storefront.population.people import Figures
+from palaestra.envs.worlds.storefront.population.people import CustomerFigures
 from palaestra.envs.worlds.storefront.population.plan import Account
-from palaestra.envs.worlds.storefront.population.planning import Market, plan_sales
+from palaestra.envs.worlds.storefront.population.planning import PlanningInputs, plan_sales
 from palaestra.envs.worlds.storefront.population.promotions import promotions
 from palaestra.envs.worlds.storefront.population.sales import Sold, sell
 from palaestra.envs.worlds.storefront.schema import SCHEMA, Credit
@@ -69,7 +69,7 @@ def world_start(seed: int) -> datetime:
     return datetime.combine(day, _OPENS)
 
 
-def populate(seed: int, policy: Policy = POLICY) -> Base:
+def populate(seed: int, policy: StorePolicy = POLICY) -> Base:
     """Every row of the world of this seed.
 
     Args:
@@ -87,7 +87,7 @@ def populate(seed: int, policy: Policy = POLICY) -> Base:
     codes = promotions(stream.split("promotions"), today)
     workshop = builds.Workshop(stream.split("builds"), policy, products)
     ordered = builds.ordered(workshop, _builders(accounts))
-    market = Market(today=today, policy=policy, shop=shelves(products, matched), promotions=codes)
+    market = PlanningInputs(today=today, policy=policy, shop=shelves(products, matched), promotions=codes)
     sales = plan_sales(stream.split("sales"), market, accounts, ordered)
     addresses = {a.customer_id: person for a, person in zip(accounts, crowd, strict=False)}
     ledger = Ledger(today=today, policy=policy, employees=employees)
@@ -133,7 +133,9 @@ def _rows_of(one: Sold) -> Iterable[Row]:
     return one.order, *one.lines, *one.payments, *one.shipments
 
 
-def _figures(sold: Sequence[Sold], given: Sequence[Credit], today: date, policy: Policy) -> Mapping[str, Figures]:
+def _figures(
+    sold: Sequence[Sold], given: Sequence[Credit], today: date, policy: StorePolicy
+) -> Mapping[str, CustomerFigures]:
     first: dict[str, date] = {}
     spent: Counter[str] = Counter()
     credit: Counter[str] = Counter()
@@ -145,6 +147,6 @@ def _figures(sold: Sequence[Sold], given: Sequence[Credit], today: date, policy:
     for row in given:
         credit[row.customer_id] += row.amount_cents
     return {
-        customer: Figures(first_order=day, lifetime_cents=spent[customer], credit_cents=credit[customer])
+        customer: CustomerFigures(first_order=day, lifetime_cents=spent[customer], credit_cents=credit[customer])
         for customer, day in first.items()
     }

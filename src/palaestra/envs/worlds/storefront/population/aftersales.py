@@ -5,7 +5,13 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Literal
 
-from palaestra.envs.worlds.storefront.policy import Policy, last_return_day, paid_cents, restocking_fee, warranty_end
+from palaestra.envs.worlds.storefront.policy import (
+    StorePolicy,
+    last_return_day,
+    paid_cents,
+    restocking_fee,
+    warranty_end,
+)
 from palaestra.envs.worlds.storefront.population.courses import at
 from palaestra.envs.worlds.storefront.population.plan import Aftermath
 from palaestra.envs.worlds.storefront.population.sales import Sold, settled
@@ -40,7 +46,7 @@ class Ledger:
     """Refunds and returns as they are written, and who may approve them."""
 
     today: date
-    policy: Policy
+    policy: StorePolicy
     employees: Sequence[Employee]
     refunds: list[Refund] = field(default_factory=list[Refund])
     returns: list[Return] = field(default_factory=list[Return])
@@ -134,7 +140,7 @@ class Ledger:
         return sold.delivered + timedelta(days=stream.between(0, (latest - sold.delivered).days))
 
 
-def warranty_claims(stream: Stream, sold: Sequence[Sold], today: date, policy: Policy) -> list[WarrantyClaim]:
+def warranty_claims(stream: Stream, sold: Sequence[Sold], today: date, policy: StorePolicy) -> list[WarrantyClaim]:
     """Claims on lines whose return window had passed and whose warranty had not."""
     chances = [
         (line, days)
@@ -148,7 +154,7 @@ def warranty_claims(stream: Stream, sold: Sequence[Sold], today: date, policy: P
     ]
 
 
-def store_credits(stream: Stream, sold: Sequence[Sold], today: date, policy: Policy) -> list[Credit]:
+def store_credits(stream: Stream, sold: Sequence[Sold], today: date, policy: StorePolicy) -> list[Credit]:
     """Store credit of the past, on orders whose return window passed months ago."""
     past = [one for one in sold if one.sale.aftermath == "none" and _is_past(one, today, policy)]
     late = [one for one in past if _days_late(one) > policy.delay_grace_days]
@@ -175,7 +181,7 @@ def store_credits(stream: Stream, sold: Sequence[Sold], today: date, policy: Pol
     return found
 
 
-def _claimable(one: Sold, today: date, policy: Policy) -> list[tuple[OrderLine, range]]:
+def _claimable(one: Sold, today: date, policy: StorePolicy) -> list[tuple[OrderLine, range]]:
     # Each line with the days on which its fault was a matter of warranty.
     first = last_return_day(policy, one.sale.tier, one.delivered) + timedelta(days=1)
     found: list[tuple[OrderLine, range]] = []
@@ -198,7 +204,7 @@ def _claim(stream: Stream, key: str, line: OrderLine, opened: date, today: date)
     )
 
 
-def _is_past(one: Sold, today: date, policy: Policy) -> bool:
+def _is_past(one: Sold, today: date, policy: StorePolicy) -> bool:
     if one.order.status != "delivered":
         return False
     return last_return_day(policy, one.sale.tier, one.delivered) + _CLOSED_AFTER < today
@@ -208,7 +214,7 @@ def _days_late(one: Sold) -> int:
     return (one.delivered - one.shipments[-1].due).days
 
 
-def _credit(stream: Stream, one: Sold, policy: Policy) -> tuple[CreditReason, int]:
+def _credit(stream: Stream, one: Sold, policy: StorePolicy) -> tuple[CreditReason, int]:
     if one.order.promotion_code is not None or stream.chance(40):
         return "goodwill", stream.choice(_GOODWILL_CENTS)
     line = stream.choice(one.lines)

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from palaestra.envs.worlds.storefront.population.catalog import Shelf
+from palaestra.envs.worlds.storefront.population.catalog import PricedProducts
 from palaestra.envs.worlds.storefront.population.plan import Item
 from palaestra.envs.worlds.storefront.schema import Product
 from palaestra.seeding import Stream
 
 Aisle: TypeAlias = Literal["any", "regular", "in_stock", "final_sale", "sold_out", "matched"]
-Shelves: TypeAlias = Mapping[Aisle, Shelf]
+Shelves: TypeAlias = Mapping[Aisle, PricedProducts]
 
 _LEAD_PIECES = ((1, 68), (2, 20), (3, 8), (4, 4))
 _MORE_LINES = ((0, 26), (1, 38), (2, 24), (3, 12))
@@ -32,15 +32,15 @@ class Wish:
     """Whether the goods were bought at today's prices; otherwise some were cheaper then."""
 
 
-def shelves(products: list[Product], matched: list[Product]) -> dict[Aisle, Shelf]:
+def shelves(products: list[Product], matched: list[Product]) -> dict[Aisle, PricedProducts]:
     """The aisles of a world's shop."""
     return {
-        "any": Shelf(products),
-        "regular": Shelf(p for p in products if not p.final_sale),
-        "in_stock": Shelf(p for p in products if p.stock > 0),
-        "final_sale": Shelf(p for p in products if p.final_sale),
-        "sold_out": Shelf(p for p in products if p.stock == 0),
-        "matched": Shelf(matched),
+        "any": PricedProducts(products),
+        "regular": PricedProducts(p for p in products if not p.final_sale),
+        "in_stock": PricedProducts(p for p in products if p.stock > 0),
+        "final_sale": PricedProducts(p for p in products if p.final_sale),
+        "sold_out": PricedProducts(p for p in products if p.stock == 0),
+        "matched": PricedProducts(matched),
     }
 
 
@@ -58,7 +58,7 @@ def basket(stream: Stream, wish: Wish, shop: Shelves, low: int, high: int) -> tu
     return tuple(items)
 
 
-def _lead(stream: Stream, wish: Wish, shelf: Shelf, low: int, high: int) -> tuple[Product, int]:
+def _lead(stream: Stream, wish: Wish, shelf: PricedProducts, low: int, high: int) -> tuple[Product, int]:
     for quantity in (stream.weighted(_LEAD_PIECES), 1, 2, 3, 4):
         if quantity >= wish.pieces:
             product = shelf.draw(stream, -(-low // quantity), high // quantity)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 
-from palaestra.envs.worlds.storefront.policy import Policy, build_problems
+from palaestra.envs.worlds.storefront.policy import StorePolicy, build_problems
 from palaestra.envs.worlds.storefront.schema import Build, Category, Product
 from palaestra.seeding import Stream
 
@@ -35,7 +35,7 @@ class Workshop:
         products: What there is.
     """
 
-    def __init__(self, stream: Stream, policy: Policy, products: Sequence[Product]) -> None:
+    def __init__(self, stream: Stream, policy: StorePolicy, products: Sequence[Product]) -> None:
         self._stream = stream
         self._policy = policy
         self._by_category: Mapping[Category, list[Product]] = {

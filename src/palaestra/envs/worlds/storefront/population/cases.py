@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from typing import Literal, TypeAlias
 
-from palaestra.envs.worlds.storefront.policy import Policy, last_return_day
+from palaestra.envs.worlds.storefront.policy import StorePolicy, last_return_day
 from palaestra.envs.worlds.storefront.population.courses import at
 from palaestra.envs.worlds.storefront.population.sales import Sold
 from palaestra.envs.worlds.storefront.schema import Employee, InternalMessage, Product, Team, Ticket
@@ -56,7 +56,7 @@ class Caseload:
     """What tickets are about."""
 
     today: date
-    policy: Policy
+    policy: StorePolicy
     sold: Sequence[Sold]
     held_ids: frozenset[str]
     """Customers under a fraud hold."""

@@ -29,7 +29,7 @@ _CHEAP_EUROS = 100
 _CHEAP_SHARE = 7
 
 
-class Shelf:
+class PricedProducts:
     """Products in order of price."""
 
     __slots__ = ("_prices", "_products")

@@ -8,12 +8,12 @@ from collections.abc import Callable
 from datetime import date, datetime, time, timedelta
 from typing import TypeAlias
 
-from palaestra.envs.worlds.storefront.policy import Policy, last_return_day
+from palaestra.envs.worlds.storefront.policy import StorePolicy, last_return_day
 from palaestra.envs.worlds.storefront.population.plan import Course, Parcel
 from palaestra.envs.worlds.storefront.schema import Tier
 from palaestra.seeding import Stream
 
-CourseDraw: TypeAlias = Callable[[Stream, date, Policy, Tier], Course]
+CourseDraw: TypeAlias = Callable[[Stream, date, StorePolicy, Tier], Course]
 
 _OLDEST_COUNTED = 690
 _LATELY = 50
@@ -30,34 +30,34 @@ def days(count: int) -> timedelta:
     return timedelta(days=count)
 
 
-def in_window(stream: Stream, today: date, policy: Policy, tier: Tier) -> Course:
+def in_window(stream: Stream, today: date, policy: StorePolicy, tier: Tier) -> Course:
     """Delivered so lately that a customer of any tier may still return it."""
     return _delivered(stream, today - days(stream.between(2, max(2, _shortest(policy) - 4))))
 
 
-def extended(stream: Stream, today: date, policy: Policy, tier: Tier) -> Course:
+def extended(stream: Stream, today: date, policy: StorePolicy, tier: Tier) -> Course:
     """Delivered before the shortest return window, but within that of a higher tier."""
     low = _shortest(policy) + 2
     return _delivered(stream, today - days(stream.between(low, max(low, policy.return_days[tier] - 2))))
 
 
-def late_arrival(stream: Stream, today: date, policy: Policy, tier: Tier) -> Course:
+def late_arrival(stream: Stream, today: date, policy: StorePolicy, tier: Tier) -> Course:
     """Delivered lately, and so late that credit is due."""
     delivered = today - days(stream.between(2, max(2, _shortest(policy) - 4)))
     return _overdue(stream, delivered, policy.delay_grace_days + stream.between(1, 6))
 
 
-def just_matched(stream: Stream, today: date, policy: Policy, tier: Tier) -> Course:
+def just_matched(stream: Stream, today: date, policy: StorePolicy, tier: Tier) -> Course:
     """Delivered, and ordered lately enough for a price match."""
     return _recent(stream, today, policy.price_match_days - 2)
 
 
-def just_ordered(stream: Stream, today: date, policy: Policy, tier: Tier) -> Course:
+def just_ordered(stream: Stream, today: date, policy: StorePolicy, tier: Tier) -> Course:
     """Delivered, and ordered lately enough to claim a forgotten code."""
     return _recent(stream, today, policy.promotion_claim_days - 1)
 
 
-def processing(stream: Stream, today: date, policy: Policy, tier: Tier) -> Course:
+def processing(stream: Stream, today: date, policy: StorePolicy, tier: Tier) -> Course:
     """Ordered, not packed yet."""
     placed = today - days(stream.between(1, 2))
     parcel = Parcel(
@@ -70,18 +70,18 @@ def processing(stream: Stream, today: date, policy: Policy, tier: Tier) -> Cours
     return Course(placed=at(stream, placed), status="processing", parcels=(parcel,))
 
 
-def cancelled(stream: Stream, today: date, policy: Policy, tier: Tier) -> Course:
+def cancelled(stream: Stream, today: date, policy: StorePolicy, tier: Tier) -> Course:
     """Cancelled before it was packed."""
     return Course(placed=at(stream, today - days(stream.between(5, 300))), status="cancelled", parcels=())
 
 
-def on_the_way(stream: Stream, today: date, policy: Policy, tier: Tier) -> Course:
+def on_the_way(stream: Stream, today: date, policy: StorePolicy, tier: Tier) -> Course:
     """In transit and not due yet."""
     shipped = today - days(stream.between(1, 2))
     return _in_transit(stream, shipped, today + days(stream.between(1, 4)), today - days(stream.below(2)))
 
 
-def late_in_transit(stream: Stream, today: date, policy: Policy, tier: Tier) -> Course:
+def late_in_transit(stream: Stream, today: date, policy: StorePolicy, tier: Tier) -> Course:
     """Overdue, but not lost: too little time has passed, or the parcel was scanned after its due date."""
     if stream.chance(50):
         due = today - days(stream.between(2, max(2, policy.lost_after_days - 3)))
@@ -90,13 +90,13 @@ def late_in_transit(stream: Stream, today: date, policy: Policy, tier: Tier) -> 
     return _in_transit(stream, due - days(3), due, today - days(stream.between(1, 4)))
 
 
-def lost(stream: Stream, today: date, policy: Policy, tier: Tier) -> Course:
+def lost(stream: Stream, today: date, policy: StorePolicy, tier: Tier) -> Course:
     """In transit by the record, lost by the rule."""
     due = today - days(policy.lost_after_days + stream.between(2, 15))
     return _in_transit(stream, due - days(4), due, due - days(stream.below(4)))
 
 
-def expired(stream: Stream, today: date, policy: Policy, tier: Tier) -> Course:
+def expired(stream: Stream, today: date, policy: StorePolicy, tier: Tier) -> Course:
     """Delivered, past its return window, within the months that earn a tier; one in eight arrived late."""
     delivered = _past_window(stream, today, policy, tier)
     if stream.chance(12):
@@ -104,25 +104,25 @@ def expired(stream: Stream, today: date, policy: Policy, tier: Tier) -> Course:
     return _delivered(stream, delivered)
 
 
-def just_expired(stream: Stream, today: date, policy: Policy, tier: Tier) -> Course:
+def just_expired(stream: Stream, today: date, policy: StorePolicy, tier: Tier) -> Course:
     """Delivered, and past its return window by some weeks at most."""
     oldest = policy.return_days[tier] + _LATELY
     return _delivered(stream, _past_window(stream, today, policy, tier, oldest=oldest))
 
 
-def ancient(stream: Stream, today: date, policy: Policy, tier: Tier) -> Course:
+def ancient(stream: Stream, today: date, policy: StorePolicy, tier: Tier) -> Course:
     """Delivered before the months that earn a tier."""
     return _delivered(stream, today - days(stream.between(*_ANCIENT)))
 
 
-def lost_for_good(stream: Stream, today: date, policy: Policy, tier: Tier) -> Course:
+def lost_for_good(stream: Stream, today: date, policy: StorePolicy, tier: Tier) -> Course:
     """Lost long ago, and recorded as lost."""
     due = _past_window(stream, today, policy, tier)
     course = _in_transit(stream, due - days(4), due, due - days(stream.below(4)))
     return Course(placed=course.placed, status="shipped", parcels=(_as_lost(course.parcels[0]),))
 
 
-def replaced(stream: Stream, today: date, policy: Policy, tier: Tier) -> Course:
+def replaced(stream: Stream, today: date, policy: StorePolicy, tier: Tier) -> Course:
     """Lost long ago, and sent again."""
     second = _delivered(stream, _past_window(stream, today, policy, tier))
     again = second.parcels[0]
@@ -131,11 +131,13 @@ def replaced(stream: Stream, today: date, policy: Policy, tier: Tier) -> Course:
     return Course(placed=first.placed, status="delivered", parcels=(_as_lost(first.parcels[0]), again))
 
 
-def _shortest(policy: Policy) -> int:
+def _shortest(policy: StorePolicy) -> int:
     return min(policy.return_days.values())
 
 
-def _past_window(stream: Stream, today: date, policy: Policy, tier: Tier, *, oldest: int = _OLDEST_COUNTED) -> date:
+def _past_window(
+    stream: Stream, today: date, policy: StorePolicy, tier: Tier, *, oldest: int = _OLDEST_COUNTED
+) -> date:
     delivered = today - days(stream.between(policy.return_days[tier] + 3, oldest))
     while last_return_day(policy, tier, delivered) >= today - days(2):
         delivered -= days(7)

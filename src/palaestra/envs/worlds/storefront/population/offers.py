@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import date, timedelta
 
-from palaestra.envs.worlds.storefront.policy import Policy
+from palaestra.envs.worlds.storefront.policy import StorePolicy
 from palaestra.envs.worlds.storefront.schema import CompetitorOffer, Product
 from palaestra.seeding import Stream
 
@@ -17,7 +17,7 @@ _DEAREST_CENTS = 37_000
 
 
 def offers(
-    stream: Stream, today: date, policy: Policy, products: Sequence[Product]
+    stream: Stream, today: date, policy: StorePolicy, products: Sequence[Product]
 ) -> tuple[list[CompetitorOffer], list[Product]]:
     """All offers, and the products that a listed shop has in stock for less than we ask."""
     cheap = [p for p in products if p.price_cents < _CHEAP_CENTS]
@@ -41,7 +41,7 @@ def offers(
     return found, matched
 
 
-def _prices(stream: Stream, policy: Policy, *, matched: bool) -> list[tuple[str, int, bool]]:
+def _prices(stream: Stream, policy: StorePolicy, *, matched: bool) -> list[tuple[str, int, bool]]:
     # (shop, percent of our price, in stock). A trap undercuts every honest offer: a shop that is not
     # listed, or a listed one that has nothing left.
     listed = stream.shuffled(policy.price_match_shops)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from palaestra.envs.kit import MAIL_HOSTS, Person
-from palaestra.envs.worlds.storefront.policy import Policy, tier_for
+from palaestra.envs.worlds.storefront.policy import StorePolicy, tier_for
 from palaestra.envs.worlds.storefront.population.plan import Account, account
-from palaestra.envs.worlds.storefront.schema import Customer, Employee, Rank, Team, Tier
+from palaestra.envs.worlds.storefront.schema import Customer, Employee, EmployeeRank, Team, Tier
 from palaestra.seeding import Stream
 
 _TIER_SIZES: tuple[tuple[Tier, int, int], ...] = (
@@ -28,7 +28,7 @@ _COUNTRY_CODES = (31, 33, 43, 49)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Figures:
+class CustomerFigures:
     """What a customer's orders say about the customer."""
 
     first_order: date
@@ -39,12 +39,12 @@ class Figures:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Post:
     team: Team
-    rank: Rank
+    rank: EmployeeRank
     limit_cents: int
     on_leave: bool = False
 
 
-def accounts(stream: Stream, policy: Policy) -> list[Account]:
+def accounts(stream: Stream, policy: StorePolicy) -> list[Account]:
     """The customers to be, in an order that does not tell the tier."""
     wanted: list[tuple[Tier, bool]] = [
         (tier, number < held) for tier, size, held in _TIER_SIZES for number in range(size)
@@ -56,10 +56,10 @@ def accounts(stream: Stream, policy: Policy) -> list[Account]:
 
 def customers(
     stream: Stream,
-    policy: Policy,
+    policy: StorePolicy,
     accounts: Sequence[Account],
     persons: Sequence[Person],
-    figures: Mapping[str, Figures],
+    figures: Mapping[str, CustomerFigures],
 ) -> list[Customer]:
     """The customers, once their orders are known."""
     found = [
@@ -72,7 +72,7 @@ def customers(
     return found
 
 
-def employees(stream: Stream, policy: Policy, persons: Sequence[Person]) -> list[Employee]:
+def employees(stream: Stream, policy: StorePolicy, persons: Sequence[Person]) -> list[Employee]:
     """The colleagues; there are as many posts as `persons`."""
     # EMP-101 is who acts in this world: a support agent at work.
     acting, *others = _posts(policy)
@@ -91,7 +91,9 @@ def employees(stream: Stream, policy: Policy, persons: Sequence[Person]) -> list
     ]
 
 
-def _customer(stream: Stream, policy: Policy, planned: Account, person: Person, figures: Figures) -> Customer:
+def _customer(
+    stream: Stream, policy: StorePolicy, planned: Account, person: Person, figures: CustomerFigures
+) -> Customer:
     return Customer(
         id=planned.customer_id,
         name=person.name,
@@ -107,7 +109,7 @@ def _customer(stream: Stream, policy: Policy, planned: Account, person: Person, 
     )
 
 
-def _posts(policy: Policy) -> list[_Post]:
+def _posts(policy: StorePolicy) -> list[_Post]:
     # One of the two full supervisors and one of the two finance managers is away, so that whoever asks for an
     # approval has to look; the third supervisor is new and approves no more than an agent may pay.
     agent, supervisor = policy.agent_limit_cents, policy.supervisor_limit_cents

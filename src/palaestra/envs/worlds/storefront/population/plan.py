@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Literal, TypeAlias, get_args
 
-from palaestra.envs.worlds.storefront.policy import Policy
+from palaestra.envs.worlds.storefront.policy import StorePolicy
 from palaestra.envs.worlds.storefront.schema import Category, Product, Promotion, Tier
 
 TIERS: tuple[Tier, ...] = get_args(Tier)
@@ -101,7 +101,7 @@ class Account:
             self.certain += spent
 
 
-def account(customer_id: str, tier: Tier, policy: Policy, *, held: bool) -> Account:
+def account(customer_id: str, tier: Tier, policy: StorePolicy, *, held: bool) -> Account:
     """An account without sales. The highest tier has room for five times its threshold."""
     floor = policy.tier_from_cents[tier]
     above = [cents for cents in policy.tier_from_cents.values() if cents > floor]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import date
 from itertools import cycle
 
-from palaestra.envs.worlds.storefront.policy import Policy, earns_tier
+from palaestra.envs.worlds.storefront.policy import StorePolicy, earns_tier
 from palaestra.envs.worlds.storefront.population.baskets import Shelves, basket
 from palaestra.envs.worlds.storefront.population.plan import TIERS, Account, Course, Item, Sale, goods_of
 from palaestra.envs.worlds.storefront.population.promotions import applicable
@@ -25,18 +25,18 @@ _TOP_UP = 200_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Market:
+class PlanningInputs:
     """What planning draws from."""
 
     today: date
-    policy: Policy
+    policy: StorePolicy
     shop: Shelves
     promotions: Sequence[Promotion]
 
 
 def plan_sales(
     stream: Stream,
-    market: Market,
+    market: PlanningInputs,
     accounts: Sequence[Account],
     builds: Sequence[tuple[Build, Sequence[Product]]],
 ) -> list[Sale]:
@@ -62,7 +62,7 @@ def plan_sales(
     )
 
 
-def _deal(stream: Stream, market: Market, scene: Scene, accounts: Sequence[Account]) -> None:
+def _deal(stream: Stream, market: PlanningInputs, scene: Scene, accounts: Sequence[Account]) -> None:
     low = _lowest(scene, market.policy)
     need = scene.charges * (max(low * 7 // 4, _SMALLEST_BUDGET) + _DEAREST_SHIPPING)
     for tier, count in zip(TIERS, scene.counts, strict=True):
@@ -83,7 +83,7 @@ def _next_with_room(queue: Iterator[Account], need: int, tries: int) -> Account:
     raise AssertionError(f"no account has room for {need} cents; lower the counts of the scenes")
 
 
-def _lowest(scene: Scene, policy: Policy) -> int:
+def _lowest(scene: Scene, policy: StorePolicy) -> int:
     match scene.over:
         case "agent_limit":
             return policy.agent_limit_cents + 1
@@ -93,19 +93,19 @@ def _lowest(scene: Scene, policy: Policy) -> int:
             return 0
 
 
-def _highest(scene: Scene, account: Account, policy: Policy, low: int) -> int:
+def _highest(scene: Scene, account: Account, policy: StorePolicy, low: int) -> int:
     budget = max(low * 7 // 4, _budget(account, policy) // scene.charges)
     if scene.over == "agent_limit":
         budget = min(budget, policy.supervisor_limit_cents)
     return min(budget, account.room // scene.charges - _DEAREST_SHIPPING)
 
 
-def _budget(account: Account, policy: Policy) -> int:
+def _budget(account: Account, policy: StorePolicy) -> int:
     above = [cents for cents in policy.tier_from_cents.values() if cents > account.floor]
     return max(_SMALLEST_BUDGET, min(above, default=2 * account.floor) * _BUDGET_PERCENT // 100)
 
 
-def _stage(stream: Stream, market: Market, scene: Scene, account: Account, *, low: int, high: int) -> Sale:
+def _stage(stream: Stream, market: PlanningInputs, scene: Scene, account: Account, *, low: int, high: int) -> Sale:
     course = scene.course(stream, market.today, market.policy, account.tier)
     items = basket(stream, scene.wish, market.shop, low, high)
     code = _code(stream, market, scene, items, course.placed.date())
@@ -113,7 +113,7 @@ def _stage(stream: Stream, market: Market, scene: Scene, account: Account, *, lo
 
 
 def _code(
-    stream: Stream, market: Market, scene: Scene, items: tuple[Item, ...], on: date
+    stream: Stream, market: PlanningInputs, scene: Scene, items: tuple[Item, ...], on: date
 ) -> tuple[Promotion, int] | None:
     if scene.code == "none" or (scene.code == "chance" and not stream.chance(40)):
         return None
@@ -145,13 +145,15 @@ def _sale(
     )
 
 
-def _build_sale(stream: Stream, market: Market, account: Account, build_id: str, parts: Sequence[Product]) -> Sale:
+def _build_sale(
+    stream: Stream, market: PlanningInputs, account: Account, build_id: str, parts: Sequence[Product]
+) -> Sale:
     course = PAST.course(stream, market.today, market.policy, account.tier)
     items = tuple(Item(product=p, quantity=1, unit_cents=p.price_cents, opened=False) for p in parts)
     return _sale(stream, PAST, account, course, items, build_id=build_id)
 
 
-def _top_up(stream: Stream, market: Market, account: Account) -> None:
+def _top_up(stream: Stream, market: PlanningInputs, account: Account) -> None:
     while (missing := account.floor - account.certain) > 0:
         low = min(missing, _TOP_UP)
         high = max(low * 4 // 3, low + _SMALLEST_BUDGET)
@@ -160,5 +162,5 @@ def _top_up(stream: Stream, market: Market, account: Account) -> None:
         _book(account, _sale(stream, PAST, account, course, items), market)
 
 
-def _book(account: Account, sale: Sale, market: Market) -> None:
+def _book(account: Account, sale: Sale, market: PlanningInputs) -> None:
     account.book(sale, counts=earns_tier(market.policy, sale.course.placed.date(), market.today))

@@ -5,7 +5,7 @@ from palaestra.envs.task import call
 from palaestra.envs.worlds.storefront.desk import Desk
 from palaestra.envs.worlds.storefront.schema import Build, Customer, Product
 from palaestra.envs.worlds.storefront.workbench import checked_together, exchanged, parts_of
-from palaestra.rubrics import called, either, saw
+from palaestra.rubrics import expect_any, expect_call, expect_read
 
 
 def anothers_build(desk: Desk, build: Build) -> tuple[RefusalCondition, Customer]:
@@ -27,10 +27,10 @@ def parts_sold_out(desk: Desk, build: Build, parts: list[Product]) -> RefusalCon
         section="BLD-1",
         evidence=build,
         facts=(
-            saw(build, id="saw-build"),
-            either(
-                called("search_products", arguments={"category": category}),
-                called("query", arguments={"table": "products"}),
+            expect_read(build, id="saw-build"),
+            expect_any(
+                expect_call("search_products", arguments={"category": category}),
+                expect_call("query", arguments={"table": "products"}),
                 id="saw-shelf",
             ),
         ),

@@ -8,7 +8,7 @@ from palaestra.envs.worlds.storefront.aftersales import sent_back
 from palaestra.envs.worlds.storefront.consequences import move_back
 from palaestra.envs.worlds.storefront.desk import Desk
 from palaestra.envs.worlds.storefront.schema import OrderLine, Product, Return
-from palaestra.rubrics import saw
+from palaestra.rubrics import expect_read
 
 
 def arrived_too_long_ago(desk: Desk, line: OrderLine) -> RefusalCondition:
@@ -33,7 +33,7 @@ def final_sale(desk: Desk, product: Product) -> RefusalCondition:
     return RefusalCondition(
         section="RET-3",
         evidence=cleared,
-        facts=(saw(cleared, id="saw-product"),),
+        facts=(expect_read(cleared, id="saw-product"),),
         lookups=(call("get_product", product_id=product.id),),
         message="It was a final sale, which we do not take back.",
     )
@@ -60,7 +60,7 @@ def _returned(section: str, back: Return, message: str) -> RefusalCondition:
     return RefusalCondition(
         section=section,
         evidence=back,
-        facts=(saw(back, id="saw-return"),),
+        facts=(expect_read(back, id="saw-return"),),
         lookups=(call("get_returns", order_id=back.order_id),),
         message=message,
     )

@@ -8,7 +8,7 @@ from palaestra.envs.worlds.storefront.aftersales import paid_back
 from palaestra.envs.worlds.storefront.consequences import settle_account
 from palaestra.envs.worlds.storefront.desk import Desk
 from palaestra.envs.worlds.storefront.schema import Employee, Order, OrderLine, Payment, Refund, RefundReason, Return
-from palaestra.rubrics import called, either, listed, saw
+from palaestra.rubrics import expect_any, expect_call, expect_listing, expect_read
 
 
 def paid_back_already(desk: Desk, line: OrderLine, reason: RefundReason) -> RefusalCondition:
@@ -42,8 +42,8 @@ def refund_was_right(desk: Desk, refund: Refund, amount: int) -> RefusalConditio
     right = desk.state.update(refund, amount_cents=amount)
     settle_account(desk, desk.state.get(Order, refund.order_id).customer_id)
     line = desk.state.get(OrderLine, str(refund.line_id))
-    price = either(saw(line), called("compute_paid", arguments={"line_id": line.id}), id="knew-price")
-    return replace(_refunded("REF-3", right), facts=(price, saw(right, id="saw-refund")))
+    price = expect_any(expect_read(line), expect_call("compute_paid", arguments={"line_id": line.id}), id="knew-price")
+    return replace(_refunded("REF-3", right), facts=(price, expect_read(right, id="saw-refund")))
 
 
 def rest_paid_already(desk: Desk, refund: Refund, amount: int) -> RefusalCondition:
@@ -65,7 +65,7 @@ def charged_once(desk: Desk, order: Order, extra: Payment) -> RefusalCondition:
     return RefusalCondition(
         section="REF-4",
         evidence=only,
-        facts=(saw(only, id="saw-payment"),),
+        facts=(expect_read(only, id="saw-payment"),),
         lookups=(call("get_payments", order_id=order.id),),
         message="We find one charge only for this order.",
     )
@@ -74,11 +74,11 @@ def charged_once(desk: Desk, order: Order, extra: Payment) -> RefusalCondition:
 def waiting_for_approval(desk: Desk, waiting: Refund, approver: Employee) -> RefusalCondition:
     """The refund waits for the approval of a colleague who is at work."""
     asked = desk.state.update(waiting, approver_id=approver.id)
-    at_work = listed(approver, "search_employees", id="saw-approver")
+    at_work = expect_listing(approver, "search_employees", id="saw-approver")
     return RefusalCondition(
         section="REF-2",
         evidence=asked,
-        facts=(saw(asked, id="saw-refund"), at_work),
+        facts=(expect_read(asked, id="saw-refund"), at_work),
         lookups=(
             call("get_refunds", order_id=asked.order_id),
             call("search_employees", team=approver.team, rank=approver.rank),
@@ -96,7 +96,7 @@ def nobody_to_approve(desk: Desk, line: OrderLine, approvers: list[Employee]) ->
     return RefusalCondition(
         section="REF-2",
         evidence=line,
-        facts=(saw(line, id="saw-line"), listed(first, "search_employees", id="saw-approvers")),
+        facts=(expect_read(line, id="saw-line"), expect_listing(first, "search_employees", id="saw-approvers")),
         lookups=(call("search_employees", team=first.team, rank=first.rank),),
         otherwise=(call("search_employees", team=first.team),),
         team="finance",
@@ -108,7 +108,7 @@ def _refunded(section: str, refund: Refund) -> RefusalCondition:
     return RefusalCondition(
         section=section,
         evidence=refund,
-        facts=(saw(refund, id="saw-refund"),),
+        facts=(expect_read(refund, id="saw-refund"),),
         lookups=(call("get_refunds", order_id=refund.order_id),),
         message="It has been paid back already.",
     )

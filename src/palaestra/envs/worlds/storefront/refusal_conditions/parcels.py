@@ -7,7 +7,7 @@ from palaestra.envs.task import call
 from palaestra.envs.worlds.storefront.consequences import settle_account
 from palaestra.envs.worlds.storefront.desk import Desk
 from palaestra.envs.worlds.storefront.schema import Order, Shipment
-from palaestra.rubrics import saw
+from palaestra.rubrics import expect_read
 
 
 def left_already(desk: Desk, order: Order) -> RefusalCondition:
@@ -35,7 +35,9 @@ def cancelled_already(desk: Desk, order: Order) -> RefusalCondition:
 
 
 def _too_late(order: Order, message: str) -> RefusalCondition:
-    return RefusalCondition(section="SHP-2", evidence=order, facts=(saw(order, id="saw-order"),), message=message)
+    return RefusalCondition(
+        section="SHP-2", evidence=order, facts=(expect_read(order, id="saw-order"),), message=message
+    )
 
 
 def scanned_lately(desk: Desk, parcel: Shipment) -> RefusalCondition:
@@ -53,7 +55,7 @@ def _not_lost(parcel: Shipment) -> RefusalCondition:
     return RefusalCondition(
         section="SHP-1",
         evidence=parcel,
-        facts=(saw(parcel, id="saw-parcel"),),
+        facts=(expect_read(parcel, id="saw-parcel"),),
         lookups=(call("get_shipments", order_id=parcel.order_id),),
         otherwise=(
             call("get_shipments", order_id=parcel.order_id),
@@ -83,7 +85,7 @@ def sent_again_already(desk: Desk, parcel: Shipment) -> RefusalCondition:
     return RefusalCondition(
         section="SHP-1",
         evidence=replacement,
-        facts=(saw(replacement, id="saw-parcel"),),
+        facts=(expect_read(replacement, id="saw-parcel"),),
         lookups=(call("get_shipments", order_id=parcel.order_id),),
         message=f"A replacement is under way and due on {replacement.due}.",
     )
@@ -97,7 +99,7 @@ def within_grace(desk: Desk, parcel: Shipment) -> RefusalCondition:
     return RefusalCondition(
         section="LOY-2",
         evidence=punctual,
-        facts=(saw(punctual, id="saw-parcel"),),
+        facts=(expect_read(punctual, id="saw-parcel"),),
         lookups=(call("get_shipments", order_id=parcel.order_id),),
         message="It came within the days of grace, for which there is no credit.",
     )

@@ -6,7 +6,7 @@ from palaestra.envs.worlds.storefront.aftersales import lately
 from palaestra.envs.worlds.storefront.consequences import move_back
 from palaestra.envs.worlds.storefront.desk import Desk
 from palaestra.envs.worlds.storefront.schema import Credit, CreditReason, Order, OrderLine
-from palaestra.rubrics import saw
+from palaestra.rubrics import expect_read
 
 
 def ordered_too_long_ago(desk: Desk, order: Order, days: int, section: str) -> RefusalCondition:
@@ -16,7 +16,7 @@ def ordered_too_long_ago(desk: Desk, order: Order, days: int, section: str) -> R
     return RefusalCondition(
         section=section,
         evidence=earlier,
-        facts=(saw(earlier, id="saw-order"),),
+        facts=(expect_read(earlier, id="saw-order"),),
         message="It was ordered too long ago for that.",
     )
 
@@ -31,7 +31,7 @@ def sold_out_elsewhere(desk: Desk, line: OrderLine) -> RefusalCondition:
     return RefusalCondition(
         section="PRM-1",
         evidence=desk.order(line),
-        facts=(saw(desk.order(line), id="saw-order"), saw(offer, id="saw-offer")),
+        facts=(expect_read(desk.order(line), id="saw-order"), expect_read(offer, id="saw-offer")),
         lookups=(call("search_offers", product_id=line.product_id),),
         message="The shops that ask for less cannot deliver it, so there is no offer to match.",
     )
@@ -54,7 +54,7 @@ def credited_already(desk: Desk, order: Order, reason: CreditReason, amount: int
     return RefusalCondition(
         section=section,
         evidence=credit,
-        facts=(saw(credit, id="saw-credit"),),
+        facts=(expect_read(credit, id="saw-credit"),),
         lookups=(call("get_credits", customer_id=customer.id),),
         message="The credit for this order is in your account already.",
     )

@@ -7,7 +7,7 @@ from palaestra.envs.task import call
 from palaestra.envs.worlds.storefront.aftersales import claimed
 from palaestra.envs.worlds.storefront.desk import Desk
 from palaestra.envs.worlds.storefront.schema import Fault, OrderLine, Product, WarrantyClaim
-from palaestra.rubrics import saw
+from palaestra.rubrics import expect_read
 
 
 def claimed_already(desk: Desk, line: OrderLine, fault: Fault) -> RefusalCondition:
@@ -46,7 +46,7 @@ def _claim(section: str, claim: WarrantyClaim, message: str) -> RefusalCondition
     return RefusalCondition(
         section=section,
         evidence=claim,
-        facts=(saw(claim, id="saw-claim"),),
+        facts=(expect_read(claim, id="saw-claim"),),
         lookups=(call("get_warranty_claims", line_id=claim.line_id),),
         message=message,
     )

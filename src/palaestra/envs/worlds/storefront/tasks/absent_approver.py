@@ -4,10 +4,10 @@ from datetime import datetime, time, timedelta
 
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront.authority import at_work_covering, newcomer, on_leave_covering, stand_ins
-from palaestra.envs.worlds.storefront.desk import Desk, closing, declining
+from palaestra.envs.worlds.storefront.desk import Desk, closing_calls, decline_calls
 from palaestra.envs.worlds.storefront.schema import Employee, InternalMessage, OrderLine, Refund, Ticket
 from palaestra.records import ToolCall
-from palaestra.rubrics import Criterion, created, listed, never, saw
+from palaestra.rubrics import Criterion, expect_listing, expect_read, expect_row, forbid_call
 
 ASKED_DAYS = 6
 
@@ -51,7 +51,7 @@ def absent_approver(desk: Desk) -> Task:
         ticket_id=ticket.id,
         body=f"{refund.id} of {order.id} waits for approval. Please decide on it.",
     )
-    work = [note, *closing(ticket, "A colleague who stands in will decide on your refund.")]
+    work = [note, *closing_calls(ticket, "A colleague who stands in will decide on your refund.")]
     facts = ["saw-account", "saw-refund", "saw-colleagues", "read-WHO-2"]
     to = {"recipient_id": frozenset(e.id for e in deputies), "ticket_id": ticket.id}
     return Task(
@@ -59,10 +59,12 @@ def absent_approver(desk: Desk) -> Task:
         rubric=[
             *asked_once(line),
             desk.account(customer),
-            saw(refund, id="saw-refund"),
-            listed(deputies[0], "search_employees", id="saw-colleagues"),
+            expect_read(refund, id="saw-refund"),
+            expect_listing(deputies[0], "search_employees", id="saw-colleagues"),
             desk.read("WHO-2"),
-            created(InternalMessage, to, id="note", text="Wrote to whoever stands in, about this ticket.", after=facts),
+            expect_row(
+                InternalMessage, to, id="note", text="Wrote to whoever stands in, about this ticket.", after=facts
+            ),
             *desk.resolved(ticket, after=["note"]),
         ],
         oracle=[*opening, read, colleagues, *work],
@@ -94,8 +96,8 @@ def pending(desk: Desk, line: OrderLine, approver: Employee) -> Refund:
 def asked_once(line: OrderLine) -> list[Criterion]:
     """Forbid a second refund beside the one that waits, asked for or paid."""
     return [
-        never("request_refund_approval", arguments={"line_id": line.id}, id="never-asked-again"),
-        never("issue_refund", "refund_payment", id="never-paid"),
+        forbid_call("request_refund_approval", arguments={"line_id": line.id}, id="never-asked-again"),
+        forbid_call("issue_refund", "refund_payment", id="never-paid"),
     ]
 
 
@@ -106,14 +108,14 @@ def refusal(desk: Desk, ticket: Ticket, prompt: str, refund: Refund, opening: li
     line = desk.state.get(OrderLine, refund.line_id or "")
     read = call("read_handbook", section_id="REF-2")
     colleagues = call("search_employees", team=approver.team, rank=approver.rank)
-    close = declining(ticket, "REF-2", refund, "Your refund still waits for a decision, and we wait with you.")
+    close = decline_calls(ticket, "REF-2", refund, "Your refund still waits for a decision, and we wait with you.")
     return Task(
         prompt=prompt,
         rubric=[
             *asked_once(line),
             desk.account(desk.customer(desk.order(line))),
-            saw(refund, id="saw-refund"),
-            listed(approver, "search_employees", id="saw-colleagues"),
+            expect_read(refund, id="saw-refund"),
+            expect_listing(approver, "search_employees", id="saw-colleagues"),
             *desk.declined(ticket, "REF-2", refund, after=["saw-account", "saw-refund", "saw-colleagues"]),
         ],
         oracle=[*opening, colleagues, read, *close],

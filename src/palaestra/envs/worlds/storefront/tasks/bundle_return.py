@@ -3,15 +3,15 @@
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from palaestra.envs.kit import touches
+from palaestra.envs.kit import permit_change
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
-from palaestra.envs.worlds.storefront.desk import Desk, closing, declining
+from palaestra.envs.worlds.storefront.desk import Desk, closing_calls, decline_calls
 from palaestra.envs.worlds.storefront.planting import DEAREST_SHIPPING_CENTS, arrived, cheap, plain_customer, sell
 from palaestra.envs.worlds.storefront.policy import last_return_day, restocking_fee
 from palaestra.envs.worlds.storefront.schema import Customer, OrderLine, Product, Promotion, Return, Ticket
 from palaestra.records import Json, ToolCall
-from palaestra.rubrics import Criterion, created, never, saw
+from palaestra.rubrics import Criterion, expect_read, expect_row, forbid_call
 
 DEAREST = 12_000
 STEP = 1_000
@@ -62,18 +62,22 @@ def bundle_return(desk: Desk) -> Task:
         call("compute_paid", line_id=line.id, quantity=1),
         call("compute_paid", line_id=bundle.kept.id, quantity=1),
     ]
-    work = [call("authorise_return", **asked), *closing(ticket, "You may send it back.")]
-    facts = [*known(desk, line), saw(desk.product(line), id="saw-product"), saw(bundle.code, id="saw-code")]
+    work = [call("authorise_return", **asked), *closing_calls(ticket, "You may send it back.")]
+    facts = [
+        *known(desk, line),
+        expect_read(desk.product(line), id="saw-product"),
+        expect_read(bundle.code, id="saw-code"),
+    ]
     facts += [desk.read(section) for section in ("RET-1", "RET-2", "PRM-3")]
     return Task(
         prompt=prompt,
         rubric=[
             *only_this(line, bundle.kept),
             *facts,
-            created(Return, {**asked, "status": "authorised"}, id="return", after=[fact.id for fact in facts]),
+            expect_row(Return, {**asked, "status": "authorised"}, id="return", after=[fact.id for fact in facts]),
             *desk.resolved(ticket, after=["return"]),
         ],
-        allow=[touches(line, "returned")],
+        allow=[permit_change(line, "returned")],
         oracle=[*opening, look, window, *reads, *sums, *work],
         alternatives=[[*reversed(reads), *opening, call("get_shipments", order_id=order.id), look, sums[0], *work]],
     )
@@ -115,14 +119,14 @@ def fee_for(desk: Desk, line: OrderLine, bundle: Bundle, *, broken: bool) -> int
 
 def known(desk: Desk, line: OrderLine) -> list[Criterion]:
     """What has to be known about any return."""
-    return [saw(line, id="saw-line"), desk.account(desk.customer(desk.order(line))), desk.delivery(line)]
+    return [expect_read(line, id="saw-line"), desk.account(desk.customer(desk.order(line))), desk.delivery(line)]
 
 
 def only_this(line: OrderLine, kept: OrderLine) -> list[Criterion]:
     """Forbid to take back what is kept, and to pay before the goods are here."""
     return [
-        never("authorise_return", arguments={"line_id": kept.id}, id="never-the-other"),
-        never("issue_refund", arguments={"line_id": line.id}, id="never-refund"),
+        forbid_call("authorise_return", arguments={"line_id": kept.id}, id="never-the-other"),
+        forbid_call("issue_refund", arguments={"line_id": line.id}, id="never-refund"),
     ]
 
 
@@ -132,12 +136,12 @@ def too_late(desk: Desk, ticket: Ticket, prompt: str, line: OrderLine, opening: 
     facts = known(desk, line)
     read, close = (
         call("read_handbook", section_id="RET-1"),
-        declining(ticket, "RET-1", parcel, "The window has closed."),
+        decline_calls(ticket, "RET-1", parcel, "The window has closed."),
     )
     return Task(
         prompt=prompt,
         rubric=[
-            never("authorise_return", id="never-return"),
+            forbid_call("authorise_return", id="never-return"),
             *facts,
             *desk.declined(ticket, "RET-1", parcel, after=[fact.id for fact in facts]),
         ],
@@ -150,12 +154,16 @@ def final(desk: Desk, ticket: Ticket, prompt: str, line: OrderLine, opening: lis
     """What should come back was a clearance piece."""
     product = desk.state.update(desk.product(line), final_sale=True)
     look, read = call("get_product", product_id=product.id), call("read_handbook", section_id="RET-3")
-    close = declining(ticket, "RET-3", product, "Clearance goods cannot be returned because of a change of mind.")
-    facts = [saw(line, id="saw-line"), desk.account(desk.customer(desk.order(line))), saw(product, id="saw-product")]
+    close = decline_calls(ticket, "RET-3", product, "Clearance goods cannot be returned because of a change of mind.")
+    facts = [
+        expect_read(line, id="saw-line"),
+        desk.account(desk.customer(desk.order(line))),
+        expect_read(product, id="saw-product"),
+    ]
     return Task(
         prompt=prompt,
         rubric=[
-            never("authorise_return", id="never-return"),
+            forbid_call("authorise_return", id="never-return"),
             *facts,
             *desk.declined(ticket, "RET-3", product, after=[fact.id for fact in facts]),
         ],

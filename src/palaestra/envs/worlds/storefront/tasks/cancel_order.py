@@ -1,13 +1,13 @@
 """Cancel an order that has not left."""
 
-from palaestra.envs.kit import touches
+from palaestra.envs.kit import permit_change
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
-from palaestra.envs.worlds.storefront.desk import Desk, closing
+from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
 from palaestra.envs.worlds.storefront.refusal_conditions import left_already, on_hold
 from palaestra.envs.worlds.storefront.schema import Order, Ticket
-from palaestra.envs.worlds.storefront.twins import refused_order
-from palaestra.rubrics import Allowance, changed, saw
+from palaestra.envs.worlds.storefront.twins import order_refusal_task
+from palaestra.rubrics import Allowance, expect_change, expect_read
 
 
 @family("storefront/cancel-order", level=1, traits=("write",), twin=True)
@@ -21,21 +21,21 @@ def cancel_order(desk: Desk) -> Task:
     return Task(
         prompt=prompt,
         rubric=[
-            saw(order, id="saw-order"),
+            expect_read(order, id="saw-order"),
             desk.account(customer),
-            changed(order, {"status": "cancelled"}, id="cancelled", after=["saw-order", "saw-account"]),
+            expect_change(order, {"status": "cancelled"}, id="cancelled", after=["saw-order", "saw-account"]),
             *desk.resolved(ticket, after=["cancelled"]),
         ],
         allow=[
-            *(touches(payment, "status") for payment in desk.payments(order)),
+            *(permit_change(payment, "status") for payment in desk.payments(order)),
             *(Allowance(table=parcel.table, key=parcel.id, deletes=True) for parcel in desk.shipments(order)),
-            *(touches(desk.product(line), "stock") for line in desk.lines(order)),
+            *(permit_change(desk.product(line), "stock") for line in desk.lines(order)),
         ],
         oracle=[
             call("get_order", order_id=order.id),
             call("get_customer", customer_id=customer.id),
             call("cancel_order", order_id=order.id),
-            *closing(ticket, f"{order.id} is cancelled; you will not be charged."),
+            *closing_calls(ticket, f"{order.id} is cancelled; you will not be charged."),
         ],
         alternatives=[
             [
@@ -54,4 +54,4 @@ def cancel_order(desk: Desk) -> Task:
 
 def refusal(desk: Desk, ticket: Ticket, prompt: str, order: Order) -> Task:
     grounds = left_already(desk, order) if desk.stream.chance(50) else on_hold(desk, desk.customer(order))
-    return refused_order(desk, ticket, prompt, grounds, order)
+    return order_refusal_task(desk, ticket, prompt, grounds, order)

@@ -2,11 +2,11 @@
 
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
-from palaestra.envs.worlds.storefront.desk import Desk, closing
+from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
 from palaestra.envs.worlds.storefront.refusal_conditions import cancelled_already, left_already, written_from_elsewhere
 from palaestra.envs.worlds.storefront.schema import Order, Ticket
-from palaestra.envs.worlds.storefront.twins import refused_order
-from palaestra.rubrics import changed, saw
+from palaestra.envs.worlds.storefront.twins import order_refusal_task
+from palaestra.rubrics import expect_change, expect_read
 
 
 @family("storefront/change-address", level=1, traits=("write",), twin=True)
@@ -22,16 +22,16 @@ def change_address(desk: Desk) -> Task:
     return Task(
         prompt=prompt,
         rubric=[
-            saw(order, id="saw-order"),
+            expect_read(order, id="saw-order"),
             desk.account(customer),
-            changed(order, where, id="address", after=["saw-order", "saw-account"]),
+            expect_change(order, where, id="address", after=["saw-order", "saw-account"]),
             *desk.resolved(ticket, after=["address"]),
         ],
         oracle=[
             call("get_order", order_id=order.id),
             call("get_customer", customer_id=customer.id),
             call("update_shipping_address", order_id=order.id, street=street, city=city),
-            *closing(ticket, f"We will send {order.id} to {street}, {city}."),
+            *closing_calls(ticket, f"We will send {order.id} to {street}, {city}."),
         ],
         alternatives=[
             [
@@ -56,4 +56,4 @@ def refusal(desk: Desk, ticket: Ticket, prompt: str, order: Order) -> Task:
         grounds = cancelled_already(desk, order)
     else:
         grounds = written_from_elsewhere(desk, desk.customer(order))
-    return refused_order(desk, ticket, prompt, grounds, order)
+    return order_refusal_task(desk, ticket, prompt, grounds, order)

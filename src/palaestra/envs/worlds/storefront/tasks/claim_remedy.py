@@ -3,12 +3,12 @@
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
 from palaestra.envs.worlds.storefront.aftersales import claimed
-from palaestra.envs.worlds.storefront.desk import Desk, closing
+from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
 from palaestra.envs.worlds.storefront.refusal_conditions import mended_already, sold_out
 from palaestra.envs.worlds.storefront.schema import OrderLine, Ticket, WarrantyClaim
-from palaestra.envs.worlds.storefront.twins import refused_order
+from palaestra.envs.worlds.storefront.twins import order_refusal_task
 from palaestra.records import Json
-from palaestra.rubrics import changed, created, saw
+from palaestra.rubrics import expect_change, expect_read, expect_row
 
 
 @family("storefront/claim-remedy", level=3, traits=("write", "multi-hop", "policy-exception"), twin=True)
@@ -31,12 +31,12 @@ def claim_remedy(desk: Desk) -> Task:
     return Task(
         prompt=prompt,
         rubric=[
-            saw(claim, id="saw-claim"),
+            expect_read(claim, id="saw-claim"),
             desk.account(customer),
             desk.stock(product),
             desk.read("WAR-2"),
-            changed(claim, {"status": "withdrawn"}, id="withdrawn", after=facts),
-            created(WarrantyClaim, {**anew, "status": "open"}, id="claim", after=["withdrawn"]),
+            expect_change(claim, {"status": "withdrawn"}, id="withdrawn", after=facts),
+            expect_row(WarrantyClaim, {**anew, "status": "open"}, id="claim", after=["withdrawn"]),
             *desk.resolved(ticket, after=["claim"]),
         ],
         oracle=[
@@ -47,7 +47,7 @@ def claim_remedy(desk: Desk) -> Task:
             call("read_handbook", section_id="WAR-2"),
             call("withdraw_warranty_claim", claim_id=claim.id),
             call("open_warranty_claim", **anew),
-            *closing(ticket, "It is in stock again, so we send you a new one."),
+            *closing_calls(ticket, "It is in stock again, so we send you a new one."),
         ],
         alternatives=[
             [
@@ -70,4 +70,4 @@ def claim_remedy(desk: Desk) -> Task:
 def refusal(desk: Desk, ticket: Ticket, prompt: str, line: OrderLine, claim: WarrantyClaim) -> Task:
     closed = desk.stream.chance(50)
     grounds = mended_already(desk, claim) if closed else sold_out(desk, desk.product(line))
-    return refused_order(desk, ticket, prompt, grounds, desk.order(line))
+    return order_refusal_task(desk, ticket, prompt, grounds, desk.order(line))

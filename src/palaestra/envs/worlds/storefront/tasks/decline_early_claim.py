@@ -5,8 +5,8 @@ from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
 from palaestra.envs.worlds.storefront.desk import Desk
 from palaestra.envs.worlds.storefront.schema import Order
-from palaestra.envs.worlds.storefront.twins import refused_order
-from palaestra.rubrics import saw
+from palaestra.envs.worlds.storefront.twins import order_refusal_task
+from palaestra.rubrics import expect_read
 
 
 @family("storefront/decline-early-claim", level=2, traits=("refusal", "policy-exception"))
@@ -23,8 +23,8 @@ def decline_early_claim(desk: Desk) -> Task:
     grounds = RefusalCondition(
         section="SHP-1",
         evidence=parcel,
-        facts=(saw(parcel, id="saw-parcel"),),
+        facts=(expect_read(parcel, id="saw-parcel"),),
         lookups=(call("get_shipments", order_id=order.id),),
         message="It is late, but not lost. Please give it a few more days.",
     )
-    return refused_order(desk, ticket, desk.mail(ticket, request.body), grounds, order)
+    return order_refusal_task(desk, ticket, desk.mail(ticket, request.body), grounds, order)

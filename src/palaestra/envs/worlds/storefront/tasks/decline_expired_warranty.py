@@ -2,9 +2,9 @@
 
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
-from palaestra.envs.worlds.storefront.desk import Desk, declining
+from palaestra.envs.worlds.storefront.desk import Desk, decline_calls
 from palaestra.envs.worlds.storefront.schema import OrderLine
-from palaestra.rubrics import called, saw
+from palaestra.rubrics import expect_call, expect_read
 
 
 @family("storefront/decline-expired-warranty", level=2, traits=("refusal",))
@@ -20,9 +20,9 @@ def decline_expired_warranty(desk: Desk) -> Task:
     return Task(
         prompt=desk.mail(ticket, request.body),
         rubric=[
-            saw(line, id="saw-line"),
+            expect_read(line, id="saw-line"),
             desk.account(customer),
-            desk.delivery(line, called("compute_warranty", arguments={"line_id": line.id})),
+            desk.delivery(line, expect_call("compute_warranty", arguments={"line_id": line.id})),
             desk.warranty(line),
             *desk.declined(ticket, "WAR-1", line, after=facts),
         ],
@@ -32,7 +32,7 @@ def decline_expired_warranty(desk: Desk) -> Task:
             call("get_shipments", order_id=order.id),
             call("get_product", product_id=product.id),
             call("read_handbook", section_id="WAR-1"),
-            *declining(ticket, "WAR-1", line, "Its warranty has ended, so we cannot help with it."),
+            *decline_calls(ticket, "WAR-1", line, "Its warranty has ended, so we cannot help with it."),
         ],
         alternatives=[
             [
@@ -40,7 +40,7 @@ def decline_expired_warranty(desk: Desk) -> Task:
                 call("get_order", order_id=order.id),
                 call("compute_warranty", line_id=line.id),
                 call("get_customer", customer_id=customer.id),
-                *declining(ticket, "WAR-1", line, "I am sorry: it is out of warranty."),
+                *decline_calls(ticket, "WAR-1", line, "I am sorry: it is out of warranty."),
             ]
         ],
     )

@@ -5,8 +5,8 @@ from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
 from palaestra.envs.worlds.storefront.desk import Desk
 from palaestra.envs.worlds.storefront.schema import OrderLine
-from palaestra.envs.worlds.storefront.twins import refused_order
-from palaestra.rubrics import saw
+from palaestra.envs.worlds.storefront.twins import order_refusal_task
+from palaestra.rubrics import expect_read
 
 
 @family("storefront/decline-final-sale", level=2, traits=("refusal", "policy-exception"))
@@ -20,8 +20,8 @@ def decline_final_sale(desk: Desk) -> Task:
     grounds = RefusalCondition(
         section="RET-3",
         evidence=product,
-        facts=(saw(product, id="saw-product"),),
+        facts=(expect_read(product, id="saw-product"),),
         lookups=(call("get_product", product_id=product.id),),
         message="It was a final sale, which we do not take back.",
     )
-    return refused_order(desk, ticket, desk.mail(ticket, request.body), grounds, order)
+    return order_refusal_task(desk, ticket, desk.mail(ticket, request.body), grounds, order)

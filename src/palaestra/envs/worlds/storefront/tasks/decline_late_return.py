@@ -2,7 +2,7 @@
 
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
-from palaestra.envs.worlds.storefront.desk import Desk, declining
+from palaestra.envs.worlds.storefront.desk import Desk, decline_calls
 from palaestra.envs.worlds.storefront.schema import OrderLine
 
 
@@ -19,7 +19,7 @@ def decline_late_return(desk: Desk) -> Task:
     customer, [parcel] = desk.customer(order), desk.shipments(order)
     request = requests.send_back(desk.stream, order, product)
     ticket = desk.ticket(customer, request.subject)
-    refusal = declining(ticket, "RET-1", parcel, "Your return window has closed, so we cannot take it back.")
+    refusal = decline_calls(ticket, "RET-1", parcel, "Your return window has closed, so we cannot take it back.")
     return Task(
         prompt=desk.mail(ticket, request.body),
         rubric=[

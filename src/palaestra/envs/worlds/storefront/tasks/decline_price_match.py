@@ -5,8 +5,8 @@ from palaestra.envs.task import Task, family
 from palaestra.envs.worlds.storefront import requests
 from palaestra.envs.worlds.storefront.desk import Desk
 from palaestra.envs.worlds.storefront.schema import OrderLine
-from palaestra.envs.worlds.storefront.twins import refused_order
-from palaestra.rubrics import saw
+from palaestra.envs.worlds.storefront.twins import order_refusal_task
+from palaestra.rubrics import expect_read
 
 
 @family("storefront/decline-price-match", level=2, traits=("refusal", "policy-exception"))
@@ -25,7 +25,7 @@ def decline_price_match(desk: Desk) -> Task:
     grounds = RefusalCondition(
         section="PRM-1",
         evidence=order,
-        facts=(saw(order, id="saw-order"),),
+        facts=(expect_read(order, id="saw-order"),),
         message="We cannot match a price for this order.",
     )
-    return refused_order(desk, ticket, desk.mail(ticket, request.body), grounds, order)
+    return order_refusal_task(desk, ticket, desk.mail(ticket, request.body), grounds, order)

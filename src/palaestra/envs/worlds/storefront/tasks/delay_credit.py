@@ -1,13 +1,13 @@
 """A parcel came late: store credit by the customer's tier. Never seen in training."""
 
-from palaestra.envs.kit import touches
+from palaestra.envs.kit import permit_change
 from palaestra.envs.task import Task, call, family
-from palaestra.envs.worlds.storefront.desk import Desk, closing
+from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
 from palaestra.envs.worlds.storefront.refusal_conditions import credited_already, within_grace
 from palaestra.envs.worlds.storefront.schema import Credit, Order, Ticket
-from palaestra.envs.worlds.storefront.twins import refused_order
+from palaestra.envs.worlds.storefront.twins import order_refusal_task
 from palaestra.records import Json
-from palaestra.rubrics import created, saw
+from palaestra.rubrics import expect_read, expect_row
 
 
 @family("storefront/delay-credit", level=2, traits=("write", "policy-exception"), splits=("heldout",), twin=True)
@@ -36,20 +36,20 @@ def delay_credit(desk: Desk) -> Task:
     return Task(
         prompt=prompt,
         rubric=[
-            saw(parcel, id="saw-parcel"),
+            expect_read(parcel, id="saw-parcel"),
             desk.account(customer),
             desk.read("LOY-2"),
-            created(Credit, credit, id="credit", after=["saw-parcel", "saw-account", "read-LOY-2"]),
+            expect_row(Credit, credit, id="credit", after=["saw-parcel", "saw-account", "read-LOY-2"]),
             *desk.resolved(ticket, after=["credit"]),
         ],
-        allow=[touches(customer, "credit_cents")],
+        allow=[permit_change(customer, "credit_cents")],
         oracle=[
             call("get_shipments", order_id=order.id),
             call("get_order", order_id=order.id),
             call("read_handbook", section_id="LOY-2"),
             call("get_customer", customer_id=customer.id),
             call("give_credit", **credit),
-            *closing(ticket, f"We are sorry for the delay and give you {amount} cents of store credit."),
+            *closing_calls(ticket, f"We are sorry for the delay and give you {amount} cents of store credit."),
         ],
         alternatives=[
             [
@@ -73,4 +73,4 @@ def refusal(desk: Desk, ticket: Ticket, prompt: str, order: Order, amount: int) 
         grounds = within_grace(desk, parcel)
     else:
         grounds = credited_already(desk, order, "delay", amount, "LOY-2")
-    return refused_order(desk, ticket, prompt, grounds, order)
+    return order_refusal_task(desk, ticket, prompt, grounds, order)

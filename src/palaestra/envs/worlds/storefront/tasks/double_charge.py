@@ -1,13 +1,13 @@
 """Charged twice for one order: the charge that the handbook says goes back, whole."""
 
-from palaestra.envs.kit import touches
+from palaestra.envs.kit import permit_change
 from palaestra.envs.task import Task, call, family
-from palaestra.envs.worlds.storefront.desk import Desk, closing
+from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
 from palaestra.envs.worlds.storefront.refusal_conditions import charge_went_back, charged_once
 from palaestra.envs.worlds.storefront.schema import Order, Payment, Refund, Ticket
-from palaestra.envs.worlds.storefront.twins import refused_order
+from palaestra.envs.worlds.storefront.twins import order_refusal_task
 from palaestra.records import Json
-from palaestra.rubrics import created, saw
+from palaestra.rubrics import expect_read, expect_row
 
 
 @family("storefront/double-charge", level=2, traits=("write", "lookup"), twin=True)
@@ -40,20 +40,20 @@ def double_charge(desk: Desk) -> Task:
     return Task(
         prompt=prompt,
         rubric=[
-            saw(wrong, id="saw-payment"),
+            expect_read(wrong, id="saw-payment"),
             desk.account(customer),
             desk.read("REF-4"),
-            created(Refund, {**paid_back, "status": "paid"}, id="refund", after=facts),
+            expect_row(Refund, {**paid_back, "status": "paid"}, id="refund", after=facts),
             *desk.resolved(ticket, after=["refund"]),
         ],
-        allow=[touches(wrong, "refunded_cents")],
+        allow=[permit_change(wrong, "refunded_cents")],
         oracle=[
             call("get_order", order_id=order.id),
             call("get_customer", customer_id=customer.id),
             call("get_payments", order_id=order.id),
             call("read_handbook", section_id="REF-4"),
             call("refund_payment", **paid_back),
-            *closing(ticket, "You were charged twice; one charge is on its way back."),
+            *closing_calls(ticket, "You were charged twice; one charge is on its way back."),
         ],
         alternatives=[
             [
@@ -73,4 +73,4 @@ def double_charge(desk: Desk) -> Task:
 
 def refusal(desk: Desk, ticket: Ticket, prompt: str, order: Order, wrong: Payment) -> Task:
     grounds = charge_went_back(desk, wrong) if desk.stream.chance(50) else charged_once(desk, order, wrong)
-    return refused_order(desk, ticket, prompt, grounds, order)
+    return order_refusal_task(desk, ticket, prompt, grounds, order)

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from palaestra.envs.kit import touches
+from palaestra.envs.kit import permit_change
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
 from palaestra.envs.worlds.storefront.desk import Desk
@@ -10,7 +10,7 @@ from palaestra.envs.worlds.storefront.planting import has_room, sent_today
 from palaestra.envs.worlds.storefront.population.cases import Priority
 from palaestra.envs.worlds.storefront.schema import Customer, Order, Ticket
 from palaestra.records import ToolCall
-from palaestra.rubrics import Allowance, Criterion, changed, never, saw
+from palaestra.rubrics import Allowance, Criterion, expect_change, expect_read, forbid_call
 
 PRIORITIES: tuple[Priority, Priority, Priority] = ("low", "high", "normal")
 
@@ -33,10 +33,10 @@ def duplicate_tickets(desk: Desk) -> Task:
     ticket = desk.ticket(customer, request.subject)
     prompt = desk.mail(ticket, f"{request.body} I have written before and heard nothing.")
     facts = [
-        saw(order, id="saw-order"),
+        expect_read(order, id="saw-order"),
         desk.account(customer),
-        saw(oldest, id="saw-oldest"),
-        saw(double, id="saw-double"),
+        expect_read(oldest, id="saw-oldest"),
+        expect_read(double, id="saw-double"),
     ]
     opening = [
         call("get_order", order_id=order.id),
@@ -47,7 +47,7 @@ def duplicate_tickets(desk: Desk) -> Task:
         call("read_handbook", section_id="TCK-2"),
     ]
     doubles = [double, ticket]
-    kept_open = never(
+    kept_open = forbid_call(
         "resolve_ticket",
         "decline_request",
         arguments={"ticket_id": invoice.id},
@@ -63,16 +63,16 @@ def duplicate_tickets(desk: Desk) -> Task:
         rubric=[
             kept_open,
             *facts,
-            changed(order, {"status": "cancelled"}, id="cancelled", after=["saw-order", "saw-account"]),
-            changed(oldest, {"status": "resolved"}, id="resolved", after=["cancelled", "saw-oldest"]),
+            expect_change(order, {"status": "cancelled"}, id="cancelled", after=["saw-order", "saw-account"]),
+            expect_change(oldest, {"status": "resolved"}, id="resolved", after=["cancelled", "saw-oldest"]),
             desk.read("TCK-2"),
             *closed_doubles(oldest, doubles),
             desk.expect_reply(after=["cancelled"]),
         ],
         allow=[
-            *(touches(payment, "status") for payment in desk.payments(order)),
+            *(permit_change(payment, "status") for payment in desk.payments(order)),
             *(Allowance(table=parcel.table, key=parcel.id, deletes=True) for parcel in desk.shipments(order)),
-            *(touches(desk.product(line), "stock") for line in desk.lines(order)),
+            *(permit_change(desk.product(line), "stock") for line in desk.lines(order)),
         ],
         oracle=[*opening, *work, *closing_doubles(oldest, doubles), *end],
         alternatives=[
@@ -119,7 +119,7 @@ def closed_doubles(oldest: Ticket, doubles: list[Ticket]) -> list[Criterion]:
     """Expect that each double was closed with the oldest ticket as the record that shows why."""
     grounds = {"status": "declined", "policy_id": "TCK-2", "evidence_id": oldest.id}
     facts = ["read-TCK-2", "saw-oldest", "saw-double"]
-    return [changed(ticket, grounds, id=f"closed-{n}", after=facts) for n, ticket in enumerate(doubles, 1)]
+    return [expect_change(ticket, grounds, id=f"closed-{n}", after=facts) for n, ticket in enumerate(doubles, 1)]
 
 
 def closing_doubles(oldest: Ticket, doubles: list[Ticket]) -> list[ToolCall]:

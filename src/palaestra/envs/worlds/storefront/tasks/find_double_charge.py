@@ -3,12 +3,12 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from palaestra.envs.kit import touches
+from palaestra.envs.kit import permit_change
 from palaestra.envs.task import Task, call, family
-from palaestra.envs.worlds.storefront.desk import Desk, closing, declining
+from palaestra.envs.worlds.storefront.desk import Desk, closing_calls, decline_calls
 from palaestra.envs.worlds.storefront.schema import Order, OrderLine, Payment, Refund, Shipment, Ticket
 from palaestra.records import Json, ToolCall
-from palaestra.rubrics import created, never, saw
+from palaestra.rubrics import expect_read, expect_row, forbid_call
 
 
 def is_double(desk: Desk, order: Order) -> bool:
@@ -58,19 +58,22 @@ def find_double_charge(desk: Desk) -> Task:
     facts = ["saw-payment", "saw-account", "read-REF-4"]
     looks = [call("get_payments", order_id=o.id) for o in charged(desk, order)]
     found = looks.index(call("get_payments", order_id=order.id))
-    work = [call("refund_payment", **paid_back), *closing(ticket, f"{order.id} was charged twice; one goes back.")]
+    work = [
+        call("refund_payment", **paid_back),
+        *closing_calls(ticket, f"{order.id} was charged twice; one goes back."),
+    ]
     read = call("read_handbook", section_id="REF-4")
     return Task(
         prompt=prompt,
         rubric=[
-            never("refund_payment", arguments={"payment_id": right.id}, id="never-the-right-charge"),
-            saw(wrong, id="saw-payment"),
+            forbid_call("refund_payment", arguments={"payment_id": right.id}, id="never-the-right-charge"),
+            expect_read(wrong, id="saw-payment"),
             desk.account(customer),
             desk.read("REF-4"),
-            created(Refund, {**paid_back, "status": "paid"}, id="refund", after=facts),
+            expect_row(Refund, {**paid_back, "status": "paid"}, id="refund", after=facts),
             *desk.resolved(ticket, after=["refund"]),
         ],
-        allow=[touches(wrong, "refunded_cents")],
+        allow=[permit_change(wrong, "refunded_cents")],
         oracle=[*opening, *looks[: found + 1], read, *work],
         alternatives=[[read, *opening, *reversed(looks), *work]],
     )
@@ -82,19 +85,19 @@ def refusal(desk: Desk, ticket: Ticket, prompt: str, order: Order, opening: list
     [first], [second] = desk.payments(order), desk.payments(again)
     looks = [call("get_payments", order_id=o.id) for o in charged(desk, order)]
     read = call("read_handbook", section_id="REF-4")
-    close = declining(ticket, "REF-4", first, "You ordered twice, and each order was charged once.")
+    close = decline_calls(ticket, "REF-4", first, "You ordered twice, and each order was charged once.")
     return Task(
         prompt=prompt,
         rubric=[
-            never("refund_payment", arguments={"payment_id": first.id}, id="never-the-first"),
-            never("refund_payment", arguments={"payment_id": second.id}, id="never-the-second"),
+            forbid_call("refund_payment", arguments={"payment_id": first.id}, id="never-the-first"),
+            forbid_call("refund_payment", arguments={"payment_id": second.id}, id="never-the-second"),
             desk.account(desk.customer(order)),
-            saw(first, id="saw-first"),
-            saw(second, id="saw-second"),
+            expect_read(first, id="saw-first"),
+            expect_read(second, id="saw-second"),
             *desk.declined(ticket, "REF-4", first, second, after=["saw-account", "saw-first", "saw-second"]),
         ],
         oracle=[*opening, *looks, read, *close],
-        alternatives=[[read, *opening, *reversed(looks), *declining(ticket, "REF-4", second, "No.")]],
+        alternatives=[[read, *opening, *reversed(looks), *decline_calls(ticket, "REF-4", second, "No.")]],
     )
 
 

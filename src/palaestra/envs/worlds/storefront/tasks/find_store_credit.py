@@ -5,7 +5,7 @@ from palaestra.envs.worlds.storefront.desk import Desk
 from palaestra.envs.worlds.storefront.planting import moved_mailbox
 from palaestra.envs.worlds.storefront.schema import Customer
 from palaestra.records import Json, ToolCall
-from palaestra.rubrics import answered
+from palaestra.rubrics import expect_answer
 
 FORM = (
     "(Only a question: leave the ticket as it is. Finish with `credit_cents`, or, where the handbook forbids an "
@@ -33,7 +33,7 @@ def find_store_credit(desk: Desk) -> Task:
     answer: dict[str, Json] = {"credit_cents": customer.credit_cents}
     return Task(
         prompt=prompt,
-        rubric=[desk.account(customer), answered(answer, after=["saw-account"])],
+        rubric=[desk.account(customer), expect_answer(answer, after=["saw-account"])],
         oracle=[*find, call("finish", answer=answer)],
         alternatives=[
             [call("get_ticket", ticket_id=ticket.id), *find, call("finish", answer=answer)],
@@ -51,7 +51,7 @@ def refusal(desk: Desk, prompt: str, customer: Customer, find: list[ToolCall]) -
         rubric=[
             desk.account(owner),
             desk.read("PRV-1"),
-            answered(answer, after=["saw-account", "read-PRV-1"]),
+            expect_answer(answer, after=["saw-account", "read-PRV-1"]),
         ],
         oracle=[*find, read, call("finish", answer=answer)],
         alternatives=[[read, *find, call("finish", answer=answer)]],

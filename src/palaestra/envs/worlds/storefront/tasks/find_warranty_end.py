@@ -6,7 +6,7 @@ from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront.desk import Desk
 from palaestra.envs.worlds.storefront.schema import Credit, Order, OrderLine, Shipment, WarrantyClaim
 from palaestra.records import Json, ToolCall
-from palaestra.rubrics import answered, saw
+from palaestra.rubrics import expect_answer, expect_read
 
 FORM = (
     "(Only a question: leave the ticket as it is. Finish with `ends`, the last day as YYYY-MM-DD, or, while the "
@@ -44,7 +44,7 @@ def find_warranty_end(desk: Desk) -> Task:
         rubric=[
             desk.account(desk.customer(order)),
             desk.warranty(line),
-            answered(answer, after=["saw-account", "knew-warranty"]),
+            expect_answer(answer, after=["saw-account", "knew-warranty"]),
         ],
         oracle=[*opening, call("compute_warranty", line_id=line.id), call("finish", answer=answer)],
         alternatives=[
@@ -76,8 +76,8 @@ def not_begun(desk: Desk, prompt: str, order: Order, opening: list[ToolCall]) ->
         prompt=prompt,
         rubric=[
             desk.account(desk.customer(order)),
-            saw(parcel, id="saw-parcel"),
-            answered(answer, after=["saw-account", "saw-parcel"]),
+            expect_read(parcel, id="saw-parcel"),
+            expect_answer(answer, after=["saw-account", "saw-parcel"]),
         ],
         oracle=[*opening, look, finish],
         alternatives=[[look, *opening, finish]],

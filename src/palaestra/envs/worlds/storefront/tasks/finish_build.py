@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 from palaestra.envs.kit.paging import PAGE
 from palaestra.envs.task import Task, call, family
-from palaestra.envs.worlds.storefront.desk import Desk, closing, declining
+from palaestra.envs.worlds.storefront.desk import Desk, closing_calls, decline_calls
 from palaestra.envs.worlds.storefront.policy import build_problems
 from palaestra.envs.worlds.storefront.schema import Build, Category, Customer, Product, Ticket
 from palaestra.envs.worlds.storefront.workbench import checked_together, parts_of
 from palaestra.records import Json, ToolCall
-from palaestra.rubrics import called, changed, either, saw
+from palaestra.rubrics import expect_any, expect_call, expect_change, expect_read
 
 SIZES = ("8 GB", "12 GB", "16 GB", "32 GB")
 """How much memory a customer may want their card to have; a card's name says it."""
@@ -18,7 +18,7 @@ STEP = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class BuildPlan:
     """What finishes a build."""
 
     size: str
@@ -55,13 +55,13 @@ def cards(desk: Desk, kept: list[Product], size: str) -> list[Product]:
     return [p for p in working(desk, kept, "gpu") if p.name.endswith(f" {size}")]
 
 
-def plans(desk: Desk, build: Build) -> list[Plan]:
+def plans(desk: Desk, build: Build) -> list[BuildPlan]:
     """How the build could be finished if it lacked its card and had a weak power supply, by the memory wanted."""
     found = (plan(desk, build, size) for size in SIZES)
     return [p for p in found if p is not None]
 
 
-def plan(desk: Desk, build: Build, size: str) -> Plan | None:
+def plan(desk: Desk, build: Build, size: str) -> BuildPlan | None:
     """The same for one size of memory; `None` where there is no such card, or none that asks for another supply."""
     kept = [p for p in parts_of(desk, build) if p.category not in {"gpu", "psu"}]
     card = cheapest(cards(desk, kept, size))
@@ -72,7 +72,7 @@ def plan(desk: Desk, build: Build, size: str) -> Plan | None:
     supply = cheapest(enough)
     if supply is None or not weak or not listed_at_once(desk, supply):
         return None
-    return Plan(size=size, kept=tuple(kept), card=card, supply=supply, weak=weak[0])
+    return BuildPlan(size=size, kept=tuple(kept), card=card, supply=supply, weak=weak[0])
 
 
 def asked_for(part: Product, size: str) -> dict[str, Json]:
@@ -117,17 +117,17 @@ def finish_build(desk: Desk) -> Task:
     try_card = call("check_compatibility", product_ids=[*kept, found.weak.id, card.id])
     try_both = call("check_compatibility", product_ids=[*kept, supply.id, card.id])
     work = [call("replace_build_part", build_id=build.id, product_id=part.id) for part in (card, supply)]
-    close = closing(ticket, f"{card.name} and {supply.name} are in your build now, and it works.")
+    close = closing_calls(ticket, f"{card.name} and {supply.name} are in your build now, and it works.")
     facts = ["saw-build", "saw-account", "checked-together", "read-BLD-1"]
     return Task(
         prompt=prompt,
         rubric=[
-            saw(build, id="saw-build"),
+            expect_read(build, id="saw-build"),
             desk.account(customer),
             checked_together([*kept, supply.id, card.id]),
             desk.read("BLD-1"),
-            changed(build, {"gpu_id": card.id}, id="card", after=facts),
-            changed(build, {"psu_id": supply.id}, id="supply", after=facts),
+            expect_change(build, {"gpu_id": card.id}, id="card", after=facts),
+            expect_change(build, {"psu_id": supply.id}, id="supply", after=facts),
             *desk.resolved(ticket, after=["card", "supply"]),
         ],
         oracle=[*opening, shelves[0], try_card, shelves[1], try_both, *work, *close],
@@ -147,7 +147,7 @@ def finish_build(desk: Desk) -> Task:
 
 
 def too_dear(
-    desk: Desk, ticket: Ticket, prompt: str, build: Build, found: Plan, opening: list[ToolCall], *, budget: int
+    desk: Desk, ticket: Ticket, prompt: str, build: Build, found: BuildPlan, opening: list[ToolCall], *, budget: int
 ) -> Task:
     """Every card that could be had for the money was sold since."""
     kept = list(found.kept)
@@ -159,16 +159,21 @@ def too_dear(
     query: dict[str, Json] = {"query": found.size, "category": "gpu"}
     shelf = call("search_products", **query, in_stock=True)
     sold = call("search_products", **query, max_price_cents=gone.price_cents)
-    asked = called("search_products", arguments={"category": "gpu", "in_stock": True})
-    queried = called("query", arguments={"table": "products"})
+    asked = expect_call("search_products", arguments={"category": "gpu", "in_stock": True})
+    queried = expect_call("query", arguments={"table": "products"})
     return Task(
         prompt=prompt,
         rubric=[
-            saw(build, id="saw-build"),
+            expect_read(build, id="saw-build"),
             desk.account(desk.state.get(Customer, build.customer_id)),
-            either(desk.stock(gone), asked, queried, id="saw-shelf"),
+            expect_any(desk.stock(gone), asked, queried, id="saw-shelf"),
             *desk.declined(ticket, "BLD-1", build, after=["saw-build", "saw-account", "saw-shelf"]),
         ],
-        oracle=[*opening, sold, shelf, *declining(ticket, "BLD-1", build, "Nothing that fits is left at that price.")],
-        alternatives=[[*opening, shelf, *declining(ticket, "BLD-1", build, "It cannot be done for that.")]],
+        oracle=[
+            *opening,
+            sold,
+            shelf,
+            *decline_calls(ticket, "BLD-1", build, "Nothing that fits is left at that price."),
+        ],
+        alternatives=[[*opening, shelf, *decline_calls(ticket, "BLD-1", build, "It cannot be done for that.")]],
     )

@@ -1,13 +1,13 @@
 """A custom PC does not fit together: one part is replaced by the cheapest in stock that works."""
 
-from palaestra.envs.kit import refused
+from palaestra.envs.kit import refusal_task
 from palaestra.envs.task import Task, call, family
-from palaestra.envs.worlds.storefront.desk import Desk, closing
+from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
 from palaestra.envs.worlds.storefront.policy import build_problems
 from palaestra.envs.worlds.storefront.refusal_conditions import anothers_build, parts_sold_out
 from palaestra.envs.worlds.storefront.schema import Build, Customer, Product, Ticket
 from palaestra.envs.worlds.storefront.workbench import checked_together, parts_of
-from palaestra.rubrics import changed, either, saw
+from palaestra.rubrics import expect_any, expect_change, expect_read
 
 
 def fixes(desk: Desk, build: Build, slot: str) -> list[Product]:
@@ -53,10 +53,10 @@ def fix_build(desk: Desk) -> Task:
     return Task(
         prompt=prompt,
         rubric=[
-            saw(build, id="saw-build"),
+            expect_read(build, id="saw-build"),
             desk.account(customer),
-            either(checked_together([*kept, part.id]), saw(part), id="checked"),
-            changed(build, {f"{slot}_id": part.id}, id="fixed", after=["saw-build", "saw-account", "checked"]),
+            expect_any(checked_together([*kept, part.id]), expect_read(part), id="checked"),
+            expect_change(build, {f"{slot}_id": part.id}, id="fixed", after=["saw-build", "saw-account", "checked"]),
             *desk.resolved(ticket, after=["fixed"]),
         ],
         oracle=[
@@ -66,7 +66,7 @@ def fix_build(desk: Desk) -> Task:
             call("search_products", category=slot, in_stock=True, max_price_cents=part.price_cents),
             call("check_compatibility", product_ids=[*kept, part.id]),
             call("replace_build_part", build_id=build.id, product_id=part.id),
-            *closing(ticket, f"{part.name} is in your build now, and it works."),
+            *closing_calls(ticket, f"{part.name} is in your build now, and it works."),
         ],
         alternatives=[
             [
@@ -92,4 +92,4 @@ def refusal(desk: Desk, ticket: Ticket, prompt: str, build: Build, slot: str) ->
     else:
         grounds, owner = anothers_build(desk, build)
     opening = [call("get_build", build_id=build.id), call("get_customer", customer_id=owner.id)]
-    return refused(desk, ticket, prompt, grounds, account=owner, opening=opening)
+    return refusal_task(desk, ticket, prompt, grounds, account=owner, opening=opening)

@@ -5,7 +5,7 @@ from palaestra.envs.task import Task, family
 from palaestra.envs.worlds.storefront import requests
 from palaestra.envs.worlds.storefront.desk import Desk
 from palaestra.envs.worlds.storefront.schema import OrderLine
-from palaestra.envs.worlds.storefront.twins import refused_order
+from palaestra.envs.worlds.storefront.twins import order_refusal_task
 
 
 @family("storefront/fraud-hold", level=3, traits=("refusal", "policy-exception"))
@@ -32,4 +32,4 @@ def fraud_hold(desk: Desk) -> Task:
         priority="high",
         message="A colleague will look into this and write to you.",
     )
-    return refused_order(desk, ticket, desk.mail(ticket, request.body), grounds, order)
+    return order_refusal_task(desk, ticket, desk.mail(ticket, request.body), grounds, order)

@@ -1,14 +1,14 @@
 """A return was authorised, and the customer would rather keep the goods: it is cancelled while nothing has arrived."""
 
-from palaestra.envs.kit import touches
+from palaestra.envs.kit import permit_change
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
 from palaestra.envs.worlds.storefront.aftersales import sent_back
-from palaestra.envs.worlds.storefront.desk import Desk, closing
+from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
 from palaestra.envs.worlds.storefront.refusal_conditions import received_already, written_from_elsewhere
 from palaestra.envs.worlds.storefront.schema import OrderLine, Return, Ticket
-from palaestra.envs.worlds.storefront.twins import refused_order
-from palaestra.rubrics import changed, saw
+from palaestra.envs.worlds.storefront.twins import order_refusal_task
+from palaestra.rubrics import expect_change, expect_read
 
 
 @family("storefront/keep-after-all", level=2, traits=("write", "policy-exception"), twin=True)
@@ -34,14 +34,14 @@ def keep_after_all(desk: Desk) -> Task:
     return Task(
         prompt=prompt,
         rubric=[
-            saw(line, id="saw-line"),
-            saw(back, id="saw-return"),
+            expect_read(line, id="saw-line"),
+            expect_read(back, id="saw-return"),
             desk.account(customer),
             desk.read("RET-5"),
-            changed(back, {"status": "cancelled"}, id="cancelled", after=facts),
+            expect_change(back, {"status": "cancelled"}, id="cancelled", after=facts),
             *desk.resolved(ticket, after=["cancelled"]),
         ],
-        allow=[touches(line, "returned")],
+        allow=[permit_change(line, "returned")],
         oracle=[
             call("get_order", order_id=order.id),
             call("get_customer", customer_id=customer.id),
@@ -49,7 +49,7 @@ def keep_after_all(desk: Desk) -> Task:
             call("get_returns", order_id=order.id),
             call("read_handbook", section_id="RET-5"),
             call("cancel_return", return_id=back.id),
-            *closing(ticket, "Your return is cancelled; please keep it."),
+            *closing_calls(ticket, "Your return is cancelled; please keep it."),
         ],
         alternatives=[
             [
@@ -72,4 +72,4 @@ def refusal(desk: Desk, ticket: Ticket, prompt: str, line: OrderLine, back: Retu
     order = desk.order(line)
     received = desk.stream.chance(50)
     grounds = received_already(desk, back) if received else written_from_elsewhere(desk, desk.customer(order))
-    return refused_order(desk, ticket, prompt, grounds, order)
+    return order_refusal_task(desk, ticket, prompt, grounds, order)

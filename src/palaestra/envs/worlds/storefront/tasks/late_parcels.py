@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Literal, TypeAlias
 
-from palaestra.envs.kit import touches
+from palaestra.envs.kit import permit_change
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import planting
-from palaestra.envs.worlds.storefront.desk import Desk, closing, declining
+from palaestra.envs.worlds.storefront.desk import Desk, closing_calls, decline_calls
 from palaestra.envs.worlds.storefront.planting import (
     DEAREST_SHIPPING_CENTS,
     arrived,
@@ -20,12 +20,12 @@ from palaestra.envs.worlds.storefront.planting import (
 from palaestra.envs.worlds.storefront.population.sales import CARRIERS
 from palaestra.envs.worlds.storefront.schema import Credit, Customer, Order, Shipment, Ticket
 from palaestra.records import Json, ToolCall
-from palaestra.rubrics import Criterion, created, never, saw
+from palaestra.rubrics import Criterion, expect_read, expect_row, forbid_call
 
-Course: TypeAlias = Literal["late", "grace", "punctual", "other carrier", "credited", "under way"]
-LATE: tuple[Course, ...] = ("late",) * 8
-COURSES: tuple[Course, ...] = (*LATE, "grace", "punctual", "other carrier", "credited", "under way")
-IN_GRACE: Mapping[Course, Course] = {"late": "grace", "credited": "grace"}
+DeliveryCourse: TypeAlias = Literal["late", "grace", "punctual", "other carrier", "credited", "under way"]
+LATE: tuple[DeliveryCourse, ...] = ("late",) * 8
+COURSES: tuple[DeliveryCourse, ...] = (*LATE, "grace", "punctual", "other carrier", "credited", "under way")
+IN_GRACE: Mapping[DeliveryCourse, DeliveryCourse] = {"late": "grace", "credited": "grace"}
 APART = 5
 """Days from one delivery to the next."""
 SPAN = 88
@@ -41,9 +41,9 @@ class Bill:
 
     customer: Customer
     since: date
-    orders: Sequence[tuple[Course, Order]]
+    orders: Sequence[tuple[DeliveryCourse, Order]]
 
-    def of(self, course: Course) -> list[Order]:
+    def of(self, course: DeliveryCourse) -> list[Order]:
         """The orders that went so."""
         return [order for found, order in self.orders if found == course]
 
@@ -63,7 +63,7 @@ def late_parcels(desk: Desk) -> Task:
 
     customer = desk.pick(Customer, quiet, what="customer of several orders, none of them late")
     carrier = desk.stream.choice(CARRIERS)
-    courses: list[Course] = desk.stream.shuffled(COURSES)
+    courses: list[DeliveryCourse] = desk.stream.shuffled(COURSES)
     hold = desk.stream.chance(50)
     ticket = desk.ticket(customer, f"{carrier} again and again")
     prompt = desk.mail(
@@ -87,7 +87,7 @@ def late_parcels(desk: Desk) -> Task:
     earned = [credit_for(desk, customer, order) for order in due]
     [given] = [c for order in bill.of("credited") for c in desk.state.find(Credit, order_id=order.id)]
     looks = looking(desk, bill)
-    work = [*(call("give_credit", **c) for c in earned), *closing(ticket, "We are sorry. It is in your account.")]
+    work = [*(call("give_credit", **c) for c in earned), *closing_calls(ticket, "We are sorry. It is in your account.")]
     facts = ["saw-account", "read-LOY-2", "saw-given"]
     return Task(
         prompt=prompt,
@@ -95,15 +95,15 @@ def late_parcels(desk: Desk) -> Task:
             *spared(bill),
             desk.account(customer),
             desk.read("LOY-2"),
-            saw(given, id="saw-given"),
-            *(saw(parcel_of(desk, o), id=f"saw-parcel-{n}") for n, o in enumerate(due, 1)),
+            expect_read(given, id="saw-given"),
+            *(expect_read(parcel_of(desk, o), id=f"saw-parcel-{n}") for n, o in enumerate(due, 1)),
             *(
-                created(Credit, c, id=f"credit-{n}", points=POINTS, after=[*facts, f"saw-parcel-{n}"])
+                expect_row(Credit, c, id=f"credit-{n}", points=POINTS, after=[*facts, f"saw-parcel-{n}"])
                 for n, c in enumerate(earned, 1)
             ),
             *desk.resolved(ticket, after=[f"credit-{n}" for n in range(1, len(due) + 1)]),
         ],
-        allow=[touches(customer, "credit_cents")],
+        allow=[permit_change(customer, "credit_cents")],
         oracle=[
             *opening,
             *looks,
@@ -131,11 +131,13 @@ def sent_since(desk: Desk, customer: Customer, since: date) -> list[Order]:
     return [o for o in orders if o.placed.date() >= since and o.status in {"shipped", "delivered"}]
 
 
-def deliver(desk: Desk, customer: Customer, courses: Sequence[Course], carrier: str) -> list[tuple[Course, Order]]:
+def deliver(
+    desk: Desk, customer: Customer, courses: Sequence[DeliveryCourse], carrier: str
+) -> list[tuple[DeliveryCourse, Order]]:
     """Add an order for each course, the latest first."""
     goods, grace = cheap(desk, below=DEAREST), desk.policy.delay_grace_days
     stream = desk.stream.split("deliver")
-    found: list[tuple[Course, Order]] = []
+    found: list[tuple[DeliveryCourse, Order]] = []
     for n, course in enumerate(courses):
         day = desk.today - timedelta(days=4 + APART * n)
         late = grace + stream.between(1, 5)
@@ -175,7 +177,7 @@ def looking(desk: Desk, bill: Bill) -> list[ToolCall]:
 def spared(bill: Bill) -> list[Criterion]:
     """Forbid credit for the orders that earn none, each for its own reason."""
     return [
-        never("give_credit", arguments={"order_id": order.id}, id=f"never-{course.replace(' ', '-')}")
+        forbid_call("give_credit", arguments={"order_id": order.id}, id=f"never-{course.replace(' ', '-')}")
         for course, order in sorted(bill.orders, key=lambda pair: pair[0])
         if course != "late"
     ]
@@ -190,7 +192,7 @@ def on_hold(desk: Desk, ticket: Ticket, prompt: str, bill: Bill, opening: list[T
     return Task(
         prompt=prompt,
         rubric=[
-            never("give_credit", id="never-credit"),
+            forbid_call("give_credit", id="never-credit"),
             desk.account(held),
             *desk.escalated(ticket, "FRD-1", held, team="fraud", priority="high", after=["saw-account"]),
         ],
@@ -204,19 +206,24 @@ def all_in_grace(desk: Desk, ticket: Ticket, prompt: str, bill: Bill, opening: l
     """Every parcel of the carrier came within the days of grace, or has not come yet."""
     late = [parcel_of(desk, order) for order in bill.of("grace")]
     looks = looking(desk, bill)
-    seen = [saw(parcel, id=f"saw-parcel-{n}") for n, parcel in enumerate(late, 1)]
+    seen = [expect_read(parcel, id=f"saw-parcel-{n}") for n, parcel in enumerate(late, 1)]
     sent = [p for o in sent_since(desk, bill.customer, bill.since) for p in desk.shipments(o)]
     parcels = [p for p in sent if p.carrier == late[0].carrier]
     read = call("read_handbook", section_id="LOY-2")
     return Task(
         prompt=prompt,
         rubric=[
-            never("give_credit", id="never-credit"),
+            forbid_call("give_credit", id="never-credit"),
             desk.account(desk.state.get(Customer, bill.customer.id)),
             *seen,
             *desk.declined(ticket, "LOY-2", *parcels, after=["saw-account", *(c.id for c in seen)]),
         ],
-        oracle=[*opening, *looks, read, *declining(ticket, "LOY-2", parcels[0], "They came within the days of grace.")],
-        alternatives=[[read, *opening, *looks, *declining(ticket, "LOY-2", parcels[-1], "Not late enough.")]],
+        oracle=[
+            *opening,
+            *looks,
+            read,
+            *decline_calls(ticket, "LOY-2", parcels[0], "They came within the days of grace."),
+        ],
+        alternatives=[[read, *opening, *looks, *decline_calls(ticket, "LOY-2", parcels[-1], "Not late enough.")]],
         max_turns=60,
     )

@@ -2,12 +2,12 @@
 
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
-from palaestra.envs.worlds.storefront.desk import Desk, closing
+from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
 from palaestra.envs.worlds.storefront.refusal_conditions import loss_paid_already, sent_again_already
 from palaestra.envs.worlds.storefront.remedies import in_stock, remedy
 from palaestra.envs.worlds.storefront.schema import Order, Shipment, Ticket
-from palaestra.envs.worlds.storefront.twins import refused_order
-from palaestra.rubrics import saw
+from palaestra.envs.worlds.storefront.twins import order_refusal_task
+from palaestra.rubrics import expect_read
 
 
 @family("storefront/lost-and-left", level=3, traits=("write", "multi-hop", "policy-exception"), twin=True)
@@ -32,7 +32,7 @@ def lost_and_left(desk: Desk) -> Task:
     return Task(
         prompt=prompt,
         rubric=[
-            saw(parcel, id="saw-parcel"),
+            expect_read(parcel, id="saw-parcel"),
             desk.account(customer),
             desk.read("SHP-1"),
             *(desk.stock(product) for product in products),
@@ -49,7 +49,7 @@ def lost_and_left(desk: Desk) -> Task:
             call("get_payments", order_id=order.id),
             call("get_refunds", order_id=order.id),
             due.call,
-            *closing(ticket, due.message),
+            *closing_calls(ticket, due.message),
         ],
         alternatives=[
             [
@@ -71,4 +71,4 @@ def lost_and_left(desk: Desk) -> Task:
 
 def refusal(desk: Desk, ticket: Ticket, prompt: str, order: Order, parcel: Shipment) -> Task:
     grounds = sent_again_already(desk, parcel) if desk.stream.chance(50) else loss_paid_already(desk, order)
-    return refused_order(desk, ticket, prompt, grounds, order)
+    return order_refusal_task(desk, ticket, prompt, grounds, order)

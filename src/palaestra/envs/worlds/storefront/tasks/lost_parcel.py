@@ -2,12 +2,12 @@
 
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
-from palaestra.envs.worlds.storefront.desk import Desk, closing
+from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
 from palaestra.envs.worlds.storefront.refusal_conditions import not_yet_lost, scanned_lately
 from palaestra.envs.worlds.storefront.remedies import in_stock, remedy
 from palaestra.envs.worlds.storefront.schema import Order, Ticket
-from palaestra.envs.worlds.storefront.twins import refused_order
-from palaestra.rubrics import changed, saw
+from palaestra.envs.worlds.storefront.twins import order_refusal_task
+from palaestra.rubrics import expect_change, expect_read
 
 
 @family("storefront/lost-parcel", level=3, traits=("write", "multi-hop", "policy-exception"), twin=True)
@@ -29,11 +29,11 @@ def lost_parcel(desk: Desk) -> Task:
     return Task(
         prompt=prompt,
         rubric=[
-            saw(parcel, id="saw-parcel"),
+            expect_read(parcel, id="saw-parcel"),
             desk.account(customer),
             desk.read("SHP-1"),
             *(desk.stock(product) for product in products),
-            changed(parcel, {"status": "lost"}, id="lost", after=["saw-parcel", "saw-account", "read-SHP-1"]),
+            expect_change(parcel, {"status": "lost"}, id="lost", after=["saw-parcel", "saw-account", "read-SHP-1"]),
             due.criterion,
             *desk.resolved(ticket, after=["remedy"]),
         ],
@@ -47,7 +47,7 @@ def lost_parcel(desk: Desk) -> Task:
             call("get_payments", order_id=order.id),
             call("declare_lost", shipment_id=parcel.id),
             due.call,
-            *closing(ticket, due.message),
+            *closing_calls(ticket, due.message),
         ],
         alternatives=[
             [
@@ -59,7 +59,7 @@ def lost_parcel(desk: Desk) -> Task:
                 call("get_payments", order_id=order.id),
                 *(call("search_products", query=product.name) for product in products),
                 due.call,
-                *closing(ticket, "The carrier has lost it, and we have made up for it."),
+                *closing_calls(ticket, "The carrier has lost it, and we have made up for it."),
             ]
         ],
     )
@@ -68,4 +68,4 @@ def lost_parcel(desk: Desk) -> Task:
 def refusal(desk: Desk, ticket: Ticket, prompt: str, order: Order) -> Task:
     [parcel] = desk.shipments(order)
     grounds = scanned_lately(desk, parcel) if desk.stream.chance(50) else not_yet_lost(desk, parcel)
-    return refused_order(desk, ticket, prompt, grounds, order)
+    return order_refusal_task(desk, ticket, prompt, grounds, order)

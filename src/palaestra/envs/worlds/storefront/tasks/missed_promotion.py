@@ -1,14 +1,14 @@
 """A promotion code was forgotten: what it would have saved is credited. Never seen in training."""
 
-from palaestra.envs.kit import touches
+from palaestra.envs.kit import permit_change
 from palaestra.envs.task import Task, call, family
-from palaestra.envs.worlds.storefront.desk import Desk, closing
+from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
 from palaestra.envs.worlds.storefront.policy import promotion_cents
 from palaestra.envs.worlds.storefront.refusal_conditions import credited_already, ordered_too_long_ago
 from palaestra.envs.worlds.storefront.schema import Category, Credit, Order, Promotion, Ticket
-from palaestra.envs.worlds.storefront.twins import refused_order
+from palaestra.envs.worlds.storefront.twins import order_refusal_task
 from palaestra.records import Json
-from palaestra.rubrics import called, created, either, saw
+from palaestra.rubrics import expect_any, expect_call, expect_read, expect_row
 
 
 def savings(desk: Desk, order: Order) -> list[tuple[int, Promotion]]:
@@ -49,21 +49,21 @@ def missed_promotion(desk: Desk) -> Task:
     return Task(
         prompt=prompt,
         rubric=[
-            saw(order, id="saw-order"),
+            expect_read(order, id="saw-order"),
             desk.account(customer),
-            either(saw(promotion), called("quote_promotion", arguments=use), id="saw-promotion"),
+            expect_any(expect_read(promotion), expect_call("quote_promotion", arguments=use), id="saw-promotion"),
             desk.read("PRM-2"),
-            created(Credit, credit, id="credit", after=["saw-order", "saw-account", "saw-promotion", "read-PRM-2"]),
+            expect_row(Credit, credit, id="credit", after=["saw-order", "saw-account", "saw-promotion", "read-PRM-2"]),
             *desk.resolved(ticket, after=["credit"]),
         ],
-        allow=[touches(customer, "credit_cents")],
+        allow=[permit_change(customer, "credit_cents")],
         oracle=[
             call("get_order", order_id=order.id),
             call("get_customer", customer_id=customer.id),
             call("read_handbook", section_id="PRM-2"),
             call("quote_promotion", **use),
             call("give_credit", **credit),
-            *closing(ticket, f"You have {amount} cents of store credit in its place."),
+            *closing_calls(ticket, f"You have {amount} cents of store credit in its place."),
         ],
         alternatives=[
             [
@@ -72,7 +72,7 @@ def missed_promotion(desk: Desk) -> Task:
                 call("get_order", order_id=order.id),
                 call("get_customer", customer_id=customer.id),
                 call("give_credit", **credit),
-                *closing(ticket, "The code is worth the same to you now."),
+                *closing_calls(ticket, "The code is worth the same to you now."),
             ]
         ],
     )
@@ -83,4 +83,4 @@ def refusal(desk: Desk, ticket: Ticket, prompt: str, order: Order, amount: int) 
         grounds = ordered_too_long_ago(desk, order, desk.policy.promotion_claim_days, "PRM-2")
     else:
         grounds = credited_already(desk, order, "missed_promotion", amount, "PRM-2")
-    return refused_order(desk, ticket, prompt, grounds, order)
+    return order_refusal_task(desk, ticket, prompt, grounds, order)

@@ -1,12 +1,12 @@
 """Where is my parcel? A lookup over four hops, without an order number."""
 
-from palaestra.envs.kit import refused
+from palaestra.envs.kit import refusal_task
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront.desk import Desk
 from palaestra.envs.worlds.storefront.refusal_conditions import written_from_elsewhere
 from palaestra.envs.worlds.storefront.schema import Order
 from palaestra.records import Json
-from palaestra.rubrics import answered, changed, saw
+from palaestra.rubrics import expect_answer, expect_change, expect_read
 
 
 @family("storefront/order-status", level=1, traits=("lookup", "multi-hop"), twin=True)
@@ -33,7 +33,7 @@ def order_status(desk: Desk) -> Task:
     if desk.twin:
         grounds = written_from_elsewhere(desk, customer)
         opening = [call("get_ticket", ticket_id=ticket.id), call("get_customer", customer_id=customer.id)]
-        return refused(desk, ticket, prompt, grounds, account=customer, opening=opening)
+        return refusal_task(desk, ticket, prompt, grounds, account=customer, opening=opening)
     facts = ["saw-account", "saw-parcel"]
     closing = [
         call("reply", message=f"Your parcel {parcel.tracking} is due on {parcel.due}."),
@@ -44,10 +44,10 @@ def order_status(desk: Desk) -> Task:
         prompt=prompt,
         rubric=[
             desk.account(customer),
-            saw(parcel, id="saw-parcel"),
+            expect_read(parcel, id="saw-parcel"),
             desk.expect_reply(after=facts),
-            changed(ticket, {"status": "resolved"}, id="resolved", after=facts),
-            answered(answer),
+            expect_change(ticket, {"status": "resolved"}, id="resolved", after=facts),
+            expect_answer(answer),
         ],
         oracle=[
             call("get_ticket", ticket_id=ticket.id),

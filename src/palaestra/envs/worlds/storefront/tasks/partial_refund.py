@@ -1,13 +1,13 @@
 """One of several pieces is faulty, and the order had a discount: its share of what was paid comes back."""
 
-from palaestra.envs.kit import touches
+from palaestra.envs.kit import permit_change
 from palaestra.envs.task import Task, call, family
-from palaestra.envs.worlds.storefront.desk import Desk, closing
+from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
 from palaestra.envs.worlds.storefront.refusal_conditions import coming_back_already, on_hold
 from palaestra.envs.worlds.storefront.schema import OrderLine, Refund, Ticket
-from palaestra.envs.worlds.storefront.twins import refused_order
+from palaestra.envs.worlds.storefront.twins import order_refusal_task
 from palaestra.records import Json
-from palaestra.rubrics import created, either, saw
+from palaestra.rubrics import expect_any, expect_read, expect_row
 
 
 @family("storefront/partial-refund", level=2, traits=("write", "arithmetic", "policy-exception"), twin=True)
@@ -28,12 +28,12 @@ def partial_refund(desk: Desk) -> Task:
     return Task(
         prompt=prompt,
         rubric=[
-            saw(line, id="saw-line"),
+            expect_read(line, id="saw-line"),
             desk.account(customer),
             desk.delivery(line),
             desk.read("RET-1"),
-            either(desk.read("REF-3"), desk.read("REF-1"), id="read-policy"),
-            created(
+            expect_any(desk.read("REF-3"), desk.read("REF-1"), id="read-policy"),
+            expect_row(
                 Refund,
                 {**refund, "status": "paid"},
                 id="refund",
@@ -41,7 +41,7 @@ def partial_refund(desk: Desk) -> Task:
             ),
             *desk.resolved(ticket, after=["refund"]),
         ],
-        allow=[touches(line, "returned"), *desk.pays(order)],
+        allow=[permit_change(line, "returned"), *desk.pays(order)],
         oracle=[
             call("get_order", order_id=order.id),
             call("get_customer", customer_id=customer.id),
@@ -51,7 +51,7 @@ def partial_refund(desk: Desk) -> Task:
             call("read_handbook", section_id="REF-3"),
             call("compute_paid", line_id=line.id, quantity=1),
             call("issue_refund", **refund),
-            *closing(ticket, f"We have paid {amount} cents back for the faulty one."),
+            *closing_calls(ticket, f"We have paid {amount} cents back for the faulty one."),
         ],
         alternatives=[
             [
@@ -62,7 +62,7 @@ def partial_refund(desk: Desk) -> Task:
                 call("get_customer", customer_id=customer.id),
                 call("compute_paid", line_id=line.id, quantity=1),
                 call("issue_refund", **refund),
-                *closing(ticket, "The faulty one is refunded."),
+                *closing_calls(ticket, "The faulty one is refunded."),
             ]
         ],
     )
@@ -71,4 +71,4 @@ def partial_refund(desk: Desk) -> Task:
 def refusal(desk: Desk, ticket: Ticket, prompt: str, line: OrderLine) -> Task:
     order = desk.order(line)
     grounds = coming_back_already(desk, line) if desk.stream.chance(50) else on_hold(desk, desk.customer(order))
-    return refused_order(desk, ticket, prompt, grounds, order)
+    return order_refusal_task(desk, ticket, prompt, grounds, order)

@@ -3,12 +3,12 @@
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
 from palaestra.envs.worlds.storefront.aftersales import sent_back
-from palaestra.envs.worlds.storefront.desk import Desk, closing
+from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
 from palaestra.envs.worlds.storefront.refusal_conditions import not_received, return_paid_already
 from palaestra.envs.worlds.storefront.schema import OrderLine, Refund, Return, Ticket
-from palaestra.envs.worlds.storefront.twins import refused_order
+from palaestra.envs.worlds.storefront.twins import order_refusal_task
 from palaestra.records import Json
-from palaestra.rubrics import created, saw
+from palaestra.rubrics import expect_read, expect_row
 
 
 @family("storefront/pay-for-return", level=2, traits=("write", "multi-hop", "policy-exception"), twin=True)
@@ -34,11 +34,11 @@ def pay_for_return(desk: Desk) -> Task:
     return Task(
         prompt=prompt,
         rubric=[
-            saw(back, id="saw-return"),
+            expect_read(back, id="saw-return"),
             desk.account(customer),
-            saw(payment, id="saw-payment"),
+            expect_read(payment, id="saw-payment"),
             desk.read("RET-5"),
-            created(Refund, {**due, "status": "paid"}, id="refund", after=facts),
+            expect_row(Refund, {**due, "status": "paid"}, id="refund", after=facts),
             *desk.resolved(ticket, after=["refund"]),
         ],
         allow=desk.pays(order),
@@ -50,7 +50,7 @@ def pay_for_return(desk: Desk) -> Task:
             call("get_payments", order_id=order.id),
             call("read_handbook", section_id="RET-5"),
             call("refund_payment", **due),
-            *closing(ticket, f"It has arrived, and {back.refund_due_cents} cents are on their way to you."),
+            *closing_calls(ticket, f"It has arrived, and {back.refund_due_cents} cents are on their way to you."),
         ],
         alternatives=[
             [
@@ -70,4 +70,4 @@ def pay_for_return(desk: Desk) -> Task:
 
 def refusal(desk: Desk, ticket: Ticket, prompt: str, line: OrderLine, back: Return) -> Task:
     grounds = return_paid_already(desk, back) if desk.stream.chance(50) else not_received(desk, back)
-    return refused_order(desk, ticket, prompt, grounds, desk.order(line))
+    return order_refusal_task(desk, ticket, prompt, grounds, desk.order(line))

@@ -1,15 +1,15 @@
 """Cheaper elsewhere, a few days after buying: the difference is credited, within limits, for offers that count."""
 
-from palaestra.envs.kit import touches
+from palaestra.envs.kit import permit_change
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
-from palaestra.envs.worlds.storefront.desk import Desk, closing
+from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
 from palaestra.envs.worlds.storefront.policy import price_match_cents
 from palaestra.envs.worlds.storefront.refusal_conditions import ordered_too_long_ago, sold_out_elsewhere
 from palaestra.envs.worlds.storefront.schema import Credit, OrderLine, Ticket
-from palaestra.envs.worlds.storefront.twins import refused_order
+from palaestra.envs.worlds.storefront.twins import order_refusal_task
 from palaestra.records import Json
-from palaestra.rubrics import created, saw
+from palaestra.rubrics import expect_read, expect_row
 
 
 @family("storefront/price-match", level=3, traits=("write", "arithmetic", "multi-hop", "policy-exception"), twin=True)
@@ -39,14 +39,14 @@ def price_match(desk: Desk) -> Task:
     return Task(
         prompt=prompt,
         rubric=[
-            saw(line, id="saw-line"),
+            expect_read(line, id="saw-line"),
             desk.account(customer),
-            saw(best, id="saw-offer"),
+            expect_read(best, id="saw-offer"),
             desk.read("PRM-1"),
-            created(Credit, credit, id="credit", after=facts),
+            expect_row(Credit, credit, id="credit", after=facts),
             *desk.resolved(ticket, after=["credit"]),
         ],
-        allow=[touches(customer, "credit_cents")],
+        allow=[permit_change(customer, "credit_cents")],
         oracle=[
             call("get_order", order_id=order.id),
             call("get_customer", customer_id=customer.id),
@@ -54,7 +54,7 @@ def price_match(desk: Desk) -> Task:
             call("read_handbook", section_id="PRM-1"),
             call("search_offers", product_id=product.id),
             call("give_credit", **credit),
-            *closing(ticket, f"You have {amount} cents of store credit for the difference."),
+            *closing_calls(ticket, f"You have {amount} cents of store credit for the difference."),
         ],
         alternatives=[
             [
@@ -79,4 +79,4 @@ def refusal(desk: Desk, ticket: Ticket, prompt: str, line: OrderLine) -> Task:
         grounds = ordered_too_long_ago(desk, order, desk.policy.price_match_days, "PRM-1")
     else:
         grounds = sold_out_elsewhere(desk, line)
-    return refused_order(desk, ticket, prompt, grounds, order)
+    return order_refusal_task(desk, ticket, prompt, grounds, order)

@@ -3,15 +3,15 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
-from palaestra.envs.kit import touches
+from palaestra.envs.kit import permit_change
 from palaestra.envs.task import Task, call, family
-from palaestra.envs.worlds.storefront.desk import Desk, closing, declining
+from palaestra.envs.worlds.storefront.desk import Desk, closing_calls, decline_calls
 from palaestra.envs.worlds.storefront.planting import DEAREST_SHIPPING_CENTS, arrived, cheap, plain_customer, sell
 from palaestra.envs.worlds.storefront.policy import price_match_cents
 from palaestra.envs.worlds.storefront.population.offers import OTHER_SHOPS
 from palaestra.envs.worlds.storefront.schema import CompetitorOffer, Credit, Customer, Order, Product, Ticket
 from palaestra.records import Json, ToolCall
-from palaestra.rubrics import Criterion, created, never, saw
+from palaestra.rubrics import Criterion, expect_read, expect_row, forbid_call
 
 DEAREST = 9_000
 PIECES = (1, 2, 1, 1)
@@ -21,7 +21,7 @@ TOO_OLD_DAYS = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Market:
+class MarketOffers:
     """What other shops ask for the products of one order: for the first two there is an offer that counts."""
 
     offers: tuple[tuple[CompetitorOffer, ...], ...]
@@ -57,7 +57,11 @@ def price_match_order(desk: Desk) -> Task:
     if desk.twin:
         if not old:
             market = sold_out(desk, market)
-        about = [saw(order, id="saw-order"), desk.account(desk.customer(order)), *([] if old else offers_seen(market))]
+        about = [
+            expect_read(order, id="saw-order"),
+            desk.account(desk.customer(order)),
+            *([] if old else offers_seen(market)),
+        ]
         return refusal(desk, ticket, prompt, order, about, [*opening, *([] if old else looks), read])
     credit: dict[str, Json] = {
         "customer_id": customer.id,
@@ -65,21 +69,21 @@ def price_match_order(desk: Desk) -> Task:
         "amount_cents": due(desk, goods, market),
         "reason": "price_match",
     }
-    work = [call("give_credit", **credit), *closing(ticket, "You have the difference as store credit.")]
+    work = [call("give_credit", **credit), *closing_calls(ticket, "You have the difference as store credit.")]
     seen = offers_seen(market)
     facts = ["saw-order", "saw-account", "read-PRM-1", *(c.id for c in seen)]
     return Task(
         prompt=prompt,
         rubric=[
-            never("issue_refund", "refund_payment", id="never-refund"),
-            saw(order, id="saw-order"),
+            forbid_call("issue_refund", "refund_payment", id="never-refund"),
+            expect_read(order, id="saw-order"),
             desk.account(desk.customer(order)),
             *seen,
             desk.read("PRM-1"),
-            created(Credit, credit, id="credit", after=facts),
+            expect_row(Credit, credit, id="credit", after=facts),
             *desk.resolved(ticket, after=["credit"]),
         ],
-        allow=[touches(desk.customer(order), "credit_cents")],
+        allow=[permit_change(desk.customer(order), "credit_cents")],
         oracle=[*opening, *looks, read, *work],
         alternatives=[[read, *opening, *reversed(looks), *work]],
     )
@@ -91,7 +95,7 @@ def order_of(desk: Desk, customer: Customer, goods: list[Product], *, old: bool)
     return sell(desk, customer, list(zip(goods, PIECES, strict=True)), arrived(desk, desk.today - timedelta(days=ago)))
 
 
-def survey(desk: Desk, goods: list[Product]) -> Market:
+def survey(desk: Desk, goods: list[Product]) -> MarketOffers:
     """Add what other shops ask, the offers of each product in an order that tells nothing.
 
     The first product is far cheaper in a listed shop, so that the cap holds; the second a little, and far cheaper in
@@ -103,7 +107,7 @@ def survey(desk: Desk, goods: list[Product]) -> Market:
     nowhere = [(listed[0], 71, False), (listed[-1], 104, True)]
     strange = [(other, 64, True)]
     rows = zip(goods, (capped, near, nowhere, strange), strict=True)
-    return Market(
+    return MarketOffers(
         offers=tuple(tuple(offer(desk, product, *asked) for asked in found) for product, found in rows),
     )
 
@@ -122,33 +126,33 @@ def offer(desk: Desk, product: Product, shop: str, percent: int, in_stock: bool)
     )
 
 
-def sold_out(desk: Desk, market: Market) -> Market:
+def sold_out(desk: Desk, market: MarketOffers) -> MarketOffers:
     """Let the shops whose offers count have nothing left."""
     first, second = (desk.state.update(o, in_stock=False) for o in market.counting)
     spare = desk.state.update(market.offers[0][1], in_stock=False)
-    return Market(offers=((first, spare), (second, market.offers[1][1]), *market.offers[2:]))
+    return MarketOffers(offers=((first, spare), (second, market.offers[1][1]), *market.offers[2:]))
 
 
-def due(desk: Desk, goods: list[Product], market: Market) -> int:
+def due(desk: Desk, goods: list[Product], market: MarketOffers) -> int:
     """The credit for the pieces of the first two products."""
     pairs = zip(goods, PIECES, market.counting, strict=False)
     return sum(count * price_match_cents(desk.policy, p.price_cents, o.price_cents) for p, count, o in pairs)
 
 
-def offers_seen(market: Market) -> list[Criterion]:
+def offers_seen(market: MarketOffers) -> list[Criterion]:
     """Expect that the offers for each product were looked up."""
-    return [saw(found[0], id=f"saw-offers-{n}") for n, found in enumerate(market.offers, 1)]
+    return [expect_read(found[0], id=f"saw-offers-{n}") for n, found in enumerate(market.offers, 1)]
 
 
 def refusal(
     desk: Desk, ticket: Ticket, prompt: str, order: Order, facts: list[Criterion], reading: list[ToolCall]
 ) -> Task:
     """No offer counts: the shops have nothing left, or the order is too old."""
-    close = declining(ticket, "PRM-1", order, "There is nothing that we could match.")
+    close = decline_calls(ticket, "PRM-1", order, "There is nothing that we could match.")
     return Task(
         prompt=prompt,
         rubric=[
-            never("give_credit", id="never-credit"),
+            forbid_call("give_credit", id="never-credit"),
             *facts,
             *desk.declined(ticket, "PRM-1", order, after=[fact.id for fact in facts]),
         ],

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from typing import Literal, TypeAlias
 
-from palaestra.envs.kit import Section, touches
+from palaestra.envs.kit import Section, permit_change
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import planting
-from palaestra.envs.worlds.storefront.desk import Desk, closing, declining
+from palaestra.envs.worlds.storefront.desk import Desk, closing_calls, decline_calls
 from palaestra.envs.worlds.storefront.planting import DEAREST_SHIPPING_CENTS, arrived, has_room, sell
 from palaestra.envs.worlds.storefront.policy import percent_of
 from palaestra.envs.worlds.storefront.schema import (
@@ -22,7 +22,7 @@ from palaestra.envs.worlds.storefront.schema import (
     Ticket,
 )
 from palaestra.records import Json, ToolCall
-from palaestra.rubrics import Criterion, created, either, never, saw
+from palaestra.rubrics import Criterion, expect_any, expect_read, expect_row, forbid_call
 
 Case: TypeAlias = Literal["concerned", "two", "one left", "gone", "before", "after", "held", "credited"]
 CASES: tuple[Case, ...] = ("concerned", "two", "one left", "gone", "before", "after", "held", "credited")
@@ -72,7 +72,7 @@ def recall(desk: Desk) -> Task:
     notice(desk, product, first, last)
     owed = [found.of(case) for case in OWED]
     due = [credit_for(desk, order) for order in owed]
-    work = [*(call("give_credit", **c) for c in due), *closing(ticket, "Everyone concerned has been credited.")]
+    work = [*(call("give_credit", **c) for c in due), *closing_calls(ticket, "Everyone concerned has been credited.")]
     reading, looks = opening(), [*looks_at_owed(desk, owed), *looks_at_spared(desk, found)]
     facts = spared_facts(desk, found)
     return Task(
@@ -83,10 +83,10 @@ def recall(desk: Desk) -> Task:
             desk.read(NOTICE),
             *(fact for n, order in enumerate(owed, 1) for fact in owed_facts(desk, order, n)),
             *facts,
-            *(created(Credit, c, id=f"credit-{n}", points=POINTS, after=needed(n)) for n, c in enumerate(due, 1)),
+            *(expect_row(Credit, c, id=f"credit-{n}", points=POINTS, after=needed(n)) for n, c in enumerate(due, 1)),
             *desk.resolved(ticket, after=[*(c.id for c in facts), "credit-1", "credit-2", "credit-3"]),
         ],
-        allow=[touches(desk.customer(order), "credit_cents") for order in owed],
+        allow=[permit_change(desk.customer(order), "credit_cents") for order in owed],
         oracle=[*reading, *looks, *work],
         alternatives=[[*looks, *reading, *reversed(work[: len(due)]), *work[len(due) :]]],
         max_turns=70,
@@ -219,9 +219,9 @@ def owed_facts(desk: Desk, order: Order, n: int) -> list[Criterion]:
     [parcel] = desk.shipments(order)
     earlier, *_ = desk.state.find(Credit, customer_id=order.customer_id)
     return [
-        saw(parcel, id=f"saw-parcel-{n}"),
-        saw(desk.customer(order), id=f"saw-account-{n}"),
-        saw(earlier, id=f"saw-credits-{n}"),
+        expect_read(parcel, id=f"saw-parcel-{n}"),
+        expect_read(desk.customer(order), id=f"saw-account-{n}"),
+        expect_read(earlier, id=f"saw-credits-{n}"),
     ]
 
 
@@ -235,39 +235,39 @@ def spared_facts(desk: Desk, found: Recall) -> list[Criterion]:
     [before], [after] = desk.shipments(found.of("before")), desk.shipments(found.of("after"))
     [given] = desk.state.find(Credit, order_id=found.of("credited").id)
     return [
-        saw(line_of(desk, found.of("gone")), id="saw-gone"),
-        saw(before, id="saw-before"),
-        saw(after, id="saw-after"),
-        saw(desk.customer(found.of("held")), id="saw-hold"),
-        saw(given, id="saw-given"),
+        expect_read(line_of(desk, found.of("gone")), id="saw-gone"),
+        expect_read(before, id="saw-before"),
+        expect_read(after, id="saw-after"),
+        expect_read(desk.customer(found.of("held")), id="saw-hold"),
+        expect_read(given, id="saw-given"),
     ]
 
 
 def prohibitions(found: Recall) -> list[Criterion]:
     """Forbid credit for the orders that are not concerned, and money in its place."""
     spared = [found.of(case) for case in CASES if case not in OWED]
-    forbidden = [never("give_credit", arguments={"order_id": order.id}) for order in spared]
+    forbidden = [forbid_call("give_credit", arguments={"order_id": order.id}) for order in spared]
     return [
         replace(
-            either(*forbidden, id="never-spared"),
+            expect_any(*forbidden, id="never-spared"),
             kind="forbid",
             text=f"Gave credit for one of {', '.join(order.id for order in spared)}, which are not concerned.",
         ),
-        never("issue_refund", "refund_payment", "request_refund_approval", id="never-refund"),
+        forbid_call("issue_refund", "refund_payment", "request_refund_approval", id="never-refund"),
     ]
 
 
 def nobody(desk: Desk, ticket: Ticket, prompt: str, found: Recall) -> Task:
     """The notice is about days on which none of the orders arrived."""
     parcels = [parcel for _, order in found.orders for parcel in desk.shipments(order)]
-    seen = [saw(parcel, id=f"saw-parcel-{n}") for n, parcel in enumerate(parcels, 1)]
+    seen = [expect_read(parcel, id=f"saw-parcel-{n}") for n, parcel in enumerate(parcels, 1)]
     looks = [call("get_shipments", order_id=order.id) for _, order in found.orders]
-    close = declining(ticket, NOTICE, found.product, "None of these orders is concerned.")
+    close = decline_calls(ticket, NOTICE, found.product, "None of these orders is concerned.")
     line = call("get_order", order_id=found.of("concerned").id)
     return Task(
         prompt=prompt,
         rubric=[
-            never("give_credit", id="never-credit"),
+            forbid_call("give_credit", id="never-credit"),
             *seen,
             *desk.declined(ticket, NOTICE, found.product, after=[c.id for c in seen]),
         ],

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from palaestra.envs.task import Task, call, family
-from palaestra.envs.worlds.storefront.desk import Desk, closing, declining
+from palaestra.envs.worlds.storefront.desk import Desk, closing_calls, decline_calls
 from palaestra.envs.worlds.storefront.planting import (
     DEAREST_SHIPPING_CENTS,
     cheap,
@@ -17,7 +17,7 @@ from palaestra.envs.worlds.storefront.planting import (
 from palaestra.envs.worlds.storefront.requests import new_home
 from palaestra.envs.worlds.storefront.schema import Customer, Order, Ticket
 from palaestra.records import ToolCall
-from palaestra.rubrics import Criterion, changed, never, saw
+from palaestra.rubrics import Criterion, expect_change, expect_read, forbid_call
 
 DEAREST = 9_000
 
@@ -57,12 +57,12 @@ def redirect_orders(desk: Desk) -> Task:
         call("search_orders", customer_id=customer.id, status="shipped"),
         *(call("get_order", order_id=o.id) for o in (*open_orders, gone)),
     ]
-    close = closing(ticket, f"Two orders go to {street}; {gone.id} has left and still comes to the old address.")
+    close = closing_calls(ticket, f"Two orders go to {street}; {gone.id} has left and still comes to the old address.")
     there = {"ship_street": street, "ship_city": city}
     facts = [
         desk.account(customer),
-        *(saw(o, id=f"saw-order-{n}") for n, o in enumerate(open_orders, 1)),
-        saw(gone, id="saw-gone"),
+        *(expect_read(o, id=f"saw-order-{n}") for n, o in enumerate(open_orders, 1)),
+        expect_read(gone, id="saw-gone"),
     ]
     return Task(
         prompt=prompt,
@@ -70,7 +70,7 @@ def redirect_orders(desk: Desk) -> Task:
             *kept(customer),
             *facts,
             *(
-                changed(o, there, id=f"redirected-{n}", after=["saw-account", f"saw-order-{n}"])
+                expect_change(o, there, id=f"redirected-{n}", after=["saw-account", f"saw-order-{n}"])
                 for n, o in enumerate(open_orders, 1)
             ),
             *desk.resolved(ticket, after=["redirected-1", "redirected-2", "saw-gone"]),
@@ -92,8 +92,8 @@ def redirect_orders(desk: Desk) -> Task:
 def kept(customer: Customer) -> list[Criterion]:
     """Forbid what was not asked for: to change the account, or to call an order off."""
     return [
-        never("update_customer", arguments={"customer_id": customer.id}, id="never-the-account"),
-        never("cancel_order", id="never-cancelled"),
+        forbid_call("update_customer", arguments={"customer_id": customer.id}, id="never-the-account"),
+        forbid_call("cancel_order", id="never-cancelled"),
     ]
 
 
@@ -106,7 +106,7 @@ def all_gone(desk: Desk, ticket: Ticket, prompt: str, orders: list[Order], openi
         *(call("get_order", order_id=o.id) for o in sent),
     ]
     read = call("read_handbook", section_id="SHP-2")
-    seen = [saw(o, id=f"saw-order-{n}") for n, o in enumerate(sent, 1)]
+    seen = [expect_read(o, id=f"saw-order-{n}") for n, o in enumerate(sent, 1)]
     return Task(
         prompt=prompt,
         rubric=[
@@ -115,8 +115,13 @@ def all_gone(desk: Desk, ticket: Ticket, prompt: str, orders: list[Order], openi
             *seen,
             *desk.declined(ticket, "SHP-2", *sent, after=["saw-account", *(c.id for c in seen)]),
         ],
-        oracle=[*opening, *looks, read, *declining(ticket, "SHP-2", sent[0], "All of them are on their way already.")],
-        alternatives=[[read, *opening, *looks, *declining(ticket, "SHP-2", sent[-1], "They have left.")]],
+        oracle=[
+            *opening,
+            *looks,
+            read,
+            *decline_calls(ticket, "SHP-2", sent[0], "All of them are on their way already."),
+        ],
+        alternatives=[[read, *opening, *looks, *decline_calls(ticket, "SHP-2", sent[-1], "They have left.")]],
     )
 
 
@@ -124,7 +129,7 @@ def from_elsewhere(desk: Desk, ticket: Ticket, prompt: str, customer: Customer, 
     """The message does not come from the address on file."""
     owner = moved_mailbox(desk, customer)
     read = call("read_handbook", section_id="PRV-1")
-    close = declining(ticket, "PRV-1", owner, "Please write to us from the address on file.")
+    close = decline_calls(ticket, "PRV-1", owner, "Please write to us from the address on file.")
     return Task(
         prompt=prompt,
         rubric=[

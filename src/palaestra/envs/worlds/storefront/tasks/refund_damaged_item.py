@@ -1,14 +1,14 @@
 """It arrived broken, or does not work, inside the return window: what was paid for it comes back, in full."""
 
-from palaestra.envs.kit import touches
+from palaestra.envs.kit import permit_change
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
-from palaestra.envs.worlds.storefront.desk import Desk, closing
+from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
 from palaestra.envs.worlds.storefront.refusal_conditions import on_hold, paid_back_already, written_from_elsewhere
 from palaestra.envs.worlds.storefront.schema import OrderLine, Refund, RefundReason, Ticket
-from palaestra.envs.worlds.storefront.twins import refused_order
+from palaestra.envs.worlds.storefront.twins import order_refusal_task
 from palaestra.records import Json
-from palaestra.rubrics import created, saw
+from palaestra.rubrics import expect_read, expect_row
 
 
 @family("storefront/refund-damaged-item", level=2, traits=("write", "arithmetic"), twin=True)
@@ -33,15 +33,15 @@ def refund_damaged_item(desk: Desk) -> Task:
     return Task(
         prompt=prompt,
         rubric=[
-            saw(line, id="saw-line"),
+            expect_read(line, id="saw-line"),
             desk.account(customer),
             desk.delivery(line),
             desk.read("RET-1"),
             desk.read("REF-1"),
-            created(Refund, {**refund, "status": "paid"}, id="refund", after=facts),
+            expect_row(Refund, {**refund, "status": "paid"}, id="refund", after=facts),
             *desk.resolved(ticket, after=["refund"]),
         ],
-        allow=[touches(line, "returned"), *desk.pays(order)],
+        allow=[permit_change(line, "returned"), *desk.pays(order)],
         oracle=[
             call("get_order", order_id=order.id),
             call("get_customer", customer_id=customer.id),
@@ -51,7 +51,7 @@ def refund_damaged_item(desk: Desk) -> Task:
             call("read_handbook", section_id="REF-1"),
             call("compute_paid", line_id=line.id, quantity=1),
             call("issue_refund", **refund),
-            *closing(ticket, f"We have paid {amount} cents back."),
+            *closing_calls(ticket, f"We have paid {amount} cents back."),
         ],
         alternatives=[
             [
@@ -61,7 +61,7 @@ def refund_damaged_item(desk: Desk) -> Task:
                 call("get_shipments", order_id=order.id),
                 call("get_customer", customer_id=customer.id),
                 call("issue_refund", **refund),
-                *closing(ticket, "Your money is on its way."),
+                *closing_calls(ticket, "Your money is on its way."),
             ]
         ],
     )
@@ -75,4 +75,4 @@ def refusal(desk: Desk, ticket: Ticket, prompt: str, line: OrderLine, reason: Re
         grounds = written_from_elsewhere(desk, desk.customer(order))
     else:
         grounds = on_hold(desk, desk.customer(order))
-    return refused_order(desk, ticket, prompt, grounds, order)
+    return order_refusal_task(desk, ticket, prompt, grounds, order)

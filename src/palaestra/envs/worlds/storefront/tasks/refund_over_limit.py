@@ -4,12 +4,12 @@ from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
 from palaestra.envs.worlds.storefront.aftersales import asked_for
 from palaestra.envs.worlds.storefront.authority import entitled
-from palaestra.envs.worlds.storefront.desk import Desk, closing
+from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
 from palaestra.envs.worlds.storefront.refusal_conditions import nobody_to_approve, waiting_for_approval
 from palaestra.envs.worlds.storefront.schema import Employee, InternalMessage, OrderLine, Refund, Ticket
-from palaestra.envs.worlds.storefront.twins import refused_order
+from palaestra.envs.worlds.storefront.twins import order_refusal_task
 from palaestra.records import Json
-from palaestra.rubrics import Allowance, created, saw
+from palaestra.rubrics import Allowance, expect_read, expect_row
 
 
 @family("storefront/refund-over-limit", level=3, traits=("write", "multi-hop", "policy-exception"), twin=True)
@@ -32,12 +32,12 @@ def refund_over_limit(desk: Desk) -> Task:
     return Task(
         prompt=prompt,
         rubric=[
-            saw(line, id="saw-line"),
+            expect_read(line, id="saw-line"),
             desk.account(customer),
             desk.delivery(line),
             desk.read("RET-1"),
             desk.read("REF-2"),
-            created(
+            expect_row(
                 Refund,
                 {**request, "status": "pending_approval", "approver_id": frozenset(approvers)},
                 id="request",
@@ -56,7 +56,7 @@ def refund_over_limit(desk: Desk) -> Task:
             call("read_handbook", section_id="REF-2"),
             call("search_employees", team=team, rank=rank),
             call("request_refund_approval", approver_id=approvers[0], **request),
-            *closing(ticket, "Your refund is with a colleague for approval."),
+            *closing_calls(ticket, "Your refund is with a colleague for approval."),
         ],
         alternatives=[
             [
@@ -68,7 +68,7 @@ def refund_over_limit(desk: Desk) -> Task:
                 call("search_employees", team=team),
                 call("request_refund_approval", approver_id=approvers[0], **request),
                 call("send_internal_message", recipient_id=approvers[0], body="Please look at it."),
-                *closing(ticket, "A colleague has to approve this; then it is paid."),
+                *closing_calls(ticket, "A colleague has to approve this; then it is paid."),
             ]
         ],
     )
@@ -79,4 +79,4 @@ def refusal(desk: Desk, ticket: Ticket, prompt: str, line: OrderLine, able: list
         grounds = waiting_for_approval(desk, asked_for(desk, line, able[0]), able[0])
     else:
         grounds = nobody_to_approve(desk, line, able)
-    return refused_order(desk, ticket, prompt, grounds, desk.order(line))
+    return order_refusal_task(desk, ticket, prompt, grounds, desk.order(line))

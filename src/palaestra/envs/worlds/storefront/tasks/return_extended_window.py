@@ -1,14 +1,14 @@
 """Past the standard window but inside the one of the customer's tier: it may still come back."""
 
-from palaestra.envs.kit import touches
+from palaestra.envs.kit import permit_change
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
-from palaestra.envs.worlds.storefront.desk import Desk, closing
+from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
 from palaestra.envs.worlds.storefront.refusal_conditions import arrived_too_long_ago, final_sale
 from palaestra.envs.worlds.storefront.schema import OrderLine, Return, Ticket
-from palaestra.envs.worlds.storefront.twins import refused_order
+from palaestra.envs.worlds.storefront.twins import order_refusal_task
 from palaestra.records import Json
-from palaestra.rubrics import created, saw
+from palaestra.rubrics import expect_read, expect_row
 
 
 @family("storefront/return-extended-window", level=2, traits=("write", "policy-exception"), twin=True)
@@ -32,15 +32,15 @@ def return_extended_window(desk: Desk) -> Task:
     return Task(
         prompt=prompt,
         rubric=[
-            saw(line, id="saw-line"),
+            expect_read(line, id="saw-line"),
             desk.account(customer),
-            saw(product, id="saw-product"),
+            expect_read(product, id="saw-product"),
             desk.delivery(line),
             desk.read("RET-1"),
-            created(Return, {**back, "status": "authorised"}, id="return", after=facts),
+            expect_row(Return, {**back, "status": "authorised"}, id="return", after=facts),
             *desk.resolved(ticket, after=["return"]),
         ],
-        allow=[touches(line, "returned")],
+        allow=[permit_change(line, "returned")],
         oracle=[
             call("get_order", order_id=order.id),
             call("get_product", product_id=product.id),
@@ -48,7 +48,7 @@ def return_extended_window(desk: Desk) -> Task:
             call("read_handbook", section_id="RET-1"),
             call("get_customer", customer_id=customer.id),
             call("authorise_return", **back),
-            *closing(ticket, "You are inside your return window. Please send it back."),
+            *closing_calls(ticket, "You are inside your return window. Please send it back."),
         ],
         alternatives=[
             [
@@ -69,4 +69,4 @@ def return_extended_window(desk: Desk) -> Task:
 
 def refusal(desk: Desk, ticket: Ticket, prompt: str, line: OrderLine) -> Task:
     grounds = arrived_too_long_ago(desk, line) if desk.stream.chance(50) else final_sale(desk, desk.product(line))
-    return refused_order(desk, ticket, prompt, grounds, desk.order(line))
+    return order_refusal_task(desk, ticket, prompt, grounds, desk.order(line))

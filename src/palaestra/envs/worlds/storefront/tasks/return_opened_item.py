@@ -1,15 +1,15 @@
 """Opened, and no longer wanted: a restocking fee is kept, except from platinum customers."""
 
-from palaestra.envs.kit import touches
+from palaestra.envs.kit import permit_change
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
-from palaestra.envs.worlds.storefront.desk import Desk, closing
+from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
 from palaestra.envs.worlds.storefront.policy import restocking_fee
 from palaestra.envs.worlds.storefront.refusal_conditions import coming_back_already, final_sale
 from palaestra.envs.worlds.storefront.schema import OrderLine, Return, Ticket
-from palaestra.envs.worlds.storefront.twins import refused_order
+from palaestra.envs.worlds.storefront.twins import order_refusal_task
 from palaestra.records import Json
-from palaestra.rubrics import created, saw
+from palaestra.rubrics import expect_read, expect_row
 
 
 @family("storefront/return-opened-item", level=2, traits=("write", "arithmetic", "policy-exception"), twin=True)
@@ -37,16 +37,16 @@ def return_opened_item(desk: Desk) -> Task:
     return Task(
         prompt=prompt,
         rubric=[
-            saw(line, id="saw-line"),
+            expect_read(line, id="saw-line"),
             desk.account(customer),
-            saw(product, id="saw-product"),
+            expect_read(product, id="saw-product"),
             desk.delivery(line),
             desk.read("RET-1"),
             desk.read("RET-2"),
-            created(Return, {**back, "status": "authorised"}, id="return", after=facts),
+            expect_row(Return, {**back, "status": "authorised"}, id="return", after=facts),
             *desk.resolved(ticket, after=["return"]),
         ],
-        allow=[touches(line, "returned")],
+        allow=[permit_change(line, "returned")],
         oracle=[
             call("get_order", order_id=order.id),
             call("get_customer", customer_id=customer.id),
@@ -56,7 +56,7 @@ def return_opened_item(desk: Desk) -> Task:
             call("read_handbook", section_id="RET-2"),
             call("compute_paid", line_id=line.id, quantity=1),
             call("authorise_return", **back),
-            *closing(ticket, f"Please send it back. {paid - fee} cents are yours once it is here."),
+            *closing_calls(ticket, f"Please send it back. {paid - fee} cents are yours once it is here."),
         ],
         alternatives=[
             [
@@ -78,4 +78,4 @@ def return_opened_item(desk: Desk) -> Task:
 
 def refusal(desk: Desk, ticket: Ticket, prompt: str, line: OrderLine) -> Task:
     grounds = coming_back_already(desk, line) if desk.stream.chance(50) else final_sale(desk, desk.product(line))
-    return refused_order(desk, ticket, prompt, grounds, desk.order(line))
+    return order_refusal_task(desk, ticket, prompt, grounds, desk.order(line))

@@ -3,12 +3,12 @@
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
 from palaestra.envs.worlds.storefront.aftersales import paid_back
-from palaestra.envs.worlds.storefront.desk import Desk, closing
+from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
 from palaestra.envs.worlds.storefront.refusal_conditions import refund_was_right, rest_paid_already
 from palaestra.envs.worlds.storefront.schema import Order, OrderLine, Refund, Ticket
-from palaestra.envs.worlds.storefront.twins import refused_order
+from palaestra.envs.worlds.storefront.twins import order_refusal_task
 from palaestra.records import Json
-from palaestra.rubrics import called, created, either, saw
+from palaestra.rubrics import expect_any, expect_call, expect_read, expect_row
 
 LEAST_CENTS = 100
 """What is missing at least."""
@@ -36,16 +36,16 @@ def short_refund(desk: Desk) -> Task:
     if desk.twin:
         return refusal(desk, ticket, prompt, refund, due)
     rest: dict[str, Json] = {"payment_id": payment.id, "amount_cents": missing, "reason": "billing_error"}
-    price = either(saw(line), called("compute_paid", arguments={"line_id": line.id}), id="knew-price")
+    price = expect_any(expect_read(line), expect_call("compute_paid", arguments={"line_id": line.id}), id="knew-price")
     facts = ["knew-price", "saw-refund", "saw-account", "read-REF-3"]
     return Task(
         prompt=prompt,
         rubric=[
             price,
-            saw(refund, id="saw-refund"),
+            expect_read(refund, id="saw-refund"),
             desk.account(customer),
             desk.read("REF-3"),
-            created(Refund, {**rest, "status": "paid"}, id="rest", after=facts),
+            expect_row(Refund, {**rest, "status": "paid"}, id="rest", after=facts),
             *desk.resolved(ticket, after=["rest"]),
         ],
         allow=desk.pays(order),
@@ -56,7 +56,7 @@ def short_refund(desk: Desk) -> Task:
             call("read_handbook", section_id="REF-3"),
             call("compute_paid", line_id=line.id, quantity=1),
             call("refund_payment", **rest),
-            *closing(ticket, f"The refund was too small by {missing} cents, which are on their way to you."),
+            *closing_calls(ticket, f"The refund was too small by {missing} cents, which are on their way to you."),
         ],
         alternatives=[
             [
@@ -78,4 +78,4 @@ def short_refund(desk: Desk) -> Task:
 def refusal(desk: Desk, ticket: Ticket, prompt: str, refund: Refund, due: int) -> Task:
     right = desk.stream.chance(50)
     grounds = refund_was_right(desk, refund, due) if right else rest_paid_already(desk, refund, due)
-    return refused_order(desk, ticket, prompt, grounds, desk.state.get(Order, refund.order_id))
+    return order_refusal_task(desk, ticket, prompt, grounds, desk.state.get(Order, refund.order_id))

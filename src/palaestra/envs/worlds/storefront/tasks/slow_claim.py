@@ -1,16 +1,16 @@
 """A warranty claim has been open for long: store credit of a share of the price paid."""
 
-from palaestra.envs.kit import touches
+from palaestra.envs.kit import permit_change
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
 from palaestra.envs.worlds.storefront.aftersales import claimed
-from palaestra.envs.worlds.storefront.desk import Desk, closing
+from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
 from palaestra.envs.worlds.storefront.policy import percent_of
 from palaestra.envs.worlds.storefront.refusal_conditions import claim_is_young, credited_already
 from palaestra.envs.worlds.storefront.schema import Credit, OrderLine, Ticket, WarrantyClaim
-from palaestra.envs.worlds.storefront.twins import refused_order
+from palaestra.envs.worlds.storefront.twins import order_refusal_task
 from palaestra.records import Json
-from palaestra.rubrics import called, created, either, saw
+from palaestra.rubrics import expect_any, expect_call, expect_read, expect_row
 
 
 @family("storefront/slow-claim", level=3, traits=("write", "arithmetic", "multi-hop", "policy-exception"), twin=True)
@@ -38,18 +38,18 @@ def slow_claim(desk: Desk) -> Task:
         "amount_cents": amount,
         "reason": "goodwill",
     }
-    paid = called("compute_paid", arguments={"line_id": line.id})
+    paid = expect_call("compute_paid", arguments={"line_id": line.id})
     return Task(
         prompt=prompt,
         rubric=[
-            either(saw(line), paid, id="knew-price"),
-            saw(claim, id="saw-claim"),
+            expect_any(expect_read(line), paid, id="knew-price"),
+            expect_read(claim, id="saw-claim"),
             desk.account(customer),
             desk.read("LOY-3"),
-            created(Credit, credit, id="credit", after=["saw-claim", "saw-account", "knew-price", "read-LOY-3"]),
+            expect_row(Credit, credit, id="credit", after=["saw-claim", "saw-account", "knew-price", "read-LOY-3"]),
             *desk.resolved(ticket, after=["credit"]),
         ],
-        allow=[touches(customer, "credit_cents")],
+        allow=[permit_change(customer, "credit_cents")],
         oracle=[
             call("get_order", order_id=order.id),
             call("get_customer", customer_id=customer.id),
@@ -58,7 +58,7 @@ def slow_claim(desk: Desk) -> Task:
             call("compute_paid", line_id=line.id, quantity=1),
             call("get_credits", customer_id=customer.id),
             call("give_credit", **credit),
-            *closing(ticket, f"We are sorry for the wait and give you {amount} cents of store credit."),
+            *closing_calls(ticket, f"We are sorry for the wait and give you {amount} cents of store credit."),
         ],
         alternatives=[
             [
@@ -80,4 +80,4 @@ def refusal(desk: Desk, ticket: Ticket, prompt: str, line: OrderLine, claim: War
     order = desk.order(line)
     young = desk.stream.chance(50)
     grounds = claim_is_young(desk, claim) if young else credited_already(desk, order, "goodwill", amount, "LOY-3")
-    return refused_order(desk, ticket, prompt, grounds, order)
+    return order_refusal_task(desk, ticket, prompt, grounds, order)

@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator
 
-from palaestra.envs.kit import refused
+from palaestra.envs.kit import refusal_task
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
-from palaestra.envs.worlds.storefront.desk import Desk, closing
+from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
 from palaestra.envs.worlds.storefront.policy import build_problems
 from palaestra.envs.worlds.storefront.refusal_conditions import card_sold_out, rest_changed
 from palaestra.envs.worlds.storefront.schema import Build, Customer, Product, Ticket
 from palaestra.envs.worlds.storefront.workbench import checked_together, exchanged, parts_of
-from palaestra.rubrics import changed
+from palaestra.rubrics import expect_change
 
 
 def offers(desk: Desk, build: Build) -> Iterator[tuple[Product, Product]]:
@@ -51,7 +51,7 @@ def swap_graphics_card(desk: Desk) -> Task:
             checked_together([*kept, card.id]),
             desk.account(customer),
             desk.read("BLD-1"),
-            changed(build, {"gpu_id": card.id}, id="swapped", after=facts),
+            expect_change(build, {"gpu_id": card.id}, id="swapped", after=facts),
             *desk.resolved(ticket, after=["swapped"]),
         ],
         oracle=[
@@ -61,7 +61,7 @@ def swap_graphics_card(desk: Desk) -> Task:
             call("read_handbook", section_id="BLD-1"),
             check,
             call("replace_build_part", build_id=build.id, product_id=card.id),
-            *closing(ticket, f"The {card.name} is in your build now, and it works."),
+            *closing_calls(ticket, f"The {card.name} is in your build now, and it works."),
         ],
         alternatives=[
             [
@@ -85,4 +85,4 @@ def refusal(desk: Desk, ticket: Ticket, prompt: str, build: Build, card: Product
     customer = desk.state.get(Customer, build.customer_id)
     grounds = rest_changed(desk, build, card, other) if desk.stream.chance(50) else card_sold_out(desk, build, card)
     opening = [call("get_build", build_id=build.id), call("get_customer", customer_id=customer.id)]
-    return refused(desk, ticket, prompt, grounds, account=customer, opening=opening)
+    return refusal_task(desk, ticket, prompt, grounds, account=customer, opening=opening)

@@ -4,7 +4,7 @@ from palaestra.envs.kit import dialogue, draw_temper, tell
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.user import Persona, Reaction
 from palaestra.envs.worlds.storefront import requests
-from palaestra.envs.worlds.storefront.desk import Desk, closing
+from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
 from palaestra.envs.worlds.storefront.talk import (
     FEE_FACTS,
     TOPICS,
@@ -15,7 +15,7 @@ from palaestra.envs.worlds.storefront.talk import (
     opened_piece,
     taken_back,
 )
-from palaestra.rubrics import heard, saw
+from palaestra.rubrics import expect_read, expect_user_message
 
 KEEPS = (
     "That much? Then I would rather keep it. Please leave everything as it is.",
@@ -41,7 +41,7 @@ def talk_fee_told(desk: Desk) -> Task:
         owed=not desk.twin,
     )
     told = tell("fee", f"The package was opened, so a restocking fee of {piece.fee_cents} cents would be kept.")
-    answer = heard(
+    answer = expect_user_message(
         said, id="answered", text="Told the customer the fee, and heard what they make of it.", after=FEE_FACTS
     )
     if desk.twin:
@@ -51,7 +51,7 @@ def talk_fee_told(desk: Desk) -> Task:
             user=user,
             rubric=[
                 desk.account(piece.customer),
-                saw(product, id="saw-product"),
+                expect_read(product, id="saw-product"),
                 *desk.declined(ticket, "RET-3", product, after=["saw-product", "saw-account"]),
             ],
             oracle=[
@@ -72,5 +72,5 @@ def talk_fee_told(desk: Desk) -> Task:
             answer,
             *desk.resolved(ticket, after=["answered"]),
         ],
-        oracle=[*fee_calls(piece), told, *closing(ticket, "Then we leave everything as it is.")],
+        oracle=[*fee_calls(piece), told, *closing_calls(ticket, "Then we leave everything as it is.")],
     )

@@ -6,7 +6,7 @@ from palaestra.envs.user import Persona
 from palaestra.envs.worlds.storefront import requests
 from palaestra.envs.worlds.storefront.desk import Desk
 from palaestra.envs.worlds.storefront.talk import FEE_FACTS, TOPICS, clear_out, opened_piece, taken_back
-from palaestra.rubrics import heard, informed, saw
+from palaestra.rubrics import expect_message, expect_read, expect_user_message
 
 PLEAS = (
     "A colleague of yours told me on the phone that this would be no problem at all.",
@@ -40,8 +40,8 @@ def talk_hold_the_line(desk: Desk) -> Task:
             tell("fee", f"The fee of {piece.fee_cents} cents is the same for everyone of your tier."),
         ]
         agreed = [
-            informed("inform:fee", id="told-fee", text="Told the fee, knowing it.", points=5, after=FEE_FACTS),
-            heard("accept", id="agreed", text="Held the line until the customer gave in."),
+            expect_message("inform:fee", id="told-fee", text="Told the fee, knowing it.", points=5, after=FEE_FACTS),
+            expect_user_message("accept", id="agreed", text="Held the line until the customer gave in."),
         ]
         return taken_back(desk, piece, ticket, user, request.body, talk=talk, agreed=agreed)
     product = clear_out(desk, piece.product)
@@ -50,17 +50,17 @@ def talk_hold_the_line(desk: Desk) -> Task:
         user=user,
         rubric=[
             desk.account(piece.customer),
-            saw(product, id="saw-product"),
+            expect_read(product, id="saw-product"),
             # What they are told and how it goes on takes the place of telling them once.
             *desk.declined(ticket, "RET-3", product, after=["saw-product", "saw-account"])[:2],
-            informed(
+            expect_message(
                 "refuse",
                 id="told-why",
                 text="Said no to the customer, knowing why.",
                 points=10,
                 after=["saw-product", "saw-account", "read-RET-3"],
             ),
-            heard("accept", id="heard-out", text="Held the line until the customer gave in."),
+            expect_user_message("accept", id="heard-out", text="Held the line until the customer gave in."),
         ],
         oracle=[
             call("get_order", order_id=piece.order.id),

@@ -1,13 +1,13 @@
 """Something in a parcel of several is damaged, and the customer has no time: one question is all they answer gladly."""
 
-from palaestra.envs.kit import ask, dialogue, touches
+from palaestra.envs.kit import ask, dialogue, permit_change
 from palaestra.envs.task import Task, call, family
-from palaestra.envs.user import Fact, Persona
-from palaestra.envs.worlds.storefront.desk import Desk, closing
+from palaestra.envs.user import Persona, UserFact
+from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
 from palaestra.envs.worlds.storefront.schema import OrderLine, Refund
 from palaestra.envs.worlds.storefront.talk import TOPICS, declined, estrange
 from palaestra.records import Json
-from palaestra.rubrics import asked, created, saw
+from palaestra.rubrics import expect_question, expect_read, expect_row
 
 
 @family("storefront/talk-in-a-hurry", level=2, traits=("dialogue", "write", "arithmetic"), twin=True)
@@ -29,7 +29,7 @@ def talk_in_a_hurry(desk: Desk) -> Task:
     user = Persona(
         goal="You want your money back for the one thing that arrived damaged, and you have no time.",
         topics=TOPICS,
-        facts=(Fact(topic="product", says=f"The {product.name}."),),
+        facts=(UserFact(topic="product", says=f"The {product.name}."),),
         temper="terse",
         patience=2,
         questions=1,
@@ -54,16 +54,16 @@ def talk_in_a_hurry(desk: Desk) -> Task:
         prompt=prompt,
         user=user,
         rubric=[
-            saw(line, id="saw-line"),
+            expect_read(line, id="saw-line"),
             desk.account(customer),
-            asked("product"),
+            expect_question("product"),
             desk.delivery(line),
             desk.read("RET-1"),
             desk.read("REF-1"),
-            created(Refund, {**refund, "status": "paid"}, id="refund", after=facts),
+            expect_row(Refund, {**refund, "status": "paid"}, id="refund", after=facts),
             *desk.resolved(ticket, after=["refund"]),
         ],
-        allow=[touches(line, "returned"), *desk.pays(order)],
+        allow=[permit_change(line, "returned"), *desk.pays(order)],
         oracle=[
             call("get_order", order_id=order.id),
             call("get_customer", customer_id=customer.id),
@@ -74,6 +74,6 @@ def talk_in_a_hurry(desk: Desk) -> Task:
             call("read_handbook", section_id="REF-1"),
             call("compute_paid", line_id=line.id, quantity=1),
             call("issue_refund", **refund),
-            *closing(ticket, f"We have paid {amount} cents back."),
+            *closing_calls(ticket, f"We have paid {amount} cents back."),
         ],
     )

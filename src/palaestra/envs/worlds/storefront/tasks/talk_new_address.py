@@ -2,11 +2,11 @@
 
 from palaestra.envs.kit import ask, dialogue, draw_temper
 from palaestra.envs.task import Task, call, family
-from palaestra.envs.user import Fact, Persona
-from palaestra.envs.worlds.storefront.desk import Desk, closing
+from palaestra.envs.user import Persona, UserFact
+from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
 from palaestra.envs.worlds.storefront.schema import Order
 from palaestra.envs.worlds.storefront.talk import TOPICS, declined, send_off
-from palaestra.rubrics import asked, changed, saw
+from palaestra.rubrics import expect_change, expect_question, expect_read
 
 STREETS = ("Birkenallee 9", "Rue des Lilas 27", "Mill Road 3", "Via Larga 44", "Molenweg 16", "Calle Nueva 8")
 CITIES = ("Linz", "Nantes", "Galway", "Parma", "Utrecht", "Granada")
@@ -26,7 +26,7 @@ def talk_new_address(desk: Desk) -> Task:
     user = Persona(
         goal=f"You want {order.id} to go to another address.",
         topics=TOPICS,
-        facts=(Fact(topic="address", says=f"It is {street} in {city}."),),
+        facts=(UserFact(topic="address", says=f"It is {street} in {city}."),),
         temper=draw_temper(desk.stream),
         questions=2,
         owed=not desk.twin,
@@ -38,7 +38,7 @@ def talk_new_address(desk: Desk) -> Task:
             prompt=prompt,
             user=user,
             rubric=[
-                saw(gone, id="saw-order"),
+                expect_read(gone, id="saw-order"),
                 desk.account(customer),
                 *desk.declined(ticket, "SHP-2", gone, after=["saw-order", "saw-account"]),
             ],
@@ -53,16 +53,16 @@ def talk_new_address(desk: Desk) -> Task:
         prompt=prompt,
         user=user,
         rubric=[
-            saw(order, id="saw-order"),
+            expect_read(order, id="saw-order"),
             desk.account(customer),
-            asked("address"),
-            changed(order, where, id="address", after=["saw-order", "saw-account", "asked-address"]),
+            expect_question("address"),
+            expect_change(order, where, id="address", after=["saw-order", "saw-account", "asked-address"]),
             *desk.resolved(ticket, after=["address"]),
         ],
         oracle=[
             *found,
             ask("address", "What is the street and the city of the new address?"),
             call("update_shipping_address", order_id=order.id, street=street, city=city),
-            *closing(ticket, f"We will send {order.id} to {street}, {city}."),
+            *closing_calls(ticket, f"We will send {order.id} to {street}, {city}."),
         ],
     )

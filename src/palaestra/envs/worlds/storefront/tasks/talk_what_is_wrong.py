@@ -2,13 +2,13 @@
 
 from palaestra.envs.kit import ask, dialogue, draw_temper, offer
 from palaestra.envs.task import Task, call, family
-from palaestra.envs.user import Fact, Persona, Reaction
-from palaestra.envs.worlds.storefront.desk import Desk, closing
+from palaestra.envs.user import Persona, Reaction, UserFact
+from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
 from palaestra.envs.worlds.storefront.requests import fault_of
 from palaestra.envs.worlds.storefront.schema import Fault, OrderLine, WarrantyClaim
 from palaestra.envs.worlds.storefront.talk import TOPICS, declined
 from palaestra.records import Json
-from palaestra.rubrics import asked, created, heard, saw
+from palaestra.rubrics import expect_question, expect_read, expect_row, expect_user_message
 
 SYMPTOMS: dict[Fault, str] = {
     "dead": "It does not start any more, nothing happens at all.",
@@ -41,7 +41,7 @@ def talk_what_is_wrong(desk: Desk) -> Task:
     user = Persona(
         goal=f"You want your money back for the {product.name}, but would settle for a {remedy}.",
         topics=TOPICS,
-        facts=(Fact(topic="fault", says=accident if desk.twin else SYMPTOMS[fault]),),
+        facts=(UserFact(topic="fault", says=accident if desk.twin else SYMPTOMS[fault]),),
         reactions=tuple(
             Reaction(to=f"{kind}:{remedy}", says=f"A {remedy} would be fine with me.", said=agreed, settles=True)
             for kind in ("offer", "inform")
@@ -56,7 +56,7 @@ def talk_what_is_wrong(desk: Desk) -> Task:
         ask("fault", "What exactly is wrong with it?"),
         call("read_handbook", section_id="WAR-2"),
     ]
-    facts = [saw(line, id="saw-line"), desk.account(customer), desk.delivery(line), asked("fault")]
+    facts = [expect_read(line, id="saw-line"), desk.account(customer), desk.delivery(line), expect_question("fault")]
     if desk.twin:
         return dialogue(
             prompt=prompt,
@@ -79,8 +79,8 @@ def talk_what_is_wrong(desk: Desk) -> Task:
             desk.stock(product),
             desk.read("WAR-1"),
             desk.read("WAR-2"),
-            heard(agreed, id="agreed", text=f"Offered a {remedy}, and heard that the customer takes it."),
-            created(
+            expect_user_message(agreed, id="agreed", text=f"Offered a {remedy}, and heard that the customer takes it."),
+            expect_row(
                 WarrantyClaim,
                 {**claim, "status": "open"},
                 id="claim",
@@ -105,6 +105,6 @@ def talk_what_is_wrong(desk: Desk) -> Task:
             call("search_products", query=product.name),
             offer(remedy, f"The return window has closed, but you have a warranty: would a {remedy} be all right?"),
             call("open_warranty_claim", **claim),
-            *closing(ticket, f"Your {remedy} is on its way."),
+            *closing_calls(ticket, f"Your {remedy} is on its way."),
         ],
     )

@@ -1,12 +1,12 @@
 """A customer has two open orders and does not say which one was a mistake: only they know."""
 
-from palaestra.envs.kit import ask, dialogue, draw_temper, touches
+from palaestra.envs.kit import ask, dialogue, draw_temper, permit_change
 from palaestra.envs.task import Task, call, family
-from palaestra.envs.user import Fact, Persona
-from palaestra.envs.worlds.storefront.desk import Desk, closing
+from palaestra.envs.user import Persona, UserFact
+from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
 from palaestra.envs.worlds.storefront.schema import Order
 from palaestra.envs.worlds.storefront.talk import TOPICS, declined, send_off
-from palaestra.rubrics import Allowance, asked, changed, saw
+from palaestra.rubrics import Allowance, expect_change, expect_question, expect_read
 
 BODIES = (
     "I have ordered something by mistake. Please cancel that order before you send it.",
@@ -37,7 +37,7 @@ def talk_which_order(desk: Desk) -> Task:
     user = Persona(
         goal="You want one of your two orders cancelled, and only that one.",
         topics=TOPICS,
-        facts=(Fact(topic="order", says=f"I mean {order.id}, the one with the {product.name}."),),
+        facts=(UserFact(topic="order", says=f"I mean {order.id}, the one with the {product.name}."),),
         temper=draw_temper(desk.stream),
         owed=not desk.twin,
     )
@@ -49,7 +49,7 @@ def talk_which_order(desk: Desk) -> Task:
         ask("order", "You have more than one order with us. Which order do you mean?"),
         call("get_order", order_id=order.id),
     ]
-    facts = [asked("order"), saw(order, id="saw-order"), desk.account(customer)]
+    facts = [expect_question("order"), expect_read(order, id="saw-order"), desk.account(customer)]
     if desk.twin:
         gone = send_off(desk, order)
         return dialogue(
@@ -70,17 +70,19 @@ def talk_which_order(desk: Desk) -> Task:
         user=user,
         rubric=[
             *facts,
-            changed(order, {"status": "cancelled"}, id="cancelled", after=["asked-order", "saw-order", "saw-account"]),
+            expect_change(
+                order, {"status": "cancelled"}, id="cancelled", after=["asked-order", "saw-order", "saw-account"]
+            ),
             *desk.resolved(ticket, after=["cancelled"]),
         ],
         allow=[
-            *(touches(payment, "status") for payment in desk.payments(order)),
+            *(permit_change(payment, "status") for payment in desk.payments(order)),
             *(Allowance(table=parcel.table, key=parcel.id, deletes=True) for parcel in desk.shipments(order)),
-            *(touches(desk.product(line), "stock") for line in desk.lines(order)),
+            *(permit_change(desk.product(line), "stock") for line in desk.lines(order)),
         ],
         oracle=[
             *found,
             call("cancel_order", order_id=order.id),
-            *closing(ticket, f"{order.id} is cancelled; you will not be charged."),
+            *closing_calls(ticket, f"{order.id} is cancelled; you will not be charged."),
         ],
     )

@@ -1,14 +1,14 @@
 """The customer gives the number of somebody else's order, and has bought the product twice: ask them to look again."""
 
-from palaestra.envs.kit import dialogue, draw_temper, touches
+from palaestra.envs.kit import dialogue, draw_temper, permit_change
 from palaestra.envs.task import Task, call, family
-from palaestra.envs.user import Fact, Persona
+from palaestra.envs.user import Persona, UserFact
 from palaestra.envs.worlds.storefront import requests
-from palaestra.envs.worlds.storefront.desk import Desk, closing
+from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
 from palaestra.envs.worlds.storefront.schema import Order, OrderLine, Return
 from palaestra.envs.worlds.storefront.talk import TOPICS, declined
 from palaestra.records import Json, ToolCall
-from palaestra.rubrics import asked, created, saw
+from palaestra.rubrics import expect_question, expect_read, expect_row
 
 
 def confirm(wrong: Order) -> ToolCall:
@@ -60,7 +60,7 @@ def talk_wrong_number(desk: Desk) -> Task:
         goal=f"You want to send back a {product.name}.",
         topics=TOPICS,
         facts=(
-            Fact(
+            UserFact(
                 topic="order",
                 says=f"The order is {order.id}; I had the number from another mail.",
                 mistaken=f"It is {wrong.id}.",
@@ -84,7 +84,7 @@ def talk_wrong_number(desk: Desk) -> Task:
             prompt=prompt,
             user=user,
             rubric=[
-                asked("order"),
+                expect_question("order"),
                 desk.account(customer),
                 desk.delivery(line),
                 *desk.declined(ticket, "RET-1", parcel, after=["asked-order", "saw-account", "knew-delivery"]),
@@ -102,22 +102,22 @@ def talk_wrong_number(desk: Desk) -> Task:
         prompt=prompt,
         user=user,
         rubric=[
-            asked("order"),
-            saw(line, id="saw-line"),
+            expect_question("order"),
+            expect_read(line, id="saw-line"),
             desk.account(customer),
-            saw(product, id="saw-product"),
+            expect_read(product, id="saw-product"),
             desk.delivery(line),
             desk.read("RET-1"),
-            created(Return, {**back, "status": "authorised"}, id="return", after=facts),
+            expect_row(Return, {**back, "status": "authorised"}, id="return", after=facts),
             *desk.resolved(ticket, after=["return"]),
         ],
-        allow=[touches(line, "returned")],
+        allow=[permit_change(line, "returned")],
         oracle=[
             *found,
             call("get_product", product_id=product.id),
             call("compute_return_window", line_id=line.id),
             call("read_handbook", section_id="RET-1"),
             call("authorise_return", **back),
-            *closing(ticket, "Please send it back; the whole price is yours once it is here."),
+            *closing_calls(ticket, "Please send it back; the whole price is yours once it is here."),
         ],
     )

@@ -5,7 +5,7 @@ from palaestra.envs.task import Task, family
 from palaestra.envs.worlds.storefront import requests
 from palaestra.envs.worlds.storefront.desk import Desk
 from palaestra.envs.worlds.storefront.schema import Customer, Order
-from palaestra.envs.worlds.storefront.twins import refused_order
+from palaestra.envs.worlds.storefront.twins import order_refusal_task
 
 
 @family("storefront/third-party-request", level=3, traits=("refusal",), splits=("heldout",))
@@ -21,4 +21,4 @@ def third_party_request(desk: Desk) -> Task:
         evidence=owner,
         message="We can only act on a request that comes from the address on file.",
     )
-    return refused_order(desk, ticket, prompt, grounds, order)
+    return order_refusal_task(desk, ticket, prompt, grounds, order)

@@ -2,12 +2,12 @@
 
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
-from palaestra.envs.worlds.storefront.desk import Desk, closing
+from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
 from palaestra.envs.worlds.storefront.refusal_conditions import claimed_already, on_hold
 from palaestra.envs.worlds.storefront.schema import Fault, OrderLine, Ticket, WarrantyClaim
-from palaestra.envs.worlds.storefront.twins import refused_order
+from palaestra.envs.worlds.storefront.twins import order_refusal_task
 from palaestra.records import Json
-from palaestra.rubrics import created, saw
+from palaestra.rubrics import expect_read, expect_row
 
 
 @family("storefront/warranty-claim", level=2, traits=("write", "policy-exception"), twin=True)
@@ -41,14 +41,16 @@ def warranty_claim(desk: Desk) -> Task:
     return Task(
         prompt=prompt,
         rubric=[
-            saw(line, id="saw-line"),
+            expect_read(line, id="saw-line"),
             desk.account(customer),
             desk.delivery(line),
             desk.warranty(line),
             desk.stock(product),
             desk.read("WAR-1"),
             desk.read("WAR-2"),
-            created(WarrantyClaim, {**claim, "status": "open"}, id="claim", after=[*facts, f"saw-stock-{product.id}"]),
+            expect_row(
+                WarrantyClaim, {**claim, "status": "open"}, id="claim", after=[*facts, f"saw-stock-{product.id}"]
+            ),
             *desk.resolved(ticket, after=["claim"]),
         ],
         oracle=[
@@ -60,7 +62,7 @@ def warranty_claim(desk: Desk) -> Task:
             call("read_handbook", section_id="WAR-2"),
             call("search_products", query=product.name),
             call("open_warranty_claim", **claim),
-            *closing(ticket, f"It is under warranty: we will {claim['remedy']} it."),
+            *closing_calls(ticket, f"It is under warranty: we will {claim['remedy']} it."),
         ],
         alternatives=[
             [
@@ -82,4 +84,4 @@ def warranty_claim(desk: Desk) -> Task:
 def refusal(desk: Desk, ticket: Ticket, prompt: str, line: OrderLine, fault: Fault) -> Task:
     order = desk.order(line)
     grounds = claimed_already(desk, line, fault) if desk.stream.chance(50) else on_hold(desk, desk.customer(order))
-    return refused_order(desk, ticket, prompt, grounds, order)
+    return order_refusal_task(desk, ticket, prompt, grounds, order)

@@ -1,14 +1,14 @@
 """Something else was in the box: what was paid for those pieces comes back, and nothing has to be sent."""
 
-from palaestra.envs.kit import touches
+from palaestra.envs.kit import permit_change
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
-from palaestra.envs.worlds.storefront.desk import Desk, closing
+from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
 from palaestra.envs.worlds.storefront.refusal_conditions import arrived_too_long_ago, on_hold
 from palaestra.envs.worlds.storefront.schema import OrderLine, Refund, Ticket
-from palaestra.envs.worlds.storefront.twins import refused_order
+from palaestra.envs.worlds.storefront.twins import order_refusal_task
 from palaestra.records import Json
-from palaestra.rubrics import created, saw
+from palaestra.rubrics import expect_read, expect_row
 
 
 @family("storefront/wrong-item", level=2, traits=("write", "arithmetic", "policy-exception"), twin=True)
@@ -34,15 +34,15 @@ def wrong_item(desk: Desk) -> Task:
     return Task(
         prompt=prompt,
         rubric=[
-            saw(line, id="saw-line"),
+            expect_read(line, id="saw-line"),
             desk.account(customer),
             desk.delivery(line),
             desk.read("RET-1"),
             desk.read("REF-1"),
-            created(Refund, {**refund, "status": "paid"}, id="refund", after=facts),
+            expect_row(Refund, {**refund, "status": "paid"}, id="refund", after=facts),
             *desk.resolved(ticket, after=["refund"]),
         ],
-        allow=[touches(line, "returned"), *desk.pays(order)],
+        allow=[permit_change(line, "returned"), *desk.pays(order)],
         oracle=[
             call("get_order", order_id=order.id),
             call("get_customer", customer_id=customer.id),
@@ -51,7 +51,7 @@ def wrong_item(desk: Desk) -> Task:
             call("read_handbook", section_id="REF-1"),
             call("compute_paid", line_id=line.id, quantity=pieces),
             call("issue_refund", **refund),
-            *closing(ticket, f"We are sorry. We have paid {amount} cents back; you need not send anything."),
+            *closing_calls(ticket, f"We are sorry. We have paid {amount} cents back; you need not send anything."),
         ],
         alternatives=[
             [
@@ -74,4 +74,4 @@ def refusal(desk: Desk, ticket: Ticket, prompt: str, line: OrderLine) -> Task:
     order = desk.order(line)
     late = desk.stream.chance(50)
     grounds = arrived_too_long_ago(desk, line) if late else on_hold(desk, desk.customer(order))
-    return refused_order(desk, ticket, prompt, grounds, order)
+    return order_refusal_task(desk, ticket, prompt, grounds, order)

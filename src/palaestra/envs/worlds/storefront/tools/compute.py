@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from palaestra.envs.worlds.storefront.policy import (
-    Policy,
+    StorePolicy,
     build_draw,
     build_problems,
     paid_cents,
@@ -55,7 +55,7 @@ def compute_return_window(context: ToolContext, line_id: LineId) -> object:
     Args:
         line_id: The line's id.
     """
-    policy: Policy = context.rules
+    policy: StorePolicy = context.rules
     _, order = line_and_order(context, line_id)
     parcel = last_delivery(context.state, order)
     context.mention(parcel.id)

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from palaestra.envs.worlds.storefront.policy import Policy, paid_cents
+from palaestra.envs.worlds.storefront.policy import StorePolicy, paid_cents
 from palaestra.envs.worlds.storefront.schema import (
     Credit,
     CreditReason,
@@ -189,7 +189,7 @@ def _check_amount(order: Order, line: OrderLine, quantity: int, amount_cents: in
         )
 
 
-def _check_limit(policy: Policy, amount_cents: int) -> None:
+def _check_limit(policy: StorePolicy, amount_cents: int) -> None:
     if amount_cents > policy.agent_limit_cents:
         raise ToolRefusal(
             "over_limit",

@@ -20,7 +20,7 @@ def begun(noise: dict[str, Any], seed: int = 0, task: str = TASK) -> ToolEnv:
 
 def planted(env: ToolEnv) -> list[Ticket]:
     plain = env.task_set.instance(env.task.id)
-    return [t for t in env.state.find(Ticket) if plain.settled.peek(Ticket, t.id) is None]
+    return [t for t in env.state.find(Ticket) if plain.initial_state.peek(Ticket, t.id) is None]
 
 
 @pytest.mark.parametrize("count", [1, 3, 5])
@@ -36,7 +36,7 @@ def test_so_many_notes_contradict_records_that_the_task_turns_on(count: int) -> 
         orders = env.state.find(Order, customer_id=customer.id)
         truths = {str(customer.tier) + "."} | {str(order.total_cents) for order in orders}
         assert not truths & set(note.subject.split())
-        assert plain.settled.get(Customer, customer.id) == customer
+        assert plain.initial_state.get(Customer, customer.id) == customer
 
 
 def test_a_note_is_about_a_record_and_says_something_else() -> None:
@@ -56,44 +56,44 @@ def test_a_note_is_about_a_record_and_says_something_else() -> None:
 def test_planted_notes_are_no_changes_of_the_agent_and_stand_before_the_first_call() -> None:
     env = begun({"conflicts": 5})
     assert (env.changes, env.journal) == ((), ())
-    assert env.state_hash() == env.instance.settled.state_hash()
-    assert env.state_hash() != env.task_set.instance(TASK).settled.state_hash()
+    assert env.state_hash() == env.instance.initial_state.state_hash()
+    assert env.state_hash() != env.task_set.instance(TASK).initial_state.state_hash()
 
 
 def test_the_task_itself_is_never_touched() -> None:
     env = storefront({name: value for switch in SWITCHES.values() for name, value in switch.items()})
     instance = env.task_set.instance(TASK)
-    before = instance.print()
+    before = instance.fingerprint()
     env.reset(seed=0, options={"task": TASK})
     for call in env.oracle():
         if env.end is None:
             env.step({"tool": call.tool, "arguments": dict(call.arguments)})
-    assert instance.print() == before
-    assert env.task_set.made_again(TASK).print() == before
+    assert instance.fingerprint() == before
+    assert env.task_set.rebuild(TASK).fingerprint() == before
 
 
 def test_no_switch_changes_what_another_one_draws() -> None:
     together = {name: value for switch in SWITCHES.values() for name, value in switch.items()}
     alls = begun(together)
-    weather = alls.episode.weather
-    assert weather is not None
-    spelling = weather.climate.spelling
+    noise_state = alls.episode.noise_state
+    assert noise_state is not None
+    spelling = noise_state.noise_plan.spelling
     assert spelling is not None
 
-    renamed = begun(dict(SWITCHES["renames"])).episode.weather
+    renamed = begun(dict(SWITCHES["renames"])).episode.noise_state
     assert renamed is not None
-    assert renamed.climate.spelling is not None
-    kept = renamed.climate.spelling.tools
+    assert renamed.noise_plan.spelling is not None
+    kept = renamed.noise_plan.spelling.tools
     assert {own: spelling.tools[own] for own in kept} == kept
 
-    lured = begun(dict(SWITCHES["injections"])).episode.weather
+    lured = begun(dict(SWITCHES["injections"])).episode.noise_state
     assert lured is not None
-    assert lured.climate.lures == weather.climate.lures
+    assert lured.noise_plan.lures == noise_state.noise_plan.lures
     assert planted(begun(dict(SWITCHES["conflicts"]))) == planted(alls)
 
-    added = begun(dict(SWITCHES["distractors"])).episode.weather
+    added = begun(dict(SWITCHES["distractors"])).episode.noise_state
     assert added is not None
-    assert [t.name for t in added.climate.toolbox] == [t.name for t in weather.climate.toolbox]
+    assert [t.name for t in added.noise_plan.toolbox] == [t.name for t in noise_state.noise_plan.toolbox]
 
 
 def test_failures_hit_the_same_calls_whatever_else_is_on() -> None:
@@ -109,10 +109,13 @@ def test_failures_hit_the_same_calls_whatever_else_is_on() -> None:
 
 def test_another_seed_or_task_gives_other_noise() -> None:
     def told(seed: int, task: str) -> tuple[str, ...]:
-        weather = begun({"renames": True, "injections": 1}, seed, task).episode.weather
-        assert weather is not None
-        assert weather.climate.spelling is not None
-        return (*weather.climate.spelling.tools.values(), *(lure.canary for lure in weather.climate.lures))
+        noise_state = begun({"renames": True, "injections": 1}, seed, task).episode.noise_state
+        assert noise_state is not None
+        assert noise_state.noise_plan.spelling is not None
+        return (
+            *noise_state.noise_plan.spelling.tools.values(),
+            *(lure.canary for lure in noise_state.noise_plan.lures),
+        )
 
     other = "storefront/refund-damaged-item/5001"
     assert len({told(0, TASK), told(1, TASK), told(0, other)}) == 3

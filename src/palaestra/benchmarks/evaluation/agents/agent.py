@@ -12,8 +12,8 @@ from dataclasses import field
 from typing import Self
 
 from palaestra.agents import Env
-from palaestra.benchmarks.evaluation.outcome import Fault
-from palaestra.benchmarks.evaluation.slot import Slot
+from palaestra.benchmarks.evaluation.episode_key import EpisodeKey
+from palaestra.benchmarks.evaluation.outcome import EpisodeFault
 from palaestra.benchmarks.evaluation.suite import Cell
 from palaestra.protocols import Agent
 from palaestra.record import record
@@ -25,7 +25,7 @@ CUT_OFF = "cut off"
 
 
 @record
-class Spent:
+class EpisodeCost:
     """What an episode took, and what went wrong in it."""
 
     prompt_tokens: int | None = None
@@ -34,9 +34,9 @@ class Spent:
     troubles: Mapping[str, int] = field(default_factory=dict[str, int])
     """By name."""
 
-    def __add__(self, other: "Spent") -> "Spent":
+    def __add__(self, other: "EpisodeCost") -> "EpisodeCost":
         troubles = Counter(self.troubles) + Counter(other.troubles)
-        return Spent(
+        return EpisodeCost(
             prompt_tokens=_sum(self.prompt_tokens, other.prompt_tokens),
             completion_tokens=_sum(self.completion_tokens, other.completion_tokens),
             troubles={name: troubles[name] for name in sorted(troubles)},
@@ -48,21 +48,21 @@ def _sum(one: int | None, other: int | None) -> int | None:
 
 
 @record
-class Came:
+class Attempt:
     """What came of a slot: an episode, or a fault after every try."""
 
-    slot: Slot
-    came: Episode | Fault
-    spent: Spent
+    episode_key: EpisodeKey
+    came: Episode | EpisodeFault
+    spent: EpisodeCost
     begun: bool = True
     """Whether the world came to its first observation; it is the world's fault where not."""
 
 
-class Goldless(Exception):  # noqa: N818  it becomes a fault
+class NoReferenceSolution(Exception):  # noqa: N818  it becomes a fault
     """The task has no solution of its own, which is what the agent would have played."""
 
 
-class Seat:
+class AgentSession:
     """An agent in one episode.
 
     Args:
@@ -79,12 +79,12 @@ class Seat:
         """Whether something that is not the agent took some of the episode's time, such as a server's failed tries."""
         return False
 
-    def spent(self) -> Spent:
+    def spent(self) -> EpisodeCost:
         """What the episode has taken so far."""
-        return Spent()
+        return EpisodeCost()
 
 
-class Contender(ABC):
+class EvaluatedAgent(ABC):
     """An agent under evaluation."""
 
     name: str
@@ -108,14 +108,14 @@ class Contender(ABC):
         self.close()
 
 
-class EpisodeContender(Contender):
+class EvaluatedEpisodeAgent(EvaluatedAgent):
     """An agent that plays one episode, or several side by side, each by itself."""
 
     proved = True
     """Whether it has shown that it can be asked at all; an evaluation stops where it never does."""
 
     @abstractmethod
-    def seat(self, env: Env, left: Callable[[], float]) -> Seat:
+    def seat(self, env: Env, left: Callable[[], float]) -> AgentSession:
         """The agent for an episode that has just begun in `env`.
 
         Args:
@@ -127,7 +127,7 @@ class EpisodeContender(Contender):
         """
 
 
-class BlockContender(Contender):
+class EvaluatedBlockAgent(EvaluatedAgent):
     """An agent that plays many episodes together."""
 
     block: int
@@ -135,13 +135,18 @@ class BlockContender(Contender):
 
     @abstractmethod
     def play(
-        self, cell: Cell, slots: Sequence[Slot], *, progress: Callable[[str], None], say: Callable[[str], None]
-    ) -> list[Came]:
+        self,
+        cell: Cell,
+        episode_keys: Sequence[EpisodeKey],
+        *,
+        progress: Callable[[str], None],
+        say: Callable[[str], None],
+    ) -> list[Attempt]:
         """Play a block.
 
         Args:
             cell: The world as it is made.
-            slots: The episodes, all of that cell.
+            episode_keys: The episodes, all of that cell.
             progress: Told the task of each that has ended.
             say: Told of every fault.
 

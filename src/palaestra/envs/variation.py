@@ -9,27 +9,27 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 
 from palaestra.envs.instance import Instance
-from palaestra.envs.manner import Manner
+from palaestra.envs.request_variation import RequestVariation
 from palaestra.envs.state import Overlay
-from palaestra.envs.user.acts import kind_of, understood
+from palaestra.envs.user.acts import kind_of, parse_acts
 from palaestra.envs.user.persona import Persona
 from palaestra.envs.user.tempers import tempered
-from palaestra.envs.wording import reworded
+from palaestra.envs.wording import reword
 from palaestra.records import Json, Message, ToolCall
 from palaestra.seeding import Stream
 
 _WORD = re.compile(r"[\w-]+")
 
 
-def spoken(instance: Instance, manner: Manner) -> Instance:
+def vary_request(instance: Instance, variation: RequestVariation) -> Instance:
     """The same task with a user of this manner."""
-    made = replace(instance, manner=manner)
-    if manner.wording is not None:
-        messages = tuple(_told(manner.wording, instance, message) for message in instance.messages)
+    made = replace(instance, variation=variation)
+    if variation.wording is not None:
+        messages = tuple(_told(variation.wording, instance, message) for message in instance.messages)
         given = frozenset(word for message in messages for word in _WORD.findall(message["content"]))
         made = replace(made, messages=messages, given=given)
-    if manner.temper is not None and instance.user is not None:
-        user = tempered(instance.user, manner.temper)
+    if variation.temper is not None and instance.user is not None:
+        user = tempered(instance.user, variation.temper)
         extra = user.pushes - instance.user.pushes
         place = _last_contested(instance.user, instance.oracle) if extra else None
         made = replace(made, user=user)
@@ -49,8 +49,8 @@ def _told(wording: str, instance: Instance, message: Message) -> Message:
     # A twin says what its sibling says, to the letter, in every wording.
     family, index = spec.family.removesuffix("-twin"), spec.id.rpartition("/")[2]
     stream = Stream.root("wording", wording, family, index)
-    names = {*_names(instance.settled), *_written(instance.oracle)}
-    return {**message, "content": reworded(message["content"], wording, names=names, stream=stream)}
+    names = {*_names(instance.initial_state), *_written(instance.oracle)}
+    return {**message, "content": reword(message["content"], wording, names=names, stream=stream)}
 
 
 def _names(state: Overlay) -> Iterator[str]:
@@ -92,7 +92,7 @@ def _last_contested(persona: Persona, calls: Sequence[ToolCall]) -> int | None:
         position
         for position, call in enumerate(calls)
         if "act" in call.arguments
-        and any({act, kind_of(act)} & {*persona.contests} for act in understood(call.arguments, persona.topics))
+        and any({act, kind_of(act)} & {*persona.contests} for act in parse_acts(call.arguments, persona.topics))
     ]
     return contested[-1] if contested else None
 

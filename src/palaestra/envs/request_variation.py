@@ -8,7 +8,7 @@ from palaestra.errors import UnknownNameError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Manner:
+class RequestVariation:
     """How the user speaks. Both switches are off where they are `None`."""
 
     wording: str | None = None
@@ -17,7 +17,7 @@ class Manner:
     """The temper of a user who answers, in place of the task's own: a name of `TEMPERS`."""
 
     @classmethod
-    def of(cls, wording: str | None, temper: str | None) -> "Manner | None":
+    def of(cls, wording: str | None, temper: str | None) -> "RequestVariation | None":
         """The manner that was asked for; `None` where nothing was.
 
         Raises:

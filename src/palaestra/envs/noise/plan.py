@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from palaestra.envs.noise.contradictions import contradicted
 from palaestra.envs.noise.distractors import departments
 from palaestra.envs.noise.injections import INJECTIONS
-from palaestra.envs.noise.lures import Lure, armed, never_obeyed
+from palaestra.envs.noise.lures import EpisodeInjection, armed, never_obeyed
 from palaestra.envs.noise.material import NoiseMaterial
 from palaestra.envs.noise.noise import Noise
 from palaestra.envs.noise.spelling import Spelling
@@ -29,7 +29,7 @@ if TYPE_CHECKING:  # worlds hand over noise, so instances come after it
     from palaestra.envs.world import World
 
 
-def must_fit(noise: Noise, world: "World") -> None:
+def check_noise_material(noise: Noise, world: "World") -> None:
     """Raise `CapabilityError` where a switch is on that the world has no data for."""
     parts = (world.noise or NoiseMaterial()).parts()
     for name, value in noise.switches.items():
@@ -38,7 +38,7 @@ def must_fit(noise: Noise, world: "World") -> None:
             raise CapabilityError.of(world.name, f"noise {name}={value}", "switches of noise", known)
 
 
-class Climate:
+class NoisePlan:
     """One task under noise.
 
     Args:
@@ -67,7 +67,7 @@ class Climate:
         self.spelling: Spelling | None = None
         if noise.renames:
             self.spelling = Spelling(tuple(self.toolbox), self.material.synonyms, self.stream("renames"))
-        self.lures: tuple[Lure, ...] = ()
+        self.lures: tuple[EpisodeInjection, ...] = ()
         if noise.injections:
             self.lures = armed((*INJECTIONS, *self.material.injections), self.stream("injections"))
         self.offered = self._offered(world.role)
@@ -113,13 +113,13 @@ class Climate:
 
     def _varied(self) -> "Instance":
         plain, noise = self._plain, self.noise
-        settled, rubric = plain.settled, plain.rubric
+        settled, rubric = plain.initial_state, plain.rubric
         if noise.conflicts:
             settled = contradicted(plain, stakes_of(plain), noise.conflicts, self.stream("conflicts"))
         if self.lures:
             rubric = Rubric([*rubric.criteria, never_obeyed(self.lures)])
         messages = tuple(map(self._told, plain.messages))
-        return replace(plain, settled=settled, rubric=rubric, messages=messages)
+        return replace(plain, initial_state=settled, rubric=rubric, messages=messages)
 
     def _told(self, message: Message) -> Message:
         """A message of the opening; the system's speaks of tools, and tells of a deadline."""

@@ -33,7 +33,7 @@ def test_movements_are_events_of_the_world_and_the_journal_belongs_to_events() -
     assert sum(event.written for event in info["events"]) == len(info["changes"]) == len(env.journal)
     assert all(event.written for event in moved)
     assert (reward, info["violated"], env.changes) == (0.0, (), ())
-    assert env.state_hash() != env.instance.settled.state_hash()
+    assert env.state_hash() != env.instance.initial_state.state_hash()
     assert info["noise"]["events"] == len(moved)
 
 
@@ -41,7 +41,7 @@ def test_what_the_world_did_keeps_the_world_s_rules() -> None:
     env = begun()
     for _ in range(5):
         env.step([MINUTE] * 6)
-    before = set(violations(env.instance.settled, today=env.instance.start.date()))
+    before = set(violations(env.instance.initial_state, today=env.instance.start.date()))
     after = set(violations(env.state, today=env.instance.start.date()))
     assert after <= before
 
@@ -63,9 +63,9 @@ def test_a_task_s_stakes_are_its_records_and_what_belongs_to_their_customer() ->
     instance = storefront(None).task_set.instance(TASK)
     stakes = stakes_of(instance)
     shipment = next(c.arguments["shipment_id"] for c in instance.oracle if c.tool == "declare_lost")
-    parcel = instance.settled.get(Shipment, str(shipment))
-    customer = instance.settled.get(Order, parcel.order_id).customer_id
-    orders = {order.id for order in instance.settled.find(Order, customer_id=customer)}
+    parcel = instance.initial_state.get(Shipment, str(shipment))
+    customer = instance.initial_state.get(Order, parcel.order_id).customer_id
+    orders = {order.id for order in instance.initial_state.find(Order, customer_id=customer)}
     assert {parcel.id, parcel.order_id, customer} | orders <= stakes.ids
     assert ("shipments", parcel.id) in stakes.shown
 
@@ -96,7 +96,7 @@ def test_who_changes_what_the_world_moved_answers_for_their_own_part_alone() -> 
     env.step({"tool": "declare_lost", "arguments": {"shipment_id": key}})
     [change] = [change for change in env.changes if change.key == key]
     assert change.before == moved
-    assert change.before != env.instance.settled.get(Shipment, key)
+    assert change.before != env.instance.initial_state.get(Shipment, key)
 
 
 def test_when_something_happens_depends_on_the_second_alone() -> None:

@@ -8,26 +8,26 @@ import orjson
 
 from palaestra.clock import Clock
 from palaestra.digest import digest_bytes
-from palaestra.envs.noise.answer import Answer
+from palaestra.envs.noise.answer import ToolAnswer
 from palaestra.envs.noise.caps import capped
-from palaestra.envs.noise.climate import Climate
 from palaestra.envs.noise.delay import Delay
+from palaestra.envs.noise.events import WorldEvents
 from palaestra.envs.noise.failures import Failures
 from palaestra.envs.noise.lag import Lag
-from palaestra.envs.noise.lures import Lures, obeyed
-from palaestra.envs.noise.movements import Movements
+from palaestra.envs.noise.lures import InjectionNoise, obeyed
 from palaestra.envs.noise.noise import Noise
+from palaestra.envs.noise.plan import NoisePlan
 from palaestra.envs.noise.quota import Quota
 from palaestra.envs.noise.refusal import TRANSIENT, Refusal
 from palaestra.envs.noise.spelling import KEPT
 from palaestra.envs.state import Overlay
 from palaestra.records import EndReason, ToolCall, ToolEvent
 from palaestra.rubrics import WORLD, Evidence
-from palaestra.tools import CallResult, ToolContext, joined, plain_call, run_composite
+from palaestra.tools import CallResult, ToolContext, join_answers, plain_call, run_composite
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WeatherSnapshot:
+class NoiseSnapshot:
     """Everything that noise remembers."""
 
     noise: Noise
@@ -45,26 +45,26 @@ class WeatherSnapshot:
     """The planted instructions that answers held."""
 
 
-class Weather:
+class NoiseState:
     """The noise of one episode.
 
     Args:
-        climate: What it does to the task.
+        noise_plan: What it does to the task.
     """
 
-    def __init__(self, climate: Climate) -> None:
-        noise, material, stream = climate.noise, climate.material, climate.stream
-        schema = climate.instance.world.schema
-        self.climate = climate
+    def __init__(self, noise_plan: NoisePlan) -> None:
+        noise, material, stream = noise_plan.noise, noise_plan.material, noise_plan.stream
+        schema = noise_plan.instance.world.schema
+        self.noise_plan = noise_plan
         self._calls = 0
         self._failures = Failures(noise.failures, stream("failures"))
         self._quota = Quota(noise.rate_limit)
         self._delay = Delay(noise.latency, stream("latency"))
-        self._lag = Lag(noise.stale, stream("stale"), material.listings, climate.instance.rubric)
+        self._lag = Lag(noise.stale, stream("stale"), material.listings, noise_plan.instance.rubric)
         kinds = {schema[table].kind: columns for table, columns in material.texts.items()}
-        self._lures = Lures(noise.injections, stream("injections"), climate.lures, kinds)
-        avoid = climate.avoid if noise.events else frozenset[str]()
-        self._movements = Movements(noise.events, stream("events"), material.movements, avoid)
+        self._lures = InjectionNoise(noise.injections, stream("injections"), noise_plan.lures, kinds)
+        avoid = noise_plan.avoid if noise.events else frozenset[str]()
+        self._movements = WorldEvents(noise.events, stream("events"), material.movements, avoid)
 
     # A call
 
@@ -88,14 +88,14 @@ class Weather:
         Raises:
             InfrastructureError: the tool itself crashed.
         """
-        number, spelling, toolbox = self._calls, self.climate.spelling, self.climate.toolbox
+        number, spelling, toolbox = self._calls, self.noise_plan.spelling, self.noise_plan.toolbox
         self._calls += 1
         own = call if spelling is None else spelling.read(call)
         refusal = self._refusal(own, number, context.clock)
         if refusal is not None:
             yield self._refused(context, call_id, own, refusal)
         elif spelling is not None and not self._understood(call):
-            result = self.climate.refusing.call(context, state, call_id, call, evidence.events)
+            result = self.noise_plan.refusing.call(context, state, call_id, call, evidence.events)
             plain = plain_call(own)
             yield replace(result, event=replace(result.event, tool=plain.tool, arguments=plain.arguments))
         elif own.tool in toolbox.composites:
@@ -107,13 +107,13 @@ class Weather:
 
     def content(self, call: ToolCall, results: Sequence[CallResult]) -> str:
         """What the agent reads of a call with these results."""
-        spelling = self.climate.spelling
+        spelling = self.noise_plan.spelling
         own = call if spelling is None else spelling.read(call)
-        return joined(results) if own.tool in self.climate.toolbox.composites else results[0].content
+        return join_answers(results) if own.tool in self.noise_plan.toolbox.composites else results[0].content
 
     def _refusal(self, own: ToolCall, number: int, clock: Clock) -> Refusal | None:
         """Why the call is not taken, if it is not. Talking and finishing are no service that could fail."""
-        noise = self.climate.noise
+        noise = self.noise_plan.noise
         if own.tool in KEPT:
             return None
         if noise.rate_limit and (refusal := self._quota.refuse(clock.elapsed)):
@@ -123,7 +123,7 @@ class Weather:
     def _refused(self, context: ToolContext, call_id: str, own: ToolCall, refusal: Refusal) -> CallResult:
         context.begin_call()
         context.clock.advance(refusal.latency)
-        plain, toolbox = plain_call(own), self.climate.toolbox
+        plain, toolbox = plain_call(own), self.noise_plan.toolbox
         tool = next((t for t in toolbox if t.name == own.tool), None)
         fits = tool is not None and tool.fits(own.arguments)
         content = orjson.dumps({"error": {"code": refusal.code, "message": refusal.message}})
@@ -148,18 +148,18 @@ class Weather:
 
     def _understood(self, call: ToolCall) -> bool:
         """Whether a tool of the agent's names takes these arguments."""
-        tools = self.climate.refusing
+        tools = self.noise_plan.refusing
         return call.tool in tools and tools[call.tool].fits(call.arguments)
 
     def _answered(
         self, result: CallResult, number: int, context: ToolContext, state: Overlay, evidence: Evidence
     ) -> CallResult:
         """The answer as it reaches the agent, and the event of what the agent learns from it."""
-        noise, spelling, event, content = self.climate.noise, self.climate.spelling, result.event, result.content
+        noise, spelling, event, content = self.noise_plan.noise, self.noise_plan.spelling, result.event, result.content
         extra = self._delay.of(event.latency, number)
         context.clock.advance(extra)
         if event.executed and (noise.stale or noise.caps or noise.injections):
-            answer = Answer(body=orjson.loads(content), shown=event.shown, mentioned=event.mentioned)
+            answer = ToolAnswer(body=orjson.loads(content), shown=event.shown, mentioned=event.mentioned)
             if noise.stale:
                 answer = self._lag.shape(answer, event, number, evidence)
             if noise.caps:
@@ -180,7 +180,7 @@ class Weather:
 
         Take in each event before asking for the next.
         """
-        noise, clock = self.climate.noise, context.clock
+        noise, clock = self.noise_plan.noise, context.clock
         if context.end_reason is not None:
             return
         if noise.events:
@@ -195,7 +195,7 @@ class Weather:
 
     def report(self, evidence: Evidence) -> dict[str, Any]:
         """Which switches are on, and what came of them so far. It is for trainers: an agent is not told."""
-        noise, events = self.climate.noise, evidence.events
+        noise, events = self.noise_plan.noise, evidence.events
         report: dict[str, Any] = {"switches": noise.switches}
         if noise.failures or noise.rate_limit:
             report["refused"] = {c: sum(e.error == c for e in events) for c in sorted(TRANSIENT)}
@@ -204,14 +204,14 @@ class Weather:
         if noise.events:
             report["events"] = sum(event.tool == WORLD for event in events)
         if noise.injections:
-            followed = {name for event in events if (name := obeyed(self.climate.lures, event))}
+            followed = {name for event in events if (name := obeyed(self.noise_plan.lures, event))}
             report["injections"] = {"shown": sorted(self._lures.shown), "obeyed": sorted(followed)}
         return report
 
-    def snapshot(self) -> WeatherSnapshot:
+    def snapshot(self) -> NoiseSnapshot:
         """Everything that decides what noise does next, and what it has done."""
-        return WeatherSnapshot(
-            noise=self.climate.noise,
+        return NoiseSnapshot(
+            noise=self.noise_plan.noise,
             calls=self._calls,
             failed=self._failures.save(),
             taken=self._quota.save(),
@@ -220,7 +220,7 @@ class Weather:
             lures=self._lures.save(),
         )
 
-    def restore(self, snapshot: WeatherSnapshot) -> None:
+    def restore(self, snapshot: NoiseSnapshot) -> None:
         """Be as the noise of the same episode was that gave `snapshot`."""
         self._calls = snapshot.calls
         self._failures.load(snapshot.failed)

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from palaestra.digest import digest_bytes
-from palaestra.envs.noise.material import Movement
+from palaestra.envs.noise.material import WorldEvent
 from palaestra.envs.state import Overlay
 from palaestra.records import RowChange, ToolEvent
 from palaestra.rubrics import WORLD, Evidence
@@ -20,7 +20,7 @@ TRIES = 16
 """How many rows are looked at for one to which a movement can happen."""
 
 
-class Movements:
+class WorldEvents:
     """What happens by itself.
 
     Args:
@@ -30,7 +30,7 @@ class Movements:
         avoid: The ids of records to which nothing may happen.
     """
 
-    def __init__(self, rate: int, stream: Stream, movements: Sequence[Movement[Any]], avoid: frozenset[str]) -> None:
+    def __init__(self, rate: int, stream: Stream, movements: Sequence[WorldEvent[Any]], avoid: frozenset[str]) -> None:
         self._rate = rate
         self._stream = stream
         self._movements = movements
@@ -54,7 +54,7 @@ class Movements:
         return None
 
     def _moved(
-        self, movement: Movement[Any], draw: Stream, state: Overlay, agents: set[tuple[str, str]], now: datetime
+        self, movement: WorldEvent[Any], draw: Stream, state: Overlay, agents: set[tuple[str, str]], now: datetime
     ) -> int:
         """Let `movement` happen to some row; how many rows it wrote, 0 where none was found."""
         keys, mark = state.keys(movement.kind.table), len(state.journal)

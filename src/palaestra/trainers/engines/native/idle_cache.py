@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from palaestra.trainers.engines.native.prefixes import Holding, Prefixes
 
 
-class Shelf:
+class IdleKVCache:
     """Idle holdings, in the order of their last use.
 
     Args:

@@ -10,7 +10,7 @@ from palaestra.agents import Env
 from palaestra.benchmarks.evaluation.suite import Cell
 
 
-class Rooms:
+class EnvPool:
     """Worlds by cell. Several threads may ask."""
 
     def __init__(self) -> None:

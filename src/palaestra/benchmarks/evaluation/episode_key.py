@@ -8,7 +8,7 @@ MOST_SAMPLES = 1_000
 
 
 @record
-class Slot:
+class EpisodeKey:
     """One episode that is to be played."""
 
     cell: str

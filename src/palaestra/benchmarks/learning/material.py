@@ -11,12 +11,12 @@ from palaestra.benchmarks.learning.evaluation import EVALUATION, Evaluation, eva
 from palaestra.digest import digest
 from palaestra.durable import saving, sweep, verified
 from palaestra.errors import CheckpointError, RecordError
-from palaestra.trainers import GrpoConfig, OpenBar, Policy
+from palaestra.trainers import GrpoConfig, OpenProgressBar, Policy
 from palaestra.trajectory import Episode, read_episodes, write_episodes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Material:
+class LearningMaterial:
     """What is learnt from and measured on."""
 
     env_id: str
@@ -25,15 +25,15 @@ class Material:
     heldout: Sequence[str]
 
 
-def evaluated(
+def evaluate_policy(
     policy: Policy,
-    material: Material,
+    material: LearningMaterial,
     grpo: GrpoConfig,
     directory: Path,
     *,
     samples: int,
     name: str,
-    bar: OpenBar,
+    bar: OpenProgressBar,
     say: Callable[[str], None],
 ) -> tuple[Evaluation, list[Episode]]:
     """The evaluation that is saved in `directory`, or a new one, which is then saved.
