@@ -24,7 +24,7 @@ from palaestra.records import (
 
 Returned: TypeAlias = tuple[tuple[Message, ...], float, bool, bool, dict[str, Any]]
 """What Gymnasium's `step` returns: observation, reward, terminated, truncated, info."""
-Fault: TypeAlias = Literal["misinformed", "refused", "left"]
+UserFault: TypeAlias = Literal["misinformed", "refused", "left"]
 """A mistake of the user's stands; they gave in to a refusal of what they were owed; they left."""
 
 
@@ -42,7 +42,7 @@ class UserReport:
     """Everything that they said, as the log calls it."""
     irritations: tuple[str, ...]
     """What irritated them, in order."""
-    fault: Fault | None
+    fault: UserFault | None
     """What went wrong, if anything did: the gravest, a leaving before a refusal before a mistake."""
     blame: Literal["user", "agent"] | None
     """Whose doing it is: the user's is a mistake that they keep to and that no record shows."""

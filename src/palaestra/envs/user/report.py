@@ -5,7 +5,7 @@ from typing import Literal
 from palaestra.envs.user.acts import kind_of
 from palaestra.envs.user.agenda import UserState
 from palaestra.envs.user.persona import Persona
-from palaestra.steps import Fault, UserReport
+from palaestra.steps import UserFault, UserReport
 
 
 def reported(persona: Persona, state: UserState) -> UserReport:
