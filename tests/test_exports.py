@@ -45,10 +45,12 @@ EXPORTS = {
         "objectives_tables train_toy"
     ),
     "palaestra.proof": (
-        "HACKS MUTANT_KINDS ROUTE_KINDS Finding Proof Tally TaskProof proof_document proof_markdown proof_tables "
-        "prove prove_task release_of"
+        "ATTACKS FAULT_KINDS MUTANT_KINDS ROUTE_KINDS CaseCounts Fault Finding Proof ProofVerdict TaskProof grouped "
+        "proof_document proof_lines proof_markdown proof_tables prove prove_task release_of"
     ),
-    "palaestra.proof.hacks": "HACKS MOST Hack Insider Seat blind knowing try_hack",
+    "palaestra.proof.attacks": (
+        "ATTACKS MAX_CALLS NEEDS Attack AttackContext Need PrivilegedAttackContext blind privileged run_attack"
+    ),
     "palaestra.benchmarks.speed": (
         "FULL QUICK SECTIONS EnvironmentMemory MissingFigure ProcessMemory Scale SpeedReport Throughput TimeRatio "
         "Timing bench_env report_table speed_markdown speed_tables"

@@ -120,6 +120,11 @@ class Prose:
     """Marks an argument as free text for people: its wording never changes what a call does."""
 
 
+@dataclass(frozen=True, slots=True)
+class Money:
+    """Marks an integer argument as a sum of money in cents: `Annotated[int, Money()]`."""
+
+
 @record
 class RowChange:
     """One write: the row before and after; `None` where there was, or is, none."""

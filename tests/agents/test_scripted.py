@@ -9,6 +9,7 @@ from palaestra.agents import (
     AlwaysRefuse,
     JunkText,
     LegalRandom,
+    ReadOnlyAgent,
     SchemaRandom,
     ScriptedAgent,
     as_action,
@@ -18,6 +19,7 @@ from palaestra.agents import (
 )
 from palaestra.protocols import Action, Agent
 from palaestra.records import Message, ToolCall
+from palaestra.seeding import Stream
 from palaestra.tools import FORMATS
 
 FINISH: Action = {"tool": "finish", "arguments": {}}
@@ -116,37 +118,51 @@ def test_junk_is_text_that_calls_nothing_in_any_format() -> None:
     assert any("100/100" in text for text in written)
 
 
+def refusing(messages: Sequence[Message], stream: Stream) -> list[Action]:
+    """Refuses under one of five grounds."""
+    del messages
+    return [{"tool": "no", "arguments": {"ground": stream.below(5)}}]
+
+
 def test_junk_and_refusals_follow_the_seed_alone() -> None:
     asked = user("Ticket TCK-1050, from a@b.c: Refund\n\nORD-1001 and LIN-10002 are broken.")
-    for agent in (JunkText(), AlwaysRefuse()):
+    for agent in (JunkText(), AlwaysRefuse(refusing)):
         runs = [actions(agent, 4, seed=seed, messages=asked) for seed in range(12)]
         assert runs == [actions(agent, 4, seed=seed, messages=asked) for seed in range(12)]
         assert len({repr(run) for run in runs}) > 1
 
 
-def test_always_refuse_declines_the_ticket_apologises_and_finishes() -> None:
-    asked = user("Ticket TCK-1050, from a@b.c: Refund\n\nORD-1001 and LIN-10002 are broken.")
-    declined, sorry, *finished = actions(AlwaysRefuse(), 5, messages=asked)
+def test_always_refuse_refuses_as_it_is_told_apologises_and_finishes() -> None:
+    declined, sorry, *finished = actions(AlwaysRefuse(refusing), 5, messages=user("I want it."))
     assert isinstance(declined, dict)
-    assert isinstance(sorry, dict)
-    assert declined["tool"] == "decline_request"
-    assert declined["arguments"]["ticket_id"] == "TCK-1050"
-    assert declined["arguments"]["evidence_id"] == "ORD-1001"
-    assert sorry["tool"] == "reply"
+    assert declined["tool"] == "no"
+    assert "sorry" in str(sorry)
     assert finished == [FINISH] * 3
 
 
-def test_always_refuse_guesses_different_grounds() -> None:
-    asked = user("Ticket TCK-1050: I want it.")
-    grounds = set[str]()
-    for seed in range(40):
-        [declined] = actions(AlwaysRefuse(), 1, seed=seed, messages=asked)
-        assert isinstance(declined, dict)
-        grounds.add(declined["arguments"]["policy_id"])
-    assert len(grounds) == 5
+def test_always_refuse_only_apologises_where_nothing_refuses() -> None:
+    sorry, *finished = actions(AlwaysRefuse(lambda _, __: ()), 3, messages=user("I want it."))
+    assert isinstance(sorry, str)
+    assert finished == [FINISH] * 2
 
 
-def test_always_refuse_makes_up_a_ticket_where_none_is_named() -> None:
-    [declined] = actions(AlwaysRefuse(), 1, messages=user("Help me."))
-    assert isinstance(declined, dict)
-    assert declined["arguments"]["ticket_id"] == declined["arguments"]["evidence_id"] == "TCK-1001"
+def test_a_reader_makes_every_look_up_once_and_finishes() -> None:
+    def lookups(text: str) -> list[Action]:
+        return [{"tool": "see", "arguments": {"id": word}} for word in text.split() if word.isupper()]
+
+    agent = ReadOnlyAgent(lookups)
+    agent.reset((), seed=0)
+    assert agent.act(user("A and B and A")[1:]) == [
+        {"tool": "see", "arguments": {"id": "A"}},
+        {"tool": "see", "arguments": {"id": "B"}},
+    ]
+    assert agent.act([Message(role="tool", content="B C")]) == [{"tool": "see", "arguments": {"id": "C"}}]
+    assert agent.act([Message(role="tool", content="A B C")]) == FINISH
+
+
+def test_a_reader_makes_as_many_calls_as_a_turn_may_hold_and_no_more_than_are_of_use() -> None:
+    agent = ReadOnlyAgent(lambda _: [{"tool": "see", "arguments": {"id": n}} for n in range(1_000)])
+    agent.reset((), seed=0)
+    turns = list(itertools.takewhile(lambda action: action != FINISH, (agent.act(user("all")) for _ in range(99))))
+    assert {len(turn) for turn in turns} <= set(range(1, 65))
+    assert sum(map(len, turns)) == 400

@@ -121,7 +121,7 @@ def test_prove_accepts_a_folder_and_writes_the_whole_proof(tmp_path: Path) -> No
     proof = tmp_path / "new" / "proof.json"
     result = run("tasks", "prove", str(TASK_FILE.parent), "--split", "dev", "--json", str(proof))
     assert result.returncode == 0, result.stdout + result.stderr
-    assert "4 tasks proved" in result.stdout
+    assert result.stdout.startswith("Proved: 4 tasks in ")
     assert orjson.loads(proof.read_bytes())["faults"] == []
 
 
@@ -131,7 +131,8 @@ def test_prove_fails_and_says_why_when_a_rubric_asks_for_too_little(tmp_path: Pa
     (tmp_path / "weak.py").write_text(text)
     result = run("tasks", "prove", str(tmp_path), "--split", "dev")
     assert result.returncode == 1
-    assert "not proved" in result.stdout
+    assert result.stdout.startswith("Not proved: ")
+    assert "wrong work passes" in result.stdout
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def test_a_broken_family_fails_its_test_and_the_test_says_why(tmp_path: Path) ->
     task_file.write_text(text.replace('call("get_customer", customer_id=customer.id),', "", 1))
     told = pytest_in(tmp_path)
     assert told.returncode == 1
-    assert "not proved:" in told.stdout
+    assert "Not proved: " in told.stdout
     assert "the oracle gets" in told.stdout
     assert "saw-account" in told.stdout
 

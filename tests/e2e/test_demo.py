@@ -97,7 +97,7 @@ def never_proved(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_every_task_of_split_dev_is_proved(demo: Demo) -> None:
-    assert demo.report.proof.faults() == []
+    assert demo.report.proof.faults == []
     env = gym.make("palaestra/Storefront-v0").unwrapped
     assert isinstance(env, ToolEnv)
     assert [proof.spec.id for proof in demo.report.proof.tasks] == list(env.task_set.ids("dev"))

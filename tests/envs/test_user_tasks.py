@@ -114,7 +114,7 @@ def test_a_task_file_of_fifty_lines_is_registered_proved_and_played(tmp_path: Pa
     assert re.findall(r"^from ([\w.]+)", WHOLE, re.MULTILINE) == ["palaestra.envs.worlds.storefront"]
     env = make(write(tmp_path / "tasks", TWINNED))
     proof = prove(env, env.task_set.ids("train"))
-    assert proof.faults() == []
+    assert proof.faults == []
     assert len(proof.tasks) == len(env.task_set.ids("train"))
     episode = rollout(env, oracle(env.oracle), name="oracle", seed=3, task="storefront/move-house/0003")
     assert (episode.task.family, episode.task.split) == ("storefront/move-house", "train")

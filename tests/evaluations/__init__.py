@@ -6,10 +6,11 @@ from typing import Any
 
 import gymnasium as gym
 
-from palaestra.agents import LegalRandom, ReadOnlyAgent, finish_at_once, oracle, rollout
+from palaestra.agents import LegalRandom, finish_at_once, oracle, rollout
 from palaestra.benchmarks.evaluation.outcome import EpisodeFault, EpisodeOutcome, FaultKind
 from palaestra.benchmarks.evaluation.results import Results, Settings, episode_id, results_of
 from palaestra.benchmarks.evaluation.suite import Cell, Ladder, Suite
+from palaestra.proof.baselines import baselines
 from palaestra.protocols import Agent
 from palaestra.trajectory import Episode
 
@@ -19,7 +20,7 @@ STOREFRONT = "palaestra/Storefront-v0"
 AGENTS: Mapping[str, Callable[[Any], Agent]] = {
     "oracle": lambda world: oracle(world.oracle),
     "random": lambda world: LegalRandom(world.legal_actions),
-    "reader": lambda _: ReadOnlyAgent(),
+    "reader": lambda world: baselines(world)["reader"],
     "idle": lambda _: finish_at_once(),
 }
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from palaestra.envs import ToolEnv
 from palaestra.proof.arguments import leaf_paths, places, with_value
-from palaestra.proof.directory import Directory
+from palaestra.proof.directory import IdDirectory
 from palaestra.proof.knowledge import leaves
 from palaestra.records import ANY_TABLE, Json, ToolCall
 
@@ -29,8 +29,8 @@ def env(surface: str | None = None) -> ToolEnv:
 
 
 @cache
-def directory() -> Directory:
-    return Directory(env().world, env().instance.initial_state)
+def directory() -> IdDirectory:
+    return IdDirectory(env().world, env().instance.initial_state)
 
 
 @settings(derandomize=True)

@@ -9,7 +9,7 @@ import pytest
 from palaestra.envs import ToolEnv
 from palaestra.proof.equivalence import Rule, right_after_all
 from palaestra.proof.trial import Trial
-from palaestra.proof.variants import inserted, moved, replaced
+from palaestra.proof.variants import insert_calls, move_call, replace_call
 from palaestra.records import Json, ToolCall
 
 REFUND = "storefront/refund-damaged-item/0000"
@@ -50,7 +50,7 @@ def test_further_lookups_and_refused_calls_change_nothing_though_they_move_the_c
 
 def test_the_same_acts_knowing_less_are_other_work() -> None:
     calls = trial(REFUND).calls
-    assert judged(REFUND, *replaced(calls, position(REFUND, "get_customer"))) is None
+    assert judged(REFUND, *replace_call(calls, position(REFUND, "get_customer"))) is None
     acts = [step.call for step in trial(REFUND).steps if step.changes or step.call.tool in ("reply", "finish")]
     assert judged(REFUND, *acts) is None
 
@@ -65,14 +65,14 @@ def test_an_answer_that_was_not_awaited_was_not_known() -> None:
 def test_other_words_to_the_customer_are_the_same_act_and_none_is_another() -> None:
     calls, talk = trial(REFUND).calls, position(REFUND, "reply")
     other = replace(calls[talk], arguments={"message": "Done."})
-    assert judged(REFUND, *replaced(calls, talk, other)) == "same work"
-    assert judged(REFUND, *replaced(calls, talk)) is None
+    assert judged(REFUND, *replace_call(calls, talk, other)) == "same work"
+    assert judged(REFUND, *replace_call(calls, talk)) is None
 
 
 def test_another_row_another_sum_and_another_end_are_other_work() -> None:
     calls, pays = trial(REFUND).calls, position(REFUND, "issue_refund")
     less = replace(calls[pays], arguments={**calls[pays].arguments, "amount_cents": 1})
-    assert judged(REFUND, *replaced(calls, pays, less)) is None
+    assert judged(REFUND, *replace_call(calls, pays, less)) is None
     assert judged(REFUND, *calls[:-1], call("give_up", reason="no")) is None
     assert judged(REFUND, *calls[:-1]) is None
     assert judged(REFUND, *calls[:-1], call("finish", answer={"x": 1})) is None
@@ -81,24 +81,24 @@ def test_another_row_another_sum_and_another_end_are_other_work() -> None:
 def test_a_write_more_is_other_work_even_where_it_is_taken_back() -> None:
     calls = trial(REFUND).calls
     ticket = calls[position(REFUND, "resolve_ticket")].arguments["ticket_id"]
-    twice = inserted(calls, len(calls) - 1, call("reopen_ticket", ticket_id=ticket), calls[-2])
+    twice = insert_calls(calls, len(calls) - 1, call("reopen_ticket", ticket_id=ticket), calls[-2])
     assert judged(REFUND, *twice) is None
 
 
 def test_acts_of_one_tool_may_change_places_and_acts_of_two_may_not() -> None:
     calls, first = trial(CREDITS).calls, position(CREDITS, "give_credit")
     assert calls[first + 1].tool == "give_credit"
-    assert judged(CREDITS, *moved(calls, first + 1, first)) == "same work"
+    assert judged(CREDITS, *move_call(calls, first + 1, first)) == "same work"
     talks = position(CREDITS, "reply")
-    assert judged(CREDITS, *moved(calls, talks, first)) is None
+    assert judged(CREDITS, *move_call(calls, talks, first)) is None
 
 
 def test_what_a_guessed_id_shows_teaches_nothing() -> None:
     calls = trial(REFUND).calls
     guessed = next(i for i, step in enumerate(trial(REFUND).steps) if not set(step.event.named) <= given(REFUND))
     [first] = [i for i in range(guessed) if calls[i].tool == "get_order"]
-    assert judged(REFUND, *replaced(calls, first)) is None
-    assert judged(REFUND, *moved(calls, first, guessed)) is None
+    assert judged(REFUND, *replace_call(calls, first)) is None
+    assert judged(REFUND, *move_call(calls, first, guessed)) is None
 
 
 def given(task: str) -> frozenset[str]:
@@ -110,4 +110,4 @@ def test_a_computed_answer_says_nothing_without_its_question() -> None:
     task = "storefront/fix-build/0000"
     checks = [i for i, c in enumerate(trial(task).calls) if c.tool == "check_compatibility"]
     assert checks
-    assert judged(task, *replaced(trial(task).calls, checks[-1])) is None
+    assert judged(task, *replace_call(trial(task).calls, checks[-1])) is None

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from palaestra.proof.knowledge import could_know, leaves, needed_reads, words
-from palaestra.proof.trial import Step
+from palaestra.proof.trial import OracleStep
 from palaestra.records import Json, Message, ToolCall, ToolEvent
 
 VALUES = st.recursive(
@@ -18,10 +18,10 @@ VALUES = st.recursive(
 )
 
 
-def step(tool: str, arguments: Mapping[str, Json], shows: Json = None) -> Step:
+def step(tool: str, arguments: Mapping[str, Json], shows: Json = None) -> OracleStep:
     """A call and what its answer shows."""
     content = json.dumps(shows)
-    return Step(
+    return OracleStep(
         call=ToolCall(tool=tool, arguments=arguments),
         event=ToolEvent(
             call_id="call", tool=tool, arguments=arguments, schema_ok=True, semantic_ok=True, executed=True,

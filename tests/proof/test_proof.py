@@ -16,22 +16,21 @@ from palaestra.envs import SPLITS, ToolEnv
 from palaestra.proof import (
     MUTANT_KINDS,
     ROUTE_KINDS,
+    CaseCounts,
     Proof,
-    Tally,
     proof_document,
     proof_markdown,
     proof_tables,
     prove,
     prove_task,
 )
-from palaestra.proof.baselines import FLOORS, IDLE, roster
-from palaestra.proof.hacks import HACKS
+from palaestra.proof.attacks import ATTACKS
+from palaestra.proof.baselines import FLOORS, IDLE, baselines
 from worlds import registration
 
 HEAD = """
 from palaestra.envs.worlds.storefront import (
-    Criterion, Desk, Order, Task, call, expect_call, expect_change, closing_calls, family, expect_read, expect_reply,
-    permit_change,
+    Criterion, Desk, Order, Task, call, expect_call, expect_change, closing_calls, family, expect_read, permit_change,
 )
 from palaestra.records import Verdict
 
@@ -128,17 +127,17 @@ BAD = (
         says=r"the agent reader gets 70\.0 points on average, more than 20 for nothing",
     ),
     Bad(
-        name="a rubric that a hack passes",
+        name="a rubric that an attack passes",
         body="return Task(prompt=prompt, rubric=[called('reply')], allow=anything, oracle=oracle)",
-        says=r"storefront/bad/0000: the hack claims-success passes with 100 points; it claims in a message",
+        says=r"storefront/bad/0000: the attack claims-success passes with 100 points; it claims in a message",
     ),
     Bad(
-        name="a rubric that pays a hack",
+        name="a rubric that pays an attack",
         body="""
     looks = [call("get_order", order_id=order.id), *oracle]
     return Task(prompt=prompt, rubric=[saw(order, id="saw", points=70), *rubric], oracle=looks)
 """,
-        says=r"the hack reads-everything gets 70\.0 points on average, more than 20: what look-ups are worth",
+        says=r"the attack reads-everything gets 70\.0 points on average, more than 20: what look-ups are worth",
     ),
 )
 
@@ -196,6 +195,11 @@ def make(**kwargs: Any) -> ToolEnv:
     return env
 
 
+def lines(proof: Proof) -> list[str]:
+    """The faults of a proof, a line each."""
+    return [str(fault) for fault in proof.faults]
+
+
 @cache
 def storefront() -> ToolEnv:
     return make()
@@ -218,13 +222,13 @@ def bundled_proof() -> Proof:
 
 @pytest.mark.parametrize("case", BAD, ids=[bad.name for bad in BAD])
 def test_the_proof_finds_out(case: Bad, prove_family: Prover) -> None:
-    faults = prove_family(case.body).faults()
+    faults = lines(prove_family(case.body))
     assert any(re.search(case.says, fault) for fault in faults), faults
 
 
 @pytest.mark.parametrize("case", BAD_TWINS, ids=[bad.name for bad in BAD_TWINS])
 def test_the_proof_finds_out_about_twins(case: Bad, prove_family: Prover) -> None:
-    faults = prove_family(case.body, TWIN_HEAD, ["storefront/bad-twin/0000"]).faults()
+    faults = lines(prove_family(case.body, TWIN_HEAD, ["storefront/bad-twin/0000"]))
     assert any(re.search(case.says, fault) for fault in faults), faults
 
 
@@ -236,7 +240,7 @@ def test_a_twin_in_a_world_that_forbids_it_holds_both_ways(prove_family: Prover)
     {GRANTED}
 """
     proof = prove_family(body, TWIN_HEAD, ["storefront/bad/0000", "storefront/bad-twin/0000"])
-    assert [fault for fault in proof.faults() if "first to fail" not in fault] == []
+    assert [fault for fault in lines(proof) if "first to fail" not in fault] == []
     [pair] = proof.pairs
     assert pair.twin is not None
     assert pair.twin.sibling == "storefront/bad/0000"
@@ -244,7 +248,7 @@ def test_a_twin_in_a_world_that_forbids_it_holds_both_ways(prove_family: Prover)
 
 
 def test_a_family_without_a_twin_that_does_not_refuse_either_is_found_out(prove_family: Prover) -> None:
-    faults = prove_family(GOOD, HEAD.replace('traits=("refusal",)', "traits=()")).faults()
+    faults = lines(prove_family(GOOD, HEAD.replace('traits=("refusal",)', "traits=()")))
     assert any(fault.startswith("storefront/bad: it has no impossible twin; set one") for fault in faults)
 
 
@@ -266,7 +270,7 @@ def bad(draft):
     registration.register()
     env = gym.make(registration.LIBRARY_ID, tasks=tmp_path).unwrapped
     assert isinstance(env, ToolEnv)
-    return prove(env, ["library/bad/0000"]).faults()
+    return lines(prove(env, ["library/bad/0000"]))
 
 
 def test_rubrics_that_check_little_are_found_out(tmp_path: Path) -> None:
@@ -282,7 +286,7 @@ def test_rubrics_that_forbid_little_are_found_out(tmp_path: Path) -> None:
 
 def test_the_same_family_without_a_fault_is_proved(prove_family: Prover) -> None:
     proof = prove_family(GOOD)
-    assert [fault for fault in proof.faults() if "first to fail" not in fault] == []
+    assert [fault for fault in lines(proof) if "first to fail" not in fault] == []
     assert proof.survivors == proof.false_rejects == []
 
 
@@ -297,7 +301,7 @@ def test_a_survivor_is_found_with_its_task_kind_and_work(prove_family: Prover) -
 
 
 def test_one_instance_of_every_family_has_no_fault_but_idle_criteria() -> None:
-    faults = [f for f in bundled_proof().faults() if not f.endswith("is the first to fail for no mutant")]
+    faults = [f for f in lines(bundled_proof()) if not f.endswith("is the first to fail for no mutant")]
     assert faults == []
 
 
@@ -314,7 +318,7 @@ def test_every_family_is_tried_with_wrong_and_right_work() -> None:
     for family in proof.families:
         assert proof.total("mutants", family).of > 15, family
         assert proof.total("routes", family).of > 5, family
-        assert proof.total("hacks", family).of > 30, family
+        assert proof.total("attacks", family).of > 30, family
 
 
 def test_every_mutant_fails_at_a_criterion_of_its_rubric() -> None:
@@ -326,7 +330,7 @@ def test_every_mutant_fails_at_a_criterion_of_its_rubric() -> None:
 
 def test_idle_agents_solve_nothing_and_every_floor_is_measured() -> None:
     proof = bundled_proof()
-    assert set(IDLE) < set(FLOORS) == set(roster(storefront())) - {"oracle"}
+    assert set(IDLE) < set(FLOORS) == set(baselines(storefront())) - {"oracle"}
     for name in FLOORS:
         assert proof.tally("floors", name).of == len(one_of_each())
     for name in IDLE:
@@ -356,36 +360,39 @@ def test_proving_tells_how_far_it_is() -> None:
 
 
 def test_a_tally_of_nothing_is_whole() -> None:
-    assert (Tally().percent, Tally().mean_points) == (100.0, 0.0)
+    assert (CaseCounts().percent, CaseCounts().mean_points) == (100.0, 0.0)
 
 
 def test_tallies_add_up() -> None:
-    total = Tally()
+    total = CaseCounts()
     total.add(hit=True, points=100)
     total.add(hit=False, points=-40)
-    total += Tally(hits=1, of=2, points=60)
+    total += CaseCounts(hits=1, of=2, points=60)
     assert (total.hits, total.of, total.points, total.percent, total.mean_points) == (2, 4, 120, 50.0, 30.0)
 
 
 def test_the_tables_count_what_the_proof_counted() -> None:
     proof = bundled_proof()
-    gate, agents, work, hacks, twins, families = proof_tables(proof)
+    gate, agents, work, attacks, twins, families = proof_tables(proof)
     tasks = len(one_of_each())
     assert gate.rows[0][1] == f"{tasks} of {tasks}"
     assert [row[0] for row in agents.rows] == ["oracle", *FLOORS]
-    assert agents.rows[0][1:4] == (str(tasks), "100.0 %", "100.0")
+    assert agents.rows[0][1:5] == (str(tasks), "-", "100.0 %", "100.0")
     assert [int(row[2]) for row in work.rows] == [
         *(proof.tally("mutants", kind).of for kind in MUTANT_KINDS),
         *(proof.tally("routes", kind).of for kind in ROUTE_KINDS),
     ]
-    assert [(row[0], int(row[3])) for row in hacks.rows] == [(name, proof.tally("hacks", name).of) for name in HACKS]
+    assert [(row[0], row[3], int(row[4])) for row in attacks.rows] == [
+        (name, f"{proof.applying(name)} of {tasks}", proof.attack_sequences(name)) for name in ATTACKS
+    ]
     assert sum(int(row[1]) for row in twins.rows) == len(proof.pairs)
     assert [f"storefront/{row[0]}" for row in families.rows] == proof.families
 
 
 def test_the_markdown_holds_every_table_and_says_what_made_it() -> None:
     text = proof_markdown(bundled_proof(), command="palaestra tasks prove storefront")
-    assert text.startswith("# The gate\n\nMade by `palaestra tasks prove storefront`.")
+    assert text.startswith(f"# The gate\n\n{bundled_proof().verdict}")
+    assert "Made by `palaestra tasks prove storefront`." in text
     for table in proof_tables(bundled_proof()):
         assert table.markdown() in text
 
@@ -400,7 +407,8 @@ def test_the_document_is_plain_data_with_every_task() -> None:
     document = proof_document(bundled_proof())
     assert canonical(document)
     assert [entry["task"] for entry in document["by_task"]] == list(one_of_each())
-    assert document["faults"] == bundled_proof().faults()
+    assert [fault["line"] for fault in document["faults"]] == lines(bundled_proof())
+    assert document["verdict"]["sentence"] == str(bundled_proof().verdict)
 
 
 def test_a_family_that_is_made_otherwise_the_second_time_is_found_out(
@@ -410,4 +418,4 @@ def test_a_family_that_is_made_otherwise_the_second_time_is_found_out(
     import uuid
     return Task(prompt=f"{prompt} {uuid.uuid4()}", rubric=rubric, oracle=oracle)
 """
-    assert "storefront/bad/0000: made twice, it is not the same task" in "\n".join(prove_family(body).faults())
+    assert "storefront/bad/0000: made twice, it is not the same task" in "\n".join(lines(prove_family(body)))

@@ -15,7 +15,7 @@ from palaestra.proof.mutants import mutants
 from palaestra.proof.mutants.extra import FAR, NEAR
 from palaestra.proof.routes import EXTRA_READS, PARAPHRASES, routes
 from palaestra.proof.trial import ENDINGS, Trial
-from palaestra.proof.variants import Variant, inserted, moved, replaced, written
+from palaestra.proof.variants import Variant, format_call, insert_calls, move_call, replace_call
 from palaestra.records import ToolCall
 
 A, B, C, X = (ToolCall(tool=name, arguments={}) for name in "abcx")
@@ -63,33 +63,33 @@ def calls_of(variant: Variant) -> list[ToolCall]:
 
 
 def as_words(calls: list[ToolCall] | tuple[ToolCall, ...]) -> Counter[str]:
-    return Counter(map(written, calls))
+    return Counter(map(format_call, calls))
 
 
 # Lists of calls
 
 
 def test_replacing_takes_none_or_several_for_one() -> None:
-    assert replaced(CALLS, 1) == [A, C]
-    assert replaced(CALLS, 1, X) == [A, X, C]
-    assert replaced(CALLS, 0, X, X) == [X, X, B, C]
+    assert replace_call(CALLS, 1) == [A, C]
+    assert replace_call(CALLS, 1, X) == [A, X, C]
+    assert replace_call(CALLS, 0, X, X) == [X, X, B, C]
 
 
 def test_inserting_puts_before_a_position() -> None:
-    assert inserted(CALLS, 0, X) == [X, A, B, C]
-    assert inserted(CALLS, 3, X, A) == [A, B, C, X, A]
+    assert insert_calls(CALLS, 0, X) == [X, A, B, C]
+    assert insert_calls(CALLS, 3, X, A) == [A, B, C, X, A]
 
 
 @pytest.mark.parametrize("origin", range(3))
 @pytest.mark.parametrize("target", range(3))
 def test_moving_lands_at_the_target_and_keeps_the_others_in_order(origin: int, target: int) -> None:
-    calls = moved(CALLS, origin, target)
+    calls = move_call(CALLS, origin, target)
     assert calls[target] is CALLS[origin]
     assert [c for c in calls if c is not CALLS[origin]] == [c for c in CALLS if c is not CALLS[origin]]
 
 
 def test_a_call_is_written_as_it_would_be_typed() -> None:
-    assert written(ToolCall(tool="f", arguments={"a": "x", "n": 1})) == "f(a='x', n=1)"
+    assert format_call(ToolCall(tool="f", arguments={"a": "x", "n": 1})) == "f(a='x', n=1)"
 
 
 # All of them
@@ -145,7 +145,7 @@ def test_a_dropped_call_is_one_that_was_needed() -> None:
 
 def test_every_write_of_the_oracle_is_dropped_once() -> None:
     for task in tasks():
-        writes = {written(s.call) for s in trial(task).steps if s.event.written}
+        writes = {format_call(s.call) for s in trial(task).steps if s.event.written}
         assert {f"without {w}" for w in writes} <= {v.what for v in wrong(task) if v.kind == "dropped"}
 
 
@@ -235,7 +235,7 @@ def test_a_repeated_write_stands_twice_in_the_work() -> None:
     for of, variant in of_kind("repeated"):
         [(again, count)] = (as_words(calls_of(variant)) - as_words(of.calls)).items()
         assert count == 1
-        assert again in {written(step.call) for step in of.steps if step.changes}
+        assert again in {format_call(step.call) for step in of.steps if step.changes}
 
 
 def test_a_claimed_write_is_a_message_in_its_place() -> None:

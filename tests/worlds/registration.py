@@ -13,6 +13,8 @@ def register() -> None:
         return
     register_world("worlds.library:LIBRARY", env_id=LIBRARY_ID)
     register_world("worlds.broken.isolation:UNROLLED", env_id="test/Unrolled-v0")
+    register_world("worlds.broken.surfaces:SHOWS_LESS", env_id="test/ShowsLess-v0")
+    register_world("worlds.broken.surfaces:SHOWS_MORE", env_id="test/ShowsMore-v0")
     register_world("worlds.broken.outside:CLOCKWORK", env_id="test/Clockwork-v0")
     from worlds.broken import BROKEN  # it needs the package that is being imported
 

@@ -1,7 +1,6 @@
 """Agents that follow a script: the oracle's calls, and the floors that no reward may lift."""
 
 import itertools
-import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
@@ -32,7 +31,6 @@ class ScriptedAgent:
 
 
 FINISH: Action = {"tool": "finish", "arguments": {}}
-_ID = re.compile(r"\b[A-Z]{2,4}-\d+\b")
 
 
 def as_action(call: ToolCall) -> Action:
@@ -109,32 +107,33 @@ class LegalRandom:
 
 _AT_ONCE = 64
 """The most calls that a turn may hold."""
+_ENOUGH = 400
+"""The most look-ups of an episode."""
 
 
 class ReadOnlyAgent:
-    """Looks up whatever it can and does nothing: every `get_` and `read_` tool that takes one id, on every id it meets.
+    """Looks up whatever it can and does nothing: what it earns is what a rubric pays for tourism.
 
-    What it earns is what a rubric pays for tourism.
+    Args:
+        lookups: Gives the look-ups that a text makes possible, on the ids that it names. A trusted caller hands it in,
+            since schemas say neither which tools only look something up nor which words are ids.
     """
+
+    def __init__(self, lookups: Callable[[str], Sequence[Action]]) -> None:
+        self._lookups = lookups
 
     def reset(self, tools: Sequence[JsonSchema], *, seed: int) -> None:
         """A new episode begins."""
-        del seed
-        self._lookups: list[tuple[str, str]] = []
-        for function in (schema["function"] for schema in tools):
-            required = function["parameters"].get("required", [])
-            if function["name"].startswith(("get_", "read_")) and len(required) == 1:
-                self._lookups.append((function["name"], required[0]))
-        self._met: set[str] = set()
-        self._left: list[dict[str, Any]] = []
+        del tools, seed
+        self._made: set[str] = set()
+        self._left: list[Any] = []
 
     def act(self, messages: Sequence[Message]) -> Action:
         """Look up the ids that are new; finish when there are none, or too many to be of use."""
-        found = {found for message in messages for found in _ID.findall(message["content"])}
-        new = sorted(found - self._met)[:40]
-        self._met |= found
-        if len(self._met) < 200:
-            self._left += [{"tool": tool, "arguments": {name: i}} for i in new for tool, name in self._lookups]
+        for lookup in (found for message in messages for found in self._lookups(message["content"])):
+            if repr(lookup) not in self._made and len(self._made) < _ENOUGH:
+                self._made.add(repr(lookup))
+                self._left.append(lookup)
         calls, self._left = self._left[:_AT_ONCE], self._left[_AT_ONCE:]
         return calls or FINISH
 
@@ -165,11 +164,16 @@ class JunkText:
         return self._stream.choice(_JUNK)
 
 
-_GROUNDS = ("RET-1", "RET-3", "PRV-1", "FRD-1", "SHP-2")
-
-
 class AlwaysRefuse:
-    """Declines whatever is asked, on grounds that it guesses, with the ids that the request names, and apologises."""
+    """Declines whatever is asked, on grounds that it guesses, and apologises.
+
+    Args:
+        refusals: Gives the calls that refuse a request. A trusted caller hands it in, since schemas do not say which
+            tool closes a case.
+    """
+
+    def __init__(self, refusals: Callable[[Sequence[Message], Stream], Sequence[Action]]) -> None:
+        self._refusals = refusals
 
     def reset(self, tools: Sequence[JsonSchema], *, seed: int) -> None:
         """A new episode begins."""
@@ -180,13 +184,8 @@ class AlwaysRefuse:
     def act(self, messages: Sequence[Message]) -> Action:
         """Decline, apologise, finish."""
         if self._plan is None:
-            ids = [found for m in messages if m["role"] == "user" for found in _ID.findall(m["content"])]
-            ticket = next((i for i in ids if i.startswith("TCK-")), "TCK-1001")
-            evidence = next((i for i in ids if i != ticket), ticket)
-            grounds = {"policy_id": self._stream.choice(_GROUNDS), "evidence_id": evidence}
-            self._plan = [
-                {"tool": "decline_request", "arguments": {"ticket_id": ticket, **grounds}},
-                {"tool": "reply", "arguments": {"message": "I am very sorry, but we cannot do that."}},
-                FINISH,
-            ]
+            self._plan = [*self._refusals(messages, self._stream), _SORRY, FINISH]
         return self._plan.pop(0) if self._plan else FINISH
+
+
+_SORRY = "I am very sorry, but we cannot do that."

@@ -9,10 +9,10 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias
 
 from palaestra.envs import Instance, ToolEnv
-from palaestra.proof.hacks import HACKS, try_hack
+from palaestra.proof.attacks import ATTACKS, run_attack
 from palaestra.proof.mutants import mutants
 from palaestra.proof.routes import routes
-from palaestra.proof.trial import Outcome, Trial
+from palaestra.proof.trial import Trial, TrialOutcome
 from palaestra.proof.variants import MUTANT_KINDS, ROUTE_KINDS
 from palaestra.records import Score
 from palaestra.rubrics import Rubric, TurnLog, rescore
@@ -22,8 +22,8 @@ AIM = 95
 """Percent of the work on which a derived rubric is to judge as the expert's does."""
 SHOWN_CRITERIA = 3
 
-Side: TypeAlias = Literal["oracle", "right", "wrong", "hack"]
-SIDES: tuple[Side, ...] = ("oracle", "right", "wrong", "hack")
+Side: TypeAlias = Literal["oracle", "right", "wrong", "attack"]
+SIDES: tuple[Side, ...] = ("oracle", "right", "wrong", "attack")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,13 +103,13 @@ def agreement_on(trial: Trial, *, alternatives: bool = True) -> Iterator[RubricC
         yield _judged(trial, rubric, "right", route.kind, route.what, trial.vary(route.turns))
     for mutant in mutants(trial):
         yield _judged(trial, rubric, "wrong", mutant.kind, mutant.what, trial.vary(mutant.turns))
-    for name, hack in HACKS.items():
-        outcome = try_hack(trial, hack)
+    for name, attack in ATTACKS.items():
+        outcome = run_attack(trial, attack)
         if outcome is not None:
-            yield _judged(trial, rubric, "hack", name, hack.tries, outcome)
+            yield _judged(trial, rubric, "attack", name, attack.tries, outcome)
 
 
-def _judged(trial: Trial, rubric: Rubric, side: Side, kind: str, what: str, outcome: Outcome) -> RubricComparison:
+def _judged(trial: Trial, rubric: Rubric, side: Side, kind: str, what: str, outcome: TrialOutcome) -> RubricComparison:
     derived = judge(trial.instance, rubric, outcome)
     expert = outcome.score
     return RubricComparison(
@@ -125,7 +125,7 @@ def _judged(trial: Trial, rubric: Rubric, side: Side, kind: str, what: str, outc
     )
 
 
-def judge(instance: Instance, rubric: Rubric, outcome: Outcome) -> Score:
+def judge(instance: Instance, rubric: Rubric, outcome: TrialOutcome) -> Score:
     """What `rubric` says of an episode of `instance` that was played already, from its log."""
     last = len(outcome.turns) - 1
     turns = (
@@ -159,16 +159,16 @@ def agreement_tables(found: Agreement) -> list[Table]:
 
 
 def kinds_table(found: Agreement) -> Table:
-    """Agreement by kind of work; hacks count together, each being tried once on a task."""
+    """Agreement by kind of work; attacks count together, each being tried once on a task."""
     words = {
         "oracle": "nothing",
-        "hack": "any way to be paid for nothing",
+        "attack": "any way to be paid for nothing",
         **_plain(ROUTE_KINDS),
         **_plain(MUTANT_KINDS),
     }
     groups: dict[tuple[Side, str], list[RubricComparison]] = {}
     for j in sorted(found.judged, key=lambda j: SIDES.index(j.side)):
-        groups.setdefault((j.side, "hack" if j.side == "hack" else j.kind), []).append(j)
+        groups.setdefault((j.side, "attack" if j.side == "attack" else j.kind), []).append(j)
     rows = [(side, words[kind], *_figures(judged)) for (side, kind), judged in groups.items()]
     return Table(
         title="The derived rubric beside the expert's, by kind of work",

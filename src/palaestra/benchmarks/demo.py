@@ -31,7 +31,7 @@ from palaestra.envs import ToolEnv
 from palaestra.envs.target import find_world
 from palaestra.errors import CheckpointError, RecordError, StorageError
 from palaestra.proof import Proof, proof_document, proof_tables, prove
-from palaestra.proof.baselines import roster
+from palaestra.proof.baselines import baselines
 from palaestra.table import Table
 from palaestra.trainers import OpenProgressBar
 from palaestra.trajectory import Episode, read_episodes, write_episodes
@@ -165,7 +165,7 @@ def _rolled_out(env: gym.Env[Any, Any], world: ToolEnv, bar: OpenProgressBar) ->
     """Every agent on the first instance of each of the demo's families."""
     ids = [task for split in ("train", "heldout") for task in demo_task_ids(world, split)]
     first = {task.rpartition("/")[0]: task for task in reversed(ids)}
-    agents = roster(world)
+    agents = baselines(world)
     episodes: list[Episode] = []
     with bar("rolling out", len(first) * len(agents)) as progress:
         for task in sorted(first.values()):

@@ -8,6 +8,7 @@ import typer
 from palaestra.cli.console import output
 from palaestra.cli.extra import train_extra
 from palaestra.cli.progress import bar
+from palaestra.proof import proof_lines
 
 
 def demo(
@@ -31,10 +32,10 @@ def demo(
     report = run_demo(out, seeds=seeds, bar=bar, say=lambda text: console.print(text, style="dim", highlight=False))
     for table in report.tables:
         console.print(table.for_terminal())
-    for fault in report.proof.faults():
-        console.print(f"not proved: {fault}", style="red", markup=False, highlight=False)
+    for line in proof_lines(report.proof):
+        console.print(line, markup=False, highlight=False)
     console.print(f"the policy after GRPO, to go on with: {out / 'seed-0' / 'after-grpo'}", highlight=False)
     console.print(f"the curves: {out / 'curves.png'}", highlight=False)
     console.print(f"to read episodes step by step, open {out / 'index.html'} in a browser", highlight=False)
-    if report.proof.faults():
+    if not report.proof.verdict.proved:
         raise typer.Exit(1)

@@ -17,12 +17,15 @@ from palaestra.benchmarks.agreement import (
 from palaestra.cli.console import output
 from palaestra.cli.progress import bar
 from palaestra.cli.target import WorldOption, open_target, open_task
-from palaestra.cli.tasks import SHOWN, FamilyOption, SplitOption, chosen
+from palaestra.cli.tasks import FamilyOption, SplitOption, chosen
 from palaestra.durable import write_file
 from palaestra.envs import ToolEnv
 from palaestra.errors import TaskError
 
 app = typer.Typer(help="Derive rubrics from runs that solve a task.", no_args_is_help=True, rich_markup_mode="markdown")
+
+SHOWN = 20
+"""How many disagreements a person reads at a time."""
 
 
 @app.callback()

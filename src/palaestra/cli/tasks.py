@@ -16,14 +16,11 @@ from palaestra.durable import write_file
 from palaestra.envs import SPLITS, ToolEnv
 from palaestra.envs.target import folder_of
 from palaestra.errors import TaskError, UnknownNameError
-from palaestra.proof import Proof, proof_document, proof_markdown, proof_tables, release_of
+from palaestra.proof import Proof, proof_document, proof_lines, proof_markdown, proof_tables, release_of
 from palaestra.proof import prove as prove_tasks
 from palaestra.table import Table
 
 app = typer.Typer(help="List, show and prove tasks.", no_args_is_help=True, rich_markup_mode="markdown")
-
-SHOWN = 20
-"""How many faults a person reads at a time."""
 
 Target = Annotated[
     str | None,
@@ -126,7 +123,7 @@ def prove(
         bool, typer.Option("--release", help="When all is proved, let the world's splits list it.")
     ] = False,
 ) -> None:
-    """Prove tasks: solvable, not solved by idle agents or hacks, wrong work rejected, right work accepted.
+    """Prove tasks: solvable, not solved by idle agents or attacks, wrong work rejected, right work accepted.
 
     Exits with 1 when they are not proved, and says why.
     """
@@ -140,16 +137,19 @@ def prove(
         proof = prove_tasks(env, ids, jobs=jobs or os.cpu_count() or 1, progress=progress.step)
     command = _command(target or world or env.world.name, split, family, surface)
     report(proof, json=json, markdown=markdown, command=command)
-    if proof.faults():
+    if not proof.verdict.proved:
         raise typer.Exit(1)
     if release and env.world.release is not None:
         release_of(env.task_set, proof).save(env.world.release)
-    output().print(f"{len(ids)} tasks proved.", style="green")
 
 
 def report(proof: Proof, *, json: Path | None, markdown: Path | None, command: str) -> None:
-    """Print what a proof found, and write it to the files that are named."""
+    """Print the verdict, the faults and the tables of a proof, and write it to the files that are named."""
     console = output()
+    verdict, *faults = proof_lines(proof)
+    console.print(verdict, style="green" if proof.verdict.proved else "red", markup=False, highlight=False)
+    for line in faults:
+        console.print(line, markup=False, highlight=False)
     for table in proof_tables(proof):
         console.print(table.for_terminal())
     for finding in proof.survivors:
@@ -160,11 +160,6 @@ def report(proof: Proof, *, json: Path | None, markdown: Path | None, command: s
         write_file(json, orjson.dumps(document, option=orjson.OPT_INDENT_2))
     if markdown is not None:
         write_file(markdown, proof_markdown(proof, command=command).encode())
-    faults = proof.faults()
-    for fault in faults[:SHOWN]:
-        console.print(f"not proved: {fault}", style="red", markup=False, highlight=False)
-    if len(faults) > SHOWN:
-        console.print(f"not proved: {len(faults) - SHOWN} more faults; `--json FILE` writes them all", style="red")
 
 
 def _command(target: str, splits: list[str] | None, family: str | None, surface: str | None) -> str:

@@ -1,6 +1,7 @@
 """An episode under way: the rows, the clock, the log and the checklist of one task being played."""
 
 from dataclasses import dataclass
+from functools import partial
 
 from palaestra.clock import Clock
 from palaestra.digest import digest, digest_bytes
@@ -91,7 +92,12 @@ class LiveEpisode:
         self.turn = 0
         self.conversation: Conversation | None = None
         if instance.user is not None:
-            self.conversation = Conversation(instance.user, user(instance.user), seed=seed)
+            self.conversation = Conversation(
+                instance.user,
+                user(instance.user),
+                seed=seed,
+                is_id=partial(world.schema.has_row, instance.initial_state),
+            )
         self.faulted = False
         self._user = user
         self._unparsable = 0

@@ -1,6 +1,5 @@
 """A task made ready: its world settled, its rubric compiled, its messages written; shared by all its episodes."""
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,6 +14,7 @@ from palaestra.envs.task import FIRST_INDEX, Draft, Family, Task, split_of
 from palaestra.envs.user.persona import Persona
 from palaestra.envs.world import World
 from palaestra.errors import TaskError
+from palaestra.ids import words
 from palaestra.records import Features, Message, TaskSpec, ToolCall
 from palaestra.rubrics import (
     Allowance,
@@ -28,8 +28,6 @@ from palaestra.rubrics import (
 )
 from palaestra.rubrics.derivation import DerivedRubric, derive
 from palaestra.seeding import Stream
-
-_WORD = re.compile(r"[\w-]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -118,7 +116,7 @@ def instantiate(world: World, family: "Family[Draft]", index: int, *, handbook: 
             {"role": "system", "content": _briefing(world, task)(start)},
             {"role": "user", "content": task.prompt},
         )
-        given = frozenset(word for message in messages for word in _WORD.findall(message["content"]))
+        given = frozenset[str]().union(*(words(message["content"]) for message in messages))
         expected, permitted = task.rubric, tuple(task.allow)
         if expected is None:
             routes = (task.oracle, *task.alternatives)

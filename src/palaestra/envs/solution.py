@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import orjson
@@ -44,7 +45,11 @@ def solution(
     context = ToolContext(
         state=state, clock=Clock(start), role=world.role, actor=world.actor, ids_in=world.schema.ids_in, rules=rules
     )
-    talk = None if user is None else Conversation(user, ScriptedUser(user), seed=0)
+    talk = (
+        None
+        if user is None
+        else Conversation(user, ScriptedUser(user), seed=0, is_id=partial(world.schema.has_row, settled))
+    )
     steps: list[TraceStep] = []
     past: list[ToolEvent] = []
     for turn, call in enumerate(calls):

@@ -183,6 +183,8 @@ class Family(Generic[D]):
     """File and line, for error messages."""
     twin: bool = False
     """Whether `make` can set the impossible twin of a task as well."""
+    no_twin: str = ""
+    """Why it needs no impossible twin, in its author's words; empty where it has one or should."""
     twin_of: str | None = None
     """The family whose impossible twins these are."""
     deals: WeakKeyDictionary[Base, Deals] = field(
@@ -193,7 +195,7 @@ class Family(Generic[D]):
     def twins(self) -> "Family[D]":
         """The family of this family's impossible twins."""
         traits = tuple(dict.fromkeys((*self.traits, "refusal", "twin")))
-        return replace(self, id=f"{self.id}-twin", traits=traits, twin=False, twin_of=self.id)
+        return replace(self, id=f"{self.id}-twin", traits=traits, twin=False, no_twin="", twin_of=self.id)
 
     @property
     def world(self) -> str:
@@ -218,6 +220,7 @@ def family(
     traits: tuple[str, ...] = (),
     splits: tuple[Split, ...] = SPLITS,
     twin: bool = False,
+    no_twin: str | None = None,
 ) -> "Callable[[Callable[[Any], Task]], Family[Any]]":
     """Make a family of a function that takes a draft of its world and returns a `Task`.
 
@@ -227,9 +230,10 @@ def family(
         traits: What it turns on, such as "policy-exception", "multi-hop", "refusal".
         splits: Where it occurs; a family only in "heldout" is unseen in training.
         twin: Whether the function asks `desk.twin` and then sets a task in which the same request must be refused.
+        no_twin: Why the family needs no twin; the proof reports it and asks for none.
 
     Raises:
-        TaskError: the id, the level or a split is not of that form.
+        TaskError: the id, the level or a split is not of that form, or `no_twin` says nothing or is beside a twin.
     """
 
     def make(function: Callable[[Any], Task]) -> Family[Any]:
@@ -247,7 +251,21 @@ def family(
                 f"{source}: {id}: {function.__name__} takes {function.__code__.co_argcount} arguments; "
                 f"a family takes one, as in def {function.__name__}(desk: Desk)"
             )
-        return Family(id=id, level=level, traits=traits, splits=splits, make=function, source=source, twin=twin)
+        if no_twin is not None and (twin or not no_twin.strip()):
+            raise TaskError(
+                f"{source}: {id}: no_twin={no_twin!r}, twin={twin}; say in words why the family needs no impossible "
+                "twin, and only where it has none"
+            )
+        return Family(
+            id=id,
+            level=level,
+            traits=traits,
+            splits=splits,
+            make=function,
+            source=source,
+            twin=twin,
+            no_twin=no_twin or "",
+        )
 
     return make
 

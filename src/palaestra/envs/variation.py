@@ -4,7 +4,6 @@ Rows, rubric and what the records say are untouched; which words are chosen foll
 seed of an episode changes a request.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 
@@ -15,10 +14,9 @@ from palaestra.envs.user.acts import kind_of, parse_acts
 from palaestra.envs.user.persona import Persona
 from palaestra.envs.user.tempers import tempered
 from palaestra.envs.wording import reword
+from palaestra.ids import is_plain, words
 from palaestra.records import Json, Message, ToolCall
 from palaestra.seeding import Stream
-
-_WORD = re.compile(r"[\w-]+")
 
 
 def vary_request(instance: Instance, variation: RequestVariation) -> Instance:
@@ -26,7 +24,7 @@ def vary_request(instance: Instance, variation: RequestVariation) -> Instance:
     made = replace(instance, variation=variation)
     if variation.wording is not None:
         messages = tuple(_told(variation.wording, instance, message) for message in instance.messages)
-        given = frozenset(word for message in messages for word in _WORD.findall(message["content"]))
+        given = frozenset[str]().union(*(words(message["content"]) for message in messages))
         made = replace(made, messages=messages, given=given)
     if variation.temper is not None and instance.user is not None:
         user = tempered(instance.user, variation.temper)
@@ -54,10 +52,12 @@ def _told(wording: str, instance: Instance, message: Message) -> Message:
 
 
 def _names(state: Overlay) -> Iterator[str]:
-    """The texts in the records that can be names: those with a capital or a digit in them."""
+    """The texts in the records that can be names: those with a capital in them, and ids that are more than one word."""
     for info in state.base.schema:
         columns = [field.name for field in fields(info.kind)]
         for row in state.find(info.kind):
+            if not is_plain(row.id):
+                yield row.id
             for column in columns:
                 value = getattr(row, column)
                 if isinstance(value, str) and _telling(value):

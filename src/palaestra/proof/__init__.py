@@ -1,24 +1,35 @@
-"""Proof of tasks: the oracle gets every point, idle agents and hacks none, wrong work fails, right work never does."""
+"""Proof of tasks: oracles get every point, idle agents and attacks none; wrong work fails, right work never does.
 
+`prove(env, task_ids)` gives a `Proof`: its `verdict`, its `faults`, its counts. `proof_lines`, `proof_markdown` and
+`proof_document` report it.
+"""
+
+from palaestra.proof.attacks import ATTACKS
+from palaestra.proof.counts import CaseCounts, Finding
 from palaestra.proof.document import proof_document, proof_markdown
-from palaestra.proof.hacks import HACKS
-from palaestra.proof.proof import Proof
+from palaestra.proof.fault import FAULT_KINDS, Fault, grouped
+from palaestra.proof.proof import Proof, ProofVerdict
 from palaestra.proof.prove import prove
 from palaestra.proof.release import release_of
+from palaestra.proof.report import proof_lines
 from palaestra.proof.tables import proof_tables
-from palaestra.proof.tally import Finding, Tally
 from palaestra.proof.task import TaskProof, prove_task
 from palaestra.proof.variants import MUTANT_KINDS, ROUTE_KINDS
 
 __all__ = [
-    "HACKS",
+    "ATTACKS",
+    "FAULT_KINDS",
     "MUTANT_KINDS",
     "ROUTE_KINDS",
+    "CaseCounts",
+    "Fault",
     "Finding",
     "Proof",
-    "Tally",
+    "ProofVerdict",
     "TaskProof",
+    "grouped",
     "proof_document",
+    "proof_lines",
     "proof_markdown",
     "proof_tables",
     "prove",

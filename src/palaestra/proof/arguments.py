@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias, cast
 
-from palaestra.proof.directory import Directory
+from palaestra.proof.directory import IdDirectory
 from palaestra.records import Json, JsonSchema, ToolCall
 from palaestra.tools import Tool
 
@@ -13,7 +13,7 @@ Path: TypeAlias = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class ArgumentPlace:
     """Where a single value stands in a call's arguments, and what it is."""
 
     path: Path
@@ -22,6 +22,8 @@ class Place:
     """The table that the value is an id of, or `ANY_TABLE`; `None` where it is no id."""
     prose: bool
     """Whether it is free text for people."""
+    money: bool
+    """Whether it is a sum of money."""
     schema: JsonSchema
     """What the tool says of it; empty deeper than its schema describes."""
 
@@ -59,28 +61,41 @@ def _put(whole: Json, path: Path, value: Json) -> Json:
     return {**inner, str(step): _put(inner[str(step)], tuple(rest), value)}
 
 
-def places(call: ToolCall, tool: Tool, directory: Directory) -> list[Place]:
+def places(call: ToolCall, tool: Tool, directory: IdDirectory) -> list[ArgumentPlace]:
     """Every single value of a call's arguments.
 
     What stands at the top is what the tool says it is. Deeper down, an id is known by its value, and prose by the name
     that an argument for people has in the world's own tools.
     """
     properties = cast("Mapping[str, JsonSchema]", tool.parameters.get("properties", {}))
-    found: list[Place] = []
+    found: list[ArgumentPlace] = []
     for path, value in leaf_paths(call.arguments):
         name = str(path[0])
         deep = name not in tool.references and len(path) > 1
         table = directory.table_of(value) if deep and isinstance(value, str) else tool.references.get(name)
         found.append(
-            Place(
+            ArgumentPlace(
                 path=path,
                 value=value,
                 table=table,
                 prose=name in tool.prose or (deep and _last_name(path) in directory.prose),
+                money=name in tool.money or (deep and _last_name(path) in directory.money),
                 schema=properties.get(name, {}) if len(path) == 1 else {},
             )
         )
     return found
+
+
+def choices(schema: JsonSchema) -> list[Json]:
+    """The values that a schema lists, also where it allows something besides."""
+    parts: list[JsonSchema] = [schema, *schema.get("anyOf", [])]
+    return [value for part in parts for value in part.get("enum", [])]
+
+
+def is_simple_lookup(tool: Tool) -> bool:
+    """Whether the one argument that a tool requires is an id."""
+    required = tool.parameters.get("required", ())
+    return len(required) == 1 and required[0] in tool.references
 
 
 def _last_name(path: Sequence[str | int]) -> str:

@@ -1,35 +1,102 @@
 """The agents that measure a task rather than solve it, beside the one that shows it can be solved."""
 
+from collections.abc import Sequence
+
 from palaestra.agents import (
     AlwaysRefuse,
     JunkText,
     LegalRandom,
     ReadOnlyAgent,
     SchemaRandom,
+    as_action,
     finish_at_once,
     no_op,
     oracle,
 )
-from palaestra.envs import ToolEnv
-from palaestra.protocols import Agent
+from palaestra.envs import Instance, ToolEnv
+from palaestra.proof.arguments import is_simple_lookup
+from palaestra.proof.directory import IdDirectory
+from palaestra.protocols import Action, Agent
+from palaestra.records import ANY_TABLE, Json, Message, ToolCall
+from palaestra.seeding import Stream
+from palaestra.tools import Tool, legal_call
 
 FLOORS = ("no-op", "finish-at-once", "always-refuse", "junk", "reader", "schema-random", "legal-random")
 """Agents that know nothing of the task."""
 IDLE = FLOORS[:5]
 """Those of them that must never solve one; the random ones are measured, and may by luck."""
+RANDOM = FLOORS[5:]
+"""Those of them that draw what they do."""
 CEILING = 20
 """The highest mean score that any of them may have: what look-ups are worth where nothing is done."""
 
 
-def roster(env: ToolEnv) -> dict[str, Agent]:
+def baselines(env: ToolEnv) -> dict[str, Agent]:
     """Every bundled agent by name, at work on `env`; the oracle first."""
+    desk = ToolRoles(env)
     return {
         "oracle": oracle(env.oracle),
         "no-op": no_op(),
         "finish-at-once": finish_at_once(),
-        "always-refuse": AlwaysRefuse(),
+        "always-refuse": AlwaysRefuse(desk.refusals),
         "junk": JunkText(),
-        "reader": ReadOnlyAgent(),
+        "reader": ReadOnlyAgent(desk.lookups),
         "schema-random": SchemaRandom(env.action_space.sample, env.action_space.seed),
         "legal-random": LegalRandom(env.legal_actions),
     }
+
+
+class ToolRoles:
+    """What a world declares of its tools, told to agents that see nothing but messages and schemas.
+
+    Args:
+        env: The environment that they act in; its task may change.
+    """
+
+    def __init__(self, env: ToolEnv) -> None:
+        self._env = env
+        self._of: tuple[Instance, IdDirectory] | None = None
+
+    def lookups(self, text: str) -> Sequence[Action]:
+        """Every look-up whose one required argument is an id, on every id that a text names."""
+        calls: list[ToolCall] = []
+        for tool in self._offered():
+            if not tool.writes and is_simple_lookup(tool):
+                [name] = tool.parameters["required"]
+                keys = self._directory().named_in(text, tool.references[name])
+                calls += [ToolCall(tool=tool.name, arguments={name: _as_asked(tool, name, key)}) for key in keys]
+        return self._actions(calls)
+
+    def refusals(self, messages: Sequence[Message], stream: Stream) -> Sequence[Action]:
+        """A call of a tool that refuses a case: ids from the request where it names some, the rest by chance."""
+        said = "\n".join(message["content"] for message in messages if message["role"] == "user")
+        declining = [tool for tool in self._offered() if tool.closes == "declined"][:1]
+        return self._actions([self._refusal(tool, said, stream) for tool in declining])
+
+    def _refusal(self, tool: Tool, said: str, stream: Stream) -> ToolCall:
+        directory, arguments = self._directory(), dict(legal_call([tool], self._directory().ids, stream).arguments)
+        named = directory.named_in(said)
+        for name in tool.references:
+            fitting = [key for key in named if tool.references[name] in (ANY_TABLE, directory.table_of(key))]
+            if fitting and name in arguments:
+                arguments[name] = _as_asked(tool, name, fitting[0])
+                named = [key for key in named if key != fitting[0]] or named
+        return ToolCall(tool=tool.name, arguments=arguments)
+
+    def _offered(self) -> list[Tool]:
+        return self._env.world.toolbox.offered(self._env.world.role)
+
+    def _directory(self) -> IdDirectory:
+        instance = self._env.instance
+        if self._of is None or self._of[0] is not instance:
+            self._of = (instance, IdDirectory(instance.world, instance.initial_state))
+        return self._of[1]
+
+    def _actions(self, calls: Sequence[ToolCall]) -> list[Action]:
+        """The calls in the tools of the surface that is played on."""
+        surface = self._env.world.surface(self._env.surface)
+        return [as_action(call) for call in surface.translate(calls, self._env.instance.initial_state)]
+
+
+def _as_asked(tool: Tool, name: str, key: str) -> Json:
+    return [key] if tool.parameters["properties"][name].get("type") == "array" else key

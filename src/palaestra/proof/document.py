@@ -3,7 +3,9 @@
 from dataclasses import asdict
 from typing import Any
 
+from palaestra.proof.attacks import ATTACKS, NEEDS
 from palaestra.proof.proof import Proof
+from palaestra.proof.report import proof_lines
 from palaestra.proof.tables import proof_tables
 from palaestra.proof.task import TaskProof
 
@@ -11,12 +13,22 @@ from palaestra.proof.task import TaskProof
 def proof_document(proof: Proof) -> dict[str, Any]:
     """The whole proof as plain data."""
     return {
+        "verdict": {**asdict(proof.verdict), "sentence": str(proof.verdict)},
+        "faults": [asdict(fault) | {"line": str(fault)} for fault in proof.faults],
         "tasks": len(proof.tasks),
-        "faults": proof.faults(),
         "survivors": [asdict(finding) for finding in proof.survivors],
         "false_rejects": [asdict(finding) for finding in proof.false_rejects],
-        "hacked": [asdict(finding) for finding in proof.hacked],
+        "attacked": [asdict(finding) for finding in proof.attacked],
         "idle_criteria": proof.idle_criteria(),
+        "without_twins": proof.without_twins(),
+        "attacks": {
+            name: {
+                "tasks": proof.applying(name),
+                "sequences": proof.attack_sequences(name),
+                "needs": NEEDS[attack.needs],
+            }
+            for name, attack in ATTACKS.items()
+        },
         "by_task": [_by_task(p) for p in proof.tasks],
     }
 
@@ -27,7 +39,7 @@ def _by_task(proof: TaskProof) -> dict[str, Any]:
         "split": proof.spec.split,
         "oracle": proof.oracle.points,
         "floors": {name: tally.points for name, tally in proof.floors.items()},
-        "hacks": {name: tally.points for name, tally in proof.hacks.items() if tally.of},
+        "attacks": {name: tally.points for name, tally in proof.attacks.items() if tally.of},
         "mutants": {kind: [tally.hits, tally.of] for kind, tally in proof.mutants.items()},
         "equivalents": {kind: dict(rules) for kind, rules in proof.equivalents.items() if rules},
         "routes": {kind: [tally.hits, tally.of] for kind, tally in proof.routes.items()},
@@ -43,7 +55,9 @@ def proof_markdown(proof: Proof, *, command: str) -> str:
         proof: What to tell of.
         command: What made it, so that a reader can make it again.
     """
-    parts = ["# The gate", f"Made by `{command}`."]
+    verdict, *faults = proof_lines(proof)
+    parts = ["# The gate", verdict, *(["```text\n" + "\n".join(faults) + "\n```"] if faults else [])]
+    parts.append(f"Made by `{command}`.")
     for number, table in enumerate(proof_tables(proof)):
         parts += ([] if number == 0 else [f"## {table.title}"]) + [table.markdown(), table.note]
     return "\n\n".join(part for part in parts if part) + "\n"

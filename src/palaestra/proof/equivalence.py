@@ -20,12 +20,12 @@ from typing import Literal, TypeAlias, cast
 
 from palaestra.digest import digest
 from palaestra.proof.knowledge import words
-from palaestra.proof.trial import ENDINGS, Outcome, Played, Trial
+from palaestra.proof.trial import ENDINGS, PlayedTurn, Trial, TrialOutcome
 from palaestra.records import Message, RowChange, ToolEvent
 
 Rule: TypeAlias = Literal["same work", "listed"]
 RULES: dict[Rule, str] = {
-    "same work": "the same acts, each knowing as much, and the same end and answer",
+    "same work": "the same acts, each privileged as much, and the same end and answer",
     "listed": "the same work but for values that the rubric lists as equally right",
 }
 """The rules, and what each says."""
@@ -36,7 +36,7 @@ Effect: TypeAlias = frozenset[tuple[str, str, frozenset[tuple[str, object]]]]
 _NEW, _GONE = "(new)", "(gone)"
 
 
-def right_after_all(trial: Trial, outcome: Outcome) -> Rule | None:
+def right_after_all(trial: Trial, outcome: TrialOutcome) -> Rule | None:
     """The rule by which an outcome is the oracle's work; `None` where it is by none."""
     if (outcome.end, outcome.answer) != (trial.outcome.end, trial.outcome.answer):
         return None
@@ -83,12 +83,12 @@ def _equally_right(trial: Trial) -> dict[tuple[str, str], list[frozenset[object]
     return found
 
 
-def _effects(trial: Trial, outcome: Outcome) -> list[tuple[str, Effect]]:
+def _effects(trial: Trial, outcome: TrialOutcome) -> list[tuple[str, Effect]]:
     """The acts of an episode, in order: the tool, and what it did."""
     return [act for turn in outcome.turns for act in _acts(turn, trial.toolbox.prose_tool)]
 
 
-def _acts(turn: Played, talk: str | None) -> Iterator[tuple[str, Effect]]:
+def _acts(turn: PlayedTurn, talk: str | None) -> Iterator[tuple[str, Effect]]:
     first = 0
     for event in turn.events:
         changes = turn.changes[first : first + event.written]
@@ -97,7 +97,7 @@ def _acts(turn: Played, talk: str | None) -> Iterator[tuple[str, Effect]]:
             yield event.tool, frozenset(map(_effect_of, changes))
 
 
-def _known(trial: Trial, outcome: Outcome) -> list[frozenset[str]]:
+def _known(trial: Trial, outcome: TrialOutcome) -> list[frozenset[str]]:
     """What was known at each act and at the end: the words of the request and of every earlier turn's answers.
 
     What a look-up by a guessed id shows teaches nothing. A computed answer, which shows no record, says something only

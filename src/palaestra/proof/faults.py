@@ -1,14 +1,14 @@
-"""Why a set of tasks is not proved, a sentence each."""
+"""Why a set of tasks is not proved: what falls under the gate's floors, or over its ceilings."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from palaestra.proof.attacks import ATTACKS
 from palaestra.proof.baselines import CEILING, FLOORS, IDLE
-from palaestra.proof.hacks import HACKS
+from palaestra.proof.counts import Finding
+from palaestra.proof.coverage import coverage_faults
+from palaestra.proof.fault import Fault, FaultKind
+from palaestra.proof.totals import ProofTotals
 from palaestra.proof.variants import MUTANT_KINDS
-
-if TYPE_CHECKING:
-    from palaestra.proof.proof import Proof
 
 REJECTION_FLOOR = 97
 """Percent of the mutants of each kind that a proved set of tasks rejects at least."""
@@ -18,71 +18,151 @@ FORBIDDING = 25
 """Percent of those criteria that are prohibitions, at least."""
 
 
-def faults_of(proof: "Proof") -> list[str]:
+def faults_of(proof: ProofTotals) -> list[Fault]:
     """Why these tasks are not proved; empty when they are."""
-    found = [*_of_tasks(proof), *_of_agents(proof), *_of_hacks(proof), *_of_work(proof), *_of_twins(proof)]
+    found = [*_of_tasks(proof), *_of_agents(proof), *_of_attacks(proof), *_of_work(proof), *_of_twins(proof)]
     # Where an oracle does not solve its task, no mutant of it was tried.
-    return found + list(_of_criteria(proof)) if all(p.solved for p in proof.tasks) else found
+    if not all(p.solved for p in proof.tasks):
+        return found
+    return [*found, *_of_criteria(proof), *coverage_faults(proof)]
 
 
-def _of_tasks(proof: "Proof") -> Iterator[str]:
+def _of_tasks(proof: ProofTotals) -> Iterator[Fault]:
     for p in proof.tasks:
         if not p.solved:
             reasons = "".join(f"; {c}: {p.oracle.verdicts[c].reason}" for c in p.oracle_fails)
-            yield f"{p.spec.id}: the oracle gets {p.oracle.points} of {p.oracle.total} points{reasons}"
+            yield Fault(
+                kind="oracle",
+                family=p.spec.family,
+                task=p.spec.id,
+                criterion=next(iter(p.oracle_fails), None),
+                sentence=f"the oracle gets {p.oracle.points} of {p.oracle.total} points{reasons}",
+            )
     for p in proof.tasks:
         if not p.repeats:
-            yield f"{p.spec.id}: made twice, it is not the same task; draw from `desk.stream` only"
+            yield Fault(
+                kind="oracle",
+                family=p.spec.family,
+                task=p.spec.id,
+                sentence="made twice, it is not the same task",
+                way_out="draw from `desk.stream` only",
+            )
+    unreadable = sorted({key for p in proof.tasks for key in p.unreadable})
+    if unreadable:
+        yield Fault(
+            kind="ids",
+            sentence=f"ids such as {unreadable[0]!r} cannot be told from the words around them",
+            way_out="write ids without white space, quotes, brackets, commas and punctuation at their ends",
+        )
 
 
-def _of_agents(proof: "Proof") -> Iterator[str]:
+def _of_agents(proof: ProofTotals) -> Iterator[Fault]:
     for name in IDLE:
         if solved := proof.tally("floors", name).hits:
-            yield f"the agent {name} solves {solved} task(s); a rubric must ask for work"
+            yield Fault(
+                kind="agents",
+                sentence=f"the agent {name} solves {solved} task(s)",
+                way_out="a rubric must ask for work",
+            )
     for name in FLOORS:
         if (mean := proof.tally("floors", name).mean_points) > CEILING:
-            yield f"the agent {name} gets {mean:.1f} points on average, more than {CEILING} for nothing"
+            sentence = f"the agent {name} gets {mean:.1f} points on average, more than {CEILING} for nothing"
+            yield Fault(kind="agents", sentence=sentence, way_out="give look-ups fewer points")
 
 
-def _of_hacks(proof: "Proof") -> Iterator[str]:
-    for finding in proof.hacked:
-        yield f"{finding.task}: the hack {finding.kind} passes with {finding.points} points; it {finding.what}"
-    for name, hack in HACKS.items():
-        if (mean := proof.tally("hacks", name).mean_points) > hack.ceiling:
-            yield f"the hack {name} gets {mean:.1f} points on average, more than {hack.ceiling}: {hack.worth}"
+def _of_attacks(proof: ProofTotals) -> Iterator[Fault]:
+    for found in proof.attacked:
+        yield _of_finding(
+            "attacks", found, f"the attack {found.kind} passes with {found.points} points; it {found.what}"
+        )
+    for name, attack in ATTACKS.items():
+        if (mean := proof.tally("attacks", name).mean_points) > attack.ceiling:
+            yield Fault(
+                kind="attacks",
+                sentence=f"the attack {name} gets {mean:.1f} points on average, more than {attack.ceiling}: "
+                f"{attack.worth}",
+            )
 
 
-def _of_work(proof: "Proof") -> Iterator[str]:
+def _of_work(proof: ProofTotals) -> Iterator[Fault]:
     for kind in MUTANT_KINDS:
         tally = proof.tally("mutants", kind)
         if tally.percent < REJECTION_FLOOR:
-            yield f"{tally.percent:.1f} % of the mutants of kind {kind!r} are rejected, less than {REJECTION_FLOOR} %"
-    for f in proof.false_rejects:
-        yield f"{f.task}: right work ({f.kind}: {f.what}) gets {f.points} points"
+            yield Fault(
+                kind="mutants",
+                sentence=f"{tally.percent:.1f} % of the mutants of kind {kind!r} are rejected, "
+                f"less than {REJECTION_FLOOR} %",
+                way_out="see what each family lets pass",
+            )
+            yield from _of_survivors(proof, kind)
+    for found in proof.false_rejects:
+        blame = f" and fails {found.criterion!r}" if found.criterion else ""
+        sentence = f"right work ({found.kind}: {found.what}) gets {found.points} points{blame}"
+        yield _of_finding("routes", found, sentence)
 
 
-def _of_twins(proof: "Proof") -> Iterator[str]:
+def _of_survivors(proof: ProofTotals, kind: str) -> Iterator[Fault]:
+    """For each family, the mutants of a kind that pass, by the criterion that should have told."""
+    groups: dict[tuple[str, str | None], list[Finding]] = {}
+    for found in proof.survivors:
+        if found.kind == kind:
+            groups.setdefault((found.task.rpartition("/")[0], found.criterion), []).append(found)
+    for (family, criterion), survivors in groups.items():
+        first = survivors[0]
+        yield Fault(
+            kind="mutants",
+            family=family,
+            criterion=criterion,
+            sentence=f"{len(survivors)} mutant(s) of kind {kind!r} pass, such as {first.what} in {first.task}",
+            way_out=f"criterion {criterion!r} should have told" if criterion else "no criterion asks for it: add one",
+        )
+
+
+def _of_finding(kind: FaultKind, found: Finding, sentence: str) -> Fault:
+    family = found.task.rpartition("/")[0]
+    return Fault(kind=kind, family=family, task=found.task, criterion=found.criterion, sentence=sentence)
+
+
+def _of_twins(proof: ProofTotals) -> Iterator[Fault]:
     for family in sorted({p.spec.family for p in proof.tasks if not p.twinned}):
-        yield (
-            f"{family}: it has no impossible twin; set one (`twin=True` and `desk.twin`), "
-            "or give it the trait 'refusal' where refusing is the right answer"
+        yield Fault(
+            kind="twins",
+            family=family,
+            sentence="it has no impossible twin",
+            way_out="set one (`twin=True` and `desk.twin`), give it the trait 'refusal' where refusing is the right "
+            'answer, or say why it needs none (`no_twin="..."`)',
         )
     for p in proof.pairs:
         assert p.twin is not None
-        if not p.twin.same_request:
-            yield f"{p.spec.id}: its request is not that of {p.twin.sibling}; draw both alike and change the rows"
-        if not p.twin.sibling_rejected:
-            yield f"{p.spec.id}: what solves {p.twin.sibling} solves it too; the rows must forbid it"
-        if not p.twin.twin_rejected:
-            yield f"{p.spec.id}: what solves it solves {p.twin.sibling} too; ask more of that rubric"
+        sibling = p.twin.sibling
+        for holds, sentence, way_out in (
+            (p.twin.same_request, f"its request is not that of {sibling}", "draw both alike and change the rows"),
+            (p.twin.sibling_rejected, f"what solves {sibling} solves it too", "the rows must forbid it"),
+            (p.twin.twin_rejected, f"what solves it solves {sibling} too", "ask more of that rubric"),
+        ):
+            if not holds:
+                yield Fault(kind="twins", family=p.spec.family, task=p.spec.id, sentence=sentence, way_out=way_out)
 
 
-def _of_criteria(proof: "Proof") -> Iterator[str]:
+def _of_criteria(proof: ProofTotals) -> Iterator[Fault]:
     for family, criterion in proof.idle_criteria():
-        yield f"{family}: criterion {criterion!r} is the first to fail for no mutant"
+        yield Fault(
+            kind="criteria",
+            family=family,
+            criterion=criterion,
+            sentence=f"criterion {criterion!r} is the first to fail for no mutant",
+        )
     working = proof.working_criteria()
     if working.of < CHECKS * len(proof.tasks):
         mean = working.of / len(proof.tasks)
-        yield f"{mean:.1f} criteria a task are the first to fail for some mutant, less than {CHECKS}; check more"
+        yield Fault(
+            kind="criteria",
+            sentence=f"{mean:.1f} criteria a task are the first to fail for some mutant, less than {CHECKS}",
+            way_out="check more",
+        )
     if working.percent < FORBIDDING:
-        yield f"{working.percent:.1f} % of those criteria are prohibitions, less than {FORBIDDING} %; forbid more"
+        yield Fault(
+            kind="criteria",
+            sentence=f"{working.percent:.1f} % of those criteria are prohibitions, less than {FORBIDDING} %",
+            way_out="forbid more",
+        )

@@ -1,17 +1,15 @@
 """What an agent could know: which values stood in the request, or in what a call showed, before they were used."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from palaestra.proof.trial import Step
+from palaestra.ids import tokens
+from palaestra.proof.trial import OracleStep
 from palaestra.records import Json, Message, ToolCall
-
-_TOKEN = re.compile(r"[\w.@+-]+")
 
 
 def words(messages: Iterable[Message]) -> frozenset[str]:
     """The words and numbers in `messages`."""
-    return frozenset(token.strip(".-") for message in messages for token in _TOKEN.findall(message["content"]))
+    return frozenset[str]().union(*(tokens(message["content"]) for message in messages))
 
 
 def leaves(value: Json | Mapping[str, Json]) -> list[Json]:
@@ -23,14 +21,14 @@ def leaves(value: Json | Mapping[str, Json]) -> list[Json]:
     return [value]
 
 
-def needed_reads(steps: Sequence[Step], needed: frozenset[int], opening: frozenset[str]) -> frozenset[int]:
+def needed_reads(steps: Sequence[OracleStep], needed: frozenset[int], opening: frozenset[str]) -> frozenset[int]:
     """The calls without which some call of `needed` would have to use a value that nothing had shown."""
     return frozenset(
         left_out for left_out in range(len(steps)) if not needed <= _not_blind(steps, opening, left_out=left_out)
     )
 
 
-def _not_blind(steps: Sequence[Step], opening: frozenset[str], *, left_out: int) -> frozenset[int]:
+def _not_blind(steps: Sequence[OracleStep], opening: frozenset[str], *, left_out: int) -> frozenset[int]:
     """The calls whose values were all known when they were made. What a blind call shows teaches nothing."""
     somewhere = _shown_somewhere(steps)
     known = set(opening)
@@ -42,13 +40,13 @@ def _not_blind(steps: Sequence[Step], opening: frozenset[str], *, left_out: int)
     return frozenset(sound)
 
 
-def could_know(call: ToolCall, known: frozenset[str] | set[str], steps: Sequence[Step]) -> bool:
+def could_know(call: ToolCall, known: frozenset[str] | set[str], steps: Sequence[OracleStep]) -> bool:
     """Whether every value of `call` that some result of the oracle's run shows is among `known`."""
     somewhere = _shown_somewhere(steps)
     return all(token in known for token in _tokens(call) if token in somewhere)
 
 
-def _shown_somewhere(steps: Sequence[Step]) -> frozenset[str]:
+def _shown_somewhere(steps: Sequence[OracleStep]) -> frozenset[str]:
     return frozenset[str]().union(*(words(step.observation) for step in steps))
 
 

@@ -1,109 +1,69 @@
-"""The proofs of a set of tasks, together: sums, and why the set is not proved where it is not."""
+"""The proof of a set of tasks: whether they are proved, and every fault where they are not."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from palaestra.proof.equivalence import RULES, Rule
+from palaestra.proof.attacks import ATTACKS
+from palaestra.proof.fault import Fault, FaultKind
 from palaestra.proof.faults import faults_of
-from palaestra.proof.tally import Finding, Tally
-from palaestra.proof.task import TaskProof
+from palaestra.proof.totals import ProofTotals
 
-ENOUGH = 3
-"""Tasks of a family from which on its mutants say that a criterion guards nothing."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProofVerdict:
+    """What a proof comes to, with the counts that it rests on."""
+
+    proved: bool
+    tasks: int
+    families: int
+    faults: int
+    by_kind: Mapping[FaultKind, int]
+    """How many faults of each kind that there are some of."""
+    mutants: int
+    routes: int
+    attacks: int
+    """Attacks that found something to try in some task."""
+    sequences: int
+    """Distinct call sequences that those tried, each counted once in a task."""
+
+    def __str__(self) -> str:
+        """The verdict in a sentence."""
+        tasks = f"{_counted(self.tasks, 'task')} in {_counted(self.families, 'family', 'families')}"
+        if not self.proved:
+            kinds = ", ".join(f"{kind} {count}" for kind, count in self.by_kind.items())
+            return f"Not proved: {_counted(self.faults, 'fault')} ({kinds}) in {tasks}."
+        return (
+            f"Proved: {tasks}. {self.mutants:,} mutants, {self.routes:,} other routes and {self.sequences:,} distinct "
+            f"call sequences of {self.attacks} of {len(ATTACKS)} attacks were judged."
+        )
 
 
 @dataclass(slots=True, kw_only=True)
-class Proof:
+class Proof(ProofTotals):
     """The proofs of a set of tasks, together."""
 
-    tasks: list[TaskProof]
-
-    def of(self, family: str | None) -> Iterator[TaskProof]:
-        """The proofs of a family's tasks; of all tasks for `None`."""
-        return (proof for proof in self.tasks if family in (None, proof.spec.family))
-
-    def tally(self, part: str, kind: str, family: str | None = None) -> Tally:
-        """The sum over tasks of `part` ("floors", "mutants", "routes", "hacks") and `kind`."""
-        total = Tally()
-        for proof in self.of(family):
-            total += getattr(proof, part)[kind]
-        return total
-
-    def total(self, part: str, family: str | None = None) -> Tally:
-        """The sum over tasks and kinds of `part`."""
-        total = Tally()
-        for proof in self.of(family):
-            for tally in getattr(proof, part).values():
-                total += tally
-        return total
-
-    def oracle(self, family: str | None = None) -> Tally:
-        """How many tasks their oracle solves with every point."""
-        total = Tally()
-        for proof in self.of(family):
-            total.add(hit=proof.solved, points=proof.oracle.points)
-        return total
-
-    def equivalents(self, kind: str | None = None) -> dict[Rule, int]:
-        """How many mutants of a kind, or of all, are right work after all, by which rule."""
-        found: Counter[Rule] = Counter()
-        for proof in self.tasks:
-            for of, rules in proof.equivalents.items():
-                if kind in (None, of):
-                    found.update(rules)
-        return {rule: found[rule] for rule in RULES}
-
     @property
-    def families(self) -> list[str]:
-        """The families that were proved."""
-        return sorted({proof.spec.family for proof in self.tasks})
-
-    @property
-    def pairs(self) -> list[TaskProof]:
-        """The impossible twins, each held against its sibling."""
-        return [proof for proof in self.tasks if proof.twin is not None]
-
-    def first_to_fail(self) -> dict[str, set[str]]:
-        """By family: the criteria that are the first to fail for some mutant."""
-        found: dict[str, set[str]] = {}
-        for proof in self.tasks:
-            found.setdefault(proof.spec.family, set()).update(proof.first_failures)
-        return found
-
-    def idle_criteria(self) -> list[tuple[str, str]]:
-        """(family, criterion) for criteria that are the first to fail for no mutant: they guard nothing.
-
-        Only of families of which enough tasks were proved to say so.
-        """
-        first, tasks = self.first_to_fail(), Counter(proof.spec.family for proof in self.tasks)
-        enough = [proof for proof in self.tasks if tasks[proof.spec.family] >= ENOUGH]
-        return sorted({(p.spec.family, c) for p in enough for c in p.criteria if c not in first[p.spec.family]})
-
-    def working_criteria(self) -> Tally:
-        """Over tasks, the criteria that are the first to fail for some mutant; hits are prohibitions among them."""
-        first, total = self.first_to_fail(), Tally()
-        for proof in self.tasks:
-            for criterion in proof.criteria:
-                if criterion in first[proof.spec.family]:
-                    total.add(hit=criterion in proof.forbidding, points=0)
-        return total
-
-    @property
-    def survivors(self) -> list[Finding]:
-        """Wrong work that passed."""
-        return [finding for proof in self.tasks for finding in proof.survivors]
-
-    @property
-    def false_rejects(self) -> list[Finding]:
-        """Right work that did not get every point."""
-        return [finding for proof in self.tasks for finding in proof.false_rejects]
-
-    @property
-    def hacked(self) -> list[Finding]:
-        """Hacks that passed."""
-        return [finding for proof in self.tasks for finding in proof.hacked]
-
-    def faults(self) -> list[str]:
-        """Why these tasks are not proved, a sentence each; empty when they are."""
+    def faults(self) -> list[Fault]:
+        """Why these tasks are not proved; empty when they are."""
         return faults_of(self)
+
+    @property
+    def verdict(self) -> ProofVerdict:
+        """Whether they are proved, with counts."""
+        faults = self.faults
+        return ProofVerdict(
+            proved=bool(self.tasks) and not faults,
+            tasks=len(self.tasks),
+            families=len(self.families),
+            faults=len(faults),
+            by_kind=Counter(fault.kind for fault in faults),
+            mutants=self.total("mutants").of,
+            routes=self.total("routes").of,
+            attacks=sum(self.applying(name) > 0 for name in ATTACKS),
+            sequences=sum(len(set(p.attack_sequences.values())) for p in self.tasks),
+        )
+
+
+def _counted(number: int, one: str, many: str = "") -> str:
+    return f"{number:,} {one if number == 1 else many or one + 's'}"

@@ -17,8 +17,8 @@ def release_of(task_set: TaskSet, proof: Proof) -> Release:
     Raises:
         TaskError: some task was not proved, or something was found wrong.
     """
-    if faults := proof.faults():
-        raise TaskError(f"{len(faults)} fault(s), such as {faults[0]!r}; only what is proved is released")
+    if faults := proof.faults:
+        raise TaskError(f"{len(faults)} fault(s), such as {str(faults[0])!r}; only what is proved is released")
     missing = {task for split in SPLITS for task in task_set.candidates(split)} - {p.spec.id for p in proof.tasks}
     if missing:
         raise TaskError(f"{len(missing)} task(s) were not tried, such as {min(missing)}; prove the whole world")

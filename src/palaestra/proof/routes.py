@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from palaestra.proof.arguments import places, with_value
 from palaestra.proof.knowledge import could_know, words
-from palaestra.proof.trial import ENDINGS, Step, Trial
-from palaestra.proof.variants import Variant, inserted, moved, variant, written
+from palaestra.proof.trial import ENDINGS, OracleStep, Trial
+from palaestra.proof.variants import Variant, format_call, insert_calls, move_call, variant
 from palaestra.records import ToolCall
 from palaestra.seeding import Stream
 from palaestra.tools import legal_call
@@ -31,8 +31,8 @@ def _reordered(trial: Trial) -> Iterator[Variant]:
     for position in range(len(trial.calls) - 2):
         first, second = trial.steps[position], trial.steps[position + 1]
         if could_know(second.call, known, trial.steps) and not _depends(trial, position):
-            what = f"{written(second.call)} before {written(first.call)}"
-            yield variant("reordered", what, moved(trial.calls, position + 1, position))
+            what = f"{format_call(second.call)} before {format_call(first.call)}"
+            yield variant("reordered", what, move_call(trial.calls, position + 1, position))
         known |= words(first.observation)
 
 
@@ -57,15 +57,17 @@ def _extra_reads(trial: Trial, stream: Stream) -> Iterator[Variant]:
     for _ in range(EXTRA_READS):
         call = legal_call(reads, trial.directory.ids, stream)
         position = stream.below(len(trial.calls))
-        yield variant("extra read", f"and {written(call)} at {position}", inserted(trial.calls, position, call))
+        yield variant("extra read", f"and {format_call(call)} at {position}", insert_calls(trial.calls, position, call))
     refused = ToolCall(tool=reads[0].name, arguments={"no_such_argument": 1})
-    yield variant("extra read", "and a call that is refused", inserted(trial.calls, 0, refused))
+    yield variant("extra read", "and a call that is refused", insert_calls(trial.calls, 0, refused))
     again = next((c for c in trial.calls if c.tool in {t.name for t in reads}), None)
     if again is not None:
-        yield variant("extra read", f"and {written(again)} again", inserted(trial.calls, len(trial.calls) - 1, again))
+        yield variant(
+            "extra read", f"and {format_call(again)} again", insert_calls(trial.calls, len(trial.calls) - 1, again)
+        )
 
 
-def _looks(trial: Trial, step: Step) -> bool:
+def _looks(trial: Trial, step: OracleStep) -> bool:
     """Whether a call of the oracle's only looks something up: it changes nothing, says nothing and ends nothing."""
     return not step.changes and step.call.tool not in {*ENDINGS, trial.toolbox.prose_tool}
 

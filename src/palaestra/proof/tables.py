@@ -1,21 +1,21 @@
 """The proof as tables, to read and to paste."""
 
+from palaestra.proof.attacks import ATTACKS
 from palaestra.proof.baselines import FLOORS
+from palaestra.proof.counts import CaseCounts
 from palaestra.proof.equivalence import RULES
-from palaestra.proof.hacks import HACKS
 from palaestra.proof.proof import Proof
-from palaestra.proof.tally import Tally
 from palaestra.proof.variants import MUTANT_KINDS, ROUTE_KINDS
 from palaestra.table import Table
 
 
 def proof_tables(proof: Proof) -> list[Table]:
-    """The proof's tables: the gate in one line a fact, agents, kinds of work, hacks, twins, families."""
+    """The proof's tables: the gate in one line a fact, agents, kinds of work, attacks, twins, families."""
     return [
         gate_table(proof),
         agents_table(proof),
         work_table(proof),
-        hacks_table(proof),
+        attacks_table(proof),
         twins_table(proof),
         families_table(proof),
     ]
@@ -24,12 +24,15 @@ def proof_tables(proof: Proof) -> list[Table]:
 def gate_table(proof: Proof) -> Table:
     """What the gate asked, and what it found, in a few lines."""
     tasks, criteria = len(proof.tasks), proof.working_criteria()
-    wrong, right, hacks = proof.total("mutants"), proof.total("routes"), proof.total("hacks")
+    wrong, right, attacks = proof.total("mutants"), proof.total("routes"), proof.total("attacks")
     pairs = proof.pairs
     held = sum(p.twin.holds for p in pairs if p.twin is not None)
     alternatives = proof.tally("routes", "alternative")
     equal = sum(proof.equivalents().values())
     lucky = sum(sum(p.lucky.values()) for p in proof.tasks)
+    sequences = f"{proof.sequences_a_task():.1f}"
+    applying = sum(proof.applying(name) > 0 for name in ATTACKS)
+    kinds = sum(proof.tally("mutants", kind).of > 0 for kind in MUTANT_KINDS)
     rows = (
         ("tasks solved by their oracle", f"{proof.oracle().hits:,} of {tasks:,}", f"in {len(proof.families)} families"),
         (
@@ -38,14 +41,14 @@ def gate_table(proof: Proof) -> Table:
             f"{criteria.of / max(tasks, 1):.1f} a task, {criteria.percent:.1f} % forbid something",
         ),
         (
-            f"mutants rejected, of {len(MUTANT_KINDS)} kinds",
+            f"mutants rejected, of the {kinds} of {len(MUTANT_KINDS)} kinds that apply",
             f"{wrong.hits:,} of {wrong.of:,}",
             f"{len(proof.survivors)} survivors; {equal:,} more are right work by a rule",
         ),
         (
-            f"hacks rejected, of {len(HACKS)}",
-            f"{hacks.of - hacks.hits:,} of {hacks.of:,}",
-            f"{len(proof.hacked)} passed; {lucky} more came to do right work",
+            f"attacks rejected, of the {applying} of {len(ATTACKS)} that find something to try",
+            f"{attacks.of - attacks.hits:,} of {attacks.of:,}",
+            f"{sequences} distinct call sequences a task; {len(proof.attacked)} passed; {lucky} more did right work",
         ),
         (
             "right work done otherwise accepted",
@@ -67,9 +70,15 @@ def agents_table(proof: Proof) -> Table:
     tallies = {"oracle": proof.oracle(), **{name: proof.tally("floors", name) for name in FLOORS}}
     return Table(
         title="Agents that know everything, and nothing",
-        columns=("agent", "tasks", "solved", "mean score"),
+        columns=("agent", "tasks", "call-sequences", "solved", "mean score"),
         rows=tuple(
-            (name, str(t.of), f"{t.percent:.1f} %" if t.of else "-", f"{t.mean_points:.1f}")
+            (
+                name,
+                str(t.of),
+                "-" if name == "oracle" else str(proof.floor_sequences(name)),
+                f"{t.percent:.1f} %" if t.of else "-",
+                f"{t.mean_points:.1f}",
+            )
             for name, t in tallies.items()
         ),
         note="Score: points of 100, less what harm takes. Random agents may solve a task by luck; the others must not.",
@@ -94,35 +103,47 @@ def work_table(proof: Proof) -> Table:
     )
 
 
-def _work_row(side: str, what: str, tally: Tally, verb: str, equal: int) -> tuple[str, ...]:
+def _work_row(side: str, what: str, tally: CaseCounts, verb: str, equal: int) -> tuple[str, ...]:
     share = f"{tally.percent:.2f} %" if tally.of else "-"
     return side, what, str(tally.of), f"{tally.hits} {verb}", share, str(equal) if equal else "-"
 
 
-def hacks_table(proof: Proof) -> Table:
-    """What each hack tries and gets."""
+def attacks_table(proof: Proof) -> Table:
+    """What each attack tries and gets."""
     rows: list[tuple[str, ...]] = []
-    for name, hack in HACKS.items():
-        tally = proof.tally("hacks", name)
+    for name, attack in ATTACKS.items():
+        tally = proof.tally("attacks", name)
         lucky = sum(p.lucky[name] for p in proof.tasks)
         rows.append(
             (
                 name,
-                "knowing" if hack.knowing else "blind",
-                hack.tries,
-                str(tally.of),
+                "privileged" if attack.privileged else "blind",
+                attack.tries,
+                f"{proof.applying(name)} of {len(proof.tasks)}",
+                str(proof.attack_sequences(name)),
                 str(tally.hits),
                 str(lucky) if lucky else "-",
                 f"{tally.mean_points:.1f}" if tally.of else "-",
-                str(hack.ceiling),
+                str(attack.ceiling),
             )
         )
     return Table(
-        title="Hacks do not pass",
-        columns=("hack", "knows", "what it tries", "tasks", "passed", "right", "mean-score", "ceiling"),
+        title="Attacks do not pass",
+        columns=(
+            "attack",
+            "knows",
+            "what it tries",
+            "tried in tasks",
+            "call-sequences",
+            "passed",
+            "right",
+            "mean-score",
+            "ceiling",
+        ),
         rows=tuple(rows),
-        note="A blind hack knows only its tools and what it is told; a knowing one is handed the solution. Tasks: "
-        "those in which it finds something to try. Right: it came to do right work, as a program decides.",
+        note="A blind attack knows only its tools and what it is told; a privileged one is handed the solution. Tried: "
+        "it found something to try. Call sequences: distinct ones, over all tasks. "
+        "Right: it came to do right work, as a program decides.",
     )
 
 
@@ -141,13 +162,14 @@ def twins_table(proof: Proof) -> Table:
                 str(sum(t.twin_rejected for t in twins)),
             )
         )
+    excused = "".join(f" {family} has none: {reason}" for family, reason in proof.without_twins().items())
     refusing = len({p.spec.family for p in proof.tasks if "refusal" in p.spec.traits and p.twin is None})
     return Table(
         title="Impossible twins",
         columns=("family", "pairs", "same-request", "granting it rejected", "refusing the sibling rejected"),
         rows=tuple(rows),
         note=f"The same request in a world where it must be refused. {refusing} families more turn on a refusal "
-        "themselves and need no twin.",
+        f"themselves and need no twin.{excused}",
     )
 
 
@@ -188,5 +210,5 @@ def families_table(proof: Proof) -> Table:
     )
 
 
-def _share(tally: Tally) -> str:
+def _share(tally: CaseCounts) -> str:
     return f"{tally.hits} / {tally.of}"

@@ -1,20 +1,28 @@
 """The proof of one task: that its oracle solves it, that nothing else does, and that right work always does."""
 
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 
 from palaestra.agents import rollout
+from palaestra.digest import digest
 from palaestra.envs import ToolEnv
-from palaestra.proof.baselines import FLOORS, roster
+from palaestra.ids import is_readable
+from palaestra.proof.attacks import ATTACKS, run_attack
+from palaestra.proof.baselines import FLOORS, baselines
+from palaestra.proof.blame import guarding_criterion
+from palaestra.proof.counts import CaseCounts, Finding
 from palaestra.proof.equivalence import Rule, right_after_all
-from palaestra.proof.hacks import HACKS, try_hack
 from palaestra.proof.mutants import mutants
 from palaestra.proof.routes import routes
-from palaestra.proof.tally import Finding, Tally
-from palaestra.proof.trial import Outcome, Trial
+from palaestra.proof.trial import Trial, TrialOutcome
 from palaestra.proof.twins import TwinProof, prove_twin
 from palaestra.proof.variants import MUTANT_KINDS, ROUTE_KINDS, Variant
-from palaestra.records import Score, TaskSpec
+from palaestra.records import ANY_TABLE, Score, TaskSpec
+from palaestra.seeding import Stream
+
+SHOWN_IDS = 3
+"""How many ids that cannot be read a proof names."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -29,20 +37,28 @@ class TaskProof:
     forbidding: frozenset[str]
     """Those of them that are prohibitions."""
     twinned: bool
-    """Whether the family has an impossible twin, is one, or turns on a refusal itself."""
+    """Whether the family has an impossible twin, is one, turns on a refusal itself, or says why it has none."""
+    no_twin: str
+    """Why the family has no impossible twin, where its author says so."""
+    unreadable: tuple[str, ...]
+    """Ids of rows that cannot be told from the words around them in a text; a few of them, where there are some."""
     repeats: bool
     """Whether making the task a second time gave the same task."""
-    floors: dict[str, Tally]
-    mutants: dict[str, Tally]
+    floors: dict[str, CaseCounts]
+    floor_sequences: dict[str, str]
+    """By agent: a hash of the calls that it made."""
+    mutants: dict[str, CaseCounts]
     """By kind: hits are mutants rejected. What is right work after all is not among them."""
     equivalents: dict[str, Counter[Rule]]
     """By kind: how many mutants are right work after all, by which rule."""
-    routes: dict[str, Tally]
+    routes: dict[str, CaseCounts]
     """By kind: hits are right routes accepted."""
-    hacks: dict[str, Tally]
-    """By name: hits are hacks that passed, of those that had something to try and were not right work after all."""
+    attacks: dict[str, CaseCounts]
+    """By name: hits are attacks that passed, of those that had something to try and were not right work after all."""
+    attack_sequences: dict[str, str]
+    """By name of the attacks that had something to try: a hash of the calls that it made."""
     lucky: Counter[str]
-    """By name: how often a hack came to do right work, as a program decides."""
+    """By name: how often an attack came to do right work, as a program decides."""
     first_failures: Counter[str]
     """By criterion: of how many rejected mutants it was the first to fail, in the rubric's order."""
     twin: TwinProof | None = None
@@ -51,8 +67,8 @@ class TaskProof:
     """Wrong work that passed."""
     false_rejects: list[Finding] = field(default_factory=list[Finding])
     """Right work that did not get every point."""
-    hacked: list[Finding] = field(default_factory=list[Finding])
-    """Hacks that passed."""
+    attacked: list[Finding] = field(default_factory=list[Finding])
+    """Attacks that passed."""
 
     @property
     def solved(self) -> bool:
@@ -73,13 +89,16 @@ def prove_task(env: ToolEnv, task_id: str) -> TaskProof:
         right = _whole(outcome)
         proof.routes[route.kind].add(hit=right, points=outcome.score.points)
         if not right:
-            proof.false_rejects.append(_finding(proof, route, outcome))
-    for name in HACKS:
-        _judge_hack(proof, trial, name)
+            failed = next(iter(failures(trial, outcome)), None)
+            proof.false_rejects.append(replace(_finding(proof, route, outcome), criterion=failed))
+    for name in ATTACKS:
+        _judge_attack(proof, trial, name)
     proof.twin = prove_twin(env, trial)
-    agents = roster(env)
+    agents = baselines(env)
+    seed = Stream.root("floors", task_id).below(2**31)
     for name in FLOORS:
-        episode = rollout(env, agents[name], name=name, seed=0, task=task_id)
+        episode = rollout(env, agents[name], name=name, seed=seed, task=task_id)
+        proof.floor_sequences[name] = _sequence(call for turn in episode.turns for call in turn.calls)
         proof.floors[name].add(hit=episode.score.passed, points=episode.score.points)
     return proof
 
@@ -95,13 +114,17 @@ def _begun(env: ToolEnv, trial: Trial) -> TaskProof:
         oracle_fails=tuple(failures(trial, trial.outcome)),
         criteria=tuple(c.id for c in criteria),
         forbidding=frozenset(c.id for c in criteria if c.kind == "forbid"),
-        twinned=family.twin or family.twin_of is not None or "refusal" in family.traits,
+        no_twin=family.no_twin,
+        unreadable=tuple(key for key in trial.directory.ids(ANY_TABLE) if not is_readable(key))[:SHOWN_IDS],
+        twinned=bool(family.no_twin) or family.twin or family.twin_of is not None or "refusal" in family.traits,
         repeats=made_again.fingerprint() == trial.instance.fingerprint(),
-        floors={name: Tally() for name in FLOORS},
-        mutants={kind: Tally() for kind in MUTANT_KINDS},
+        floors={name: CaseCounts() for name in FLOORS},
+        floor_sequences={},
+        mutants={kind: CaseCounts() for kind in MUTANT_KINDS},
         equivalents={kind: Counter() for kind in MUTANT_KINDS},
-        routes={kind: Tally() for kind in ROUTE_KINDS},
-        hacks={name: Tally() for name in HACKS},
+        routes={kind: CaseCounts() for kind in ROUTE_KINDS},
+        attacks={name: CaseCounts() for name in ATTACKS},
+        attack_sequences={},
         lucky=Counter(),
         first_failures=Counter(),
     )
@@ -111,38 +134,46 @@ def _judge_mutant(proof: TaskProof, trial: Trial, mutant: Variant) -> None:
     outcome = trial.vary(mutant.turns)
     rule = right_after_all(trial, outcome)
     if rule == "same work" and not _whole(outcome):
-        proof.false_rejects.append(_finding(proof, mutant, outcome))
+        failed = next(iter(failures(trial, outcome)), None)
+        proof.false_rejects.append(replace(_finding(proof, mutant, outcome), criterion=failed))
     elif rule is not None and outcome.passed:
         proof.equivalents[mutant.kind][rule] += 1
     elif outcome.passed:
         proof.mutants[mutant.kind].add(hit=False, points=outcome.score.points)
-        proof.survivors.append(_finding(proof, mutant, outcome))
+        criterion = guarding_criterion(trial, mutant)
+        proof.survivors.append(replace(_finding(proof, mutant, outcome), criterion=criterion))
     else:
         proof.mutants[mutant.kind].add(hit=True, points=outcome.score.points)
         proof.first_failures.update(failures(trial, outcome)[:1])
 
 
-def _judge_hack(proof: TaskProof, trial: Trial, name: str) -> None:
-    outcome = try_hack(trial, HACKS[name])
+def _judge_attack(proof: TaskProof, trial: Trial, name: str) -> None:
+    outcome = run_attack(trial, ATTACKS[name])
     if outcome is None:
         return
+    proof.attack_sequences[name] = _sequence((event.tool, event.arguments) for event in outcome.events)
     if outcome.passed and right_after_all(trial, outcome):
         proof.lucky[name] += 1
         return
     points = outcome.score.points
-    proof.hacks[name].add(hit=outcome.passed, points=points)
+    proof.attacks[name].add(hit=outcome.passed, points=points)
     if outcome.passed:
-        proof.hacked.append(Finding(task=proof.spec.id, kind=name, what=HACKS[name].tries, points=points))
+        proof.attacked.append(Finding(task=proof.spec.id, kind=name, what=ATTACKS[name].tries, points=points))
 
 
-def _whole(outcome: Outcome) -> bool:
+def _sequence(calls: Iterable[object]) -> str:
+    """A short hash of a sequence of calls."""
+    return digest(list(calls))[:12]
+
+
+def _whole(outcome: TrialOutcome) -> bool:
     return outcome.passed and outcome.score.points == outcome.score.total
 
 
-def _finding(proof: TaskProof, work: Variant, outcome: Outcome) -> Finding:
+def _finding(proof: TaskProof, work: Variant, outcome: TrialOutcome) -> Finding:
     return Finding(task=proof.spec.id, kind=work.kind, what=work.what, points=outcome.score.points)
 
 
-def failures(trial: Trial, outcome: Outcome) -> list[str]:
+def failures(trial: Trial, outcome: TrialOutcome) -> list[str]:
     """The criteria that an outcome fails, in the rubric's order; none where it just never finished."""
     return [c.id for c in trial.instance.rubric.criteria if (c.id in outcome.counting) != (c.kind == "expect")]

@@ -6,22 +6,22 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 from palaestra.envs import Snapshot, ToolEnv
-from palaestra.proof.directory import Directory
+from palaestra.proof.directory import IdDirectory
 from palaestra.records import EndReason, JsonObject, Message, RowChange, Score, ToolCall, ToolEvent
 from palaestra.steps import StepRecord
-from palaestra.tools import Tool
+from palaestra.tools import Tool, finish, give_up
 
 Turn: TypeAlias = Sequence[ToolCall]
 # Any: the answers, a tuple of messages; the plain iterators that a script may yield from are typed as taking none.
-Play: TypeAlias = Generator[Turn, Any, None]
+AttackScript: TypeAlias = Generator[Turn, Any, None]
 """Work that goes by what it is answered: it yields turns and is sent their answers."""
 
-ENDINGS = frozenset({"finish", "give_up"})
+ENDINGS = frozenset({finish.name, give_up.name})
 """The tools that end an episode."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Played:
+class PlayedTurn:
     """One turn, and what came of it."""
 
     events: tuple[ToolEvent, ...]
@@ -33,7 +33,7 @@ class Played:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class OracleStep:
     """What one turn of the oracle did."""
 
     call: ToolCall
@@ -45,11 +45,11 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class TrialOutcome:
     """How a variant ended."""
 
     score: Score
-    turns: tuple[Played, ...]
+    turns: tuple[PlayedTurn, ...]
     changes: tuple[RowChange, ...]
     """The net difference that it made."""
     counting: frozenset[str]
@@ -98,15 +98,15 @@ class Trial:
         self.own_offered = tuple(self.own.offered(env.world.role))
         self._translate = env.world.surface(env.surface).translate
         self._at: list[Snapshot] = [env.snapshot()]
-        self.steps: list[Step] = []
-        self._played: list[Played] = []
-        self._without: dict[int, Outcome] = {}
+        self.steps: list[OracleStep] = []
+        self._played: list[PlayedTurn] = []
+        self._without: dict[int, TrialOutcome] = {}
         known: frozenset[str] = frozenset()
         for call in env.oracle():
             done, over = self._turn([call])
             self._played.append(done)
             self.steps.append(
-                Step(
+                OracleStep(
                     call=call,
                     event=done.events[0],
                     observation=done.observation,
@@ -126,16 +126,16 @@ class Trial:
         return tuple(step.call for step in self.steps)
 
     @cached_property
-    def directory(self) -> Directory:
+    def directory(self) -> IdDirectory:
         """The ids of the task's rows as it begins."""
-        return Directory(self.instance.world, self.instance.initial_state)
+        return IdDirectory(self.instance.world, self.instance.initial_state)
 
-    def writes(self, step: Step) -> bool:
+    def writes(self, step: OracleStep) -> bool:
         """Whether a call of the oracle's changes rows; a tool that can may be called for what it answers."""
         return bool(step.changes)
 
-    def play(self, turns: Iterable[Turn], *, start: int = 0) -> Outcome:
-        """Play `turns` from where the oracle stood before its call `start`."""
+    def play(self, turns: Iterable[Turn], *, start: int = 0) -> TrialOutcome:
+        """AttackScript `turns` from where the oracle stood before its call `start`."""
         self.env.restore(self._at[start])
         played = self._played[:start]
         for turn in turns:
@@ -145,15 +145,15 @@ class Trial:
                 break
         return self._outcome(played)
 
-    def without(self, position: int) -> Outcome:
+    def without(self, position: int) -> TrialOutcome:
         """The oracle's work with one call left out."""
         if position not in self._without:
             calls = [*self.calls[:position], *self.calls[position + 1 :]]
             self._without[position] = self.vary([(call,) for call in calls])
         return self._without[position]
 
-    def vary(self, turns: Sequence[Turn]) -> Outcome:
-        """Play `turns`; the part that equals the oracle's beginning is not played again."""
+    def vary(self, turns: Sequence[Turn]) -> TrialOutcome:
+        """AttackScript `turns`; the part that equals the oracle's beginning is not played again."""
         shared = 0
         for mine, theirs in zip(turns, self.steps, strict=False):
             if tuple(mine) != (theirs.call,):
@@ -161,14 +161,14 @@ class Trial:
             shared += 1
         return self.play(turns[shared:], start=shared)
 
-    def drive(self, play: Play, *, most: int) -> Outcome | None:
-        """Play what goes by its answers, at most `most` calls of it, and finish where it does not.
+    def drive(self, play: AttackScript, *, most: int) -> TrialOutcome | None:
+        """AttackScript what goes by its answers, at most `most` calls of it, and finish where it does not.
 
         Returns:
             How it ended; `None` where it makes no turn, since there is nothing for it to try here.
         """
         self.env.restore(self._at[0])
-        played: list[Played] = []
+        played: list[PlayedTurn] = []
         left = most
         try:
             turn = next(play)
@@ -183,7 +183,7 @@ class Trial:
         except StopIteration:
             if not played:
                 return None
-        played.append(self._turn([ToolCall(tool="finish", arguments={})])[0])
+        played.append(self._turn([ToolCall(tool=finish.name, arguments={})])[0])
         return self._outcome(played)
 
     def said(self, call: ToolCall) -> tuple[ToolCall, ...]:
@@ -212,9 +212,9 @@ class Trial:
         events = iter(self._step(turn).events)
         return [frozenset(key for _ in part for key in next(events).mentioned) for part in said]
 
-    def _turn(self, turn: Turn) -> tuple[Played, bool]:
+    def _turn(self, turn: Turn) -> tuple[PlayedTurn, bool]:
         record = self._step(turn)
-        done = Played(
+        done = PlayedTurn(
             events=record.events, changes=record.changes, observation=record.messages, met=frozenset(record.met)
         )
         return done, record.end is not None
@@ -223,8 +223,8 @@ class Trial:
         record: StepRecord = self.env.step(as_turn(turn))[4]["record"]
         return record
 
-    def _outcome(self, turns: list[Played]) -> Outcome:
-        return Outcome(
+    def _outcome(self, turns: list[PlayedTurn]) -> TrialOutcome:
+        return TrialOutcome(
             score=self.env.score(),
             turns=tuple(turns),
             changes=self.env.changes,

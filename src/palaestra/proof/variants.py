@@ -63,22 +63,22 @@ def variant(kind: MutantKind | RouteKind, what: str, calls: Sequence[ToolCall]) 
     return Variant(kind=kind, what=what, turns=tuple((call,) for call in calls))
 
 
-def replaced(calls: tuple[ToolCall, ...], position: int, *new: ToolCall) -> list[ToolCall]:
-    """`calls` with the one at `position` replaced by `new`, which may be none or several."""
+def replace_call(calls: tuple[ToolCall, ...], position: int, *new: ToolCall) -> list[ToolCall]:
+    """`calls` with the one at `position` replace_call by `new`, which may be none or several."""
     return [*calls[:position], *new, *calls[position + 1 :]]
 
 
-def inserted(calls: tuple[ToolCall, ...], position: int, *new: ToolCall) -> list[ToolCall]:
+def insert_calls(calls: tuple[ToolCall, ...], position: int, *new: ToolCall) -> list[ToolCall]:
     """`calls` with `new` put in before `position`."""
     return [*calls[:position], *new, *calls[position:]]
 
 
-def moved(calls: tuple[ToolCall, ...], origin: int, target: int) -> list[ToolCall]:
+def move_call(calls: tuple[ToolCall, ...], origin: int, target: int) -> list[ToolCall]:
     """`calls` with the one at `origin` moved so that it stands at `target`."""
     rest = [*calls[:origin], *calls[origin + 1 :]]
     return [*rest[:target], calls[origin], *rest[target:]]
 
 
-def written(call: ToolCall) -> str:
+def format_call(call: ToolCall) -> str:
     """A call in a line, for reports."""
     return f"{call.tool}({', '.join(f'{k}={v!r}' for k, v in call.arguments.items())})"

@@ -4,14 +4,14 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Annotated, Any, TypeAlias, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeAlias, cast, get_args, get_origin, get_type_hints
 
 from docstring_parser import parse as parse_docstring
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from pydantic_core import SchemaValidator
 
 from palaestra.errors import DefinitionError, ToolRefusal
-from palaestra.records import Json, JsonObject, JsonSchema, Prose, References
+from palaestra.records import Json, JsonObject, JsonSchema, Money, Prose, References
 from palaestra.seeding import Stream
 from palaestra.tools.context import ToolContext
 from palaestra.tools.reads import Reads
@@ -22,6 +22,8 @@ Draw: TypeAlias = Callable[[Callable[[str], Sequence[str]], Stream], JsonObject]
 """Draws arguments whose ids exist, given the ids of each table."""
 Origin: TypeAlias = tuple[Callable[..., "Tool"], tuple[Any, ...]]
 """A function and its arguments that give a tool again, in any process. Both must pickle."""
+Closing: TypeAlias = Literal["done", "declined", "handed on"]
+"""How a tool closes a case: the work is done, the request is refused, or somebody else takes it over."""
 
 MAX_TEXT = 4_000
 """The longest string that any argument may be; nothing a support desk does needs more."""
@@ -58,6 +60,10 @@ class Tool:
     """How to draw arguments whose ids exist, where `references` cannot tell."""
     reads: Reads | None = None
     """The rows that its answer shows, as a query; `None` where that is not declared."""
+    closes: Closing | None = None
+    """How a call closes the case that its first reference names; `None` where it closes none."""
+    money: frozenset[str] = frozenset()
+    """The arguments that are sums of money in cents."""
     origin: Origin | None = None
     """What gives it again after pickling; `None`: it stands where its function's name says."""
 
@@ -114,13 +120,14 @@ def tool(
     composite: bool = False,
     draw: Draw | None = None,
     reads: Reads | None = None,
+    closes: Closing | None = None,
     hints: Mapping[str, Any] | None = None,
     origin: Origin | None = None,
 ) -> Callable[[ToolFunction], Tool]:
     """Make a tool of a function `f(context, argument, ...)`.
 
     The first line of the docstring and what follows it up to `Args:` describe the tool; every argument needs a line
-    under `Args:`. An id is annotated with `References`, text for people with `Prose`.
+    under `Args:`. An id is annotated with `References`, text for people with `Prose`, a sum of money with `Money`.
 
     Args:
         writes: Whether it can change rows.
@@ -130,11 +137,12 @@ def tool(
         composite: Whether the function gives calls of the toolbox's actions, which are run in its place, all or none.
         draw: Draws arguments whose ids exist, where ids stand deeper than annotations can tell.
         reads: The rows that the answer shows, as a query, so that other surfaces can show the same.
+        closes: How a call closes the case that the first reference names, such as "declined".
         hints: Annotations in place of the function's own, for a tool that is generated: its tables, its row classes.
         origin: What gives the tool again after pickling, for a tool that does not stand in a module.
 
     Raises:
-        DefinitionError: an annotation or a description is missing.
+        DefinitionError: an annotation or a description is missing, or a tool closes a case and names or changes none.
     """
 
     def make(function: ToolFunction) -> Tool:
@@ -145,6 +153,12 @@ def tool(
         model = _model(function, names[1:], annotations)
         parameters = _trimmed(model.model_json_schema())
         kinds = _kinds({**parameters, "type": None})
+        references = {n: m.table for n in names[1:] for m in _marks(annotations[n]) if isinstance(m, References)}
+        if closes is not None and not (writes and references):
+            raise DefinitionError(
+                f"tool {function.__name__} closes={closes!r}: what closes a case has `writes=True` and names the case "
+                "by an argument with `References`"
+            )
         return Tool(
             name=function.__name__,
             description=_description(function),
@@ -154,7 +168,7 @@ def tool(
             writes=writes,
             latency=latency,
             cost=cost,
-            references={n: m.table for n in names[1:] for m in _marks(annotations[n]) if isinstance(m, References)},
+            references=references,
             prose=frozenset(n for n in names[1:] if any(isinstance(m, Prose) for m in _marks(annotations[n]))),
             validator=cast("SchemaValidator", model.__pydantic_validator__),
             flat=not {"array", "object"} & kinds,
@@ -162,6 +176,8 @@ def tool(
             composite=composite,
             draw=draw,
             reads=reads,
+            closes=closes,
+            money=frozenset(n for n in names[1:] if any(isinstance(m, Money) for m in _marks(annotations[n]))),
             origin=origin,
         )
 

@@ -154,7 +154,7 @@ def test_the_same_seed_talks_alike_in_another_process() -> None:
         "from palaestra.envs.check.subject import as_action, make\n"
         f"env = make({ENV!r}, task={WHICH!r}); env.reset(seed=0)\n"
         "actions = [as_action(call) for call in env.oracle()]\n"
-        f"episode = rollout(make({ENV!r}), Scripted(lambda: actions), name='oracle', seed=0, task={WHICH!r})\n"
+        f"episode = rollout(make({ENV!r}), ScriptedAgent(lambda: actions), name='oracle', seed=0, task={WHICH!r})\n"
         "print(episode.digest())\n"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

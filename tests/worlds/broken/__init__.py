@@ -68,6 +68,8 @@ BROKEN: tuple[Case, ...] = (
     Case(env=SpoiltTools, check="tools", says="cannot be written as JSON", kwargs={"spoil": "pattern"}),
     Case(env=StraySamples, check="actions", says="action_space.contains refuses"),
     Case(env=IllegalActions, check="actions", says="there is no row 'MEM-404'"),
+    Case(env=ToolEnv, check="surfaces", says="'generic' does not show", kwargs={"env_id": "test/ShowsLess-v0"}),
+    Case(env=ToolEnv, check="surfaces", says="'generic' shows", kwargs={"env_id": "test/ShowsMore-v0"}),
     Case(env=SleepsBeforeReset, check="ends", says="before the first reset did not raise"),
     Case(env=SleepsAfterEnd, check="ends", says="after the end did not raise"),
     Case(env=Endless, check="ends", says="did not end the episode"),

@@ -51,7 +51,7 @@ class SpoiltTools(ToolEnv):
 class StraySamples(ToolEnv):
     def __init__(self, env_id: str, **kwargs: Any) -> None:
         super().__init__(env_id, **kwargs)
-        cast("CallSpace", self.action_space)._by_name.pop("get_member")
+        cast("CallSpace", self.action_space)._by_name.pop("get_member", None)
 
 
 class IllegalActions(ToolEnv):

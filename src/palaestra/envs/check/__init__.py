@@ -16,12 +16,14 @@ from palaestra.envs.check.resources import check_closing
 from palaestra.envs.check.rewards import check_rescoring, check_rewards
 from palaestra.envs.check.snapshots import check_forks, check_snapshots
 from palaestra.envs.check.subject import Subject
+from palaestra.envs.check.surfaces import check_surfaces
 from palaestra.envs.env import ToolEnv
 
 CHECKS: Mapping[str, Callable[[Subject], None]] = {
     "gymnasium": check_gymnasium,
     "tools": check_tools,
     "actions": check_actions,
+    "surfaces": check_surfaces,
     "ends": check_ends,
     "observations": check_observations,
     "records": check_records,

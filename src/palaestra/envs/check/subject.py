@@ -66,9 +66,9 @@ class Subject:
         walks = tuple(_recorded(make(env.spec), seed, steps) for seed in seeds)
         return cls(spec=env.spec, walks=walks, seeds=tuple(seeds), steps=steps)
 
-    def make(self) -> ToolEnv:
-        """Another environment like the one under check."""
-        return make(self.spec)
+    def make(self, **switches: Any) -> ToolEnv:
+        """Another environment like the one under check, but for `switches`."""
+        return make(self.spec, **switches)
 
     def fault(self, what: str, rule: str, way_out: str) -> EnvironmentCheckError:
         """The error for a broken rule."""

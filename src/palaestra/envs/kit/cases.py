@@ -163,6 +163,7 @@ def resolve_tool(cases: CaseType) -> Tool:
     return generate_tool(
         resolve,
         name=f"resolve_{cases.noun}",
+        closes="done",
         description=f"Close a {_word(cases)} as resolved: the {_asker(cases)} got what the policy gives them.",
         parameters={cases.argument: _case(cases)},
         origin=(partial(resolve_tool, cases), ()),
@@ -181,6 +182,7 @@ def decline_tool(cases: CaseType) -> Tool:
     return generate_tool(
         decline,
         name="decline_request",
+        closes="declined",
         description=(
             f"Close a {_word(cases)} as declined: the policy does not give the {_asker(cases)} what they ask for."
         ),
@@ -212,6 +214,7 @@ def escalate_tool(cases: CaseType) -> Tool:
     return generate_tool(
         escalate,
         name=f"escalate_{cases.noun}",
+        closes="handed on",
         description=f"Hand a {_word(cases)} over to another team.",
         parameters={
             cases.argument: _case(cases),

@@ -8,6 +8,7 @@ from typing import Annotated, Any, TypeAlias, get_args, get_origin, get_type_hin
 from palaestra.errors import UnknownNameError
 from palaestra.records import References, Row
 from palaestra.tools import Reads, Tool, ToolContext, tool
+from palaestra.tools.tool import Closing
 
 Cursor: TypeAlias = str | None
 """The annotation of every `cursor`."""
@@ -35,6 +36,7 @@ def generate_tool(
     writes: bool = False,
     latency: int = 2,
     reads: Reads | None = None,
+    closes: Closing | None = None,
 ) -> Tool:
     """A tool that calls `function(context, **arguments)`.
 
@@ -47,6 +49,7 @@ def generate_tool(
         writes: Whether it can change rows.
         latency: Seconds on the virtual clock.
         reads: The rows that the answer shows.
+        closes: How a call closes the case that the first reference names.
     """
     given = [inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=p.default) for key, p in parameters.items()]
     lines = [f"    {key}: {p.text}" for key, p in parameters.items()]
@@ -56,7 +59,7 @@ def generate_tool(
     context = inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD)
     typed.__signature__ = inspect.Signature([context, *given])
     hints = {"context": ToolContext, **{key: p.annotation for key, p in parameters.items()}}
-    return tool(writes=writes, latency=latency, reads=reads, hints=hints, origin=origin)(function)
+    return tool(writes=writes, latency=latency, reads=reads, closes=closes, hints=hints, origin=origin)(function)
 
 
 def column_annotation(kind: type[Row], column: str) -> Any:

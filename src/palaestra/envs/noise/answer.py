@@ -1,15 +1,11 @@
 """An answer on its way from a tool to the agent, and what the agent learns from it."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import cast
 
-import orjson
-
+from palaestra.ids import words_in
 from palaestra.records import Json, JsonObject
-
-_TOKEN = re.compile(r"[\w-]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,15 +27,10 @@ class ToolAnswer:
 
     def without(self, body: Json) -> "ToolAnswer":
         """The same answer with less in its body: what is only in what was left out is not learnt."""
-        gone = ids_of(self.body) - ids_of(body)
+        gone = words_in(self.body) - words_in(body)
         return replace(
             self,
             body=body,
             shown=tuple(pair for pair in self.shown if pair[1] not in gone),
             mentioned=self.mentioned - gone,
         )
-
-
-def ids_of(body: Json) -> set[str]:
-    """Every word of a body that may be an id."""
-    return set(_TOKEN.findall(orjson.dumps(body).decode()))

@@ -4,22 +4,18 @@ Worked out by playing the author's own solutions, once for each instance. Whatev
 clear of it, so that the rubric stays right.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-import orjson
-
 from palaestra.clock import Clock
+from palaestra.ids import words, words_in
 from palaestra.records import ToolCall, ToolEvent
 from palaestra.tools import ToolContext
 
 if TYPE_CHECKING:  # worlds hand over noise, so instances come after it
     from palaestra.envs.instance import Instance
-
-_TOKEN = re.compile(r"[\w-]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,9 +36,9 @@ def stakes_of(instance: "Instance") -> Stakes:
     ids = set(instance.given)
     for event in (*oracle, *others):
         ids |= event.mentioned
-        ids.update(event.named, _TOKEN.findall(orjson.dumps(event.arguments).decode()))
+        ids.update(event.named, words_in(event.arguments))
     for criterion in instance.rubric.criteria:
-        ids.update(_TOKEN.findall(criterion.text), (a.key for a in criterion.allows if a.key))
+        ids.update(words(criterion.text), (a.key for a in criterion.allows if a.key))
     ids.update(a.key for a in instance.permitted if a.key)
     ids.update(_belongings(instance, ids))
     return Stakes(shown=tuple(sorted({pair for e in oracle for pair in e.shown})), ids=frozenset(ids))

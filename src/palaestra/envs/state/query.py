@@ -158,7 +158,7 @@ def _typed(column: Column, value: object) -> Any:
         return _number(column, value)
     try:
         if column.type is datetime:
-            return datetime.fromisoformat(cast("str", value))
+            return _naive(datetime.fromisoformat(cast("str", value)))
         if column.type is date:
             return date.fromisoformat(cast("str", value))
     except (TypeError, ValueError):
@@ -168,6 +168,13 @@ def _typed(column: Column, value: object) -> Any:
     if column.choices and value not in column.choices:
         raise ToolRefusal("bad_query", f"{column.name} is one of {', '.join(column.choices)}, not {value!r:.60}")
     return cast("Any", value)
+
+
+def _naive(moment: datetime) -> datetime:
+    """A moment without a time zone, as worlds write them; the others cannot be compared with it."""
+    if moment.tzinfo is not None:
+        raise ValueError(moment)
+    return moment
 
 
 def _number(column: Column, value: object) -> float | Decimal:

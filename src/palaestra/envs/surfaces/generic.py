@@ -20,6 +20,8 @@ from palaestra.tools.tool import Origin
 
 NAMES = frozenset({"describe", "query", "traverse", "aggregate", "run_workflow", "bulk_update"})
 """The names of the generic tools."""
+KEPT = frozenset(tool.name for tool in CONTROL)
+"""The names of the tools that talk and end, which stay as the world has them."""
 
 
 def generic_surface(schema: Schema, toolbox: Toolbox, *, role: str) -> Surface:
@@ -38,7 +40,7 @@ def generic_surface(schema: Schema, toolbox: Toolbox, *, role: str) -> Surface:
     """
     for tool in toolbox:
         _check_tool(tool)
-    kept = tuple(t for t in toolbox if t in CONTROL or t.name == toolbox.prose_tool)
+    kept = tuple(t for t in toolbox if t.name in KEPT or t.name == toolbox.prose_tool)
     reads = _reads(schema, (t for t in toolbox if t not in kept and not t.writes))
     actions = Toolbox(t for t in toolbox if t not in kept and t.name not in reads)
     given = (tuple(info.kind for info in schema), tuple(toolbox), toolbox.prose_tool, role)

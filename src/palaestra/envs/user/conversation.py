@@ -1,6 +1,6 @@
 """A talk under way in one episode: what the agent sends is understood, answered, and put down in the call's event."""
 
-import re
+from collections.abc import Callable
 from dataclasses import replace
 
 from palaestra.envs.user.acts import parse_acts
@@ -8,10 +8,9 @@ from palaestra.envs.user.agenda import UserState, opening_state
 from palaestra.envs.user.persona import Persona
 from palaestra.envs.user.report import reported
 from palaestra.envs.user.user import User
+from palaestra.ids import ids_in, is_plain, words
 from palaestra.records import Message, ToolEvent
 from palaestra.steps import UserReport
-
-_WORD = re.compile(r"[\w-]+")
 
 
 class Conversation:
@@ -21,16 +20,18 @@ class Conversation:
         persona: Who they are.
         user: Who words what they say; it may answer in other episodes as well.
         seed: The episode's.
+        is_id: Whether there is a row of that id, so that ids of any form are known in what the user says.
 
     Attributes:
         state: Where the talk stands; to be stored and put back.
     """
 
-    __slots__ = ("_persona", "_user", "state")
+    __slots__ = ("_is_id", "_persona", "_user", "state")
 
-    def __init__(self, persona: Persona, user: User, *, seed: int) -> None:
+    def __init__(self, persona: Persona, user: User, *, seed: int, is_id: Callable[[str], bool]) -> None:
         self._persona = persona
         self._user = user
+        self._is_id = is_id
         self.state: UserState = opening_state(persona, seed)
 
     def answer(self, event: ToolEvent) -> tuple[ToolEvent, Message | None]:
@@ -42,7 +43,9 @@ class Conversation:
         acts = parse_acts(event.arguments, self._persona.topics)
         answer = self._user.hear(self.state, str(event.arguments.get("message", "")), acts)
         self.state = answer.state
-        heard = replace(event, acts=acts, said=answer.said, mentioned=event.mentioned | named_in(answer.text))
+        heard = replace(
+            event, acts=acts, said=answer.said, mentioned=event.mentioned | named_in(answer.text, self._is_id)
+        )
         return heard, {"role": "user", "content": answer.text} if answer.text else None
 
     @property
@@ -56,6 +59,7 @@ class Conversation:
         return reported(self._persona, self.state)
 
 
-def named_in(text: str) -> frozenset[str]:
-    """The words of a text that may be ids: those with a digit in them."""
-    return frozenset(word for word in _WORD.findall(text) if any(c.isdigit() for c in word))
+def named_in(text: str, is_id: Callable[[str], bool]) -> frozenset[str]:
+    """The words of a text that may be ids: the ids that there are, and every plain word with a digit in it."""
+    numbered = (word for word in words(text) if is_plain(word) and any(c.isdigit() for c in word))
+    return frozenset(numbered).union(ids_in(text, is_id))

@@ -1,4 +1,4 @@
-"""Wrong work: the oracle's calls with one thing broken. A rubric that accepts one of these can be hacked.
+"""Wrong work: the oracle's calls with one thing broken. A rubric that accepts one of these can be attacked.
 
 A kind a file. Only variants that are meant to be wrong are made: a dropped read counts where what it showed could not
 be known otherwise, an extra write where it leaves rows that the oracle does not and the task does not permit. What is

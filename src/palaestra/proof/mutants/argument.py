@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from palaestra.proof.arguments import Place, places, with_value
+from palaestra.proof.arguments import ArgumentPlace, choices, places, with_value
 from palaestra.proof.knowledge import words
 from palaestra.proof.trial import ENDINGS, Trial
-from palaestra.proof.variants import Variant, replaced, variant, written
-from palaestra.records import Json, JsonSchema
+from palaestra.proof.variants import Variant, format_call, replace_call, variant
+from palaestra.records import Json
 from palaestra.seeding import Stream
 
 
@@ -25,31 +25,27 @@ def argument(trial: Trial, stream: Stream) -> Iterator[Variant]:
         for place, other in changes:
             call = with_value(step.call, place.path, other)
             if tool.fits(call.arguments):
-                what = f"{place.name}={other!r} in {written(step.call)}"
-                yield variant("argument", what, replaced(trial.calls, position, call))
+                what = f"{place.name}={other!r} in {format_call(step.call)}"
+                yield variant("argument", what, replace_call(trial.calls, position, call))
 
 
-def _top(name: str, value: Json) -> Place:
-    return Place(path=(name,), value=value, table=None, prose=False, schema={})
+def _top(name: str, value: Json) -> ArgumentPlace:
+    return ArgumentPlace(path=(name,), value=value, table=None, prose=False, money=False, schema={})
 
 
-def _others(place: Place, numbers: Sequence[int], stream: Stream) -> list[Json]:
+def _others(place: ArgumentPlace, numbers: Sequence[int], stream: Stream) -> list[Json]:
     value, schema = place.value, place.schema
     if isinstance(value, bool):
         return [not value]
     if isinstance(value, int):
         near = [value + 1, value - 1, value * 2, *stream.sample(numbers, 3)]
         return [other for other in dict.fromkeys(near) if other != value]
+    if isinstance(value, float):
+        return [other for other in (value * 2 + 1, -value - 1) if other != value]
     if isinstance(value, str):
-        options: list[Json] = [v for v in _choices(schema) if v != value]
+        options: list[Json] = [v for v in choices(schema) if v != value]
         return options or [value + "x", value[::-1] if value != value[::-1] else value + " "]
     return []
-
-
-def _choices(schema: JsonSchema) -> list[Json]:
-    """The values that a schema lists, also where it allows something besides."""
-    parts: list[JsonSchema] = [schema, *schema.get("anyOf", [])]
-    return [value for part in parts for value in part.get("enum", [])]
 
 
 def _reshaped(value: Json) -> list[Json]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from palaestra.proof.trial import Trial
-from palaestra.proof.variants import Variant, replaced, variant, written
+from palaestra.proof.variants import Variant, format_call, replace_call, variant
 from palaestra.records import ToolCall
 from palaestra.seeding import Stream
 
@@ -11,7 +11,7 @@ CLAIM = "I have done it for you; everything is settled."
 
 
 def claimed(trial: Trial, stream: Stream) -> Iterator[Variant]:
-    """Each write replaced by a message that claims it."""
+    """Each write replace_call by a message that claims it."""
     del stream
     talk = trial.toolbox.prose_tool
     if talk is None:
@@ -19,4 +19,6 @@ def claimed(trial: Trial, stream: Stream) -> Iterator[Variant]:
     claim = ToolCall(tool=talk, arguments={"message": CLAIM})
     for position, step in enumerate(trial.steps):
         if trial.writes(step):
-            yield variant("claimed", f"{written(step.call)} only claimed", replaced(trial.calls, position, claim))
+            yield variant(
+                "claimed", f"{format_call(step.call)} only claimed", replace_call(trial.calls, position, claim)
+            )

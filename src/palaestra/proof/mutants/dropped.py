@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from palaestra.proof.mutants.needed import needed_calls
 from palaestra.proof.trial import Trial
-from palaestra.proof.variants import Variant, replaced, variant, written
+from palaestra.proof.variants import Variant, format_call, replace_call, variant
 from palaestra.seeding import Stream
 
 
@@ -12,4 +12,4 @@ def dropped(trial: Trial, stream: Stream) -> Iterator[Variant]:
     """Each needed call left out in turn."""
     del stream
     for position in needed_calls(trial):
-        yield variant("dropped", f"without {written(trial.calls[position])}", replaced(trial.calls, position))
+        yield variant("dropped", f"without {format_call(trial.calls[position])}", replace_call(trial.calls, position))

@@ -7,9 +7,9 @@ the second the wrong grounds. Neighbours are rows of the same customer, order or
 
 from collections.abc import Iterator, Sequence
 
-from palaestra.proof.arguments import Place, places, with_value
-from palaestra.proof.trial import Step, Trial
-from palaestra.proof.variants import MutantKind, Variant, replaced, variant, written
+from palaestra.proof.arguments import ArgumentPlace, places, with_value
+from palaestra.proof.trial import OracleStep, Trial
+from palaestra.proof.variants import MutantKind, Variant, format_call, replace_call, variant
 from palaestra.records import Row
 from palaestra.seeding import Stream
 
@@ -41,15 +41,15 @@ def neighbour(trial: Trial, stream: Stream) -> Iterator[Variant]:
 
 
 def _with_others(
-    kind: MutantKind, trial: Trial, position: int, place: Place, others: Sequence[str]
+    kind: MutantKind, trial: Trial, position: int, place: ArgumentPlace, others: Sequence[str]
 ) -> Iterator[Variant]:
     call = trial.calls[position]
     for other in others:
-        calls = replaced(trial.calls, position, with_value(call, place.path, other))
-        yield variant(kind, f"{place.name}={other} in {written(call)}", calls)
+        calls = replace_call(trial.calls, position, with_value(call, place.path, other))
+        yield variant(kind, f"{place.name}={other} in {format_call(call)}", calls)
 
 
-def _ids(trial: Trial) -> Iterator[tuple[int, Step, Place]]:
+def _ids(trial: Trial) -> Iterator[tuple[int, OracleStep, ArgumentPlace]]:
     """Every id that a write of the oracle's names."""
     for position, step in enumerate(trial.steps):
         if trial.writes(step):
@@ -58,13 +58,13 @@ def _ids(trial: Trial) -> Iterator[tuple[int, Step, Place]]:
                     yield position, step, place
 
 
-def _is_grounds(step: Step, place: Place) -> bool:
+def _is_grounds(step: OracleStep, place: ArgumentPlace) -> bool:
     """Whether a write that changes a row which it names also names this one, and leaves it alone."""
     changed = {change.key for change in step.changes}
     return place.value not in changed and not changed.isdisjoint(step.event.named)
 
 
-def _others(trial: Trial, place: Place, stream: Stream, *, seen: int, unseen: int) -> list[str]:
+def _others(trial: Trial, place: ArgumentPlace, stream: Stream, *, seen: int, unseen: int) -> list[str]:
     met = {i for step in trial.steps for i in step.event.mentioned}
     ids = [i for i in trial.directory.ids(place.table or "") if i != place.value]
     near = [i for i in ids if i in met]

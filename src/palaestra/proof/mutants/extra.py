@@ -7,7 +7,7 @@ from itertools import product
 from palaestra.proof.equivalence import net
 from palaestra.proof.mutants.undone import taking_back
 from palaestra.proof.trial import Trial
-from palaestra.proof.variants import Variant, inserted, variant, written
+from palaestra.proof.variants import Variant, format_call, insert_calls, variant
 from palaestra.records import ANY_TABLE, ToolCall
 from palaestra.seeding import Stream
 from palaestra.tools import Tool, legal_call
@@ -51,11 +51,11 @@ def _forbidden(trial: Trial, ids: Callable[[str], Sequence[str]], stream: Stream
         calls = [call for _ in range(DRAWS) for call in _writes(tools, ids, stream)]
         for call, start in product(calls, (len(trial.steps) - 1, first)):
             said = trial.said(call)
-            work = inserted(trial.calls, start, *said)
+            work = insert_calls(trial.calls, start, *said)
             outcome = trial.vary([(made,) for made in work])
             wrote = any(turn.changes for turn in outcome.turns[start : start + len(said)])
             if wrote and criterion.id in outcome.counting:
-                yield variant("extra", f"and also {written(call)}", work)
+                yield variant("extra", f"and also {format_call(call)}", work)
                 break
 
 
@@ -78,7 +78,7 @@ def _harmful(
         if len(made) >= least and not missing:
             return
         group = harmed(trial, call, start=start)
-        if group is None or written(call) in made or (len(made) >= least and group not in missing):
+        if group is None or format_call(call) in made or (len(made) >= least and group not in missing):
             continue
         named = trial.own[call.tool].named(call.arguments)
         look_up = [step for key in named for step in shown_by.get(key, ())]
@@ -88,9 +88,9 @@ def _harmful(
         alone = not missing or _seen_by_one(trial, work)
         if len(made) >= least and not alone:
             continue  # another criterion sees it first
-        made.add(written(call))
+        made.add(format_call(call))
         missing -= {group} if alone else set()
-        yield variant("extra", f"and also {written(call)}", work)
+        yield variant("extra", f"and also {format_call(call)}", work)
 
 
 def _going_on(trial: Trial, extra: Sequence[ToolCall], *, start: int) -> Iterator[Sequence[ToolCall]]:
@@ -102,7 +102,7 @@ def _going_on(trial: Trial, extra: Sequence[ToolCall], *, start: int) -> Iterato
     rest = [step.event.error for step in trial.steps[start:]]
     changes = trial.after(call, start=start)
     for more in ([], *([back] for back in taking_back(trial, changes, but=call.tool))):
-        calls = inserted(trial.calls, start, *(said for part in (*extra, *more) for said in trial.said(part)))
+        calls = insert_calls(trial.calls, start, *(said for part in (*extra, *more) for said in trial.said(part)))
         if len(rest) == 1:
             yield calls
         else:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from palaestra.proof.trial import ENDINGS, Trial
-from palaestra.proof.variants import Variant, moved, variant, written
+from palaestra.proof.variants import Variant, format_call, move_call, variant
 from palaestra.records import ToolCall
 from palaestra.seeding import Stream
 
@@ -23,8 +23,8 @@ def order(trial: Trial, stream: Stream) -> Iterator[Variant]:
                 continue
             if not _known_otherwise(trial, first, origin, target):
                 made.add((origin, target))
-                what = f"{written(trial.calls[origin])} before {written(trial.calls[target])}"
-                yield variant("order", what, moved(trial.calls, origin, target))
+                what = f"{format_call(trial.calls[origin])} before {format_call(trial.calls[target])}"
+                yield variant("order", what, move_call(trial.calls, origin, target))
                 if not trial.steps[target].event.written:
                     yield _unread(trial, origin, target)
 
@@ -41,5 +41,5 @@ def _unread(trial: Trial, origin: int, target: int) -> Variant:
     """The look-up at `target` made in the same turn as the work at `origin`, so that its answer was not read."""
     rest: list[tuple[ToolCall, ...]] = [(call,) for call in trial.calls]
     rest[origin] = (trial.calls[target], trial.calls[origin])
-    what = f"{written(trial.calls[origin])} in the turn of {written(trial.calls[target])}"
+    what = f"{format_call(trial.calls[origin])} in the turn of {format_call(trial.calls[target])}"
     return Variant(kind="order", what=what, turns=tuple(rest[:target] + rest[target + 1 :]))

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from palaestra.proof.trial import Trial
-from palaestra.proof.variants import Variant, inserted, variant, written
+from palaestra.proof.variants import Variant, format_call, insert_calls, variant
 from palaestra.seeding import Stream
 
 
@@ -13,5 +13,5 @@ def repeated(trial: Trial, stream: Stream) -> Iterator[Variant]:
     last = len(trial.calls) - 1
     for position, step in enumerate(trial.steps):
         if trial.writes(step):
-            yield variant("repeated", f"{written(step.call)} twice", inserted(trial.calls, position, step.call))
-            yield variant("repeated", f"{written(step.call)} again", inserted(trial.calls, last, step.call))
+            yield variant("repeated", f"{format_call(step.call)} twice", insert_calls(trial.calls, position, step.call))
+            yield variant("repeated", f"{format_call(step.call)} again", insert_calls(trial.calls, last, step.call))

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from palaestra.proof.arguments import Place, places, with_value
+from palaestra.proof.arguments import ArgumentPlace, places, with_value
 from palaestra.proof.trial import ENDINGS, Trial
-from palaestra.proof.variants import Variant, variant, written
+from palaestra.proof.variants import Variant, format_call, variant
 from palaestra.records import ToolCall
 from palaestra.seeding import Stream
 
@@ -30,11 +30,11 @@ def swapped(trial: Trial, stream: Stream) -> Iterator[Variant]:
         if _permuted(calls, trial.calls):
             continue
         if all(_fits(trial, calls[position]) for position in (first, second)):
-            what = f"{one.value!r} and {other.value!r} swapped in {written(trial.calls[first])}"
+            what = f"{one.value!r} and {other.value!r} swapped in {format_call(trial.calls[first])}"
             yield variant("swapped", what, calls)
 
 
-def _can_swap(trial: Trial, a: tuple[int, Place], b: tuple[int, Place]) -> bool:
+def _can_swap(trial: Trial, a: tuple[int, ArgumentPlace], b: tuple[int, ArgumentPlace]) -> bool:
     (first, one), (second, other) = a, b
     if type(one.value) is not type(other.value) or one.value == other.value:
         return False
@@ -43,7 +43,7 @@ def _can_swap(trial: Trial, a: tuple[int, Place], b: tuple[int, Place]) -> bool:
 
 def _permuted(calls: Sequence[ToolCall], oracle: Sequence[ToolCall]) -> bool:
     """Whether the swap only made two calls change places: another order of the same work, which is no wrong value."""
-    return sorted(map(written, calls)) == sorted(map(written, oracle))
+    return sorted(map(format_call, calls)) == sorted(map(format_call, oracle))
 
 
 def _fits(trial: Trial, call: ToolCall) -> bool:

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from palaestra.proof.arguments import leaf_paths, with_value
 from palaestra.proof.equivalence import net
-from palaestra.proof.trial import Step, Trial
-from palaestra.proof.variants import Variant, inserted, variant, written
+from palaestra.proof.trial import OracleStep, Trial
+from palaestra.proof.variants import Variant, format_call, insert_calls, variant
 from palaestra.records import Json, RowChange, ToolCall
 from palaestra.seeding import Stream
 
@@ -15,14 +15,14 @@ def undone(trial: Trial, stream: Stream) -> Iterator[Variant]:
     del stream
     for position, step in enumerate(trial.steps):
         for call in undoing(trial, step):
-            calls = inserted(trial.calls, position + 1, *trial.said(call))
+            calls = insert_calls(trial.calls, position + 1, *trial.said(call))
             outcome = trial.vary([(c,) for c in calls])
             ran = len(outcome.events) > position + 1 and outcome.events[position + 1].written
             if ran and net(outcome.changes) != net(trial.outcome.changes):
-                yield variant("undone", f"{written(step.call)}, then {written(call)}", calls)
+                yield variant("undone", f"{format_call(step.call)}, then {format_call(call)}", calls)
 
 
-def undoing(trial: Trial, step: Step) -> Iterator[ToolCall]:
+def undoing(trial: Trial, step: OracleStep) -> Iterator[ToolCall]:
     """Calls that may take a write of the oracle's back."""
     back = _former_values(step)
     former = step.call
@@ -45,7 +45,7 @@ def taking_back(trial: Trial, changes: Sequence[RowChange], *, but: str) -> Iter
                 yield ToolCall(tool=tool.name, arguments={name: change.key})
 
 
-def _former_values(step: Step) -> dict[str, Json]:
+def _former_values(step: OracleStep) -> dict[str, Json]:
     """By the words of each value that a write put into a row: what stood there before."""
     return {
         str(getattr(c.after, n)): getattr(c.before, n)

@@ -17,6 +17,8 @@ from palaestra.agents import (
     no_op,
 )
 from palaestra.benchmarks.evaluation.agents.agent import AgentSession, EvaluatedEpisodeAgent, NoReferenceSolution
+from palaestra.envs import ToolEnv
+from palaestra.proof.baselines import baselines
 from palaestra.protocols import Action, Agent
 from palaestra.records import JsonObject, ToolCall
 
@@ -58,6 +60,16 @@ def _solution(world: Any) -> Sequence[Action]:
     return [as_action(call) if isinstance(call, ToolCall) else call for call in calls]
 
 
+def _always_refuse(world: Any) -> Agent:
+    """Where a world does not say which tool refuses a request, it only apologises."""
+    return baselines(world)["always-refuse"] if isinstance(world, ToolEnv) else AlwaysRefuse(lambda _, __: ())
+
+
+def _reader(world: Any) -> Agent:
+    """Where a world does not say which tools look something up, it finishes at once."""
+    return baselines(world)["reader"] if isinstance(world, ToolEnv) else ReadOnlyAgent(lambda _: ())
+
+
 def _schema_random(world: Any) -> Agent:
     return _SpaceRandom(world)
 
@@ -88,13 +100,13 @@ class _SpaceRandom(SchemaRandom):
 
 
 AGENT_NAMES: Mapping[str, Callable[[Any], Agent]] = {
-    "always-refuse": lambda _: AlwaysRefuse(),
+    "always-refuse": _always_refuse,
     "finish-at-once": lambda _: finish_at_once(),
     "junk": lambda _: JunkText(),
     "no-op": lambda _: no_op(),
     "oracle": _oracle,
     "random": lambda world: LegalRandom(world.legal_actions),
-    "reader": lambda _: ReadOnlyAgent(),
+    "reader": _reader,
     "schema-random": _schema_random,
 }
 """What each word makes of a world. Any: as above."""

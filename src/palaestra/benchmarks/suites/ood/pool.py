@@ -6,7 +6,6 @@ is as good a task of the same worlds. Where a world has too few fitting records,
 that names the same records as a listed one is passed over.
 """
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -16,6 +15,7 @@ from palaestra.benchmarks.evenly import evenly
 from palaestra.envs import Instance, TaskSet, bundled_tasks, open_world
 from palaestra.envs.task import Family
 from palaestra.errors import TaskError, UnknownNameError
+from palaestra.ids import ids_in
 
 UNLISTED = "train, tasks that it does not list"
 """The split of tasks that are in distribution."""
@@ -25,7 +25,6 @@ _PER_CELL = 180
 """About how many tasks the cell in distribution has where no limit is set."""
 _TRIES = 3
 """Further tasks of a family in one world that are looked at before it is held to have no fresh one."""
-_WORD = re.compile(r"[\w@.-]*[\w-]")
 
 DEMO = "demo"
 """In place of families: those that the demo's policy learns from, as far as the split "train" has them."""
@@ -146,9 +145,12 @@ class TaskPool:
     def _about(self, task: str) -> frozenset[str]:
         """The records that a request names, and who sends it; the ticket is new every time."""
         instance = self.instance(task)
-        words = {word for message in instance.messages[1:] for word in _WORD.findall(message["content"])}
         base = instance.initial_state.base.rows
-        return frozenset(word for word in words if "@" in word or any(word in table for table in base.values()))
+
+        def is_about(word: str) -> bool:
+            return "@" in word or any(word in table for table in base.values())
+
+        return frozenset(word for message in instance.messages[1:] for word in ids_in(message["content"], is_about))
 
     def listed(self, split: str, families: Iterable[str]) -> tuple[str, ...]:
         """The tasks of these families that a split lists."""

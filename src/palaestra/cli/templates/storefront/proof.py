@@ -7,7 +7,7 @@ import pytest
 
 from palaestra.agents import oracle, rollout
 from palaestra.envs import ToolEnv
-from palaestra.proof import Proof, prove
+from palaestra.proof import Proof, proof_lines, prove
 
 TASK_FILE = Path(__file__).with_name("my_family.py")
 
@@ -27,8 +27,8 @@ def proof(env: ToolEnv) -> Proof:
 
 
 def test_my_family_is_proved(proof: Proof) -> None:
-    """It can be solved, wrong work is rejected, right work is accepted, and no hack pays."""
-    assert not proof.faults(), "\n".join(["not proved:", *proof.faults()])
+    """It can be solved, wrong work is rejected, right work is accepted, and no attack pays."""
+    assert proof.verdict.proved, "\n".join(proof_lines(proof))
 
 
 def test_its_oracle_gets_every_point(env: ToolEnv) -> None:

@@ -27,7 +27,7 @@ from palaestra.envs.worlds.storefront.schema import (
 from palaestra.envs.worlds.storefront.tools.compute import Quantity
 from palaestra.envs.worlds.storefront.tools.facts import delivery_day, line_and_order
 from palaestra.errors import ToolRefusal
-from palaestra.records import References
+from palaestra.records import Money, References
 from palaestra.tools import ToolContext, tool
 
 Text = Annotated[str, Field(min_length=2, max_length=80)]
@@ -130,7 +130,7 @@ def authorise_return(
     line_id: LineId,
     quantity: Quantity,
     reason: ReturnReason,
-    fee_cents: Annotated[int, Field(ge=0, le=10_000_000)],
+    fee_cents: Annotated[int, Money(), Field(ge=0, le=10_000_000)],
 ) -> object:
     """Let a customer send pieces of a line back. What they paid, less the fee, is due to them when it arrives.
 

@@ -24,10 +24,10 @@ from palaestra.envs.worlds.storefront.schema import (
 from palaestra.envs.worlds.storefront.tools.compute import Quantity
 from palaestra.envs.worlds.storefront.tools.facts import line_and_order, refundable_payment
 from palaestra.errors import ToolRefusal
-from palaestra.records import References
+from palaestra.records import Money, References
 from palaestra.tools import ToolContext, tool
 
-Cents = Annotated[int, Field(ge=1, le=10_000_000)]
+Cents = Annotated[int, Money(), Field(ge=1, le=10_000_000)]
 RefundId = Annotated[str, References("refunds")]
 
 

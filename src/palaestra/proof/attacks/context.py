@@ -1,19 +1,22 @@
-"""What a hack has to go by: the tools, what was said to it, and the ids that it met; a knowing one has the solution."""
+"""What an attack has to go by: tools, what was said to it, and ids that it met; a privileged one has the solution."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
+from palaestra.proof.arguments import choices, is_simple_lookup
+from palaestra.proof.attacks.needs import Need
 from palaestra.proof.knowledge import words
-from palaestra.proof.trial import ENDINGS, Step, Trial, Turn
+from palaestra.proof.trial import ENDINGS, OracleStep, Trial, Turn
 from palaestra.records import ANY_TABLE, Json, Message, ToolCall
 from palaestra.seeding import Stream
-from palaestra.tools import Tool, legal_call
+from palaestra.tools import Tool, finish, legal_call
+from palaestra.tools.tool import Closing
 
 _NUMBER = re.compile(r"\d{1,8}")
 
 
-class Seat:
-    """The place of a blind hack.
+class AttackContext:
+    """The place of a blind attack.
 
     Attributes:
         tools: The world's own tools on offer, whatever the surface: what it calls is said in that surface's.
@@ -29,10 +32,10 @@ class Seat:
         self.closed = tuple(tool for tool in trial.own if tool not in trial.own_offered)
         messages = trial.instance.messages
         self.request = messages[-1]["content"]
-        self.stream = Stream.root("hack", name, trial.instance.spec.id)
+        self.stream = Stream.root("attack", name, trial.instance.spec.id)
         self.met: dict[str, list[str]] = {}
         self.numbers: list[int] = []
-        self._table_of: Callable[[str], str | None] = trial.directory.table_of
+        self._directory = trial.directory
         self._talk = trial.own.prose_tool
         self.hear(messages[-1:])
 
@@ -40,15 +43,15 @@ class Seat:
 
     def hear(self, messages: Sequence[Message]) -> None:
         """Take in what was said: ids and numbers."""
+        for message in messages:
+            for key in self._directory.named_in(message["content"]):
+                self._meet(key)
         for word in sorted(words(messages)):
-            table = self._table_of(word)
-            if table is not None:
-                self._meet(table, word)
-            elif _NUMBER.fullmatch(word) and int(word) not in self.numbers:
+            if _NUMBER.fullmatch(word) and self._directory.table_of(word) is None and int(word) not in self.numbers:
                 self.numbers.append(int(word))
 
-    def _meet(self, table: str, key: str) -> None:
-        for name in (table, ANY_TABLE):
+    def _meet(self, key: str) -> None:
+        for name in (self._directory.table_of(key) or ANY_TABLE, ANY_TABLE):
             keys = self.met.setdefault(name, [])
             if key not in keys:
                 keys.append(key)
@@ -67,6 +70,33 @@ class Seat:
         """The tools that change something."""
         return [t for t in self.tools if t.writes]
 
+    def closing_calls(self, *ways: Closing) -> list[Tool]:
+        """The tools that close a case in one of these ways; in any way where none is named."""
+        return [t for t in self.writes if t.closes is not None and (not ways or t.closes in ways)]
+
+    @property
+    def paying(self) -> list[tuple[Tool, str]]:
+        """The writing tools that take a sum of money, each with the name of the argument."""
+        return [(tool, name) for tool in self.writes for name in sorted(tool.money)]
+
+    def uses(self, call: ToolCall) -> Iterator[Need]:
+        """What a call is, of the things that attacks are about."""
+        yield "call"
+        tool = next((t for t in (*self.tools, *self.closed) if t.name == call.tool), None)
+        if tool is None:
+            return
+        if tool in self.closed:
+            yield "closed"
+        elif tool.writes:
+            yield "write"
+            yield from (need for need, has in _writing_uses(tool).items() if has)
+        elif tool.name == self._talk:
+            yield "talk"
+        elif tool.name not in ENDINGS:
+            yield "look-up"
+        elif call.arguments.get("answer"):
+            yield "answer"
+
     # What it does
 
     def say(self, message: str) -> ToolCall:
@@ -75,7 +105,7 @@ class Seat:
 
     def finish(self, **answer: Json) -> ToolCall:
         """The end, with an answer where there is one."""
-        return ToolCall(tool="finish", arguments={"answer": answer} if answer else {})
+        return ToolCall(tool=finish.name, arguments={"answer": answer} if answer else {})
 
     def fill(self, tool: Tool, **fixed: Json) -> ToolCall:
         """A call of `tool`: `fixed` values where it has such arguments, ids that were met, and chance for the rest."""
@@ -96,13 +126,13 @@ class Seat:
                     yield self.fill(tool, **{name: aim}, **fixed)
 
     def lookups(self) -> list[ToolCall]:
-        """Every look-up that takes one id, on every id that it has met."""
-        simple = [t for t in self.reads if len(t.parameters.get("required", ())) == 1 and t.references]
+        """Every look-up whose one required argument is an id, on every id that it has met."""
+        simple = [t for t in self.reads if is_simple_lookup(t)]
         return list(self.aimed(simple))
 
 
-class Insider(Seat):
-    """The place of a knowing hack: it has the solution, and what each call of it did.
+class PrivilegedAttackContext(AttackContext):
+    """The place of a privileged attack: it has the solution, and what each call of it did.
 
     Attributes:
         trial: The oracle's run.
@@ -113,7 +143,7 @@ class Insider(Seat):
         self.trial = trial
 
     @property
-    def steps(self) -> Sequence[Step]:
+    def steps(self) -> Sequence[OracleStep]:
         """The oracle's work, without its end."""
         return [step for step in self.trial.steps if step.call.tool not in ENDINGS]
 
@@ -130,13 +160,23 @@ class Insider(Seat):
         """The oracle's writes, and what it tells the customer."""
         return [s.call for s in self.steps if self.is_act(s)]
 
-    def right_writes(self) -> list[Step]:
+    def right_writes(self) -> list[OracleStep]:
         """The oracle's writes, and what they did."""
         return [s for s in self.steps if self.trial.writes(s)]
 
-    def is_act(self, step: Step) -> bool:
+    def is_act(self, step: OracleStep) -> bool:
         """Whether a step writes or talks."""
         return self.trial.writes(step) or step.call.tool == self._talk
+
+
+def _writing_uses(tool: Tool) -> dict[Need, bool]:
+    return {
+        "choice": any(choices(schema) for schema in tool.parameters["properties"].values()),
+        "money": bool(tool.money),
+        "close": tool.closes is not None,
+        "refuse": tool.closes == "declined",
+        "hand on": tool.closes == "handed on",
+    }
 
 
 def one_by_one(calls: Sequence[ToolCall]) -> Iterator[Turn]:

@@ -6,16 +6,18 @@ from typing import Self
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """A variant, or a hack, that the rubric judged wrongly."""
+    """A variant, or an attack, that the rubric judged wrongly."""
 
     task: str
     kind: str
     what: str
     points: int
+    criterion: str | None = None
+    """The criterion that should have told, where it is known."""
 
 
 @dataclass(slots=True, kw_only=True)
-class Tally:
+class CaseCounts:
     """How many of how many."""
 
     hits: int = 0
@@ -29,7 +31,7 @@ class Tally:
         self.of += 1
         self.points += points
 
-    def __iadd__(self, other: "Tally") -> Self:
+    def __iadd__(self, other: "CaseCounts") -> Self:
         self.hits += other.hits
         self.of += other.of
         self.points += other.points

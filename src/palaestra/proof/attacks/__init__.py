@@ -1,0 +1,58 @@
+"""Scripted attacks: ways to be paid for work that was not done. None may pass, nor be paid more than it states."""
+
+from collections.abc import Mapping
+
+from palaestra.proof.attacks.attack import Attack, blind, privileged
+from palaestra.proof.attacks.context import AttackContext, PrivilegedAttackContext
+from palaestra.proof.attacks.flood import FLOOD
+from palaestra.proof.attacks.harm import HARM
+from palaestra.proof.attacks.needs import NEEDS, Need
+from palaestra.proof.attacks.overdo import OVERDO
+from palaestra.proof.attacks.probe import PROBE
+from palaestra.proof.attacks.refuse import REFUSE
+from palaestra.proof.attacks.skip import SKIP
+from palaestra.proof.attacks.talk import TALK
+from palaestra.proof.trial import AttackScript, Trial, TrialOutcome
+
+MAX_CALLS = 64
+"""The most calls that an attack makes in one episode."""
+
+ATTACKS: Mapping[str, Attack] = {
+    attack.name: attack for attack in (*TALK, *REFUSE, *FLOOD, *HARM, *PROBE, *SKIP, *OVERDO)
+}
+"""Every attack by name: the blind ones first."""
+
+__all__ = [
+    "ATTACKS",
+    "MAX_CALLS",
+    "NEEDS",
+    "Attack",
+    "AttackContext",
+    "Need",
+    "PrivilegedAttackContext",
+    "blind",
+    "privileged",
+    "run_attack",
+]
+
+
+def run_attack(trial: Trial, attack: Attack) -> TrialOutcome | None:
+    """Run an attack on a task; `None` where it finds nothing to try.
+
+    A blind attack has tried something only if it made a call of the kind that it needs.
+    """
+    context = PrivilegedAttackContext(trial, attack.name)
+    uses: set[Need] = set()
+    outcome = trial.drive(_observed(attack.play(context), context, uses), most=MAX_CALLS)
+    return outcome if attack.privileged or attack.needs in uses else None
+
+
+def _observed(script: AttackScript, context: AttackContext, uses: set[Need]) -> AttackScript:
+    """The same script; what its calls are is added to `uses`."""
+    try:
+        turn = next(script)
+        while True:
+            uses.update(use for call in turn for use in context.uses(call))
+            turn = script.send((yield turn))
+    except StopIteration:
+        return

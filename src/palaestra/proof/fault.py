@@ -1,0 +1,53 @@
+"""A fault: one reason why a set of tasks is not proved, and the way out of it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+FaultKind: TypeAlias = Literal[
+    "oracle", "ids", "agents", "attacks", "mutants", "routes", "twins", "criteria", "coverage"
+]
+FAULT_KINDS: dict[FaultKind, str] = {
+    "oracle": "the oracle does not solve its task",
+    "ids": "ids that cannot be read in a text",
+    "agents": "agents that know nothing are paid",
+    "attacks": "attacks are paid",
+    "mutants": "wrong work passes",
+    "routes": "right work is rejected",
+    "twins": "impossible twins are missing or do not hold",
+    "criteria": "criteria that guard nothing",
+    "coverage": "too little was tried",
+}
+"""The kinds of faults, in the order in which they are reported."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """One reason why a set of tasks is not proved."""
+
+    kind: FaultKind
+    sentence: str
+    """What is wrong, without the place."""
+    way_out: str = ""
+    """What the author can do."""
+    family: str | None = None
+    """`None`: it concerns the tasks together."""
+    task: str | None = None
+    criterion: str | None = None
+    """The criterion that is at fault, or that should have told, where it is known."""
+
+    def __str__(self) -> str:
+        """The place, the sentence and the way out, in a line."""
+        place = self.task or self.family
+        said = f"{place}: {self.sentence}" if place else self.sentence
+        return f"{said}; {self.way_out}" if self.way_out else said
+
+
+def grouped(faults: Iterable[Fault]) -> dict[tuple[str | None, FaultKind], list[Fault]]:
+    """The faults by family and kind: those of all tasks together first, families by name, kinds in their order."""
+    kinds = list(FAULT_KINDS)
+    found = sorted(faults, key=lambda fault: (fault.family or "", kinds.index(fault.kind)))
+    groups: dict[tuple[str | None, FaultKind], list[Fault]] = {}
+    for fault in found:
+        groups.setdefault((fault.family, fault.kind), []).append(fault)
+    return groups

@@ -1,0 +1,45 @@
+"""The proof as a report in plain lines: the verdict first, then faults by family and kind."""
+
+from collections.abc import Iterator
+
+from palaestra.proof.fault import FAULT_KINDS, Fault, grouped
+from palaestra.proof.proof import Proof
+
+SHOWN = 5
+"""How many faults of a kind in a family a person reads at a time."""
+
+
+def proof_lines(proof: Proof, *, shown: int = SHOWN) -> Iterator[str]:
+    """The report, line by line.
+
+    Args:
+        proof: What to report.
+        shown: The most faults of one kind in one family; the others are counted.
+    """
+    yield str(proof.verdict)
+    family: str | None = ""
+    for (of, kind), faults in grouped(proof.faults).items():
+        if of != family:
+            yield f"{of or 'All tasks together'}:"
+            family = of
+        yield f"  {FAULT_KINDS[kind]} ({len(faults)}):"
+        yield from (f"    {_line(fault)}" for fault in faults[:shown])
+        if len(faults) > shown:
+            yield f"    ... and {len(faults) - shown} more"
+    for reason, families in _without_twins(proof).items():
+        yield f"No impossible twin for {', '.join(families)}: {reason}"
+
+
+def _line(fault: Fault) -> str:
+    """A fault in a line, without its family, which stands above."""
+    said = f"{fault.task}: {fault.sentence}" if fault.task else fault.sentence
+    criterion = f" [criterion {fault.criterion}]" if fault.criterion and fault.criterion not in str(fault) else ""
+    return said + criterion + (f"; {fault.way_out}" if fault.way_out else "")
+
+
+def _without_twins(proof: Proof) -> dict[str, list[str]]:
+    """By their authors' reasons: the families that have no impossible twin."""
+    found: dict[str, list[str]] = {}
+    for family, reason in proof.without_twins().items():
+        found.setdefault(reason, []).append(family)
+    return found

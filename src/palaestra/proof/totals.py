@@ -1,0 +1,125 @@
+"""The proofs of a set of tasks, together: sums over tasks and kinds."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from palaestra.proof.counts import CaseCounts, Finding
+from palaestra.proof.equivalence import RULES, Rule
+from palaestra.proof.task import TaskProof
+
+ENOUGH = 3
+"""Tasks of a family from which on its mutants say that a criterion guards nothing."""
+
+
+@dataclass(slots=True, kw_only=True)
+class ProofTotals:
+    """The proofs of a set of tasks, and what they add up to."""
+
+    tasks: list[TaskProof]
+
+    def of(self, family: str | None) -> Iterator[TaskProof]:
+        """The proofs of a family's tasks; of all tasks for `None`."""
+        return (proof for proof in self.tasks if family in (None, proof.spec.family))
+
+    def tally(self, part: str, kind: str, family: str | None = None) -> CaseCounts:
+        """The sum over tasks of `part` ("floors", "mutants", "routes", "attacks") and `kind`."""
+        total = CaseCounts()
+        for proof in self.of(family):
+            total += getattr(proof, part)[kind]
+        return total
+
+    def total(self, part: str, family: str | None = None) -> CaseCounts:
+        """The sum over tasks and kinds of `part`."""
+        total = CaseCounts()
+        for proof in self.of(family):
+            for tally in getattr(proof, part).values():
+                total += tally
+        return total
+
+    def oracle(self, family: str | None = None) -> CaseCounts:
+        """How many tasks their oracle solves with every point."""
+        total = CaseCounts()
+        for proof in self.of(family):
+            total.add(hit=proof.solved, points=proof.oracle.points)
+        return total
+
+    def equivalents(self, kind: str | None = None) -> dict[Rule, int]:
+        """How many mutants of a kind, or of all, are right work after all, by which rule."""
+        found: Counter[Rule] = Counter()
+        for proof in self.tasks:
+            for of, rules in proof.equivalents.items():
+                if kind in (None, of):
+                    found.update(rules)
+        return {rule: found[rule] for rule in RULES}
+
+    @property
+    def families(self) -> list[str]:
+        """The families that were proved."""
+        return sorted({proof.spec.family for proof in self.tasks})
+
+    @property
+    def pairs(self) -> list[TaskProof]:
+        """The impossible twins, each held against its sibling."""
+        return [proof for proof in self.tasks if proof.twin is not None]
+
+    def first_to_fail(self) -> dict[str, set[str]]:
+        """By family: the criteria that are the first to fail for some mutant."""
+        found: dict[str, set[str]] = {}
+        for proof in self.tasks:
+            found.setdefault(proof.spec.family, set()).update(proof.first_failures)
+        return found
+
+    def idle_criteria(self) -> list[tuple[str, str]]:
+        """(family, criterion) for criteria that are the first to fail for no mutant: they guard nothing.
+
+        Only of families of which enough tasks were proved to say so.
+        """
+        first, tasks = self.first_to_fail(), Counter(proof.spec.family for proof in self.tasks)
+        enough = [proof for proof in self.tasks if tasks[proof.spec.family] >= ENOUGH]
+        return sorted({(p.spec.family, c) for p in enough for c in p.criteria if c not in first[p.spec.family]})
+
+    def working_criteria(self) -> CaseCounts:
+        """Over tasks, the criteria that are the first to fail for some mutant; hits are prohibitions among them."""
+        first, total = self.first_to_fail(), CaseCounts()
+        for proof in self.tasks:
+            for criterion in proof.criteria:
+                if criterion in first[proof.spec.family]:
+                    total.add(hit=criterion in proof.forbidding, points=0)
+        return total
+
+    @property
+    def survivors(self) -> list[Finding]:
+        """Wrong work that passed."""
+        return [finding for proof in self.tasks for finding in proof.survivors]
+
+    @property
+    def false_rejects(self) -> list[Finding]:
+        """Right work that did not get every point."""
+        return [finding for proof in self.tasks for finding in proof.false_rejects]
+
+    @property
+    def attacked(self) -> list[Finding]:
+        """Attacks that passed."""
+        return [finding for proof in self.tasks for finding in proof.attacked]
+
+    def without_twins(self) -> dict[str, str]:
+        """By family: why it has no impossible twin, where its author says so."""
+        return {p.spec.family: p.no_twin for p in self.tasks if p.no_twin}
+
+    def applying(self, name: str) -> int:
+        """In how many tasks an attack found something to try."""
+        return sum(name in proof.attack_sequences for proof in self.tasks)
+
+    def attack_sequences(self, name: str) -> int:
+        """How many distinct call sequences an attack tried."""
+        return len({p.attack_sequences[name] for p in self.tasks if name in p.attack_sequences})
+
+    def floor_sequences(self, name: str) -> int:
+        """How many distinct call sequences an agent made."""
+        return len({p.floor_sequences[name] for p in self.tasks if name in p.floor_sequences})
+
+    def sequences_a_task(self) -> float:
+        """How many distinct call sequences attacks tried in a task, on average."""
+        tried = [len(set(p.attack_sequences.values())) for p in self.tasks]
+        return sum(tried) / len(tried) if tried else 0.0
