@@ -1,6 +1,7 @@
 """What each conventional call becomes, and what a tool may say that it reads."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -134,6 +135,23 @@ def test_an_answer_of_more_than_a_page_takes_as_many_queries() -> None:
     assert len(own.events[-1].shown) == 23
 
 
+def test_a_path_to_more_rows_than_a_traversal_shows_becomes_queries() -> None:
+    schema, state = library.SCHEMA, Overlay(library.populate(1))
+    card = tool(reads=Reads(table="members", by={"member_id": "id"}, follow=("loans.member_id",)))(get_card)
+    surface = generic_surface(schema, Toolbox([card, *CONTROL]), role="librarian")
+    call = ToolCall(tool="get_card", arguments={"member_id": "MEM-1"})
+    assert [c.tool for c in surface.translate([call], state)] == ["traverse"]
+    loan = state.find(library.Loan)[0]
+    for number in range(100, 145):
+        state.insert(replace(loan, id=f"LN-{number}", member_id="MEM-1"))
+    calls = surface.translate([call], state)
+    assert {c.tool for c in calls} == {"query"}
+    lent = {("loans", row.id) for row in state.find(library.Loan, member_id="MEM-1")}
+    assert len(lent) >= 45
+    generic = Play(schema, surface.toolbox, state, role="librarian")
+    assert generic.shown(calls) == {("members", "MEM-1"), *lent}
+
+
 MemberId = library.MemberId
 
 
@@ -207,8 +225,6 @@ def test_a_declaration_that_does_not_fit_is_refused(function: Any, reads: Reads,
 
 
 def renamed(made: Tool) -> Tool:
-    from dataclasses import replace
-
     return replace(made, name="ask")
 
 

@@ -39,9 +39,9 @@ class Translation:
             calls: Calls of the world's own tools; one of the generic surface stays as it is.
             state: The rows that they begin at. They tell how many pages an answer takes that a tool gives in one.
         """
-        return tuple(said for call in calls for said in self._translated(call, state))
+        return tuple(said for call in calls for said in self._translate_call(call, state))
 
-    def _translated(self, call: ToolCall, state: StateView) -> Sequence[ToolCall]:
+    def _translate_call(self, call: ToolCall, state: StateView) -> Sequence[ToolCall]:
         if call.tool in self._actions:
             steps: list[Json] = [{"action": call.tool, "arguments": dict(call.arguments)}]
             return [ToolCall(tool="run_workflow", arguments={"steps": steps})]
@@ -58,9 +58,9 @@ class Translation:
         query = _query(reads.table, where, search, given.get(reads.cursor) if reads.cursor else None)
         if reads.cursor or "id" in where:
             return [query]
-        return [query, *self._further(query, state)]
+        return [query, *self._next_pages(query, state)]
 
-    def _further(self, query: ToolCall, state: StateView) -> Iterator[ToolCall]:
+    def _next_pages(self, query: ToolCall, state: StateView) -> Iterator[ToolCall]:
         """The queries for what does not stand on the first page."""
         arguments: Any = query.arguments
         info = self._schema[arguments["table"]]
@@ -83,7 +83,7 @@ class Translation:
                 continue
             table, _, column = path[0].partition(".")
             query = _query(table, {column: key}, None, None)
-            yield from (_query(reads.table, where, None, None), query, *self._further(query, state))
+            yield from (_query(reads.table, where, None, None), query, *self._next_pages(query, state))
 
 
 def check_reads(tool: Tool, reads: Reads, schema: Schema) -> None:
