@@ -61,6 +61,10 @@ EXPORTS = {
         "SpeedComparison SpeedSection TrainingReport TrainingScale WorkRate bench_async bench_engine bench_train "
         "device_of scale_of training_markdown training_tables"
     ),
+    "palaestra.benchmarks.statistics": (
+        "FEWEST FULL QUICK CoverageScale MeanEstimate Observation Unit coverage_table estimate_mean estimate_share "
+        "holm independent_difference paired_difference sign_flip_p simulate_coverage unit_means"
+    ),
     "palaestra.benchmarks.suites.ood": "AXES suite",
     "palaestra.benchmarks.viewer": "render_page",
     "palaestra.cli": "main",
@@ -94,9 +98,9 @@ EXPORTS = {
     "palaestra.envs.wording": "WORDINGS reword",
     "palaestra.rubrics": (
         "HARM MET TOTAL UNMET WORLD Allowance Check Checklist ChecklistSnapshot Close Criterion Evidence Rubric "
-        "TurnLog Unordered close expect_answer expect_any expect_call expect_change expect_listing expect_message "
-        "expect_question expect_read expect_row expect_user_message forbid_call forbid_guessed_ids "
-        "forbid_other_changes guards rescore unordered"
+        "TurnLog UnorderedItems close expect_answer expect_any expect_call expect_change expect_listing "
+        "expect_message expect_question expect_read expect_row expect_user_message forbid_call forbid_guessed_ids "
+        "forbid_other_changes guards in_any_order rescore"
     ),
     "palaestra.rubrics.derivation": "DerivedRubric SolutionTrace TableFacts Tables TraceStep derive",
     "palaestra.tools": (

@@ -22,7 +22,7 @@ from palaestra.benchmarks.learning import (
     learning_tables,
 )
 from palaestra.benchmarks.learning.evaluation import EVALUATION, Evaluation, TaskResult
-from palaestra.benchmarks.statistics import clustered_mean, paired_difference
+from palaestra.benchmarks.statistics import Observation, Unit, estimate_mean, paired_difference
 from palaestra.errors import CheckpointError
 from palaestra.records import EndReason
 from palaestra.table import Table
@@ -96,70 +96,81 @@ def row(table: Table, tasks: str, seed: str) -> dict[str, str]:
     return dict(zip(("tasks", "seed", "before", "after", "gain", "control", "its own"), found, strict=True))
 
 
-def together(*parts: Points, unseen: bool) -> dict[str, list[float]]:
-    """The values of several seeds by task."""
-    tasks = [task for task in parts[0] if (task == "u") == unseen]
-    return {task: [float(p) for part in parts for p in part[task]] for task in tasks}
-
-
-def mean(values: Mapping[str, list[float]]) -> str:
-    return f"{fmean(fmean(own) for own in values.values()):.1f}"
+def together(*parts: Points, unseen: bool) -> list[Observation]:
+    """The values of several training seeds."""
+    return [
+        Observation(value=float(point), task=task, training_seed=seed)
+        for seed, part in enumerate(parts)
+        for task, points in part.items()
+        if (task == "u") == unseen
+        for point in points
+    ]
 
 
 @pytest.mark.parametrize("unseen", [False, True])
-@pytest.mark.parametrize(("seed", "found"), [("0", [FIRST]), ("1", [SECOND]), ("pooled", [FIRST, SECOND])])
+@pytest.mark.parametrize(("seed", "found"), [("0", [FIRST]), ("1", [SECOND]), ("all", [FIRST, SECOND])])
 def test_scores_are_what_separate_statistics_find(
     runs: list[LearningResult], seed: str, found: list[dict[str, Points]], unseen: bool
 ) -> None:
+    unit = Unit.TRAINING_SEED if seed == "all" else Unit.FAMILY if unseen else Unit.TASK
     cells = row(learning_tables(runs)[0], UNSEEN if unseen else SEEN, seed)
     before, after, control = (
         together(*(one[part] for one in found), unseen=unseen) for part in ("before", "after-grpo", "control")
     )
-    assert (cells["before"], cells["after"], cells["control"]) == (mean(before), mean(after), mean(control))
-    assert cells["gain"] == paired_difference(before, after).text(signed=True)
-    assert cells["its own"] == paired_difference(before, control).text(signed=True)
+    means = [f"{estimate_mean(part, unit).mean:.1f}" for part in (before, after, control)]
+    assert [cells["before"], cells["after"], cells["control"]] == means
+    assert cells["gain"] == paired_difference(before, after, unit).text(signed=True)
+    assert cells["its own"] == paired_difference(before, control, unit).text(signed=True)
 
 
 def test_scores_by_hand(runs: list[LearningResult]) -> None:
     cells = row(learning_tables(runs)[0], SEEN, "0")
-    # Task means before: 5 and 25; after: 70 and 40; their differences, 65 and 15, are the interval of two tasks.
-    assert (cells["before"], cells["after"], cells["gain"]) == ("15.0", "55.0", "+40.0 [+15.0, +65.0]")
-    cells = row(learning_tables(runs)[0], UNSEEN, "pooled")
-    # One task: before 5, 5, 5, 15; after 0, 100, 0, 0; an interval of one task is a point.
-    assert (cells["before"], cells["after"], cells["gain"]) == ("7.5", "25.0", "+17.5 [+17.5, +17.5]")
+    # Task means before: 5 and 25; after: 70 and 40; two tasks are too few for an interval.
+    assert (cells["before"], cells["after"], cells["gain"]) == ("15.0", "55.0", "+40.0, 2 tasks: +65.0, +15.0")
+    cells = row(learning_tables(runs)[0], UNSEEN, "all")
+    # One family: before 5 and 5, then 5 and 15; after 0 and 100, then 0 and 0. The unit is the training seed.
+    assert (cells["before"], cells["after"], cells["gain"]) == (
+        "7.5",
+        "25.0",
+        "+17.5, 2 training seeds: +45.0, -10.0",
+    )
 
 
 def test_shares_solved_by_hand(runs: list[LearningResult]) -> None:
     table = learning_tables(runs)[1]
     # Before, seed 0 solves nothing; afterwards one of two episodes of `a` and none of `b`.
     cells = row(table, SEEN, "0")
-    assert (cells["before"], cells["after"], cells["gain"]) == ("0.0", "25.0", "+25.0 [+0.0, +50.0]")
+    assert (cells["before"], cells["after"], cells["gain"]) == ("0.0", "25.0", "+25.0, 2 tasks: +50.0, +0.0")
     cells = row(table, UNSEEN, "0")
-    assert (cells["before"], cells["after"], cells["gain"]) == ("0.0", "50.0", "+50.0 [+50.0, +50.0]")
+    assert (cells["before"], cells["after"], cells["gain"]) == ("0.0", "50.0", "+50.0, 1 family")
 
 
 def test_shares_of_harm_by_hand(runs: list[LearningResult]) -> None:
-    # One of two episodes of the control of seed 0, and so one of four of both.
+    # One of two episodes of the control of seed 0, and none of seed 1.
     (table,) = (table for table in learning_tables(runs) if "forbidden" in table.title)
-    assert [row(table, UNSEEN, seed)["its own"] for seed in ("0", "1", "pooled")] == [
-        "+50.0 [+50.0, +50.0]",
-        "+0.0 [+0.0, +0.0]",
-        "+25.0 [+25.0, +25.0]",
+    assert [row(table, UNSEEN, seed)["its own"] for seed in ("0", "1", "all")] == [
+        "+50.0, 1 family",
+        "+0.0, 1 family",
+        "+25.0, 2 training seeds: +50.0, +0.0",
     ]
-    assert row(table, SEEN, "pooled")["its own"] == "+0.0 [+0.0, +0.0]"
 
 
-def test_several_seeds_have_a_pooled_row_and_one_has_none(runs: list[LearningResult]) -> None:
+def test_a_claim_about_training_takes_several_training_seeds(runs: list[LearningResult]) -> None:
+    assert "no interval about training" in learning_tables(runs[:1])[0].note
+    assert "their unit is the training seed" in learning_tables(runs)[0].note
+
+
+def test_several_seeds_have_a_row_for_all_and_one_has_none(runs: list[LearningResult]) -> None:
     for table in learning_tables(runs)[:3]:
         assert [cells[:2] for cells in table.rows] == [
-            (tasks, seed) for tasks in (SEEN, UNSEEN) for seed in ("0", "1", "pooled")
+            (tasks, seed) for tasks in (SEEN, UNSEEN) for seed in ("0", "1", "all")
         ]
     for table in learning_tables(runs[1:])[:3]:
         assert [cells[:2] for cells in table.rows] == [(SEEN, "1"), (UNSEEN, "1")]
 
 
 def test_the_note_counts_tasks_and_episodes(runs: list[LearningResult]) -> None:
-    assert "2 tasks of families trained on, 1 of families never seen, 2 episodes" in learning_tables(runs)[0].note
+    assert "2 tasks of 1 family trained on, 1 task of 1 family never seen, 2 episodes" in learning_tables(runs)[0].note
 
 
 def test_the_cost_is_steps_and_seconds_of_each_stage(runs: list[LearningResult]) -> None:
@@ -183,14 +194,14 @@ def test_the_curves_are_the_history(runs: list[LearningResult]) -> None:
             assert list(curve.y) == [r[name] for r in rows]
 
 
-def test_the_estimates_are_the_pooled_scores(runs: list[LearningResult]) -> None:
+def test_the_estimates_are_those_of_training_seeds(runs: list[LearningResult]) -> None:
     estimates = {(e.group, e.label): e for e in learning_panels(runs)[2].estimates}
     assert len(estimates) == 6
     for unseen, group in ((False, SEEN), (True, UNSEEN)):
         for part, points in FIRST.items():
-            interval = clustered_mean(together(points, SECOND[part], unseen=unseen))
+            found = estimate_mean(together(points, SECOND[part], unseen=unseen), Unit.TRAINING_SEED)
             shown = estimates[group, part]
-            assert (shown.mean, shown.low, shown.high) == (interval.mean, interval.low, interval.high)
+            assert (shown.mean, shown.low, shown.high) == (found.mean, found.mean, found.mean)
 
 
 def test_the_panels_draw(runs: list[LearningResult]) -> None:
@@ -214,7 +225,7 @@ def test_the_document_holds_every_number(runs: list[LearningResult], policy: Pol
 # a run
 
 
-CONFIG = LearningConfig(model=POLICY.fresh, sft=SFT, grpo=SYNC, samples=2, threads=1)
+CONFIG = LearningConfig(model=POLICY.model, sft=SFT, grpo=SYNC, samples=2, threads=1)
 SHORT = replace(CONFIG, sft=replace(SFT, steps=2), grpo=replace(SYNC, steps=1), samples=1)
 TRAIN, HELDOUT = tasks_of(WORLD), tasks_of(replace(WORLD, split="heldout"))
 

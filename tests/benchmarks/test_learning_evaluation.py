@@ -4,25 +4,24 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from crash.loops import SYNC, WORLD, grpo_loop, run, sft_loop
 from crash.tiny import FAILING_ID
 from palaestra.benchmarks.learning.evaluation import (
     EVALUATION,
     Evaluation,
+    Measure,
     TaskResult,
+    claim_unit,
+    difference,
     evaluate,
     evaluation_table,
-    pooled,
 )
-from palaestra.benchmarks.statistics import paired_difference
+from palaestra.benchmarks.statistics import Observation, Unit
 from palaestra.errors import ConfigError, TaskError
 from palaestra.records import EndReason
 from palaestra.trainers import (
@@ -125,7 +124,7 @@ def test_a_task_whose_first_episode_was_broken_off_shows_its_next(policy: Policy
 
 def test_a_task_whose_world_always_failed_is_in_no_figure() -> None:
     left = Evaluation(tasks={"a": result(100)}, faults=3)
-    assert left.points(unseen=False) == {"a": [100.0]}
+    assert [one.value for one in left.observations("points", unseen=False)] == [100.0]
     assert "3 episodes in which the world failed are left out" in evaluation_table(left, title="").note
     assert "world failed" not in evaluation_table(SOME, title="").note
 
@@ -202,8 +201,8 @@ def test_two_policies_meet_the_same_luck(policies: tuple[Policy, Policy], monkey
 def test_a_policy_does_not_differ_from_itself(policy: Policy) -> None:
     first, second = (evaluate(p, LIBRARY_ID, [LENT, RENEWED], samples=4, play=PLAY)[0] for p in (policy, policy.copy()))
     assert first == second
-    difference = paired_difference(first.points(unseen=False), second.points(unseen=False))
-    assert (difference.mean, difference.low, difference.high) == (0, 0, 0)
+    sides = [one.observations("points", unseen=False) for one in (first, second)]
+    assert difference(sides[0], sides[1], "points", Unit.TASK).mean == 0
 
 
 def test_another_seed_is_other_luck(policy: Policy) -> None:
@@ -213,24 +212,41 @@ def test_another_seed_is_other_luck(policy: Policy) -> None:
     assert [episode.digest() for episode in first] != [episode.digest() for episode in second]
 
 
-def test_unseen_families_stand_apart() -> None:
-    assert SOME.points(unseen=False) == {"a": [100.0, 50.0], "b": [0.0, 0.0]}
-    assert SOME.points(unseen=True) == {"c": [-20.0, 100.0]}
-    assert SOME.solved(unseen=False) == {"a": [100.0, 0.0], "b": [0.0, 0.0]}
-    assert SOME.solved(unseen=True) == {"c": [0.0, 100.0]}
-    assert SOME.harmed(unseen=False) == {"a": [0.0, 0.0], "b": [0.0, 0.0]}
-    assert SOME.harmed(unseen=True) == {"c": [100.0, 0.0]}
+@pytest.mark.parametrize(
+    ("measure", "seen", "unseen"),
+    [
+        ("points", [100.0, 50.0, 0.0, 0.0], [-20.0, 100.0]),
+        ("solved", [100.0, 0.0, 0.0, 0.0], [0.0, 100.0]),
+        ("harmed", [0.0, 0.0, 0.0, 0.0], [100.0, 0.0]),
+    ],
+)
+def test_unseen_families_stand_apart(measure: Measure, seen: list[float], unseen: list[float]) -> None:
+    for which, values in ((False, seen), (True, unseen)):
+        found = SOME.observations(measure, unseen=which, seed=5)
+        assert [one.value for one in found] == values
+        assert {one.training_seed for one in found} == {5}
 
 
-def test_the_table_s_cells_are_the_means_and_their_intervals() -> None:
-    # Of two tasks the mean of two draws is either task's or the mean of both, so the middle 95 % hold all three;
-    # of one task it is the task's.
+def test_a_claim_about_trained_families_is_about_tasks_and_one_about_unseen_ones_about_families() -> None:
+    assert claim_unit(unseen=False) is Unit.TASK
+    assert claim_unit(unseen=True) is Unit.FAMILY
+    (found,) = Evaluation(tasks={"w/f/0": result(7, unseen=True)}, faults=0).observations("points", unseen=True)
+    assert found.family == "f"
+
+
+def test_a_difference_is_of_the_tasks_that_both_sides_have() -> None:
+    before = [Observation(value=0.0, task="a"), Observation(value=50.0, task="b")]
+    after = [Observation(value=100.0, task="a"), Observation(value=0.0, task="c")]
+    assert difference(before, after, "solved", Unit.TASK).values == {"a": 100.0}
+
+
+def test_the_table_s_cells_are_the_means_and_what_they_are_over() -> None:
     table = evaluation_table(SOME, title="how it went")
     assert table.title == "how it went"
     assert table.columns == ("families", "tasks", "episodes", "mean score", "solved, %", "harmful, %")
     assert table.rows == (
-        ("trained on", "2", "4", "37.5 [0.0, 75.0]", "25.0 [0.0, 50.0]", "0.0 [0.0, 0.0]"),
-        ("unseen in training", "1", "2", "40.0 [40.0, 40.0]", "50.0 [50.0, 50.0]", "50.0 [50.0, 50.0]"),
+        ("trained on", "2", "4", "37.5, 2 tasks: 75.0, 0.0", "25.0, 2 tasks: 50.0, 0.0", "0.0, 2 tasks: 0.0, 0.0"),
+        ("unseen in training", "1", "2", "40.0, 1 family", "50.0, 1 family", "50.0, 1 family"),
     )
 
 
@@ -253,21 +269,3 @@ def test_progress_is_told_once_an_episode(policy: Policy) -> None:
     told: list[str] = []
     evaluate(policy, LIBRARY_ID, [LENT, RENEWED], samples=3, play=PLAY, progress=told.append)
     assert sorted(told) == [LENT] * 3 + [RENEWED] * 3
-
-
-VALUES = st.dictionaries(st.sampled_from("abc"), st.lists(st.integers(-100, 100).map(float), min_size=1, max_size=3))
-
-
-@given(st.lists(VALUES, max_size=3))
-def test_pooling_loses_no_value_and_moves_none_to_another_task(evaluations: list[dict[str, list[float]]]) -> None:
-    together = pooled(evaluations)
-    assert set(together) == {task for values in evaluations for task in values}
-    for task, own in together.items():
-        assert own == [value for values in evaluations for value in values.get(task, [])]
-
-
-def test_pooled_tasks_stay_the_clusters() -> None:
-    together = pooled([{"a": [1.0], "b": [2.0]}, {"b": [4.0], "a": [3.0]}])
-    assert together == {"a": [1.0, 3.0], "b": [2.0, 4.0]}
-    assert fmean(map(fmean, together.values())) == 2.5
-    assert pooled([]) == {}

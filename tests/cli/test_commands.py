@@ -132,7 +132,7 @@ def test_prove_fails_and_says_why_when_a_rubric_asks_for_too_little(tmp_path: Pa
     result = run("tasks", "prove", str(tmp_path), "--split", "dev")
     assert result.returncode == 1
     assert result.stdout.startswith("Not proved: ")
-    assert "wrong work passes" in result.stdout
+    assert "attacks are paid" in result.stdout
 
 
 @pytest.mark.parametrize(

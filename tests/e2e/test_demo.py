@@ -161,7 +161,7 @@ def test_every_held_out_task_is_measured_and_unseen_families_stand_apart(demo: D
     for measured in demo.report.runs[0].parts().values():
         assert set(measured.evaluation.tasks) == set(demo_task_ids(env, "heldout"))
         unseen = {episode.task.id for episode in measured.episodes if episode.task.unseen}
-        assert set(measured.evaluation.points(unseen=True)) == unseen
+        assert {one.task for one in measured.evaluation.observations("points", unseen=True)} == unseen
         assert 0 < len(unseen) < len(measured.evaluation.tasks)
 
 

@@ -41,8 +41,9 @@ def bad(desk: Desk) -> Task:
     prompt = desk.mail(ticket, f"Send {order.id} to Ringstr. 4 in Wien.")
     moved = expect_change(order, {"ship_street": "Ringstr. 4", "ship_city": "Wien"}, id="moved")
     rubric = [moved, *desk.resolved(ticket, after=["moved"])]
-    anything = [permit_change(order, "ship_street", "ship_city"), permit_change(ticket, "status", "policy_id",
-    "evidence_id")] ending = closing_calls(ticket, "Done.")
+    moved_house = permit_change(order, "ship_street", "ship_city")
+    anything = [moved_house, permit_change(ticket, "status", "policy_id", "evidence_id")]
+    ending = closing_calls(ticket, "Done.")
     oracle = [call("update_shipping_address", order_id=order.id, street="Ringstr. 4", city="Wien"), *ending]
 """
 TASKS = [f"storefront/bad/{index:04d}" for index in range(6)]

@@ -27,6 +27,8 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 from numpy.typing import NDArray
 
+from palaestra.benchmarks.statistics import MeanEstimate
+
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d")
 """Told apart by the colour-blind (Okabe and Ito 2008, "Color universal design")."""
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
@@ -114,6 +116,13 @@ class Estimate:
     mean: float
     low: float
     high: float
+
+    @classmethod
+    def of(cls, label: str, group: str, estimate: MeanEstimate) -> "Estimate":
+        """An estimate to draw; one without an interval is a point."""
+        mean = estimate.mean
+        low = mean if estimate.low is None else estimate.low
+        return cls(label=label, group=group, mean=mean, low=low, high=mean if estimate.high is None else estimate.high)
 
     def __post_init__(self) -> None:
         what = f"estimate {self.label!r} of {self.group!r}"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import orjson
 import typer
 
+from palaestra.benchmarks import statistics
 from palaestra.benchmarks.speed import FULL, QUICK, SECTIONS, bench_env, speed_markdown, speed_tables
 from palaestra.cli.console import output
 from palaestra.cli.extra import train_extra
@@ -124,6 +125,26 @@ def objectives(
         write_file(markdown, toys.objectives_markdown(report).encode())
     if plot is not None:
         write_file(plot, toys.objectives_png(report))
+
+
+@app.command(epilog="Example: `palaestra bench intervals --markdown intervals.md`")
+def intervals(
+    quick: Quick = False,  # noqa: FBT002
+    samples: Annotated[
+        int | None, typer.Option("--samples", min=1, help="Simulated intervals of each row; 2000, or 200 with --quick.")
+    ] = None,
+    json: JsonOption = None,
+    markdown: Markdown = None,
+) -> None:
+    """Simulate how often 95 % intervals hold the true value, by method, population and number of units."""
+    usual = statistics.QUICK if quick else statistics.FULL
+    rows = statistics.simulate_coverage(replace(usual, samples=samples or usual.samples))
+    table = statistics.coverage_table(rows)
+    output().print(table.for_terminal())
+    if json is not None:
+        write_file(json, orjson.dumps(rows, option=orjson.OPT_INDENT_2))
+    if markdown is not None:
+        write_file(markdown, f"{table.markdown()}\n\n{table.note}\n".encode())
 
 
 @contextmanager

@@ -13,9 +13,8 @@ from evaluations import outcome, results, suite
 from palaestra.benchmarks.evaluation.compare import Comparison, compare
 from palaestra.benchmarks.evaluation.report import comparison_markdown, comparison_sentences, comparison_table
 from palaestra.benchmarks.evaluation.results import Results
-from palaestra.benchmarks.evaluation.significance import holm, sign_flip_p
 from palaestra.benchmarks.evaluation.suite import Ladder
-from palaestra.benchmarks.statistics import paired_difference
+from palaestra.benchmarks.statistics import Observation, Unit, holm, paired_difference, sign_flip_p
 from palaestra.errors import ConfigError
 
 SIZES = {"easy": 30, "hard": 20}
@@ -78,7 +77,11 @@ def test_every_figure_is_that_of_its_part() -> None:
         assert one.tasks == SIZES[one.cell]
         assert one.first == pytest.approx(fmean(map(fmean, own.values())))
         assert one.second == pytest.approx(fmean(map(fmean, other.values())))
-        assert one.difference == paired_difference(other, own)
+        sides = [
+            [Observation(value=value, task=task, family=one.cell) for task, row in side.items() for value in row]
+            for side in (other, own)
+        ]
+        assert one.difference == paired_difference(sides[0], sides[1], Unit.TASK, whole=100)
         assert one.difference.mean == pytest.approx(one.first - one.second)
         p_values.append(sign_flip_p([fmean(own[task]) - fmean(other[task]) for task in own]))
         assert one.p == pytest.approx(p_values[-1], abs=1e-12)
@@ -223,22 +226,22 @@ def told(first: list[list[bool]], second: list[list[bool]], **names: str) -> Com
 def test_a_sentence_says_who_is_ahead_and_whether_it_can_be_chance() -> None:
     (sentence,) = comparison_sentences(told([[True]] * 10, [[False]] * 10))
     assert sentence == (
-        "A solves 100.0 points more than B on cell easy [100.0, 100.0], p = 0.002 (one cell; 10 tasks): "
+        "A solves 100.0 points more than B on cell easy [56.4, 100.0], p = 0.002 (one cell; 10 tasks): "
         "significant at 5 %."
     )
     (sentence,) = comparison_sentences(told([[False]] * 10, [[True]] * 10))
-    assert sentence.startswith("B solves 100.0 points more than A on cell easy [100.0, 100.0]")
+    assert sentence.startswith("B solves 100.0 points more than A on cell easy [56.4, 100.0]")
 
 
 def test_a_sentence_says_where_nothing_can_be_told() -> None:
     (sentence,) = comparison_sentences(told([[True]] * 3, [[True]] * 3))
     assert sentence == (
         "No difference can be told on cell easy, and with so few tasks none could be: both solve 100.0 %, "
-        "difference [0.0, 0.0], p = 1.000 (one cell; 3 tasks)."
+        "difference (of each task: 0.0, 0.0, 0.0), p = 1.000 (one cell; 3 tasks)."
     )
     (sentence,) = comparison_sentences(told([[True]] + [[False]] * 19, [[False]] * 20))
     assert sentence.startswith(
-        "No difference can be told on cell easy: A solves 5.0 points more than B [0.0, 15.0], p = 1"
+        "No difference can be told on cell easy: A solves 5.0 points more than B [-12.4, 26.0], p = 1"
     )
 
 
@@ -275,5 +278,6 @@ def test_versions_of_one_task_are_one_task_in_a_comparison() -> None:
     ]
     (single,) = compare(*(side({"base": own}, agent="A", samples=1) for own in (better, worse))).cells
     found = compare(*joined).overall
-    assert (found.tasks, found.p, found.difference) == (4, single.p, single.difference)
+    assert (found.tasks, found.p, found.difference.mean) == (4, single.p, single.difference.mean)
+    assert [*found.difference.values.values()] == [*single.difference.values.values()]
     assert compare(*sides).overall.p < found.p

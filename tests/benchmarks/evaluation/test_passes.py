@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palaestra.benchmarks.evaluation.passes import pass_all, pass_at, passes
-from palaestra.benchmarks.statistics import clustered_share
+from palaestra.benchmarks.statistics import Observation, Unit, estimate_share
 
 SAMPLES = st.lists(st.booleans(), min_size=1, max_size=9)
 
@@ -78,8 +78,16 @@ def test_tasks_that_lack_samples_are_left_out_where_they_are_too_few() -> None:
 
 def test_a_task_of_several_worlds_stays_one_cluster() -> None:
     found = passes({"a": [[True, True], [False, False]], "b": [[True, False]]})
-    assert found[1].any == clustered_share({"a": [100.0, 0.0], "b": [100.0]}, whole=100)
-    assert found[1].all == clustered_share({"a": [100.0, 0.0], "b": [0.0]}, whole=100)
+    assert found[1].any.values == {"a": 50.0, "b": 100.0}
+    assert found[1].all.values == {"a": 50.0, "b": 0.0}
+
+
+def test_tasks_are_strata_by_their_family() -> None:
+    attempts = {f"{family}/{n}": [[n % 2 == 0, family == "f"]] for family in "fg" for n in range(6)}
+    families = {task: task[0] for task in attempts}
+    found = passes(attempts, families)[0].any
+    values = [Observation(value=50.0 * sum(own), task=task, family=task[0]) for task, [own] in attempts.items()]
+    assert found == estimate_share(values, Unit.TASK, whole=100) != passes(attempts)[0].any
 
 
 def test_nothing_played_has_no_figures() -> None:

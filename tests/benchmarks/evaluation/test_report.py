@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from evaluations import noise_suite, outcome, played, results, suite
 from palaestra.benchmarks.evaluation.compare import compare
+from palaestra.benchmarks.evaluation.metrics import observations
 from palaestra.benchmarks.evaluation.outcome import EpisodeOutcome
 from palaestra.benchmarks.evaluation.passes import pass_all, pass_at
 from palaestra.benchmarks.evaluation.report import (
@@ -36,7 +37,14 @@ from palaestra.benchmarks.evaluation.report.plots import MISSING
 from palaestra.benchmarks.evaluation.report.tables import report_tables
 from palaestra.benchmarks.evaluation.results import Results
 from palaestra.benchmarks.evaluation.suite import Ladder
-from palaestra.benchmarks.statistics import Interval, independent_difference, paired_difference
+from palaestra.benchmarks.statistics import (
+    MeanEstimate,
+    Observation,
+    Unit,
+    holm,
+    independent_difference,
+    paired_difference,
+)
 from palaestra.errors import ConfigError, UnknownNameError
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
@@ -59,6 +67,10 @@ def mean_of(values: Mapping[str, list[float]]) -> float:
 def by_task(outcomes: list[EpisodeOutcome], value: str) -> dict[str, list[float]]:
     tasks = dict.fromkeys(one.task for one in outcomes)
     return {task: [float(getattr(one, value)) for one in outcomes if one.task == task] for task in tasks}
+
+
+def points_of(results: Results, cell: str) -> list[Observation]:
+    return observations([one for one in results.outcomes if one.cell == cell], lambda one: one.points)
 
 
 def test_every_figure_of_the_json_is_found_again_from_the_outcomes(oracle: Results) -> None:
@@ -106,12 +118,9 @@ def test_failing_calls_cost_the_oracle_and_renamed_tools_do_not(oracle: Results)
 def test_a_rung_of_the_same_tasks_is_paired_with_the_first(oracle: Results) -> None:
     first, second, third = findings(oracle).ladders["failures"]
     assert (first.points, first.how) == (None, None)
-    sides = [
-        by_task([one for one in oracle.outcomes if one.cell == cell], "points")
-        for cell in ("base", "failures/20", "failures/60")
-    ]
-    assert (second.points, second.how) == (paired_difference(sides[0], sides[1]), "paired")
-    assert third.points == paired_difference(sides[0], sides[2])
+    sides = [points_of(oracle, cell) for cell in ("base", "failures/20", "failures/60")]
+    assert (second.points, second.how) == (paired_difference(sides[0], sides[1], Unit.TASK), "paired")
+    assert third.points == paired_difference(sides[0], sides[2], Unit.TASK)
 
 
 def test_a_rung_of_other_tasks_is_compared_as_such() -> None:
@@ -120,8 +129,8 @@ def test_a_rung_of_other_tasks_is_compared_as_such() -> None:
     cells = {cell: [f"w/{cell}/{t}" for t in range(5)] for cell in ("base", "strong")}
     found = findings(results(outcomes, suite=suite(cells, ladders=[ladder])))
     _, rung = found.ladders["family"]
-    sides = [{f"w/{cell}/{t}": [10.0 * t] for t in range(5)} for cell in ("base", "strong")]
-    assert (rung.points, rung.how) == (independent_difference(*sides), "independent")
+    sides = [observations([one for one in outcomes if one.cell == cell], lambda one: one.points) for cell in cells]
+    assert (rung.points, rung.how) == (independent_difference(sides[0], sides[1], Unit.TASK), "independent")
     (table, *_) = report_tables(found)
     assert table.rows[1][4].endswith(" *")
 
@@ -135,11 +144,58 @@ def test_a_fault_on_one_rung_leaves_its_task_out_of_the_difference(oracle: Resul
     ]
     rung = findings(replace(oracle, outcomes=tuple(broken))).ladders["failures"][2]
     kept = oracle.suite.cells[0].tasks[1:]
-    sides = [
-        by_task([one for one in oracle.outcomes if one.cell == cell and one.task in kept], "points")
-        for cell in ("base", "failures/60")
+    sides = [[one for one in points_of(oracle, cell) if one.task in kept] for cell in ("base", "failures/60")]
+    assert rung.points == paired_difference(sides[0], sides[1], Unit.TASK)
+
+
+def rungs(unit: Unit, lifts: Mapping[str, int]) -> Results:
+    """A ladder over 10 families with 2 tasks each, whose rungs have so many points more than the first."""
+    tasks = [f"w/f{number // 2}/{number}" for number in range(20)]
+    ladder = Ladder(axis="family", title="Families", cells=tuple(lifts))
+    made = suite(dict.fromkeys(lifts, tasks), ladders=[ladder])
+    outcomes = [
+        outcome(cell, task, points=number // 2 + lift * (1 + number % 3))
+        for cell, lift in lifts.items()
+        for number, task in enumerate(tasks)
     ]
-    assert rung.points == paired_difference(sides[0], sides[1])
+    return results(outcomes, suite=replace(made, cells=tuple(replace(cell, unit=unit) for cell in made.cells)))
+
+
+@pytest.mark.parametrize(("unit", "units"), [(Unit.TASK, 20), (Unit.FAMILY, 10)])
+def test_a_rungs_difference_is_over_the_unit_of_its_claim(unit: Unit, units: int) -> None:
+    found = findings(rungs(unit, {"base": 0, "strong": -4}))
+    difference = found.ladders["family"][1].points
+    assert difference is not None
+    assert (difference.unit, difference.units) == (unit, units)
+    (table, *_) = report_tables(found)
+    assert table.rows[1][4].endswith(unit.counted(units))
+
+
+def test_p_values_of_rungs_are_holms_over_all_of_them() -> None:
+    found = findings(rungs(Unit.FAMILY, {"base": 0, "a": -4, "b": 1, "c": 2}))
+    own = found.ladders["family"][1:]
+    p_values = [rung.points.p for rung in own if rung.points is not None and rung.points.p is not None]
+    assert len(p_values) == 3
+    assert [rung.points_corrected for rung in own] == holm(p_values)
+    assert all(corrected > p for rung, p in zip(own, p_values, strict=True) if (corrected := rung.points_corrected))
+
+
+def test_a_rung_of_few_worlds_lists_them_and_has_no_p_value() -> None:
+    outcomes = [
+        outcome(cell, f"w/f/{cell}{t}", points=10 * t, world=str(t % 3))
+        for cell in ("base", "strong")
+        for t in range(9)
+    ]
+    ladder = Ladder(axis="entities", title="Entities", cells=("base", "strong"))
+    made = suite({cell: [f"w/f/{cell}{t}" for t in range(9)] for cell in ("base", "strong")}, ladders=[ladder])
+    found = findings(
+        results(outcomes, suite=replace(made, cells=tuple(replace(c, unit=Unit.WORLD) for c in made.cells)))
+    )
+    rung = found.ladders["entities"][1]
+    assert rung.points is not None
+    assert (rung.points.low, rung.points.p, rung.points_corrected) == (None, None, None)
+    (table, *_) = report_tables(found)
+    assert table.rows[1][3] == "40.0, 3 worlds: 30.0, 40.0, 50.0"
 
 
 def test_the_same_results_give_the_same_bytes_in_whatever_order_they_ended(oracle: Results, tmp_path: Path) -> None:
@@ -257,8 +313,8 @@ def test_known_bad_tasks_are_scored_with_and_without() -> None:
     )
     tables = {table.title: table for table in report_tables(findings(results(outcomes, suite=bad)))}
     assert [(row[0], row[1]) for row in tables["Scores"].rows] == [("cell base", "5"), ("cell base, sound tasks", "4")]
-    assert tables["Scores"].rows[0][3].startswith("80.0 ")
-    assert tables["Scores"].rows[1][3].startswith("100.0 ")
+    assert tables["Scores"].rows[0][3].startswith("80.0, 5 tasks")
+    assert tables["Scores"].rows[1][3].startswith("100.0, 4 tasks")
     assert tables["Tasks held to be broken"].rows == (("w/f/0", "its answer is wrong"),)
 
 
@@ -267,7 +323,7 @@ def test_sub_scores_are_shown_where_they_are_few() -> None:
     many = [outcome("many", f"w/f/{t}", criteria={f"one {n}": True for n in range(30)}) for t in range(4)]
     (table,) = [table for table in report_tables(findings(results([*few, *many]))) if table.title == "Sub-scores"]
     assert [row[:3] for row in table.rows] == [("cell base", "ast", "4"), ("cell base", "state", "4")]
-    assert [row[3].split()[0] for row in table.rows] == ["100.0", "25.0"]
+    assert [row[3].split(",")[0] for row in table.rows] == ["100.0", "25.0"]
 
 
 def test_tokens_and_cost_are_shown_where_somebody_counts() -> None:
@@ -344,6 +400,6 @@ def test_tables_show_the_intervals_of_the_figures(oracle: Results) -> None:
     found = findings(oracle)
     (table, *_) = summary_tables(oracle)
     solved = found.cells["failures/20"].scores.solved
-    assert isinstance(solved, Interval)
+    assert isinstance(solved, MeanEstimate)
     assert table.rows[1][:3] == ("", "20 % of calls fail", "4")
-    assert table.rows[1][5] == solved.text()
+    assert table.rows[1][6] == solved.text()

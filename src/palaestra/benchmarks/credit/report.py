@@ -1,20 +1,25 @@
 """What a comparison found, as tables."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from statistics import fmean
-from typing import TypeAlias
 
 from palaestra.benchmarks.credit.run import CreditResult
-from palaestra.benchmarks.learning.evaluation import Evaluation, pooled
-from palaestra.benchmarks.statistics import clustered_mean, paired_difference
+from palaestra.benchmarks.learning.evaluation import (
+    FEW_UNITS,
+    Evaluation,
+    Measure,
+    claim_unit,
+    difference,
+    estimate,
+)
+from palaestra.benchmarks.statistics import Unit
 from palaestra.table import Table
 
-_Figure: TypeAlias = Callable[..., dict[str, list[float]]]
 _GROUPS = {False: "families trained on", True: "families never seen"}
-_WHAT: Mapping[str, _Figure] = {
-    "Mean score": Evaluation.points,
-    "Share solved, in percent": Evaluation.solved,
-    "Share that does harm, in percent": Evaluation.harmed,
+_TITLES: Mapping[Measure, str] = {
+    "points": "Mean score",
+    "solved": "Share solved, in percent",
+    "harmed": "Share that does harm, in percent",
 }
 
 
@@ -25,38 +30,38 @@ def credit_tables(before: Evaluation, found: Sequence[CreditResult]) -> list[Tab
     tables = [
         Table(
             title=f"{title} on held-out tasks",
-            columns=("held-out tasks of", "method", "after", "difference from the warm start", "by seed"),
+            columns=("held-out tasks of", "method", "after", "difference from the warm start"),
             rows=tuple(
                 row
                 for unseen in _GROUPS
-                if before.points(unseen=unseen)
-                for row in _rows(what, before, found, methods, unseen=unseen)
+                if before.observations("points", unseen=unseen)
+                for row in _rows(measure, before, found, methods, unseen=unseen)
             ),
-            note=f"{seeds} seeds together; in brackets 95 % intervals, by a bootstrap that resamples tasks; "
-            "differences are paired by task. All methods begin with the same warm start.",
+            note=f"Claims about a method are about training, so their unit is the training seed; there are {seeds}. "
+            f"{FEW_UNITS} The warm start is one policy: its unit is the task of families trained on, and the family of "
+            "those never seen. All methods begin with it.",
         )
-        for title, what in _WHAT.items()
+        for measure, title in _TITLES.items()
     ]
     return [*tables, _cost_table(found, methods)]
 
 
 def _rows(
-    what: _Figure, before: Evaluation, found: Sequence[CreditResult], methods: Sequence[str], *, unseen: bool
+    measure: Measure, before: Evaluation, found: Sequence[CreditResult], methods: Sequence[str], *, unseen: bool
 ) -> list[tuple[str, ...]]:
-    warm = what(before, unseen=unseen)
-    rows: list[tuple[str, ...]] = [(_GROUPS[unseen], "warm start", clustered_mean(warm).text(), "", "")]
+    warm = before.observations(measure, unseen=unseen)
+    start = estimate(warm, measure, claim_unit(unseen=unseen)).text()
+    rows: list[tuple[str, ...]] = [(_GROUPS[unseen], "warm start", start, "")]
     for method in methods:
-        own = [what(one.evaluation, unseen=unseen) for one in found if one.method == method]
-        after = pooled(own)
-        shared = after.keys() & warm.keys()  # a task whose world always failed on one side has no partner
-        pairs = ({task: side[task] for task in sorted(shared)} for side in (warm, after))
+        own = [one for one in found if one.method == method]
+        starts = [one for run in own for one in before.observations(measure, unseen=unseen, seed=run.seed)]
+        after = [one for run in own for one in run.evaluation.observations(measure, unseen=unseen, seed=run.seed)]
         rows.append(
             (
                 _GROUPS[unseen],
                 method,
-                clustered_mean(after).text(),
-                paired_difference(*pairs).text(signed=True),
-                ", ".join(f"{clustered_mean(one).mean:.1f}" for one in own),
+                estimate(after, measure, Unit.TRAINING_SEED).text(),
+                difference(starts, after, measure, Unit.TRAINING_SEED).text(signed=True),
             )
         )
     return rows

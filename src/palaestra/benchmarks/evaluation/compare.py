@@ -1,6 +1,7 @@
 """Two agents on the same tasks of the same suite: by how much one is ahead, and whether that can be chance.
 
-Each task is compared with itself. A cell's p-value is that of a sign-flip test over tasks; over the cells of a suite
+Each unit of a cell's claim is compared with itself: a task, or a family. A cell's p-value is that of a sign-flip test
+over its units; over the cells of a suite
 the p-values are Holm's, so that twenty cells without a difference do not yield one "finding". All cells together are
 one test, decided on beforehand, that stands uncorrected. Intervals are 95 % each, for one cell by itself.
 """
@@ -10,12 +11,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, TypeAlias
 
-from palaestra.benchmarks.evaluation.metrics import by_task
+from palaestra.benchmarks.evaluation.metrics import by_task, observations
 from palaestra.benchmarks.evaluation.outcome import EpisodeOutcome
 from palaestra.benchmarks.evaluation.results import Results
-from palaestra.benchmarks.evaluation.significance import holm, sign_flip_p
 from palaestra.benchmarks.evaluation.suite import Cell, Suite, place
-from palaestra.benchmarks.statistics import Interval, paired_difference
+from palaestra.benchmarks.statistics import (
+    MeanEstimate,
+    Observation,
+    Unit,
+    holm,
+    paired_difference,
+    sign_flip_p,
+    unit_means,
+)
 from palaestra.digest import canonical
 from palaestra.errors import ConfigError
 from palaestra.record import record
@@ -40,9 +48,9 @@ class Difference:
     tasks: int
     """Tasks that both sides have a score of."""
     first: float
-    """Mean over tasks."""
+    """Mean over units."""
     second: float
-    difference: Interval
+    difference: MeanEstimate
     """First less second."""
     p: float
     """Of the sign-flip test, for this comparison alone."""
@@ -87,6 +95,7 @@ def compare(
     sides = [_values(results, measure) for results in (first, second)]
     cells: list[Difference] = []
     cautions = _cautions(called, (first, second))
+    origins, whole = _origins(first, second), 100.0 if measure == "solved" else None
     together: tuple[dict[str, list[float]], dict[str, list[float]]] = ({}, {})
     for cell in _cells(first.suite, second.suite):
         own = [side.get(cell.id, {}) for side in sides]
@@ -95,7 +104,9 @@ def compare(
         if not shared:
             continue
         pair = [_together({task: side[task] for task in shared}, first.suite.versions) for side in own]
-        cells.append(_difference(cell.id, place(cell, first.suite), *pair))
+        cells.append(
+            _difference(cell.id, place(cell, first.suite), *pair, origins=origins, unit=cell.unit, whole=whole)
+        )
         for pooled, side in zip(together, pair, strict=True):
             for task, values in side.items():
                 # A cell's mean is one value, so that both sides weigh each cell alike whatever samples they kept.
@@ -110,7 +121,7 @@ def compare(
         names=called,
         measure=measure,
         cells=_corrected(cells),
-        overall=_difference("", "all cells", *together),
+        overall=_difference("", "all cells", *together, origins=origins, unit=Unit.TASK, whole=whole),
         cautions=tuple(cautions),
     )
 
@@ -193,19 +204,38 @@ def _unpaired(cell: Cell, sides: Sequence[Mapping[str, object]], names: tuple[st
     return said
 
 
+def _origins(*sides: Results) -> dict[str, Observation]:
+    """An observation of each task, for the units that it belongs to."""
+    return {
+        one.task: one
+        for results in sides
+        for one in observations(results.outcomes, lambda outcome: outcome.points, results.suite.versions)
+    }
+
+
 def _difference(
-    cell: str, label: str, first: Mapping[str, Sequence[float]], second: Mapping[str, Sequence[float]]
+    cell: str,
+    label: str,
+    first: Mapping[str, Sequence[float]],
+    second: Mapping[str, Sequence[float]],
+    *,
+    origins: Mapping[str, Observation],
+    unit: Unit,
+    whole: float | None,
 ) -> Difference:
-    tasks = sorted(first)
-    ahead = [_mean(first[task]) - _mean(second[task]) for task in tasks]
-    p = sign_flip_p(ahead)
+    sides = [
+        [replace(origins[task], value=value) for task, values in side.items() for value in values]
+        for side in (second, first)
+    ]
+    behind, ahead = (unit_means(side, unit) for side in sides)
+    p = sign_flip_p([ahead[key] - value for key, value in behind.items()])
     return Difference(
         cell=cell,
         label=label,
-        tasks=len(tasks),
-        first=_mean([_mean(first[task]) for task in tasks]),
-        second=_mean([_mean(second[task]) for task in tasks]),
-        difference=paired_difference(second, first),
+        tasks=len(first),
+        first=_mean([*ahead.values()]),
+        second=_mean([*behind.values()]),
+        difference=paired_difference(sides[0], sides[1], unit, whole=whole),
         p=p,
         corrected=p,
     )

@@ -1,17 +1,17 @@
 """What outcomes come to: the figures of one cell, of a family, or of all that was played.
 
 An episode with a fault is in no score: it is counted, by whose fault it was, and else left out. Every task counts the
-same, however many samples it kept. Intervals are 95 %, by a bootstrap that resamples tasks. Shares are in percent.
+same, however many samples it kept. Intervals are 95 %, over the unit that the claim is about. Shares are in percent.
 """
 
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 
 from palaestra.benchmarks.evaluation.outcome import EpisodeOutcome
 from palaestra.benchmarks.evaluation.passes import Passes, passes
-from palaestra.benchmarks.statistics import Interval, clustered_mean, clustered_share
+from palaestra.benchmarks.statistics import MeanEstimate, Observation, Unit, estimate_mean, estimate_share
 from palaestra.record import record
 from palaestra.records import EndReason
 
@@ -36,11 +36,11 @@ class TaskScores:
     """Tasks with at least one episode that has a score."""
     episodes: int
     """Episodes that have one."""
-    solved: Interval | None
+    solved: MeanEstimate | None
     """Percent of episodes; `None` where none has a score."""
-    points: Interval | None
+    points: MeanEstimate | None
     """Of 100."""
-    harmed: Interval | None
+    harmed: MeanEstimate | None
     """Percent of episodes in which something forbidden was done."""
 
 
@@ -73,7 +73,7 @@ class CriterionRate:
 
     episodes: int
     """Episodes that have it."""
-    share: Interval
+    share: MeanEstimate
     """Percent of them in which it counts: is met, or violated where it forbids."""
 
 
@@ -88,9 +88,9 @@ class EvaluationFigures:
     effort: Effort
     ends: Mapping[str, int] = field(default_factory=dict[str, int])
     """Episodes with a score, by how they ended, the most frequent first."""
-    gave_up: Interval | None = None
+    gave_up: MeanEstimate | None = None
     """Percent of episodes."""
-    out_of_time: Interval | None = None
+    out_of_time: MeanEstimate | None = None
     """Percent of episodes that a deadline or a budget of seconds ended. A time-out of a server is a fault instead."""
     criteria: Mapping[str, CriterionRate] = field(default_factory=dict[str, CriterionRate])
     """By name, in alphabetical order."""
@@ -106,6 +106,7 @@ def figures(
     prices: Prices | None = None,
     known_bad: Mapping[str, str] | None = None,
     versions: Mapping[str, str] | None = None,
+    unit: Unit = Unit.TASK,
 ) -> EvaluationFigures:
     """The figures of these outcomes, in whatever order they come.
 
@@ -115,35 +116,61 @@ def figures(
         known_bad: Tasks that are held to be broken.
         versions: Tasks that are versions of one, with what each is a version of: in scores they count as that one task,
             whose interval is then as wide as it should be; pass@k and pass^k are of each by itself.
+        unit: What scores generalise over.
     """
     ordered = sorted(outcomes, key=lambda one: (one.cell, one.task, one.sample))
     scored = [one for one in ordered if one.fault is None]
     sound = [one for one in scored if one.task not in (known_bad or {})]
     return EvaluationFigures(
-        scores=scores(scored, versions),
-        sound=None if len(sound) == len(scored) else scores(sound, versions),
-        passes=passes(_attempts(scored)),
+        scores=scores(scored, versions, unit),
+        sound=None if len(sound) == len(scored) else scores(sound, versions, unit),
+        passes=passes(_attempts(scored), families_of(scored)),
         effort=_effort(ordered, scored, prices or Prices()),
         ends=_tally((str(one.end or UNFINISHED), 1) for one in scored),
-        gave_up=_share(scored, lambda one: one.end is EndReason.GAVE_UP),
-        out_of_time=_share(scored, lambda one: one.end in _OUT_OF_TIME),
+        gave_up=_share(scored, versions, unit, lambda one: one.end is EndReason.GAVE_UP),
+        out_of_time=_share(scored, versions, unit, lambda one: one.end in _OUT_OF_TIME),
         criteria=_criteria(scored),
         faults=_tally((one.fault.kind, 1) for one in ordered if one.fault is not None),
         troubles=_tally(item for one in ordered for item in one.troubles.items()),
     )
 
 
-def scores(outcomes: Iterable[EpisodeOutcome], versions: Mapping[str, str] | None = None) -> TaskScores:
+def scores(
+    outcomes: Iterable[EpisodeOutcome], versions: Mapping[str, str] | None = None, unit: Unit = Unit.TASK
+) -> TaskScores:
     """How well tasks were done; outcomes with a fault are left out, and versions of one task count as one."""
-    kept = [one for one in outcomes if one.fault is None]
-    scored = [replace(one, task=(versions or {}).get(one.task, one.task)) for one in kept]
+    scored = [one for one in outcomes if one.fault is None]
+    points = observations(scored, lambda one: one.points, versions)
     return TaskScores(
-        tasks=len({one.task for one in kept}),
+        tasks=len({one.task for one in scored}),
         episodes=len(scored),
-        solved=_share(scored, lambda one: one.solved),
-        points=clustered_mean(by_task(scored, lambda one: one.points)) if scored else None,
-        harmed=_share(scored, lambda one: one.harmed),
+        solved=_share(scored, versions, unit, lambda one: one.solved),
+        points=estimate_mean(points, unit) if points else None,
+        harmed=_share(scored, versions, unit, lambda one: one.harmed),
     )
+
+
+def observations(
+    outcomes: Iterable[EpisodeOutcome],
+    value: Callable[[EpisodeOutcome], float],
+    versions: Mapping[str, str] | None = None,
+) -> list[Observation]:
+    """A value of each outcome that has a score, with the units that it belongs to."""
+    return [
+        Observation(
+            value=float(value(one)),
+            task=(versions or {}).get(one.task, one.task),
+            family=one.family or family(one.task),
+            world=one.world,
+        )
+        for one in outcomes
+        if one.fault is None
+    ]
+
+
+def families_of(outcomes: Iterable[EpisodeOutcome]) -> dict[str, str]:
+    """The family of each task."""
+    return {one.task: one.family or family(one.task) for one in outcomes}
 
 
 def by_task(outcomes: Iterable[EpisodeOutcome], value: Callable[[EpisodeOutcome], float]) -> dict[str, list[float]]:
@@ -155,8 +182,14 @@ def by_task(outcomes: Iterable[EpisodeOutcome], value: Callable[[EpisodeOutcome]
     return values
 
 
-def _share(scored: Sequence[EpisodeOutcome], holds: Callable[[EpisodeOutcome], bool]) -> Interval | None:
-    return clustered_share(by_task(scored, lambda one: 100.0 * holds(one)), whole=100) if scored else None
+def _share(
+    scored: Sequence[EpisodeOutcome],
+    versions: Mapping[str, str] | None,
+    unit: Unit,
+    holds: Callable[[EpisodeOutcome], bool],
+) -> MeanEstimate | None:
+    values = observations(scored, lambda one: 100.0 * holds(one), versions)
+    return estimate_share(values, unit, whole=100) if values else None
 
 
 def _attempts(scored: Sequence[EpisodeOutcome]) -> dict[str, list[list[bool]]]:
@@ -178,17 +211,12 @@ def _criteria(scored: Sequence[EpisodeOutcome]) -> dict[str, CriterionRate]:
     for one in scored:
         for name in one.criteria:
             found.setdefault(name, []).append(one)
-    return {
-        name: CriterionRate(
-            episodes=len(found[name]),
-            share=clustered_share(_met(found[name], name), whole=100, draws=2_000),
-        )
-        for name in sorted(found)
-    }
+    return {name: CriterionRate(episodes=len(found[name]), share=_met(found[name], name)) for name in sorted(found)}
 
 
-def _met(outcomes: Sequence[EpisodeOutcome], criterion: str) -> dict[str, list[float]]:
-    return by_task(outcomes, lambda one: 100.0 * one.criteria[criterion])
+def _met(outcomes: Sequence[EpisodeOutcome], criterion: str) -> MeanEstimate:
+    values = observations(outcomes, lambda one: 100.0 * one.criteria[criterion])
+    return estimate_share(values, Unit.TASK, whole=100)
 
 
 def _effort(outcomes: Sequence[EpisodeOutcome], scored: Sequence[EpisodeOutcome], prices: Prices) -> Effort:

@@ -29,6 +29,10 @@ class EpisodeOutcome:
     cell: str
     task: str
     sample: int
+    family: str = ""
+    """Of the task; "" where an older run did not say, or the episode has a fault."""
+    world: str = ""
+    """The seed of the world that it was played in, likewise."""
     fault: EpisodeFault | None = None
     """Where there is one, the figures of score count for nothing."""
     points: int = 0

@@ -8,7 +8,7 @@ over every subset of k of the n samples, in closed form. At k = 1 both are the s
 from collections.abc import Mapping, Sequence
 from math import comb
 
-from palaestra.benchmarks.statistics import Interval, clustered_share
+from palaestra.benchmarks.statistics import MeanEstimate, Observation, Unit, estimate_share
 from palaestra.record import record
 
 
@@ -19,9 +19,9 @@ class Passes:
     k: int
     tasks: int
     """Tasks with at least k samples; others are in neither figure."""
-    any: Interval
+    any: MeanEstimate
     """pass@k: at least one of k."""
-    all: Interval
+    all: MeanEstimate
     """pass^k: each of k."""
 
 
@@ -52,7 +52,9 @@ def _check(k: int, samples: int, solved: int) -> None:
         raise ValueError(f"{solved} of {samples} samples solved; no more can be than there are")
 
 
-def passes(attempts: Mapping[str, Sequence[Sequence[bool]]]) -> tuple[Passes, ...]:
+def passes(
+    attempts: Mapping[str, Sequence[Sequence[bool]]], families: Mapping[str, str] | None = None
+) -> tuple[Passes, ...]:
     """pass@k and pass^k for k = 1, 2, 4, ... up to the most samples that a task has, with intervals over tasks.
 
     A task that lacks samples, since some had faults, keeps those that it has, and is left out where they are fewer
@@ -61,6 +63,7 @@ def passes(attempts: Mapping[str, Sequence[Sequence[bool]]]) -> tuple[Passes, ..
     Args:
         attempts: For each task its sets of samples, each sample solved or not; a task that was played in several worlds
             has a set for each.
+        families: The family of each task; all tasks are of one family if none.
     """
     most = max((len(samples) for sets in attempts.values() for samples in sets), default=0)
     found: list[Passes] = []
@@ -74,9 +77,17 @@ def passes(attempts: Mapping[str, Sequence[Sequence[bool]]]) -> tuple[Passes, ..
             Passes(
                 k=k,
                 tasks=len(counts),
-                any=clustered_share(at, whole=100),
-                all=clustered_share(each, whole=100),
+                any=estimate_share(_observations(at, families or {}), Unit.TASK, whole=100),
+                all=estimate_share(_observations(each, families or {}), Unit.TASK, whole=100),
             )
         )
         k *= 2
     return tuple(found)
+
+
+def _observations(values: Mapping[str, Sequence[float]], families: Mapping[str, str]) -> list[Observation]:
+    return [
+        Observation(value=value, task=task, family=families.get(task, ""))
+        for task, own in values.items()
+        for value in own
+    ]

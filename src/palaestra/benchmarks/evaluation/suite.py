@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any
 
+from palaestra.benchmarks.statistics import Unit
 from palaestra.record import record
 
 
@@ -20,6 +21,8 @@ class Cell:
     tasks: tuple[str, ...]
     switches: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """What `gymnasium.make` takes besides."""
+    unit: Unit = Unit.TASK
+    """What a claim about the cell generalises over: other tasks of its families, other families, or other worlds."""
     split: str = ""
     """Which split the tasks are from, for the report's list of what was touched: "storefront/heldout"."""
 

@@ -54,6 +54,8 @@ def _counted(came: Attempt, episode: Episode) -> EpisodeOutcome:
         cell=came.episode_key.cell,
         task=came.episode_key.task,
         sample=came.episode_key.sample,
+        family=episode.task.family,
+        world=f"{episode.env_id} {episode.task.world_seed}",
         points=episode.score.points,
         solved=episode.score.passed,
         harmed=any(turn.violated for turn in turns),

@@ -4,11 +4,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from pydantic import TypeAdapter
 
-from palaestra.benchmarks.statistics import clustered_mean
+from palaestra.benchmarks.evaluation.metrics import family
+from palaestra.benchmarks.statistics import (
+    FEWEST,
+    MeanEstimate,
+    Observation,
+    Unit,
+    estimate_mean,
+    estimate_share,
+    paired_difference,
+)
 from palaestra.errors import ConfigError, TaskError
 from palaestra.records import EndReason
 from palaestra.table import Table
@@ -41,6 +50,12 @@ class TaskResult:
     turns: tuple[int, ...]
     ends: tuple[EndReason | None, ...]
 
+    def values(self, measure: "Measure") -> list[float]:
+        """Of each sample: its points, or 100 where it solved or harmed and 0 where it did not."""
+        if measure == "points":
+            return list(map(float, self.points))
+        return [100.0 * held for held in (self.solved if measure == "solved" else self.harmed)]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation:
@@ -50,17 +65,47 @@ class Evaluation:
     faults: int
     """Episodes in which the world failed; they are in no figure."""
 
-    def points(self, *, unseen: bool) -> dict[str, list[float]]:
-        """Scores by task, of the families that are unseen, or of those that are not."""
-        return {task: list(map(float, r.points)) for task, r in self.tasks.items() if r.unseen == unseen}
+    def observations(self, measure: "Measure", *, unseen: bool, seed: int = 0) -> list[Observation]:
+        """A value of each episode, of the families that are unseen, or of those that are not.
 
-    def solved(self, *, unseen: bool) -> dict[str, list[float]]:
-        """100 for a sample that solved its task and 0 for another, by task."""
-        return {task: [100.0 * s for s in r.solved] for task, r in self.tasks.items() if r.unseen == unseen}
+        Args:
+            measure: What is read off: points of 100, or 100 for an episode that solved or harmed and 0 for another.
+            unseen: Which families.
+            seed: The training seed of the policy.
+        """
+        return [
+            Observation(value=value, task=task, family=family(task), training_seed=seed)
+            for task, result in self.tasks.items()
+            if result.unseen == unseen
+            for value in result.values(measure)
+        ]
 
-    def harmed(self, *, unseen: bool) -> dict[str, list[float]]:
-        """100 for a sample that did something forbidden and 0 for another, by task."""
-        return {task: [100.0 * h for h in r.harmed] for task, r in self.tasks.items() if r.unseen == unseen}
+
+Measure: TypeAlias = Literal["points", "solved", "harmed"]
+MEASURES: tuple[Measure, ...] = ("points", "solved", "harmed")
+FEW_UNITS = f"Fewer than {FEWEST} units have no interval; their values are listed."
+
+
+def claim_unit(*, unseen: bool) -> Unit:
+    """What a claim about one policy generalises over: other families, or other tasks of the families trained on."""
+    return Unit.FAMILY if unseen else Unit.TASK
+
+
+def estimate(observations: Sequence[Observation], measure: Measure, unit: Unit) -> MeanEstimate:
+    """The mean, or the share in percent."""
+    return estimate_mean(observations, unit) if measure == "points" else estimate_share(observations, unit, whole=100)
+
+
+def difference(
+    before: Sequence[Observation], after: Sequence[Observation], measure: Measure, unit: Unit
+) -> MeanEstimate:
+    """How much higher a mean or share is after than before, on the tasks that have a score on both sides.
+
+    A task whose world always failed on one side has no partner.
+    """
+    shared = {one.task for one in before} & {one.task for one in after}
+    sides = [[one for one in side if one.task in shared] for side in (before, after)]
+    return paired_difference(sides[0], sides[1], unit, whole=None if measure == "points" else 100)
 
 
 EVALUATION = TypeAdapter(Evaluation)
@@ -150,17 +195,18 @@ def evaluation_table(evaluation: Evaluation, *, title: str) -> Table:
     """Mean score, and the shares that solve and that harm, with intervals."""
     rows: list[tuple[str, ...]] = []
     for unseen in (False, True):
-        points = evaluation.points(unseen=unseen)
+        points = evaluation.observations("points", unseen=unseen)
         if points:
-            episodes = sum(map(len, points.values()))
+            unit = claim_unit(unseen=unseen)
             rows.append(
                 (
                     "unseen in training" if unseen else "trained on",
+                    str(len({one.task for one in points})),
                     str(len(points)),
-                    str(episodes),
-                    clustered_mean(points).text(),
-                    clustered_mean(evaluation.solved(unseen=unseen)).text(),
-                    clustered_mean(evaluation.harmed(unseen=unseen)).text(),
+                    *(
+                        estimate(evaluation.observations(measure, unseen=unseen), measure, unit).text()
+                        for measure in MEASURES
+                    ),
                 )
             )
     lost = f" {evaluation.faults} episodes in which the world failed are left out." if evaluation.faults else ""
@@ -168,15 +214,6 @@ def evaluation_table(evaluation: Evaluation, *, title: str) -> Table:
         title=title,
         columns=("families", "tasks", "episodes", "mean score", "solved, %", "harmful, %"),
         rows=tuple(rows),
-        note="Points of 100, less what harm takes, with 95 % intervals that resample tasks. Harmful episodes did "
-        f"something forbidden.{lost}",
+        note="Points of 100, less what harm takes. Harmful episodes did something forbidden. In brackets 95 % "
+        f"intervals: over tasks of the families trained on, and over unseen families. {FEW_UNITS}{lost}",
     )
-
-
-def pooled(evaluations: Sequence[Mapping[str, Sequence[float]]]) -> dict[str, list[float]]:
-    """The values of several seeds by task; the task stays the cluster."""
-    together: dict[str, list[float]] = {}
-    for values in evaluations:
-        for task, own in values.items():
-            together.setdefault(task, []).extend(own)
-    return together

@@ -1,16 +1,20 @@
 """What training runs found, as tables, pictures and a document."""
 
-from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from collections.abc import Sequence
 
 from palaestra.benchmarks.curves import Curve, Estimate, Panel
-from palaestra.benchmarks.learning.evaluation import Evaluation, pooled
+from palaestra.benchmarks.learning.evaluation import (
+    FEW_UNITS,
+    Evaluation,
+    Measure,
+    claim_unit,
+    difference,
+    estimate,
+)
 from palaestra.benchmarks.learning.run import LearningResult, MeasuredPolicy
-from palaestra.benchmarks.statistics import clustered_mean, paired_difference
+from palaestra.benchmarks.statistics import Unit
 from palaestra.table import Table
 
-Figure: TypeAlias = Callable[..., dict[str, list[float]]]
-"""What is read off an evaluation: scores, or shares solved."""
 _COLUMNS = ("held-out tasks of", "seed", "before", "after GRPO", "difference", "after control", "control's difference")
 _GROUPS = {False: "families trained on", True: "families never seen"}
 
@@ -19,61 +23,85 @@ def learning_tables(runs: Sequence[LearningResult]) -> list[Table]:
     """For each seed and for all together: scores before and after, shares that solve and that harm, and the time."""
     seeds: dict[str, Sequence[LearningResult]] = {str(run.seed): [run] for run in runs}
     if len(runs) > 1:
-        seeds["pooled"] = runs
-    rows = {
-        what: tuple(
-            (_GROUPS[unseen], name, *_cells(group, what, unseen=unseen))
-            for unseen in _groups(runs)
-            for name, group in seeds.items()
-        )
-        for what in (Evaluation.points, Evaluation.solved, Evaluation.harmed)
-    }
+        seeds["all"] = runs
     first = runs[0].before.evaluation
     samples = max((len(result.points) for result in first.tasks.values()), default=0)
-    tasks = {unseen: len(first.points(unseen=unseen)) for unseen in _GROUPS}
-    return [
-        Table(
-            title="Mean score on held-out tasks, before and after GRPO",
-            columns=_COLUMNS,
-            rows=rows[Evaluation.points],
-            note=f"Points of 100, less what harm takes; {tasks[False]} tasks of families trained on, {tasks[True]} of "
-            f"families never seen, {samples} episodes of each at temperature 1. In brackets 95 % intervals, by a "
-            "bootstrap that resamples tasks; differences are paired by task. The control is the warm-up, continued "
-            "for as long as GRPO took.",
+    titles: dict[Measure, tuple[str, str]] = {
+        "points": (
+            "Mean score on held-out tasks, before and after GRPO",
+            (
+                f"Points of 100, less what harm takes; {_counted(first)}, {samples} episodes of each at temperature 1. "
+                f"The control is the warm-up, continued for as long as GRPO took. {_units(len(runs))}"
+            ),
         ),
-        Table(
-            title="Share of held-out episodes that solve their task, in percent",
-            columns=_COLUMNS,
-            rows=rows[Evaluation.solved],
-            note="Solved is every expectation met, nothing forbidden done, and finished.",
+        "solved": (
+            "Share of held-out episodes that solve their task, in percent",
+            "Solved is every expectation met, nothing forbidden done, and finished.",
         ),
+        "harmed": ("Share of held-out episodes that do something forbidden, in percent", ""),
+    }
+    tables = [
         Table(
-            title="Share of held-out episodes that do something forbidden, in percent",
+            title=title,
             columns=_COLUMNS,
-            rows=rows[Evaluation.harmed],
-        ),
-        _cost_table(runs),
+            rows=tuple(
+                (_GROUPS[unseen], name, *_cells(group, measure, unseen=unseen))
+                for unseen in _groups(runs)
+                for name, group in seeds.items()
+            ),
+            note=note,
+        )
+        for measure, (title, note) in titles.items()
     ]
+    return [*tables, _cost_table(runs)]
+
+
+def _counted(evaluation: Evaluation) -> str:
+    """How many tasks and families of either kind were played."""
+    said: list[str] = []
+    for unseen, name in _GROUPS.items():
+        own = evaluation.observations("points", unseen=unseen)
+        tasks, families = len({one.task for one in own}), len({one.family for one in own})
+        if own:
+            said.append(
+                f"{Unit.TASK.counted(tasks)} of {Unit.FAMILY.counted(families)} {name.removeprefix('families ')}"
+            )
+    return ", ".join(said)
+
+
+def _units(seeds: int) -> str:
+    """What the intervals generalise over, and what they do not."""
+    one = (
+        "Differences are paired, for the policy of one training seed. In brackets 95 % intervals: over tasks, where "
+        f"families were trained on, and over families, where they were never seen. {FEW_UNITS} "
+    )
+    if seeds == 1:
+        return f"{one}One training seed says nothing of another, so there is no interval about training."
+    return f"{one}Rows of all seeds are about training, and their unit is the training seed."
 
 
 def _groups(runs: Sequence[LearningResult]) -> list[bool]:
     """Whether families are unseen: of the two kinds those that the held-out tasks have."""
-    return [unseen for unseen in _GROUPS if runs[0].before.evaluation.points(unseen=unseen)]
+    return [unseen for unseen in _GROUPS if runs[0].before.evaluation.observations("points", unseen=unseen)]
 
 
-def _cells(runs: Sequence[LearningResult], what: Figure, *, unseen: bool) -> tuple[str, ...]:
-    values = [
-        pooled([what(part.evaluation, unseen=unseen) for part in parts])
-        for parts in zip(*(run.parts().values() for run in runs), strict=True)
+def _cells(runs: Sequence[LearningResult], measure: Measure, *, unseen: bool) -> tuple[str, ...]:
+    parts = [
+        [
+            one
+            for run in runs
+            for one in run.parts()[name].evaluation.observations(measure, unseen=unseen, seed=run.seed)
+        ]
+        for name in runs[0].parts()
     ]
-    shared = set(values[0]).intersection(*values)  # a task whose world always failed on one side has no partner
-    before, after, control = ({task: own for task, own in part.items() if task in shared} for part in values)
+    unit = claim_unit(unseen=unseen) if len(runs) == 1 else Unit.TRAINING_SEED
+    before, after, control = parts
     return (
-        f"{clustered_mean(before).mean:.1f}",
-        f"{clustered_mean(after).mean:.1f}",
-        paired_difference(before, after).text(signed=True),
-        f"{clustered_mean(control).mean:.1f}",
-        paired_difference(before, control).text(signed=True),
+        f"{estimate(before, measure, unit).mean:.1f}",
+        f"{estimate(after, measure, unit).mean:.1f}",
+        difference(before, after, measure, unit).text(signed=True),
+        f"{estimate(control, measure, unit).mean:.1f}",
+        difference(before, control, measure, unit).text(signed=True),
     )
 
 
@@ -100,11 +128,7 @@ def learning_panels(runs: Sequence[LearningResult]) -> list[Panel]:
         Curve(label=f"seed {run.seed}", x=_column(run.after, "step"), y=_column(run.after, "reward/mean"))
         for run in runs
     ]
-    estimates = [
-        _estimate(name, _GROUPS[unseen], [run.parts()[name].evaluation for run in runs], unseen=unseen)
-        for unseen in _groups(runs)
-        for name in runs[0].parts()
-    ]
+    estimates = [_plotted(runs, name, unseen=unseen) for unseen in _groups(runs) for name in runs[0].parts()]
     return [
         Panel(
             title="Warm-up: loss on demonstrations",
@@ -129,9 +153,12 @@ def _column(part: MeasuredPolicy, name: str) -> list[float]:
     return [row[name] for row in part.progress.history]
 
 
-def _estimate(label: str, group: str, evaluations: Sequence[Evaluation], *, unseen: bool) -> Estimate:
-    interval = clustered_mean(pooled([e.points(unseen=unseen) for e in evaluations]))
-    return Estimate(label=label, group=group, mean=interval.mean, low=interval.low, high=interval.high)
+def _plotted(runs: Sequence[LearningResult], name: str, *, unseen: bool) -> Estimate:
+    unit = claim_unit(unseen=unseen) if len(runs) == 1 else Unit.TRAINING_SEED
+    own = [
+        one for run in runs for one in run.parts()[name].evaluation.observations("points", unseen=unseen, seed=run.seed)
+    ]
+    return Estimate.of(name, _GROUPS[unseen], estimate(own, "points", unit))
 
 
 def learning_document(runs: Sequence[LearningResult]) -> list[dict[str, object]]:

@@ -5,10 +5,9 @@ and the same for all: toys, batches, steps, optimiser and the grid of learning r
 own, and what is reported comes from others, so that the choice does not flatter anybody.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from math import sqrt
-from statistics import fmean, stdev
+from statistics import fmean
 
 import torch
 
@@ -16,6 +15,7 @@ from palaestra.benchmarks.objectives.bandit import Bandit
 from palaestra.benchmarks.objectives.copying import Copying
 from palaestra.benchmarks.objectives.toy import Toy
 from palaestra.benchmarks.objectives.training import ToyResult, ToyTraining, train_toy
+from palaestra.benchmarks.statistics import FEWEST, Observation, Unit, estimate_share
 from palaestra.records import JsonObject
 from palaestra.trainers.objectives import ObjectiveConfig, RatioConfig, Recipe
 from palaestra.trainers.progress import OpenProgressBar, silent
@@ -38,17 +38,11 @@ TOYS: tuple[Toy, ...] = (
     Copying(tasks=3, length=4, letters=2, good=80, other=20, name="noisy copying"),
 )
 """One token, and a chain of four that all have to be right; both pay by chance, so that good data are much data."""
-_T_95 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
-"""Student's t at 97.5 %, for 1 to 9 degrees of freedom."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffPolicyScale:
-    """How much is done.
-
-    Raises:
-        ValueError: there are too few or too many seeds for an interval.
-    """
+    """How much is done."""
 
     stalenesses: tuple[int, ...] = (1, 4, 16, 64)
     rates: tuple[float, ...] = (0.02, 0.05, 0.15, 0.4)
@@ -56,16 +50,12 @@ class OffPolicyScale:
     steps: int = 192
     choosing: int = 2
     """Seeds that a rate is chosen on."""
-    seeds: int = 5
-    """Other seeds, which are reported."""
+    seeds: int = FEWEST
+    """Other seeds, which are reported; fewer have no interval."""
     measure_every: int = 16
     """Steps between the points of a curve."""
     measured: int = 128
     """Episodes of each task that a point of a curve is measured with."""
-
-    def __post_init__(self) -> None:
-        if not 2 <= self.seeds <= len(_T_95) + 1:
-            raise ValueError(f"seeds={self.seeds}: an interval takes 2 to {len(_T_95) + 1}")
 
 
 FULL = OffPolicyScale()
@@ -86,9 +76,9 @@ class OffPolicyCell:
     success: tuple[float, ...]
     """The final success of each reported seed."""
     mean: float
-    low: float
-    """Of the 95 % interval over seeds (Student's t), within 0 and 1."""
-    high: float
+    low: float | None
+    """Of the 95 % interval over seeds; `None` with too few of them."""
+    high: float | None
     speed: float
     """The mean success over the whole of a training, and over the reported seeds: what was learnt sooner counts."""
     ess: float
@@ -133,16 +123,6 @@ def bench_objectives(*, scale: OffPolicyScale, bar: OpenProgressBar = silent) ->
     )
 
 
-def interval(values: Sequence[float]) -> tuple[float, float]:
-    """The ends of the 95 % interval of a mean (Student's t), within 0 and 1.
-
-    Args:
-        values: From 2 to 10 of them.
-    """
-    mean, off = fmean(values), _T_95[len(values) - 2] * stdev(values) / sqrt(len(values))
-    return max(0.0, mean - off), min(1.0, mean + off)
-
-
 class _Runs:
     """The runs of a cell."""
 
@@ -157,7 +137,8 @@ class _Runs:
         rate = max(scale.rates, key=lambda one: tried[one])  # of equals the smallest
         runs = [self._run(rate, scale.choosing + seed) for seed in range(scale.seeds)]
         success = tuple(run.final for run in runs)
-        low, high = interval(success)
+        seeds = [Observation(value=one, task="", training_seed=seed) for seed, one in enumerate(success)]
+        over_seeds = estimate_share(seeds, Unit.TRAINING_SEED)
         return OffPolicyCell(
             toy=self._toy.name,
             method=self._method,
@@ -165,9 +146,9 @@ class _Runs:
             rate=rate,
             tried={f"{one:g}": mean for one, mean in tried.items()},
             success=success,
-            mean=fmean(success),
-            low=low,
-            high=high,
+            mean=over_seeds.mean,
+            low=over_seeds.low,
+            high=over_seeds.high,
             speed=fmean(run.area for run in runs),
             ess=fmean(run.ess for run in runs),
         )

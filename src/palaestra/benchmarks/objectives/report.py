@@ -4,18 +4,20 @@ from collections.abc import Callable
 
 from palaestra.benchmarks.curves import Estimate, Panel, png
 from palaestra.benchmarks.objectives.offpolicy import OffPolicyCell, OffPolicyReport
+from palaestra.benchmarks.statistics import FEWEST
 from palaestra.table import Table
 
 HIDDEN = "decoupled PPO"
 """What the picture is without."""
 _PANELS: tuple[tuple[str, str, Callable[[OffPolicyCell], tuple[float, float, float]]], ...] = (
-    ("final success", "share of episodes", lambda cell: (cell.mean, cell.low, cell.high)),
+    ("final success", "share of episodes", lambda cell: (cell.mean, *_ends(cell))),
     ("mean over training", "share of episodes", lambda cell: (cell.speed, cell.speed, cell.speed)),
     ("ESS", "share of trajectories", lambda cell: (cell.ess, cell.ess, cell.ess)),
 )
 """The title of a panel, its axis, and what of a cell stands in it: a mean and its interval's ends."""
 _NOTE = (
-    "Success: the mean over reported seeds after the last step, with its 95 % interval. Speed: the mean success over "
+    "Success: the mean over reported seeds after the last step. Over seeds: its 95 % interval with the number of "
+    f"training seeds, or with fewer than {FEWEST} the value of each. Speed: the mean success over "
     "the whole training. Rate: the learning rate of the grid that was chosen, on other seeds. ESS: the effective share "
     "of a batch's trajectories under their importance weights."
 )
@@ -26,7 +28,7 @@ def objectives_tables(report: OffPolicyReport) -> list[Table]:
     return [
         Table(
             title=f"{toy}: final success after {report.setting['steps']} steps",
-            columns=("method", "staleness", "success", "95 % interval", "speed", "rate", "ESS"),
+            columns=("method", "staleness", "success", "over seeds", "speed", "rate", "ESS"),
             rows=tuple(_row(cell) for cell in report.cells if cell.toy == toy),
             note=_NOTE,
         )
@@ -48,7 +50,8 @@ def objectives_markdown(report: OffPolicyReport) -> str:
         )
         lines += [f"**{toy}**", table.markdown()]
     lines.append(
-        "Final success with its 95 % interval over seeds; mean success over the whole training; learning rate; "
+        "Final success with its 95 % interval over training seeds, or the seeds' values where they are fewer than "
+        f"{FEWEST}; mean success over the whole training; learning rate; "
         "effective share of trajectories (ESS)."
     )
     return "\n\n".join(lines) + "\n"
@@ -91,7 +94,7 @@ def _row(cell: OffPolicyCell) -> tuple[str, ...]:
         cell.method,
         str(cell.staleness),
         f"{cell.mean:.2f}",
-        f"{cell.low:.2f} to {cell.high:.2f}",
+        _over_seeds(cell),
         f"{cell.speed:.2f}",
         f"{cell.rate:g}",
         f"{cell.ess:.2f}",
@@ -99,4 +102,15 @@ def _row(cell: OffPolicyCell) -> tuple[str, ...]:
 
 
 def _words(cell: OffPolicyCell) -> str:
-    return f"{cell.mean:.2f} ({cell.low:.2f} to {cell.high:.2f}); {cell.speed:.2f}; {cell.rate:g}; {cell.ess:.2f}"
+    return f"{cell.mean:.2f} ({_over_seeds(cell)}); {cell.speed:.2f}; {cell.rate:g}; {cell.ess:.2f}"
+
+
+def _over_seeds(cell: OffPolicyCell) -> str:
+    if cell.low is None or cell.high is None:
+        return ", ".join(f"{value:.2f}" for value in cell.success)
+    return f"{cell.low:.2f} to {cell.high:.2f}, {len(cell.success)} seeds"
+
+
+def _ends(cell: OffPolicyCell) -> tuple[float, float]:
+    """The ends of the interval; of none, the mean."""
+    return cell.mean if cell.low is None else cell.low, cell.mean if cell.high is None else cell.high

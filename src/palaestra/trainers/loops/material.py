@@ -144,12 +144,14 @@ def initial_policy(config: PolicyConfig, demonstrations: list[Episode], *, seed:
         CheckpointError: the checkpoint cannot be read.
         TaskError: a fresh policy is asked for and there are no demonstrations.
     """
-    if config.start is not None:
-        return load_policy(config.start, format_name=config.format)
+    if config.checkpoint is not None:
+        return load_policy(config.checkpoint, format_name=config.format)
     if not demonstrations:
-        raise TaskError("a fresh policy needs demonstrations to learn its tokens from; add [sft], or give policy.start")
+        raise TaskError(
+            "a fresh policy needs demonstrations to learn its tokens from; add [sft], or give policy.checkpoint"
+        )
     form = CHAT_FORMATS.get(config.format or "compact")
-    size = config.fresh
+    size = config.model
     corpus = [rendered(episode, form) for episode in demonstrations]
     tokenizer = train_tokenizer(corpus, form, size=size.vocabulary)
     shape = DecoderShape(

@@ -1,12 +1,13 @@
 """A comparison of two agents in words, as a table, and as a page."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from palaestra.benchmarks.evaluation.compare import LEVEL, Comparison, Difference
 from palaestra.benchmarks.evaluation.report.page import cells_of, chosen, plain, table_markdown
 from palaestra.benchmarks.evaluation.report.plots import MISSING, distinct, installed
 from palaestra.benchmarks.evaluation.results import Results
-from palaestra.benchmarks.statistics import Interval
+from palaestra.benchmarks.statistics import FEWEST, MeanEstimate
 from palaestra.benchmarks.viewer import render_page
 from palaestra.table import Table
 
@@ -22,15 +23,15 @@ def comparison_sentences(comparison: Comparison) -> list[str]:
 
 def _sentence(comparison: Comparison, one: Difference) -> str:
     where = f"on {one.label}" if one.cell else "over all cells"
-    test = (
-        f"{p_text(one.corrected)} ({_correction(comparison, one)}; {one.tasks} {'task' if one.tasks == 1 else 'tasks'})"
-    )
+    units = one.difference.unit.counted(one.difference.units)
+    test = f"{p_text(one.corrected)} ({_correction(comparison, one)}; {units})"
     finding = _finding(comparison, one, where)
     if one.significant:
         return f"{finding}, {test}: significant at 5 %."
-    # Even were every task won, the test would not come below this.
-    smallest = 2.0 ** (1 - one.tasks) * (len(comparison.cells) if one.cell else 1)
-    why = ", and with so few tasks none could be" if smallest >= LEVEL else ""
+    # Even were every unit won, the test would not come below this.
+    smallest = 2.0 ** (1 - one.difference.units) * (len(comparison.cells) if one.cell else 1)
+    few = one.difference.unit.counted(2).removeprefix("2 ")
+    why = f", and with so few {few} none could be" if smallest >= LEVEL else ""
     return f"No difference can be told {where}{why}: {_finding(comparison, one, '')}, {test}."
 
 
@@ -42,12 +43,26 @@ def _finding(comparison: Comparison, one: Difference, where: str) -> str:
         unit = " %" if comparison.measure == "solved" else " points"
         return f"both {both_do} {one.first:.1f}{unit}, difference {_ends(own)}"
     ahead, behind = comparison.names if own.mean > 0 else reversed(comparison.names)
-    lead = own if own.mean > 0 else Interval(mean=-own.mean, low=-own.high, high=-own.low)
+    lead = own if own.mean > 0 else _reversed(own)
     return " ".join(filter(None, (ahead, does, f"{lead.mean:.1f} points more than {behind}", where, _ends(lead))))
 
 
-def _ends(own: Interval) -> str:
-    return f"[{own.low:z.1f}, {own.high:z.1f}]"
+def _reversed(own: MeanEstimate) -> MeanEstimate:
+    """The difference as seen from the other side."""
+    return replace(
+        own,
+        mean=-own.mean,
+        low=None if own.high is None else -own.high,
+        high=None if own.low is None else -own.low,
+        values={unit: -value for unit, value in own.values.items()},
+    )
+
+
+def _ends(own: MeanEstimate) -> str:
+    if own.low is not None and own.high is not None:
+        return f"[{own.low:z.1f}, {own.high:z.1f}]"
+    values = ", ".join(f"{value:z.1f}" for value in own.values.values())
+    return f"(of each {own.unit}: {values})" if values else f"(the same for every {own.unit})"
 
 
 def _correction(comparison: Comparison, one: Difference) -> str:
@@ -71,9 +86,10 @@ def comparison_table(comparison: Comparison) -> Table:
         title=f"{first} against {second} on {comparison.suite.title}: {_UNITS[comparison.measure]}",
         columns=("cell", "tasks", first, second, "difference", "p", "p, Holm", "at 5 %"),
         rows=tuple(rows),
-        note="On the tasks that both have a score of, each compared with itself. In brackets 95 % intervals, by a "
-        "bootstrap that resamples tasks, for one cell by itself; p by a two-sided test that flips the signs of tasks' "
-        "differences; Holm's correction is over the cells. All cells together are one test, not corrected.",
+        note="On the tasks that both have a score of. Each unit of a cell's claim is compared with itself. In brackets "
+        f"95 % intervals over these units, for one cell by itself; fewer than {FEWEST} units are listed instead. p is "
+        "of a two-sided test that flips the signs of the units' differences; Holm's correction is over the cells. All "
+        "cells together are one test, not corrected.",
     )
 
 
@@ -124,13 +140,7 @@ def _drawn(comparison: Comparison) -> list[str]:
     first, second = comparison.names
     shown = [*comparison.cells, *([comparison.overall] if len(comparison.cells) > 1 else [])]
     estimates = [
-        Estimate(
-            label=label,
-            group=f"{first} less {second}, points; 0 is no difference",
-            mean=one.difference.mean,
-            low=one.difference.low,
-            high=one.difference.high,
-        )
+        Estimate.of(label, f"{first} less {second}, points; 0 is no difference", one.difference)
         for label, one in zip(distinct([(one.label, one.cell) for one in shown]), shown, strict=True)
     ]
     title = f"Difference, {_UNITS[comparison.measure]}"

@@ -7,6 +7,7 @@ import orjson
 from palaestra.benchmarks.evaluation.metrics import EvaluationFigures
 from palaestra.benchmarks.evaluation.report.findings import Findings, findings
 from palaestra.benchmarks.evaluation.results import Results
+from palaestra.benchmarks.statistics import FEWEST
 from palaestra.records import Json, JsonObject
 
 
@@ -30,7 +31,7 @@ def document_of(found: Findings) -> JsonObject:
         "episodes": {"played": len(results.outcomes), "expected": results.expected},
         "units": {
             "share": "percent",
-            "interval": "95 %, by a bootstrap that resamples tasks",
+            "interval": f"95 %, over the unit that is named; values of units where there are fewer than {FEWEST}",
             "prices": "for a million tokens",
         },
         "overall": _figures(found.overall),
@@ -41,6 +42,7 @@ def document_of(found: Findings) -> JsonObject:
                 "env_id": cell.env_id,
                 "switches": dict(cell.switches),
                 "split": cell.split,
+                "unit": cell.unit,
                 "tasks": len(cell.tasks),
                 **_figures(found.cells[cell.id]),
             }

@@ -1,21 +1,22 @@
 """The figures of an evaluation, worked out once for every form in which they are told."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Literal
 
 from palaestra.benchmarks.evaluation.metrics import (
     EvaluationFigures,
     Prices,
     TaskScores,
-    by_task,
     family,
     figures,
+    observations,
     scores,
 )
 from palaestra.benchmarks.evaluation.outcome import EpisodeOutcome
 from palaestra.benchmarks.evaluation.results import Results
 from palaestra.benchmarks.evaluation.suite import Cell, Ladder
-from palaestra.benchmarks.statistics import Interval, independent_difference, paired_difference
+from palaestra.benchmarks.statistics import MeanEstimate, holm, independent_difference, paired_difference
 from palaestra.record import record
 
 
@@ -24,12 +25,16 @@ class Rung:
     """A cell of a ladder, beside the first, which is in distribution."""
 
     cell: str
-    points: Interval | None
+    points: MeanEstimate | None
     """Points more than in distribution; `None` for the first rung, and where either has no score."""
-    solved: Interval | None
+    solved: MeanEstimate | None
     """Percentage points more solved than in distribution."""
     how: Literal["paired", "independent"] | None
-    """Whether the tasks are the same, each compared with itself, or other ones."""
+    """Whether the units are the same, each compared with itself, or other ones."""
+    points_corrected: float | None = None
+    """Holm's p-value of the difference in points, over every rung of every ladder; `None` with too few units."""
+    solved_corrected: float | None = None
+    """Of the difference in what is solved, likewise."""
 
 
 @record
@@ -80,11 +85,11 @@ def findings(results: Results) -> Findings:
         results=results,
         overall=figures(results.outcomes, prices=prices, known_bad=known_bad, versions=versions),
         cells={
-            cell.id: figures(outcomes[cell.id], prices=prices, known_bad=known_bad, versions=versions)
+            cell.id: figures(outcomes[cell.id], prices=prices, known_bad=known_bad, versions=versions, unit=cell.unit)
             for cell in played
         },
         families=_families(results.outcomes),
-        ladders={ladder.axis: _rungs(ladder, results, outcomes) for ladder in results.suite.ladders},
+        ladders=_corrected({ladder.axis: _rungs(ladder, results, outcomes) for ladder in results.suite.ladders}),
         splits=_splits(played, outcomes),
     )
 
@@ -110,20 +115,44 @@ def _rungs(ladder: Ladder, results: Results, outcomes: Mapping[str, Sequence[Epi
 
 
 def _rung(first: Cell, own: Cell, before: Sequence[EpisodeOutcome], after: Sequence[EpisodeOutcome]) -> Rung:
-    same = set(first.tasks) == set(own.tasks)
     sides = [_scored(before), _scored(after)]
-    if same:  # where a fault took all of a task's samples on one side, the other has no partner
+    if set(first.tasks) == set(own.tasks):  # where a fault took all of a task's samples, the other side has no partner
         shared = _tasks(sides[0]) & _tasks(sides[1])
         sides = [[one for one in side if one.task in shared] for side in sides]
     if own.id == first.id or not all(sides):
         return Rung(cell=own.id, points=None, solved=None, how=None)
+    points = [observations(side, lambda one: one.points) for side in sides]
+    solved = [observations(side, lambda one: 100.0 * one.solved) for side in sides]
+    units = [{one.key(own.unit) for one in side} for side in points]
+    same = units[0] == units[1]
     difference = paired_difference if same else independent_difference
     return Rung(
         cell=own.id,
-        points=difference(*(by_task(side, lambda one: one.points) for side in sides)),
-        solved=difference(*(by_task(side, lambda one: 100.0 * one.solved) for side in sides)),
+        points=difference(points[0], points[1], own.unit),
+        solved=difference(solved[0], solved[1], own.unit, whole=100),
         how="paired" if same else "independent",
     )
+
+
+def _corrected(ladders: Mapping[str, tuple[Rung, ...]]) -> dict[str, tuple[Rung, ...]]:
+    """The rungs with p-values that hold for all of them together; a cell on two ladders is one test."""
+    rungs = {rung.cell: rung for rungs in ladders.values() for rung in rungs if rung.points is not None}
+    points = _holm({cell: rung.points for cell, rung in rungs.items()})
+    solved = _holm({cell: rung.solved for cell, rung in rungs.items()})
+    return {
+        axis: tuple(
+            replace(rung, points_corrected=points.get(rung.cell), solved_corrected=solved.get(rung.cell))
+            if rung.points is not None
+            else rung
+            for rung in rungs
+        )
+        for axis, rungs in ladders.items()
+    }
+
+
+def _holm(differences: Mapping[str, MeanEstimate | None]) -> dict[str, float]:
+    tested = {cell: one.p for cell, one in differences.items() if one is not None and one.p is not None}
+    return dict(zip(tested, holm([*tested.values()]), strict=True))
 
 
 def _scored(outcomes: Sequence[EpisodeOutcome]) -> list[EpisodeOutcome]:

@@ -11,7 +11,7 @@ from palaestra.benchmarks.evaluation.metrics import TaskScores
 from palaestra.benchmarks.evaluation.report.findings import Findings, findings
 from palaestra.benchmarks.evaluation.results import Results
 from palaestra.benchmarks.evaluation.suite import Cell, Ladder
-from palaestra.benchmarks.statistics import Interval
+from palaestra.benchmarks.statistics import MeanEstimate
 from palaestra.errors import ConfigError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -73,7 +73,8 @@ def ladder_panels(found: Findings) -> "list[Panel]":
     cells = {cell.id: cell for cell in found.results.suite.cells}
     drawable = ((ladder, _drawable(ladder, found)) for ladder in found.results.suite.ladders)
     drawn = [(ladder, [cells[one] for one in own]) for ladder, own in drawable if len(own) > 1]
-    lows = [one.low for _, own in drawn for cell in own if (one := found.cells[cell.id].scores.points) is not None]
+    points = [found.cells[cell.id].scores.points for _, own in drawn for cell in own]
+    lows = [one.mean if one.low is None else one.low for one in points if one is not None]
     span = (min([_WHOLE[0], *lows]), _WHOLE[1])  # the same for all, so that panels can be compared
     return [_ladder_panel(ladder, rungs, found, span) for ladder, rungs in drawn]
 
@@ -114,12 +115,12 @@ def _estimates(scores: Mapping[str, TaskScores]) -> "list[Estimate]":
     return [*_group("mean score", points), *_group("solved, %", solved)]
 
 
-def _group(name: str, intervals: Iterable[tuple[str, Interval | None]]) -> "Iterable[Estimate]":
+def _group(name: str, intervals: Iterable[tuple[str, MeanEstimate | None]]) -> "Iterable[Estimate]":
     from palaestra.benchmarks.curves import Estimate  # noqa: PLC0415  an optional dependency
 
     for label, own in intervals:
         if own is not None:
-            yield Estimate(label=label, group=name, mean=own.mean, low=own.low, high=own.high)
+            yield Estimate.of(label, name, own)
 
 
 def category_panels(found: Findings) -> "list[Panel]":

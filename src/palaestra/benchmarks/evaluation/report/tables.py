@@ -6,15 +6,16 @@ from palaestra.benchmarks.evaluation.metrics import EvaluationFigures, TaskScore
 from palaestra.benchmarks.evaluation.report.findings import Findings, Rung, findings
 from palaestra.benchmarks.evaluation.results import Results
 from palaestra.benchmarks.evaluation.suite import Cell, place
-from palaestra.benchmarks.statistics import Interval
+from palaestra.benchmarks.statistics import FEWEST, MeanEstimate
 from palaestra.table import Table
 
 FEW = 12
 """Up to how many criteria of a cell are shown one by one; a report as JSON holds them all."""
-FEW_TASKS = 20
-"""Below so many tasks intervals are visibly too narrow."""
 _SCORES = ("tasks", "episodes", "solved, %", "mean score", "harmful, %")
-_INTERVALS = "In brackets 95 % intervals, by a bootstrap that resamples tasks."
+_INTERVALS = (
+    "In brackets 95 % intervals over the unit that is counted beside them; "
+    f"fewer than {FEWEST} units are listed instead."
+)
 
 
 def summary_tables(results: Results) -> list[Table]:
@@ -61,15 +62,18 @@ def ladder_tables(found: Findings, *, narrow: bool = False) -> list[Table]:
     ]
     if not rows:
         return []
-    columns = ("axis", "rung", "tasks", "mean score", "difference", "solved, %", "difference, solved")
-    shown = len(columns) - narrow
+    columns = (
+        "axis", "rung", "tasks", "mean score", "difference", "p, Holm", "solved, %", "difference, solved", "p, Holm",
+    )  # fmt: skip
+    shown = len(columns) - 2 * narrow
     return [
         Table(
             title="Axes of shift, each from none to strong",
             columns=columns[:shown],
             rows=tuple(row[:shown] for row in rows),
-            note="The first rung of an axis is in distribution, and differences are from it: paired by task, but for "
-            f"those marked *, whose tasks are other ones. {_INTERVALS}{_few(found)}",
+            note="The first rung of an axis is in distribution, and differences are from it: paired by unit, but for "
+            f"those marked *, whose units are other ones. {_INTERVALS} p is corrected by Holm's method over every rung "
+            "of every axis.",
         )
     ]
 
@@ -81,8 +85,10 @@ def _rung(cell: Cell, rung: Rung, own: TaskScores) -> tuple[str, ...]:
         str(own.tasks),
         _text(own.points),
         _text(rung.points, signed=True) + mark,
+        _p_text(rung.points_corrected),
         _text(own.solved),
         _text(rung.solved, signed=True) + mark,
+        _p_text(rung.solved_corrected),
     )
 
 
@@ -104,8 +110,7 @@ def cell_tables(found: Findings, cells: Sequence[Cell]) -> list[Table]:
             rows=tuple(rows),
             note="Points of 100, less what harm takes; harmful episodes did something forbidden. Every task counts the "
             "same. Episodes with a fault of the world, a server or an engine have no score and are in no figure. "
-            f"{_INTERVALS} Where no task or every task succeeded, a share has the exact binomial one."
-            f"{_few(found)}{_broken(found)}",
+            f"{_INTERVALS} Where none or all succeeded, a share has the exact binomial interval.{_broken(found)}",
         )
     ]
 
@@ -116,14 +121,6 @@ def _scores(own: TaskScores) -> tuple[str, ...]:
 
 def _broken(found: Findings) -> str:
     return "" if found.overall.sound is None else " Sound tasks: all but those that are held to be broken."
-
-
-def _few(found: Findings) -> str:
-    few = [cell.label for cell in found.played if found.cells[cell.id].scores.tasks < FEW_TASKS]
-    if not few:
-        return ""
-    which = "every cell" if len(few) == len(found.cells) else f"{len(few)} of {len(found.cells)} cells"
-    return f" Intervals are too narrow below some {FEW_TASKS} tasks, as in {which}."
 
 
 def pass_tables(found: Findings, *, narrow: bool = False) -> list[Table]:
@@ -331,11 +328,17 @@ def _listed(names: Sequence[str], *, limit: int = 6) -> str:
     return ", ".join(names[:limit]) + (f" and {len(names) - limit} more" if len(names) > limit else "")
 
 
-def _text(interval: Interval | None, *, signed: bool = False) -> str:
+def _p_text(p: float | None) -> str:
+    if p is None:
+        return ""
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def _text(interval: MeanEstimate | None, *, signed: bool = False) -> str:
     return "-" if interval is None else interval.text(signed=signed)
 
 
-def _mean(interval: Interval | None) -> str:
+def _mean(interval: MeanEstimate | None) -> str:
     return _number(None if interval is None else interval.mean)
 
 

@@ -1,6 +1,7 @@
 """Other entities: worlds with other customers, orders, prices and days, for families that were trained on."""
 
 from palaestra.benchmarks.evaluation.suite import Cell
+from palaestra.benchmarks.statistics import Unit
 from palaestra.benchmarks.suites.ood.axis import Axis
 from palaestra.benchmarks.suites.ood.pool import TaskPool
 
@@ -11,13 +12,13 @@ HELD_OUT_WORLDS = "entities/held-out-worlds"
 def held_out_worlds(pool: TaskPool) -> Cell:
     """The families that were trained on, in the worlds of "heldout"."""
     tasks = pool.even(pool.listed("heldout-world", pool.trained))
-    return pool.cell(HELD_OUT_WORLDS, "held-out worlds", tasks, split="heldout-world")
+    return pool.cell(HELD_OUT_WORLDS, "held-out worlds", tasks, split="heldout-world", unit=Unit.WORLD)
 
 
 def entities(pool: TaskPool) -> Axis:
     """The axis of entities."""
     listed = pool.even(pool.listed("dev", pool.trained))
-    dev = pool.cell("entities/dev-worlds", "worlds of the split dev", listed, split="dev")
+    dev = pool.cell("entities/dev-worlds", "worlds of the split dev", listed, split="dev", unit=Unit.WORLD)
     return Axis.of(
         pool,
         "entities",

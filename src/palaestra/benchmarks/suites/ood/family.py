@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from palaestra.benchmarks.evaluation.suite import Cell
+from palaestra.benchmarks.statistics import Unit
 from palaestra.benchmarks.suites.ood.axis import Axis
 from palaestra.benchmarks.suites.ood.entities import held_out_worlds
 from palaestra.benchmarks.suites.ood.pool import TaskPool
@@ -38,7 +39,8 @@ def family(pool: TaskPool) -> Axis:
 
 
 def _cell(pool: TaskPool, id: str, label: str, families: Sequence[str]) -> Cell:
-    return pool.cell(id, label, pool.even(pool.listed("heldout", sorted(families))), split="heldout")
+    tasks = pool.even(pool.listed("heldout", sorted(families)))
+    return pool.cell(id, label, tasks, split="heldout", unit=Unit.FAMILY)
 
 
 def distance(pool: TaskPool, name: str) -> Fraction:

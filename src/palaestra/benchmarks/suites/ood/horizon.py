@@ -1,6 +1,7 @@
 """Longer tasks: bins by the number of calls that the solution takes."""
 
 from palaestra.benchmarks.evaluation.suite import Cell
+from palaestra.benchmarks.statistics import Unit
 from palaestra.benchmarks.suites.ood.axis import Axis
 from palaestra.benchmarks.suites.ood.pool import UNLISTED, TaskPool
 
@@ -38,4 +39,4 @@ def _bin(pool: TaskPool, id: str, label: str, low: int, high: int) -> Cell:
     if not tasks:
         tasks = gathered(tuple(f for f in pool.trainable if f not in pool.trained))
         label = f"{label}, untrained families"
-    return pool.cell(id, label, tasks, split=UNLISTED)
+    return pool.cell(id, label, tasks, split=UNLISTED, unit=Unit.FAMILY)

@@ -1,6 +1,7 @@
 """Other rules: the same tasks under changed handbooks, then worlds whose own rules are others."""
 
 from palaestra.benchmarks.evaluation.suite import Cell
+from palaestra.benchmarks.statistics import Unit
 from palaestra.benchmarks.suites.ood.axis import Axis
 from palaestra.benchmarks.suites.ood.pool import UNLISTED, TaskPool
 from palaestra.envs.world import ALL_RULES_FROM, ONE_RULE_FROM
@@ -21,6 +22,7 @@ def policy(pool: TaskPool) -> Axis:
         "five to eight rules changed, and other worlds",
         pool.even(pool.listed("heldout-policy", pool.trained)),
         split="heldout-policy",
+        unit=Unit.WORLD,
     )
     return Axis.of(
         pool,

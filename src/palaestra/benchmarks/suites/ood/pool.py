@@ -12,6 +12,7 @@ from typing import Any
 
 from palaestra.benchmarks.evaluation.suite import Cell
 from palaestra.benchmarks.evenly import evenly
+from palaestra.benchmarks.statistics import Unit
 from palaestra.envs import Instance, TaskSet, bundled_tasks, open_world
 from palaestra.envs.task import Family
 from palaestra.errors import TaskError, UnknownNameError
@@ -83,15 +84,23 @@ class TaskPool:
         return self.cell(BASE, "in distribution", self.fresh(self.trained, about=_PER_CELL), split=UNLISTED)
 
     def cell(
-        self, id: str, label: str, tasks: Sequence[str], *, split: str, switches: Mapping[str, Any] | None = None
+        self,
+        id: str,
+        label: str,
+        tasks: Sequence[str],
+        *,
+        split: str,
+        switches: Mapping[str, Any] | None = None,
+        unit: Unit = Unit.TASK,
     ) -> Cell:
-        """A cell of this world's tasks."""
+        """A cell of this world's tasks; `unit` is what its claim generalises over."""
         return Cell(
             id=f"{self.prefix}{id}",
             label=label,
             env_id=self.env_id,
             tasks=tuple(tasks),
             switches=dict(switches or {}),
+            unit=unit,
             split=f"{self.world.name}/{split}",
         )
 

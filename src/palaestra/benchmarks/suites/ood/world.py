@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from palaestra.benchmarks.statistics import Unit
 from palaestra.benchmarks.suites.ood.axis import Axis
 from palaestra.benchmarks.suites.ood.pool import TaskPool
 
@@ -22,7 +23,7 @@ def world_axis(pools: Sequence[TaskPool], trained: frozenset[str]) -> Axis:
         name = pool.world.name
         label = f"{name}, held out" if name in trained else f"{name}, never trained in"
         tasks = pool.even(pool.listed("heldout", pool.trainable))
-        cells.append(replace(pool.cell(NAME, label, tasks, split="heldout"), id=f"{NAME}/{name}"))
+        cells.append(replace(pool.cell(NAME, label, tasks, split="heldout", unit=Unit.FAMILY), id=f"{NAME}/{name}"))
     return Axis.of(
         first,
         NAME,

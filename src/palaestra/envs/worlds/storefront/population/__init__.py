@@ -48,7 +48,7 @@ from palaestra.envs.worlds.storefront.population.people import CustomerFigures
 from palaestra.envs.worlds.storefront.population.plan import Account
 from palaestra.envs.worlds.storefront.population.planning import PlanningInputs, plan_sales
 from palaestra.envs.worlds.storefront.population.promotions import promotions
-from palaestra.envs.worlds.storefront.population.sales import Sold, sell
+from palaestra.envs.worlds.storefront.population.sales import CompletedSale, sell
 from palaestra.envs.worlds.storefront.schema import SCHEMA, Credit
 from palaestra.records import Row
 from palaestra.seeding import Stream
@@ -129,12 +129,12 @@ def _drafters(stream: Stream, accounts: Sequence[Account]) -> list[Account]:
     return stream.sample([a for a in accounts if not a.held], _DRAFTS)
 
 
-def _rows_of(one: Sold) -> Iterable[Row]:
+def _rows_of(one: CompletedSale) -> Iterable[Row]:
     return one.order, *one.lines, *one.payments, *one.shipments
 
 
 def _figures(
-    sold: Sequence[Sold], given: Sequence[Credit], today: date, policy: StorePolicy
+    sold: Sequence[CompletedSale], given: Sequence[Credit], today: date, policy: StorePolicy
 ) -> Mapping[str, CustomerFigures]:
     first: dict[str, date] = {}
     spent: Counter[str] = Counter()

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palaestra.benchmarks.evaluation.significance import holm, sign_flip_p
+from palaestra.benchmarks.statistics.significance import holm, sign_flip_p
 
 WHOLE = st.lists(st.integers(-50, 50).map(float), max_size=8)
 P_VALUES = st.lists(st.floats(0, 1), max_size=8)
