@@ -260,7 +260,7 @@ def test_a_run_of_rollouts_alone_is_refused_for_its_last_task_before_it_begins(t
         tmp_path / "run.toml",
         f'contamination_lists = ["{path}"]',
         f'[world]\nenv_id = "{LIBRARY_ID}"\nimports = ["worlds.registration"]',
-        f'[policy]\nstart = "{tmp_path / "policy"}"',
+        f'[policy]\ncheckpoint = "{tmp_path / "policy"}"',
         "[grpo]\nsteps = 1",
     )
     with pytest.raises(ContaminationError, match=f"'{last.id}' is a prompt of books, test"):
