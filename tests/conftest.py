@@ -30,6 +30,23 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Soak(config))
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run the tests that share a fixture of their module in one process: the fixture is made once."""
+    for item in items:
+        if item.get_closest_marker("xdist_group") is None and shares_a_fixture(item):
+            item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
+
+
+def shares_a_fixture(item: pytest.Item) -> bool:
+    """Whether a test uses a fixture that its own module makes once for all its tests."""
+    if not isinstance(item, pytest.Function):
+        return False
+    module = item.nodeid.partition("::")[0]
+    known = item._fixtureinfo.name2fixturedefs.values()
+    return any(fixture.scope == "module" and fixture.baseid == module for found in known for fixture in found)
+
+
 def is_measured(item: pytest.Item) -> bool:
     """Whether coverage is measured while a test runs, its fixtures included."""
     path = item.nodeid.partition("::")[0]

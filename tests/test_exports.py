@@ -77,13 +77,18 @@ EXPORTS = {
         "Contradiction Injection Listing Noise NoiseMaterial NoisePlan NoiseSnapshot NoiseState WorldEvent "
         "check_noise_material"
     ),
-    "palaestra.envs.state": "Base Column Overlay OverlaySnapshot Schema SqlProjection TableInfo",
+    "palaestra.envs.state": (
+        "AttachedOverlay Base Column FileEntry FileLimits FileTree Overlay OverlaySnapshot Schema SqlProjection "
+        "TableInfo overlay_on"
+    ),
     "palaestra.envs.surfaces": "generic_surface",
     "palaestra.envs.kit": (
-        "CHANGED_FROM CITIES MAIL_HOSTS PAGE STREETS CaseDraft CaseRow CaseStatus CaseType Cursor HandbookVariants "
-        "Person Priority RecordId RefusalCondition Section SectionId amount approvers ask closing_tools contents "
-        "count dialogue draw_people draw_temper enumerate_words get_tool handbook_tools list_tool lowest_approvers "
-        "offer page permit_change reading_tools refusal_task refuse search_tool section tell"
+        "CHANGED_FROM CITIES DESK_SYNONYMS MAIL_HOSTS PAGE STREETS CaseDraft CaseRow CaseStatus CaseType Cursor "
+        "HandbookVariants Person Priority RecordId RefusalCondition Rule Section SectionId Work amount approvers ask "
+        "broken case_noise cases_show_their_grounds closing_tools contents count dialogue draw_people draw_start "
+        "draw_temper enumerate_words format_moment get_tool grant_task handbook_tools list_tool lowest_approvers "
+        "note_about offer page parse_sections permit_change reading_tools references_are_whole refusal_task refuse "
+        "search_tool section tell transition_tool with_user"
     ),
     "palaestra.envs.worlds.storefront": (
         "POLICY Allowance Build CompetitorOffer Credit Criterion Customer Desk Employee InternalMessage Order "

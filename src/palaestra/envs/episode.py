@@ -85,6 +85,7 @@ class LiveEpisode:
             actor=world.actor,
             ids_in=world.schema.ids_in,
             rules=instance.rules,
+            states=self.state.states,
         )
         self.evidence = instance.evidence(self.state)
         self.checklist = Checklist(instance.rubric)

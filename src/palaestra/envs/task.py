@@ -18,6 +18,7 @@ from palaestra.protocols import R
 from palaestra.records import Json, Row, ToolCall
 from palaestra.rubrics import Allowance, Criterion
 from palaestra.seeding import Stream
+from palaestra.tools.context import state_beside
 
 Split: TypeAlias = Literal["train", "dev", "heldout", "heldout-policy"]
 SPLITS: tuple[Split, ...] = ("train", "dev", "heldout", "heldout-policy")
@@ -75,6 +76,9 @@ class Task:
     max_turns: int = 30
 
 
+S = TypeVar("S")
+
+
 class Draft:
     """A world in which a task is being set: its rows to choose from and plant in, and randomness to choose by.
 
@@ -110,6 +114,14 @@ class Draft:
     def today(self) -> date:
         """The day on which the episode begins."""
         return self.start.date()
+
+    def beside(self, kind: type[S], name: str) -> S:
+        """The state of that name beside the rows; what is written to it is there before the episode begins.
+
+        Raises:
+            UnknownNameError: the world has none of that name and class.
+        """
+        return state_beside(self.state.states, kind, name)
 
     def pick(self, kind: type[R], where: Callable[[R], bool] = lambda _: True, *, what: str = "") -> R:
         """A row of `kind` for which `where` holds.

@@ -81,7 +81,7 @@ def _rescore(subject: Subject, env: ToolEnv, episode: list[tuple[TurnLog, int]])
 
 def _scores(subject: Subject, env: ToolEnv, episode: list[tuple[TurnLog, int]]) -> Iterator[int]:
     instance = env.instance
-    state = instance.initial_state.fork()
+    state = instance.initial_state.replica()
     logs = [log for log, _ in episode]
     try:
         for score in rescore(instance.rubric, instance.evidence(state), state, logs):

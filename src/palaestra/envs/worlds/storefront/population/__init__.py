@@ -32,10 +32,10 @@ December may still be returned by every tier.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime
 from itertools import chain
 
-from palaestra.envs.kit import draw_people
+from palaestra.envs.kit import draw_people, draw_start
 from palaestra.envs.state import Base
 from palaestra.envs.worlds.storefront.handbook import sections
 from palaestra.envs.worlds.storefront.policy import POLICY, StorePolicy, earns_tier
@@ -55,18 +55,13 @@ from palaestra.seeding import Stream
 
 __all__ = ["populate", "world_start"]
 
-_FIRST_DAY = date(2026, 1, 5)
-_LAST_DAY = date(2026, 9, 30)
-_OPENS = time(9)
 _ORDERED_BUILDS = 14
 _DRAFTS = 26
 
 
 def world_start(seed: int) -> datetime:
     """The moment at which the world of this seed begins: nine in the morning of some day of 2026."""
-    span = (_LAST_DAY - _FIRST_DAY).days + 1
-    day = _FIRST_DAY + timedelta(days=Stream.root("storefront", seed).split("start").below(span))
-    return datetime.combine(day, _OPENS)
+    return draw_start("storefront", seed)
 
 
 def populate(seed: int, policy: StorePolicy = POLICY) -> Base:
