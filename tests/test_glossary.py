@@ -37,7 +37,22 @@ IRREGULAR = frozenset(
             "felt",
         ),
         *("felt", "forgotten", "found", "given", "gone", "grown", "heard", "held", "hidden", "kept", "known", "learnt"),
-        *("left", "lent", "lost", "made", "meant", "met", "paid", "said", "saw", "seen", "sent", "shown", "sold", "spent"),
+        *(
+            "left",
+            "lent",
+            "lost",
+            "made",
+            "meant",
+            "met",
+            "paid",
+            "said",
+            "saw",
+            "seen",
+            "sent",
+            "shown",
+            "sold",
+            "spent",
+        ),
         *("spoken", "stolen", "taken", "taught", "thought", "told", "torn", "won", "written"),
     }
 )

@@ -257,14 +257,14 @@ def library(tmp_path: Path, rubric: str, oracle: str) -> list[str]:
     """The faults of a family in the lending library, a world that guards no groups."""
     (tmp_path / "bad.py").write_text(f"""
 from palaestra.envs import Task, call, family
-from palaestra.rubrics import changed, saw
+from palaestra.rubrics import expect_change, expect_read
 from worlds.library import RENEWAL, Loan
 
 @family("library/bad", level=1, traits=("refusal",))
 def bad(draft):
     loans = [x for x in draft.state.find(Loan) if not x.returned and x.member_id != "MEM-4"]
     loan, due = loans[0], loans[0].due + RENEWAL
-    renewed, renew = changed(loan, {{"due": due}}), call("renew_loan", loan_id=loan.id)
+    renewed, renew = expect_change(loan, {{"due": due}}), call("renew_loan", loan_id=loan.id)
     prompt = "Renew " + " or ".join(x.id for x in loans) + ": the first."
     return Task(prompt=prompt, rubric={rubric}, oracle={oracle})
 """)
