@@ -99,7 +99,7 @@ EXPORTS = {
     ),
     "palaestra.envs.user": (
         "Conversation Decision LlmUser LoggedUser Persona Point Reaction ScriptedUser Temper User UserAnswer "
-        "UserFact UserFactory UserReport UserState decide opening_state parse_acts recognise_acts"
+        "UserFact UserFactory UserState decide opening_state parse_acts recognise_acts"
     ),
     "palaestra.envs.wording": "WORDINGS reword",
     "palaestra.rubrics": (

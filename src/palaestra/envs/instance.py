@@ -96,14 +96,16 @@ def instantiate(world: World, family: "Family[Draft]", index: int, *, handbook: 
     ordinal, slot = divmod(index - FIRST_INDEX[split], len(world.seeds[split]))
     seed = world.seeds[split][slot]
     start, rules = world.start(seed), world.rules(seed, handbook)
+    base = world.base(seed, handbook)
     draft = world.draft(
-        state=overlay_on(world.base(seed, handbook)),
+        state=overlay_on(base),
         start=start,
         # A twin draws what its sibling draws, so that the request is the same.
         family_stream=Stream.root("task", family.twin_of or family.id, seed),
         ordinal=ordinal,
         rules=rules,
         twin=family.twin_of is not None,
+        deals=family.deals.setdefault(base, {}),
     )
     task_id = f"{family.id}/{index:04d}"
     try:

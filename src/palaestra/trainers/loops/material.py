@@ -14,6 +14,7 @@ from palaestra.contamination import of_users
 from palaestra.errors import TaskError, UnknownNameError
 from palaestra.packs import BUNDLED, PACKS
 from palaestra.records import TaskSpec
+from palaestra.steps import ResetRecord
 from palaestra.tools import CHAT_FORMATS
 from palaestra.trainers.codec import Codec, train_tokenizer
 from palaestra.trainers.data.demonstration import rendered
@@ -53,8 +54,8 @@ def openings_of(config: WorldConfig, tasks: Sequence[str]) -> Iterator[tuple[Tas
     world = _opened(config)
     try:
         for task in tasks:
-            observation, info = world.reset(seed=0, options={"task": task})
-            yield info["task"], list(of_users(observation))
+            opening: ResetRecord = world.reset(seed=0, options={"task": task})[1]["record"]
+            yield opening.task, list(of_users(opening.messages))
     finally:
         world.close()
 
