@@ -1,6 +1,7 @@
 """Settings of every test: Hypothesis, the folders whose coverage is measured, and what a soak records."""
 
-import os
+import importlib
+import pkgutil
 import sys
 from collections.abc import Generator
 from typing import TYPE_CHECKING
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 settings.register_profile("palaestra", deadline=None, derandomize=True)
 settings.load_profile("palaestra")
 
+FLOOR = ("palaestra.envs", "palaestra.rubrics", "palaestra.tools")
+"""Packages that the coverage floor holds, beside the modules directly in palaestra."""
 MEASURED = ("tests/envs/", "tests/rubrics/", "tests/tools/")
 """Folders of tests that the coverage floor rests on, beside the files directly in tests/; measuring doubles the time
 of Python code. A test in them that repeats covered lines thousands of times is marked `no_cover`."""
@@ -30,6 +33,38 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Soak(config))
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run the tests that share a fixture of their module in one process: the fixture is made once."""
+    for item in items:
+        if item.get_closest_marker("xdist_group") is None and shares_a_fixture(item):
+            item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
+
+
+def shares_a_fixture(item: pytest.Item) -> bool:
+    """Whether a test uses a fixture that its own module makes once for all its tests."""
+    if not isinstance(item, pytest.Function):
+        return False
+    module = item.nodeid.partition("::")[0]
+    known = item._fixtureinfo.name2fixturedefs.values()
+    return any(fixture.scope == "module" and fixture.baseid == module for found in known for fixture in found)
+
+
+def pytest_collection_finish() -> None:
+    """Import what the floor holds while coverage runs: a test that pauses it may be the first to need a module."""
+    if measuring() is not None:
+        for folder in FLOOR:
+            package = importlib.import_module(folder)
+            for module in pkgutil.walk_packages(package.__path__, f"{folder}."):
+                importlib.import_module(module.name)
+
+
+def measuring() -> "Coverage | None":
+    """What measures the coverage of this process, if anything does."""
+    module = sys.modules.get("coverage")
+    return module.Coverage.current() if module is not None else None
+
+
 def is_measured(item: pytest.Item) -> bool:
     """Whether coverage is measured while a test runs, its fixtures included."""
     path = item.nodeid.partition("::")[0]
@@ -38,15 +73,12 @@ def is_measured(item: pytest.Item) -> bool:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Pause the coverage of this process, and of the processes it starts, where nothing rests on it."""
-    module = sys.modules.get("coverage")
-    measuring: Coverage | None = module.Coverage.current() if module is not None else None
-    if measuring is None or is_measured(item):
+    """Pause coverage where nothing rests on it."""
+    coverage = measuring()
+    if coverage is None or is_measured(item):
         return (yield)
-    inherited = {name: os.environ.pop(name) for name in list(os.environ) if name.startswith("COVERAGE_PROCESS_")}
-    measuring.stop()
+    coverage.stop()
     try:
         return (yield)
     finally:
-        measuring.start()
-        os.environ.update(inherited)
+        coverage.start()

@@ -38,7 +38,7 @@ HELD_OUT = "storefront/absent-approver/7000"
 PROMPT = "Which of the two planes flies further on a full tank, and by how much?"
 OWN = f'''"""A task of a user's own, whose customer asks what a benchmark asks."""
 
-from palaestra.envs.worlds.storefront import Customer, Desk, Task, call, closing, family, saw
+from palaestra.envs.worlds.storefront import Customer, Desk, Task, call, closing_calls, family, expect_read
 
 
 @family("storefront/planes", level=1)
@@ -46,8 +46,8 @@ def planes(desk: Desk) -> Task:
     ticket = desk.ticket(desk.pick(Customer), "A question")
     return Task(
         prompt=desk.mail(ticket, "{PROMPT.upper().replace(" ", "  ")}"),
-        rubric=[saw(ticket, id="saw-ticket"), *desk.resolved(ticket, after=["saw-ticket"])],
-        oracle=[call("get_ticket", ticket_id=ticket.id), *closing(ticket, "The second one.")],
+        rubric=[expect_read(ticket, id="saw-ticket"), *desk.resolved(ticket, after=["saw-ticket"])],
+        oracle=[call("get_ticket", ticket_id=ticket.id), *closing_calls(ticket, "The second one.")],
     )
 '''
 
@@ -225,7 +225,7 @@ def test_a_copy_of_a_prompt_in_a_users_own_task_folder_is_found(tmp_path: Path, 
     (folder / "planes.py").write_text(OWN)
     file = config(
         tmp_path / "run.toml",
-        f'contaminated = ["{listed}"]',
+        f'contamination_lists = ["{listed}"]',
         f'[world]\nswitches = {{ tasks = "{folder}" }}\nfamilies = ["planes"]',
         "[sft]\nsteps = 1",
     )
@@ -238,13 +238,13 @@ def test_demonstrations_from_a_file_are_looked_at(tmp_path: Path, listed: Path) 
     write_episodes(episodes, [*seen(), said(seen()[0], PROMPT.swapcase())])
     file = config(
         tmp_path / "run.toml",
-        f'contaminated = ["{listed}"]',
+        f'contamination_lists = ["{listed}"]',
         f'[world]\nenv_id = "{LIBRARY_ID}"\nimports = ["worlds.registration"]',
         f'[sft]\nsteps = 1\ndemonstrations = "{episodes}"',
     )
     with pytest.raises(ContaminationError, match="a prompt of planes, test"):
         plan_run(load_config(file))
-    plan_run(load_config(file, settings=["contaminated=[]"]))
+    plan_run(load_config(file, settings=["contamination_lists=[]"]))
 
 
 def test_a_run_of_rollouts_alone_is_refused_for_its_last_task_before_it_begins(tmp_path: Path) -> None:
@@ -258,14 +258,14 @@ def test_a_run_of_rollouts_alone_is_refused_for_its_last_task_before_it_begins(t
     started_tiny().save(tmp_path / "policy")
     file = config(
         tmp_path / "run.toml",
-        f'contaminated = ["{path}"]',
+        f'contamination_lists = ["{path}"]',
         f'[world]\nenv_id = "{LIBRARY_ID}"\nimports = ["worlds.registration"]',
-        f'[policy]\nstart = "{tmp_path / "policy"}"',
+        f'[policy]\ncheckpoint = "{tmp_path / "policy"}"',
         "[grpo]\nsteps = 1",
     )
     with pytest.raises(ContaminationError, match=f"'{last.id}' is a prompt of books, test"):
         plan_run(load_config(file))
-    assert plan_run(load_config(file, settings=["contaminated=[]"])).worlds.tasks == tasks
+    assert plan_run(load_config(file, settings=["contamination_lists=[]"])).worlds.tasks == tasks
 
 
 def test_whose_tasks_they_are_is_known(tmp_path: Path) -> None:

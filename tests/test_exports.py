@@ -45,11 +45,12 @@ EXPORTS = {
         "objectives_tables train_toy"
     ),
     "palaestra.proof": (
-        "ATTACKS FAULT_KINDS MUTANT_KINDS ROUTE_KINDS CaseCounts Fault Finding Proof ProofVerdict TaskProof grouped "
-        "proof_document proof_lines proof_markdown proof_tables prove prove_task release_of"
+        "ATTACKS FAULT_KINDS MUTANT_KINDS ROUTE_KINDS CaseCounts Fault Finding Proof ProofVerdict TaskProof "
+        "group_faults proof_document proof_lines proof_markdown proof_tables prove prove_task release_of"
     ),
     "palaestra.proof.attacks": (
-        "ATTACKS MAX_CALLS NEEDS Attack AttackContext Need PrivilegedAttackContext blind privileged run_attack"
+        "ATTACKS MAX_CALLS NEEDS Attack AttackContext Need PrivilegedAttackContext blind_attack privileged_attack "
+        "run_attack"
     ),
     "palaestra.benchmarks.speed": (
         "FULL QUICK SECTIONS EnvironmentMemory MissingFigure ProcessMemory Scale SpeedReport Throughput TimeRatio "
@@ -77,13 +78,18 @@ EXPORTS = {
         "Contradiction Injection Listing Noise NoiseMaterial NoisePlan NoiseSnapshot NoiseState WorldEvent "
         "check_noise_material"
     ),
-    "palaestra.envs.state": "Base Column Overlay OverlaySnapshot Schema SqlProjection TableInfo",
+    "palaestra.envs.state": (
+        "AttachedOverlay Base Column FileEntry FileLimits FileTree Overlay OverlaySnapshot Schema SqlProjection "
+        "TableInfo overlay_on"
+    ),
     "palaestra.envs.surfaces": "generic_surface",
     "palaestra.envs.kit": (
-        "CHANGED_FROM CITIES MAIL_HOSTS PAGE STREETS CaseDraft CaseRow CaseStatus CaseType Cursor HandbookVariants "
-        "Person Priority RecordId RefusalCondition Section SectionId amount approvers ask closing_tools contents "
-        "count dialogue draw_people draw_temper enumerate_words get_tool handbook_tools list_tool lowest_approvers "
-        "offer page permit_change reading_tools refusal_task refuse search_tool section tell"
+        "CHANGED_FROM CITIES DESK_SYNONYMS MAIL_HOSTS PAGE STREETS CaseDraft CaseRow CaseStatus CaseType Cursor "
+        "HandbookVariants Person Priority RecordId RefusalCondition Rule Section SectionId Work amount approvers ask "
+        "broken_rules case_noise cases_name_their_policy_and_evidence closing_tools contents count dialogue "
+        "draw_people draw_start draw_temper enumerate_words format_moment get_tool grant_task handbook_tools "
+        "list_tool lowest_approvers note_about offer page parse_sections permit_change reading_tools "
+        "references_are_whole refusal_task refuse search_tool section tell transition_tool with_user"
     ),
     "palaestra.envs.worlds.storefront": (
         "POLICY Allowance Build CompetitorOffer Credit Criterion Customer Desk Employee InternalMessage Order "
@@ -93,14 +99,14 @@ EXPORTS = {
     ),
     "palaestra.envs.user": (
         "Conversation Decision LlmUser LoggedUser Persona Point Reaction ScriptedUser Temper User UserAnswer "
-        "UserFact UserFactory UserReport UserState decide opening_state parse_acts recognise_acts"
+        "UserFact UserFactory UserState decide opening_state parse_acts recognise_acts"
     ),
     "palaestra.envs.wording": "WORDINGS reword",
     "palaestra.rubrics": (
         "HARM MET TOTAL UNMET WORLD Allowance Check Checklist ChecklistSnapshot Close Criterion Evidence Rubric "
-        "TurnLog Unordered close expect_answer expect_any expect_call expect_change expect_listing expect_message "
-        "expect_question expect_read expect_row expect_user_message forbid_call forbid_guessed_ids "
-        "forbid_other_changes guards rescore unordered"
+        "TurnLog UnorderedItems close expect_answer expect_any expect_call expect_change expect_listing "
+        "expect_message expect_question expect_read expect_row expect_user_message forbid_call forbid_guessed_ids "
+        "forbid_other_changes guards in_any_order rescore"
     ),
     "palaestra.rubrics.derivation": "DerivedRubric SolutionTrace TableFacts Tables TraceStep derive",
     "palaestra.tools": (

@@ -132,6 +132,10 @@ class Packs:
         """The world ids, sorted."""
         return sorted({pack.id for found in self._packs.values() for pack in found})
 
+    def all_of(self, env_id: str) -> list[Pack]:
+        """Every pack registered under an environment id: more than one where two packs share an id."""
+        return list(self._packs.get(env_id, ()))
+
     def add(self, pack: Pack) -> None:
         """Register a pack; the same pack again changes nothing."""
         found = self._packs.setdefault(pack.env_id, [])

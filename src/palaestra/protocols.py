@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, TypeVar
 
-from palaestra.records import Json, JsonSchema, Message, Row
+from palaestra.records import Json, JsonSchema, Message, Row, RowChange
 
 R = TypeVar("R", bound=Row)
 
@@ -48,6 +48,34 @@ class State(StateView, Protocol):
 
     def next_id(self, kind: type[Row]) -> str:
         """An id that no row of this kind has had in this episode or before."""
+        ...
+
+
+class ForkableState(Protocol):
+    """State of a world beside its rows, such as a tree of files: what a `Base` takes under `states`.
+
+    Its changes are told as rows: each part that came, changed or went is a row of one table, before and after. A
+    mirror of them stands among the world's rows, so rubrics, guards and logs need to know nothing else of it.
+    """
+
+    def snapshot(self) -> Any:
+        """Where it stands: a value that pickles and that no later write changes."""
+        ...
+
+    def restore(self, snapshot: Any) -> None:
+        """Stand where `snapshot` was taken, be it here or of a fork."""
+        ...
+
+    def fork(self) -> "ForkableState":
+        """An independent copy that stands at the same place."""
+        ...
+
+    def state_hash(self) -> str:
+        """A hash of what it holds, however it came to hold it."""
+        ...
+
+    def diff(self, since: Any | None) -> Sequence[RowChange]:
+        """The net difference to a snapshot of its past, ordered by key; to nothing at all, where that is `None`."""
         ...
 
 

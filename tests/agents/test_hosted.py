@@ -8,9 +8,23 @@ from gymnasium.envs.registration import EnvSpec, registry
 
 from palaestra.agents.hosted import HostedEnv, WorldSpec
 from palaestra.protocols import Action
-from palaestra.records import LAYERS, Message
+from palaestra.records import LAYERS, Features, JsonObject, Message, TaskSpec
+from palaestra.steps import ResetRecord, Returned, StepRecord
 
-LOOK, SORT = {"name": "look"}, {"name": "sort"}
+LOOK: JsonObject = {"name": "look"}
+SORT: JsonObject = {"name": "sort"}
+TASK = TaskSpec(
+    id="t",
+    family="t",
+    split="train",
+    level=1,
+    traits=(),
+    unseen=False,
+    world_seed=0,
+    max_turns=9,
+    oracle_calls=0,
+    features=Features(hops=0, entities=0, exceptions=0, writes=0, messages=0),
+)
 
 
 class Growing(gym.Env[tuple[Message, ...], Action]):
@@ -21,21 +35,37 @@ class Growing(gym.Env[tuple[Message, ...], Action]):
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[tuple[Message, ...], dict[str, Any]]:
         del seed, options
-        return (Message(role="user", content="sort them"),), {"tools": [LOOK], "rubric": (), "task": None}
+        return ResetRecord(
+            messages=(Message(role="user", content="sort them"),),
+            tools=[LOOK],
+            task=TASK,
+            rubric=(),
+            seed=0,
+            state_hash="",
+            anchor="",
+        ).returned()
 
-    def step(self, action: Action) -> tuple[tuple[Message, ...], float, bool, bool, dict[str, Any]]:
+    def step(self, action: Action) -> Returned:
         del action
-        nothing = dict.fromkeys(("calls", "events", "changes", "met", "violated"), ())
-        info: dict[str, Any] = {
-            **nothing,
-            "components": dict.fromkeys(LAYERS, 0),
-            "state_hash": "",
-            "anchor": "",
-            "end": None,
-            "score": None,
-            "tools": [LOOK, SORT],
-        }
-        return (Message(role="user", content="on"),), 0.0, False, False, info
+        return StepRecord(
+            messages=(Message(role="user", content="on"),),
+            reward=0.0,
+            task=TASK,
+            calls=(),
+            unreadable=None,
+            events=(),
+            changes=(),
+            points=0,
+            components=dict.fromkeys(LAYERS, 0),
+            met=(),
+            violated=(),
+            end=None,
+            score=None,
+            user=None,
+            state_hash="",
+            anchor="",
+            tools=[LOOK, SORT],
+        ).returned()
 
 
 @pytest.fixture
@@ -47,7 +77,7 @@ def growing(monkeypatch: pytest.MonkeyPatch) -> HostedEnv:
 
 def test_a_policy_reads_once_of_tools_that_come_on_the_way(growing: HostedEnv) -> None:
     growing.reset("t", 0)
-    first, _ = growing.step("hello")
-    assert [m["content"] for m in first] == ["on", 'Further tools are on offer now: [{"name":"sort"}]']
-    second, _ = growing.step("hello")
-    assert [m["content"] for m in second] == ["on"]
+    first = growing.step("hello")
+    assert [m["content"] for m in first.messages] == ["on", 'Further tools are on offer now: [{"name":"sort"}]']
+    second = growing.step("hello")
+    assert [m["content"] for m in second.messages] == ["on"]

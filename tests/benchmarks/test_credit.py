@@ -22,7 +22,7 @@ from palaestra.trainers.progress import silent
 
 CONFIG = CreditConfig(
     world=WORLD,
-    model=POLICY.fresh,
+    model=POLICY.model,
     sft=replace(SFT, steps=60),
     grpo=replace(
         SYNC,

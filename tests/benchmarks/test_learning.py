@@ -225,7 +225,7 @@ def test_the_document_holds_every_number(runs: list[LearningResult], policy: Pol
 # a run
 
 
-CONFIG = LearningConfig(model=POLICY.fresh, sft=SFT, grpo=SYNC, samples=2, threads=1)
+CONFIG = LearningConfig(model=POLICY.model, sft=SFT, grpo=SYNC, samples=2, threads=1)
 SHORT = replace(CONFIG, sft=replace(SFT, steps=2), grpo=replace(SYNC, steps=1), samples=1)
 TRAIN, HELDOUT = tasks_of(WORLD), tasks_of(replace(WORLD, split="heldout"))
 

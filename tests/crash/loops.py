@@ -25,9 +25,9 @@ from worlds.registration import LIBRARY_ID
 
 WORLD = WorldConfig(env_id=LIBRARY_ID, imports=("worlds.registration", "crash.moody"))
 POLICY = PolicyConfig(
-    fresh=ModelConfig(hidden=32, layers=1, heads=1, kv_heads=1, head_dim=32, mlp=64, context=512, vocabulary=600)
+    model=ModelConfig(hidden=32, layers=1, heads=1, kv_heads=1, head_dim=32, mlp=64, context=512, vocabulary=600)
 )
-SFT = SftConfig(steps=30, batch=4, rise=2, learner=LearnerConfig(lr=0.02), save_every=5)
+SFT = SftConfig(steps=30, batch=4, warmup_steps=2, learner=LearnerConfig(lr=0.02), save_every=5)
 SYNC = GrpoConfig(
     steps=4,
     group_size=4,

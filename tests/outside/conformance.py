@@ -17,13 +17,13 @@ from palaestra.benchmarks.external.worker import BenchmarkProcesses
 from palaestra.digest import digest
 from palaestra.errors import EpisodeOverError
 from palaestra.protocols import Action
-from palaestra.records import ToolCall, ToolEvent
+from palaestra.steps import StepRecord
 from palaestra.tools.wire import glimpse
 
-_OPENING = {"tools", "task", "rubric", "seed", "state_hash", "anchor"}
+_OPENING = {"tools", "task", "rubric", "seed", "state_hash", "anchor", "record"}
 _STEP = {
     "task", "calls", "unreadable", "events", "changes", "points", "components", "met", "violated", "end", "score",
-    "user", "state_hash", "anchor",
+    "user", "state_hash", "anchor", "record",
 }  # fmt: skip
 _FINISH: Action = {"tool": "finish", "arguments": {}}
 _TURNS = 4
@@ -46,6 +46,7 @@ def conform(env_id: str, task_ids: Sequence[str], *, seed: int = 3, **switches: 
             first = _walk(env, id, seed)
             assert _walk(env, id, seed) == first, f"{id}: not the same the second time"
             _ends(env, id, seed)
+            _stops(env, id, seed)
             _answers(env, id, seed)
             _lets_go(env, id, seed)
             env.close()
@@ -128,18 +129,21 @@ def _stepped(env: ExternalEnv, action: Action) -> tuple[str, bool]:
     assert env.observation_space.contains(observation)
     assert not (terminated and truncated)
     assert (terminated or truncated) == (info["end"] is not None) == (info["score"] is not None)
-    _events_are_of_calls(info["calls"], info["events"], info["unreadable"])
-    events = [{**asdict(event), "mentioned": sorted(event.mentioned)} for event in info["events"]]
-    told = digest([action, observation, reward, terminated, truncated, {**info, "events": events}])
+    record: StepRecord = info["record"]
+    assert record.returned() == (observation, reward, terminated, truncated, info)
+    _events_are_of_calls(record)
+    events = [{**asdict(event), "mentioned": sorted(event.mentioned)} for event in record.events]
+    plain = {key: value for key, value in info.items() if key != "record"}
+    told = digest([action, observation, reward, terminated, truncated, {**plain, "events": events}])
     return told, terminated or truncated
 
 
-def _events_are_of_calls(calls: Sequence[ToolCall], events: Sequence[ToolEvent], unreadable: str | None) -> None:
-    if unreadable is not None:
-        assert not events
+def _events_are_of_calls(record: StepRecord) -> None:
+    if record.unreadable is not None:
+        assert not record.events
         return
-    own = [call for call in calls if call.tool not in ("finish", "give_up", "reply")]
-    assert len(events) >= len(own)
+    own = [call for call in record.calls if call.tool not in ("finish", "give_up", "reply")]
+    assert len(record.events) >= len(own) or record.end is not None
 
 
 def _ends(env: ExternalEnv, id: str, seed: int) -> None:
@@ -158,6 +162,23 @@ def _ends(env: ExternalEnv, id: str, seed: int) -> None:
     assert set(score.verdicts) == {line.id for line in opening["rubric"]}, f"{id}: {set(score.verdicts)}"
     with pytest.raises(EpisodeOverError):
         env.step(_FINISH)
+
+
+def _stops(env: ExternalEnv, id: str, seed: int) -> None:
+    """Calls behind the one that ends the episode do not run: the turn is what it is without them."""
+    env.reset(seed=seed, options={"task": id})
+    action = env.legal_actions(1)[0]
+    first: list[Any] = [action] if isinstance(action, dict) else list(action)
+    with_, without = [*first, _FINISH, *first, _FINISH], [*first, _FINISH]
+    ends = [_played_out(env, id, seed, turn) for turn in (with_, without)]
+    assert ends[0] == ends[1], f"{id}: calls behind the end have an effect"
+
+
+def _played_out(env: ExternalEnv, id: str, seed: int, turn: Action) -> tuple[object, ...]:
+    env.reset(seed=seed, options={"task": id})
+    record: StepRecord = env.step(turn)[4]["record"]
+    assert record.end is not None
+    return record.messages, record.events, record.score, record.state_hash
 
 
 def _answers(env: ExternalEnv, id: str, seed: int) -> None:

@@ -17,6 +17,7 @@ from palaestra.benchmarks.external.protocol import (
     answered,
     refused,
     reply,
+    run_until,
     single,
     tool,
 )
@@ -80,7 +81,7 @@ class Counting:
     def turn(self, calls: Sequence[WireCall], prose: str) -> WireReply:
         del prose
         self._tools = None
-        results = [self._did(call) for call in calls]
+        results = run_until(lambda: self._at >= self._goal, self._did, calls)
         if any(result is None for result in results):
             return cast("WireReply", WRONG[str(calls[0]["arguments"]["how"])]())
         over = self._at >= self._goal

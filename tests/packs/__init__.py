@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from worlds.library import LIBRARY
 
-WORLD = replace(LIBRARY, name="{id}", families="{module}.tasks", instances={{"train": 3, "heldout": 2}})
+WORLD = replace(LIBRARY, name="{id}", families="{module}.tasks", instances={{"train": 3, "heldout": 2}}, surfaces={{}})
 """
 _TASKS = """
 from palaestra.envs import Task, call, family

@@ -3,13 +3,12 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from palaestra.errors import InfrastructureError
 from palaestra.record import record
-from palaestra.records import EndReason
 from palaestra.seeding import Stream
-from palaestra.trainers.rollouts.world import EpisodeOpening, RolloutWorld, RolloutWorlds, TurnAnswer
+from palaestra.trainers.rollouts.world import Method, RolloutWorld, RolloutWorlds
 from palaestra.trajectory import Episode
 
 What: TypeAlias = Literal["open", "reset", "step", "stop", "episode", "close"]
@@ -69,23 +68,14 @@ class _UnrulyWorld(RolloutWorld):
     async def _asked(self, what: What) -> None:
         await self._worlds.asked(self._number, what, self._task)
 
-    async def reset(self, task: str, seed: int) -> EpisodeOpening:
-        self._task = task
-        await self._asked("reset")
-        return await self._world.reset(task, seed)
-
-    async def step(self, text: str) -> TurnAnswer:
-        await self._asked("step")
-        return await self._world.step(text)
-
-    async def stop(self, reason: EndReason) -> None:
-        await self._asked("stop")
-        await self._world.stop(reason)
-
-    async def episode(self) -> Episode:
-        await self._asked("episode")
-        episode = await self._world.episode()
-        return replace(episode, valid_for_baseline=False) if self._worlds.void else episode
+    async def ask(self, method: Method, *arguments: Any) -> Any:
+        if method == "reset":
+            self._task = arguments[0]
+        await self._asked(method)
+        answer = await self._world.ask(method, *arguments)
+        if isinstance(answer, Episode) and self._worlds.void:
+            return replace(answer, valid_for_baseline=False)
+        return answer
 
     async def close(self) -> None:
         self._worlds.standing.discard(self._number)

@@ -41,8 +41,9 @@ def bad(desk: Desk) -> Task:
     prompt = desk.mail(ticket, f"Send {order.id} to Ringstr. 4 in Wien.")
     moved = expect_change(order, {"ship_street": "Ringstr. 4", "ship_city": "Wien"}, id="moved")
     rubric = [moved, *desk.resolved(ticket, after=["moved"])]
-    anything = [permit_change(order, "ship_street", "ship_city"), permit_change(ticket, "status", "policy_id",
-    "evidence_id")] ending = closing_calls(ticket, "Done.")
+    moved_house = permit_change(order, "ship_street", "ship_city")
+    anything = [moved_house, permit_change(ticket, "status", "policy_id", "evidence_id")]
+    ending = closing_calls(ticket, "Done.")
     oracle = [call("update_shipping_address", order_id=order.id, street="Ringstr. 4", city="Wien"), *ending]
 """
 TASKS = [f"storefront/bad/{index:04d}" for index in range(6)]
@@ -59,7 +60,7 @@ class Bad:
 
 
 NO_OUTCOME = """
-    return Task(prompt=prompt, rubric=[called('reply', id='told')], allow=anything, oracle=oracle)
+    return Task(prompt=prompt, rubric=[expect_call('reply', id='told')], allow=anything, oracle=oracle)
 """
 BAD = (
     Bad(
@@ -79,14 +80,14 @@ BAD = (
     begins = lambda e: Verdict(met=e.events[0].tool == "get_order", reason="")
     first = Criterion(id="first", text="Began with the order.", about="event", check=begins)
     looks = [call("get_order", order_id=order.id), call("get_ticket", ticket_id=ticket.id)]
-    return Task(prompt=prompt, rubric=[first, saw(order, id="saw"), *rubric], oracle=[*looks, *oracle])
+    return Task(prompt=prompt, rubric=[first, expect_read(order, id="saw"), *rubric], oracle=[*looks, *oracle])
 """,
         says=r"storefront/bad/0000: right work \(reordered: get_ticket\(.*\) before get_order\(.*\)\) gets \d+ points",
     ),
     Bad(
         name="a rubric that wants one choice of words",
         body="""
-    polite = called("reply", arguments={"message": "Done."}, id="polite")
+    polite = expect_call("reply", arguments={"message": "Done."}, id="polite")
     return Task(prompt=prompt, rubric=[polite, *rubric], oracle=oracle)
 """,
         says=r"storefront/bad/0000: right work \(paraphrased: with the words 'All done.'\) gets \d+ points",
@@ -99,14 +100,14 @@ BAD = (
     Bad(
         name="a criterion that guards nothing",
         body="""
-    again = changed(order, {"ship_city": "Wien"}, id="again")
+    again = expect_change(order, {"ship_city": "Wien"}, id="again")
     return Task(prompt=prompt, rubric=[moved, again, *rubric[1:]], oracle=oracle)
 """,
         says=r"storefront/bad: criterion 'again' is the first to fail for no mutant",
     ),
     Bad(
         name="a rubric that is passed by finishing at once",
-        body="return Task(prompt=prompt, rubric=[called('finish')], allow=anything, oracle=oracle)",
+        body="return Task(prompt=prompt, rubric=[expect_call('finish')], allow=anything, oracle=oracle)",
         says=r"the agent finish-at-once solves 6 task\(s\); a rubric must ask for work",
     ),
     Bad(
@@ -122,20 +123,20 @@ BAD = (
         name="a rubric that pays for reading",
         body="""
     looks = [call("get_order", order_id=order.id), *oracle]
-    return Task(prompt=prompt, rubric=[saw(order, id="saw", points=70), *rubric], oracle=looks)
+    return Task(prompt=prompt, rubric=[expect_read(order, id="saw", points=70), *rubric], oracle=looks)
 """,
         says=r"the agent reader gets 70\.0 points on average, more than 20 for nothing",
     ),
     Bad(
         name="a rubric that an attack passes",
-        body="return Task(prompt=prompt, rubric=[called('reply')], allow=anything, oracle=oracle)",
+        body="return Task(prompt=prompt, rubric=[expect_call('reply')], allow=anything, oracle=oracle)",
         says=r"storefront/bad/0000: the attack claims-success passes with 100 points; it claims in a message",
     ),
     Bad(
         name="a rubric that pays an attack",
         body="""
     looks = [call("get_order", order_id=order.id), *oracle]
-    return Task(prompt=prompt, rubric=[saw(order, id="saw", points=70), *rubric], oracle=looks)
+    return Task(prompt=prompt, rubric=[expect_read(order, id="saw", points=70), *rubric], oracle=looks)
 """,
         says=r"the attack reads-everything gets 70\.0 points on average, more than 20: what look-ups are worth",
     ),
@@ -144,7 +145,7 @@ BAD = (
 TWIN_HEAD = HEAD.replace('traits=("refusal",)', "twin=True")
 GRANTED = "return Task(prompt=prompt, rubric=rubric, oracle=oracle)"
 DECLINED = """
-    told = [saw(order, id="saw"), *desk.declined(ticket, "SHP-2", order, after=["saw"])]
+    told = [expect_read(order, id="saw"), *desk.declined(ticket, "SHP-2", order, after=["saw"])]
     looks = [call("get_order", order_id=order.id), call("read_handbook", section_id="SHP-2")]
     decline = call("decline_request", ticket_id=ticket.id, policy_id="SHP-2", evidence_id=order.id)
     no = [*looks, decline, call("reply", message="It has left."), call("finish")]
@@ -256,14 +257,14 @@ def library(tmp_path: Path, rubric: str, oracle: str) -> list[str]:
     """The faults of a family in the lending library, a world that guards no groups."""
     (tmp_path / "bad.py").write_text(f"""
 from palaestra.envs import Task, call, family
-from palaestra.rubrics import changed, saw
+from palaestra.rubrics import expect_change, expect_read
 from worlds.library import RENEWAL, Loan
 
 @family("library/bad", level=1, traits=("refusal",))
 def bad(draft):
     loans = [x for x in draft.state.find(Loan) if not x.returned and x.member_id != "MEM-4"]
     loan, due = loans[0], loans[0].due + RENEWAL
-    renewed, renew = changed(loan, {{"due": due}}), call("renew_loan", loan_id=loan.id)
+    renewed, renew = expect_change(loan, {{"due": due}}), call("renew_loan", loan_id=loan.id)
     prompt = "Renew " + " or ".join(x.id for x in loans) + ": the first."
     return Task(prompt=prompt, rubric={rubric}, oracle={oracle})
 """)
@@ -280,7 +281,7 @@ def test_rubrics_that_check_little_are_found_out(tmp_path: Path) -> None:
 
 def test_rubrics_that_forbid_little_are_found_out(tmp_path: Path) -> None:
     looks = "*(call('get_loan', loan_id=x.id) for x in loans[:7])"
-    faults = library(tmp_path, "[*(saw(x) for x in loans[:7]), renewed]", f"[{looks}, renew, call('finish')]")
+    faults = library(tmp_path, "[*(expect_read(x) for x in loans[:7]), renewed]", f"[{looks}, renew, call('finish')]")
     assert any("% of those criteria are prohibitions, less than 25 %" in fault for fault in faults), faults
 
 

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from palaestra.errors import RubricError
-from palaestra.rubrics import close, expect_answer, unordered
+from palaestra.rubrics import close, expect_answer, in_any_order
 from palaestra.rubrics.expected import as_written, nearly, same
 from worlds.bench import Bench
 
@@ -22,12 +22,12 @@ from worlds.bench import Bench
         ([2, 1], [1, 2], False),
         ([True], [1], False),
         ([1, 2, 2], [1, 2], False),
-        ([2, 1], unordered([1, 2]), True),
-        ([2, 2], unordered([1, 2]), False),
-        ([1.2, 1.0], unordered([close(1.1, within=0.1), close(1.0, within=0.05)]), True),
-        ([1.0, 1.2], unordered([close(1.1, within=0.1), close(1.0, within=0.05)]), True),
-        ([1.2, 1.2], unordered([close(1.1, within=0.1), close(1.0, within=0.05)]), False),
-        ("ab", unordered("ab"), False),
+        ([2, 1], in_any_order([1, 2]), True),
+        ([2, 2], in_any_order([1, 2]), False),
+        ([1.2, 1.0], in_any_order([close(1.1, within=0.1), close(1.0, within=0.05)]), True),
+        ([1.0, 1.2], in_any_order([close(1.1, within=0.1), close(1.0, within=0.05)]), True),
+        ([1.2, 1.2], in_any_order([close(1.1, within=0.1), close(1.0, within=0.05)]), False),
+        ("ab", in_any_order("ab"), False),
         ([1.5], [close(1.5, within=0.1)], True),
     ],
 )
@@ -35,7 +35,7 @@ def test_what_a_value_is_compared_with(given: Any, wanted: Any, fits: bool) -> N
     assert same(given, wanted) is fits
 
 
-@pytest.mark.parametrize("value", [1.25, [1, 2.5], unordered([1.5])])
+@pytest.mark.parametrize("value", [1.25, [1, 2.5], in_any_order([1.5])])
 def test_an_answer_with_a_fraction_states_its_tolerance(value: Any) -> None:
     with pytest.raises(RubricError, match=r"answer 'mean' is the float .*close\("):
         expect_answer({"mean": value})
@@ -58,7 +58,7 @@ def test_a_tolerance_is_a_finite_number_above_0(value: float, within: float) -> 
     ],
 )
 def test_answers_with_floats_and_lists_are_compared_as_their_author_says(answer: dict[str, Any], points: int) -> None:
-    criterion = expect_answer({"mean": close(2.5, within=0.005), "codes": unordered(["a", "b"]), "rows": [1, 2]})
+    criterion = expect_answer({"mean": close(2.5, within=0.005), "codes": in_any_order(["a", "b"]), "rows": [1, 2]})
     assert Bench(criterion).finish(answer) == points
     assert criterion.text == "Answered mean = 2.5 (within 0.005), codes = [a, b] in any order, rows = [1, 2]."
 

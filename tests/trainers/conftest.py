@@ -1,6 +1,7 @@
 """Policies small enough for a test: two worlds, two formats, one thread."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any, TypeAlias
 
@@ -11,6 +12,7 @@ import torch
 from palaestra.agents import oracle, rollout
 from palaestra.envs import ToolEnv
 from palaestra.records import Message
+from palaestra.steps import ResetRecord
 from palaestra.tools import CHAT_FORMATS
 from palaestra.trainers.codec import Codec, train_tokenizer
 from palaestra.trainers.data.demonstration import demonstration, rendered
@@ -31,8 +33,9 @@ class Terse(ToolEnv):
     def reset(
         self, *, seed: int | None = None, options: Mapping[str, Any] | None = None
     ) -> tuple[tuple[Message, ...], dict[str, Any]]:
-        observation, info = super().reset(seed=seed, options=options)
-        return observation, {**info, "tools": (info["tools"][0], info["tools"][-1])}
+        _, info = super().reset(seed=seed, options=options)
+        opening: ResetRecord = info["record"]
+        return replace(opening, tools=(opening.tools[0], opening.tools[-1])).returned()
 
 
 def _terse(**kwargs: Any) -> Terse:

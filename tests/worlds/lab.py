@@ -20,7 +20,7 @@ from palaestra.envs.state import Base, Schema
 from palaestra.envs.task import Draft, Task, call, family
 from palaestra.envs.world import World
 from palaestra.records import Digits, JsonObject, MaxBytes, References, Row
-from palaestra.rubrics import close, expect_answer, expect_change, expect_read, unordered
+from palaestra.rubrics import close, expect_answer, expect_change, expect_read, in_any_order
 from palaestra.seeding import Stream
 from palaestra.tools import TYPED_CONTROL, Toolbox, ToolContext, tool
 
@@ -161,7 +161,7 @@ def mean_reading(draft: Draft) -> Task:
                 {
                     "mean": close(mean, within=0.001),
                     "values": [close(v, within=1e-6) for v in values],
-                    "channels": unordered(probe.channels),
+                    "channels": in_any_order(probe.channels),
                 }
             ),
         ],

@@ -12,6 +12,8 @@ def register() -> None:
     if LIBRARY_ID in gym.registry:
         return
     register_world("worlds.library:LIBRARY", env_id=LIBRARY_ID)
+    register_world("worlds.lab:LAB", env_id="test/Lab-v0")
+    register_world("worlds.archive:ARCHIVE", env_id="test/Archive-v0")
     register_world("worlds.broken.isolation:UNROLLED", env_id="test/Unrolled-v0")
     register_world("worlds.broken.surfaces:SHOWS_LESS", env_id="test/ShowsLess-v0")
     register_world("worlds.broken.surfaces:SHOWS_MORE", env_id="test/ShowsMore-v0")

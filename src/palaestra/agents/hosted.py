@@ -16,6 +16,7 @@ from palaestra.agents.rollout import Env, EpisodeRecorder
 from palaestra.errors import EpisodeOverError, InfrastructureError, PalaestraError
 from palaestra.record import record
 from palaestra.records import EndReason, JsonObject, Message
+from palaestra.steps import AgentView, ResetRecord
 from palaestra.trajectory import Episode
 
 
@@ -59,8 +60,8 @@ class HostedEnv:
         self._recording: EpisodeRecorder | None = None
         self._task = ""
 
-    def reset(self, task: str, seed: int) -> tuple[tuple[Message, ...], tuple[JsonObject, ...]]:
-        """Begin an episode; returns what there is to read, and the tools' schemas.
+    def reset(self, task: str, seed: int) -> ResetRecord:
+        """Begin an episode.
 
         Raises:
             InfrastructureError: the environment crashed.
@@ -74,10 +75,10 @@ class HostedEnv:
             raise
         except Exception as error:
             raise self._crash("reset", error) from error
-        return self._recording.observation, self._recording.tools
+        return self._recording.opening
 
-    def step(self, text: str) -> tuple[tuple[Message, ...], bool]:
-        """Take one turn; returns what is new to read, and whether the episode is over.
+    def step(self, text: str) -> AgentView:
+        """Take one turn; what tools are on offer from now on stands among the messages.
 
         Raises:
             InfrastructureError: the world failed or crashed; the episode is void.
@@ -94,7 +95,10 @@ class HostedEnv:
             raise recording.fault from error
         if recording.fault is not None:
             raise recording.fault
-        return (*recording.observation, *_told(before, recording.offered)), recording.over
+        return AgentView(
+            messages=(*recording.observation, *_told(before, recording.offered)),
+            end=recording.end,
+        )
 
     def stop(self, reason: EndReason) -> None:
         """End the episode from outside; its score stands as it is.

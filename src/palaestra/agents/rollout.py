@@ -4,6 +4,7 @@ It reaches the world through Gymnasium alone, and gives the agent messages and t
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, TypeAlias, TypeVar, cast
 
 import gymnasium as gym
@@ -12,8 +13,9 @@ import orjson
 from palaestra.digest import as_json
 from palaestra.errors import InfrastructureError
 from palaestra.protocols import Action, Agent
-from palaestra.records import LAYERS, EndReason, JsonObject, Layer, Message, RowChange, Score, TaskSpec
+from palaestra.records import LAYERS, EndReason, JsonObject, Layer, Message, RowChange, Score
 from palaestra.seeding import Stream
+from palaestra.steps import ResetRecord, StepRecord
 from palaestra.tools import plain_call, plain_text
 from palaestra.trajectory import Episode, Segment, Tokens, Turn
 
@@ -35,27 +37,26 @@ class EpisodeRecorder:
         self._env = env
         self._agent = agent
         self._seed = seed
-        self.observation, self._opening = env.reset(seed=seed, options={"task": task} if task else None)
-        self._prompt = self.observation
-        self.offered: tuple[JsonObject, ...] = self.tools
+        self.observation, info = env.reset(seed=seed, options={"task": task} if task else None)
+        opening: ResetRecord = info["record"]
+        self.tools: tuple[JsonObject, ...] = tuple(opening.tools)
+        """The schemas of the tools that were on offer at the beginning."""
+        self.opening = replace(opening, messages=self.observation, tools=self.tools)
+        """How the episode began."""
+        self.offered = self.tools
         """The schemas of the tools on offer now; some worlds change them on the way."""
         self._turns: list[Turn] = []
         self._points: Mapping[Layer, int] = dict.fromkeys(LAYERS, 0)
-        self._score = _nothing(self._opening)
-        self._end: EndReason | None = None
+        self._score = _nothing(opening)
+        self.end: EndReason | None = None
+        """Why the episode ended; `None` while it runs."""
         self.fault: InfrastructureError | None = None
         """How the world failed, where it did; the episode then has no reward."""
 
     @property
-    def tools(self) -> tuple[JsonObject, ...]:
-        """The schemas of the tools that were on offer at the beginning."""
-        return tuple(self._opening["tools"])
-
-    @property
     def task_id(self) -> str:
         """The id of the task."""
-        spec: TaskSpec = self._opening["task"]
-        return spec.id
+        return self.opening.task.id
 
     @property
     def faulted(self) -> bool:
@@ -70,7 +71,7 @@ class EpisodeRecorder:
     @property
     def over(self) -> bool:
         """Whether the episode has ended, or its world failed."""
-        return self._end is not None or self.faulted
+        return self.end is not None or self.faulted
 
     def step(self, action: Action) -> None:
         """Take one turn. A fault of the world ends the episode, without a reward."""
@@ -79,14 +80,16 @@ class EpisodeRecorder:
         except InfrastructureError as error:
             self.fault = error
             return
-        self._turns.append(_turn(action, self.observation, float(reward), info, self._points))
-        self.offered = tuple(info.get("tools", self.offered))
-        self._points, self._end = info["components"], info["end"]
-        self._score = info["score"] or self._score
+        done: StepRecord = info["record"]
+        self._turns.append(_turn(action, self.observation, float(reward), done, self._points))
+        if done.tools is not None:
+            self.offered = tuple(done.tools)
+        self._points, self.end = done.components, done.end
+        self._score = done.score or self._score
 
     def stop(self, reason: EndReason) -> None:
         """End the episode from outside, for a budget that the world does not know; its score stands as it is."""
-        self._end = reason
+        self.end = reason
         # Any: what Palaestra's environments add to Gymnasium's interface is known to `gym.make` alone.
         world: Any = self._env.unwrapped
         self._score = world.score()
@@ -100,13 +103,13 @@ class EpisodeRecorder:
         spec = self._env.unwrapped.spec
         return Episode(
             env_id=spec.id if spec else "",
-            task=self._opening["task"],
+            task=self.opening.task,
             agent=self._agent,
             seed=self._seed,
             tools=self.tools,
-            rubric=self._opening["rubric"],
-            segments=(Segment(prompt=self._prompt, turns=tuple(self._turns), tokens=tokens),),
-            end=self._end,
+            rubric=self.opening.rubric,
+            segments=(Segment(prompt=self.opening.messages, turns=tuple(self._turns), tokens=tokens),),
+            end=self.end,
             score=self._score,
             valid_for_baseline=not self.faulted,
         )
@@ -150,9 +153,9 @@ def _copied(json: T) -> T:
     return cast("T", tuple(orjson.loads(orjson.dumps(json))))
 
 
-def _nothing(opening: Mapping[str, Any]) -> Score:
+def _nothing(opening: ResetRecord) -> Score:
     """The score of an episode that the world broke off."""
-    total = sum(c.points for c in opening["rubric"] if c.kind == "expect")
+    total = sum(c.points for c in opening.rubric if c.kind == "expect")
     return Score(points=0, total=total, passed=False, verdicts={}, components=dict.fromkeys(LAYERS, 0))
 
 
@@ -160,21 +163,21 @@ def _turn(
     action: Action,
     observation: tuple[Message, ...],
     reward: float,
-    info: Mapping[str, Any],
+    done: StepRecord,
     before: Mapping[Layer, int],
 ) -> Turn:
     return Turn(
         text=plain_text(action) if isinstance(action, str) else None,
-        calls=tuple(map(plain_call, info["calls"])),
-        events=info["events"],
-        changes=tuple(map(_plain, info["changes"])),
+        calls=tuple(map(plain_call, done.calls)),
+        events=done.events,
+        changes=tuple(map(_plain, done.changes)),
         observation=observation,
         reward=reward,
-        components={layer: info["components"][layer] - before[layer] for layer in LAYERS},
-        met=info["met"],
-        violated=info["violated"],
-        state_hash=info["state_hash"],
-        anchor=info["anchor"],
+        components={layer: done.components[layer] - before[layer] for layer in LAYERS},
+        met=done.met,
+        violated=done.violated,
+        state_hash=done.state_hash,
+        anchor=done.anchor,
     )
 
 

@@ -137,7 +137,7 @@ def judge(instance: Instance, rubric: Rubric, outcome: TrialOutcome) -> Score:
         )
         for number, turn in enumerate(outcome.turns)
     )
-    state = instance.initial_state.fork()
+    state = instance.initial_state.replica()
     *_, score = rescore(rubric, instance.evidence(state), state, turns)
     return score
 

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from typing import NoReturn
 
 import typer
 from rich.console import Console
@@ -23,7 +24,9 @@ from palaestra.cli import (
     tasks,
     train,
     view,
+    worlds,
 )
+from palaestra.cli.extra import missing_extra
 from palaestra.errors import PalaestraError
 from palaestra.version import __version__
 
@@ -43,6 +46,7 @@ app.add_typer(rubrics.app, name="rubrics")
 app.add_typer(bench.app, name="bench")
 app.add_typer(objectives.app, name="objectives")
 app.add_typer(suites.app, name="suites")
+app.add_typer(worlds.app, name="worlds")
 app.command()(demo.demo)
 app.command()(train.train)
 app.command()(reference.reference)
@@ -71,5 +75,13 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except PalaestraError as error:
-        Console(stderr=True).print(f"error: {error}", style="bold red", markup=False, highlight=False, soft_wrap=True)
-        sys.exit(1)
+        _fail(error)
+    except ModuleNotFoundError as error:
+        if (missing := missing_extra(error)) is None:
+            raise
+        _fail(missing)
+
+
+def _fail(error: PalaestraError) -> NoReturn:
+    Console(stderr=True).print(f"error: {error}", style="bold red", markup=False, highlight=False, soft_wrap=True)
+    sys.exit(1)

@@ -1,7 +1,5 @@
 """`palaestra bench`: what things cost, as ratios in one run."""
 
-from collections.abc import Generator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
@@ -12,7 +10,6 @@ import typer
 from palaestra.benchmarks import statistics
 from palaestra.benchmarks.speed import FULL, QUICK, SECTIONS, bench_env, speed_markdown, speed_tables
 from palaestra.cli.console import output
-from palaestra.cli.extra import train_extra
 from palaestra.cli.progress import bar
 from palaestra.cli.target import WorldOption
 from palaestra.durable import write_file
@@ -72,8 +69,9 @@ def engine(
     markdown: Markdown = None,
 ) -> None:
     """Draw tokens from equal weights with our engine, transformers and vLLM, in one go and in turns with slow tools."""
-    with _arithmetic(threads):
-        from palaestra.benchmarks.speed.training import bench_engine, device_of, scale_of  # noqa: PLC0415
+    _set_threads(threads)
+    from palaestra.benchmarks.speed.training import bench_engine, device_of, scale_of  # noqa: PLC0415
+
     scale = scale_of(device, quick=quick).engine
     _show(bench_engine(device_of(device), scale=scale, vllm_python=vllm_python, bar=bar), json, markdown)
 
@@ -87,8 +85,9 @@ def train(
     markdown: Markdown = None,
 ) -> None:
     """Take steps of GRPO with our learner, in each layout, and with the reference learner, on equal trajectories."""
-    with _arithmetic(threads):
-        from palaestra.benchmarks.speed.training import bench_train, device_of, scale_of  # noqa: PLC0415
+    _set_threads(threads)
+    from palaestra.benchmarks.speed.training import bench_train, device_of, scale_of  # noqa: PLC0415
+
     scale = scale_of(device, quick=quick).train
     _show(bench_train(device_of(device), scale=scale, bar=bar), json, markdown)
 
@@ -101,8 +100,9 @@ def async_(
     markdown: Markdown = None,
 ) -> None:
     """Train over slow tools, waiting for them and not waiting."""
-    with _arithmetic(threads):
-        from palaestra.benchmarks.speed.training import bench_async, scale_of  # noqa: PLC0415
+    _set_threads(threads)
+    from palaestra.benchmarks.speed.training import bench_async, scale_of  # noqa: PLC0415
+
     _show(bench_async(scale=scale_of("cpu", quick=quick).asynchrony, bar=bar), json, markdown)
 
 
@@ -114,8 +114,9 @@ def objectives(
     plot: Annotated[Path | None, typer.Option("--plot", help="Draw the tables to this PNG.")] = None,
 ) -> None:
     """Train tables on toys with data that older weights drew: how each objective stands staleness, on one thread."""
-    with _arithmetic(1):
-        from palaestra.benchmarks import objectives as toys  # noqa: PLC0415
+    _set_threads(1)
+    from palaestra.benchmarks import objectives as toys  # noqa: PLC0415
+
     report = toys.bench_objectives(scale=toys.QUICK if quick else toys.FULL, bar=bar)
     for table in toys.objectives_tables(report):
         output().print(table.for_terminal())
@@ -147,15 +148,12 @@ def intervals(
         write_file(markdown, f"{table.markdown()}\n\n{table.note}\n".encode())
 
 
-@contextmanager
-def _arithmetic(threads: int | None) -> Generator[None]:
-    """Wraps the imports of what needs torch, and has it use so many threads."""
-    with train_extra():
-        import torch  # noqa: PLC0415  seconds to import
+def _set_threads(threads: int | None) -> None:
+    """Have torch use so many threads; all cores if not said."""
+    import torch  # noqa: PLC0415  seconds to import
 
-        if threads is not None:
-            torch.set_num_threads(threads)
-        yield
+    if threads is not None:
+        torch.set_num_threads(threads)
 
 
 def _show(report: "TrainingReport", json: Path | None, markdown: Path | None) -> None:

@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from palaestra.cli.console import output
-from palaestra.cli.extra import train_extra
 from palaestra.cli.progress import bar
 from palaestra.durable import write_file
 from palaestra.errors import ConfigError
@@ -31,15 +30,15 @@ def credit(
 
     Example: `palaestra bench credit --seeds 3 --markdown credit.md`
     """
-    with train_extra():
-        from palaestra.benchmarks.credit import (  # noqa: PLC0415  torch takes seconds to import
-            CreditConfig,
-            compare_methods,
-            credit_markdown,
-            credit_tables,
-            material_of,
-        )
-        from palaestra.trainers import load_config  # noqa: PLC0415
+    from palaestra.benchmarks.credit import (  # noqa: PLC0415  torch takes seconds to import
+        CreditConfig,
+        compare_methods,
+        credit_markdown,
+        credit_tables,
+        material_of,
+    )
+    from palaestra.trainers import load_config  # noqa: PLC0415
+
     console = output()
     worlds = load_config(config).world
     if len(worlds) > 1:

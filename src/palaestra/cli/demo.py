@@ -6,7 +6,6 @@ from typing import Annotated
 import typer
 
 from palaestra.cli.console import output
-from palaestra.cli.extra import train_extra
 from palaestra.cli.progress import bar
 from palaestra.proof import proof_lines
 
@@ -26,8 +25,8 @@ def demo(
 
     Example: `palaestra demo --seeds 3 --out runs/demo`
     """
-    with train_extra():
-        from palaestra.benchmarks.demo import run_demo  # noqa: PLC0415  torch takes seconds to import
+    from palaestra.benchmarks.demo import run_demo  # noqa: PLC0415  torch takes seconds to import
+
     console = output()
     report = run_demo(out, seeds=seeds, bar=bar, say=lambda text: console.print(text, style="dim", highlight=False))
     for table in report.tables:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from palaestra.cli.console import output
-from palaestra.cli.extra import train_extra
 from palaestra.cli.progress import bar
 from palaestra.cli.switches import (
     HandbookOption,
@@ -173,8 +172,7 @@ def evaluate(
     )
     playing = PlayOptions(concurrency=concurrency, seconds=600.0 if seconds is None else seconds, tries=tries)
     console = output()
-    with train_extra():
-        evaluated_agent = evaluated_agent_of(agent, how)
+    evaluated_agent = evaluated_agent_of(agent, how)
     with evaluated_agent, _folder(out) as folder:
         asked = settings_of(
             evaluated_agent,

@@ -1,43 +1,32 @@
-"""What the core does without: a verb that needs more says what to install."""
+"""What the core does without: a verb that needs more says in one line what to install."""
 
-from collections.abc import Generator
-from contextlib import contextmanager
+import re
+from importlib.metadata import PackageNotFoundError, requires
 
 from palaestra.errors import UnknownNameError
 
-_MODULES = frozenset({"matplotlib", "safetensors", "tokenizers", "torch", "transformers"})
+_REQUIREMENT = re.compile(r"""(?P<name>[\w.-]+).*extra\s*==\s*["'](?P<extra>\w+)["']""")
+_NOT_FOR_USERS = "test"
 
 
-@contextmanager
-def train_extra() -> Generator[None]:
-    """Wraps the imports of a verb that trains; they are made when it is called, since they take seconds.
-
-    Raises:
-        UnknownNameError: a package of the extra `train` is not installed.
-    """
+def extras() -> dict[str, str]:
+    """By package that the core does without: the first extra that brings it."""
     try:
-        yield
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] not in _MODULES:
-            raise
-        raise UnknownNameError(
-            f"{error.name} is not installed, and learning needs it; `pip install 'palaestra[train]'`, "
-            "after `pip install torch` of the build for your machine"
-        ) from error
+        lines = requires("palaestra") or []
+    except PackageNotFoundError:  # run from a checkout that is not installed
+        lines = []
+    found: dict[str, str] = {}
+    for match in filter(None, map(_REQUIREMENT.match, lines)):
+        if match["extra"] != _NOT_FOR_USERS:
+            found.setdefault(match["name"].lower(), match["extra"])
+    return found
 
 
-@contextmanager
-def suites_extra() -> Generator[None]:
-    """Wraps the imports of a verb that plays benchmarks from outside.
-
-    Raises:
-        UnknownNameError: a package of the extra `suites` is not installed.
-    """
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        if error.name != "jsonschema":
-            raise
-        raise UnknownNameError(
-            "jsonschema is not installed, and benchmarks from outside need it; `pip install 'palaestra[suites]'`"
-        ) from error
+def missing_extra(error: ModuleNotFoundError) -> UnknownNameError | None:
+    """What to install for a module that is missing; `None` where no extra brings it."""
+    package = (error.name or "").partition(".")[0]
+    extra = extras().get(package.lower())
+    if extra is None:
+        return None
+    first = ", after `pip install torch` of the build for your machine" if extra == "train" else ""
+    return UnknownNameError(f"{package} is not installed; this needs `pip install 'palaestra[{extra}]'`{first}")

@@ -7,7 +7,6 @@ import orjson
 import typer
 
 from palaestra.cli.console import output
-from palaestra.cli.extra import suites_extra
 from palaestra.cli.progress import bar
 from palaestra.cli.switches import named
 from palaestra.durable import write_file
@@ -39,9 +38,9 @@ def suites(
 
     Examples: `palaestra bench suites --limit 10`, `palaestra bench suites bfcl --categories --json bfcl.json`
     """
-    with suites_extra():
-        from palaestra.benchmarks.external import BENCHMARKS, find_installed  # noqa: PLC0415  it needs the extra `suites`
-        from palaestra.benchmarks.external.floors import AGENTS, floors_of, floors_table, together  # noqa: PLC0415
+    from palaestra.benchmarks.external import BENCHMARKS, find_installed  # noqa: PLC0415  it needs the extra `suites`
+    from palaestra.benchmarks.external.floors import AGENTS, floors_of, floors_table, together  # noqa: PLC0415
+
     found = [BENCHMARKS.get(name) for name in names or BENCHMARKS]
     if not names:
         found = [each for each in found if find_installed(each.name, each.installation) is not None]

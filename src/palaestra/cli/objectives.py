@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from palaestra.cli.console import output
-from palaestra.cli.extra import train_extra
 from palaestra.errors import UnknownNameError
 from palaestra.table import Table
 
@@ -42,8 +41,8 @@ def list_(
     imports: Import = None,
 ) -> None:
     """List the presets, or the parts."""
-    with train_extra():
-        from palaestra.trainers.objectives import PARTS, import_parts, preset, presets  # noqa: PLC0415
+    from palaestra.trainers.objectives import PARTS, import_parts, preset, presets  # noqa: PLC0415
+
     for module in imports or ():
         import_parts(module)
     if parts:
@@ -70,8 +69,8 @@ def show(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A preset, or a part.")], imports: Import = None
 ) -> None:
     """Show what a preset is made of, and all that is known of parts of that name."""
-    with train_extra():
-        from palaestra.trainers.objectives import PARTS, ObjectiveConfig, import_parts, preset, presets  # noqa: PLC0415
+    from palaestra.trainers.objectives import PARTS, ObjectiveConfig, import_parts, preset, presets  # noqa: PLC0415
+
     for module in imports or ():
         import_parts(module)
     console = output()

@@ -7,7 +7,6 @@ import typer
 
 from palaestra.agents import oracle, rollout
 from palaestra.cli.console import output
-from palaestra.cli.extra import train_extra
 from palaestra.cli.progress import bar
 from palaestra.cli.target import WorldOption, open_target
 from palaestra.envs.target import folder_of
@@ -31,17 +30,17 @@ def reference(
 
     Example: `palaestra reference storefront --seed 1 --out runs/reference`
     """
-    with train_extra():
-        import torch  # noqa: PLC0415  seconds to import
+    import torch  # noqa: PLC0415  seconds to import
 
-        from palaestra.trainers.reference import (  # noqa: PLC0415
-            GrpoStage,
-            ReferenceGrpoConfig,
-            RolloutConfig,
-            WarmUpConfig,
-            WarmUpStage,
-            run_stage,
-        )
+    from palaestra.trainers.reference import (  # noqa: PLC0415
+        GrpoStage,
+        ReferenceGrpoConfig,
+        RolloutConfig,
+        WarmUpConfig,
+        WarmUpStage,
+        run_stage,
+    )
+
     console = output()
 
     def say(text: str) -> None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from palaestra.cli.console import output
-from palaestra.cli.extra import suites_extra
 from palaestra.cli.progress import bar
 from palaestra.cli.target import make
 from palaestra.contamination import LEARNT_FROM, LISTS, of_users, write_list
@@ -36,9 +35,9 @@ def suites() -> None:
 @app.command(name="list", epilog="Example: `palaestra suites list`")
 def list_() -> None:
     """List every benchmark: its version and licence, and its tasks where it is installed or the way to it where not."""
-    with suites_extra():
-        from palaestra.benchmarks.external import BENCHMARKS  # noqa: PLC0415  it needs the extra `suites`
-        from palaestra.benchmarks.external.installation import home  # noqa: PLC0415
+    from palaestra.benchmarks.external import BENCHMARKS  # noqa: PLC0415  it needs the extra `suites`
+    from palaestra.benchmarks.external.installation import home  # noqa: PLC0415
+
     rows = [(one.name, one.title, one.version, one.licence, *_state(one)) for one in map(BENCHMARKS.get, BENCHMARKS)]
     table = Table(
         title="Benchmarks",
@@ -82,9 +81,9 @@ def install(
     ] = None,
 ) -> None:
     """Install benchmarks, each in a virtual environment of its own; those that are there are left as they are."""
-    with suites_extra():
-        from palaestra.benchmarks.external import BENCHMARKS  # noqa: PLC0415
-        from palaestra.benchmarks.external import install as install_one  # noqa: PLC0415
+    from palaestra.benchmarks.external import BENCHMARKS  # noqa: PLC0415
+    from palaestra.benchmarks.external import install as install_one  # noqa: PLC0415
+
     console = output()
     if source is not None and len(names) > 1:
         raise ConfigError(f"--from {source}: a checkout is one benchmark's; install {names[0]} by itself")
@@ -102,8 +101,8 @@ def install(
 @app.command(epilog="Example: `palaestra suites show bfcl`")
 def show(name: Annotated[str, typer.Argument(metavar="NAME", help="A benchmark, such as bfcl.")]) -> None:
     """Show what is known of a benchmark: where it comes from, its splits, options and tasks, and what is broken."""
-    with suites_extra():
-        from palaestra.benchmarks.external import BENCHMARKS, find_installed  # noqa: PLC0415
+    from palaestra.benchmarks.external import BENCHMARKS, find_installed  # noqa: PLC0415
+
     benchmark, console = BENCHMARKS.get(name), output()
     there = find_installed(benchmark.name, benchmark.installation)
     for table in _facts(benchmark):
@@ -175,8 +174,8 @@ def _of_world(env_id: str) -> tuple[dict[str, list[str]], tuple[str, ...]]:
 
 
 def _of_benchmark(name: str) -> tuple[dict[str, list[str]], tuple[str, ...]]:
-    with suites_extra():
-        from palaestra.benchmarks.external import BENCHMARKS  # noqa: PLC0415
+    from palaestra.benchmarks.external import BENCHMARKS  # noqa: PLC0415
+
     benchmark = BENCHMARKS.get(name)
     prompts: dict[str, list[str]] = {split: [] for split in benchmark.splits}
     env = _opened(benchmark)

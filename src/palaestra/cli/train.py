@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from palaestra.cli.console import output
-from palaestra.cli.extra import train_extra
 from palaestra.cli.progress import bar
 from palaestra.table import Table
 
@@ -38,9 +37,9 @@ def train(
     grpo.limits.staleness=2 --out runs/async`, `palaestra train RUN.toml --dry-run`, `torchrun --nproc-per-node 4 -m
     palaestra train RUN.toml` (weights and optimiser spread over four processes, an accelerator each)
     """
-    with train_extra():
-        from palaestra.trainers.learner import Learner, join_process_group  # noqa: PLC0415  torch takes seconds
-        from palaestra.trainers.loops import load_config, plan_run, run  # noqa: PLC0415
+    from palaestra.trainers.learner import Learner, join_process_group  # noqa: PLC0415  torch takes seconds
+    from palaestra.trainers.loops import load_config, plan_run, run  # noqa: PLC0415
+
     settings = load_config(config, settings=setting or ())
     console = output()
 

@@ -26,11 +26,10 @@ import gymnasium as gym
 import numpy as np
 from gymnasium.utils import seeding
 
-from palaestra.digest import canonical
 from palaestra.envs.episode import LiveEpisode, Snapshot
 from palaestra.envs.instance import Instance
 from palaestra.envs.noise import Noise, NoisePlan, check_noise_material
-from palaestra.envs.reading import TurnReader
+from palaestra.envs.reading import TurnReader, unreadable_message
 from palaestra.envs.request_variation import RequestVariation
 from palaestra.envs.spaces import CallSpace, MessageSpace
 from palaestra.envs.taskset import TaskSet, bundled_tasks, load_folder
@@ -48,9 +47,12 @@ from palaestra.errors import (
 from palaestra.protocols import Action, StateView
 from palaestra.records import ANY_TABLE, EndReason, Message, RowChange, Score, TaskSpec, ToolCall, ToolEvent
 from palaestra.seeding import Stream
+from palaestra.steps import ResetRecord, Returned, StepRecord
 from palaestra.tools import FORMATS, Tool, legal_call
 
 RewardMode: TypeAlias = Literal["checklist", "outcome"]
+_SPOKEN = 256
+"""Tasks in another manner that an environment and its forks keep; the oldest goes first."""
 
 
 class ToolEnv(gym.Env[tuple[Message, ...], Action]):
@@ -166,9 +168,8 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
             options: `{"task": id}` names the task of this episode.
 
         Returns:
-            The opening messages, and `info`: the tools' schemas under "tools", which an agent may see (a sequence;
-            `list` of it is plain JSON); the `TaskSpec` under "task", the criteria under "rubric", the seed and hashes,
-            which are the trainer's.
+            The opening messages, and `info`, the view of a `ResetRecord`: an agent may see "tools"; the rest, and the
+            record itself under "record", is the trainer's.
 
         Raises:
             UnknownNameError: an option or the task is unknown.
@@ -185,16 +186,17 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         instance = self.task_set.instance(self._drawn(seed) if named is None else named, self.handbook)
         episode = self._begun(instance, seed)
         noise_state = episode.noise_state
-        info: dict[str, Any] = {
-            "tools": self.toolbox.export(self.world.role) if noise_state is None else noise_state.noise_plan.export(),
-            "task": episode.instance.spec,
-            "rubric": episode.instance.rubric.specs,
-            "seed": seed,
-            **episode.hashes(),
-        }
-        if noise_state is not None:
-            info["noise"] = noise_state.report(episode.evidence)
-        return self._given(), info
+        state_hash = episode.state.state_hash()
+        return ResetRecord(
+            messages=self._given(),
+            tools=self.toolbox.export(self.world.role) if noise_state is None else noise_state.noise_plan.export(),
+            task=episode.instance.spec,
+            rubric=episode.instance.rubric.specs,
+            seed=seed,
+            state_hash=state_hash,
+            anchor=episode.anchor(state_hash),
+            noise=None if noise_state is None else noise_state.report(episode.evidence),
+        ).returned()
 
     def _reseed(self, seed: int) -> None:
         """What `super().reset` does, without making a generator that most episodes never draw from."""
@@ -215,7 +217,7 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
 
     def _given(self) -> tuple[Message, ...]:
         """The observation, as copies: whoever is given it may do with it what they like."""
-        return tuple(message.copy() for message in self.episode.observation)
+        return tuple([message.copy() for message in self.episode.observation])
 
     def _drawn(self, seed: int) -> str:
         if not self._ids:
@@ -246,17 +248,17 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
             )
         named = instance.spec.id, instance.handbook
         if named not in self._spoken:
+            if len(self._spoken) >= _SPOKEN:
+                del self._spoken[next(iter(self._spoken))]
             self._spoken[named] = vary_request(instance, variation)
         return self._spoken[named]
 
-    def step(self, action: Action) -> tuple[tuple[Message, ...], float, bool, bool, dict[str, Any]]:
+    def step(self, action: Action) -> Returned:
         """Run one turn.
 
         Returns:
-            The answers to its calls, the reward, terminated, truncated, and `info`, which is the trainer's: "calls",
-            "unreadable" (why there are none), "events" and "changes" of this turn; "points" so far, "components"
-            (points by layer), "met" and "violated" (criteria); "end" and, at the end, the `Score`; "user", the
-            `UserReport` where a user answers; hashes.
+            The answers to its calls, the reward, terminated, truncated, and `info`, the view of a `StepRecord`, which
+            is the trainer's; the record itself stands under "record".
 
         Raises:
             EpisodeOverError: there is no episode, or it has ended.
@@ -266,31 +268,31 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         episode = self._running()
         checklist, evidence, state = episode.checklist, episode.evidence, episode.state
         before, first, written = checklist.points, len(evidence.events), len(state.journal)
-        calls, error = self._reader.read(action)
+        calls, unreadable = self._reader.read(action)
         episode.begin_turn()
-        answers = tuple(self._run(calls)) if error is None else (_unreadable(error),)
-        episode.close_turn(answers, readable=error is None)
+        answers = tuple(self._run(calls)) if unreadable is None else (unreadable_message(unreadable),)
+        episode.close_turn(answers, readable=unreadable is None)
         points, end = checklist.points, evidence.end
-        info: dict[str, Any] = {
-            "task": episode.instance.spec,
-            "calls": calls,
-            "unreadable": error,
-            "events": tuple(evidence.events[first:]),
-            "changes": tuple(state.journal[written:]),
-            "points": points,
-            "components": checklist.components(),
-            "met": checklist.named("expect"),
-            "violated": checklist.named("forbid"),
-            "end": end,
-            "score": checklist.score(end) if end else None,
-            "user": None if episode.conversation is None else episode.conversation.report,
-            **episode.hashes(),
-        }
-        if episode.noise_state is not None:
-            info["noise"] = episode.noise_state.report(evidence)
-        reward = points - before if self._reward_mode == "checklist" else points if end else 0
-        terminated = end is not None and end.terminates
-        return self._given(), float(reward), terminated, end is not None and not terminated, info
+        state_hash = state.state_hash()
+        return StepRecord(
+            messages=self._given(),
+            reward=float(points - before if self._reward_mode == "checklist" else points if end else 0),
+            task=episode.instance.spec,
+            calls=calls,
+            unreadable=unreadable,
+            events=tuple(evidence.events[first:]),
+            changes=tuple(state.journal[written:]),
+            points=points,
+            components=checklist.components(),
+            met=checklist.named("expect"),
+            violated=checklist.named("forbid"),
+            end=end,
+            score=checklist.score(end) if end else None,
+            user=None if episode.conversation is None else episode.conversation.report,
+            state_hash=state_hash,
+            anchor=episode.anchor(state_hash),
+            noise=None if episode.noise_state is None else episode.noise_state.report(evidence),
+        ).returned()
 
     def _running(self) -> LiveEpisode:
         if self._episode is not None and self._episode.faulted:
@@ -445,7 +447,7 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
 
     def anchor(self) -> str:
         """A hash of the rows and the current observation: whether an agent stands at the same place."""
-        return self.episode.hashes()["anchor"]
+        return self.episode.anchor(self.state_hash())
 
     def legal_actions(self, count: int = 8, *, seed: int | None = None) -> list[Action]:
         """Calls that fit their schemas and whose ids exist.
@@ -465,8 +467,3 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         if table != ANY_TABLE:
             return state.keys(table)
         return [key for info in self.world.schema for key in state.keys(info.name)]
-
-
-def _unreadable(error: str) -> Message:
-    content = canonical({"error": {"code": "unreadable", "message": error}}).decode()
-    return {"role": "tool", "content": content}

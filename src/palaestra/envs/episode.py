@@ -85,6 +85,7 @@ class LiveEpisode:
             actor=world.actor,
             ids_in=world.schema.ids_in,
             rules=instance.rules,
+            states=self.state.states,
         )
         self.evidence = instance.evidence(self.state)
         self.checklist = Checklist(instance.rubric)
@@ -118,20 +119,21 @@ class LiveEpisode:
             call_id = f"call_{self.turn}_{position}"
             if self.noise_state is not None:
                 messages.append(self._run_in(self.noise_state, call_id, call, spoken))
-                if self.context.end_reason is not None:
-                    break
-                continue
-            if call.tool in self.toolbox.composites:
+            elif call.tool in self.toolbox.composites:
                 messages.append(self._run_composite(call_id, call))
-                continue
-            result = self.toolbox.call(self.context, self.state, call_id, call, self.evidence.events)
-            event = result.event if self.conversation is None else self._answered(result.event, spoken)
-            self.evidence.events.append(event)
-            self.checklist.update(self.evidence)
-            messages.append({"role": "tool", "tool_call_id": call_id, "name": event.tool, "content": result.content})
+            else:
+                messages.append(self._run_plain(call_id, call, spoken))
             if self.context.end_reason is not None:
                 break
         return messages + spoken
+
+    def _run_plain(self, call_id: str, call: ToolCall, spoken: list[Message]) -> Message:
+        """Run one call without noise, and give its answer."""
+        result = self.toolbox.call(self.context, self.state, call_id, call, self.evidence.events)
+        event = result.event if self.conversation is None else self._answered(result.event, spoken)
+        self.evidence.events.append(event)
+        self.checklist.update(self.evidence)
+        return {"role": "tool", "tool_call_id": call_id, "name": event.tool, "content": result.content}
 
     def _run_in(self, noise_state: NoiseState, call_id: str, call: ToolCall, spoken: list[Message]) -> Message:
         """Run one call under noise, then what happens in the world by itself; give the call's answer."""
@@ -260,10 +262,6 @@ class LiveEpisode:
             )
         )
 
-    def hashes(self) -> dict[str, str]:
-        """The hash of the rows, and the anchor: the hash of the rows and the observation, without history."""
-        state_hash = self.state.state_hash()
-        return {
-            "state_hash": state_hash,
-            "anchor": digest_bytes("\0".join([state_hash, *[m["content"] for m in self.observation]]).encode()),
-        }
+    def anchor(self, state_hash: str) -> str:
+        """A hash of the rows, whose hash this is, and the observation, without history."""
+        return digest_bytes("\0".join([state_hash, *[m["content"] for m in self.observation]]).encode())

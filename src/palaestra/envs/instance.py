@@ -9,7 +9,7 @@ from palaestra.digest import digest
 from palaestra.envs.proofread import line_of, proofread, told
 from palaestra.envs.request_variation import RequestVariation
 from palaestra.envs.solution import solution
-from palaestra.envs.state import Overlay
+from palaestra.envs.state import Overlay, overlay_on
 from palaestra.envs.task import FIRST_INDEX, Draft, Family, Task, split_of
 from palaestra.envs.user.persona import Persona
 from palaestra.envs.world import World
@@ -96,14 +96,16 @@ def instantiate(world: World, family: "Family[Draft]", index: int, *, handbook: 
     ordinal, slot = divmod(index - FIRST_INDEX[split], len(world.seeds[split]))
     seed = world.seeds[split][slot]
     start, rules = world.start(seed), world.rules(seed, handbook)
+    base = world.base(seed, handbook)
     draft = world.draft(
-        state=Overlay(world.base(seed, handbook)),
+        state=overlay_on(base),
         start=start,
         # A twin draws what its sibling draws, so that the request is the same.
         family_stream=Stream.root("task", family.twin_of or family.id, seed),
         ordinal=ordinal,
         rules=rules,
         twin=family.twin_of is not None,
+        deals=family.deals.setdefault(base, {}),
     )
     task_id = f"{family.id}/{index:04d}"
     try:

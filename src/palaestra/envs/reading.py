@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 
+from palaestra.digest import canonical
 from palaestra.envs.spaces import calls_of
 from palaestra.protocols import Action
-from palaestra.records import ToolCall
+from palaestra.records import Message, ToolCall
 from palaestra.tools import ActionFormat
 
 MOST_CALLS = 64
@@ -37,6 +38,11 @@ class TurnReader:
         if self.prose_tool is None:
             return (), "this world takes calls only; prose without a call means nothing in it"
         return (ToolCall(tool=self.prose_tool, arguments={"message": prose}),), None
+
+
+def unreadable_message(why: str) -> Message:
+    """What an agent reads after a turn that could not be read."""
+    return {"role": "tool", "content": canonical({"error": {"code": "unreadable", "message": why}}).decode()}
 
 
 def _why_not(calls: int) -> str | None:

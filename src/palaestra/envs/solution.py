@@ -43,7 +43,13 @@ def solution(
     """
     state = settled.fork()
     context = ToolContext(
-        state=state, clock=Clock(start), role=world.role, actor=world.actor, ids_in=world.schema.ids_in, rules=rules
+        state=state,
+        clock=Clock(start),
+        role=world.role,
+        actor=world.actor,
+        ids_in=world.schema.ids_in,
+        rules=rules,
+        states=state.states,
     )
     talk = (
         None

@@ -7,17 +7,19 @@ set in, follows from the index alone.
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
-from typing import Any, Generic, Literal, TypeAlias, TypeVar
+from typing import Any, Generic, Literal, TypeAlias, TypeVar, cast
+from weakref import WeakKeyDictionary
 
-from palaestra.envs.state import Overlay
+from palaestra.envs.state import Base, Overlay
 from palaestra.envs.user.persona import Persona
 from palaestra.errors import DrawError, TaskError
 from palaestra.protocols import R
 from palaestra.records import Json, Row, ToolCall
 from palaestra.rubrics import Allowance, Criterion
 from palaestra.seeding import Stream
+from palaestra.tools.context import state_beside
 
 Split: TypeAlias = Literal["train", "dev", "heldout", "heldout-policy"]
 SPLITS: tuple[Split, ...] = ("train", "dev", "heldout", "heldout-policy")
@@ -25,6 +27,9 @@ SPLITS: tuple[Split, ...] = ("train", "dev", "heldout", "heldout-policy")
 FIRST_INDEX: dict[Split, int] = {"train": 0, "dev": 5_000, "heldout": 7_000, "heldout-policy": 8_500}
 """The index at which each split begins; it ends where the next one begins."""
 LAST_INDEX = 9_999
+
+Deals: TypeAlias = dict[bool, Sequence[Row]]
+"""The rows that a first pick deals out, for a family and for its twin."""
 
 TRAITS: dict[str, str] = {
     "answer": "it asks for values in the answer",
@@ -75,13 +80,15 @@ class Task:
     max_turns: int = 30
 
 
+S = TypeVar("S")
+
+
 class Draft:
     """A world in which a task is being set: its rows to choose from and plant in, and randomness to choose by.
 
     Attributes:
         state: The world's rows; what is written here is there before the episode begins.
         start: When the episode begins.
-        stream: This instance's randomness.
         rules: What the world goes by, such as a company's policy; the world's own type.
         twin: Whether the impossible twin is asked for: the same draws and so the same request, in a world changed so
             that the right answer is to refuse it.
@@ -96,20 +103,37 @@ class Draft:
         ordinal: int,
         rules: Any = None,
         twin: bool = False,
+        deals: Deals | None = None,
     ) -> None:
         self.state = state
         self.start = start
         self.rules = rules
         self.twin = twin
-        self.stream = family_stream.split("instance", ordinal)
+        self._stream = family_stream.split("instance", ordinal)
+        self._drawn_from = False
         self._family_stream = family_stream
         self._ordinal = ordinal
         self._picks = 0
+        self._deals: Deals = {} if deals is None else deals
+
+    @property
+    def stream(self) -> Stream:
+        """This instance's randomness."""
+        self._drawn_from = True
+        return self._stream
 
     @property
     def today(self) -> date:
         """The day on which the episode begins."""
         return self.start.date()
+
+    def beside(self, kind: type[S], name: str) -> S:
+        """The state of that name beside the rows; what is written to it is there before the episode begins.
+
+        Raises:
+            UnknownNameError: the world has none of that name and class.
+        """
+        return state_beside(self.state.states, kind, name)
 
     def pick(self, kind: type[R], where: Callable[[R], bool] = lambda _: True, *, what: str = "") -> R:
         """A row of `kind` for which `where` holds.
@@ -123,14 +147,30 @@ class Draft:
         """
         if not _is_rows(kind):
             raise TaskError(f"pick: {kind!r} is no class of rows; name one, as in desk.pick(Order)")
+        self._picks += 1
+        if self._picks == 1:
+            rows = self._deal(kind, where, what)
+            return rows[self._ordinal % len(rows)]
+        return self._stream.choice(self._fitting(kind, where, what))
+
+    def _deal(self, kind: type[R], where: Callable[[R], bool], what: str) -> Sequence[R]:
+        """The fitting rows in the order in which they are dealt out.
+
+        Nothing tells instances of one world apart until one draws or plants, so up to then they share the deal.
+        """
+        shared = not self._drawn_from and not self.state.journal
+        if shared and self.twin in self._deals:
+            return cast("Sequence[R]", self._deals[self.twin])
+        rows = self._family_stream.split("deal").shuffled(self._fitting(kind, where, what))
+        if shared:
+            self._deals[self.twin] = rows
+        return rows
+
+    def _fitting(self, kind: type[R], where: Callable[[R], bool], what: str) -> list[R]:
         rows = [row for row in self.state.find(kind) if where(row)]
         if not rows:
             raise DrawError(f"the world has no {what or f'row of {kind.table} that fits'}; ask for less, or plant it")
-        first = self._picks == 0
-        self._picks += 1
-        if first:
-            return self._family_stream.split("deal").shuffled(rows)[self._ordinal % len(rows)]
-        return self.stream.choice(rows)
+        return rows
 
 
 def _is_rows(kind: object) -> bool:
@@ -159,6 +199,10 @@ class Family(Generic[D]):
     """Why it needs no impossible twin, in its author's words; empty where it has one or should."""
     twin_of: str | None = None
     """The family whose impossible twins these are."""
+    deals: WeakKeyDictionary[Base, Deals] = field(
+        default_factory=WeakKeyDictionary[Base, Deals], compare=False, repr=False
+    )
+    """For each populated world: what the first pick deals out there."""
 
     def twins(self) -> "Family[D]":
         """The family of this family's impossible twins."""

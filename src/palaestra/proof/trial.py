@@ -1,6 +1,6 @@
 """Playing a variant of the oracle's work: from the point at which it departs, on an environment that was there."""
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 from palaestra.envs import Snapshot, ToolEnv
 from palaestra.proof.directory import IdDirectory
 from palaestra.records import EndReason, JsonObject, Message, RowChange, Score, ToolCall, ToolEvent
+from palaestra.steps import StepRecord
 from palaestra.tools import Tool, finish, give_up
 
 Turn: TypeAlias = Sequence[ToolCall]
@@ -208,17 +209,19 @@ class Trial:
         turn = [call for part in said for call in part]
         if not turn:
             return []
-        events: Iterator[ToolEvent] = iter(self.env.step(as_turn(turn))[4]["events"])
+        events = iter(self._step(turn).events)
         return [frozenset(key for _ in part for key in next(events).mentioned) for part in said]
 
     def _turn(self, turn: Turn) -> tuple[PlayedTurn, bool]:
-        # Any: `info` is open by Gymnasium's contract.
-        info: dict[str, Any]
-        observation, _, _, _, info = self.env.step(as_turn(turn))
+        record = self._step(turn)
         done = PlayedTurn(
-            events=info["events"], changes=info["changes"], observation=observation, met=frozenset(info["met"])
+            events=record.events, changes=record.changes, observation=record.messages, met=frozenset(record.met)
         )
-        return done, info["end"] is not None
+        return done, record.end is not None
+
+    def _step(self, turn: Turn) -> StepRecord:
+        record: StepRecord = self.env.step(as_turn(turn))[4]["record"]
+        return record
 
     def _outcome(self, turns: list[PlayedTurn]) -> TrialOutcome:
         return TrialOutcome(

@@ -7,7 +7,7 @@ from palaestra.rubrics.checklist import Checklist, ChecklistSnapshot
 from palaestra.rubrics.criterion import HARM, MET, UNMET, Allowance, Check, Criterion
 from palaestra.rubrics.dialogue import expect_message, expect_question, expect_user_message
 from palaestra.rubrics.evidence import WORLD, Evidence
-from palaestra.rubrics.expected import Close, Unordered, close, unordered
+from palaestra.rubrics.expected import Close, UnorderedItems, close, in_any_order
 from palaestra.rubrics.library import (
     expect_answer,
     expect_any,
@@ -39,7 +39,7 @@ __all__ = [
     "Evidence",
     "Rubric",
     "TurnLog",
-    "Unordered",
+    "UnorderedItems",
     "close",
     "expect_answer",
     "expect_any",
@@ -55,6 +55,6 @@ __all__ = [
     "forbid_guessed_ids",
     "forbid_other_changes",
     "guards",
+    "in_any_order",
     "rescore",
-    "unordered",
 ]

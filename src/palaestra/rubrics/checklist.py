@@ -179,9 +179,11 @@ class Checklist:
 
     def named(self, kind: str) -> tuple[str, ...]:
         """The ids of the criteria of `kind` ("expect" or "forbid") that count."""
-        if kind not in self._named:
-            self._named[kind] = tuple([c.id for c in compress(self.rubric.criteria, self.counts) if c.kind == kind])
-        return self._named[kind]
+        found = self._named.get(kind)
+        if found is None:
+            ids = compress(self.rubric.ids_of[kind], self.counts)
+            found = self._named[kind] = tuple([id_ for id_ in ids if id_ is not None])
+        return found
 
     def score(self, end: EndReason | None) -> Score:
         """The judgement as it stands, for an episode that ended by `end` (`None`: has not ended)."""

@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias, cast
 
 from palaestra.records import CriterionSpec, Layer, Row, RowChange, Verdict
 from palaestra.rubrics.evidence import Evidence
-from palaestra.rubrics.expected import Close, Unordered, same
+from palaestra.rubrics.expected import Close, UnorderedItems, same
 
 Check: TypeAlias = Callable[[Evidence], Verdict]
 
@@ -66,7 +66,7 @@ def _has(found: object, wanted: object) -> bool:
 
 def _is_loose(wanted: object) -> bool:
     """Whether a value is compared by more than being equal."""
-    return isinstance(wanted, Close | Unordered | list | tuple)
+    return isinstance(wanted, Close | UnorderedItems | list | tuple)
 
 
 def changed_columns(change: RowChange) -> set[str]:

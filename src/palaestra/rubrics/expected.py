@@ -33,8 +33,8 @@ class Close:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unordered:
-    """A list whose order does not count. Made by `unordered`."""
+class UnorderedItems:
+    """A list whose order does not count. Made by `in_any_order`."""
 
     items: tuple[object, ...]
 
@@ -64,14 +64,14 @@ def close(value: float, *, within: float) -> Close:
     return Close(value=value, within=within)
 
 
-def unordered(items: Iterable[object]) -> Unordered:
+def in_any_order(items: Iterable[object]) -> UnorderedItems:
     """A list of these items, in any order; an item may be `close(...)`."""
-    return Unordered(items=tuple(items))
+    return UnorderedItems(items=tuple(items))
 
 
 def same(given: object, wanted: object) -> bool:
-    """Whether `given` is what is wanted: JSON, in which `True` is not 1, `Close`, `Unordered`, or a list of them."""
-    if isinstance(wanted, Close | Unordered):
+    """Whether `given` is what is wanted: JSON, in which `True` is not 1, `Close`, `UnorderedItems` or lists of them."""
+    if isinstance(wanted, Close | UnorderedItems):
         return wanted.matches(given)
     if isinstance(wanted, list | tuple):
         parts = cast("Sequence[object]", wanted)
@@ -119,7 +119,7 @@ def _written(number: float | Decimal) -> Decimal:
 def _bare_float(value: object) -> list[float]:
     if isinstance(value, float):
         return [value]
-    if isinstance(value, Unordered):
+    if isinstance(value, UnorderedItems):
         return _bare_float(value.items)
     if isinstance(value, list | tuple):
         return [bare for item in cast("Sequence[object]", value) for bare in _bare_float(item)]

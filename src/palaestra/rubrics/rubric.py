@@ -36,6 +36,10 @@ class Rubric:
         self.layered: tuple[tuple[Layer, int], ...] = tuple(
             (c.layer, p) for c, p in zip(self.criteria, self.signed, strict=True)
         )
+        self.ids_of: dict[str, tuple[str | None, ...]] = {
+            kind: tuple(c.id if c.kind == kind else None for c in self.criteria) for kind in ("expect", "forbid")
+        }
+        """By kind and position: the criterion's id; `None` where it is of the other kind."""
         position = {c.id: i for i, c in enumerate(self.criteria)}
         self.after = tuple(tuple(position[name] for name in c.after) for c in self.criteria)
         self.lookups = tuple(i for i, c in enumerate(self.criteria) if c.layer == "selection")

@@ -27,6 +27,7 @@ def run_composite(
     """Run the actions that a composite call stands for, one by one as they are asked for.
 
     They are tried before: where one of them is refused, none is run, and the one result is the refusal of the call.
+    An action that ends the episode is the last.
 
     Args:
         toolbox: Holds the composite tool and its actions.
@@ -58,6 +59,8 @@ def run_composite(
         return
     for number, step in enumerate(steps, 1):
         yield actions.call(context, state, f"{call_id}.{number}", step, past)
+        if context.end_reason is not None:
+            return
 
 
 def _first_refusal(
@@ -73,6 +76,8 @@ def _first_refusal(
         tried = actions.call(context, state, call_id, step, past)
         if tried.event.error is not None:
             return number, tried
+        if context.end_reason is not None:
+            break
     return None
 
 

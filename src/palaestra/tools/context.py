@@ -1,11 +1,28 @@
 """What a tool is given besides its arguments: the rows, the time, who calls, and a way to say what was shown."""
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
 
 from palaestra.clock import Clock
-from palaestra.protocols import State
+from palaestra.errors import UnknownNameError
+from palaestra.protocols import ForkableState, State
 from palaestra.records import EndReason, Json, Row
+
+S = TypeVar("S")
+
+_NO_STATES: Mapping[str, ForkableState] = {}
+
+
+def state_beside(states: Mapping[str, ForkableState], kind: type[S], name: str) -> S:
+    """The state of that name and class.
+
+    Raises:
+        UnknownNameError: there is none.
+    """
+    found = states.get(name)
+    if not isinstance(found, kind):
+        raise UnknownNameError.of(f"state of class {kind.__name__}", name, states)
+    return found
 
 
 class ToolContext:
@@ -15,6 +32,7 @@ class ToolContext:
         state: The rows.
         clock: The virtual clock.
         role: In which role the agent acts; tools are open to some roles and closed to others.
+        states: What the world holds beside its rows, by name; most worlds have rows alone.
         actor: The id under which the agent acts, such as an employee's.
         rules: What the world goes by, such as a company's policy; the world's own type, fixed for an episode.
         end_reason: Set by a tool that ends the episode.
@@ -33,6 +51,7 @@ class ToolContext:
         "rules",
         "shown",
         "state",
+        "states",
     )
 
     def __init__(
@@ -44,18 +63,28 @@ class ToolContext:
         actor: str,
         ids_in: Callable[[Row], Iterable[str]],
         rules: Any = None,
+        states: Mapping[str, ForkableState] = _NO_STATES,
     ) -> None:
         self.state = state
         self.clock = clock
         self.role = role
         self.actor = actor
         self.rules = rules
+        self.states = states
         self.end_reason: EndReason | None = None
         self.answer: dict[str, Json] = {}
         self.shown: list[tuple[str, str]] = []
         self.mentioned: set[str] = set()
         self.named: list[str] = []
         self._ids_in = ids_in
+
+    def beside(self, kind: type[S], name: str) -> S:
+        """The state of that name beside the rows, to be read and written; a refused call takes back what it wrote.
+
+        Raises:
+            UnknownNameError: the world has none of that name and class.
+        """
+        return state_beside(self.states, kind, name)
 
     def show(self, *rows: Row) -> None:
         """Say that the result shows these rows whole; a rubric may ask what an agent has seen."""

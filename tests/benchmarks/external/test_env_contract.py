@@ -1,5 +1,6 @@
 """The seam's face: what an agent and a trainer see of a benchmark, held on the toy and on BabyAI."""
 
+from collections.abc import Callable
 from typing import Any
 
 import gymnasium as gym
@@ -8,9 +9,13 @@ import pytest
 from outside import TOY_ID
 from outside.conformance import conform, gold_solves
 from palaestra.benchmarks.external import ExternalEnv
+from palaestra.benchmarks.external.offer import ENDS
 from palaestra.benchmarks.external.worker import BenchmarkProcesses
+from palaestra.envs import ToolEnv
 from palaestra.errors import ConfigError, EpisodeOverError, UnknownNameError
 from palaestra.records import EndReason
+from palaestra.steps import StepRecord
+from worlds.registration import LIBRARY_ID
 
 pytestmark = pytest.mark.usefixtures("toy")
 TWO, FOUR = "toy/count/two", "toy/count/four"
@@ -24,6 +29,14 @@ def made(**switches: Any) -> ExternalEnv:
 
 def count(by: int = 1) -> dict[str, Any]:
     return {"tool": "count", "arguments": {"by": by}}
+
+
+FINISH: dict[str, Any] = {"tool": "finish", "arguments": {}}
+GIVE_UP: dict[str, Any] = {"tool": "give_up", "arguments": {"reason": "It cannot be done."}}
+
+
+def library() -> ToolEnv:
+    return ToolEnv(LIBRARY_ID)
 
 
 def spoil(how: str) -> dict[str, Any]:
@@ -113,11 +126,42 @@ def test_tools_that_change_are_told_once() -> None:
     assert "tools" not in info
 
 
-def test_an_end_comes_after_the_other_calls_of_its_turn() -> None:
+def test_calls_before_the_end_of_their_turn_run() -> None:
     env = made()
     env.reset(options={"task": FOUR})
-    _, reward, terminated, _, info = env.step([{"tool": "finish", "arguments": {}}, count(2)])
+    _, reward, terminated, _, info = env.step([count(2), FINISH, count(2)])
     assert (reward, terminated, info["end"]) == (50, True, EndReason.FINISHED)
+
+
+def test_calls_behind_the_end_of_a_benchmark_do_not_run() -> None:
+    env = made()
+    env.reset(options={"task": TWO})
+    observation, reward, *_, info = env.step([count(2), count(2), FINISH])
+    assert ([message["content"] for message in observation], reward) == (["2"], 100)
+    assert (len(info["events"]), info["end"]) == (1, EndReason.FINISHED)
+
+
+@pytest.mark.parametrize("ending", [FINISH, GIVE_UP])
+@pytest.mark.parametrize("make", [made, library])
+def test_both_environments_stop_at_the_call_that_ends_the_episode(
+    make: Callable[[], Any], ending: dict[str, Any]
+) -> None:
+    env = make()
+    env.reset(seed=1)
+    drawn = env.legal_actions(1)[0]
+    calls = drawn if isinstance(drawn, list) else [drawn]
+
+    def turn(*turn: object) -> StepRecord:
+        env.reset(seed=1)
+        record: StepRecord = env.step(list(turn))[4]["record"]
+        return record
+
+    alone, followed = turn(*calls, ending), turn(*calls, ending, *calls, ending)
+    assert followed.end == alone.end == ENDS[ending["tool"]]
+    assert len(followed.calls) == 2 * len(alone.calls)
+    assert (followed.messages, followed.events) == (alone.messages, alone.events)
+    assert (followed.state_hash, followed.score) == (alone.state_hash, alone.score)
+    assert {event.tool for event in turn(ending, *calls).events} <= {ending["tool"]}
 
 
 def test_three_turns_that_cannot_be_read_end_an_episode() -> None:

@@ -53,7 +53,7 @@ def test_a_bad_value_is_told_what_it_may_be(noise: Any, says: str) -> None:
 
 @pytest.mark.parametrize("switch", ["stale", "conflicts", "events", "injections"])
 def test_a_world_without_material_refuses_what_is_made_of_it(switch: str) -> None:
-    with pytest.raises(ValueError, match=f"noise {switch}=5: the world 'library' hands over nothing"):
+    with pytest.raises(ValueError, match=f"noise {switch}=5: the world 'library' does not declare it"):
         make(LIBRARY_ID, noise={switch: 5})
 
 

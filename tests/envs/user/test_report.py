@@ -3,7 +3,8 @@
 import pytest
 
 from palaestra.envs.user import Persona, UserFact, decide, opening_state
-from palaestra.envs.user.report import UserReport, reported
+from palaestra.envs.user.report import reported
+from palaestra.steps import UserReport
 
 TOPICS = {"order": ("order",)}
 

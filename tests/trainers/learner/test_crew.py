@@ -20,7 +20,7 @@ trackers = ["jsonl"]
 env_id = "{env_id}"
 imports = ["worlds.registration"]
 
-[policy.fresh]
+[policy.model]
 hidden = 32
 layers = 2
 heads = 1
@@ -33,7 +33,7 @@ vocabulary = 600
 [sft]
 steps = {sft}
 batch = 4
-rise = 2
+warmup_steps = 2
 learner = {{ lr = 0.02, micro_tokens = 400 }}
 
 [grpo]

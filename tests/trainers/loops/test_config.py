@@ -9,9 +9,18 @@ import orjson
 import pytest
 
 from palaestra.errors import ConfigError
-from palaestra.trainers.loops.config import TrainConfig, config_document, load_config, read_config
+from palaestra.trainers.loops.config import (
+    RENAMED,
+    SftConfig,
+    TrainConfig,
+    config_document,
+    load_config,
+    read_config,
+    settings_of,
+)
 from palaestra.trainers.objectives import Aggregation, ComposedObjective
 from palaestra.trainers.objectives.trust import Clip
+from palaestra.version import __version__
 
 EXAMPLES = sorted((Path(__file__).parents[3] / "examples" / "train").glob("*.toml"))
 
@@ -65,6 +74,23 @@ def test_a_mistake_is_told_with_the_way_out(table: dict[str, Any], says: tuple[s
         assert part in message
 
 
+@pytest.mark.parametrize("former", RENAMED)
+def test_a_setting_of_an_earlier_version_is_refused_with_its_new_name(former: str) -> None:
+    table: dict[str, Any] = {"grpo": {}}
+    inner = table
+    *path, last = former.split(".")
+    for part in path:
+        inner = inner.setdefault(part, {})
+    inner[last] = "x"
+    assert f"{former}: in version {__version__} it is called {RENAMED[former]!r}; rename it" in told(table)
+    attrgetter(RENAMED[former])(TrainConfig(sft=SftConfig()))  # the new name is one
+
+
+def test_a_stage_of_an_earlier_version_can_go_on() -> None:
+    assert "rise" in settings_of(SftConfig(), without=())
+    assert "warmup_steps" not in settings_of(SftConfig(), without=())
+
+
 def test_all_mistakes_are_told_at_once() -> None:
     message = told({"grpo": {"stepz": 3, "updates": "two"}})
     assert "grpo.stepz" in message
@@ -84,7 +110,7 @@ def test_a_file_that_is_missing_or_no_toml_is_told(tmp_path: Path) -> None:
     [
         ("grpo.steps=5", "grpo.steps", 5),
         ("grpo.limits.staleness = 2", "grpo.limits.staleness", 2),
-        ("policy.start=some/folder", "policy.start", Path("some/folder")),
+        ("policy.checkpoint=some/folder", "policy.checkpoint", Path("some/folder")),
         ("world.switches={ noise = { failures = 10 } }", "world.switches", {"noise": {"failures": 10}}),
         ("sft.seconds=1.5", "sft.seconds", 1.5),
     ],

@@ -81,7 +81,7 @@ pack = "{clinic}"
 where = "{where}"
 workers = 1
 [policy]
-start = "{tmp_path / "policy"}"
+checkpoint = "{tmp_path / "policy"}"
 [grpo]
 steps = 2
 group_size = 2

@@ -5,6 +5,7 @@ import itertools
 import pickle
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,7 @@ from palaestra.trainers.rollouts.budget import PlayConfig
 from palaestra.trainers.rollouts.job import RolloutJob
 from palaestra.trainers.rollouts.player import Player
 from palaestra.trainers.rollouts.script import PartialRollout
-from palaestra.trainers.rollouts.world import EpisodeOpening, RolloutWorld, TurnAnswer
+from palaestra.trainers.rollouts.world import Method, RolloutWorld
 from palaestra.trainers.rollouts.worlds import DelayedWorlds, Latency, LocalWorlds
 from palaestra.trajectory import Episode, Tokens, dump_episode
 from pooled.clock import run
@@ -68,23 +69,12 @@ class Watched(RolloutWorld):
         self._world = world
         self._tell = tell
 
-    async def reset(self, task: str, seed: int) -> EpisodeOpening:
-        self._tell("before reset")
-        return await self._world.reset(task, seed)
-
-    async def step(self, text: str) -> TurnAnswer:
-        self._tell("before step")
-        answer = await self._world.step(text)
-        self._tell("after step")
+    async def ask(self, method: Method, *arguments: Any) -> Any:
+        self._tell(f"before {method}")
+        answer = await self._world.ask(method, *arguments)
+        if method == "step":
+            self._tell("after step")
         return answer
-
-    async def stop(self, reason: EndReason) -> None:
-        self._tell("before stop")
-        await self._world.stop(reason)
-
-    async def episode(self) -> Episode:
-        self._tell("before episode")
-        return await self._world.episode()
 
     async def close(self) -> None:
         await self._world.close()

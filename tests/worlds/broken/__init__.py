@@ -16,6 +16,7 @@ from worlds.broken.returns import (
     SleepsAfterEnd,
     SleepsBeforeReset,
     SpoiltComponents,
+    SpoiltInfo,
     SpoiltReward,
     SpoiltTools,
     StrayMessages,
@@ -73,6 +74,7 @@ BROKEN: tuple[Case, ...] = (
     Case(env=SleepsAfterEnd, check="ends", says="after the end did not raise"),
     Case(env=Endless, check="ends", says="did not end the episode"),
     Case(env=StrayMessages, check="observations", says="lies in env.observation_space"),
+    Case(env=SpoiltInfo, check="records", says="and the record says"),
     Case(env=DatedMessages, check="observations", says="JSON does not give back"),
     Case(env=OpaqueMessages, check="observations", says="JSON does not give back"),
     Case(

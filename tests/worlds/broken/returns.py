@@ -134,6 +134,12 @@ class SpoiltComponents(Late):
         return observation, reward, terminated, truncated, info
 
 
+class SpoiltInfo(Late):
+    def spoilt(self, stepped: Stepped) -> Stepped:
+        observation, reward, terminated, truncated, info = stepped
+        return observation, reward, terminated, truncated, {**info, "met": ("everything",)}
+
+
 class Flattered(ToolEnv):
     """Pays the first criterion for talk, which no log of calls would show a rubric."""
 

@@ -121,7 +121,7 @@ def compare_methods(
     torch.set_num_threads(config.threads)
     carry = partial(run_loop, threads=config.threads, bar=bar, say=say)
     seen = list(material.demonstrations)
-    fresh = initial_policy(PolicyConfig(fresh=config.model, format="planner"), seen, seed=0)
+    fresh = initial_policy(PolicyConfig(model=config.model, format="planner"), seen, seed=0)
     warm = carry(SftLoop(config.sft, seen, seed=0, start=fresh, name="warm-up"), directory / "warm-up").policy
 
     def measured(policy: Policy, name: str) -> Evaluation:

@@ -1,10 +1,11 @@
-"""Somebody else's benchmark behind the project's contract: observations, actions and `info` as of a world of ours.
+"""Somebody else's benchmark behind the project's contract: observations, actions and records as of a world of ours.
 
 State
     The benchmark's own, in a process of its own.
 Actions
     As `palaestra.envs.ToolEnv` takes them: a call, the calls of a turn, or raw text. Words without a call, or the call
-    `reply`, go to the benchmark where words mean something in it. `finish` and `give_up` end every episode.
+    `reply`, go to the benchmark where words mean something in it. `finish` and `give_up` end every episode; calls
+    behind them in the same turn do not run.
 Observations
     The chat messages that are new to the agent.
 Reward
@@ -37,16 +38,16 @@ from palaestra.benchmarks.external.wire import (
     named,
     score_of,
     spec_of,
-    unreadable,
 )
 from palaestra.benchmarks.external.worker import BenchmarkProcess, BenchmarkProcesses
 from palaestra.digest import digest
-from palaestra.envs.reading import TurnReader
+from palaestra.envs.reading import TurnReader, unreadable_message
 from palaestra.envs.spaces import MessageSpace
 from palaestra.errors import EpisodeOverError, InfrastructureError, TaskError, UnknownNameError
 from palaestra.protocols import Action
 from palaestra.records import EndReason, Message, Score, TaskSpec, ToolCall, ToolEvent
 from palaestra.seeding import Stream
+from palaestra.steps import ResetRecord, Returned, StepRecord
 from palaestra.tools import FORMATS, plain_call
 
 WORKERS = BenchmarkProcesses()
@@ -201,16 +202,18 @@ class ExternalEnv(gym.Env[tuple[Message, ...], Action]):
         self._turns = self._unreadable = self._calls = self._points = 0
         self._first_of: dict[str, str] = {}
         self._end = None
-        info: dict[str, Any] = {
-            "tools": self._offered.tools,
-            "task": self._spec,
-            "rubric": self._rubric,
-            "seed": self._seed,
-            **self._hashes(),
-        }
-        return self._given(), info
+        state_hash = self.state_hash()
+        return ResetRecord(
+            messages=self._given(),
+            tools=self._offered.tools,
+            task=self._spec,
+            rubric=self._rubric,
+            seed=self._seed,
+            state_hash=state_hash,
+            anchor=self._anchor(state_hash),
+        ).returned()
 
-    def step(self, action: Action) -> tuple[tuple[Message, ...], float, bool, bool, dict[str, Any]]:
+    def step(self, action: Action) -> Returned:
         """Take one turn; as `ToolEnv.step`. Where the tools change, `info["tools"]` holds those from now on.
 
         Raises:
@@ -222,41 +225,41 @@ class ExternalEnv(gym.Env[tuple[Message, ...], Action]):
             raise EpisodeOverError("step before reset, or after a fault; call env.reset() to begin an episode")
         if self._end is not None:
             raise EpisodeOverError(f"step after the end ({self._end}); call env.reset() to begin another episode")
-        calls, error = self._reader.read(action)
+        calls, unreadable = self._reader.read(action)
         before, offered = self._points, self._offered
         self._turns += 1
-        self._unreadable = 0 if error is None else self._unreadable + 1
+        self._unreadable = 0 if unreadable is None else self._unreadable + 1
         try:
-            events = self._played(calls) if error is None else ()
+            events = self._played(calls) if unreadable is None else ()
         except InfrastructureError:
             self._void()
             raise
-        if error is not None:
-            self._observation = (unreadable(error),)
+        if unreadable is not None:
+            self._observation = (unreadable_message(unreadable),)
         if self._end is None:
             self._end = self._spent()
         score = self._judged(self._end) if self._end is not None else None
         self._points = score.points if score else self._points
-        info: dict[str, Any] = {
-            "task": self._spec,
-            "calls": calls,
-            "unreadable": error,
-            "events": events,
-            "changes": (),
-            "points": self._points,
-            "components": components_of(self._points),
-            "met": named(self._rubric, score, "expect"),
-            "violated": named(self._rubric, score, "forbid"),
-            "end": self._end,
-            "score": score,
-            "user": None,
-            **self._hashes(),
-        }
-        if self._offered is not offered:
-            info["tools"] = self._offered.tools
-        terminated = self._end is not None and self._end.terminates
-        truncated = self._end is not None and not terminated
-        return self._given(), float(self._points - before), terminated, truncated, info
+        state_hash = self.state_hash()
+        return StepRecord(
+            messages=self._given(),
+            reward=float(self._points - before),
+            task=self._spec,
+            calls=calls,
+            unreadable=unreadable,
+            events=events,
+            changes=(),
+            points=self._points,
+            components=components_of(self._points),
+            met=named(self._rubric, score, "expect"),
+            violated=named(self._rubric, score, "forbid"),
+            end=self._end,
+            score=score,
+            user=None,
+            state_hash=state_hash,
+            anchor=self._anchor(state_hash),
+            tools=self._offered.tools if self._offered is not offered else None,
+        ).returned()
 
     def _spent(self) -> EndReason | None:
         if self._unreadable >= _UNREADABLE:
@@ -264,25 +267,26 @@ class ExternalEnv(gym.Env[tuple[Message, ...], Action]):
         return EndReason.MAX_TURNS if self._turns >= (self._budget or self._spec.max_turns) else None
 
     def _played(self, calls: tuple[ToolCall, ...]) -> tuple[ToolEvent, ...]:
-        """Have the benchmark take a turn; a call that ends the episode does so after the others."""
-        ends = [ENDS[call.tool] for call in calls if call.tool in ENDS]
-        plain = [plain_call(call) for call in calls if call.tool not in ENDS]
+        """Have the benchmark take a turn, up to the call that ends the episode: those behind it do not run."""
+        ending = next((position for position, call in enumerate(calls) if call.tool in ENDS), None)
+        end = None if ending is None else ENDS[calls[ending].tool]
+        plain = [plain_call(call) for call in calls[:ending]]
         theirs = [call for call in plain if call.tool != REPLY or not self._offered.prose]
         spoken = [str(call.arguments.get("message", "")) for call in plain if call not in theirs]
         self._observation = ()
-        if ends and not theirs and not spoken:
-            self._end = ends[0]
+        if end is not None and not plain:
+            self._end = end
             return ()
         wire = [{"tool": call.tool, "arguments": dict(call.arguments)} for call in theirs]
         reply: WireReply = self._ask("turn", calls=wire, prose="\n".join(spoken))
         results = reply["results"]
-        if len(results) != len(theirs):
+        if len(results) > len(theirs) or (len(results) < len(theirs) and not reply["end"]):
             raise self._fault(f"{len(results)} results for {len(theirs)} calls")
-        events = tuple(self._event(call, r["content"], r["error"]) for call, r in zip(theirs, results, strict=True))
+        events = tuple(self._event(call, r["content"], r["error"]) for call, r in zip(theirs, results, strict=False))
         answers = [Message(role="tool", content=result["content"]) for result in results]
         self._observation = (*answers, *map(message_of, reply["messages"]))
         self._points = reply["points"]
-        self._end = self._reason(reply["end"]) if reply["end"] else ends[0] if ends else None
+        self._end = self._reason(reply["end"]) if reply["end"] else end
         if reply["tools"] is not None:
             self._offer(Offer(reply["tools"], prose=self._offered.prose))
         return events
@@ -313,9 +317,8 @@ class ExternalEnv(gym.Env[tuple[Message, ...], Action]):
     def _given(self) -> tuple[Message, ...]:
         return tuple(message.copy() for message in self._observation)
 
-    def _hashes(self) -> dict[str, str]:
-        state = self.state_hash()
-        return {"state_hash": state, "anchor": digest([state, self._observation])}
+    def _anchor(self, state_hash: str) -> str:
+        return digest([state_hash, self._observation])
 
     def render(self) -> str:
         """The observation as text."""

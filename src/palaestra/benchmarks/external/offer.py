@@ -1,11 +1,9 @@
 """The tools that a benchmark offers: whether a call fits their schemas, and calls that do."""
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import gymnasium as gym
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import SchemaError
 
 from palaestra.envs.spaces import calls_of
 from palaestra.errors import ActionError, InfrastructureError
@@ -13,6 +11,9 @@ from palaestra.protocols import Action
 from palaestra.records import EndReason, JsonObject, JsonSchema, ToolCall
 from palaestra.seeding import Stream
 from palaestra.tools import ActionFormat, sample_value
+
+if TYPE_CHECKING:  # an extra, which only those who play a benchmark need
+    from jsonschema import Draft202012Validator
 
 REPLY = "reply"
 """The call that words without a call stand for."""
@@ -59,7 +60,10 @@ class Offer:
         validator: Any = self._validator(call.tool)  # Any: its stubs are not complete
         return bool(validator.is_valid(dict(call.arguments)))
 
-    def _validator(self, tool: str) -> Draft202012Validator:
+    def _validator(self, tool: str) -> "Draft202012Validator":
+        from jsonschema import Draft202012Validator  # noqa: PLC0415  an extra
+        from jsonschema.exceptions import SchemaError  # noqa: PLC0415
+
         if tool not in self._validators:
             schema = self._schemas[tool]
             try:

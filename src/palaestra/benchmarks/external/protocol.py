@@ -4,7 +4,7 @@ This file is read by both sides, so it imports the standard library alone, and r
 benchmark implements `Bench` and `Session` in its module `served`, in terms of its own package.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypedDict
 
 
@@ -81,7 +81,7 @@ class WireReply(TypedDict):
     """What came of a turn."""
 
     results: list[WireResult]
-    """One for each call, in order."""
+    """One for each call, in order, up to the one that ends the benchmark: those behind it do not run."""
     messages: list[WireMessage]
     """What else there is to read, such as what the user says next."""
     tools: list[dict[str, Any]] | None
@@ -167,6 +167,18 @@ def reply(
 ) -> WireReply:
     """A reply, with what is usual left out."""
     return {"results": list(results), "messages": list(messages), "tools": tools, "points": points, "end": end}
+
+
+def run_until(
+    over: Callable[[], bool], act: Callable[[WireCall], WireResult], calls: Iterable[WireCall]
+) -> list[WireResult]:
+    """The results of calls, made one by one until the benchmark is over; those behind do not run."""
+    results: list[WireResult] = []
+    for call in calls:
+        results.append(act(call))
+        if over():
+            break
+    return results
 
 
 def answered(content: str) -> WireResult:

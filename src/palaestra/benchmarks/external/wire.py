@@ -5,7 +5,7 @@ from typing import cast
 
 from palaestra.benchmarks.external.offer import REPLY
 from palaestra.benchmarks.external.protocol import WireCriterion, WireMessage, WireTask, WireTurn, WireVerdict
-from palaestra.digest import canonical, digest
+from palaestra.digest import digest
 from palaestra.protocols import Action
 from palaestra.records import (
     LAYERS,
@@ -54,11 +54,6 @@ def criterion_of(wire: WireCriterion) -> CriterionSpec:
 def message_of(wire: WireMessage) -> Message:
     """A chat message."""
     return cast("Message", dict(wire))
-
-
-def unreadable(why: str) -> Message:
-    """What an agent is told of a turn that could not be read."""
-    return Message(role="tool", content=canonical({"error": {"code": "unreadable", "message": why}}).decode())
 
 
 def action_of(turn: WireTurn) -> Action:

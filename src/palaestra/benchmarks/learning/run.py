@@ -112,7 +112,7 @@ def learn(
         )
         return MeasuredPolicy(policy=policy, progress=progress, evaluation=evaluation, episodes=episodes)
 
-    fresh = initial_policy(PolicyConfig(fresh=config.model), demonstrations, seed=seed)
+    fresh = initial_policy(PolicyConfig(model=config.model), demonstrations, seed=seed)
     warm_up = SftLoop(config.sft, demonstrations, seed=seed, start=fresh, name="warm-up")
     warm = carry(warm_up, directory / "warm-up")
     before = measured("before", warm.policy, warm.progress)

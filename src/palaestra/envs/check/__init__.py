@@ -11,6 +11,7 @@ from palaestra.envs.check.determinism import check_processes, check_repeats, che
 from palaestra.envs.check.isolation import check_interleaving, check_ownership, check_refusals
 from palaestra.envs.check.offers import check_actions, check_tools
 from palaestra.envs.check.purity import check_purity
+from palaestra.envs.check.records import check_records
 from palaestra.envs.check.resources import check_closing
 from palaestra.envs.check.rewards import check_rescoring, check_rewards
 from palaestra.envs.check.snapshots import check_forks, check_snapshots
@@ -25,6 +26,7 @@ CHECKS: Mapping[str, Callable[[Subject], None]] = {
     "surfaces": check_surfaces,
     "ends": check_ends,
     "observations": check_observations,
+    "records": check_records,
     "repeats": check_repeats,
     "reset": check_reset,
     "processes": check_processes,

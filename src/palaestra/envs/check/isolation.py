@@ -8,6 +8,7 @@ from palaestra.envs.check.determinism import difference
 from palaestra.envs.check.subject import Subject, apply
 from palaestra.envs.env import ToolEnv
 from palaestra.protocols import Action
+from palaestra.steps import StepRecord
 
 
 def check_interleaving(subject: Subject) -> None:
@@ -61,9 +62,9 @@ def check_refusals(subject: Subject) -> None:
         env.reset(seed=seed)
         for action in islice(_probes(env), 6 * subject.steps):
             rows, before = env.state_hash(), env.snapshot()
-            _, _, terminated, truncated, info = env.step(action)
+            record: StepRecord = env.step(action)[4]["record"]
             after = env.snapshot()
-            if all(event.error is not None for event in info["events"]):
+            if all(event.error is not None for event in record.events):
                 if env.state_hash() != rows:
                     raise subject.fault(
                         f"the refused call {action!r:.200} changed rows",
@@ -76,7 +77,7 @@ def check_refusals(subject: Subject) -> None:
                         "clock and log go on when a call is refused",
                         "Append one ToolEvent for every call and advance the clock by its latency",
                     )
-            if terminated or truncated:
+            if record.end is not None:
                 env.reset(seed=seed)
 
 

@@ -8,6 +8,7 @@ from palaestra.envs.check.subject import Operation, Subject, shown
 from palaestra.envs.env import ToolEnv
 from palaestra.errors import RecordError, RowError
 from palaestra.rubrics import TOTAL, TurnLog, rescore
+from palaestra.steps import StepRecord
 
 
 def check_rewards(subject: Subject) -> None:
@@ -61,10 +62,10 @@ def check_rescoring(subject: Subject) -> None:
 
 def _logged(env: ToolEnv, operation: Any) -> tuple[TurnLog, int]:
     """Play one turn: what its log holds, and the score that the environment gave."""
-    _, _, _, _, info = env.step(operation)
+    record: StepRecord = env.step(operation)[4]["record"]
     answer = env.snapshot().answer
-    log = TurnLog(events=info["events"], changes=info["changes"], answer=answer, end=info["end"])
-    return log, info["points"]
+    log = TurnLog(events=record.events, changes=record.changes, answer=answer, end=record.end)
+    return log, record.points
 
 
 def _rescore(subject: Subject, env: ToolEnv, episode: list[tuple[TurnLog, int]]) -> None:
@@ -81,7 +82,7 @@ def _rescore(subject: Subject, env: ToolEnv, episode: list[tuple[TurnLog, int]])
 
 def _scores(subject: Subject, env: ToolEnv, episode: list[tuple[TurnLog, int]]) -> Iterator[int]:
     instance = env.instance
-    state = instance.initial_state.fork()
+    state = instance.initial_state.replica()
     logs = [log for log, _ in episode]
     try:
         for score in rescore(instance.rubric, instance.evidence(state), state, logs):

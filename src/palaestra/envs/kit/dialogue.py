@@ -1,6 +1,7 @@
 """Tasks whose user answers: calls that say something, and the task in which they are said."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from palaestra.envs.task import Task, call
 from palaestra.envs.user import Persona, Temper
@@ -25,11 +26,16 @@ def dialogue(
     allow: Sequence[Allowance] = (),
 ) -> Task:
     """A task with a user who answers. Its solution said in words alone, no act stated, is another right way."""
+    return with_user(Task(prompt=prompt, rubric=rubric, oracle=oracle, allow=allow), user)
+
+
+def with_user(task: Task, user: Persona) -> Task:
+    """A task whose user answers; its one alternative is its solution said in words alone, no act stated."""
     in_words = [
         ToolCall(tool=c.tool, arguments={k: v for k, v in c.arguments.items() if k not in ("act", "about")})
-        for c in oracle
+        for c in task.oracle
     ]
-    return Task(prompt=prompt, user=user, rubric=rubric, oracle=oracle, allow=allow, alternatives=[in_words])
+    return replace(task, user=user, alternatives=[in_words])
 
 
 def ask(about: str, message: str) -> ToolCall:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Annotated, ClassVar
 
 from palaestra.envs.kit.reading import get_tool, search_tool
+from palaestra.errors import DefinitionError
 from palaestra.record import record
 from palaestra.records import Row, Searchable
 from palaestra.tools import Tool
@@ -25,6 +26,26 @@ class Section(Row):
 def section(key: str, title: str, *paragraphs: str) -> Section:
     """A section of these paragraphs."""
     return Section(id=key, title=title, body="\n\n".join(paragraphs))
+
+
+def parse_sections(text: str) -> list[Section]:
+    """The sections of a handbook in one text: each begins with a line "## LV-1 Booking leave".
+
+    Raises:
+        DefinitionError: text stands before the first heading, or a heading has no number and title.
+    """
+    before, *parts = f"\n{text.strip()}".split("\n## ")
+    if before.strip() or not parts:
+        raise DefinitionError(f"a handbook begins with a heading such as '## LV-1 Booking leave', not {text[:40]!r}")
+    sections: list[Section] = []
+    for part in parts:
+        heading, _, body = part.partition("\n")
+        key, _, title = heading.strip().partition(" ")
+        if not title or not body.strip():
+            raise DefinitionError(f"handbook section {heading!r}: write '## NUMBER Title', and text below it")
+        paragraphs = [" ".join(paragraph.split()) for paragraph in body.strip().split("\n\n")]
+        sections.append(section(key, title, *paragraphs))
+    return sections
 
 
 def handbook_tools(*, number: str, words: str) -> tuple[Tool, Tool]:

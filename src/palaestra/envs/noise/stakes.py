@@ -55,6 +55,7 @@ def _played(instance: "Instance", calls: Sequence[ToolCall]) -> list[ToolEvent]:
         actor=world.actor,
         ids_in=world.schema.ids_in,
         rules=instance.rules,
+        states=state.states,
     )
     events: list[ToolEvent] = []
     for number, call in enumerate(calls):

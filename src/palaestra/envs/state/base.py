@@ -2,14 +2,17 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from palaestra.envs.state.schema import Schema, number_of
 from palaestra.errors import DefinitionError, RowError
+from palaestra.protocols import ForkableState
 from palaestra.records import Row
 
 _WORD = re.compile(r"[^\W_]+")
+
+_NO_STATES: Mapping[str, ForkableState] = {}
 
 HASH_BITS = 128
 HASH_MASK = (1 << HASH_BITS) - 1
@@ -35,19 +38,36 @@ def row_hash(row: Row) -> int:
     return row.hash()
 
 
+def _mirror(name: str, state: ForkableState) -> Iterator[Row]:
+    """The rows that mirror a state as it is."""
+    for change in state.diff(None):
+        if change.table != name or change.after is None:
+            raise DefinitionError(
+                f"the state {name!r} tells its changes as rows of {change.table!r}; name it after their table"
+            )
+        yield change.after
+
+
 class Base:
     """The rows of a populated world, never written again.
 
     Args:
         schema: The tables.
         rows: Every row, in any order.
+        states: Further states beside the rows, each under the name of the table that mirrors it. The base keeps forks
+            of them, as they are.
 
     Raises:
+        DefinitionError: a state's changes are rows of another table than its name says.
         RowError: two rows share a key, a row names one that is not there, or a column refuses its value.
     """
 
-    def __init__(self, schema: Schema, rows: Iterable[Row]) -> None:
+    def __init__(
+        self, schema: Schema, rows: Iterable[Row], *, states: Mapping[str, ForkableState] = _NO_STATES
+    ) -> None:
         self.schema = schema
+        self.states = {name: state.fork() for name, state in states.items()}
+        rows = [*rows, *(row for name, state in states.items() for row in _mirror(name, state))]
         found: dict[str, dict[str, Row]] = {info.name: {} for info in schema}
         for row in rows:
             info = schema[row.table]

@@ -13,7 +13,7 @@ from palaestra.envs.state.base import HASH_MASK, Base, row_hash, row_words, word
 from palaestra.envs.state.schema import number_of
 from palaestra.errors import RowError, RowMissingError
 from palaestra.frozen import freeze
-from palaestra.protocols import R
+from palaestra.protocols import ForkableState, R
 from palaestra.records import Json, Row, RowChange
 
 _Rows = dict[str, dict[str, Row | None]]
@@ -59,6 +59,11 @@ class Overlay:
         self._settled_hash = self._hash = base.state_hash()
         self._hashed = 0
         self._hash_text = ""
+
+    @property
+    def states(self) -> Mapping[str, ForkableState]:
+        """The states beside the rows, by name; none here."""
+        return {}
 
     # Reading
 
@@ -267,7 +272,13 @@ class Overlay:
 
     def fork(self) -> "Overlay":
         """An independent copy over the same base."""
-        copy = Overlay.__new__(Overlay)
+        return self._copied_into(type(self).__new__(type(self)))
+
+    def replica(self) -> "Overlay":
+        """A copy of the rows, to be written as a log says."""
+        return self.fork()
+
+    def _copied_into(self, copy: "Overlay") -> "Overlay":
         copy.base = self.base
         copy.journal = self.journal.copy()
         copy._rows = {table: rows.copy() for table, rows in self._rows.items()}

@@ -9,7 +9,6 @@ from palaestra.envs.user.conversation import Conversation
 from palaestra.envs.user.llm import LlmUser, LoggedUser
 from palaestra.envs.user.persona import Persona, Reaction, Temper, UserFact
 from palaestra.envs.user.recogniser import recognise_acts
-from palaestra.envs.user.report import UserReport
 from palaestra.envs.user.scripted import ScriptedUser
 from palaestra.envs.user.user import User, UserAnswer, UserFactory
 
@@ -27,7 +26,6 @@ __all__ = [
     "UserAnswer",
     "UserFact",
     "UserFactory",
-    "UserReport",
     "UserState",
     "decide",
     "opening_state",

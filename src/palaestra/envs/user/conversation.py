@@ -6,10 +6,11 @@ from dataclasses import replace
 from palaestra.envs.user.acts import parse_acts
 from palaestra.envs.user.agenda import UserState, opening_state
 from palaestra.envs.user.persona import Persona
-from palaestra.envs.user.report import UserReport, reported
+from palaestra.envs.user.report import reported
 from palaestra.envs.user.user import User
 from palaestra.ids import ids_in, is_plain, words
 from palaestra.records import Message, ToolEvent
+from palaestra.steps import UserReport
 
 
 class Conversation:

@@ -28,6 +28,7 @@ from palaestra.trainers.rollouts.budget import PlayConfig
 from palaestra.trainers.rollouts.groups import GroupRule
 from palaestra.trainers.rollouts.pool import PoolConfig
 from palaestra.trainers.rollouts.staleness import Staleness
+from palaestra.version import __version__
 
 TrackerName: TypeAlias = Literal["jsonl", "tensorboard", "wandb"]
 
@@ -77,11 +78,11 @@ class ModelConfig:
 class PolicyConfig:
     """Who learns."""
 
-    start: Path | None = None
+    checkpoint: Path | None = None
     """A checkpoint in Hugging Face's layout; without one a fresh model is made."""
     format: str | None = None
     """The chat format, where the checkpoint does not say one; a fresh policy is `compact` unless told otherwise."""
-    fresh: ModelConfig = field(default_factory=ModelConfig)
+    model: ModelConfig = field(default_factory=ModelConfig)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +96,7 @@ class SftConfig:
     """Demonstrations a step."""
     demonstrations: Path | None = None
     """A file of episodes, JSON lines or Parquet; without one the tasks' own oracle shows how."""
-    rise: int = 20
+    warmup_steps: int = 20
     """Steps over which the learning rate rises; afterwards it falls, linearly, to a tenth."""
     learner: LearnerConfig = field(default_factory=lambda: LearnerConfig(lr=3e-3))
     save_every: int = 25
@@ -169,8 +170,19 @@ class TrainConfig:
     sft: SftConfig | None = None
     grpo: GrpoConfig | None = None
     trackers: tuple[TrackerName, ...] = ("jsonl", "tensorboard")
-    contaminated: tuple[Path, ...] = ()
+    contamination_lists: tuple[Path, ...] = ()
     """Lists of prompts that nothing may be learnt from, besides those that come with Palaestra."""
+
+
+RENAMED = {
+    "contaminated": "contamination_lists",
+    "policy.fresh": "policy.model",
+    "policy.start": "policy.checkpoint",
+    "sft.rise": "sft.warmup_steps",
+}
+"""Settings of earlier versions, and their names now."""
+_FINGERPRINT_NAMES = {"warmup_steps": "rise"}
+"""Names in fingerprints of stages: those of the first version, so that a run of an earlier version can go on."""
 
 
 class _File(BaseModel):
@@ -226,7 +238,7 @@ def config_document(config: TrainConfig) -> bytes:
 def settings_of(config: SftConfig | GrpoConfig, *, without: Collection[str]) -> JsonObject:
     """The settings of a stage as plain JSON, `without` those that do not decide what it comes to."""
     settings: JsonObject = TypeAdapter(type(config)).dump_python(config, mode="json")
-    return {name: value for name, value in settings.items() if name not in without}
+    return {_FINGERPRINT_NAMES.get(name, name): value for name, value in settings.items() if name not in without}
 
 
 def _set(table: dict[str, Any], setting: str) -> None:
@@ -255,6 +267,8 @@ def _place(loc: tuple[int | str, ...], single: bool) -> tuple[int | str, ...]:  
 
 def _told(loc: tuple[int | str, ...], message: str, kind: str) -> str:
     place = ".".join(map(str, loc))
+    if place in RENAMED:
+        return f"{place}: in version {__version__} it is called {RENAMED[place]!r}; rename it"
     if kind != "unexpected_keyword_argument":
         return f"{place}: {message[0].lower()}{message[1:]}"
     known = _known(loc[:-1])

@@ -14,6 +14,7 @@ from palaestra.contamination import of_users
 from palaestra.errors import TaskError, UnknownNameError
 from palaestra.packs import BUNDLED, PACKS
 from palaestra.records import TaskSpec
+from palaestra.steps import ResetRecord
 from palaestra.tools import CHAT_FORMATS
 from palaestra.trainers.codec import Codec, train_tokenizer
 from palaestra.trainers.data.demonstration import rendered
@@ -53,8 +54,8 @@ def openings_of(config: WorldConfig, tasks: Sequence[str]) -> Iterator[tuple[Tas
     world = _opened(config)
     try:
         for task in tasks:
-            observation, info = world.reset(seed=0, options={"task": task})
-            yield info["task"], list(of_users(observation))
+            opening: ResetRecord = world.reset(seed=0, options={"task": task})[1]["record"]
+            yield opening.task, list(of_users(opening.messages))
     finally:
         world.close()
 
@@ -143,12 +144,14 @@ def initial_policy(config: PolicyConfig, demonstrations: list[Episode], *, seed:
         CheckpointError: the checkpoint cannot be read.
         TaskError: a fresh policy is asked for and there are no demonstrations.
     """
-    if config.start is not None:
-        return load_policy(config.start, format_name=config.format)
+    if config.checkpoint is not None:
+        return load_policy(config.checkpoint, format_name=config.format)
     if not demonstrations:
-        raise TaskError("a fresh policy needs demonstrations to learn its tokens from; add [sft], or give policy.start")
+        raise TaskError(
+            "a fresh policy needs demonstrations to learn its tokens from; add [sft], or give policy.checkpoint"
+        )
     form = CHAT_FORMATS.get(config.format or "compact")
-    size = config.fresh
+    size = config.model
     corpus = [rendered(episode, form) for episode in demonstrations]
     tokenizer = train_tokenizer(corpus, form, size=size.vocabulary)
     shape = DecoderShape(

@@ -42,15 +42,15 @@ def plan_run(config: TrainConfig, *, bar: OpenProgressBar = silent) -> RunPlan:
         PalaestraError: a name, a file or a checkpoint is not what the settings say, or a task is one that policies are
             measured on.
     """
-    guard = Guard(config.contaminated)
+    guard = Guard(config.contamination_lists)
     worlds = RunWorlds(config.world)
     for spec, said in worlds.first_openings():
         guard.check(spec, said)
-    needed = config.sft is not None or config.policy.start is None
+    needed = config.sft is not None or config.policy.checkpoint is None
     file = config.sft.demonstrations if config.sft is not None else None
     demonstrations, shares = worlds.demonstrations(file=file, bar=bar) if needed else ([], [])
     guard.check_episodes(demonstrations)
-    if (not needed or file is not None) and (config.contaminated or not worlds.bundled):
+    if (not needed or file is not None) and (config.contamination_lists or not worlds.bundled):
         _check_openings(guard, worlds, bar=bar)  # no list of ours has a task of ours to learn from
     policy = initial_policy(config.policy, demonstrations, seed=config.seed)
     return RunPlan(config=config, worlds=worlds, demonstrations=demonstrations, shares=shares, policy=policy)
@@ -89,7 +89,7 @@ def run(
     config = plan.config
     write_file(out / "config.json", config_document(config))
     trackers = [TRACKERS[name] for name in config.trackers]
-    guard = Guard(config.contaminated)
+    guard = Guard(config.contamination_lists)
     carry = partial(run_loop, threads=config.threads, trackers=trackers, learners=learners, bar=bar, say=say)
 
     result: StageResult | None = None

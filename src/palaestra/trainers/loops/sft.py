@@ -88,7 +88,7 @@ class SftLoop(Loop):
 
     async def step(self, thread: LearnerThread, step: int, done: float) -> Metrics:
         """One batch of demonstrations."""
-        lr = self.learner.lr * min(1.0, (step + 1) / self._config.rise) * (1 - 0.9 * done)
+        lr = self.learner.lr * min(1.0, (step + 1) / self._config.warmup_steps) * (1 - 0.9 * done)
         return await thread.do(self._learning.step, self._objective.prepare(self._batch(step)), lr=lr)
 
     def _batch(self, step: int) -> TokenBatch:

@@ -6,6 +6,7 @@ record.
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 
 from palaestra.errors import ReplayError
@@ -29,6 +30,7 @@ class Player:
         codec: Of the engine's policy.
         config: How, and within which budgets.
         begun: Where to go on, for a trajectory that was saved half-way.
+        asked: Entered for every call of the world.
 
     Raises:
         ValueError: the engine's context is smaller than `config.context`, or `begun` is another job's.
@@ -43,6 +45,7 @@ class Player:
         config: PlayConfig,
         *,
         begun: PartialRollout | None = None,
+        asked: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
         if config.context > engine.context:
             raise ValueError(
@@ -52,6 +55,7 @@ class Player:
             raise ValueError(f"begun: it is of {begun.job}, not of {job}; give the job what was saved of it")
         self._job = job
         self._world = world
+        self._asked = asked
         self._engine = engine
         self._codec = codec
         self._config = config
@@ -88,17 +92,21 @@ class Player:
             while not over:
                 drawn = await self._turn()
                 if isinstance(drawn, EndReason):
-                    await self._world.stop(drawn)
+                    with self._asked():
+                        await self._world.stop(drawn)
                     break
                 over = await self._step(drawn)
-            return self._marked(await self._world.episode())
+            with self._asked():
+                episode = await self._world.episode()
+            return self._marked(episode)
         finally:
             self._earlier, self._clock = self._seconds(), None
             self._engine.release(self._job.trajectory)
 
     async def _reset(self) -> None:
-        opening = await self._world.reset(self._job.task, self._job.seed)
-        self._read(self._rendering.opening(opening.observation, opening.tools))
+        with self._asked():
+            opening = await self._world.reset(self._job.task, self._job.seed)
+        self._read(self._rendering.opening(opening.messages, opening.tools))
 
     async def _turn(self) -> Completion | EndReason:
         """The next turn, or the budget that leaves none."""
@@ -141,15 +149,18 @@ class Player:
 
     async def _step(self, drawn: Completion) -> bool:
         """Let the world answer a turn; whether the episode is over."""
-        answer = await self._world.step(self._rendering.read(self._codec.decode(drawn.ids)))
+        text = self._rendering.read(self._codec.decode(drawn.ids))
+        with self._asked():
+            view = await self._world.step(text)
+        over = view.end is not None
         cut = [self._codec.format.end] if drawn.stop == "length" else []
-        self._read([*cut, *self._rendering.following(answer.observation)])
-        if answer.over and self._script.recorded() is not None:
+        self._read([*cut, *self._rendering.following(view.messages)])
+        if over and self._script.recorded() is not None:
             raise ReplayError(
                 f"trajectory {self._job.trajectory}: the episode is over after turn {self._script.turns}, and was not "
                 "when it was saved; the tasks or the world have changed. Play it from its beginning"
             )
-        return answer.over
+        return over
 
     def _read(self, pieces: Sequence[str]) -> None:
         self._script.read(self._codec.encode(pieces))

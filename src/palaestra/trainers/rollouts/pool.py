@@ -263,7 +263,9 @@ class RolloutPool:
         except InfrastructureError as fault:
             return fault
         try:
-            player = Player(flight.job, world, self._engine, self._codec, self._play_config, begun=begun)
+            player = Player(
+                flight.job, world.world, self._engine, self._codec, self._play_config, begun=begun, asked=world.asked
+            )
             self._players[flight.job.trajectory] = player
             episode = await player.play()
         except InfrastructureError as fault:
@@ -306,7 +308,7 @@ class RolloutPool:
     async def _closed_world(self, world: WatchedWorld) -> None:
         try:
             async with asyncio.timeout(self._config.close_seconds):
-                await world.close()
+                await world.world.close()
         except TimeoutError:
             self._say(f"a world did not close within {self._config.close_seconds:g} s and is left to itself")
         except Exception as fault:  # whatever it is, the world is of no more use

@@ -7,10 +7,8 @@ from contextlib import contextmanager
 from typing import Literal, TypeAlias
 
 from palaestra.errors import InfrastructureError
-from palaestra.records import EndReason
 from palaestra.trainers.rollouts.job import RolloutJob
-from palaestra.trainers.rollouts.world import EpisodeOpening, RolloutWorld, TurnAnswer
-from palaestra.trajectory import Episode
+from palaestra.trainers.rollouts.world import RolloutWorld
 
 Waiting: TypeAlias = Literal["a place", "nothing", "a fresh world", "its world", "the engine", "a fault to pass"]
 """What a trajectory waits for; it is itself never busy for long."""
@@ -64,15 +62,15 @@ def waits(flights: Iterable[RolloutStatus]) -> str:
     return ", ".join(parts) or "nobody waits for anything"
 
 
-class WatchedWorld(RolloutWorld):
-    """A world that says whether it is still of use.
+class WatchedWorld:
+    """A world of the pool, and whether it is still of use.
 
     Args:
-        world: What answers.
+        world: What answers; whoever plays in it asks it within `asked`.
     """
 
     def __init__(self, world: RolloutWorld) -> None:
-        self._world = world
+        self.world = world
         self.flight: RolloutStatus | None = None
         """Who plays in it."""
         self.fault: InfrastructureError | None = None
@@ -81,7 +79,8 @@ class WatchedWorld(RolloutWorld):
         """Whether another episode can begin in it: no call failed, or was given up half-way."""
 
     @contextmanager
-    def _asked(self) -> Generator[None]:
+    def asked(self) -> Generator[None]:
+        """It is being asked for something."""
         assert self.flight is not None, "a world is asked by whoever plays in it"
         self.sound = False
         with self.flight.waits("its world"):
@@ -91,30 +90,6 @@ class WatchedWorld(RolloutWorld):
                 self.fault = fault
                 raise
         self.sound = True
-
-    async def reset(self, task: str, seed: int) -> EpisodeOpening:
-        """Begin an episode."""
-        with self._asked():
-            return await self._world.reset(task, seed)
-
-    async def step(self, text: str) -> TurnAnswer:
-        """Take one turn."""
-        with self._asked():
-            return await self._world.step(text)
-
-    async def stop(self, reason: EndReason) -> None:
-        """End the episode from outside."""
-        with self._asked():
-            await self._world.stop(reason)
-
-    async def episode(self) -> Episode:
-        """The episode so far."""
-        with self._asked():
-            return await self._world.episode()
-
-    async def close(self) -> None:
-        """Free it."""
-        await self._world.close()
 
 
 def _now() -> float:

@@ -1,64 +1,58 @@
 """A world as the pool sees it: somewhere, slow perhaps, and apt to fail."""
 
 from abc import ABC, abstractmethod
+from typing import Any, Literal, TypeAlias
 
-from palaestra.record import record
-from palaestra.records import EndReason, JsonObject, Message
+from palaestra.records import EndReason
+from palaestra.steps import AgentView, ResetRecord
 from palaestra.trajectory import Episode
 
-
-@record
-class EpisodeOpening:
-    """What a new episode shows the policy."""
-
-    observation: tuple[Message, ...]
-    tools: tuple[JsonObject, ...]
-
-
-@record
-class TurnAnswer:
-    """What came of a turn."""
-
-    observation: tuple[Message, ...]
-    over: bool
-    """Whether the episode has ended."""
+Method: TypeAlias = Literal["reset", "step", "stop", "episode"]
+"""What a world is asked; each is a method of `HostedEnv`, which stands at the other end."""
 
 
 class RolloutWorld(ABC):
-    """One environment, playing one episode after the other."""
+    """One environment, playing one episode after the other. Where it runs is all that one kind differs in."""
 
     @abstractmethod
-    async def reset(self, task: str, seed: int) -> EpisodeOpening:
+    async def ask(self, method: Method, *arguments: Any) -> Any:
+        """Have whoever hosts the environment do this, and give what came of it. Any: by the method."""
+
+    @abstractmethod
+    async def close(self) -> None:
+        """Free it, whatever it is doing. Closing twice is fine."""
+
+    async def reset(self, task: str, seed: int) -> ResetRecord:
         """Begin an episode.
 
         Raises:
             InfrastructureError: the world failed; it can be tried again in another one.
             UnknownNameError: there is no such task.
         """
+        opening: ResetRecord = await self.ask("reset", task, seed)
+        return opening
 
-    @abstractmethod
-    async def step(self, text: str) -> TurnAnswer:
+    async def step(self, text: str) -> AgentView:
         """Take one turn, in the policy's own words.
 
         Raises:
             InfrastructureError: the world failed, and the episode is void.
         """
+        view: AgentView = await self.ask("step", text)
+        return view
 
-    @abstractmethod
     async def stop(self, reason: EndReason) -> None:
         """End the episode from outside, for a budget that the world does not know; its score stands as it is."""
+        await self.ask("stop", reason)
 
-    @abstractmethod
     async def episode(self) -> Episode:
         """The episode so far, without tokens; after a fault, what there was until then, not valid for a baseline.
 
         Raises:
             InfrastructureError: the world is gone, and the episode with it.
         """
-
-    @abstractmethod
-    async def close(self) -> None:
-        """Free it, whatever it is doing. Closing twice is fine."""
+        episode: Episode = await self.ask("episode")
+        return episode
 
 
 class RolloutWorlds(ABC):

@@ -1,29 +1,25 @@
 """Worlds in lock-step: nobody is answered before everybody is, and who has ended keeps nobody waiting."""
 
 import asyncio
+from typing import Any
 
 from palaestra.benchmarks.speed.training.lockstep import LockstepWorlds
 from palaestra.records import EndReason
-from palaestra.trainers.rollouts.world import EpisodeOpening, RolloutWorld, RolloutWorlds, TurnAnswer
+from palaestra.steps import AgentView
+from palaestra.trainers.rollouts.world import Method, RolloutWorld, RolloutWorlds
 from palaestra.trainers.rollouts.worlds import Latency
-from palaestra.trajectory import Episode
 
 
 class Short(RolloutWorld):
     """Ends after so many turns as its episode's seed says."""
 
-    async def reset(self, task: str, seed: int) -> EpisodeOpening:
-        self._left = seed
-        return EpisodeOpening(observation=(), tools=())
-
-    async def step(self, text: str) -> TurnAnswer:
-        self._left -= 1
-        return TurnAnswer(observation=(), over=self._left == 0)
-
-    async def stop(self, reason: EndReason) -> None: ...
-
-    async def episode(self) -> Episode:
-        raise NotImplementedError
+    async def ask(self, method: Method, *arguments: Any) -> Any:
+        if method == "reset":
+            _, self._left = arguments
+        elif method == "step":
+            self._left -= 1
+            return AgentView(messages=(), end=EndReason.FINISHED if self._left == 0 else None)
+        return None
 
     async def close(self) -> None: ...
 
@@ -54,7 +50,7 @@ def test_nobody_is_answered_before_everybody_is() -> None:
         await settled()
         assert not early.done()
         await other.step("")
-        assert (await early).over is False
+        assert (await early).end is None
 
     asyncio.run(play())
 
@@ -69,12 +65,12 @@ def test_who_has_ended_was_stopped_or_closed_keeps_nobody_waiting() -> None:
         await settled()
         assert not waits.done()
         await one.stop(EndReason.MAX_TURNS)
-        assert (await waits).over
+        assert (await waits).end is not None
         await one.reset("a", 9)
         await other.reset("b", 9)
         waits = asyncio.ensure_future(other.step(""))
         await one.close()
-        assert not (await waits).over
+        assert not (await waits).end is not None
 
     asyncio.run(play())
 
@@ -86,6 +82,6 @@ def test_an_answer_that_nobody_waits_for_any_more_is_dropped() -> None:
         await settled()
         given_up.cancel()
         await one.close()
-        assert (await other.step("")).over is False
+        assert (await other.step("")).end is None
 
     asyncio.run(play())

@@ -45,7 +45,7 @@ def texts_of(episode: Episode) -> list[str]:
 async def played(world: RolloutWorld, task: str, texts: Sequence[str], seed: int = 0) -> Episode:
     await world.reset(task, seed)
     for text in texts:
-        if (await world.step(text)).over:
+        if (await world.step(text)).end:
             break
     return await world.episode()
 
@@ -170,10 +170,10 @@ def test_what_is_shown_is_what_the_environment_shows(worlds: RolloutWorlds, runn
             texts = texts_of(shown()[1])
             answers = [await world.step(text) for text in texts]
             (segment,) = (await world.episode()).segments
-        assert opening.observation == segment.prompt == shown()[1].segments[0].prompt
+        assert opening.messages == segment.prompt == shown()[1].segments[0].prompt
         assert opening.tools == shown()[1].tools
-        assert [answer.observation for answer in answers] == [turn.observation for turn in segment.turns]
-        assert [answer.over for answer in answers] == [False] * (len(texts) - 1) + [True]
+        assert [answer.messages for answer in answers] == [turn.observation for turn in segment.turns]
+        assert [answer.end for answer in answers] == [None] * (len(texts) - 1) + [EndReason.FINISHED]
 
     runner.run(main())
 

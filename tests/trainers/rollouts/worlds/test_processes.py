@@ -119,7 +119,7 @@ def test_an_interrupt_is_the_parents_business(runner: asyncio.Runner) -> None:
         worlds = ProcessWorlds(library(), workers=1)
         world = await worlds.open()
         os.kill(pids(worlds)[0], signal.SIGINT)
-        assert (await world.reset(tasks()[0], 0)).observation
+        assert (await world.reset(tasks()[0], 0)).messages
         await worlds.close()
 
     runner.run(main())

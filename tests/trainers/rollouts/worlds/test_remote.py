@@ -45,9 +45,9 @@ def test_a_worker_that_dies_is_replaced_and_its_worlds_say_of_what(
         for result in results:
             assert re.search(rf"(worker process|pid:) \d+(.|\n)*({code})", lost(result))
         assert all(PLACE in str(result) for result in results[:2])
-        assert not (await elsewhere.step("> hello")).over
+        assert (await elsewhere.step("> hello")).end is None
         anew = await begun(worlds)
-        assert not (await anew.step("> hello")).over
+        assert (await anew.step("> hello")).end is None
         await worlds.close()
 
     runner.run(main())
@@ -65,7 +65,7 @@ def test_a_world_that_hangs_is_named_and_its_worker_is_replaced(remote: WorldsFa
             with pytest.raises(InfrastructureError, match="was ended because another of its worlds hung"):
                 await world.episode()
         anew = await begun(worlds)
-        assert not (await anew.step("> hello")).over
+        assert (await anew.step("> hello")).end is None
         await worlds.close()
 
     runner.run(main())
@@ -96,7 +96,7 @@ def test_a_worker_that_is_busy_with_its_other_worlds_makes_nobody_late(
         worlds = remote(faulty(), timeouts=Timeouts(step=2.5))
         several = [await begun(worlds) for _ in range(7)]  # which take 2.8 s together
         answers = await asyncio.gather(*(world.step("!dawdle") for world in several))
-        assert not any(answer.over for answer in answers)
+        assert all(answer.end is None for answer in answers)
         await worlds.close()
 
     runner.run(main())

@@ -26,6 +26,7 @@ from palaestra.benchmarks.external.protocol import (
     answered,
     refused,
     reply,
+    run_until,
     single,
     tool,
 )
@@ -150,7 +151,7 @@ class ALFWorldGame:
     def turn(self, calls: Sequence[WireCall], prose: str) -> WireReply:
         """Give the game a command for each call."""
         del prose
-        results = [self._acted(call) for call in calls]
+        results = run_until(lambda: self._won, self._acted, calls)
         return reply(results, points=100 * self._won, end="finished" if self._won else None)
 
     def _acted(self, call: WireCall) -> WireResult:
@@ -159,8 +160,6 @@ class ALFWorldGame:
             return refused(f"there is no tool {call['tool']!r}; the only one is act", "unknown_tool")
         if not isinstance(command, str) or not command.strip() or len(command) > MOST or not command.isprintable():
             return refused(f"command is one line of 1 to {MOST} characters", "invalid_arguments")
-        if self._won:
-            return refused("the game is over", "over")
         self._state, _, done = self._env.step(" ".join(command.split()).lower())
         self._won = bool(done)
         return answered(self._told(str(self._state["feedback"]).strip()))

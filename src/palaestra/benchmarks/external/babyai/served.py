@@ -29,6 +29,7 @@ from palaestra.benchmarks.external.protocol import (
     answered,
     refused,
     reply,
+    run_until,
     single,
     tool,
 )
@@ -167,7 +168,7 @@ class BabyAILevel:
     def turn(self, calls: Sequence[WireCall], prose: str) -> WireReply:
         """Act."""
         del prose
-        results = [self._acted(call) for call in calls]
+        results = run_until(lambda: self._over, self._acted, calls)
         end = "finished" if self._won else "deadline" if self._over else None
         return reply(results, points=100 * self._won, end=end)
 
@@ -179,8 +180,6 @@ class BabyAILevel:
             return refused(f"action is one of {', '.join(ACTIONS)}", "invalid_arguments")
         if type(times) is not int or not 1 <= times <= MOST:
             return refused(f"times is a whole number from 1 to {MOST}", "invalid_arguments")
-        if self._over:
-            return refused("the task is over", "over")
         return self._done(action, times)
 
     def _done(self, action: str, times: int) -> WireResult:

@@ -25,6 +25,7 @@ from palaestra.benchmarks.external.protocol import (
     answered,
     refused,
     reply,
+    run_until,
     single,
     tool,
 )
@@ -171,7 +172,7 @@ class ScienceWorldEpisode:
     def turn(self, calls: Sequence[WireCall], prose: str) -> WireReply:
         """Do something for each call."""
         del prose
-        results = [self._acted(call) for call in calls]
+        results = run_until(lambda: self._over, self._acted, calls)
         return reply(results, points=max(0, self._score), end="finished" if self._over else None)
 
     def _acted(self, call: WireCall) -> WireResult:
@@ -180,8 +181,6 @@ class ScienceWorldEpisode:
             return refused(f"there is no tool {call['tool']!r}; the only one is act", "unknown_tool")
         if not isinstance(action, str) or not action.strip() or len(action) > MOST or not action.isprintable():
             return refused(f"action is one line of 1 to {MOST} characters", "invalid_arguments")
-        if self._over:
-            return refused("the task is over", "over")
         action = " ".join(action.split())
         if action.lower() == RESET:
             return refused("a task is attempted once", "not_allowed")

@@ -25,6 +25,7 @@ from palaestra.benchmarks.external.protocol import (
     answered,
     refused,
     reply,
+    run_until,
     single,
     tool,
 )
@@ -159,7 +160,7 @@ class TextWorldGame:
     def turn(self, calls: Sequence[WireCall], prose: str) -> WireReply:
         """Give the game a command for each call."""
         del prose
-        results = [self._acted(call) for call in calls]
+        results = run_until(lambda: self._over, self._acted, calls)
         return reply(results, points=self._points(), end="finished" if self._over else None)
 
     def _acted(self, call: WireCall) -> WireResult:
@@ -172,8 +173,6 @@ class TextWorldGame:
             return refused("command is one line of plain letters", "invalid_arguments")
         if any(part.split()[0] in META or part.startswith("tw-") for part in _parts(command)):
             return refused("that is no command of this game", "not_allowed")
-        if self._over:
-            return refused("the game is over", "over")
         self._state, _, self._over = self._env.step(command)
         return answered(self._told(_clean(self._state["feedback"])))
 

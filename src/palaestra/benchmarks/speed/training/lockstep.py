@@ -1,12 +1,11 @@
 """Worlds that answer all together: the way of loops that call the tools of a whole batch and wait for the slowest."""
 
 import asyncio
+from typing import Any
 
-from palaestra.records import EndReason
 from palaestra.seeding import Stream
-from palaestra.trainers.rollouts.world import EpisodeOpening, RolloutWorld, RolloutWorlds, TurnAnswer
+from palaestra.trainers.rollouts.world import Method, RolloutWorld, RolloutWorlds
 from palaestra.trainers.rollouts.worlds import Latency
-from palaestra.trajectory import Episode
 
 
 class LockstepWorlds(RolloutWorlds):
@@ -70,26 +69,19 @@ class _Lockstep(RolloutWorld):
         self._all = all_
         self._playing = False
 
-    async def reset(self, task: str, seed: int) -> EpisodeOpening:
-        opening = await self._world.reset(task, seed)
-        self._leave()
-        self._all.enter()
-        self._playing = True
-        return opening
-
-    async def step(self, text: str) -> TurnAnswer:
-        answer = await self._world.step(text)
-        await self._all.together()
-        if answer.over:
+    async def ask(self, method: Method, *arguments: Any) -> Any:
+        answer = await self._world.ask(method, *arguments)
+        if method == "reset":
+            self._leave()
+            self._all.enter()
+            self._playing = True
+        elif method == "step":
+            await self._all.together()
+            if answer.end is not None:
+                self._leave()
+        elif method == "stop":
             self._leave()
         return answer
-
-    async def stop(self, reason: EndReason) -> None:
-        await self._world.stop(reason)
-        self._leave()
-
-    async def episode(self) -> Episode:
-        return await self._world.episode()
 
     async def close(self) -> None:
         self._leave()

@@ -69,15 +69,15 @@ def hotel_budget(context: ToolContext, nights: Few, city_class: Literal["A", "B"
 
 
 @tool()
-def packing_list(context: ToolContext, nights: Few, noise_state: Literal["cold", "mild", "hot"]) -> object:
+def packing_list(context: ToolContext, nights: Few, weather: Literal["cold", "mild", "hot"]) -> object:
     """Write a packing list for a business trip.
 
     Args:
         nights: How many nights.
-        noise_state: What weather to expect.
+        weather: What weather to expect.
     """
     del context
-    outer = {"cold": "winter coat", "mild": "light jacket", "hot": "sun hat"}[noise_state]
+    outer = {"cold": "winter coat", "mild": "light jacket", "hot": "sun hat"}[weather]
     return {"items": [outer, f"{nights + 1} shirts", "charger", "identity card"]}
 
 

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from palaestra.envs.noise.material import Contradiction, Injection, Listing, NoiseMaterial, WorldEvent
+from palaestra.envs.kit import case_noise, note_about
+from palaestra.envs.noise.material import Injection, Listing, WorldEvent
 from palaestra.envs.worlds.storefront.schema import (
     Build,
     Customer,
@@ -13,36 +14,28 @@ from palaestra.envs.worlds.storefront.schema import (
     Payment,
     Product,
     Shipment,
-    Ticket,
 )
+from palaestra.envs.worlds.storefront.tickets import TICKETS
 from palaestra.protocols import State
 from palaestra.seeding import Stream
 
 _SYNONYMS = {
     "address": ("destination", "location", "delivery_place"),
-    "approval": ("consent", "clearance", "go_ahead"),
     "build": ("configuration", "custom_pc", "assembly"),
     "builds": ("configurations", "custom_pcs", "assemblies"),
-    "claim": ("case_of_fault", "warranty_case", "complaint"),
-    "claims": ("fault_cases", "warranty_cases", "complaints"),
     "code": ("coupon", "voucher_code", "token"),
     "compatibility": ("fit", "interplay", "match"),
     "credit": ("voucher", "balance", "goodwill_money"),
     "credits": ("vouchers", "balances", "goodwill_payments"),
     "customer": ("client", "account", "buyer"),
     "customers": ("clients", "accounts", "buyers"),
-    "employees": ("colleagues", "staff", "coworkers"),
     "fault": ("defect", "flaw", "malfunction"),
-    "fee": ("charge", "deduction", "levy"),
-    "handbook": ("manual", "rule_book", "guidelines"),
     "line": ("position", "item_row", "entry"),
     "offers": ("competing_prices", "rival_prices", "market_prices"),
     "order": ("purchase", "sale", "booking"),
     "orders": ("purchases", "sales", "bookings"),
     "parcel": ("package", "consignment", "box"),
     "part": ("component", "piece_of_hardware", "module"),
-    "payment": ("charge", "transaction", "debit"),
-    "payments": ("charges", "transactions", "debits"),
     "product": ("article", "item", "good"),
     "products": ("articles", "items", "goods"),
     "promotion": ("campaign", "special_offer", "discount_action"),
@@ -50,7 +43,6 @@ _SYNONYMS = {
     "replacement": ("substitute_parcel", "second_delivery", "resend"),
     "return": ("send_back", "goods_back", "rma"),
     "returns": ("sent_back", "goods_returned", "rmas"),
-    "section": ("paragraph", "chapter", "article_of_rules"),
     "shipment": ("delivery", "freight", "dispatch_unit"),
     "shipments": ("deliveries", "freights", "dispatches"),
     "shipping": ("delivery", "sending", "transport"),
@@ -92,7 +84,6 @@ def _earlier_order(order: Order, stream: Stream) -> str:
 
 _LISTINGS: Mapping[str, Listing[Any]] = {
     "search_orders": Listing(kind=Order, earlier={"status": _earlier_order}),
-    "search_tickets": Listing(kind=Ticket, earlier={"status": lambda _ticket, _stream: "open"}),
     "search_builds": Listing(kind=Build, earlier={"status": lambda _build, _stream: "draft"}),
     "search_products": Listing(
         kind=Product,
@@ -135,24 +126,6 @@ def _leave(state: State, parcel: Shipment, stream: Stream, now: datetime) -> Non
         state.update(payment, status="captured")
 
 
-def _write_in(state: State, customer: Customer, stream: Stream, now: datetime) -> None:
-    """A customer opens a ticket."""
-    subject = stream.choice(("Question about my account", "Opening hours", "Do you ship abroad?", "Thank you"))
-    state.insert(
-        Ticket(
-            id=state.next_id(Ticket),
-            customer_id=customer.id,
-            subject=subject,
-            opened=now,
-            status="open",
-            priority="normal",
-            team="support",
-            policy_id=None,
-            evidence_id=None,
-        )
-    )
-
-
 _MOVEMENTS = (
     WorldEvent(name="sold", kind=Product, where=lambda product: product.stock > 0, move=_sell),
     WorldEvent(name="scanned", kind=Shipment, where=lambda parcel: parcel.status == "in_transit", move=_scan),
@@ -168,69 +141,52 @@ _MOVEMENTS = (
         where=lambda parcel: parcel.status == "preparing" and parcel.replaces is None,
         move=_leave,
     ),
-    WorldEvent(name="wrote-in", kind=Customer, where=lambda _customer: True, move=_write_in),
 )
 
 
 # What the records say besides
 
 
-def _old_ticket(state: State, customer_id: str, subject: str, stream: Stream, start: datetime) -> None:
-    """A case that was settled some days ago, with a subject that says more than it knows."""
-    joined = state.get(Customer, customer_id).joined
-    days = min(stream.between(2, 25), max(0, (start.date() - joined).days - 1))
-    state.insert(
-        Ticket(
-            id=state.next_id(Ticket),
-            customer_id=customer_id,
-            subject=subject,
-            opened=start - timedelta(days=days, minutes=stream.between(1, 300)),
-            status="resolved",
-            priority="low",
-            team="support",
-            policy_id=None,
-            evidence_id=None,
-        )
-    )
-
-
-def _wrong_delivery(state: State, parcel: Shipment, stream: Stream, start: datetime) -> None:
+def _wrong_delivery(parcel: Shipment, stream: Stream) -> str:
     day = parcel.due - timedelta(days=stream.between(3, 9))
-    subject = f"Note by phone: {parcel.order_id} is said to have arrived on {day}"
-    _old_ticket(state, state.get(Order, parcel.order_id).customer_id, subject, stream, start)
+    return f"Note by phone: {parcel.order_id} is said to have arrived on {day}"
 
 
-def _wrong_tier(state: State, customer: Customer, stream: Stream, start: datetime) -> None:
+def _wrong_tier(customer: Customer, stream: Stream) -> str:
     tier = stream.choice([t for t in ("bronze", "silver", "gold", "platinum") if t != customer.tier])
-    _old_ticket(state, customer.id, f"Note: customer says that their account is {tier}", stream, start)
+    return f"Note: customer says that their account is {tier}"
 
 
-def _wrong_total(state: State, order: Order, stream: Stream, start: datetime) -> None:
+def _wrong_total(order: Order, stream: Stream) -> str:
     total = order.total_cents + 100 * stream.between(1, 90)
-    subject = f"Note: customer speaks of {total} cents paid for {order.id}"
-    _old_ticket(state, order.customer_id, subject, stream, start)
+    return f"Note: customer speaks of {total} cents paid for {order.id}"
 
 
-def _wrong_package(state: State, line: OrderLine, stream: Stream, start: datetime) -> None:
+def _wrong_package(line: OrderLine, _stream: Stream) -> str:
     told = "unopened" if line.opened else "opened"
-    subject = f"Note: the package of {line.id} was described as {told}"
-    _old_ticket(state, state.get(Order, line.order_id).customer_id, subject, stream, start)
+    return f"Note: the package of {line.id} was described as {told}"
+
+
+def _buyer(state: State, row: Shipment | OrderLine | Order) -> Customer:
+    order = row if isinstance(row, Order) else state.get(Order, row.order_id)
+    return state.get(Customer, order.customer_id)
 
 
 _CONTRADICTIONS = (
-    Contradiction(kind=Shipment, where=lambda _parcel: True, plant=_wrong_delivery),
-    Contradiction(kind=Customer, where=lambda _customer: True, plant=_wrong_tier),
-    Contradiction(kind=Order, where=lambda _order: True, plant=_wrong_total),
-    Contradiction(kind=OrderLine, where=lambda _line: True, plant=_wrong_package),
+    note_about(TICKETS, Shipment, _wrong_delivery, whose=_buyer, since="joined"),
+    note_about(TICKETS, Customer, _wrong_tier, since="joined"),
+    note_about(TICKETS, Order, _wrong_total, whose=_buyer, since="joined"),
+    note_about(TICKETS, OrderLine, _wrong_package, whose=_buyer, since="joined"),
 )
 
-NOISE = NoiseMaterial(
+NOISE = case_noise(
+    TICKETS,
+    subjects=("Question about my account", "Opening hours", "Do you ship abroad?", "Thank you"),
     synonyms=_SYNONYMS,
-    texts={"customers": ("name",), "tickets": ("subject",), "builds": ("name",), "internal_messages": ("body",)},
+    texts={"customers": ("name",), "builds": ("name",), "internal_messages": ("body",)},
     injections=_INJECTIONS,
     listings=_LISTINGS,
     movements=_MOVEMENTS,
     contradictions=_CONTRADICTIONS,
-    owners=("customers",),
 )
 """What the world hands over."""

@@ -19,7 +19,7 @@ Seeds
 from datetime import datetime
 from pathlib import Path
 
-from palaestra.envs.kit import contents
+from palaestra.envs.kit import contents, format_moment
 from palaestra.envs.surfaces import generic_surface
 from palaestra.envs.world import World
 from palaestra.envs.worlds.storefront.desk import Desk
@@ -56,9 +56,6 @@ still argue."""
 
 CONTENTS = contents(sections(POLICY))
 
-# `%A` would follow the process's locale.
-DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-
 
 def briefing(start: datetime) -> str:
     """The system message of an episode that begins at `start`."""
@@ -71,8 +68,7 @@ def talking(start: datetime) -> str:
 
 
 def _briefing(start: datetime, contact: str) -> str:
-    now = f"{DAYS[start.weekday()]} {start:%Y-%m-%d, %H:%M}"
-    return BRIEFING.format(actor=AGENT_ID, contents=CONTENTS, now=now, contact=contact)
+    return BRIEFING.format(actor=AGENT_ID, contents=CONTENTS, now=format_moment(start), contact=contact)
 
 
 DEMO = (

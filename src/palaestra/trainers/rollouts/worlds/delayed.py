@@ -4,12 +4,11 @@ import asyncio
 import math
 from collections import Counter
 from collections.abc import Callable
+from typing import Any
 
 from palaestra.record import record
-from palaestra.records import EndReason
 from palaestra.seeding import Stream
-from palaestra.trainers.rollouts.world import EpisodeOpening, RolloutWorld, RolloutWorlds, TurnAnswer
-from palaestra.trajectory import Episode
+from palaestra.trainers.rollouts.world import Method, RolloutWorld, RolloutWorlds
 
 
 @record
@@ -34,25 +33,15 @@ class DelayedWorld(RolloutWorld):
         self._stream_of = stream_of
         self._stream: Stream | None = None
 
-    async def reset(self, task: str, seed: int) -> EpisodeOpening:
-        """Begin an episode, without delay."""
-        self._stream = self._stream_of(task, seed)
-        return await self._world.reset(task, seed)
-
-    async def step(self, text: str) -> TurnAnswer:
-        """Take one turn, and answer later."""
-        answer = await self._world.step(text)
-        assert self._stream is not None, "a world that was not reset answers nothing"
-        await asyncio.sleep(self._latency.draw(self._stream))
+    async def ask(self, method: Method, *arguments: Any) -> Any:
+        """Have it done at once, and answer to a step later."""
+        if method == "reset":
+            self._stream = self._stream_of(*arguments)
+        answer = await self._world.ask(method, *arguments)
+        if method == "step":
+            assert self._stream is not None, "a world that was not reset answers nothing"
+            await asyncio.sleep(self._latency.draw(self._stream))
         return answer
-
-    async def stop(self, reason: EndReason) -> None:
-        """End the episode from outside."""
-        await self._world.stop(reason)
-
-    async def episode(self) -> Episode:
-        """The episode so far."""
-        return await self._world.episode()
 
     async def close(self) -> None:
         """Free it."""

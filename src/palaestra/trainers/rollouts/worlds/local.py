@@ -4,13 +4,12 @@ Runs over them are deterministic. Nothing guards against a world that hangs or t
 what the other kinds are for.
 """
 
+from typing import Any
 from weakref import WeakSet
 
 from palaestra.agents.hosted import HostedEnv, WorldSpec
 from palaestra.errors import InfrastructureError
-from palaestra.records import EndReason
-from palaestra.trainers.rollouts.world import EpisodeOpening, RolloutWorld, RolloutWorlds, TurnAnswer
-from palaestra.trajectory import Episode
+from palaestra.trainers.rollouts.world import Method, RolloutWorld, RolloutWorlds
 
 
 class LocalWorld(RolloutWorld):
@@ -19,29 +18,11 @@ class LocalWorld(RolloutWorld):
     def __init__(self, spec: WorldSpec) -> None:
         self._hosted: HostedEnv | None = HostedEnv(spec)
 
-    @property
-    def _open(self) -> HostedEnv:
+    async def ask(self, method: Method, *arguments: Any) -> Any:
+        """Have it done at once."""
         if self._hosted is None:
             raise InfrastructureError("this world was closed; open another one")
-        return self._hosted
-
-    async def reset(self, task: str, seed: int) -> EpisodeOpening:
-        """Begin an episode."""
-        observation, tools = self._open.reset(task, seed)
-        return EpisodeOpening(observation=observation, tools=tools)
-
-    async def step(self, text: str) -> TurnAnswer:
-        """Take one turn."""
-        observation, over = self._open.step(text)
-        return TurnAnswer(observation=observation, over=over)
-
-    async def stop(self, reason: EndReason) -> None:
-        """End the episode from outside."""
-        self._open.stop(reason)
-
-    async def episode(self) -> Episode:
-        """The episode so far."""
-        return self._open.episode()
+        return getattr(self._hosted, method)(*arguments)
 
     async def close(self) -> None:
         """Free the environment."""

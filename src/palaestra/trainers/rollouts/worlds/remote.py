@@ -14,9 +14,7 @@ from typing import Any
 
 from palaestra.agents.hosted import WorldSpec
 from palaestra.errors import InfrastructureError, WaitError
-from palaestra.records import EndReason
-from palaestra.trainers.rollouts.world import EpisodeOpening, RolloutWorld, RolloutWorlds, TurnAnswer
-from palaestra.trajectory import Episode
+from palaestra.trainers.rollouts.world import Method, RolloutWorld, RolloutWorlds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,7 +149,7 @@ class RemoteWorld(RolloutWorld):
         self._turn = 0
         self._closed = False
 
-    def _ask(self, method: str, seconds: float, *arguments: Any) -> asyncio.Future[Any]:
+    def _sent(self, method: str, seconds: float, *arguments: Any) -> asyncio.Future[Any]:
         if self._closed:
             raise InfrastructureError("this world was closed; open another one")
         return self._worker.ask(f"{method} of {self._place}", seconds, method, self._number, arguments)
@@ -159,38 +157,32 @@ class RemoteWorld(RolloutWorld):
     async def opened(self) -> None:
         """Have it made."""
         try:
-            await self._ask("open", self._timeouts.open, self._spec)
+            await self._sent("open", self._timeouts.open, self._spec)
         except BaseException:
             await self.close()
             raise
 
-    async def reset(self, task: str, seed: int) -> EpisodeOpening:
-        """Begin an episode."""
-        self._place, self._turn = f"{self._spec.env_id}, task {task!r}", 0
-        observation, tools = await self._ask("reset", self._timeouts.reset, task, seed)
-        return EpisodeOpening(observation=observation, tools=tools)
-
-    async def step(self, text: str) -> TurnAnswer:
-        """Take one turn."""
-        self._place = f"{self._place.partition(', turn ')[0]}, turn {self._turn}"
-        self._turn += 1
-        observation, over = await self._ask("step", self._timeouts.step, text)
-        return TurnAnswer(observation=observation, over=over)
-
-    async def stop(self, reason: EndReason) -> None:
-        """End the episode from outside."""
-        await self._ask("stop", self._timeouts.step, reason)
-
-    async def episode(self) -> Episode:
-        """The episode so far."""
-        episode: Episode = await self._ask("episode", self._timeouts.episode)
-        return episode
+    async def ask(self, method: Method, *arguments: Any) -> Any:
+        """Have the worker do it, in the time that it may take."""
+        timeouts = self._timeouts
+        match method:
+            case "reset":
+                self._place, self._turn = f"{self._spec.env_id}, task {arguments[0]!r}", 0
+                return await self._sent(method, timeouts.reset, *arguments)
+            case "step":
+                self._place = f"{self._place.partition(', turn ')[0]}, turn {self._turn}"
+                self._turn += 1
+                return await self._sent(method, timeouts.step, *arguments)
+            case "stop":
+                return await self._sent(method, timeouts.step, *arguments)
+            case "episode":
+                return await self._sent(method, timeouts.episode)
 
     async def close(self) -> None:
         """Have it freed, as soon as it has done what it is doing."""
         if self._closed:
             return
-        freed = self._ask("close", self._timeouts.episode)
+        freed = self._sent("close", self._timeouts.episode)
         freed.add_done_callback(asyncio.Future.exception)  # nobody waits for it, and nobody minds
         self._closed = True
         self._worker.worlds -= 1

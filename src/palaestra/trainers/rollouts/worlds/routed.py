@@ -1,11 +1,10 @@
 """Several worlds behind one: each task is played in the world that its reference names."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from palaestra.errors import InfrastructureError, UnknownNameError
-from palaestra.records import EndReason
-from palaestra.trainers.rollouts.world import EpisodeOpening, RolloutWorld, RolloutWorlds, TurnAnswer
-from palaestra.trajectory import Episode
+from palaestra.trainers.rollouts.world import Method, RolloutWorld, RolloutWorlds
 
 
 def split_reference(reference: str) -> tuple[str, str]:
@@ -22,38 +21,27 @@ class RoutedWorld(RolloutWorld):
         self._open: dict[str, RolloutWorld] = {}
         self._playing: RolloutWorld | None = None
 
-    @property
-    def _world(self) -> RolloutWorld:
-        if self._playing is None:
-            raise InfrastructureError("no episode has begun in this world; reset it first")
-        return self._playing
-
-    async def reset(self, task: str, seed: int) -> EpisodeOpening:
-        """Begin an episode in the world that the task's reference names.
+    async def ask(self, method: Method, *arguments: Any) -> Any:
+        """Pass it on to the world of the episode; a reset chooses the world that the task's reference names.
 
         Raises:
             UnknownNameError: the run has no such world, or the world no such task.
             InfrastructureError: the world failed.
         """
-        name, id = split_reference(task)
+        if method == "reset":
+            reference, seed = arguments
+            name, id = split_reference(reference)
+            self._playing, arguments = await self._world_of(name, reference), (id, seed)
+        if self._playing is None:
+            raise InfrastructureError("no episode has begun in this world; reset it first")
+        return await self._playing.ask(method, *arguments)
+
+    async def _world_of(self, name: str, reference: str) -> RolloutWorld:
         if name not in self._sources:
-            raise UnknownNameError.of("world", name, self._sources, f"(in the task {task!r})")
+            raise UnknownNameError.of("world", name, self._sources, f"(in the task {reference!r})")
         if name not in self._open:
             self._open[name] = await self._sources[name].open()
-        self._playing = self._open[name]
-        return await self._playing.reset(id, seed)
-
-    async def step(self, text: str) -> TurnAnswer:
-        """Take one turn."""
-        return await self._world.step(text)
-
-    async def stop(self, reason: EndReason) -> None:
-        """End the episode from outside."""
-        await self._world.stop(reason)
-
-    async def episode(self) -> Episode:
-        """The episode so far."""
-        return await self._world.episode()
+        return self._open[name]
 
     async def close(self) -> None:
         """Free every world that was opened."""

@@ -1,6 +1,7 @@
 """An episode of AppWorld: code is run until the task is completed."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from palaestra.benchmarks.external.protocol import (
     answered,
     refused,
     reply,
+    run_until,
     tool,
 )
 
@@ -85,8 +87,11 @@ class AppWorldEpisode:
         """Run code."""
         del prose
         seconds = max(1, _SECONDS // max(1, len(calls)))
-        results = [self._called(call, seconds) for call in calls]
+        results = run_until(self._is_over, partial(self._called, seconds=seconds), calls)
         return reply(results, end="finished" if self._completed else "deadline" if self._ended else None)
+
+    def _is_over(self) -> bool:
+        return self._completed or self._ended is not None
 
     def _called(self, call: WireCall, seconds: int) -> WireResult:
         if call["tool"] != "execute":
@@ -94,8 +99,6 @@ class AppWorldEpisode:
         code = call["arguments"].get("code")
         if not isinstance(code, str):
             return refused("code is text", "invalid_arguments")
-        if self._completed or self._ended:
-            return refused("the task is over", "over")
         return self._executed(code.encode("utf-8", "replace").decode(), seconds)  # lone surrogates are no code
 
     def _executed(self, code: str, seconds: int) -> WireResult:

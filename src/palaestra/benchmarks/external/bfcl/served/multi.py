@@ -24,7 +24,6 @@ from palaestra.benchmarks.external.protocol import (
     WireResult,
     WireTurn,
     WireVerdict,
-    refused,
     reply,
 )
 
@@ -97,8 +96,6 @@ class MultiTurn:
     def turn(self, calls: Sequence[WireCall], prose: str) -> WireReply:
         """Call functions; a turn without a call ends the user's."""
         del prose
-        if self._over:
-            return reply([refused("it is over", "over") for _ in calls], points=self._points(), end="finished")
         self._trace.update(json.dumps([self._turn, list(calls)], sort_keys=True).encode())
         if not calls:
             return self._next()

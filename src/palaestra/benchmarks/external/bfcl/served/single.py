@@ -67,8 +67,6 @@ class SingleTurn:
     def turn(self, calls: Sequence[WireCall], prose: str) -> WireReply:
         """Take the one turn."""
         del prose
-        if self._over:
-            return reply([refused("it is over", "over") for _ in calls], points=self._points(), end="finished")
         self._calls, self._over = list(calls), True
         return reply([self._noted(call["tool"]) for call in calls], points=self._points(), end="finished")
 

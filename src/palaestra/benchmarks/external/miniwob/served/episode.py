@@ -15,8 +15,8 @@ from palaestra.benchmarks.external.protocol import (
     WireTurn,
     WireVerdict,
     answered,
-    refused,
     reply,
+    run_until,
     single,
 )
 
@@ -72,15 +72,13 @@ class MiniWoBEpisode:
     def turn(self, calls: Sequence[WireCall], prose: str) -> WireReply:
         """Act, and see the page after the last act."""
         del prose
-        results = [self._acted(call) for call in calls]
+        results = run_until(lambda: self.over, self._acted, calls)
         if results and not self.over:
             last = results[-1]
             results[-1] = {**last, "content": f"{last['content']}\n\n{self._view()}"}
         return reply(results, points=self._points(), end="finished" if self.over else None)
 
     def _acted(self, call: WireCall) -> Any:
-        if self.over:
-            return refused("the task is over", "over")
         result = self._acts.act(call["tool"], call["arguments"])
         if result["error"] is None:
             self._window.pass_time(_AFTER_ACT)

@@ -104,12 +104,11 @@ class Tau2Episode:
 
     def turn(self, calls: Sequence[WireCall], prose: str) -> WireReply:
         """Run the calls; then have the user answer, where something was said."""
-        stop = self._domain.solo and any(call["tool"] == DONE for call in calls)
-        results = self._ran([call for call in calls if not (stop and call["tool"] == DONE)])
-        if stop:
-            whole = iter(results)
-            results = [answered("Done.") if call["tool"] == DONE else next(whole) for call in calls]
-            return reply(results, end="finished")
+        names = [call["tool"] for call in calls]
+        done = names.index(DONE) if self._domain.solo and DONE in names else None
+        results = self._ran(calls[:done])
+        if done is not None:
+            return reply([*results, answered("Done.")], end="finished")
         if self._errors >= _ERRORS:
             return reply(results, end="deadline")
         if self._domain.solo or (calls and not prose):

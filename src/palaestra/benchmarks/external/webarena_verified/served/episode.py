@@ -18,6 +18,7 @@ from palaestra.benchmarks.external.protocol import (
     answered,
     refused,
     reply,
+    run_until,
     tool,
 )
 from palaestra.benchmarks.external.webarena_verified.served.scoring import Scorer
@@ -84,15 +85,13 @@ class WebArenaEpisode:
     def turn(self, calls: Sequence[WireCall], prose: str) -> WireReply:
         """Act; the page is shown after the last act."""
         del prose
-        results = [self._acted(call) for call in calls]
+        results = run_until(lambda: self._answer is not None, self._acted, calls)
         if results and not self._answer:
             results[-1] = {**results[-1], "content": results[-1]["content"] + self._seen()}
         over = self._answer is not None
         return reply(results, points=self.verdict("")["points"] if over else 0, end="finished" if over else None)
 
     def _acted(self, call: WireCall) -> WireResult:
-        if self._answer is not None:
-            return refused("the task is over", "over")
         if call["tool"] != "respond":
             return self._did(call)
         given = call["arguments"]

@@ -13,6 +13,7 @@ from palaestra.benchmarks.external.protocol import (
     answered,
     refused,
     reply,
+    run_until,
     tool,
 )
 from palaestra.benchmarks.external.webshop.served.catalogue import Catalogue, Goal, WebShopProduct
@@ -71,12 +72,10 @@ class WebShopEpisode:
     def turn(self, calls: Sequence[WireCall], prose: str) -> WireReply:
         """Search and click."""
         del prose
-        results = [self._acted(call) for call in calls]
+        results = run_until(lambda: self._worth is not None, self._acted, calls)
         return reply(results, points=self._points(), end="finished" if self._worth else None)
 
     def _acted(self, call: WireCall) -> WireResult:
-        if self._worth is not None:
-            return refused("the purchase was made; the task is over", "over")
         if call["tool"] == "search":
             return self._search(call["arguments"].get("keywords"))
         if call["tool"] == "click":

@@ -6,10 +6,9 @@ working badly, such as a claim out of warranty. Each rule is a function that yie
 row that breaks it.
 """
 
-from collections.abc import Iterable
 from datetime import date
-from itertools import chain
 
+from palaestra.envs import kit
 from palaestra.envs.worlds.storefront.invariants.books import Books, Rule
 from palaestra.envs.worlds.storefront.invariants.conduct import (
     claims_follow_delivery,
@@ -77,14 +76,10 @@ def violations(state: StateView, today: date, policy: StorePolicy = POLICY) -> l
         policy: The company's rules.
     """
     books = Books(state=state, today=today, policy=policy)
-    return list(references_are_whole(books)) or _broken(ALWAYS[1:], books)
+    return list(references_are_whole(books)) or kit.broken_rules(ALWAYS[1:], books)
 
 
 def fresh_violations(state: StateView, today: date, policy: StorePolicy = POLICY) -> list[str]:
     """A sentence for each breach of any rule, those included that hold only before the first tool call."""
     books = Books(state=state, today=today, policy=policy)
-    return list(references_are_whole(books)) or _broken((*ALWAYS[1:], *FRESH), books)
-
-
-def _broken(rules: Iterable[Rule], books: Books) -> list[str]:
-    return list(chain.from_iterable(rule(books) for rule in rules))
+    return list(references_are_whole(books)) or kit.broken_rules((*ALWAYS[1:], *FRESH), books)

@@ -1,13 +1,14 @@
 """A state as the rules read it: rows by what they belong to."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 from operator import attrgetter
 from typing import TypeAlias, TypeVar
 
+from palaestra.envs import kit
 from palaestra.envs.worlds.storefront.policy import StorePolicy, build_parts
 from palaestra.envs.worlds.storefront.schema import Build, Order, OrderLine, Payment, Product, Refund, Return, Shipment
 from palaestra.protocols import StateView
@@ -52,7 +53,7 @@ class Books:
         return max((s.delivered for s in self.shipments.get(order_id, ()) if s.delivered is not None), default=None)
 
 
-Rule: TypeAlias = Callable[[Books], Iterator[str]]
+Rule: TypeAlias = kit.Rule[Books]
 """Yields one sentence for each row that breaks it; the sentence names the row and the rule."""
 
 

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import chain
 
+from palaestra.envs import kit
 from palaestra.envs.worlds.storefront.invariants.books import Books
 from palaestra.envs.worlds.storefront.schema import (
     SCHEMA,
@@ -12,9 +13,9 @@ from palaestra.envs.worlds.storefront.schema import (
     OrderLine,
     Refund,
     Shipment,
-    Ticket,
     WarrantyClaim,
 )
+from palaestra.envs.worlds.storefront.tickets import TICKETS
 
 
 def shipments_are_ordered_in_time(books: Books) -> Iterator[str]:
@@ -95,13 +96,7 @@ def claims_follow_delivery(books: Books) -> Iterator[str]:
 
 def tickets_show_their_grounds(books: Books) -> Iterator[str]:
     """A ticket that was declined or escalated names a section and a record; no other ticket does."""
-    for ticket in books.state.find(Ticket):
-        grounds = (ticket.policy_id is not None, ticket.evidence_id is not None)
-        needed = ticket.status in {"declined", "escalated"}
-        if grounds != (needed, needed):
-            yield f"{ticket.id}: is {ticket.status}, with grounds {ticket.policy_id}, {ticket.evidence_id}"
-        if ticket.evidence_id is not None and not _exists(books, ticket.evidence_id):
-            yield f"{ticket.id}: its evidence {ticket.evidence_id} is no record"
+    return kit.cases_name_their_policy_and_evidence(books.state, TICKETS, lambda key: _exists(books, key))
 
 
 def _exists(books: Books, key: str) -> bool:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import chain
 
+from palaestra.envs import kit
 from palaestra.envs.worlds.storefront.invariants.books import BUILD_SLOTS, Books, grouped, parts_of, pieces_back
 from palaestra.envs.worlds.storefront.policy import build_problems, paid_cents, promotion_cents, tier_for
 from palaestra.envs.worlds.storefront.schema import (
@@ -25,13 +26,7 @@ from palaestra.envs.worlds.storefront.schema import (
 
 def references_are_whole(books: Books) -> Iterator[str]:
     """Every id that a row holds names a row."""
-    for info in SCHEMA:
-        pointers = [(name, info.columns[name].references) for name in info.references]
-        for row in books.state.find(info.kind):
-            for name, table in pointers:
-                value = getattr(row, name)
-                if value is not None and books.state.peek(SCHEMA[table or ""].kind, value) is None:
-                    yield f"{row.id}: {name} is {value!r}, which {table} has not"
+    return kit.references_are_whole(books.state, SCHEMA)
 
 
 def emails_are_unique(books: Books) -> Iterator[str]:

@@ -32,10 +32,10 @@ December may still be returned by every tier.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime
 from itertools import chain
 
-from palaestra.envs.kit import draw_people
+from palaestra.envs.kit import draw_people, draw_start
 from palaestra.envs.state import Base
 from palaestra.envs.worlds.storefront.handbook import sections
 from palaestra.envs.worlds.storefront.policy import POLICY, StorePolicy, earns_tier
@@ -48,25 +48,20 @@ from palaestra.envs.worlds.storefront.population.people import CustomerFigures
 from palaestra.envs.worlds.storefront.population.plan import Account
 from palaestra.envs.worlds.storefront.population.planning import PlanningInputs, plan_sales
 from palaestra.envs.worlds.storefront.population.promotions import promotions
-from palaestra.envs.worlds.storefront.population.sales import Sold, sell
+from palaestra.envs.worlds.storefront.population.sales import CompletedSale, sell
 from palaestra.envs.worlds.storefront.schema import SCHEMA, Credit
 from palaestra.records import Row
 from palaestra.seeding import Stream
 
 __all__ = ["populate", "world_start"]
 
-_FIRST_DAY = date(2026, 1, 5)
-_LAST_DAY = date(2026, 9, 30)
-_OPENS = time(9)
 _ORDERED_BUILDS = 14
 _DRAFTS = 26
 
 
 def world_start(seed: int) -> datetime:
     """The moment at which the world of this seed begins: nine in the morning of some day of 2026."""
-    span = (_LAST_DAY - _FIRST_DAY).days + 1
-    day = _FIRST_DAY + timedelta(days=Stream.root("storefront", seed).split("start").below(span))
-    return datetime.combine(day, _OPENS)
+    return draw_start("storefront", seed)
 
 
 def populate(seed: int, policy: StorePolicy = POLICY) -> Base:
@@ -129,12 +124,12 @@ def _drafters(stream: Stream, accounts: Sequence[Account]) -> list[Account]:
     return stream.sample([a for a in accounts if not a.held], _DRAFTS)
 
 
-def _rows_of(one: Sold) -> Iterable[Row]:
+def _rows_of(one: CompletedSale) -> Iterable[Row]:
     return one.order, *one.lines, *one.payments, *one.shipments
 
 
 def _figures(
-    sold: Sequence[Sold], given: Sequence[Credit], today: date, policy: StorePolicy
+    sold: Sequence[CompletedSale], given: Sequence[Credit], today: date, policy: StorePolicy
 ) -> Mapping[str, CustomerFigures]:
     first: dict[str, date] = {}
     spent: Counter[str] = Counter()

@@ -14,7 +14,7 @@ from palaestra.envs.worlds.storefront.policy import (
 )
 from palaestra.envs.worlds.storefront.population.courses import at
 from palaestra.envs.worlds.storefront.population.plan import Aftermath
-from palaestra.envs.worlds.storefront.population.sales import Sold, settled
+from palaestra.envs.worlds.storefront.population.sales import CompletedSale, settled
 from palaestra.envs.worlds.storefront.schema import (
     Credit,
     CreditReason,
@@ -51,7 +51,7 @@ class Ledger:
     refunds: list[Refund] = field(default_factory=list[Refund])
     returns: list[Return] = field(default_factory=list[Return])
 
-    def settle(self, stream: Stream, sold: Sold) -> Sold:
+    def settle(self, stream: Stream, sold: CompletedSale) -> CompletedSale:
         """Write what the sale's plan says came after it, and return the sale as it stands now."""
         refunds, returns = len(self.refunds), len(self.returns)
         match sold.sale.aftermath:
@@ -69,14 +69,16 @@ class Ledger:
                 self._refund(stream, sold, day, sold.order.total_cents, reason="billing_error")
         return settled(sold, self.refunds[refunds:], self.returns[returns:])
 
-    def _refund_goods(self, stream: Stream, sold: Sold) -> None:
+    def _refund_goods(self, stream: Stream, sold: CompletedSale) -> None:
         line = stream.choice(sold.lines)
         quantity = stream.between(1, line.quantity)
         paid = paid_cents(sold.order, line, quantity)
         day, reason = self._day_in_window(stream, sold), stream.choice(_DIRECT_REASONS)
         self._refund(stream, sold, day, paid, reason=reason, line=line, quantity=quantity)
 
-    def _take_back(self, stream: Stream, sold: Sold, status: Literal["authorised", "cancelled", "received"]) -> None:
+    def _take_back(
+        self, stream: Stream, sold: CompletedSale, status: Literal["authorised", "cancelled", "received"]
+    ) -> None:
         line = stream.choice(sold.lines)
         quantity = stream.between(1, line.quantity)
         paid = paid_cents(sold.order, line, quantity)
@@ -102,7 +104,7 @@ class Ledger:
     def _refund(
         self,
         stream: Stream,
-        sold: Sold,
+        sold: CompletedSale,
         day: date,
         amount: int,
         *,
@@ -134,13 +136,15 @@ class Ledger:
         able = [e.id for e in self.employees if (e.team, e.rank) == (team, rank) and e.approval_limit_cents >= amount]
         return stream.choice(able)
 
-    def _day_in_window(self, stream: Stream, sold: Sold) -> date:
+    def _day_in_window(self, stream: Stream, sold: CompletedSale) -> date:
         latest = min(sold.delivered + timedelta(days=20), self.today - timedelta(days=1))
         latest = min(latest, last_return_day(self.policy, sold.sale.tier, sold.delivered))
         return sold.delivered + timedelta(days=stream.between(0, (latest - sold.delivered).days))
 
 
-def warranty_claims(stream: Stream, sold: Sequence[Sold], today: date, policy: StorePolicy) -> list[WarrantyClaim]:
+def warranty_claims(
+    stream: Stream, sold: Sequence[CompletedSale], today: date, policy: StorePolicy
+) -> list[WarrantyClaim]:
     """Claims on lines whose return window had passed and whose warranty had not."""
     chances = [
         (line, days)
@@ -154,7 +158,7 @@ def warranty_claims(stream: Stream, sold: Sequence[Sold], today: date, policy: S
     ]
 
 
-def store_credits(stream: Stream, sold: Sequence[Sold], today: date, policy: StorePolicy) -> list[Credit]:
+def store_credits(stream: Stream, sold: Sequence[CompletedSale], today: date, policy: StorePolicy) -> list[Credit]:
     """Store credit of the past, on orders whose return window passed months ago."""
     past = [one for one in sold if one.sale.aftermath == "none" and _is_past(one, today, policy)]
     late = [one for one in past if _days_late(one) > policy.delay_grace_days]
@@ -181,7 +185,7 @@ def store_credits(stream: Stream, sold: Sequence[Sold], today: date, policy: Sto
     return found
 
 
-def _claimable(one: Sold, today: date, policy: StorePolicy) -> list[tuple[OrderLine, range]]:
+def _claimable(one: CompletedSale, today: date, policy: StorePolicy) -> list[tuple[OrderLine, range]]:
     # Each line with the days on which its fault was a matter of warranty.
     first = last_return_day(policy, one.sale.tier, one.delivered) + timedelta(days=1)
     found: list[tuple[OrderLine, range]] = []
@@ -204,17 +208,17 @@ def _claim(stream: Stream, key: str, line: OrderLine, opened: date, today: date)
     )
 
 
-def _is_past(one: Sold, today: date, policy: StorePolicy) -> bool:
+def _is_past(one: CompletedSale, today: date, policy: StorePolicy) -> bool:
     if one.order.status != "delivered":
         return False
     return last_return_day(policy, one.sale.tier, one.delivered) + _CLOSED_AFTER < today
 
 
-def _days_late(one: Sold) -> int:
+def _days_late(one: CompletedSale) -> int:
     return (one.delivered - one.shipments[-1].due).days
 
 
-def _credit(stream: Stream, one: Sold, policy: StorePolicy) -> tuple[CreditReason, int]:
+def _credit(stream: Stream, one: CompletedSale, policy: StorePolicy) -> tuple[CreditReason, int]:
     if one.order.promotion_code is not None or stream.chance(40):
         return "goodwill", stream.choice(_GOODWILL_CENTS)
     line = stream.choice(one.lines)

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from palaestra.envs.worlds.storefront.policy import StorePolicy, last_return_day
 from palaestra.envs.worlds.storefront.population.courses import at
-from palaestra.envs.worlds.storefront.population.sales import Sold
+from palaestra.envs.worlds.storefront.population.sales import CompletedSale
 from palaestra.envs.worlds.storefront.schema import Employee, InternalMessage, Product, Team, Ticket
 from palaestra.seeding import Stream
 
@@ -57,7 +57,7 @@ class Caseload:
 
     today: date
     policy: StorePolicy
-    sold: Sequence[Sold]
+    sold: Sequence[CompletedSale]
     held_ids: frozenset[str]
     """Customers under a fraud hold."""
 
@@ -177,22 +177,22 @@ def _held(stream: Stream, caseload: Caseload) -> list[Ticket]:
     return found
 
 
-def _asked_about(caseload: Caseload) -> list[Sold]:
+def _asked_about(caseload: Caseload) -> list[CompletedSale]:
     return [one for one in caseload.sold if one.order.customer_id not in caseload.held_ids]
 
 
-def _last_day(caseload: Caseload, one: Sold) -> date:
+def _last_day(caseload: Caseload, one: CompletedSale) -> date:
     return last_return_day(caseload.policy, one.sale.tier, one.delivered)
 
 
-def _subject(stream: Stream, text: str, one: Sold) -> str:
+def _subject(stream: Stream, text: str, one: CompletedSale) -> str:
     product: Product = stream.choice(one.sale.items).product
     return text.format(order=one.order.id, product=product.name)
 
 
 def _ticket(
     stream: Stream,
-    one: Sold,
+    one: CompletedSale,
     subject: str,
     day: date,
     *,

@@ -28,7 +28,7 @@ _PAYMENT_STATUS: Mapping[OrderStatus, PaymentStatus] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sold:
+class CompletedSale:
     """A planned sale and the rows that it became."""
 
     sale: Sale
@@ -47,15 +47,15 @@ class Sold:
         return max(s.delivered for s in self.shipments if s.delivered is not None)
 
 
-def sell(stream: Stream, sales: Sequence[Sale], people: Mapping[str, Person]) -> list[Sold]:
+def sell(stream: Stream, sales: Sequence[Sale], people: Mapping[str, Person]) -> list[CompletedSale]:
     """The rows of every sale; `people` gives the address that a customer's parcels went to."""
     line_numbers, payment_numbers, shipment_numbers = count(10_001), count(10_001), count(10_001)
     order_numbers = stream.split("order numbers").shuffled(range(1_001, 1_001 + len(sales)))
-    found: list[Sold] = []
+    found: list[CompletedSale] = []
     for number, sale in zip(order_numbers, sales, strict=True):
         order = _order(f"ORD-{number}", sale, people[sale.customer_id])
         found.append(
-            Sold(
+            CompletedSale(
                 sale=sale,
                 order=order,
                 lines=tuple(_lines(order, sale, line_numbers)),
@@ -66,7 +66,7 @@ def sell(stream: Stream, sales: Sequence[Sale], people: Mapping[str, Person]) ->
     return found
 
 
-def settled(sold: Sold, refunds: Sequence[Refund], returns: Sequence[Return]) -> Sold:
+def settled(sold: CompletedSale, refunds: Sequence[Refund], returns: Sequence[Return]) -> CompletedSale:
     """The same sale after `refunds` and `returns`: pieces counted as returned, money as refunded."""
     pieces = dict.fromkeys((line.id for line in sold.lines), 0)
     for refund in refunds:

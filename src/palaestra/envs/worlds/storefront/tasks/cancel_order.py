@@ -1,13 +1,13 @@
 """Cancel an order that has not left."""
 
-from palaestra.envs.kit import permit_change
+from palaestra.envs.kit import Work, grant_task, permit_change
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
-from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
+from palaestra.envs.worlds.storefront.desk import Desk
 from palaestra.envs.worlds.storefront.refusal_conditions import left_already, on_hold
 from palaestra.envs.worlds.storefront.schema import Order, Ticket
 from palaestra.envs.worlds.storefront.twins import order_refusal_task
-from palaestra.rubrics import Allowance, expect_change, expect_read
+from palaestra.rubrics import Allowance, expect_read
 
 
 @family("storefront/cancel-order", level=1, traits=("write",), twin=True)
@@ -18,25 +18,20 @@ def cancel_order(desk: Desk) -> Task:
     prompt = desk.mail(ticket, request.body)
     if desk.twin:
         return refusal(desk, ticket, prompt, order)
-    return Task(
-        prompt=prompt,
-        rubric=[
-            expect_read(order, id="saw-order"),
-            desk.account(customer),
-            expect_change(order, {"status": "cancelled"}, id="cancelled", after=["saw-order", "saw-account"]),
-            *desk.resolved(ticket, after=["cancelled"]),
-        ],
+    return grant_task(
+        desk,
+        ticket,
+        prompt,
+        Work(call=call("cancel_order", order_id=order.id), row=order, values={"status": "cancelled"}, id="cancelled"),
+        account=customer,
+        opening=[call("get_order", order_id=order.id), call("get_customer", customer_id=customer.id)],
+        facts=[expect_read(order, id="saw-order")],
         allow=[
             *(permit_change(payment, "status") for payment in desk.payments(order)),
             *(Allowance(table=parcel.table, key=parcel.id, deletes=True) for parcel in desk.shipments(order)),
             *(permit_change(desk.product(line), "stock") for line in desk.lines(order)),
         ],
-        oracle=[
-            call("get_order", order_id=order.id),
-            call("get_customer", customer_id=customer.id),
-            call("cancel_order", order_id=order.id),
-            *closing_calls(ticket, f"{order.id} is cancelled; you will not be charged."),
-        ],
+        message=f"{order.id} is cancelled; you will not be charged.",
         alternatives=[
             [
                 call("get_ticket", ticket_id=ticket.id),
