@@ -20,8 +20,8 @@ def demo(
 
     The policy trains on 24 families. `palaestra tasks prove storefront` proves the tasks of all families.
 
-    The demo takes about 15 minutes on two cores. Each further seed takes as long, less the proof. After an interruption,
-    the same command resumes from the last save.
+    The demo takes about 15 minutes on two cores. Each further seed takes as long, less the proof. After an
+    interruption, the same command resumes from the last save.
 
     Example: `palaestra demo --seeds 3 --out runs/demo`
     """

@@ -137,8 +137,8 @@ def evaluate(
 ) -> None:
     """Evaluate an agent on a suite and report scores with intervals.
 
-    `--out` names a folder for settings, outcomes, trajectories and the report as JSON and HTML. The same command resumes
-    a killed evaluation. It plays no episode twice and loses none.
+    `--out` names a folder for settings, outcomes, trajectories and the report as JSON and HTML. The same command
+    resumes a killed evaluation. It plays no episode twice and loses none.
 
     Examples: `palaestra eval runs/demo/seed-0/after-grpo --split dev`, `palaestra eval oracle --suite babyai`,
     `palaestra eval --base-url http://127.0.0.1:8000/v1 --model qwen3 --suite bfcl/multi_turn_base --out runs/bfcl`

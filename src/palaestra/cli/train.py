@@ -29,8 +29,8 @@ def train(
 ) -> None:
     """Train a policy from a file of settings.
 
-    After an interruption, the same command resumes from the last save and trains on the rollouts since. docs/training.md
-    explains the settings.
+    After an interruption, the same command resumes from the last save and trains on the rollouts since. See
+    docs/training.md for the settings.
 
     Examples: `palaestra train examples/train/storefront.toml`, `palaestra train examples/train/storefront.toml --set
     grpo.limits.staleness=2 --out runs/async`, `palaestra train RUN.toml --dry-run`, `torchrun --nproc-per-node 4 -m
