@@ -76,10 +76,10 @@ def violations(state: StateView, today: date, policy: StorePolicy = POLICY) -> l
         policy: The company's rules.
     """
     books = Books(state=state, today=today, policy=policy)
-    return list(references_are_whole(books)) or kit.broken(ALWAYS[1:], books)
+    return list(references_are_whole(books)) or kit.broken_rules(ALWAYS[1:], books)
 
 
 def fresh_violations(state: StateView, today: date, policy: StorePolicy = POLICY) -> list[str]:
     """A sentence for each breach of any rule, those included that hold only before the first tool call."""
     books = Books(state=state, today=today, policy=policy)
-    return list(references_are_whole(books)) or kit.broken((*ALWAYS[1:], *FRESH), books)
+    return list(references_are_whole(books)) or kit.broken_rules((*ALWAYS[1:], *FRESH), books)
