@@ -9,6 +9,7 @@ import typer
 
 from palaestra.benchmarks import statistics
 from palaestra.benchmarks.speed import FULL, QUICK, SECTIONS, bench_env, speed_markdown, speed_tables
+from palaestra.benchmarks.speed.registered import PROGRAMS, bench_registered, registered_table
 from palaestra.cli.console import output
 from palaestra.cli.progress import bar
 from palaestra.cli.target import WorldOption
@@ -59,6 +60,20 @@ def env(
         write_file(json, orjson.dumps(report.as_json(), option=orjson.OPT_INDENT_2))
     if markdown is not None:
         write_file(markdown, speed_markdown(report).encode())
+
+
+@app.command(epilog="Example: `palaestra bench worlds --worlds 300`")
+def worlds(
+    count: Annotated[int, typer.Option("--worlds", min=2, help="Registered worlds to compare with one.")] = 300,
+    runs: Annotated[int, typer.Option(min=1, help="Pairs of runs of each program.")] = 15,
+    json: JsonOption = None,
+) -> None:
+    """Measure what many registered worlds cost an import, the help text and an environment of one of them."""
+    with bar("measuring", len(PROGRAMS)) as progress:
+        costs = bench_registered(worlds=count, runs=runs, progress=progress.step)
+    output().print(registered_table(costs, worlds=count).for_terminal())
+    if json is not None:
+        write_file(json, orjson.dumps(costs, option=orjson.OPT_INDENT_2))
 
 
 @app.command(epilog="Example: `palaestra bench engine --vllm-python .venv-vllm/bin/python --json engine.json`")
