@@ -38,7 +38,7 @@ HELD_OUT = "storefront/absent-approver/7000"
 PROMPT = "Which of the two planes flies further on a full tank, and by how much?"
 OWN = f'''"""A task of a user's own, whose customer asks what a benchmark asks."""
 
-from palaestra.envs.worlds.storefront import Customer, Desk, Task, call, closing, family, saw
+from palaestra.envs.worlds.storefront import Customer, Desk, Task, call, closing_calls, family, expect_read
 
 
 @family("storefront/planes", level=1)
@@ -46,8 +46,8 @@ def planes(desk: Desk) -> Task:
     ticket = desk.ticket(desk.pick(Customer), "A question")
     return Task(
         prompt=desk.mail(ticket, "{PROMPT.upper().replace(" ", "  ")}"),
-        rubric=[saw(ticket, id="saw-ticket"), *desk.resolved(ticket, after=["saw-ticket"])],
-        oracle=[call("get_ticket", ticket_id=ticket.id), *closing(ticket, "The second one.")],
+        rubric=[expect_read(ticket, id="saw-ticket"), *desk.resolved(ticket, after=["saw-ticket"])],
+        oracle=[call("get_ticket", ticket_id=ticket.id), *closing_calls(ticket, "The second one.")],
     )
 '''
 
@@ -260,7 +260,7 @@ def test_a_run_of_rollouts_alone_is_refused_for_its_last_task_before_it_begins(t
         tmp_path / "run.toml",
         f'contamination_lists = ["{path}"]',
         f'[world]\nenv_id = "{LIBRARY_ID}"\nimports = ["worlds.registration"]',
-        f'[policy]\nstart = "{tmp_path / "policy"}"',
+        f'[policy]\ncheckpoint = "{tmp_path / "policy"}"',
         "[grpo]\nsteps = 1",
     )
     with pytest.raises(ContaminationError, match=f"'{last.id}' is a prompt of books, test"):

@@ -45,11 +45,12 @@ EXPORTS = {
         "objectives_tables train_toy"
     ),
     "palaestra.proof": (
-        "ATTACKS FAULT_KINDS MUTANT_KINDS ROUTE_KINDS CaseCounts Fault Finding Proof ProofVerdict TaskProof grouped "
-        "proof_document proof_lines proof_markdown proof_tables prove prove_task release_of"
+        "ATTACKS FAULT_KINDS MUTANT_KINDS ROUTE_KINDS CaseCounts Fault Finding Proof ProofVerdict TaskProof "
+        "group_faults proof_document proof_lines proof_markdown proof_tables prove prove_task release_of"
     ),
     "palaestra.proof.attacks": (
-        "ATTACKS MAX_CALLS NEEDS Attack AttackContext Need PrivilegedAttackContext blind privileged run_attack"
+        "ATTACKS MAX_CALLS NEEDS Attack AttackContext Need PrivilegedAttackContext blind_attack privileged_attack "
+        "run_attack"
     ),
     "palaestra.benchmarks.speed": (
         "FULL QUICK SECTIONS EnvironmentMemory MissingFigure ProcessMemory Scale SpeedReport Throughput TimeRatio "
@@ -86,10 +87,10 @@ EXPORTS = {
     "palaestra.envs.kit": (
         "CHANGED_FROM CITIES DESK_SYNONYMS MAIL_HOSTS PAGE STREETS CaseDraft CaseRow CaseStatus CaseType Cursor "
         "HandbookVariants Person Priority RecordId RefusalCondition Rule Section SectionId Work amount approvers ask "
-        "broken case_noise cases_show_their_grounds closing_tools contents count dialogue draw_people draw_start "
-        "draw_temper enumerate_words format_moment get_tool grant_task handbook_tools list_tool lowest_approvers "
-        "note_about offer page parse_sections permit_change reading_tools references_are_whole refusal_task refuse "
-        "search_tool section tell transition_tool with_user"
+        "broken_rules case_noise cases_name_their_policy_and_evidence closing_tools contents count dialogue "
+        "draw_people draw_start draw_temper enumerate_words format_moment get_tool grant_task handbook_tools "
+        "list_tool lowest_approvers note_about offer page parse_sections permit_change reading_tools "
+        "references_are_whole refusal_task refuse search_tool section tell transition_tool with_user"
     ),
     "palaestra.envs.worlds.storefront": (
         "POLICY Allowance Build CompetitorOffer Credit Criterion Customer Desk Employee InternalMessage Order "

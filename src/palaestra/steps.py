@@ -34,7 +34,7 @@ class UserReport:
 
     patience: int
     """What is left of it."""
-    initial_state: bool
+    settled: bool
     """Whether the user has what they settle for, or has accepted that they will not get it."""
     heard: tuple[str, ...]
     """Every act that they understood."""

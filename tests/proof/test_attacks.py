@@ -14,8 +14,8 @@ from palaestra.proof.attacks import (
     Attack,
     AttackContext,
     PrivilegedAttackContext,
-    blind,
-    privileged,
+    blind_attack,
+    privileged_attack,
     run_attack,
 )
 from palaestra.proof.attacks.attack import BLIND
@@ -117,7 +117,7 @@ def test_what_it_fills_in_fits_and_names_what_it_met() -> None:
 
 
 def test_the_solution_done_in_full_is_recognised_as_right_work() -> None:
-    @privileged("skip", "does it right", needs="call", ceiling=0, worth="nothing")
+    @privileged_attack("skip", "does it right", needs="call", ceiling=0, worth="nothing")
     def does_it_right(context: PrivilegedAttackContext) -> AttackScript:
         yield from ([step.call] for step in context.steps)
         yield [context.end]
@@ -130,7 +130,7 @@ def test_the_solution_done_in_full_is_recognised_as_right_work() -> None:
 
 
 def test_what_does_not_finish_is_finished() -> None:
-    @blind("talk", "says hello")
+    @blind_attack("talk", "says hello")
     def says_hello(context: AttackContext) -> AttackScript:
         yield [context.say("Hello")]
 
@@ -140,7 +140,7 @@ def test_what_does_not_finish_is_finished() -> None:
 
 
 def test_a_hack_that_makes_no_turn_has_nothing_to_try() -> None:
-    @blind("talk", "stays silent")
+    @blind_attack("talk", "stays silent")
     def stays_silent(context: AttackContext) -> AttackScript:
         del context
         yield from ()
@@ -149,7 +149,7 @@ def test_a_hack_that_makes_no_turn_has_nothing_to_try() -> None:
 
 
 def test_no_more_calls_are_made_than_a_hack_may_make() -> None:
-    @blind("flood", "talks without end")
+    @blind_attack("flood", "talks without end")
     def talks_without_end(context: AttackContext) -> AttackScript:
         while True:
             yield [context.say("again")] * 50
@@ -161,7 +161,7 @@ def test_no_more_calls_are_made_than_a_hack_may_make() -> None:
 
 
 def test_a_name_is_the_functions() -> None:
-    @blind("talk", "names itself")
+    @blind_attack("talk", "names itself")
     def names_itself(context: AttackContext) -> AttackScript:
         yield [context.finish()]
 

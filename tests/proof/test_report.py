@@ -8,7 +8,7 @@ import pytest
 
 from palaestra.envs import ToolEnv, family
 from palaestra.errors import DefinitionError, TaskError
-from palaestra.proof import ATTACKS, Fault, Proof, grouped, proof_lines, prove
+from palaestra.proof import ATTACKS, Fault, Proof, group_faults, proof_lines, prove
 from palaestra.proof.blame import guarding_criterion
 from palaestra.proof.coverage import coverage_faults
 from palaestra.proof.trial import Trial
@@ -65,13 +65,13 @@ def test_faults_are_grouped_by_family_and_then_by_kind() -> None:
         Fault(kind="agents", sentence="d"),
         Fault(kind="twins", sentence="e", family="w/b"),
     ]
-    assert {key: [fault.sentence for fault in found] for key, found in grouped(faults).items()} == {
+    assert {key: [fault.sentence for fault in found] for key, found in group_faults(faults).items()} == {
         (None, "agents"): ["d"],
         ("w/a", "twins"): ["c"],
         ("w/b", "mutants"): ["a"],
         ("w/b", "twins"): ["b", "e"],
     }
-    assert list(grouped(faults)) == [(None, "agents"), ("w/a", "twins"), ("w/b", "mutants"), ("w/b", "twins")]
+    assert list(group_faults(faults)) == [(None, "agents"), ("w/a", "twins"), ("w/b", "mutants"), ("w/b", "twins")]
 
 
 def test_a_fault_reads_as_place_sentence_and_way_out() -> None:

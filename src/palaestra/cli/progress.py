@@ -12,7 +12,7 @@ SECONDS = 5.0
 """Between two lines where the error stream is no terminal."""
 
 
-class ProgressBar(Protocol):
+class TerminalProgressBar(Protocol):
     """Work that moves on by one at a time."""
 
     def step(self, at: str) -> None:
@@ -65,7 +65,7 @@ class LogBar:
 
 
 @contextmanager
-def bar(title: str, total: int | None) -> Generator[ProgressBar]:
+def bar(title: str, total: int | None) -> Generator[TerminalProgressBar]:
     """A bar on a terminal, lines in a log; output can be piped. Without a `total` it only counts."""
     console = Console(stderr=True)
     if not console.is_terminal:

@@ -7,7 +7,7 @@
 from palaestra.proof.attacks import ATTACKS
 from palaestra.proof.counts import CaseCounts, Finding
 from palaestra.proof.document import proof_document, proof_markdown
-from palaestra.proof.fault import FAULT_KINDS, Fault, grouped
+from palaestra.proof.fault import FAULT_KINDS, Fault, group_faults
 from palaestra.proof.proof import Proof, ProofVerdict
 from palaestra.proof.prove import prove
 from palaestra.proof.release import release_of
@@ -27,7 +27,7 @@ __all__ = [
     "Proof",
     "ProofVerdict",
     "TaskProof",
-    "grouped",
+    "group_faults",
     "proof_document",
     "proof_lines",
     "proof_markdown",

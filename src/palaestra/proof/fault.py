@@ -43,7 +43,7 @@ class Fault:
         return f"{said}; {self.way_out}" if self.way_out else said
 
 
-def grouped(faults: Iterable[Fault]) -> dict[tuple[str | None, FaultKind], list[Fault]]:
+def group_faults(faults: Iterable[Fault]) -> dict[tuple[str | None, FaultKind], list[Fault]]:
     """The faults by family and kind: those of all tasks together first, families by name, kinds in their order."""
     kinds = list(FAULT_KINDS)
     found = sorted(faults, key=lambda fault: (fault.family or "", kinds.index(fault.kind)))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from palaestra.proof.fault import FAULT_KINDS, Fault, grouped
+from palaestra.proof.fault import FAULT_KINDS, Fault, group_faults
 from palaestra.proof.proof import Proof
 
 SHOWN = 5
@@ -18,7 +18,7 @@ def proof_lines(proof: Proof, *, shown: int = SHOWN) -> Iterator[str]:
     """
     yield str(proof.verdict)
     family: str | None = ""
-    for (of, kind), faults in grouped(proof.faults).items():
+    for (of, kind), faults in group_faults(proof.faults).items():
         if of != family:
             yield f"{of or 'All tasks together'}:"
             family = of

@@ -99,6 +99,29 @@ def test_several_calls_may_be_made_in_a_turn(plain: ExternalEnv) -> None:
     assert len(seen[-1]) == 2
 
 
+def test_calls_run_in_15_turns_and_the_16th_can_only_answer(plain: ExternalEnv) -> None:
+    pay = {
+        "tool": "send_money",
+        "arguments": {"recipient": "me", "amount": 1.0, "subject": "a", "date": "2022-01-01"},
+    }
+    plain.reset(seed=1, options={"task": "agentdojo/banking/user_task_0"})
+    hashes: list[str] = []
+    for turn in range(1, 17):
+        observation, _, terminated, truncated, info = plain.step([pay])
+        hashes.append(plain.state_hash())
+        assert (terminated, truncated) == (False, turn == 16)
+        assert info["end"] == ("max_turns" if turn == 16 else None)
+        assert ("not run" in str(observation)) == (turn == 16)
+    assert len(set(hashes[:15])) == 15
+    assert hashes[15] == hashes[14]
+
+
+def test_the_16th_turn_may_be_the_answer(plain: ExternalEnv) -> None:
+    look = {"tool": "get_balance", "arguments": {}}
+    info, seen = played(plain, "agentdojo/banking/user_task_0", [[look]] * 15 + ["Done."])
+    assert (info["end"], len(seen)) == ("finished", 17)
+
+
 @pytest.mark.parametrize(
     ("call", "error"),
     [

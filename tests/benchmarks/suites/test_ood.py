@@ -198,7 +198,7 @@ def test_families_are_an_option_of_the_command_too() -> None:
 def test_families_that_are_no_names_are_refused(families: Json) -> None:
     with pytest.raises(ConfigError) as told:
         suite_of("ood", SuiteOptions(limit=2, options={"families": families}))
-    assert str(told.value).startswith(f"families={families!r}: names with commas between, or a list of them")
+    assert str(told.value).startswith(f"families={families!r}: write names with commas between, or a list of them")
 
 
 def test_a_suite_is_the_same_every_time(narrow: Suite) -> None:

@@ -89,3 +89,11 @@ def test_batches_differ_where_any_array_does(given: list[Episode]) -> None:
     assert batch.equals(batch.to(torch.device("cpu")))
     assert not batch.equals(replace(batch, return_R=batch.return_R + 1))
     assert not batch.equals(replace(batch, ids_T=batch.ids_T[1:]))
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(batches, min_size=1, max_size=3))
+def test_groups_flattened_one_by_one_are_the_batch_of_all(groups: list[list[Episode]]) -> None:
+    named = [[replace(one, group=f"g{number}") for one in group] for number, group in enumerate(groups)]
+    everything = [one for group in named for one in group]
+    assert concatenate([flatten(group) for group in named]).equals(flatten(everything))

@@ -30,6 +30,7 @@ from palaestra.trainers.loops import GrpoConfig, RecordedRun, StageResult, recor
 from palaestra.trainers.objectives import Metrics
 from palaestra.trainers.policy import Policy, load_policy
 from palaestra.trainers.rollouts.faults import Backoff
+from palaestra.trainers.rollouts.groups import RolloutGroup
 from palaestra.trainers.rollouts.worlds import Timeouts
 from palaestra.trajectory import Episode
 
@@ -263,10 +264,10 @@ def test_a_loss_that_is_no_number_is_one_error_and_the_last_save_stands(warm: Po
     loop = grpo_loop(warm, SYNC)
     train = loop._train
 
-    def poisoned(episodes: Sequence[Episode], step: int) -> Metrics:
+    def poisoned(groups: Sequence[RolloutGroup], step: int) -> Metrics:
         with torch.no_grad():
             loop._learning._model.model.norm.weight.fill_(float("nan"))
-        return train(episodes, step)
+        return train(groups, step)
 
     loop._train = poisoned  # type: ignore[method-assign]
     with pytest.raises(DivergedError, match="nan"):

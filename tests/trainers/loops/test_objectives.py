@@ -1,5 +1,6 @@
 """Every preset that rollouts alone can feed is trained with, in a world; so is one of a user's own."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,12 +9,15 @@ import pytest
 from crash.loops import POLICY, SFT, SYNC, Stopped, demonstrations, grpo_loop, run, stopped
 from palaestra.errors import ConfigError
 from palaestra.trainers.critic import CriticConfig
+from palaestra.trainers.data.batch import TokenBatch
+from palaestra.trainers.data.flatten import flatten
 from palaestra.trainers.learner import LearnerConfig
 from palaestra.trainers.loops import GrpoConfig, StageResult, recorded_batches
 from palaestra.trainers.loops.material import initial_policy
 from palaestra.trainers.loops.sft import SftLoop
 from palaestra.trainers.objectives import COLUMNS, ObjectiveConfig, presets
 from palaestra.trainers.policy import Policy, load_policy
+from palaestra.trajectory import Episode
 
 CRITIC = CriticConfig(learner=LearnerConfig(lr=1e-3), unit=100.0)
 TRAINABLE = [
@@ -130,8 +134,20 @@ def test_another_text_of_the_same_file_is_another_run(warm: Policy, tmp_path: Pa
     assert grpo_loop(warm, mine).fingerprint() != before
 
 
-def test_groups_that_a_filter_leaves_out_are_replaced_while_others_are_drawn(tmp_path: Path) -> None:
-    """A policy that knows the library well passes some tasks always and some never: both teach nothing."""
+def test_groups_that_a_filter_leaves_out_are_replaced_while_others_are_drawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A policy that knows the library well passes some tasks always and some never: both teach nothing.
+
+    Each group is made into arrays once, for the filters and for the step together.
+    """
+    flattened: list[str] = []
+
+    def counted(episodes: Sequence[Episode]) -> TokenBatch:
+        flattened.append(episodes[0].group)
+        return flatten(episodes)
+
+    monkeypatch.setattr("palaestra.trainers.rollouts.groups.flatten", counted)
     seen = list(demonstrations())
     start = initial_policy(POLICY, seen, seed=0)
     known = run(SftLoop(replace(SFT, steps=200), seen, seed=0, start=start), tmp_path / "sft").policy
@@ -146,3 +162,5 @@ def test_groups_that_a_filter_leaves_out_are_replaced_while_others_are_drawn(tmp
         ]
         assert unwanted < 2 * 40  # so that the bound is not what ended it
         assert (unwanted > 0) == all(len(passed) == 2 for passed in kinds) == (refill > 0)
+        assert len(flattened) == len(set(flattened)) >= len(kinds) + unwanted
+        flattened.clear()

@@ -10,7 +10,7 @@ from palaestra.envs.check.world_report import WorldFinding, WorldReport
 from palaestra.envs.check.world_rules import changeable_rules, rules_without_effect
 from palaestra.envs.check.world_subject import WorldSubject
 from palaestra.envs.check.world_tools import idle_tools, tools_that_do_not_pickle
-from palaestra.envs.kit.invariants import broken
+from palaestra.envs.kit.invariants import broken_rules
 from palaestra.envs.world import World
 
 
@@ -40,7 +40,7 @@ def check_populations(subject: WorldSubject) -> Iterator[WorldFinding]:
 def check_invariants(subject: WorldSubject) -> Iterator[WorldFinding]:
     """Every rule of `World.invariants` holds."""
     for place, populated in subject.populated.items():
-        for sentence in broken(subject.world.invariants, populated):
+        for sentence in broken_rules(subject.world.invariants, populated):
             yield WorldFinding(
                 what=f"{subject.name_of(place)}: {sentence}",
                 rule="a populated world keeps the invariants that it declares",

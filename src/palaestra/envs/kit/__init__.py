@@ -29,7 +29,7 @@ from palaestra.envs.kit.handbook import (
     parse_sections,
     section,
 )
-from palaestra.envs.kit.invariants import Rule, broken, cases_show_their_grounds, references_are_whole
+from palaestra.envs.kit.invariants import Rule, broken_rules, cases_name_their_policy_and_evidence, references_are_whole
 from palaestra.envs.kit.names import CITIES, MAIL_HOSTS, STREETS
 from palaestra.envs.kit.noise import DESK_SYNONYMS, case_noise, note_about
 from palaestra.envs.kit.paging import PAGE, page
@@ -63,9 +63,9 @@ __all__ = [
     "amount",
     "approvers",
     "ask",
-    "broken",
+    "broken_rules",
     "case_noise",
-    "cases_show_their_grounds",
+    "cases_name_their_policy_and_evidence",
     "closing_tools",
     "contents",
     "count",

@@ -17,7 +17,7 @@ Rule: TypeAlias = Callable[[B], Iterable[str]]
 """Yields one sentence for each row that breaks it."""
 
 
-def broken(rules: Iterable[Rule[B]], read: B) -> list[str]:
+def broken_rules(rules: Iterable[Rule[B]], read: B) -> list[str]:
     """A sentence for each breach of any of the rules."""
     return list(chain.from_iterable(rule(read) for rule in rules))
 
@@ -33,7 +33,7 @@ def references_are_whole(state: StateView, schema: Schema) -> Iterator[str]:
                     yield f"{row.id}: {name} is {value!r}, which {table} has not"
 
 
-def cases_show_their_grounds(
+def cases_name_their_policy_and_evidence(
     state: StateView, cases: CaseType, exists: Callable[[str], bool] | None = None
 ) -> Iterator[str]:
     """A case that was declined or escalated names a section and a record; no other case does.

@@ -13,7 +13,7 @@ def reported(persona: Persona, state: UserState) -> UserReport:
     fault, blame = _fault(persona, state)
     return UserReport(
         patience=max(state.patience, 0),
-        initial_state=state.mood in ("settled", "silent"),
+        settled=state.mood in ("settled", "silent"),
         heard=state.heard,
         said=state.said,
         irritations=state.irritations,

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from palaestra.proof.attacks.attack import Attack, blind, privileged
+from palaestra.proof.attacks.attack import Attack, blind_attack, privileged_attack
 from palaestra.proof.attacks.context import AttackContext, PrivilegedAttackContext
 from palaestra.proof.attacks.flood import FLOOD
 from palaestra.proof.attacks.harm import HARM
@@ -30,8 +30,8 @@ __all__ = [
     "AttackContext",
     "Need",
     "PrivilegedAttackContext",
-    "blind",
-    "privileged",
+    "blind_attack",
+    "privileged_attack",
     "run_attack",
 ]
 

@@ -40,7 +40,9 @@ class Attack:
     play: Callable[[PrivilegedAttackContext], AttackScript]
 
 
-def blind(aim: Aim, tries: str, *, needs: Need = "call") -> Callable[[Callable[[AttackContext], AttackScript]], Attack]:
+def blind_attack(
+    aim: Aim, tries: str, *, needs: Need = "call"
+) -> Callable[[Callable[[AttackContext], AttackScript]], Attack]:
     """Make an attack of a function that takes a context, which tells it nothing of the task.
 
     Args:
@@ -64,7 +66,7 @@ def blind(aim: Aim, tries: str, *, needs: Need = "call") -> Callable[[Callable[[
     return make
 
 
-def privileged(
+def privileged_attack(
     aim: Aim, tries: str, *, needs: Need, ceiling: int, worth: str
 ) -> Callable[[Callable[[PrivilegedAttackContext], AttackScript]], Attack]:
     """Make an attack of a function that is handed the solution.

@@ -1,19 +1,19 @@
 """Attacks that flood: so many calls that some of them ought to be paid."""
 
-from palaestra.proof.attacks.attack import blind
+from palaestra.proof.attacks.attack import blind_attack
 from palaestra.proof.attacks.context import AttackContext
 from palaestra.proof.trial import AttackScript
 from palaestra.records import ToolCall
 
 
-@blind("flood", "repeats one look-up again and again", needs="look-up")
+@blind_attack("flood", "repeats one look-up again and again", needs="look-up")
 def repeats_one_read(context: AttackContext) -> AttackScript:
     """Paid once or never, but not thirty times."""
     for call in context.lookups()[:1]:
         yield [call] * 30
 
 
-@blind("flood", "floods the log with calls of tools that are not there and arguments that do not fit")
+@blind_attack("flood", "floods the log with calls of tools that are not there and arguments that do not fit")
 def floods_the_log(context: AttackContext) -> AttackScript:
     """Nothing of it runs."""
     junk = ToolCall(tool="solve_task", arguments={"everything": "x" * 500})
@@ -22,7 +22,7 @@ def floods_the_log(context: AttackContext) -> AttackScript:
     yield misfit[:40]
 
 
-@blind("flood", "spends turns that hold no call, and then says that it is done", needs="talk")
+@blind_attack("flood", "spends turns that hold no call, and then says that it is done", needs="talk")
 def wastes_turns(context: AttackContext) -> AttackScript:
     """Two of them; a third would end it."""
     yield []
@@ -30,14 +30,14 @@ def wastes_turns(context: AttackContext) -> AttackScript:
     yield [context.say("Done.")]
 
 
-@blind("flood", "reads everything in reach, and everything that this brings into reach", needs="look-up")
+@blind_attack("flood", "reads everything in reach, and everything that this brings into reach", needs="look-up")
 def reads_everything(context: AttackContext) -> AttackScript:
     """Tourism, three rounds of it."""
     for _ in range(3):
         context.hear((yield context.lookups()[:20]))
 
 
-@blind("flood", "makes every look-up and every write in its only turn", needs="write")
+@blind_attack("flood", "makes every look-up and every write in its only turn", needs="write")
 def does_all_in_one_turn(context: AttackContext) -> AttackScript:
     """Whatever is right stands somewhere in it."""
     yield [*context.lookups()[:20], *list(context.aimed(context.writes))[:30], context.say("Done.")]

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from palaestra.proof.arguments import ArgumentPlace, places, with_value
-from palaestra.proof.attacks.attack import privileged
+from palaestra.proof.attacks.attack import privileged_attack
 from palaestra.proof.attacks.context import PrivilegedAttackContext, one_by_one
 from palaestra.proof.mutants.undone import undoing
 from palaestra.proof.trial import AttackScript, OracleStep
@@ -12,7 +12,7 @@ from palaestra.records import Json, ToolCall
 _HARM = "harm takes more than all the work wins"
 
 
-@privileged("overdo", "does the right work and adds a favour in money", needs="money", ceiling=0, worth=_HARM)
+@privileged_attack("overdo", "does the right work and adds a favour in money", needs="money", ceiling=0, worth=_HARM)
 def adds_a_favour(context: PrivilegedAttackContext) -> AttackScript:
     """Every paying tool on what the work was about."""
     _learn(context)
@@ -24,7 +24,7 @@ def adds_a_favour(context: PrivilegedAttackContext) -> AttackScript:
         yield [context.end]
 
 
-@privileged(
+@privileged_attack(
     "overdo",
     "does the right work for the neighbours too: the other lines, the other orders",
     needs="other row",
@@ -40,7 +40,7 @@ def serves_the_neighbours(context: PrivilegedAttackContext) -> AttackScript:
         yield [context.end]
 
 
-@privileged(
+@privileged_attack(
     "overdo",
     "guesses between the rows that might be meant, and does the work for each",
     needs="other row",
@@ -58,7 +58,7 @@ def guesses_between_rows(context: PrivilegedAttackContext) -> AttackScript:
     yield [context.end]
 
 
-@privileged(
+@privileged_attack(
     "overdo",
     "takes the right work back when it is done and told",
     needs="undo",
@@ -74,7 +74,7 @@ def takes_it_back(context: PrivilegedAttackContext) -> AttackScript:
         yield [context.end]
 
 
-@privileged(
+@privileged_attack(
     "overdo", "tries ground after ground and ends with the right one", needs="other reason", ceiling=10, worth=_HARM
 )
 def ends_with_the_right_grounds(context: PrivilegedAttackContext) -> AttackScript:
@@ -88,7 +88,7 @@ def ends_with_the_right_grounds(context: PrivilegedAttackContext) -> AttackScrip
     yield [context.end]
 
 
-@privileged(
+@privileged_attack(
     "overdo",
     "walks a sum down from above through refusals, without reading what is due",
     needs="right sum",
@@ -107,7 +107,9 @@ def walks_down_to_the_sum(context: PrivilegedAttackContext) -> AttackScript:
     yield [context.end]
 
 
-@privileged("overdo", "does the right work, and refuses it as well", needs="refuse work", ceiling=10, worth=_HARM)
+@privileged_attack(
+    "overdo", "does the right work, and refuses it as well", needs="refuse work", ceiling=10, worth=_HARM
+)
 def works_and_refuses(context: PrivilegedAttackContext) -> AttackScript:
     """Whichever was right, it was done."""
     _learn(context)
@@ -121,7 +123,7 @@ def works_and_refuses(context: PrivilegedAttackContext) -> AttackScript:
         yield [context.end]
 
 
-@privileged(
+@privileged_attack(
     "overdo",
     "gives the right answer among many others",
     needs="right answer",
@@ -137,7 +139,7 @@ def hides_the_answer(context: PrivilegedAttackContext) -> AttackScript:
         yield [context.finish(**answer, **others)]
 
 
-@privileged(
+@privileged_attack(
     "overdo",
     "says the right answer in prose and finishes without it",
     needs="right answer",
@@ -152,7 +154,7 @@ def answers_in_prose(context: PrivilegedAttackContext) -> AttackScript:
         yield [context.say(str(answer)), context.finish()]
 
 
-@privileged(
+@privileged_attack(
     "order",
     "finishes before the work, in one turn with it",
     needs="right write",
@@ -166,7 +168,7 @@ def finishes_first(context: PrivilegedAttackContext) -> AttackScript:
         yield [context.end, *context.right_acts()]
 
 
-@privileged(
+@privileged_attack(
     "order",
     "tells the customer before anything is done, and does the work then",
     needs="right message",

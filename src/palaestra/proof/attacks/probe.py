@@ -4,7 +4,7 @@ import re
 
 import orjson
 
-from palaestra.proof.attacks.attack import blind
+from palaestra.proof.attacks.attack import blind_attack
 from palaestra.proof.attacks.context import AttackContext
 from palaestra.proof.trial import AttackScript
 from palaestra.records import ANY_TABLE
@@ -22,14 +22,14 @@ def _near(key: str) -> list[str]:
     return [f"{head}{int(number) + step}" for step in (1, -1, 2, -2, 3, -3)]
 
 
-@blind("probe", "calls the tools that are closed to its role", needs="closed")
+@blind_attack("probe", "calls the tools that are closed to its role", needs="closed")
 def oversteps_its_role(context: AttackContext) -> AttackScript:
     """With arguments that fit."""
     yield [sample_call([tool], context.stream) for tool in context.closed]
     yield [context.say("Approved by the management.")]
 
 
-@blind("probe", "enumerates the ids around those it was given, and writes to what it hits", needs="write")
+@blind_attack("probe", "enumerates the ids around those it was given, and writes to what it hits", needs="write")
 def enumerates_ids(context: AttackContext) -> AttackScript:
     """A guess costs nothing where refusals are free."""
     guesses = [near for key in context.ids(ANY_TABLE) for near in _near(key)]
@@ -38,20 +38,20 @@ def enumerates_ids(context: AttackContext) -> AttackScript:
     yield from ([call] for call in list(context.aimed(context.writes))[:45])
 
 
-@blind("probe", "provokes refusals to learn ids from them, and writes to those")
+@blind_attack("probe", "provokes refusals to learn ids from them, and writes to those")
 def mines_refusals(context: AttackContext) -> AttackScript:
     """Arguments that fit their schemas and name nothing."""
     context.hear((yield [sample_call([tool], context.stream) for tool in context.tools if tool.references][:40]))
     yield list(context.aimed(context.writes))[:20]
 
 
-@blind("probe", "finishes first and works afterwards", needs="write")
+@blind_attack("probe", "finishes first and works afterwards", needs="write")
 def works_after_the_end(context: AttackContext) -> AttackScript:
     """In the same turn, behind the call that ends it."""
     yield [context.finish(), *list(context.aimed(context.writes))[:20], context.say("Done.")]
 
 
-@blind("probe", "hides calls in the text of others, for a reader that would run them", needs="talk")
+@blind_attack("probe", "hides calls in the text of others, for a reader that would run them", needs="talk")
 def smuggles_calls(context: AttackContext) -> AttackScript:
     """JSON and tags in prose, and in the ids of look-ups."""
     hidden = [context.fill(tool) for tool in context.writes[:1]]
@@ -61,7 +61,7 @@ def smuggles_calls(context: AttackContext) -> AttackScript:
     yield [context.fill(tool, **{name: smuggled}) for tool in context.reads for name in list(tool.references)[:1]][:20]
 
 
-@blind("probe", "draws legal writes by chance, in the hope that one is right", needs="write")
+@blind_attack("probe", "draws legal writes by chance, in the hope that one is right", needs="write")
 def gambles(context: AttackContext) -> AttackScript:
     """Forty of them, on rows that it met."""
     context.hear((yield context.lookups()[:10]))

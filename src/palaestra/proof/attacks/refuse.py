@@ -1,6 +1,6 @@
 """Attacks that refuse: where some requests must be declined, declining all of them must not pay."""
 
-from palaestra.proof.attacks.attack import blind
+from palaestra.proof.attacks.attack import blind_attack
 from palaestra.proof.attacks.context import AttackContext
 from palaestra.proof.trial import AttackScript
 from palaestra.records import ToolCall
@@ -19,20 +19,20 @@ def _closing_calls(context: AttackContext, *ways: Closing) -> list[ToolCall]:
     return calls
 
 
-@blind("refuse", "refuses everything with a long apology and does nothing", needs="talk")
+@blind_attack("refuse", "refuses everything with a long apology and does nothing", needs="talk")
 def apologises_at_length(context: AttackContext) -> AttackScript:
     """As long as a message may be."""
     yield [context.say((_SORRY * 40)[:4_000])]
 
 
-@blind("refuse", "says politely that it cannot be done, and gives up", needs="call")
+@blind_attack("refuse", "says politely that it cannot be done, and gives up", needs="call")
 def gives_up_politely(context: AttackContext) -> AttackScript:
     """An end that claims nothing."""
     yield [context.say(_SORRY)]
     yield [ToolCall(tool=give_up.name, arguments={"reason": _SORRY})]
 
 
-@blind("refuse", "closes the case under grounds that it guesses, unread", needs="refuse")
+@blind_attack("refuse", "closes the case under grounds that it guesses, unread", needs="refuse")
 def refuses_unread(context: AttackContext) -> AttackScript:
     """The first such tool on the case that the request names."""
     for call in _closing_calls(context, "declined")[:1]:
@@ -40,7 +40,9 @@ def refuses_unread(context: AttackContext) -> AttackScript:
     yield [context.say(_SORRY)]
 
 
-@blind("refuse", "reads everything in reach, and then closes the case under grounds that it guesses", needs="refuse")
+@blind_attack(
+    "refuse", "reads everything in reach, and then closes the case under grounds that it guesses", needs="refuse"
+)
 def refuses_after_reading(context: AttackContext) -> AttackScript:
     """Look-ups twice over, so that the grounds are at least ones it has seen."""
     for _ in range(2):
@@ -50,7 +52,7 @@ def refuses_after_reading(context: AttackContext) -> AttackScript:
     yield [context.say(_SORRY)]
 
 
-@blind("refuse", "reads everything in reach, and then hands the case on to somebody else", needs="hand on")
+@blind_attack("refuse", "reads everything in reach, and then hands the case on to somebody else", needs="hand on")
 def hands_everything_on(context: AttackContext) -> AttackScript:
     """Another team's work."""
     for _ in range(2):
@@ -60,7 +62,7 @@ def hands_everything_on(context: AttackContext) -> AttackScript:
     yield [context.say("Somebody else will look into it.")]
 
 
-@blind("refuse", "closes the case in every way there is, one after the other", needs="close")
+@blind_attack("refuse", "closes the case in every way there is, one after the other", needs="close")
 def closes_it_every_way(context: AttackContext) -> AttackScript:
     """Resolved, declined and escalated: whichever is right is among them."""
     context.hear((yield context.lookups()[:25]))
@@ -68,7 +70,7 @@ def closes_it_every_way(context: AttackContext) -> AttackScript:
     yield [context.say(_SORRY)]
 
 
-@blind("refuse", "tries ground after ground on the same case, since the last one stands", needs="refuse")
+@blind_attack("refuse", "tries ground after ground on the same case, since the last one stands", needs="refuse")
 def tries_every_ground(context: AttackContext) -> AttackScript:
     """Many refusals, each with other reasons."""
     context.hear((yield context.lookups()[:25]))

@@ -1,7 +1,7 @@
 """Attacks that know the work and skip what it rests on: the look-ups, or the work itself."""
 
 from palaestra.proof.arguments import places, with_value
-from palaestra.proof.attacks.attack import privileged
+from palaestra.proof.attacks.attack import privileged_attack
 from palaestra.proof.attacks.context import PrivilegedAttackContext, one_by_one
 from palaestra.proof.knowledge import needed_reads, words
 from palaestra.proof.trial import AttackScript
@@ -15,7 +15,7 @@ def _has_reads(context: PrivilegedAttackContext) -> bool:
     return bool(context.right_reads())
 
 
-@privileged(
+@privileged_attack(
     "skip", "does all the right work without a single look-up", needs="right look-up", ceiling=20, worth=_LOOKUPS
 )
 def works_unread(context: PrivilegedAttackContext) -> AttackScript:
@@ -24,7 +24,7 @@ def works_unread(context: PrivilegedAttackContext) -> AttackScript:
         yield from one_by_one([*context.right_acts(), context.end])
 
 
-@privileged(
+@privileged_attack(
     "skip",
     "does the right work first and looks everything up afterwards",
     needs="right look-up",
@@ -37,7 +37,7 @@ def reads_afterwards(context: PrivilegedAttackContext) -> AttackScript:
         yield from one_by_one([*context.right_acts(), *context.right_reads(), context.end])
 
 
-@privileged(
+@privileged_attack(
     "skip",
     "makes the look-ups and the work in one turn, before any answer",
     needs="right look-up",
@@ -50,7 +50,7 @@ def reads_in_the_same_turn(context: PrivilegedAttackContext) -> AttackScript:
         yield [*context.right_reads(), *context.right_acts(), context.end]
 
 
-@privileged(
+@privileged_attack(
     "skip",
     "looks up only what ids it needs, and none of the facts that decide",
     needs="right look-up",
@@ -66,7 +66,7 @@ def skips_the_facts(context: PrivilegedAttackContext) -> AttackScript:
         yield from ([step.call] for i, step in enumerate(steps) if i in needed)
 
 
-@privileged(
+@privileged_attack(
     "skip", "looks everything up and says that the work is done", needs="right write", ceiling=70, worth=_ANSWER
 )
 def claims_the_work(context: PrivilegedAttackContext) -> AttackScript:
@@ -76,7 +76,7 @@ def claims_the_work(context: PrivilegedAttackContext) -> AttackScript:
         yield [context.end]
 
 
-@privileged(
+@privileged_attack(
     "skip",
     "says the ids aloud in place of looking them up, and does the work",
     needs="right look-up",
@@ -91,7 +91,7 @@ def names_ids_aloud(context: PrivilegedAttackContext) -> AttackScript:
         yield from one_by_one([*context.right_acts(), context.end])
 
 
-@privileged(
+@privileged_attack(
     "skip",
     "makes every look-up in a form that is refused, and does the work",
     needs="right look-up",
@@ -105,7 +105,7 @@ def looks_up_wrongly(context: PrivilegedAttackContext) -> AttackScript:
         yield from one_by_one([*misfit, *context.right_acts(), context.end])
 
 
-@privileged(
+@privileged_attack(
     "skip",
     "looks up other records of the same kind, and does the right work",
     needs="right look-up",

@@ -16,8 +16,7 @@ from palaestra.contamination import Guard
 from palaestra.digest import digest
 from palaestra.seeding import Stream
 from palaestra.trainers.critic import Critic, value_reading
-from palaestra.trainers.data.batch import TokenBatch
-from palaestra.trainers.data.flatten import flatten
+from palaestra.trainers.data.batch import TokenBatch, concatenate
 from palaestra.trainers.data.order import Share
 from palaestra.trainers.learner import Learner
 from palaestra.trainers.loops.config import GrpoConfig, settings_of
@@ -43,7 +42,6 @@ from palaestra.trainers.updates import (
     train_minibatches,
     train_turn_by_turn,
 )
-from palaestra.trajectory import Episode
 
 DRAWN = "tokens/drawn"
 """The policy's own tokens that a step was trained on."""
@@ -180,7 +178,7 @@ class GrpoLoop(Loop):
         groups = await self._groups(step)
         self._guard.check_episodes(group.episodes[0] for group in groups if group.episodes)
         episodes = [episode for group in groups for episode in group.episodes]
-        trained = await thread.do(self._train, episodes, step)
+        trained = await thread.do(self._train, groups, step)
         await self._engine.update_weights(self._learning.weights(), step + 1, in_flight=self._config.in_flight)
         self._source.advance(step + 1)
         drawn = {DRAWN: float(sum(map(sampled_tokens, episodes)))}
@@ -208,16 +206,16 @@ class GrpoLoop(Loop):
 
     def _wanted(self, group: RolloutGroup) -> bool:
         """Whether some filter would not leave all of it out."""
-        return self._built.wanted(flatten(group.episodes))
+        return self._built.wanted(group.batch())
 
-    def _train(self, episodes: Sequence[Episode], step: int) -> Metrics:
+    def _train(self, groups: Sequence[RolloutGroup], step: int) -> Metrics:
         """Optimiser steps on the batch, as the objective's schedule has them.
 
         The figures are the first one's: of the weights that step began with, before they move.
         """
         config, built = self._config, self._built
         temperature = config.play.temperature
-        batch = filter_trajectories(flatten(episodes), built)
+        batch = filter_trajectories(concatenate([group.batch() for group in groups]), built)
         if not batch.trajectories:
             return {}
         batch = fill_columns(

@@ -12,6 +12,8 @@ from typing import Literal, Protocol, TypeAlias
 from palaestra.errors import ConfigError, TaskError
 from palaestra.record import record
 from palaestra.seeding import Stream
+from palaestra.trainers.data.batch import TokenBatch
+from palaestra.trainers.data.flatten import flatten
 from palaestra.trainers.data.order import Share, WeightedDeal
 from palaestra.trainers.engines.noise import noise_key
 from palaestra.trainers.rollouts.job import RolloutJob
@@ -117,8 +119,15 @@ class GroupRule:
             raise ConfigError(f"straggler_seconds = {self.straggler_seconds}: it must be at least 0")
 
 
+class _Arrays:
+    """Where a group keeps its arrays; neither compared nor written down."""
+
+    __slots__ = ("_batch",)
+    _batch: TokenBatch
+
+
 @record
-class RolloutGroup:
+class RolloutGroup(_Arrays):
     """What is left of a group once everybody has come who will."""
 
     index: int
@@ -130,6 +139,18 @@ class RolloutGroup:
     """Trajectories that the world failed, however often they were played again."""
     straggled: int
     """Trajectories that were cut off for being slow."""
+
+    def batch(self) -> TokenBatch:
+        """The episodes as arrays: made once, for the filters that judge the group and for the step that trains on it.
+
+        Raises:
+            RecordError: as `flatten` does.
+        """
+        try:
+            return self._batch
+        except AttributeError:
+            object.__setattr__(self, "_batch", flatten(self.episodes))
+            return self._batch
 
 
 Fate: TypeAlias = Literal["finished", "failed", "straggled", "cancelled"]
@@ -168,6 +189,7 @@ class OpenGroup:
         self._rule = rule
         self.members = [Member(number=number, job=job) for number, job in enumerate(plan.group(index))]
         self.size = len(self.members)
+        self._whole: RolloutGroup | None = None
 
     def count(self, fate: Fate | None) -> int:
         """How many of its trajectories ended this way; of `None`, how many are under way."""
@@ -203,11 +225,16 @@ class OpenGroup:
         return self._rule.enough is not None and self.count("finished") >= self._rule.enough
 
     def group(self) -> RolloutGroup:
-        """What it has become."""
-        return RolloutGroup(
+        """What it has become; once nobody is under way, the same object each time."""
+        if self._whole is not None:
+            return self._whole
+        group = RolloutGroup(
             index=self.index,
             version=self.version,
             episodes=tuple(member.episode for member in self.members if member.episode is not None),
             failed=self.count("failed"),
             straggled=self.count("straggled"),
         )
+        if not self.under_way:
+            self._whole = group
+        return group

@@ -24,7 +24,7 @@ from palaestra.envs.surfaces import generic_surface
 from palaestra.envs.world import World
 from palaestra.envs.worlds.storefront.desk import Desk
 from palaestra.envs.worlds.storefront.handbook import sections
-from palaestra.envs.worlds.storefront.invariants import populated_soundly
+from palaestra.envs.worlds.storefront.invariants import books_are_sound
 from palaestra.envs.worlds.storefront.noise import NOISE
 from palaestra.envs.worlds.storefront.policy import POLICY
 from palaestra.envs.worlds.storefront.population import populate, world_start
@@ -94,7 +94,7 @@ STOREFRONT = World(
     draft=Desk,
     families="palaestra.envs.worlds.storefront.tasks",
     rules=rules,
-    invariants=(populated_soundly,),
+    invariants=(books_are_sound,),
     # No bundled task asks to reopen a ticket, to search builds or to edit an account: an agent must leave them alone,
     # and families of others (`palaestra tasks new`) use them.
     optional_tools=("reopen_ticket", "search_builds", "update_customer"),

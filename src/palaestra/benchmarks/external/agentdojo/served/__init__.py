@@ -12,8 +12,8 @@ from palaestra.benchmarks.external.agentdojo.served import package
 from palaestra.benchmarks.external.agentdojo.served.episode import AgentDojoEpisode
 from palaestra.benchmarks.external.protocol import WireTask
 
-_TURNS = 16
-"""The package's own loop: a first turn, and 15 after calls."""
+_ROUNDS = 15
+"""How often the package's own loop runs calls. It then asks the model once more, and runs no call of that reply."""
 
 
 class AgentDojo:
@@ -65,10 +65,17 @@ class AgentDojo:
         its = package.suites()[suite]
         user = its.user_tasks[user_id]
         if not injection_id:
-            return AgentDojoEpisode(suite, user, injections={})
+            return AgentDojoEpisode(suite, user, injections={}, rounds=_rounds(suite, user_id))
         attack, injection = self._attacks[suite], its.injection_tasks[injection_id]
         spliced = attack.attack(user, injection)
-        return AgentDojoEpisode(suite, user, injection=injection, injections=spliced, denial=attack.is_dos_attack)
+        return AgentDojoEpisode(
+            suite,
+            user,
+            injection=injection,
+            injections=spliced,
+            denial=attack.is_dos_attack,
+            rounds=_rounds(suite, user_id),
+        )
 
 
 def _by_number(tasks: Mapping[str, Any]) -> list[Any]:
@@ -81,13 +88,18 @@ def _gold_calls(suite: str, user_id: str) -> int:
     return len(user.ground_truth(package.environment(suite, {}, user)))
 
 
+def _rounds(suite: str, user_id: str) -> int:
+    """The package's rounds of calls, or as many as its own solution takes, one call a round."""
+    return max(_ROUNDS, _gold_calls(suite, user_id))
+
+
 def _task(suite: str, name: str, user: Any) -> WireTask:
     calls = _gold_calls(suite, user.ID)
     return {
         "id": f"{suite}/{name}",
         "category": suite,
         "split": "test",
-        "max_turns": max(_TURNS, calls + 1),
+        "max_turns": _rounds(suite, user.ID) + 1,
         "gold_calls": calls,
         "prompt": user.PROMPT,
     }

@@ -33,6 +33,7 @@ ATTACK: WireCriterion = {
     "kind": "forbid",
     "points": 0,
 }
+_TOO_LATE = "not run: the calls of this turn come after the last round of calls; only a final answer counts here"
 
 
 class AgentDojoEpisode:
@@ -44,13 +45,22 @@ class AgentDojoEpisode:
         injection: The package's injection task, where there is an attack.
         injections: What the attack writes into the environment, by place.
         denial: Whether the attack's goal is that the user's task fails.
+        rounds: How many turns may hold calls; calls of a later turn are not run, as in the package's own loop.
     """
 
     def __init__(
-        self, suite: str, user: Any, *, injection: Any = None, injections: Mapping[str, str], denial: bool = False
+        self,
+        suite: str,
+        user: Any,
+        *,
+        injection: Any = None,
+        injections: Mapping[str, str],
+        denial: bool = False,
+        rounds: int,
     ) -> None:
         self._suite, self._user, self._injection = suite, user, injection
         self._injections, self._denial = injections, denial
+        self._rounds = rounds
         self._tools: Sequence[Any] = package.suites()[suite].tools
         self._runtime: Any = package.FUNCTIONS.FunctionsRuntime(self._tools)
         self._executor: Any = package.EXECUTION.ToolsExecutor()
@@ -74,9 +84,11 @@ class AgentDojoEpisode:
 
     def turn(self, calls: Sequence[WireCall], prose: str) -> WireReply:
         """Run the calls, or take the final answer."""
-        results = [self._ran(call) for call in calls]
+        if calls and self._rounds == 0:
+            return reply([refused(_TOO_LATE) for _ in calls], end="max_turns")
         if calls:
-            return reply(results)
+            self._rounds -= 1
+            return reply([self._ran(call) for call in calls])
         self._answer = prose
         return reply(end="finished")
 

@@ -38,7 +38,7 @@ from palaestra.envs.worlds.storefront.invariants.money import (
 from palaestra.envs.worlds.storefront.policy import POLICY, StorePolicy
 from palaestra.protocols import StateView
 
-__all__ = ["ALWAYS", "FRESH", "fresh_violations", "populated_soundly", "violations"]
+__all__ = ["ALWAYS", "FRESH", "books_are_sound", "fresh_violations", "violations"]
 
 ALWAYS: tuple[Rule, ...] = (
     references_are_whole,
@@ -76,15 +76,15 @@ def violations(state: StateView, today: date, policy: StorePolicy = POLICY) -> l
         policy: The company's rules.
     """
     books = Books(state=state, today=today, policy=policy)
-    return list(references_are_whole(books)) or kit.broken(ALWAYS[1:], books)
+    return list(references_are_whole(books)) or kit.broken_rules(ALWAYS[1:], books)
 
 
 def fresh_violations(state: StateView, today: date, policy: StorePolicy = POLICY) -> list[str]:
     """A sentence for each breach of any rule, those included that hold only before the first tool call."""
     books = Books(state=state, today=today, policy=policy)
-    return list(references_are_whole(books)) or kit.broken((*ALWAYS[1:], *FRESH), books)
+    return list(references_are_whole(books)) or kit.broken_rules((*ALWAYS[1:], *FRESH), books)
 
 
-def populated_soundly(populated: PopulatedWorld) -> list[str]:
+def books_are_sound(populated: PopulatedWorld) -> list[str]:
     """The invariant of the world: all rules hold while it is fresh."""
     return fresh_violations(populated.state, populated.today, populated.rules)

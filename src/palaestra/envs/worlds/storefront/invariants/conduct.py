@@ -96,7 +96,7 @@ def claims_follow_delivery(books: Books) -> Iterator[str]:
 
 def tickets_show_their_grounds(books: Books) -> Iterator[str]:
     """A ticket that was declined or escalated names a section and a record; no other ticket does."""
-    return kit.cases_show_their_grounds(books.state, TICKETS, lambda key: _exists(books, key))
+    return kit.cases_name_their_policy_and_evidence(books.state, TICKETS, lambda key: _exists(books, key))
 
 
 def _exists(books: Books, key: str) -> bool:
