@@ -18,6 +18,7 @@ from palaestra.seeding import Stream
 from palaestra.tools import CONTROL, Toolbox
 
 GuestId = Annotated[str, References("guests")]
+BookingStatus = Literal["requested", "confirmed", "cancelled"]
 
 
 @record
@@ -35,7 +36,7 @@ class Booking(Row):
     guest_id: GuestId
     arrival: date
     nights: int
-    status: Literal["requested", "confirmed", "cancelled"]
+    status: BookingStatus
 
 
 @record
@@ -80,14 +81,14 @@ def populate(seed: int, rules: Rules) -> Base:
     rows: list[Row] = [*kit.parse_sections(HANDBOOK.format(**asdict(rules)))]
     for n, person in enumerate(kit.draw_people(stream.split("people"), 12), 1):
         rows.append(Guest(id=f"GST-{n}", name=person.name, email=f"{person.mailbox}@mail.example"))
-        for key, status in ((f"BKG-{2 * n}", "confirmed"), (f"BKG-{2 * n + 1}", "requested")):
+        for number in (2 * n, 2 * n + 1):
+            status: BookingStatus = "requested" if number % 2 else "confirmed"
             arrival, nights = today + timedelta(days=rules.cancel_days + stream.below(40)), stream.between(1, 7)
-            rows.append(Booking(id=key, guest_id=f"GST-{n}", arrival=arrival, nights=nights, status=status))
+            rows.append(Booking(id=f"BKG-{number}", guest_id=f"GST-{n}", arrival=arrival, nights=nights, status=status))
     return Base(SCHEMA, rows)
 
 
 def bookings_are_ahead(populated: PopulatedWorld) -> Iterator[str]:
-    """Nobody has a booking that began."""
     for booking in populated.state.find(Booking):
         if booking.arrival < populated.today:
             yield f"{booking.id}: begins on {booking.arrival}, before {populated.today}"
