@@ -7,6 +7,7 @@ import typer
 
 from palaestra.cli.console import output
 from palaestra.cli.progress import bar
+from palaestra.cli.target import WorldOption
 from palaestra.proof import proof_lines
 
 
@@ -15,20 +16,24 @@ def demo(
         Path, typer.Option("--out", help="Where trajectories, proof, checkpoints and page are written.")
     ] = Path("runs/demo"),
     seeds: Annotated[int, typer.Option("--seeds", min=1, help="Training runs, with the seeds 0, 1, ...")] = 1,
+    world: WorldOption = None,
 ) -> None:
     """Roll agents out, prove split dev, train a small policy and measure it on tasks that it never saw.
 
-    It learns 24 of the families; `palaestra tasks prove storefront` proves every task of every family.
+    In the Storefront it learns 24 of the families; `palaestra tasks prove storefront` proves every task of every
+    family. Another world (`--world`) is learnt in the families that it names for the demo, or else in all families.
 
     Takes about a quarter of an hour on two cores, and as long again, less the proof, for each further seed. Interrupt
     it anywhere and start it again: it goes on from its last save.
 
-    Example: `palaestra demo --seeds 3 --out runs/demo`
+    Examples: `palaestra demo --seeds 3 --out runs/demo`, `palaestra demo --world examples/worlds/human_resources`
     """
     from palaestra.benchmarks.demo import run_demo  # noqa: PLC0415  torch takes seconds to import
 
     console = output()
-    report = run_demo(out, seeds=seeds, bar=bar, say=lambda text: console.print(text, style="dim", highlight=False))
+    report = run_demo(
+        out, seeds=seeds, world=world, bar=bar, say=lambda text: console.print(text, style="dim", highlight=False)
+    )
     for table in report.tables:
         console.print(table.for_terminal())
     for line in proof_lines(report.proof):

@@ -13,7 +13,7 @@ from palaestra.benchmarks.evaluation.report.findings import Findings, findings
 from palaestra.benchmarks.evaluation.report.plots import MISSING, drawn, installed
 from palaestra.benchmarks.evaluation.report.tables import report_tables
 from palaestra.benchmarks.evaluation.results import Results
-from palaestra.benchmarks.evaluation.suite import Suite
+from palaestra.benchmarks.evaluation.suite import Suite, place
 from palaestra.benchmarks.viewer import render_page
 from palaestra.durable import write_file
 from palaestra.table import Table
@@ -127,7 +127,7 @@ def _plural(count: int, noun: str) -> str:
 
 def cells_of(episodes: Sequence[Episode], suite: Suite) -> list[str]:
     """The label of the cell that each episode was played in, by its id."""
-    labels: Mapping[str, str] = {cell.id: cell.label for cell in suite.cells}
+    labels: Mapping[str, str] = {cell.id: place(cell, suite) for cell in suite.cells}
     return [labels[_cell(episode)] for episode in episodes]
 
 
@@ -139,13 +139,13 @@ def _cell(episode: Episode) -> str:
 def chosen(episodes: Sequence[Episode], *, most: int = EPISODES_A_CELL) -> list[Episode]:
     """Up to `most` episodes of each cell, in their own order: of each kind of outcome in turn, so that all are seen."""
     cells: dict[str, dict[str, list[int]]] = {}
-    for place, episode in enumerate(episodes):
-        cells.setdefault(_cell(episode), {}).setdefault(_kind(episode), []).append(place)
+    for index, episode in enumerate(episodes):
+        cells.setdefault(_cell(episode), {}).setdefault(_kind(episode), []).append(index)
     kept: list[int] = []
     for kinds in cells.values():
-        turns = sorted((turn, kind, place) for kind, places in kinds.items() for turn, place in enumerate(places))
-        kept += [place for _, _, place in turns[:most]]
-    return [episodes[place] for place in sorted(kept)]
+        turns = sorted((turn, kind, index) for kind, found in kinds.items() for turn, index in enumerate(found))
+        kept += [index for _, _, index in turns[:most]]
+    return [episodes[index] for index in sorted(kept)]
 
 
 def _kind(episode: Episode) -> str:
