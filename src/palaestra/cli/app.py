@@ -32,7 +32,7 @@ from palaestra.version import __version__
 
 app = typer.Typer(
     name="palaestra",
-    help="A training hall for tool-using agents: deterministic worlds, proved tasks, dense rewards.",
+    help="Train and evaluate tool-using agents: deterministic worlds, proved tasks, dense rewards.",
     no_args_is_help=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,

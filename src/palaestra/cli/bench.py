@@ -9,6 +9,7 @@ import typer
 
 from palaestra.benchmarks import statistics
 from palaestra.benchmarks.speed import FULL, QUICK, SECTIONS, bench_env, speed_markdown, speed_tables
+from palaestra.benchmarks.speed.registered import PROGRAMS, bench_registered, registered_table
 from palaestra.cli.console import output
 from palaestra.cli.progress import bar
 from palaestra.cli.target import WorldOption
@@ -18,33 +19,37 @@ from palaestra.envs.target import find_world
 if TYPE_CHECKING:
     from palaestra.benchmarks.speed.training import TrainingReport
 
-Quick: TypeAlias = Annotated[bool, typer.Option("--quick", help="A little of everything.")]
-JsonOption: TypeAlias = Annotated[Path | None, typer.Option("--json", help="Write every figure to this file.")]
-Markdown: TypeAlias = Annotated[Path | None, typer.Option("--markdown", help="Write the tables to this file.")]
-Device: TypeAlias = Annotated[str, typer.Option("--device", help="cpu, or cuda for a model of Qwen3 0.6B's shape.")]
+Quick: TypeAlias = Annotated[bool, typer.Option("--quick", help="Measure a small sample.")]
+JsonOption: TypeAlias = Annotated[Path | None, typer.Option("--json", help="Write all figures to this JSON file.")]
+Markdown: TypeAlias = Annotated[Path | None, typer.Option("--markdown", help="Write the tables to this Markdown file.")]
+Device: TypeAlias = Annotated[
+    str, typer.Option("--device", help="Device: cpu, or cuda with a model of Qwen3 0.6B's size.")
+]
 Threads: TypeAlias = Annotated[
-    int | None, typer.Option("--threads", min=1, help="Of the arithmetic; one for each core if not said.")
+    int | None, typer.Option("--threads", min=1, help="Threads for arithmetic. Default: one per core.")
 ]
 
-app = typer.Typer(help="Measure what things cost.", no_args_is_help=True, rich_markup_mode="markdown")
+app = typer.Typer(help="Measure speed, memory and learning.", no_args_is_help=True, rich_markup_mode="markdown")
 
 
 @app.callback()
 def bench() -> None:
-    """Measure what things cost."""
+    """Measure speed, memory and learning."""
 
 
 @app.command(epilog="Example: `palaestra bench env --quick --json bench.json`")
 def env(
-    env_id: Annotated[str | None, typer.Argument(help="The environment.")] = None,
+    env_id: Annotated[str | None, typer.Argument(help="Environment id. Default: the default world.")] = None,
     world: WorldOption = None,
-    quick: Annotated[bool, typer.Option("--quick", help="A little of everything, in half a minute.")] = False,  # noqa: FBT002
-    episodes: Annotated[int | None, typer.Option(min=1, help="How many episodes the oracle plays.")] = None,
-    worlds: Annotated[int | None, typer.Option(min=1, help="How many worlds live at once when weighed.")] = None,
-    json: Annotated[Path | None, typer.Option("--json", help="Write every figure to this file.")] = None,
-    markdown: Annotated[Path | None, typer.Option("--markdown", help="Write the tables to this file.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Measure a small sample; takes half a minute.")] = False,  # noqa: FBT002
+    episodes: Annotated[int | None, typer.Option(min=1, help="Episodes that the oracle plays.")] = None,
+    worlds: Annotated[
+        int | None, typer.Option(min=1, help="Environments that exist at once while memory is measured.")
+    ] = None,
+    json: Annotated[Path | None, typer.Option("--json", help="Write all figures to this JSON file.")] = None,
+    markdown: Annotated[Path | None, typer.Option("--markdown", help="Write the tables to this Markdown file.")] = None,
 ) -> None:
-    """Time steps, resets, snapshots and forks, weigh live worlds, and compare with other ways and peers, in one run."""
+    """Time steps, resets, snapshots and forks, measure memory, and compare with other implementations in one run."""
     usual = QUICK if quick else FULL
     scale = replace(usual, episodes=episodes or usual.episodes, worlds=worlds or usual.worlds)
     with bar("measuring", len(SECTIONS)) as progress:
@@ -57,10 +62,27 @@ def env(
         write_file(markdown, speed_markdown(report).encode())
 
 
+@app.command(epilog="Example: `palaestra bench worlds --worlds 300`")
+def worlds(
+    count: Annotated[int, typer.Option("--worlds", min=2, help="Registered worlds to compare with one.")] = 300,
+    runs: Annotated[int, typer.Option(min=1, help="Pairs of runs of each program.")] = 15,
+    json: JsonOption = None,
+) -> None:
+    """Measure what many registered worlds cost an import, the help text and an environment of one of them."""
+    with bar("measuring", len(PROGRAMS)) as progress:
+        costs = bench_registered(worlds=count, runs=runs, progress=progress.step)
+    output().print(registered_table(costs, worlds=count).for_terminal())
+    if json is not None:
+        write_file(json, orjson.dumps(costs, option=orjson.OPT_INDENT_2))
+
+
 @app.command(epilog="Example: `palaestra bench engine --vllm-python .venv-vllm/bin/python --json engine.json`")
 def engine(
     vllm_python: Annotated[
-        Path, typer.Option("--vllm-python", help="An interpreter that has vLLM; without it that row says so.")
+        Path,
+        typer.Option(
+            "--vllm-python", help="Python interpreter with vLLM. Without it, the report marks vLLM as not measured."
+        ),
     ] = Path(".venv-vllm/bin/python"),
     device: Device = "cpu",
     threads: Threads = None,
@@ -68,7 +90,7 @@ def engine(
     json: JsonOption = None,
     markdown: Markdown = None,
 ) -> None:
-    """Draw tokens from equal weights with our engine, transformers and vLLM, in one go and in turns with slow tools."""
+    """Sample tokens with our engine, transformers and vLLM from equal weights, at once and in turns with slow tools."""
     _set_threads(threads)
     from palaestra.benchmarks.speed.training import bench_engine, device_of, scale_of  # noqa: PLC0415
 
@@ -84,7 +106,7 @@ def train(
     json: JsonOption = None,
     markdown: Markdown = None,
 ) -> None:
-    """Take steps of GRPO with our learner, in each layout, and with the reference learner, on equal trajectories."""
+    """Time GRPO steps of our learner in each layout and of the reference learner on equal trajectories."""
     _set_threads(threads)
     from palaestra.benchmarks.speed.training import bench_train, device_of, scale_of  # noqa: PLC0415
 
@@ -99,7 +121,7 @@ def async_(
     json: JsonOption = None,
     markdown: Markdown = None,
 ) -> None:
-    """Train over slow tools, waiting for them and not waiting."""
+    """Compare synchronous and asynchronous training with slow tools."""
     _set_threads(threads)
     from palaestra.benchmarks.speed.training import bench_async, scale_of  # noqa: PLC0415
 
@@ -111,9 +133,9 @@ def objectives(
     quick: Quick = False,  # noqa: FBT002
     json: JsonOption = None,
     markdown: Markdown = None,
-    plot: Annotated[Path | None, typer.Option("--plot", help="Draw the tables to this PNG.")] = None,
+    plot: Annotated[Path | None, typer.Option("--plot", help="Plot the tables to this PNG file.")] = None,
 ) -> None:
-    """Train tables on toys with data that older weights drew: how each objective stands staleness, on one thread."""
+    """Train tabular policies on stale data: how each objective tolerates staleness, on one thread."""
     _set_threads(1)
     from palaestra.benchmarks import objectives as toys  # noqa: PLC0415
 
@@ -132,12 +154,13 @@ def objectives(
 def intervals(
     quick: Quick = False,  # noqa: FBT002
     samples: Annotated[
-        int | None, typer.Option("--samples", min=1, help="Simulated intervals of each row; 2000, or 200 with --quick.")
+        int | None,
+        typer.Option("--samples", min=1, help="Simulated intervals per row. Default: 2000, or 200 with --quick."),
     ] = None,
     json: JsonOption = None,
     markdown: Markdown = None,
 ) -> None:
-    """Simulate how often 95 % intervals hold the true value, by method, population and number of units."""
+    """Simulate the coverage of 95 % intervals by method, population and number of units."""
     usual = statistics.QUICK if quick else statistics.FULL
     rows = statistics.simulate_coverage(replace(usual, samples=samples or usual.samples))
     table = statistics.coverage_table(rows)

@@ -12,7 +12,7 @@ from palaestra.packs import BUNDLED
 
 def check(
     env_ids: Annotated[
-        list[str] | None, typer.Argument(help="Environment ids or worlds; the bundled worlds if left out.")
+        list[str] | None, typer.Argument(help="Environment ids or worlds. Default: the bundled worlds.")
     ] = None,
     world: WorldsOption = None,
 ) -> None:

@@ -19,16 +19,16 @@ from palaestra.durable import write_file
 
 
 def compare(
-    first: Annotated[Path, typer.Argument(metavar="RUN_A", help="A folder that `palaestra eval` wrote.")],
-    second: Annotated[Path, typer.Argument(metavar="RUN_B", help="Another, of the same suite.")],
+    first: Annotated[Path, typer.Argument(metavar="RUN_A", help="Output folder of `palaestra eval`.")],
+    second: Annotated[Path, typer.Argument(metavar="RUN_B", help="Output folder of another agent on the same suite.")],
     measure: Annotated[
         ComparedMeasure,
-        typer.Option("--measure", help="What is compared: percent of episodes solved, or points of 100."),
+        typer.Option("--measure", help="Compared figure: percent of episodes solved, or points out of 100."),
     ] = "solved",
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown, to paste.")] = False,  # noqa: FBT002
-    html: Annotated[Path | None, typer.Option("--html", help="Also write one page of HTML to this file.")] = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,  # noqa: FBT002
+    html: Annotated[Path | None, typer.Option("--html", help="Also write an HTML page to this file.")] = None,
 ) -> None:
-    """Say which of two agents is ahead on a suite, task by task, and whether that can be chance.
+    """Compare two agents on a suite, task by task, with a significance test.
 
     Example: `palaestra compare runs/eval/oracle runs/eval/random --html comparison.html`
     """

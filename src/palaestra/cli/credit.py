@@ -13,15 +13,13 @@ from palaestra.errors import ConfigError
 
 
 def credit(
-    config: Annotated[Path, typer.Argument(help="A TOML file of settings, whose [world] is learnt in.")] = Path(
+    config: Annotated[Path, typer.Argument(help="TOML file of settings; its [world] is the training world.")] = Path(
         "examples/train/storefront.toml"
     ),
-    out: Annotated[Path, typer.Option("--out", help="Where runs and evaluations are kept.")] = Path("runs/credit"),
-    seeds: Annotated[int, typer.Option("--seeds", min=1, help="Runs of each method, with the seeds 0, 1, ...")] = 3,
-    tokens: Annotated[
-        int, typer.Option("--tokens", min=1, help="The policy's own tokens that each run trains on.")
-    ] = 160_000,
-    markdown: Annotated[Path | None, typer.Option("--markdown", help="Write the tables to this file.")] = None,
+    out: Annotated[Path, typer.Option("--out", help="Output folder for runs and evaluations.")] = Path("runs/credit"),
+    seeds: Annotated[int, typer.Option("--seeds", min=1, help="Training runs per method, with seeds 0, 1, ...")] = 3,
+    tokens: Annotated[int, typer.Option("--tokens", min=1, help="Sampled tokens that each run trains on.")] = 160_000,
+    markdown: Annotated[Path | None, typer.Option("--markdown", help="Write the tables to this Markdown file.")] = None,
 ) -> None:
     """Train with GRPO, GiGPO, HiPER and SeeUPO from one warm start in the planner's format, and measure them.
 

@@ -13,18 +13,18 @@ from palaestra.proof import proof_lines
 
 def demo(
     out: Annotated[
-        Path, typer.Option("--out", help="Where trajectories, proof, checkpoints and page are written.")
+        Path, typer.Option("--out", help="Output folder for trajectories, proof, checkpoints and the report.")
     ] = Path("runs/demo"),
-    seeds: Annotated[int, typer.Option("--seeds", min=1, help="Training runs, with the seeds 0, 1, ...")] = 1,
+    seeds: Annotated[int, typer.Option("--seeds", min=1, help="Training runs, with seeds 0, 1, ...")] = 1,
     world: WorldOption = None,
 ) -> None:
-    """Roll agents out, prove split dev, train a small policy and measure it on tasks that it never saw.
+    """Run agents, prove split dev, train a small policy and evaluate it on unseen tasks.
 
-    In the Storefront it learns 24 of the families; `palaestra tasks prove storefront` proves every task of every
-    family. Another world (`--world`) is learnt in the families that it names for the demo, or else in all families.
+    In the Storefront the policy trains on 24 families; `palaestra tasks prove storefront` proves the tasks of all
+    families. In another world it trains on the families that the world names for the demo, or on all of them.
 
-    Takes about a quarter of an hour on two cores, and as long again, less the proof, for each further seed. Interrupt
-    it anywhere and start it again: it goes on from its last save.
+    The demo takes about 15 minutes on two cores. Each further seed takes as long, less the proof. After an
+    interruption, the same command resumes from the last save.
 
     Examples: `palaestra demo --seeds 3 --out runs/demo`, `palaestra demo --world examples/worlds/human_resources`
     """

@@ -32,7 +32,7 @@ def evaluate(
     agent: Annotated[
         str,
         typer.Argument(
-            help="oracle, a floor (random, schema-random, no-op, finish-at-once, reader, junk, always-refuse), a "
+            help="oracle, a baseline (random, schema-random, no-op, finish-at-once, reader, junk, always-refuse), a "
             "checkpoint's folder in Hugging Face's layout, or endpoint, with --base-url and --model."
         ),
     ] = "endpoint",
@@ -43,92 +43,102 @@ def evaluate(
         ),
     ] = None,
     world: WorldsOption = None,
-    split: Annotated[str | None, typer.Option("--split", help="The tasks to play; heldout for our worlds.")] = None,
-    samples: Annotated[int, typer.Option("--samples", min=1, help="Episodes of each task.")] = 8,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of all luck.")] = 0,
-    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Tasks of each cell, evenly taken.")] = None,
+    split: Annotated[
+        str | None, typer.Option("--split", help="Split to play. Default for bundled worlds: heldout.")
+    ] = None,
+    samples: Annotated[int, typer.Option("--samples", min=1, help="Episodes per task.")] = 8,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed.")] = 0,
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, help="Maximum tasks per cell, spread evenly over families.")
+    ] = None,
     axis: Annotated[
-        list[str] | None, typer.Option("--axis", help="A ladder of ood; may be given several times.")
+        list[str] | None, typer.Option("--axis", help="Axis of the suite ood. May be given several times.")
     ] = None,
     option: Annotated[
-        list[str] | None, typer.Option("--option", help="NAME=VALUE of a benchmark; may be given several times.")
+        list[str] | None,
+        typer.Option("--option", help="Option of the benchmark as NAME=VALUE. May be given several times."),
     ] = None,
     surface: SurfaceOption = None,
     handbook: HandbookOption = 0,
     noise: NoiseOption = None,
     wording: WordingOption = None,
     temper: TemperOption = None,
-    concurrency: Annotated[int, typer.Option(min=1, help="Episodes side by side; checkpoints go by --rows.")] = 8,
+    concurrency: Annotated[int, typer.Option(min=1, help="Episodes in parallel. Checkpoints use --rows instead.")] = 8,
     seconds: Annotated[
         float | None,
-        typer.Option(
-            help="That an agent's answers may take in an episode; 600 if not said, and checkpoints have no such end."
-        ),
+        typer.Option(help="Maximum seconds of agent time per episode. Default: 600; no limit for checkpoints."),
     ] = None,
-    tries: Annotated[int, typer.Option(min=1, help="Worlds that an episode is played in before it is faulty.")] = 2,
-    price_in: Annotated[float | None, typer.Option(help="Of a million tokens read; with --price-out.")] = None,
-    price_out: Annotated[float | None, typer.Option(help="Of a million tokens written; with --price-in.")] = None,
+    tries: Annotated[int, typer.Option(min=1, help="Attempts per episode before it counts as a fault.")] = 2,
+    price_in: Annotated[float | None, typer.Option(help="Price of a million prompt tokens. Needs --price-out.")] = None,
+    price_out: Annotated[
+        float | None, typer.Option(help="Price of a million completion tokens. Needs --price-in.")
+    ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", help="A folder for figures, trajectories and the report; gone on with after a kill."),
+        typer.Option(
+            "--out", help="Output folder for figures, trajectories and the report. A killed evaluation resumes from it."
+        ),
     ] = None,
-    again: Annotated[bool, typer.Option("--again", help="Play what ended in a fault again.")] = False,  # noqa: FBT002
+    again: Annotated[bool, typer.Option("--again", help="Play episodes that ended in a fault again.")] = False,  # noqa: FBT002
     engine: Annotated[
-        Literal["native", "vllm"] | None, typer.Option(help="What draws tokens; native.", rich_help_panel=_POLICY)
+        Literal["native", "vllm"] | None,
+        typer.Option(help="Engine that samples tokens. Default: native.", rich_help_panel=_POLICY),
     ] = None,
     vllm_python: Annotated[
-        Path | None, typer.Option(help="An interpreter that has vLLM.", rich_help_panel=_POLICY)
+        Path | None, typer.Option(help="Python interpreter with vLLM.", rich_help_panel=_POLICY)
     ] = None,
     chat_format: Annotated[
         str | None,
-        typer.Option("--format", help="The chat format, where none is said.", rich_help_panel=_POLICY),
+        typer.Option("--format", help="Chat format of a checkpoint that does not name one.", rich_help_panel=_POLICY),
     ] = None,
     context: Annotated[
-        int | None, typer.Option(min=1, help="Tokens of an episode; 768 if not said.", rich_help_panel=_POLICY)
+        int | None, typer.Option(min=1, help="Maximum tokens per episode. Default: 768.", rich_help_panel=_POLICY)
     ] = None,
     turn: Annotated[
-        int | None, typer.Option(min=1, help="Tokens of a turn; 48 if not said.", rich_help_panel=_POLICY)
+        int | None, typer.Option(min=1, help="Maximum tokens per turn. Default: 48.", rich_help_panel=_POLICY)
     ] = None,
     rows: Annotated[
         int | None,
-        typer.Option(min=1, help="Episodes in a batch; memory goes with it; 128 if not said.", rich_help_panel=_POLICY),
+        typer.Option(min=1, help="Episodes per batch; memory grows with it. Default: 128.", rich_help_panel=_POLICY),
     ] = None,
     base_url: Annotated[
-        str | None, typer.Option(help="Such as http://127.0.0.1:8000/v1.", rich_help_panel=_ENDPOINT)
+        str | None, typer.Option(help="Server URL, such as http://127.0.0.1:8000/v1.", rich_help_panel=_ENDPOINT)
     ] = None,
-    model: Annotated[str | None, typer.Option(help="By the server's name.", rich_help_panel=_ENDPOINT)] = None,
+    model: Annotated[str | None, typer.Option(help="Model name on the server.", rich_help_panel=_ENDPOINT)] = None,
     key_variable: Annotated[
-        str | None, typer.Option(help="The environment variable that holds the key.", rich_help_panel=_ENDPOINT)
+        str | None, typer.Option(help="Environment variable with the API key.", rich_help_panel=_ENDPOINT)
     ] = None,
     temperature: Annotated[
-        float | None, typer.Option(min=0, help="Of checkpoints too, 1 there.", rich_help_panel=_ENDPOINT)
+        float | None,
+        typer.Option(min=0, help="Sampling temperature. Default for checkpoints: 1.", rich_help_panel=_ENDPOINT),
     ] = None,
     top_p: Annotated[
-        float | None, typer.Option(min=0, max=1, help="Of checkpoints too.", rich_help_panel=_ENDPOINT)
+        float | None,
+        typer.Option(min=0, max=1, help="Nucleus sampling threshold, for checkpoints too.", rich_help_panel=_ENDPOINT),
     ] = None,
-    max_tokens: Annotated[int | None, typer.Option(min=1, help="Of a reply.", rich_help_panel=_ENDPOINT)] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option(min=1, help="Maximum tokens per reply.", rich_help_panel=_ENDPOINT)
+    ] = None,
     request: Annotated[
         list[str] | None,
-        typer.Option(help="NAME=VALUE, one more field of requests.", rich_help_panel=_ENDPOINT),
+        typer.Option(help="Extra request field as NAME=VALUE.", rich_help_panel=_ENDPOINT),
     ] = None,
     seed_field: Annotated[
         str | None,
-        typer.Option(
-            help='The field of a request\'s seed; "seed" if not said, "" sends none.', rich_help_panel=_ENDPOINT
-        ),
+        typer.Option(help='Request field for the seed. Default: "seed"; "" sends no seed.', rich_help_panel=_ENDPOINT),
     ] = None,
     timeout: Annotated[
         float | None,
-        typer.Option(help="Seconds that a try of a request may take; 120 if not said.", rich_help_panel=_ENDPOINT),
+        typer.Option(help="Maximum seconds per request attempt. Default: 120.", rich_help_panel=_ENDPOINT),
     ] = None,
     request_tries: Annotated[
-        int | None, typer.Option(min=1, help="Of a request; 6 if not said.", rich_help_panel=_ENDPOINT)
+        int | None, typer.Option(min=1, help="Maximum attempts per request. Default: 6.", rich_help_panel=_ENDPOINT)
     ] = None,
 ) -> None:
-    """Play every task of a suite several times, and say how it went, with intervals.
+    """Evaluate an agent on a suite and report scores with intervals.
 
-    With `--out`, a folder is written: settings, outcomes, trajectories and the report as JSON and HTML. A run that was
-    killed is gone on with by the same command; no episode is played twice, and none is lost.
+    `--out` names a folder for settings, outcomes, trajectories and the report as JSON and HTML. The same command
+    resumes a killed evaluation. It plays no episode twice and loses none.
 
     Examples: `palaestra eval runs/demo/seed-0/after-grpo --split dev`, `palaestra eval oracle --suite babyai`,
     `palaestra eval --base-url http://127.0.0.1:8000/v1 --model qwen3 --suite bfcl/multi_turn_base --out runs/bfcl`

@@ -17,24 +17,24 @@ if TYPE_CHECKING:
 
 
 def suites(
-    names: Annotated[list[str] | None, typer.Argument(help="Benchmarks; all that are installed, if left out.")] = None,
+    names: Annotated[list[str] | None, typer.Argument(help="Benchmark names. Default: all installed ones.")] = None,
     limit: Annotated[
-        int | None, typer.Option("--limit", min=1, help="Tasks of each category, spread evenly; all if not said.")
+        int | None, typer.Option("--limit", min=1, help="Maximum tasks per category, spread evenly. Default: all.")
     ] = None,
-    split: Annotated[str | None, typer.Option("--split", help="Of the benchmark's own; its first if not said.")] = None,
+    split: Annotated[str | None, typer.Option("--split", help="Split of the benchmark. Default: its first.")] = None,
     category: Annotated[
-        list[str] | None, typer.Option("--category", help="Of the benchmark's own; may be given several times.")
+        list[str] | None, typer.Option("--category", help="Category of the benchmark. May be given several times.")
     ] = None,
     agent: Annotated[
-        list[str] | None, typer.Option("--agent", help="gold, no-op, finish or random; all four if not said.")
+        list[str] | None, typer.Option("--agent", help="Agent: gold, no-op, finish or random. Default: all four.")
     ] = None,
-    option: Annotated[list[str] | None, typer.Option("--option", help="A benchmark's own, as NAME=VALUE.")] = None,
-    categories: Annotated[bool, typer.Option("--categories", help="A row for each category too.")] = False,  # noqa: FBT002
-    threads: Annotated[int, typer.Option("--threads", min=1, help="Episodes at once.")] = 2,
-    json: Annotated[Path | None, typer.Option("--json", help="Write every figure to this file.")] = None,
-    markdown: Annotated[Path | None, typer.Option("--markdown", help="Write the table to this file.")] = None,
+    option: Annotated[list[str] | None, typer.Option("--option", help="Option of the benchmark as NAME=VALUE.")] = None,
+    categories: Annotated[bool, typer.Option("--categories", help="Also print a row per category.")] = False,  # noqa: FBT002
+    threads: Annotated[int, typer.Option("--threads", min=1, help="Episodes in parallel.")] = 2,
+    json: Annotated[Path | None, typer.Option("--json", help="Write all figures to this JSON file.")] = None,
+    markdown: Annotated[Path | None, typer.Option("--markdown", help="Write the table to this Markdown file.")] = None,
 ) -> None:
-    """Prove benchmarks from outside: what their own solutions get, and what agents that know nothing get.
+    """Check external benchmarks: scores of their reference solutions and of baselines.
 
     Examples: `palaestra bench suites --limit 10`, `palaestra bench suites bfcl --categories --json bfcl.json`
     """

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from palaestra.trainers.objectives import BuiltObjective, Part, Preset
 
 app = typer.Typer(
-    help="What a policy can be trained towards: presets, and the parts that they are made of.",
+    help="List training objectives: presets and their parts.",
     no_args_is_help=True,
     rich_markup_mode="markdown",
 )
@@ -21,14 +21,12 @@ _SURE = (
     "Sure, by whom the formula is: code, the authors' or a peer's; paper, its text; secondary, a transcription; "
     "derived, ours."
 )
-Import = Annotated[
-    list[str] | None, typer.Option("--import", help="A module, or a file that ends in .py, with parts of your own.")
-]
+Import = Annotated[list[str] | None, typer.Option("--import", help="Module or .py file with your own parts.")]
 
 
 @app.callback()
 def objectives() -> None:
-    """What a policy can be trained towards: presets, and the parts that they are made of."""
+    """List training objectives: presets and their parts."""
 
 
 @app.command(
@@ -37,7 +35,7 @@ def objectives() -> None:
     "`palaestra objectives list --parts --import my_losses.py`",
 )
 def list_(
-    parts: Annotated[bool, typer.Option("--parts", help="The parts, in place of the presets.")] = False,  # noqa: FBT002
+    parts: Annotated[bool, typer.Option("--parts", help="List the parts instead of the presets.")] = False,  # noqa: FBT002
     imports: Import = None,
 ) -> None:
     """List the presets, or the parts."""
@@ -66,9 +64,9 @@ def list_(
     "`palaestra objectives show mine --import my_losses.py`"
 )
 def show(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A preset, or a part.")], imports: Import = None
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a preset or a part.")], imports: Import = None
 ) -> None:
-    """Show what a preset is made of, and all that is known of parts of that name."""
+    """Show a preset's parts, or all metadata of a part."""
     from palaestra.trainers.objectives import PARTS, ObjectiveConfig, import_parts, preset, presets  # noqa: PLC0415
 
     for module in imports or ():

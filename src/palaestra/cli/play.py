@@ -33,8 +33,8 @@ HELP = """\
 
 
 def play(
-    task: Annotated[str, typer.Argument(help="A task's id, such as storefront/cancel-order/0000.")],
-    tasks: Annotated[str | None, typer.Option("--tasks", help="The folder of your own tasks that holds it.")] = None,
+    task: Annotated[str, typer.Argument(help="Task id, such as storefront/cancel-order/0000.")],
+    tasks: Annotated[str | None, typer.Option("--tasks", help="Folder of task files that defines the task.")] = None,
     world: WorldOption = None,
     surface: SurfaceOption = None,
     handbook: HandbookOption = 0,
@@ -42,7 +42,7 @@ def play(
     wording: WordingOption = None,
     temper: TemperOption = None,
 ) -> None:
-    """Play a task yourself: read what the agent reads, call what it may call, see the checklist move."""
+    """Play a task yourself with the agent's messages and tools, and watch the checklist."""
     env, console = open_task(task, tasks, world, **switches(surface, handbook, noise, wording, temper)), Console()
     observation, _ = env.reset(seed=0)
     _show(console, observation)

@@ -14,19 +14,23 @@ from palaestra.trajectory import Episode
 
 
 def reference(
-    target: Annotated[str | None, typer.Argument(help="A world's id, or a folder of task files.")] = None,
+    target: Annotated[str | None, typer.Argument(help="World id, or folder of task files.")] = None,
     world: WorldOption = None,
-    out: Annotated[Path, typer.Option("--out", help="Where the stages are saved.")] = Path("runs/reference"),
-    seed: Annotated[int, typer.Option("--seed", help="Of weights, order and draws.")] = 0,
-    warm_up_steps: Annotated[int, typer.Option(min=1, help="Supervised steps on the oracle's episodes.")] = 400,
-    grpo_steps: Annotated[int, typer.Option(min=1, help="Batches of rollouts.")] = 16,
-    context: Annotated[int, typer.Option(min=1, help="Tokens that an episode may have.")] = 768,
-    turn: Annotated[int, typer.Option(min=1, help="Tokens that a turn may have.")] = 48,
-    threads: Annotated[int, typer.Option(min=1, help="Of the arithmetic; part of what makes a run repeatable.")] = 2,
+    out: Annotated[Path, typer.Option("--out", help="Output folder for the stages.")] = Path("runs/reference"),
+    seed: Annotated[int, typer.Option("--seed", help="Random seed for weights, data order and sampling.")] = 0,
+    warm_up_steps: Annotated[
+        int, typer.Option(min=1, help="Supervised training steps on the oracle's episodes.")
+    ] = 400,
+    grpo_steps: Annotated[int, typer.Option(min=1, help="GRPO steps, one batch of rollouts each.")] = 16,
+    context: Annotated[int, typer.Option(min=1, help="Maximum tokens per episode.")] = 768,
+    turn: Annotated[int, typer.Option(min=1, help="Maximum tokens per turn.")] = 48,
+    threads: Annotated[
+        int, typer.Option(min=1, help="Threads for arithmetic. Results repeat only with equal thread counts.")
+    ] = 2,
 ) -> None:
-    """Run the reference trainer: a warm-up on the oracle's episodes, then GRPO, plainly and one step after the other.
+    """Run the reference trainer: a warm-up on the oracle's episodes, then GRPO.
 
-    Interrupt it anywhere and start it again with the same arguments: it goes on from its last save.
+    After an interruption, the same command resumes from the last save.
 
     Example: `palaestra reference storefront --seed 1 --out runs/reference`
     """

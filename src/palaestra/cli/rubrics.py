@@ -22,7 +22,7 @@ from palaestra.durable import write_file
 from palaestra.envs import ToolEnv
 from palaestra.errors import TaskError
 
-app = typer.Typer(help="Derive rubrics from runs that solve a task.", no_args_is_help=True, rich_markup_mode="markdown")
+app = typer.Typer(help="Derive rubrics from solutions.", no_args_is_help=True, rich_markup_mode="markdown")
 
 SHOWN = 20
 """How many disagreements a person reads at a time."""
@@ -30,7 +30,7 @@ SHOWN = 20
 
 @app.callback()
 def rubrics() -> None:
-    """Derive rubrics from runs that solve a task."""  # a callback keeps `derive` a verb of its own
+    """Derive rubrics from solutions."""  # a callback keeps `derive` a verb of its own
 
 
 @app.command(
@@ -40,19 +40,19 @@ def rubrics() -> None:
 def derive(
     target: Annotated[
         str | None,
-        typer.Argument(metavar="TASK", help="A task's id; with --all a world, or a folder of your own tasks."),
+        typer.Argument(metavar="TASK", help="Task id; with --all a world or a folder of task files."),
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="Every task of a world or a folder.")] = False,  # noqa: FBT002
+    every: Annotated[bool, typer.Option("--all", help="All tasks of the world or folder.")] = False,  # noqa: FBT002
     world: WorldOption = None,
     split: SplitOption = None,
     family: FamilyOption = None,
-    tasks: Annotated[str | None, typer.Option("--tasks", help="The folder of your own tasks that holds it.")] = None,
-    oracle_only: Annotated[bool, typer.Option("--oracle-only", help="Learn from no alternatives.")] = False,  # noqa: FBT002
-    json: Annotated[Path | None, typer.Option("--json", help="Write the agreement to this file.")] = None,
+    tasks: Annotated[str | None, typer.Option("--tasks", help="Folder of task files that defines the task.")] = None,
+    oracle_only: Annotated[bool, typer.Option("--oracle-only", help="Use no alternatives.")] = False,  # noqa: FBT002
+    json: Annotated[Path | None, typer.Option("--json", help="Write the agreement to this JSON file.")] = None,
 ) -> None:
-    """Derive a rubric from the oracle and its alternatives, beside the expert's, and say how far they agree.
+    """Derive a rubric from the oracle and its alternatives, and measure its agreement with the expert's rubric.
 
-    Both rubrics judge the same work: the oracle's, other right work, and work with one thing wrong.
+    Both rubrics judge the same work: the oracle's, alternatives and mutants.
     """
     if every and tasks is not None:
         raise TaskError(f"--all goes with a world or a folder; write `palaestra rubrics derive {tasks} --all`")

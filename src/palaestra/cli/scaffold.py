@@ -26,12 +26,12 @@ class FamilyKind(StrEnum):
 
 
 def new(
-    name: Annotated[str, typer.Argument(help="The family's name, such as move-house.")],
-    world: Annotated[str, typer.Option("--world", help="The world that it is set in.")] = "storefront",
-    out: Annotated[Path, typer.Option("--out", help="The folder that the files go to.")] = Path(),
-    kind: Annotated[FamilyKind, typer.Option("--kind", help="What it is about.")] = FamilyKind.WRITE,
+    name: Annotated[str, typer.Argument(help="Name of the new family, such as move-house.")],
+    world: Annotated[str, typer.Option("--world", help="World of the new family.")] = "storefront",
+    out: Annotated[Path, typer.Option("--out", help="Output folder.")] = Path(),
+    kind: Annotated[FamilyKind, typer.Option("--kind", help="FamilyKind of task.")] = FamilyKind.WRITE,
 ) -> None:
-    """Write a new task family and its test: whole, commented and proved as they stand, for you to change.
+    """Write a new task family and its test: complete, commented and proved templates to change.
 
     Example: `palaestra tasks new move-house --out ./tasks`
     """

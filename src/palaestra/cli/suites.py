@@ -20,21 +20,21 @@ if TYPE_CHECKING:
     from palaestra.benchmarks.external import Benchmark, ExternalEnv
 
 app = typer.Typer(
-    help="Benchmarks that others wrote: which there are, and how they are installed.",
+    help="List and install external benchmarks.",
     no_args_is_help=True,
     rich_markup_mode="markdown",
 )
-Names = Annotated[list[str], typer.Argument(metavar="NAME...", help="Benchmarks, such as bfcl.")]
+Names = Annotated[list[str], typer.Argument(metavar="NAME...", help="Benchmark names, such as bfcl.")]
 
 
 @app.callback()
 def suites() -> None:
-    """Benchmarks that others wrote: which there are, and how they are installed."""
+    """List and install external benchmarks."""
 
 
 @app.command(name="list", epilog="Example: `palaestra suites list`")
 def list_() -> None:
-    """List every benchmark: its version and licence, and its tasks where it is installed or the way to it where not."""
+    """List benchmarks with version, licence, and number of tasks or how to install them."""
     from palaestra.benchmarks.external import BENCHMARKS  # noqa: PLC0415  it needs the extra `suites`
     from palaestra.benchmarks.external.installation import home  # noqa: PLC0415
 
@@ -77,10 +77,10 @@ def _opened(benchmark: "Benchmark") -> "ExternalEnv":
 def install(
     names: Names,
     source: Annotated[
-        Path | None, typer.Option("--from", help="Your checkout, where a benchmark is in no package.")
+        Path | None, typer.Option("--from", help="Your checkout of a benchmark that has no package.")
     ] = None,
 ) -> None:
-    """Install benchmarks, each in a virtual environment of its own; those that are there are left as they are."""
+    """Install benchmarks, each in its own virtual environment. Installed ones stay as they are."""
     from palaestra.benchmarks.external import BENCHMARKS  # noqa: PLC0415
     from palaestra.benchmarks.external import install as install_one  # noqa: PLC0415
 
@@ -99,8 +99,8 @@ def install(
 
 
 @app.command(epilog="Example: `palaestra suites show bfcl`")
-def show(name: Annotated[str, typer.Argument(metavar="NAME", help="A benchmark, such as bfcl.")]) -> None:
-    """Show what is known of a benchmark: where it comes from, its splits, options and tasks, and what is broken."""
+def show(name: Annotated[str, typer.Argument(metavar="NAME", help="Benchmark name, such as bfcl.")]) -> None:
+    """Show a benchmark's source, splits, options, tasks and known defects."""
     from palaestra.benchmarks.external import BENCHMARKS, find_installed  # noqa: PLC0415
 
     benchmark, console = BENCHMARKS.get(name), output()
@@ -147,10 +147,10 @@ def _tasks(env: "ExternalEnv") -> Table:
 
 @app.command(epilog="Examples: `palaestra suites hashes bfcl`, `palaestra suites hashes storefront --out lists/`")
 def hashes(
-    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Installed benchmarks, or worlds of ours.")],
-    out: Annotated[Path, typer.Option("--out", help="The folder of lists.")] = LISTS,
+    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Installed benchmarks or bundled worlds.")],
+    out: Annotated[Path, typer.Option("--out", help="Output folder of the lists.")] = LISTS,
 ) -> None:
-    """Write the lists by which a trainer knows the prompts that policies are measured on: hashes, and nothing else."""
+    """Write hashes of evaluation prompts, so that a trainer can refuse them."""
     console = output()
     for name in names:
         prompts, trainable = _of_world(find_world(name)) if name in PACKS.ids or is_pack(name) else _of_benchmark(name)

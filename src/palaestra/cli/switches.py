@@ -10,21 +10,22 @@ from palaestra.errors import ConfigError, UnknownNameError
 from palaestra.records import Json
 
 SurfaceOption = Annotated[
-    str | None, typer.Option("--surface", help="The tools to act with, such as generic; the conventional ones if none.")
+    str | None, typer.Option("--surface", help="Tool surface, such as generic. Default: the conventional tools.")
 ]
 HandbookOption = Annotated[
     int,
-    typer.Option("--handbook", min=0, max=2**31 - 1, help="A handbook with some rules changed; 0 is the world's own."),
+    typer.Option("--handbook", min=0, max=2**31 - 1, help="Handbook number; other numbers than 0 change rules."),
 ]
 NoiseOption = Annotated[
     list[str] | None,
-    typer.Option("--noise", help="A switch of noise, such as failures=10 or renames; may be given more than once."),
+    typer.Option("--noise", help="Kind of noise, such as failures=10 or renames. May be given several times."),
 ]
 WordingOption = Annotated[
-    str | None, typer.Option("--wording", help="In which words requests are put, such as casual; their own if none.")
+    str | None,
+    typer.Option("--wording", help="Style of request variation, such as casual. Default: the original words."),
 ]
 TemperOption = Annotated[
-    str | None, typer.Option("--temper", help="The temper of users who answer, such as heated; the tasks' own if none.")
+    str | None, typer.Option("--temper", help="Temper of users who answer, such as heated. Default: the task's own.")
 ]
 
 

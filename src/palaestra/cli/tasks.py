@@ -24,9 +24,9 @@ app = typer.Typer(help="List, show and prove tasks.", no_args_is_help=True, rich
 
 Target = Annotated[
     str | None,
-    typer.Argument(help="A world's id or the folder of its pack, or a folder or file of your own tasks."),
+    typer.Argument(help="World id, folder of a world pack, or folder or file of task files."),
 ]
-SplitOption = Annotated[list[str] | None, typer.Option("--split", help="Only this split; may be given more than once.")]
+SplitOption = Annotated[list[str] | None, typer.Option("--split", help="Only this split. May be given several times.")]
 FamilyOption = Annotated[str | None, typer.Option("--family", help="Only this family, such as cancel-order.")]
 
 
@@ -59,9 +59,9 @@ def list_tasks(
     world: WorldOption = None,
     split: SplitOption = None,
     family: FamilyOption = None,
-    ids: Annotated[bool, typer.Option("--ids", help="Print every id, one a line.")] = False,  # noqa: FBT002
+    ids: Annotated[bool, typer.Option("--ids", help="Print all task ids, one per line.")] = False,  # noqa: FBT002
 ) -> None:
-    """List families and how many tasks each split has of them."""
+    """List families and their number of tasks per split."""
     env = open_target(target, world)
     tasks = chosen(env, split, family)
     if ids:
@@ -84,11 +84,11 @@ def list_tasks(
 
 @app.command(epilog="Example: `palaestra tasks show storefront/price-match/0003`")
 def show(
-    task: Annotated[str, typer.Argument(help="A task's id.")],
+    task: Annotated[str, typer.Argument(help="Task id.")],
     world: WorldOption = None,
-    tasks: Annotated[str | None, typer.Option("--tasks", help="The folder of your own tasks that holds it.")] = None,
+    tasks: Annotated[str | None, typer.Option("--tasks", help="Folder of task files that defines the task.")] = None,
 ) -> None:
-    """Show a task: what it asks, what its rubric checks, and what solves it."""
+    """Show a task's request, rubric and reference solution."""
     env = open_task(task, tasks, world)
     env.reset(seed=0)
     console, instance, spec = output(), env.instance, env.task
@@ -115,17 +115,17 @@ def prove(
     world: WorldOption = None,
     split: SplitOption = None,
     family: FamilyOption = None,
-    surface: Annotated[str | None, typer.Option("--surface", help="The tools to act with, such as generic.")] = None,
-    jobs: Annotated[int | None, typer.Option("--jobs", min=1, help="Processes; as many as cores if left out.")] = None,
-    json: Annotated[Path | None, typer.Option("--json", help="Write the whole proof to this file.")] = None,
-    markdown: Annotated[Path | None, typer.Option("--markdown", help="Write the tables to this file.")] = None,
+    surface: Annotated[str | None, typer.Option("--surface", help="Tool surface, such as generic.")] = None,
+    jobs: Annotated[int | None, typer.Option("--jobs", min=1, help="Worker processes. Default: one per core.")] = None,
+    json: Annotated[Path | None, typer.Option("--json", help="Write the complete proof to this JSON file.")] = None,
+    markdown: Annotated[Path | None, typer.Option("--markdown", help="Write the tables to this Markdown file.")] = None,
     release: Annotated[  # noqa: FBT002
-        bool, typer.Option("--release", help="When all is proved, let the world's splits list it.")
+        bool, typer.Option("--release", help="Release the tasks if the proof passes: the world's splits list them.")
     ] = False,
 ) -> None:
-    """Prove tasks: solvable, not solved by idle agents or attacks, wrong work rejected, right work accepted.
+    """Prove tasks: the oracle solves them, baselines, attacks and mutants fail, and alternatives pass.
 
-    Exits with 1 when they are not proved, and says why.
+    Exits with status 1 and prints the faults if the proof fails.
     """
     env = open_target(target, world, surface=surface)
     if release and (folder_of(target) or split or family or surface or env.world.release is None):

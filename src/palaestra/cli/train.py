@@ -16,24 +16,23 @@ if TYPE_CHECKING:
 
 
 def train(
-    config: Annotated[Path, typer.Argument(help="A TOML file of settings.")],
+    config: Annotated[Path, typer.Argument(help="TOML file of settings.")],
     out: Annotated[
-        Path | None, typer.Option("--out", help="The run's folder; runs/ and the file's name if not said.")
+        Path | None, typer.Option("--out", help="Output folder. Default: runs/ and the name of the file.")
     ] = None,
     setting: Annotated[
-        list[str] | None, typer.Option("--set", help="A setting that goes before the file's: grpo.steps=4.")
+        list[str] | None,
+        typer.Option("--set", help="Override a setting of the file, such as grpo.steps=4. May be given several times."),
     ] = None,
     dry_run: Annotated[  # noqa: FBT002
-        bool, typer.Option("--dry-run", help="Read, open and count everything, say what would be done, and stop.")
+        bool, typer.Option("--dry-run", help="Check the settings, load everything, print the plan and stop.")
     ] = False,
-    replay: Annotated[
-        Path | None, typer.Option("--replay", help="The folder of a run to go through again, token by token.")
-    ] = None,
+    replay: Annotated[Path | None, typer.Option("--replay", help="Folder of a run to replay token by token.")] = None,
 ) -> None:
-    """Train a policy as a file of settings says.
+    """Train a policy from a file of settings.
 
-    Interrupt it anywhere and start it again with the same arguments: it goes on from its last save, and trains on what
-    was rolled out since. Settings are explained in docs/training.md.
+    After an interruption, the same command resumes from the last save and trains on the rollouts since. See
+    docs/training.md for the settings.
 
     Examples: `palaestra train examples/train/storefront.toml`, `palaestra train examples/train/storefront.toml --set
     grpo.limits.staleness=2 --out runs/async`, `palaestra train RUN.toml --dry-run`, `torchrun --nproc-per-node 4 -m

@@ -11,12 +11,12 @@ from palaestra.trajectory import read_episodes
 
 
 def view(
-    trajectories: Annotated[Path, typer.Argument(help="A JSON-lines file of trajectories.")],
+    trajectories: Annotated[Path, typer.Argument(help="JSON-lines file of trajectories.")],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Where the page goes; beside the file if left out.")
+        Path | None, typer.Option("--output", "-o", help="Output file. Default: beside the trajectories.")
     ] = None,
 ) -> None:
-    """Make one self-contained HTML page on which to read trajectories step by step.
+    """Write a self-contained HTML page to read trajectories step by step.
 
     Example: `palaestra view runs/demo/trajectories.jsonl -o /tmp/page.html`
     """

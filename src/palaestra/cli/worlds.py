@@ -19,7 +19,7 @@ app = typer.Typer(
 
 @app.command(name="list", epilog="Example: `palaestra worlds list --world examples/worlds/human_resources`")
 def list_(world: WorldsOption = None) -> None:
-    """List every registered world pack, read from its manifest; no pack is imported."""
+    """List registered world packs from their manifests, without importing them."""
     for name in world or ():
         find_world(name)
     rows = [_row(pack) for env_id in PACKS for pack in PACKS.all_of(env_id)]
@@ -40,9 +40,9 @@ def _row(pack: Pack) -> tuple[str, ...]:
 
 @app.command(epilog="Example: `palaestra worlds show storefront`")
 def show(
-    world: str = typer.Argument(help="A world's id, or the folder of its pack."),
+    world: str = typer.Argument(help="World id, or folder of a world pack."),
 ) -> None:
-    """Show what a world declares: splits, traits, capabilities, and the switches that `gymnasium.make` takes for it."""
+    """Show a world's splits, traits, capabilities and switches of `gymnasium.make`."""
     env_id = find_world(world)
     pack = PACKS.find(env_id)
     manifest = pack.manifest() or open_world(env_id).manifest()

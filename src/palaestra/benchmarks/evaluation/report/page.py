@@ -3,7 +3,7 @@
 The same results give the same bytes. What an agent wrote reaches the page as data alone; see `benchmarks.viewer`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import orjson
@@ -13,7 +13,7 @@ from palaestra.benchmarks.evaluation.report.findings import Findings, findings
 from palaestra.benchmarks.evaluation.report.plots import MISSING, drawn, installed
 from palaestra.benchmarks.evaluation.report.tables import report_tables
 from palaestra.benchmarks.evaluation.results import Results
-from palaestra.benchmarks.evaluation.suite import Suite, place
+from palaestra.benchmarks.evaluation.suite import Cell, Suite, place
 from palaestra.benchmarks.viewer import render_page
 from palaestra.durable import write_file
 from palaestra.table import Table
@@ -100,7 +100,10 @@ def _lead(found: Findings) -> list[str]:
     if scores.solved is None or scores.points is None or scores.harmed is None:
         return [counted, "No episode has a score."]
     solved, points, harmed = scores.solved.text(), scores.points.text(), scores.harmed.text()
-    return [counted, f"Over all: solved {solved} %, mean score {points} of 100, harmful {harmed} %."]
+    return [
+        counted,
+        f"Over all: solved, in percent: {solved}; mean score, of 100: {points}; harmful, in percent: {harmed}.",
+    ]
 
 
 def _kept(shown: int, kept: int) -> list[str]:
@@ -126,9 +129,15 @@ def _plural(count: int, noun: str) -> str:
 
 
 def cells_of(episodes: Sequence[Episode], suite: Suite) -> list[str]:
-    """The label of the cell that each episode was played in, by its id."""
-    labels: Mapping[str, str] = {cell.id: place(cell, suite) for cell in suite.cells}
+    """The label of the cell that each episode was played in, by its id, and the title of its axis."""
+    labels = {cell.id: _label(cell, suite) for cell in suite.cells}
     return [labels[_cell(episode)] for episode in episodes]
+
+
+def _label(cell: Cell, suite: Suite) -> str:
+    """A cell's label before its axis: lists cut long names at their end."""
+    axis = place(cell, suite).removesuffix(cell.label).removesuffix(": ")
+    return f"{cell.label} ({axis})" if axis else cell.label
 
 
 def _cell(episode: Episode) -> str:
