@@ -3,6 +3,7 @@
 The same results give the same bytes. What an agent wrote reaches the page as data alone; see `benchmarks.viewer`.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -129,15 +130,16 @@ def _plural(count: int, noun: str) -> str:
 
 
 def cells_of(episodes: Sequence[Episode], suite: Suite) -> list[str]:
-    """The label of the cell that each episode was played in, by its id, and the title of its axis."""
-    labels = {cell.id: _label(cell, suite) for cell in suite.cells}
+    """The label of the cell that each episode was played in, by its id; with its axis where two have one label."""
+    often = Counter(cell.label for cell in suite.cells)
+    labels = {cell.id: cell.label if often[cell.label] == 1 else _with_axis(cell, suite) for cell in suite.cells}
     return [labels[_cell(episode)] for episode in episodes]
 
 
-def _label(cell: Cell, suite: Suite) -> str:
-    """A cell's label before its axis: lists cut long names at their end."""
+def _with_axis(cell: Cell, suite: Suite) -> str:
+    """A cell's label, and then its axis: lists cut long names at their end."""
     axis = place(cell, suite).removesuffix(cell.label).removesuffix(": ")
-    return f"{cell.label} ({axis})" if axis else cell.label
+    return f"{cell.label}, {axis}" if axis else cell.label
 
 
 def _cell(episode: Episode) -> str:
