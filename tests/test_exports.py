@@ -70,10 +70,11 @@ EXPORTS = {
     "palaestra.benchmarks.viewer": "render_page",
     "palaestra.cli": "main",
     "palaestra.envs": (
-        "SPLITS Draft Family Instance LiveEpisode Snapshot Task TaskSet ToolEnv World bundled_tasks call check_env "
-        "family instantiate load_families load_folder open_world split_of"
+        "SPLITS Draft Family Instance Invariant LiveEpisode PopulatedWorld Snapshot Task TaskSet ToolEnv World "
+        "WorldFinding WorldReport bundled_tasks call check_env check_world family instantiate load_families "
+        "load_folder open_world split_of"
     ),
-    "palaestra.envs.check": "CHECKS Subject check_env",
+    "palaestra.envs.check": "CHECKS WORLD_CHECKS Subject WorldFinding WorldReport check_env check_world",
     "palaestra.envs.noise": (
         "Contradiction Injection Listing Noise NoiseMaterial NoisePlan NoiseSnapshot NoiseState WorldEvent "
         "check_noise_material"

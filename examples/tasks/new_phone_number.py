@@ -1,15 +1,6 @@
 """A task family outside the package: a customer has a new telephone number, and in its twin it is not them who asks."""
 
-from palaestra.envs.worlds.storefront import (
-    Customer,
-    Desk,
-    Task,
-    call,
-    closing_calls,
-    decline_calls,
-    expect_change,
-    family,
-)
+from palaestra.envs.worlds.storefront import Customer, Desk, Task, call, expect_change, family
 
 
 @family("storefront/new-phone-number", level=1, traits=("write",), twin=True)
@@ -21,8 +12,8 @@ def new_phone_number(desk: Desk) -> Task:
     look = [call("get_ticket", ticket_id=ticket.id), call("get_customer", customer_id=customer.id)]
     if desk.twin:  # the same request, but from an address that is not on file; its rubric is derived from its oracle
         desk.state.update(customer, email=f"another.{customer.email}")
-        grounds = [call("read_handbook", section_id="PRV-1"), *decline_calls(ticket, "PRV-1", customer, "We may not.")]
-        return Task(prompt=prompt, oracle=[*look, *grounds])
+        look.append(call("read_handbook", section_id="PRV-1"))
+        return Task(prompt=prompt, oracle=[*look, *desk.decline_calls(ticket, "PRV-1", customer, "We may not.")])
     return Task(
         prompt=prompt,
         rubric=[
@@ -33,6 +24,6 @@ def new_phone_number(desk: Desk) -> Task:
         oracle=[
             *look,
             call("update_customer", customer_id=customer.id, phone=phone),
-            *closing_calls(ticket, "Your new number is in your account."),
+            *desk.closing_calls(ticket, "Your new number is in your account."),
         ],
     )

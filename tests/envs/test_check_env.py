@@ -102,7 +102,8 @@ def test_an_id_that_only_this_process_knows_is_reported() -> None:
 def test_the_other_process_answers_with_the_marks_of_each_walk() -> None:
     subject = subject_of(make(LIBRARY_ID))
     walks = json.loads(json.dumps([walk.operations for walk in subject.walks]))
-    answered = answer({"module": "worlds.library", "id": LIBRARY_ID, "kwargs": {}, "walks": walks})
+    world = {"place": "worlds.library:LIBRARY", "env_id": LIBRARY_ID}
+    answered = answer({"module": "worlds.library", "id": LIBRARY_ID, "kwargs": {}, "walks": walks, **world})
     assert [tuple(marks) for marks in answered] == [walk.marks for walk in subject.walks]
 
 

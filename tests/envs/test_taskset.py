@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from palaestra.cache import LruCache
 from palaestra.envs import (
     SPLITS,
     Draft,
@@ -23,7 +22,6 @@ from palaestra.envs.check.subject import make
 from palaestra.envs.state import Overlay
 from palaestra.envs.task import FIRST_INDEX, LAST_INDEX
 from palaestra.envs.taskset import load_families, load_folder
-from palaestra.envs.world import POPULATED
 from palaestra.errors import DrawError, TaskError, UnknownNameError
 from palaestra.rubrics import MET, Criterion, expect_call
 from palaestra.seeding import Stream
@@ -155,7 +153,7 @@ def test_instances_of_a_seed_share_their_base_and_not_their_rows() -> None:
 
 
 def test_an_instance_is_a_pure_function_of_family_and_index() -> None:
-    one, two = instantiate(LIBRARY, renew, 5), instantiate(replace(LIBRARY, _bases=LruCache(POPULATED)), renew, 5)
+    one, two = instantiate(LIBRARY, renew, 5), instantiate(replace(LIBRARY), renew, 5)
     assert (one.spec, one.messages, one.oracle) == (two.spec, two.messages, two.oracle)
     assert one.initial_state.state_hash() == two.initial_state.state_hash()
 

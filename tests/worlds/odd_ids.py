@@ -6,7 +6,6 @@ from typing import Any, cast
 from uuid import UUID
 
 from palaestra import register_world
-from palaestra.cache import LruCache
 from palaestra.envs import World
 from palaestra.envs.state import Base
 from palaestra.records import Row
@@ -39,8 +38,8 @@ def _renamed(form: Callable[[str, int], str]) -> Callable[[int, Any], Base]:
     return made
 
 
-SLASH, MAIL, UUIDS, URL = (replace(LIBRARY, populate=_renamed(form), _bases=LruCache(4)) for form in FORMS.values())
-BARE: World = replace(LIBRARY, toolbox=Toolbox((get_loan, finish, give_up)), _bases=LruCache(4))
+SLASH, MAIL, UUIDS, URL = (replace(LIBRARY, populate=_renamed(form)) for form in FORMS.values())
+BARE: World = replace(LIBRARY, toolbox=Toolbox((get_loan, finish, give_up)))
 """A world in which nothing can be written or said."""
 
 

@@ -289,6 +289,7 @@ HUMAN_RESOURCES = World(
     draft=Desk,
     families=__name__,
     tempers=True,
+    optional_tools=("reopen_case", "search_cases", "search_handbook"),  # a real desk has them; no task turns on them
     guards={"work": frozenset({"leaves", "claims"}), "case": frozenset({"cases"})},
     noise=kit.case_noise(
         CASES,

@@ -29,7 +29,7 @@ def new(
     name: Annotated[str, typer.Argument(help="Name of the new family, such as move-house.")],
     world: Annotated[str, typer.Option("--world", help="World of the new family.")] = "storefront",
     out: Annotated[Path, typer.Option("--out", help="Output folder.")] = Path(),
-    kind: Annotated[FamilyKind, typer.Option("--kind", help="FamilyKind of task.")] = FamilyKind.WRITE,
+    kind: Annotated[FamilyKind, typer.Option("--kind", help="Kind of task.")] = FamilyKind.WRITE,
 ) -> None:
     """Write a new task family and its test: complete, commented and proved templates to change.
 

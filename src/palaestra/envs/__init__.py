@@ -3,10 +3,11 @@
 if __name__ != "palaestra.envs":
     raise ImportError(f"this folder is palaestra.envs, not {__name__}; write `import palaestra.envs`")
 
-from palaestra.envs.check import check_env
+from palaestra.envs.check import WorldFinding, WorldReport, check_env, check_world
 from palaestra.envs.env import ToolEnv
 from palaestra.envs.episode import LiveEpisode, Snapshot
 from palaestra.envs.instance import Instance, instantiate
+from palaestra.envs.populated import Invariant, PopulatedWorld
 from palaestra.envs.task import SPLITS, Draft, Family, Task, call, family, split_of
 from palaestra.envs.taskset import TaskSet, bundled_tasks, load_families, load_folder
 from palaestra.envs.world import World, open_world
@@ -16,15 +17,20 @@ __all__ = [
     "Draft",
     "Family",
     "Instance",
+    "Invariant",
     "LiveEpisode",
+    "PopulatedWorld",
     "Snapshot",
     "Task",
     "TaskSet",
     "ToolEnv",
     "World",
+    "WorldFinding",
+    "WorldReport",
     "bundled_tasks",
     "call",
     "check_env",
+    "check_world",
     "family",
     "instantiate",
     "load_families",

@@ -1,7 +1,7 @@
 """A world: its schema, its population, its tools and its desk, as one record that environments are made from."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from palaestra.cache import LruCache
 from palaestra.envs.noise.material import NoiseMaterial
+from palaestra.envs.populated import Invariant
 from palaestra.envs.state import Base, Schema
 from palaestra.envs.task import SPLITS, Draft, Split
 from palaestra.errors import PackError, UnknownNameError
@@ -100,6 +101,10 @@ class World:
     """How many instances "heldout" lists of a family that occurs nowhere else."""
     twin_instances: Mapping[Split, int] = field(default_factory=_default_twins)
     """How many instances of a family's refusal twin each split lists."""
+    invariants: Sequence[Invariant] = ()
+    """What holds of its rows as they are populated; `check_world` holds it to them."""
+    optional_tools: tuple[str, ...] = ()
+    """The tools that none of its tasks needs; a comment beside them says why it has them."""
     noise: NoiseMaterial | None = None
     """What kinds of noise that need to know the world are made of."""
     demo: tuple[str, ...] = ()
@@ -108,11 +113,15 @@ class World:
     """The record of which of its families are proved; the splits list only those. `None`: they list all."""
     tempers: bool = False
     """Whether some of its tasks have a user who answers."""
-    _bases: LruCache[tuple[int, int], Base] = field(default_factory=lambda: LruCache(POPULATED), repr=False)
+    _bases: LruCache[tuple[int, int], Base] = field(default_factory=lambda: LruCache(POPULATED), init=False, repr=False)
 
     def base(self, seed: int, handbook: int = 0) -> Base:
         """The rows of a world seed under a handbook; the latest ones are kept and shared."""
         return self._bases.get((seed, handbook), lambda: self.populate(seed, self.rules(seed, handbook)))
+
+    def under(self, rules: Any) -> "World":
+        """The same world where every seed goes by these rules, whatever the handbook."""
+        return replace(self, rules=lambda _seed, _handbook: rules)
 
     @property
     def capabilities(self) -> Capabilities:

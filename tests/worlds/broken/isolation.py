@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, cast
 
-from palaestra.cache import LruCache
 from palaestra.envs.env import ToolEnv
 from palaestra.errors import ToolRefusal
 from palaestra.protocols import Action
@@ -83,4 +82,4 @@ class TimelessRefusals(ToolEnv):
         return messages
 
 
-UNROLLED = replace(LIBRARY, toolbox=NoRollback((*LIBRARY.toolbox, spoil), prose_tool="reply"), _bases=LruCache(4))
+UNROLLED = replace(LIBRARY, toolbox=NoRollback((*LIBRARY.toolbox, spoil), prose_tool="reply"))

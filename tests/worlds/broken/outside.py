@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from palaestra.cache import LruCache
 from palaestra.envs.env import ToolEnv
 from worlds.broken.late import Late, Stepped
 from worlds.library import LIBRARY
@@ -70,7 +69,7 @@ def _populated_by_clock(seed: int, rules: object) -> Any:
     return LIBRARY.populate(seed, rules)
 
 
-CLOCKWORK = replace(LIBRARY, populate=_populated_by_clock, _bases=LruCache(4))
+CLOCKWORK = replace(LIBRARY, populate=_populated_by_clock)
 
 HELD: list[Any] = []
 """What leaking environments leave behind; a test frees it."""

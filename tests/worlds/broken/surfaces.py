@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-from palaestra.cache import LruCache
 from palaestra.envs.surfaces import generic_surface
 from palaestra.envs.world import World
 from palaestra.tools import Reads, Toolbox
@@ -13,7 +12,7 @@ def _reading(name: str, reads: Reads) -> World:
     """The library, of which one tool reads what `reads` says."""
     tools = [replace(tool, reads=reads) if tool.name == name else tool for tool in LIBRARY.toolbox]
     surface = generic_surface(SCHEMA, Toolbox(tools, prose_tool="reply"), role=LIBRARY.role)
-    return replace(LIBRARY, surfaces={"generic": surface}, _bases=LruCache(4))
+    return replace(LIBRARY, surfaces={"generic": surface})
 
 
 SHOWS_LESS = _reading("get_loan", Reads(table="loans", by={"loan_id": "member_id"}))

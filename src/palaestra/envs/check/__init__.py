@@ -1,4 +1,4 @@
-"""The checker of the environment contract: what `gymnasium.utils.env_checker` checks, and what no other checker does.
+"""The checkers of environments and worlds: what `gymnasium.utils.env_checker` checks, and what no other checker does.
 
 Each check is a function of a `Subject` and raises `EnvironmentCheckError`, whose message names what broke, the rule
 and the way out. A check may trust those before it in `CHECKS`, which run first.
@@ -17,6 +17,8 @@ from palaestra.envs.check.rewards import check_rescoring, check_rewards
 from palaestra.envs.check.snapshots import check_forks, check_snapshots
 from palaestra.envs.check.subject import Subject
 from palaestra.envs.check.surfaces import check_surfaces
+from palaestra.envs.check.world import WORLD_CHECKS, check_world
+from palaestra.envs.check.world_report import WorldFinding, WorldReport
 from palaestra.envs.env import ToolEnv
 
 CHECKS: Mapping[str, Callable[[Subject], None]] = {
@@ -59,4 +61,4 @@ def check_env(env: ToolEnv, *, steps: int = 20, seeds: Sequence[int] = (0, 1)) -
         check(subject)
 
 
-__all__ = ["CHECKS", "Subject", "check_env"]
+__all__ = ["CHECKS", "WORLD_CHECKS", "Subject", "WorldFinding", "WorldReport", "check_env", "check_world"]

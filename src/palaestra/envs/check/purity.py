@@ -20,11 +20,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from palaestra.cache import LruCache
 from palaestra.envs.check.subject import Subject, apply, replay, shown
 from palaestra.envs.env import ToolEnv
 from palaestra.envs.instance import instantiate
-from palaestra.envs.world import POPULATED
 
 _CLOCKS = (
     time.time, time.time_ns, time.monotonic, time.monotonic_ns, time.perf_counter, time.perf_counter_ns,
@@ -66,7 +64,7 @@ def check_purity(subject: Subject) -> None:
 
 def _make_again(env: ToolEnv) -> None:
     """Populate the world anew and make the present task in it."""
-    world = replace(env.world, _bases=LruCache(POPULATED))
+    world = replace(env.world)
     instantiate(world, env.task_set.families[env.task.family], int(env.task.id.rpartition("/")[2]))
 
 

@@ -24,6 +24,7 @@ from palaestra.envs.surfaces import generic_surface
 from palaestra.envs.world import World
 from palaestra.envs.worlds.storefront.desk import Desk
 from palaestra.envs.worlds.storefront.handbook import sections
+from palaestra.envs.worlds.storefront.invariants import books_are_sound
 from palaestra.envs.worlds.storefront.noise import NOISE
 from palaestra.envs.worlds.storefront.policy import POLICY
 from palaestra.envs.worlds.storefront.population import populate, world_start
@@ -93,6 +94,10 @@ STOREFRONT = World(
     draft=Desk,
     families="palaestra.envs.worlds.storefront.tasks",
     rules=rules,
+    invariants=(books_are_sound,),
+    # No bundled task asks to reopen a ticket, to search builds or to edit an account: an agent must leave them alone,
+    # and families of others (`palaestra tasks new`) use them.
+    optional_tools=("reopen_ticket", "search_builds", "update_customer"),
     surfaces={"generic": generic_surface(SCHEMA, TOOLBOX, role=ROLE)},
     release=Path(__file__).with_name("release.json"),
     noise=NOISE,

@@ -8,7 +8,7 @@ row that breaks it.
 
 from datetime import date
 
-from palaestra.envs import kit
+from palaestra.envs import PopulatedWorld, kit
 from palaestra.envs.worlds.storefront.invariants.books import Books, Rule
 from palaestra.envs.worlds.storefront.invariants.conduct import (
     claims_follow_delivery,
@@ -38,7 +38,7 @@ from palaestra.envs.worlds.storefront.invariants.money import (
 from palaestra.envs.worlds.storefront.policy import POLICY, StorePolicy
 from palaestra.protocols import StateView
 
-__all__ = ["ALWAYS", "FRESH", "fresh_violations", "violations"]
+__all__ = ["ALWAYS", "FRESH", "books_are_sound", "fresh_violations", "violations"]
 
 ALWAYS: tuple[Rule, ...] = (
     references_are_whole,
@@ -83,3 +83,8 @@ def fresh_violations(state: StateView, today: date, policy: StorePolicy = POLICY
     """A sentence for each breach of any rule, those included that hold only before the first tool call."""
     books = Books(state=state, today=today, policy=policy)
     return list(references_are_whole(books)) or kit.broken_rules((*ALWAYS[1:], *FRESH), books)
+
+
+def books_are_sound(populated: PopulatedWorld) -> list[str]:
+    """The invariant of the world: all rules hold while it is fresh."""
+    return fresh_violations(populated.state, populated.today, populated.rules)
