@@ -139,7 +139,8 @@ def _check_same(first: Suite, second: Suite) -> None:
         if (cell.env_id, canonical(cell.switches)) != (other.env_id, canonical(other.switches)):
             raise ConfigError(
                 f"cell {cell.id!r} of suite {first.name!r} is {_world(cell)} in one run and {_world(other)} in the "
-                "other; only the same worlds can be compared: evaluate both agents with the same version and options of the suite"
+                "other; only the same worlds can be compared: evaluate both agents with the same version and options "
+                "of the suite"
             )
     if not others.keys() & {cell.id for cell in first.cells}:
         raise ConfigError(f"the runs of suite {first.name!r} share no cell; evaluate both agents on the same cells")
