@@ -2,14 +2,18 @@
 
 import subprocess
 import sys
-from importlib.resources import files
 from pathlib import Path
 
+import gymnasium as gym
 import pytest
 
 from palaestra.cli.scaffold import FamilyKind, write_family
-from palaestra.envs import load_families
+from palaestra.envs import bundled_tasks, load_families, open_world
 from palaestra.errors import TaskError, UnknownNameError
+from palaestra.packs import PACKS
+
+ROOT = Path(__file__).parents[2]
+WORLDS, INN = ROOT / "examples" / "worlds", ROOT / "tests" / "worlds" / "inn.py"
 
 
 def run(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -91,12 +95,41 @@ def test_a_name_that_python_or_pytest_takes_is_refused(name: str, says: str, tmp
         write_family(name, world="storefront", folder=tmp_path, kind=FamilyKind.WRITE)
 
 
-def test_a_world_without_templates_is_named_with_those_that_have_them(tmp_path: Path) -> None:
-    with pytest.raises(UnknownNameError, match=r"unknown world 'storefrnt'; did you mean 'storefront'\?"):
+def test_an_unknown_world_is_answered_with_a_near_one(tmp_path: Path) -> None:
+    with pytest.raises(UnknownNameError, match=r"unknown world 'storefrnt'; did you mean 'storefront'"):
         write_family("move-house", world="storefrnt", folder=tmp_path, kind=FamilyKind.WRITE)
 
 
-def test_every_kind_has_a_template_in_every_world() -> None:
-    worlds = [w for w in files("palaestra.cli.templates").iterdir() if w.joinpath("proof.py").is_file()]
-    assert [w.name for w in worlds] == ["storefront"]
-    assert all(w.joinpath(f"{kind}.py").is_file() for w in worlds for kind in FamilyKind)
+@pytest.mark.parametrize("kind", FamilyKind)
+def test_a_world_without_templates_is_told_which_files_to_add(kind: FamilyKind, tmp_path: Path) -> None:
+    says = rf"world human-resources-v0 has no template of the kind {kind}; add {kind}.py and proof.py to .*/templates,"
+    with pytest.raises(TaskError, match=says):
+        write_family("move-house", world=str(WORLDS / "human_resources"), folder=tmp_path, kind=kind)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_world_in_one_file_is_told_to_become_a_folder(tmp_path: Path) -> None:
+    with pytest.raises(TaskError, match=r"inn-v0 is a single file.*with world.toml and add templates/write.py and"):
+        write_family("move-house", world=str(INN), folder=tmp_path, kind=FamilyKind.WRITE)
+
+
+def test_a_pack_of_ones_own_gives_its_own_templates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PACKS, "_packs", dict(PACKS._packs))
+    pack = tmp_path / "garden"
+    (pack / "templates").mkdir(parents=True)
+    manifest = (WORLDS / "human_resources" / "world.toml").read_text().replace("human-resources", "garden")
+    (pack / "world.toml").write_text(manifest)
+    for file in ("write.py", "proof.py"):
+        (pack / "templates" / file).write_text(f"# {file} of my-family\ndef my_family(): ...\n")
+    out = tmp_path / "out"
+    task_file, test_file = write_family("dig-up", world=str(pack), folder=out, kind=FamilyKind.WRITE)
+    assert task_file.read_text() == "# write.py of dig-up\ndef dig_up(): ...\n"
+    assert test_file.read_text() == "# proof.py of dig-up\ndef dig_up(): ...\n"
+    with pytest.raises(TaskError, match=r"no template of the kind lookup \(it has the kinds write\); add lookup.py to"):
+        write_family("dig-up", world=str(pack), folder=tmp_path, kind=FamilyKind.LOOKUP)
+    del gym.registry["palaestra/Garden-v0"]
+
+
+def test_templates_are_no_families_of_the_world() -> None:
+    names = {family.name for family in bundled_tasks(open_world("storefront")).families.values()}
+    assert not {name for name in names if name.startswith("my-family")}

@@ -3,17 +3,19 @@
 import keyword
 import re
 from enum import StrEnum
-from importlib.resources import files
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from palaestra.durable import write_file
-from palaestra.errors import TaskError, UnknownNameError
+from palaestra.envs.target import find_world
+from palaestra.errors import TaskError
+from palaestra.packs import DEFAULT, PACKS
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
-_TEMPLATES = "palaestra.cli.templates"
+_TEMPLATES = "templates"
+_TEST = "proof.py"
 _STANDS_FOR = "my-family"
 
 
@@ -27,7 +29,9 @@ class FamilyKind(StrEnum):
 
 def new(
     name: Annotated[str, typer.Argument(help="Name of the new family, such as move-house.")],
-    world: Annotated[str, typer.Option("--world", help="World of the new family.")] = "storefront",
+    world: Annotated[
+        str, typer.Option("--world", help="World id or folder of a world pack, the code of which is run.")
+    ] = DEFAULT,
     out: Annotated[Path, typer.Option("--out", help="Output folder.")] = Path(),
     kind: Annotated[FamilyKind, typer.Option("--kind", help="Kind of task.")] = FamilyKind.WRITE,
 ) -> None:
@@ -48,26 +52,52 @@ def write_family(name: str, *, world: str, folder: Path, kind: FamilyKind) -> tu
         Where they stand.
 
     Raises:
-        TaskError: the name is of another form, or a file stands there already.
-        UnknownNameError: there are no templates for that world.
+        TaskError: the name is of another form, a file stands there already, or the world has no template of the kind.
+        UnknownNameError: there is no such world.
+        PackError: the folder holds no pack.
         StorageError: a file could not be written.
     """
     _check_name(name)
-    worlds = sorted(entry.name for entry in files(_TEMPLATES).iterdir() if entry.joinpath("proof.py").is_file())
-    if world not in worlds:
-        raise UnknownNameError.of("world", world, worlds, "(worlds with templates)")
+    task_template, test_template = _find_templates(world, kind)
     module = name.replace("-", "_")
-    texts = {folder / f"{module}.py": f"{kind}.py", folder / f"test_{module}.py": "proof.py"}
+    texts = {folder / f"{module}.py": task_template, folder / f"test_{module}.py": test_template}
     for path in texts:
         if path.exists():
             raise TaskError(f"{path}: stands there already and is not written over; choose another name or --out")
     folder.mkdir(parents=True, exist_ok=True)
     for path, template in texts.items():
-        text = files(_TEMPLATES).joinpath(world, template).read_text(encoding="utf-8")
+        text = template.read_text(encoding="utf-8")
         text = text.replace(_STANDS_FOR, name).replace(_STANDS_FOR.replace("-", "_"), module)
         write_file(path, text.encode())
     task_file, test_file = texts
     return task_file, test_file
+
+
+def _find_templates(world: str, kind: FamilyKind) -> tuple[Path, Path]:
+    """The templates of a family of that kind and of its test, in the pack of a world.
+
+    A pack keeps them in its folder `templates`: a file for each kind and `proof.py`, in which `my-family` and
+    `my_family` stand for the family's name. They are text, which nothing imports.
+
+    Raises:
+        TaskError: the pack has not got them.
+    """
+    pack = PACKS.find(find_world(world))
+    if pack.folder is None:
+        raise TaskError(
+            f"world {pack.name} is a single file, which holds no templates; make it a folder with world.toml and "
+            f"add {_TEMPLATES}/{kind}.py and {_TEMPLATES}/{_TEST}"
+        )
+    found = pack.folder / _TEMPLATES
+    missing = [file for file in (f"{kind}.py", _TEST) if not (found / file).is_file()]
+    if missing:
+        offered = [other for other in FamilyKind if (found / f"{other}.py").is_file()]
+        others = f" (it has the kinds {', '.join(offered)})" if offered else ""
+        raise TaskError(
+            f"world {pack.name} has no template of the kind {kind}{others}; add {' and '.join(missing)} to {found}, "
+            "with my-family in place of the family's name"
+        )
+    return found / f"{kind}.py", found / _TEST
 
 
 def _check_name(name: str) -> None:

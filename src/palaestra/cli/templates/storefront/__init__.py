@@ -1,1 +1,0 @@
-"""Families of the Storefront to begin from, and their test."""
