@@ -52,7 +52,7 @@ def ids_in(text: str, is_id: Callable[[str], bool]) -> list[str]:
         is_id: Whether there is such an id. Of readings that overlap the longest id counts.
     """
     taken: list[tuple[int, int]] = []
-    for begin, end in sorted(set(_spans(text)), key=lambda span: (span[0] - span[1], span)):
+    for begin, end in _longest_first(text):
         free = all(end <= first or begin >= last for first, last in taken)
         if free and is_id(text[begin:end]):
             taken.append((begin, end))
@@ -67,6 +67,11 @@ def is_readable(key: str) -> bool:
 def is_plain(key: str) -> bool:
     """Whether an id holds nothing but letters, digits, underscores and hyphens."""
     return _PLAIN.fullmatch(key) is not None
+
+
+@lru_cache(maxsize=4_096)
+def _longest_first(text: str) -> tuple[tuple[int, int], ...]:
+    return tuple(sorted(set(_spans(text)), key=lambda span: (span[0] - span[1], span)))
 
 
 def _spans(text: str) -> Iterator[tuple[int, int]]:

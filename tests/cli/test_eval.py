@@ -79,7 +79,7 @@ def test_switches_reach_the_worlds(
         (("oracle", "--seconds", "0"), "seconds=0: a time is above 0"),
         (("oracle", "--noise", "failures=101"), "--noise: noise failures=101: give a whole number from 0"),
         (("oracle", "--noise", "failure=1"), "did you mean 'failures'"),
-        (("oracle", "--suite", "ood", "--option", "families=5"), "families=5: names with commas between"),
+        (("oracle", "--suite", "ood", "--option", "families=5"), "families=5: write names with commas between"),
         (("oracle", "--suite", "babyai", "--option", "category=GoToObj"), "unknown option of babyai 'category'"),
         (("oracle", "--suite", "babyai", "--option", "max_turns=abc"), "unknown option of babyai 'max_turns'"),
         (("oracle", "--price-in", "1"), "--price-in without --price-out: a cost is of both; give --price-out too"),

@@ -4,11 +4,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import gymnasium as gym
 import pytest
 
 from palaestra.cli.scaffold import FamilyKind, write_family
 from palaestra.envs import bundled_tasks, load_families, open_world
 from palaestra.errors import TaskError, UnknownNameError
+from palaestra.packs import PACKS
 
 ROOT = Path(__file__).parents[2]
 WORLDS, INN = ROOT / "examples" / "worlds", ROOT / "tests" / "worlds" / "inn.py"
@@ -111,7 +113,8 @@ def test_a_world_in_one_file_is_told_to_become_a_folder(tmp_path: Path) -> None:
         write_family("move-house", world=str(INN), folder=tmp_path, kind=FamilyKind.WRITE)
 
 
-def test_a_pack_of_ones_own_gives_its_own_templates(tmp_path: Path) -> None:
+def test_a_pack_of_ones_own_gives_its_own_templates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PACKS, "_packs", dict(PACKS._packs))
     pack = tmp_path / "garden"
     (pack / "templates").mkdir(parents=True)
     manifest = (WORLDS / "human_resources" / "world.toml").read_text().replace("human-resources", "garden")
@@ -124,6 +127,7 @@ def test_a_pack_of_ones_own_gives_its_own_templates(tmp_path: Path) -> None:
     assert test_file.read_text() == "# proof.py of dig-up\ndef dig_up(): ...\n"
     with pytest.raises(TaskError, match=r"no template of the kind lookup \(it has the kinds write\); add lookup.py to"):
         write_family("dig-up", world=str(pack), folder=tmp_path, kind=FamilyKind.LOOKUP)
+    del gym.registry["palaestra/Garden-v0"]
 
 
 def test_templates_are_no_families_of_the_world() -> None:

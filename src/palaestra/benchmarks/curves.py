@@ -41,7 +41,8 @@ _LINE_HEIGHT, _AROUND_LINES = 0.24, 1.15  # inches, of panels that lie on their 
 _DOTS_PER_INCH = 200
 _LEGEND_LETTERS = 38
 """How much text of a legend, with four letters for each colour, fits above one panel on one line."""
-_TITLE_LETTERS = 35
+_TITLE_LETTERS, _NARROW_LETTERS = 35, 26
+"""How long a line of text above or below a panel is, and beside the labels of one that lies on its side."""
 _NUMBERED = 8
 """Up to how many estimates stand with their number beside them, where no lines cross them."""
 _LABEL_LETTERS = 48
@@ -257,9 +258,10 @@ def _draw(axes: Axes, panel: Panel) -> None:
     if panel.log_y:
         _scale_by_ratios(axes)
     rows = _draw_legend(axes, handles)
-    axes.set_title(_wrapped(panel.title, _TITLE_LETTERS), pad=8 + 15 * rows)
+    letters = _NARROW_LETTERS if panel.sideways else _TITLE_LETTERS
+    axes.set_title(_wrapped(panel.title, letters), pad=8 + 15 * rows)
     dashed = f"dashed: {panel.baseline}" if panel.baseline else ""
-    axes.set_xlabel(_visible(panel.x_label or dashed), loc="left")
+    axes.set_xlabel(_visible(panel.x_label) or _wrapped(dashed, letters), loc="left", multialignment="left")
     axes.set_ylabel(_visible(panel.y_label))
 
 

@@ -30,6 +30,7 @@ from palaestra.durable import saving, sweep, verified, write_file
 from palaestra.envs import ToolEnv
 from palaestra.envs.target import find_world
 from palaestra.errors import CheckpointError, RecordError, StorageError
+from palaestra.packs import PACKS, Pack
 from palaestra.proof import Proof, proof_document, proof_tables, prove
 from palaestra.proof.baselines import baselines
 from palaestra.table import Table
@@ -56,6 +57,7 @@ def run_demo(
     out: Path,
     *,
     seeds: int = 1,
+    world: str | None = None,
     config: LearningConfig | None = None,
     bar: OpenProgressBar,
     say: Callable[[str], None] = lambda _: None,
@@ -70,6 +72,7 @@ def run_demo(
             `index.html`, and for each seed the policies before and after GRPO and after the control, each with its
             trajectories. What stood there is kept beside it as `NAME.previous`.
         seeds: Training runs, with the seeds 0, 1, ...
+        world: The world, by id or by the folder of its pack; the default world if not said.
         config: How they train; the default is what fits a quarter of an hour on two cores.
         bar: Opens a progress bar of a title and a number of steps.
         say: Told, in a sentence, where a part goes on from.
@@ -77,18 +80,20 @@ def run_demo(
     Raises:
         StorageError: `out` could not be written; what stood there is untouched.
         CheckpointError: what an interrupted demo left is of other settings, or damaged.
+        UnknownNameError: no such world is registered.
+        PackError: the world's pack cannot be read or loaded.
     """
-    env_id = find_world(None)
+    env_id = find_world(world)
     env = gym.make(env_id)
-    world = env.unwrapped
-    assert isinstance(world, ToolEnv), f"{env_id} is Palaestra's own"
+    tool_env = env.unwrapped
+    assert isinstance(tool_env, ToolEnv), f"{env_id} is Palaestra's own"
     config = config or LearningConfig()
     parts = out.with_name(f"{out.name}.parts")
     sweep(out)
-    _begin(parts, config, say)
+    _begin(parts, config, PACKS.find(env_id), say)
     with saving(out) as directory:  # opened first: a place that cannot be written is found out before the work
-        episodes, proof = _proved(env, world, parts / "proof", bar, say)
-        material = _material(env, world)
+        episodes, proof = _proved(env, tool_env, parts / "proof", bar, say)
+        material = _material(env, tool_env)
         runs = [
             learn(material, config, seed=seed, directory=parts / f"seed-{seed}", bar=bar, say=say)
             for seed in range(seeds)
@@ -100,11 +105,9 @@ def run_demo(
     return report
 
 
-def _begin(parts: Path, config: LearningConfig, say: Callable[[str], None]) -> None:
+def _begin(parts: Path, config: LearningConfig, pack: Pack, say: Callable[[str], None]) -> None:
     """Clear away what other code or settings left; what these left stays."""
-    package = Path(palaestra.__file__).parent
-    sources = sorted(package.rglob("*.py"))
-    begun = digest([config, [(str(path.relative_to(package)), digest_bytes(path.read_bytes())) for path in sources]])
+    begun = digest([config, pack.env_id, _source_digests(pack)])
     label = parts / "begun"
     if parts.exists() and not label.exists() and any(not path.name.startswith(".begun.") for path in parts.iterdir()):
         raise StorageError(
@@ -116,6 +119,15 @@ def _begin(parts: Path, config: LearningConfig, say: Callable[[str], None]) -> N
     elif parts.exists():
         say(f"going on with what an interrupted demo left in {parts}")
     write_file(label, begun.encode())
+
+
+def _source_digests(pack: Pack) -> list[tuple[str, str]]:
+    """The names and digests of the package's source files and the world's."""
+    places = [Path(palaestra.__file__).parent, pack.folder or Path(pack.place)]
+    files = {
+        file for place in places for file in (place.rglob("*.py") if place.is_dir() else [place] * place.is_file())
+    }
+    return sorted((file.name, digest_bytes(file.read_bytes())) for file in files)
 
 
 def _proved(

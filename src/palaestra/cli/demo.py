@@ -7,6 +7,7 @@ import typer
 
 from palaestra.cli.console import output
 from palaestra.cli.progress import bar
+from palaestra.cli.target import WorldOption
 from palaestra.proof import proof_lines
 
 
@@ -15,20 +16,24 @@ def demo(
         Path, typer.Option("--out", help="Output folder for trajectories, proof, checkpoints and the report.")
     ] = Path("runs/demo"),
     seeds: Annotated[int, typer.Option("--seeds", min=1, help="Training runs, with seeds 0, 1, ...")] = 1,
+    world: WorldOption = None,
 ) -> None:
     """Run agents, prove split dev, train a small policy and evaluate it on unseen tasks.
 
-    The policy trains on 24 families. `palaestra tasks prove storefront` proves the tasks of all families.
+    In the Storefront the policy trains on 24 families; `palaestra tasks prove storefront` proves the tasks of all
+    families. In another world it trains on the families that the world names for the demo, or on all of them.
 
     The demo takes about 15 minutes on two cores. Each further seed takes as long, less the proof. After an
     interruption, the same command resumes from the last save.
 
-    Example: `palaestra demo --seeds 3 --out runs/demo`
+    Examples: `palaestra demo --seeds 3 --out runs/demo`, `palaestra demo --world examples/worlds/human_resources`
     """
     from palaestra.benchmarks.demo import run_demo  # noqa: PLC0415  torch takes seconds to import
 
     console = output()
-    report = run_demo(out, seeds=seeds, bar=bar, say=lambda text: console.print(text, style="dim", highlight=False))
+    report = run_demo(
+        out, seeds=seeds, world=world, bar=bar, say=lambda text: console.print(text, style="dim", highlight=False)
+    )
     for table in report.tables:
         console.print(table.for_terminal())
     for line in proof_lines(report.proof):

@@ -35,12 +35,13 @@ def rubrics() -> None:
 
 @app.command(
     epilog="Examples: `palaestra rubrics derive storefront/price-match/0003`, "
-    "`palaestra rubrics derive storefront --all --split dev --json agreement.json`"
+    "`palaestra rubrics derive --all --world storefront --split dev --json agreement.json`"
 )
 def derive(
     target: Annotated[
-        str, typer.Argument(metavar="TASK", help="Task id; with --all a world or a folder of task files.")
-    ],
+        str | None,
+        typer.Argument(metavar="TASK", help="Task id; with --all a world or a folder of task files."),
+    ] = None,
     every: Annotated[bool, typer.Option("--all", help="All tasks of the world or folder.")] = False,  # noqa: FBT002
     world: WorldOption = None,
     split: SplitOption = None,
@@ -57,14 +58,19 @@ def derive(
         raise TaskError(f"--all goes with a world or a folder; write `palaestra rubrics derive {tasks} --all`")
     if not every and (split or family):
         raise TaskError("--split and --family choose among many tasks; add --all")
-    env = open_target(target, world) if every else open_task(target, tasks, world)
-    ids = chosen(env, split, family) if every else [target]
+    if every:
+        env = open_target(target, world)
+        ids = chosen(env, split, family)
+    elif target is None:
+        raise TaskError("no task is named; give a task's id, or --all and a world")
+    else:
+        env, ids = open_task(target, tasks, world), [target]
     if not ids:
-        raise TaskError(f"no task of {target} is in {', '.join(split or ())}; there is nothing to derive from")
+        raise TaskError(f"no task of {env.env_id} is in {', '.join(split or ())}; there is nothing to derive from")
     with bar("deriving", len(ids)) as progress:
         found = agreement(env, ids, alternatives=not oracle_only, progress=progress.step)
     if not every:
-        _show_rubrics(env, target, alternatives=not oracle_only)
+        _show_rubrics(env, ids[0], alternatives=not oracle_only)
     _show_agreement(found)
     if json is not None:
         write_file(json, orjson.dumps(agreement_document(found), option=orjson.OPT_INDENT_2))

@@ -1,5 +1,6 @@
 """`palaestra train`: how a policy learns."""
 
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -7,6 +8,7 @@ import typer
 
 from palaestra.cli.console import output
 from palaestra.cli.progress import bar
+from palaestra.packs import DEFAULT, PACKS
 from palaestra.table import Table
 
 if TYPE_CHECKING:
@@ -59,16 +61,35 @@ def train(
     if "reward/mean" in last:
         console.print(f"the last batch of rollouts scored {last['reward/mean']:.1f} on average", highlight=False)
     console.print(f"the policy: {result.directory}", highlight=False)
-    console.print(f"measure it: palaestra eval {result.directory}", highlight=False)
+    console.print(f"measure it: palaestra eval {result.directory}{_world_options(plan)}", highlight=False)
+
+
+def _world_options(plan: "RunPlan") -> str:
+    """The worlds of the run as options of `palaestra eval`; nothing where it had the default world alone."""
+    places = [config.pack or config.env_id for config in plan.worlds.configs]
+    return "" if places == [PACKS.find(DEFAULT).env_id] else "".join(f" --world {place}" for place in places)
+
+
+def _task_rows(plan: "RunPlan") -> list[tuple[str, str]]:
+    """How many tasks there are, in all and, where a run has several worlds, in each."""
+    tasks, shares = plan.worlds.tasks, plan.worlds.shares
+    families = {task.rpartition("/")[0] for task in tasks}
+    total = f"{len(tasks):,} in {len(families)} families"
+    if len(shares) == 1:
+        return [("tasks", total)]
+    starts = accumulate((share.count for share in shares), initial=0)
+    weights = sum(share.weight for share in shares)
+    return [("tasks", f"{total} of {len(shares)} worlds")] + [
+        (f"  {tasks[start].partition('/')[0]}", f"{share.count:,}, {100 * share.weight / weights:.0f} % of the groups")
+        for start, share in zip(starts, shares, strict=False)
+    ]
 
 
 def _plan_table(plan: "RunPlan") -> Table:
     """What a run is about to do, in figures."""
     config, shape = plan.config, plan.policy.model.shape
-    families = {task.rpartition("/")[0] for task in plan.worlds.tasks}
-    worlds = f" of {len(config.world)} worlds" if len(config.world) > 1 else ""
     rows = [
-        ("tasks", f"{len(plan.worlds.tasks):,} in {len(families)} families{worlds}"),
+        *_task_rows(plan),
         ("policy", f"{shape.parameters:,} parameters, {shape.vocabulary:,} tokens, {plan.policy.codec.format.name}"),
         ("weights, gradient, optimiser", f"{16 * shape.parameters / 2**20:,.0f} MiB in single precision"),
     ]

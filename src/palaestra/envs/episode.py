@@ -1,7 +1,6 @@
 """An episode under way: the rows, the clock, the log and the checklist of one task being played."""
 
 from dataclasses import dataclass
-from functools import partial
 
 from palaestra.clock import Clock
 from palaestra.digest import digest, digest_bytes
@@ -97,7 +96,7 @@ class LiveEpisode:
                 instance.user,
                 user(instance.user),
                 seed=seed,
-                is_id=partial(world.schema.has_row, instance.initial_state),
+                is_id=instance.initial_state.has_row,
             )
         self.faulted = False
         self._user = user
@@ -122,18 +121,20 @@ class LiveEpisode:
             elif call.tool in self.toolbox.composites:
                 messages.append(self._run_composite(call_id, call))
             else:
-                messages.append(self._run_plain(call_id, call, spoken))
+                result = self.toolbox.call(self.context, self.state, call_id, call, self.evidence.events)
+                event = result.event if self.conversation is None else self._answered(result.event, spoken)
+                self.evidence.events.append(event)
+                self.checklist.update(self.evidence)
+                answer: Message = {
+                    "role": "tool",
+                    "tool_call_id": call_id,
+                    "name": event.tool,
+                    "content": result.content,
+                }
+                messages.append(answer)
             if self.context.end_reason is not None:
                 break
         return messages + spoken
-
-    def _run_plain(self, call_id: str, call: ToolCall, spoken: list[Message]) -> Message:
-        """Run one call without noise, and give its answer."""
-        result = self.toolbox.call(self.context, self.state, call_id, call, self.evidence.events)
-        event = result.event if self.conversation is None else self._answered(result.event, spoken)
-        self.evidence.events.append(event)
-        self.checklist.update(self.evidence)
-        return {"role": "tool", "tool_call_id": call_id, "name": event.tool, "content": result.content}
 
     def _run_in(self, noise_state: NoiseState, call_id: str, call: ToolCall, spoken: list[Message]) -> Message:
         """Run one call under noise, then what happens in the world by itself; give the call's answer."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from datetime import datetime
-from functools import partial
 from typing import Any
 
 import orjson
@@ -51,11 +50,7 @@ def solution(
         rules=rules,
         states=state.states,
     )
-    talk = (
-        None
-        if user is None
-        else Conversation(user, ScriptedUser(user), seed=0, is_id=partial(world.schema.has_row, settled))
-    )
+    talk = None if user is None else Conversation(user, ScriptedUser(user), seed=0, is_id=settled.has_row)
     steps: list[TraceStep] = []
     past: list[ToolEvent] = []
     for turn, call in enumerate(calls):

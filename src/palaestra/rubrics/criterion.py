@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
-from functools import cache
+from datetime import date, datetime
+from functools import cache, lru_cache
 from typing import Any, Literal, TypeAlias, cast
 
 from palaestra.records import CriterionSpec, Layer, Row, RowChange, Verdict
@@ -52,16 +53,29 @@ class Allowance:
 
 def has_values(row: Row, values: Iterable[tuple[str, object]]) -> bool:
     """Whether the columns of `row` have these values; a frozenset stands for any one of its members."""
-    return all(_has(getattr(row, name), value) for name, value in values)
+    for name, value in values:
+        found = getattr(row, name)
+        if found != value and (type(value) in _EXACT or not _matches(found, value)):
+            return False
+    return True
 
 
-def _has(found: object, wanted: object) -> bool:
-    if found == wanted:
-        return True
+_EXACT = frozenset({str, int, bool, type(None), date, datetime})
+"""The types of values that a column has or has not: nothing else can match them."""
+
+
+def _matches(found: object, wanted: object) -> bool:
+    """Whether a value that is not equal to what is wanted is what is wanted all the same."""
     if isinstance(wanted, frozenset):
         options = cast("frozenset[object]", wanted)
-        return found in options or any(_is_loose(option) and _has(found, option) for option in options)
+        return found in options or any(same(found, option) for option in _loose_options(options))
     return _is_loose(wanted) and same(found, wanted)
+
+
+@lru_cache(maxsize=4_096)
+def _loose_options(options: frozenset[object]) -> tuple[object, ...]:
+    """Those that are compared by more than being equal."""
+    return tuple(option for option in options if _is_loose(option))
 
 
 def _is_loose(wanted: object) -> bool:

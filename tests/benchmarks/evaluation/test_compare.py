@@ -187,7 +187,7 @@ def test_cells_of_one_run_alone_are_said() -> None:
     first = side({"easy": [[True]], "hard": [[True]]}, agent="A", samples=1)
     found = compare(first, side({"easy": [[False]]}, agent="B", samples=1))
     assert [one.cell for one in found.cells] == ["easy"]
-    assert "cell hard: 1 task has a score of A alone" in found.cautions[0]
+    assert found.cautions == ("1 cell has scores of A alone and is left out (cell hard).",)
 
 
 def test_runs_of_different_suites_are_refused() -> None:
@@ -211,7 +211,7 @@ def test_runs_that_share_nothing_are_refused() -> None:
         compare(first, side({"hard": [[True]]}, agent="B", samples=1))
     unscored = replace(first, outcomes=(outcome("easy", "w/easy/0", fault="world"),))
     with pytest.raises(
-        ConfigError, match=r"no task of suite 'made' has a score in both runs; evaluate both .*cell easy: 1 task"
+        ConfigError, match=r"no task of suite 'made' has a score in both runs; evaluate .*1 cell has scores"
     ):
         compare(first, unscored)
 

@@ -100,9 +100,9 @@ def compare(
     for cell in _cells(first.suite, second.suite):
         own = [side.get(cell.id, {}) for side in sides]
         shared = sorted(own[0].keys() & own[1].keys())
-        cautions += _unpaired(cell, own, called)
         if not shared:
             continue
+        cautions += _unpaired(place(cell, first.suite), own, called)
         pair = [_together({task: side[task] for task in shared}, first.suite.versions) for side in own]
         cells.append(
             _difference(cell.id, place(cell, first.suite), *pair, origins=origins, unit=cell.unit, whole=whole)
@@ -111,6 +111,7 @@ def compare(
             for task, values in side.items():
                 # A cell's mean is one value, so that both sides weigh each cell alike whatever samples they kept.
                 pooled.setdefault(task, []).append(_mean(values))
+    cautions += _unshared((first, second), sides, called)
     if not cells:
         raise ConfigError(
             f"no task of suite {first.suite.name!r} has a score in both runs; evaluate both agents on the same tasks. "
@@ -138,7 +139,8 @@ def _check_same(first: Suite, second: Suite) -> None:
         if (cell.env_id, canonical(cell.switches)) != (other.env_id, canonical(other.switches)):
             raise ConfigError(
                 f"cell {cell.id!r} of suite {first.name!r} is {_world(cell)} in one run and {_world(other)} in the "
-                "other; only the same worlds can be compared: evaluate both agents with the same version of the suite"
+                "other; only the same worlds can be compared: evaluate both agents with the same version and options "
+                "of the suite"
             )
     if not others.keys() & {cell.id for cell in first.cells}:
         raise ConfigError(f"the runs of suite {first.name!r} share no cell; evaluate both agents on the same cells")
@@ -193,14 +195,34 @@ def _together(values: Mapping[str, Sequence[float]], versions: Mapping[str, str]
     return joined
 
 
-def _unpaired(cell: Cell, sides: Sequence[Mapping[str, object]], names: tuple[str, str]) -> list[str]:
+def _unshared(
+    results: tuple[Results, Results], sides: Sequence[Mapping[str, Mapping[str, object]]], names: tuple[str, str]
+) -> list[str]:
+    """The cells that one side alone has scores of, in a sentence for each side."""
+    said: list[str] = []
+    for name, one, own, other in zip(names, results, sides, reversed(sides), strict=True):
+        alone = [
+            place(cell, one.suite)
+            for cell in one.suite.cells
+            if own.get(cell.id) and not {*own[cell.id]} & {*other.get(cell.id, {})}
+        ]
+        if alone:
+            has, are = ("cell has", "is") if len(alone) == 1 else ("cells have", "are")
+            said.append(f"{len(alone)} {has} scores of {name} alone and {are} left out ({_listed(alone)}).")
+    return said
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+
+
+def _unpaired(label: str, sides: Sequence[Mapping[str, object]], names: tuple[str, str]) -> list[str]:
     said: list[str] = []
     for name, own, other in zip(names, sides, reversed(sides), strict=True):
         alone = sorted(own.keys() - other.keys())
         if alone:
-            listed = ", ".join(alone[:5]) + (f" and {len(alone) - 5} more" if len(alone) > 5 else "")
             has, are = ("task has", "is") if len(alone) == 1 else ("tasks have", "are")
-            said.append(f"{cell.label}: {len(alone)} {has} a score of {name} alone and {are} left out ({listed}).")
+            said.append(f"{label}: {len(alone)} {has} a score of {name} alone and {are} left out ({_listed(alone)}).")
     return said
 
 

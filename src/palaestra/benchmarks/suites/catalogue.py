@@ -12,7 +12,7 @@ from typing import Any
 
 from palaestra.benchmarks.evaluation.suite import Suite
 from palaestra.benchmarks.external import BENCHMARKS
-from palaestra.envs.target import is_pack
+from palaestra.envs.target import find_world, is_pack
 from palaestra.errors import ConfigError, UnknownNameError
 from palaestra.packs import DEFAULT, PACKS
 from palaestra.record import record
@@ -52,7 +52,10 @@ def suite_of(name: str | None, options: SuiteOptions) -> Suite:
     if options.limit is not None and options.limit < 1:
         raise ConfigError(f"limit={options.limit}: a cell has one task at least; leave it out for all")
     if name is None or name in PACKS.ids or is_pack(name):
-        return _of_worlds([*([] if name is None else [name]), *options.worlds], options)
+        targets = [*([] if name is None else [name]), *options.worlds]
+        for target in targets:
+            find_world(target)  # `--world` takes no folder of task files
+        return _of_worlds(targets, options)
     benchmark, _, category = name.partition("/")
     if name in SUITES:
         _refuse(name, options, {"limit", "axes", "options", "worlds"})
@@ -70,16 +73,20 @@ def suite_of(name: str | None, options: SuiteOptions) -> Suite:
             benchmark, category=category or None, split=options.split, limit=options.limit, options=options.options
         )
     if Path(name).exists() or "/" in name or name.endswith(".py"):
-        return _of_worlds([name], options)
+        if len(options.worlds) > 1:
+            raise ConfigError(f"{name}: task files are set in one world; give --world once, or leave it out")
+        return _of_worlds([name], options, world=next(iter(options.worlds), None))
     known = [*SUITES, *BENCHMARKS, *PACKS.ids]
     raise UnknownNameError.of("suite", name, known, "(or give a folder of task files)")
 
 
-def _of_worlds(targets: Sequence[str], options: SuiteOptions) -> Suite:
+def _of_worlds(targets: Sequence[str], options: SuiteOptions, *, world: str | None = None) -> Suite:
     from palaestra.benchmarks.suites.worlds import suite  # noqa: PLC0415  it loads worlds
 
     _refuse(", ".join(targets) or DEFAULT, options, {"split", "limit", "switches", "worlds"})
-    return suite(targets or (DEFAULT,), split=options.split, limit=options.limit, switches=options.switches)
+    return suite(
+        targets or (DEFAULT,), world=world, split=options.split, limit=options.limit, switches=options.switches
+    )
 
 
 _WRITTEN = {

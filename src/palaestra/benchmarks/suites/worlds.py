@@ -10,13 +10,14 @@ from palaestra.benchmarks.evaluation.suite import Cell, Suite
 from palaestra.benchmarks.evenly import evenly
 from palaestra.digest import digest_bytes
 from palaestra.envs import ToolEnv
-from palaestra.envs.target import resolve_target
-from palaestra.errors import TaskError
+from palaestra.envs.target import folder_of, resolve_target
+from palaestra.errors import CapabilityError, TaskError
 
 
 def suite(
     targets: Sequence[str],
     *,
+    world: str | None = None,
     split: str | None = None,
     limit: int | None = None,
     switches: Mapping[str, Any] | None = None,
@@ -25,9 +26,11 @@ def suite(
 
     Args:
         targets: Worlds by id or folder, or folders or files of task files.
+        world: The world that task files are set in; the one that they name if not said.
         split: The tasks; "heldout" if not said.
         limit: Tasks of each cell, at most.
-        switches: What `gymnasium.make` takes besides: a surface, a handbook, noise.
+        switches: What `gymnasium.make` takes besides: a surface, a handbook, noise. With a temper, the tasks are those
+            that have a user who answers.
 
     Raises:
         UnknownNameError: there is no such world, split, surface or noise.
@@ -38,19 +41,20 @@ def suite(
     cells: list[Cell] = []
     notes: list[str] = []
     for target in dict.fromkeys(targets):
-        made, note = _cells(target, split, limit, switches or {}, several=len(targets) > 1)
+        made, note = _cells(target, world, split, limit, switches or {}, several=len(targets) > 1)
         cells += made
         notes += note
     names = list(dict.fromkeys(targets))
-    title = ", ".join((*names, split))
+    temper = (switches or {}).get("temper")
+    title = ", ".join((*names, split, *([] if temper is None else [f"tasks with a {temper} user"])))
     return Suite(name=f"{'+'.join(names)}/{split}", title=title, cells=tuple(cells), notes=tuple(notes))
 
 
 def _cells(
-    target: str, split: str, limit: int | None, switches: Mapping[str, Any], *, several: bool
+    target: str, world: str | None, split: str, limit: int | None, switches: Mapping[str, Any], *, several: bool
 ) -> tuple[list[Cell], tuple[str, ...]]:
     """The cells of one target: families seen in training, and unseen ones; and what is to be said of its files."""
-    env_id, files = _world(target)
+    env_id, files = _world(target, world)
     given: dict[str, Any] = {**({} if files is None else {"tasks": target}), **switches}
     env = gym.make(env_id, split=split, **given).unwrapped
     assert isinstance(env, ToolEnv), f"{env_id} is a world of ours"
@@ -58,6 +62,8 @@ def _cells(
     ids = env.task_set.ids(split)
     if not ids:
         raise TaskError(f"{target}: the split {split} lists no task; choose another")
+    if switches.get("temper") is not None:
+        ids = _answered(env, ids, split)
     unseen = [task for task in ids if families[task.rpartition("/")[0]].unseen]
     parts = (
         ("trained-on", "families trained on", [task for task in ids if task not in set(unseen)]),
@@ -78,9 +84,17 @@ def _cells(
     return cells, files or ()
 
 
-def _world(target: str) -> tuple[str, tuple[str, ...] | None]:
+def _answered(env: ToolEnv, ids: Sequence[str], split: str) -> tuple[str, ...]:
+    """The tasks that have a user who answers; no other has a temper."""
+    answered = tuple(task for task in ids if env.task_set.instance(task).user is not None)
+    if not answered:
+        raise CapabilityError(f"temper: no task of {env.world.name} in the split {split} has a user who answers")
+    return answered
+
+
+def _world(target: str, world: str | None) -> tuple[str, tuple[str, ...] | None]:
     """The environment of a target, and a note about the task files, where it is a folder of them."""
-    env_id, folder = resolve_target(target)
+    env_id, folder = resolve_target(target, world if folder_of(target) is not None else None)
     if folder is None:
         return env_id, None
     path = Path(folder)

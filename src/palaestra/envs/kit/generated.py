@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Annotated, Any, TypeAlias, get_args, get_origin, get_type_hints
 
 from palaestra.errors import UnknownNameError
@@ -85,7 +86,12 @@ def id_annotation(kind: type[Row]) -> Any:
 
 def noun_of(kind: type[Row]) -> str:
     """What one row of a class is called in tools: the class's name, with underscores."""
-    return "".join(f"_{c.lower()}" if c.isupper() else c for c in kind.__name__).lstrip("_")
+    return _underscored(kind.__name__)
+
+
+@cache
+def _underscored(name: str) -> str:
+    return "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")
 
 
 def with_article(word: str) -> str:

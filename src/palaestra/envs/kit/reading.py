@@ -154,8 +154,15 @@ def search_tool(
         fitting = [row for row in found if all(getattr(row, column) == value for column, value in wanted.items())]
         return page(context, fitting, cursor, entry)
 
+    hints = get_type_hints(kind)
+    dated = tuple(column for column in summary if _is_dated(hints[column]))
+
     def entry(row: Row) -> dict[str, Json]:
-        return {column: _plain(getattr(row, column)) for column in summary}
+        values: dict[str, Any] = {column: getattr(row, column) for column in summary}
+        for column in dated:
+            if values[column] is not None:
+                values[column] = values[column].isoformat()
+        return values
 
     again = partial(
         search_tool,
@@ -216,6 +223,6 @@ def _marks(hint: Any) -> list[Any]:
     return own + [mark for part in get_args(hint) if get_origin(part) is not None for mark in _marks(part)]
 
 
-def _plain(value: Any) -> Json:
-    plain: Json = value.isoformat() if isinstance(value, date) else value
-    return plain
+def _is_dated(hint: Any) -> bool:
+    """Whether a column holds dates or times, or `None` in their place."""
+    return any(isinstance(part, type) and issubclass(part, date) for part in (hint, *get_args(hint)))

@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 from palaestra.envs.state.schema import Schema, number_of
@@ -86,6 +87,11 @@ class Base:
         for by_key in self.rows.values():
             for row in by_key.values():
                 self.check_references(row, ())
+
+    @cached_property
+    def ids(self) -> frozenset[str]:
+        """The ids of all rows, of every table."""
+        return frozenset(key for by_key in self.rows.values() for key in by_key)
 
     def __len__(self) -> int:
         return sum(map(len, self.rows.values()))

@@ -6,6 +6,7 @@ the base, so an instance of a world weighs what was written in it, and a copy co
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from operator import attrgetter
 from typing import Any, cast
 
@@ -74,6 +75,12 @@ class Overlay:
         if over is not None and key in over:
             return cast("R | None", over[key])
         return cast("R | None", self.base.rows[table].get(key))
+
+    def has_row(self, key: str) -> bool:
+        """Whether some table has a row of that id."""
+        if key in self.base.ids or key in chain.from_iterable(self._rows.values()):
+            return any(self.peek(info.kind, key) is not None for info in self.base.schema)
+        return False
 
     def get(self, kind: type[R], key: str) -> R:
         """The row under `key`.

@@ -16,7 +16,6 @@ import sqlalchemy as sa
 from palaestra.envs.state.columns import Column, column_of, row_seal
 from palaestra.envs.state.sql_types import sql_column
 from palaestra.errors import DefinitionError, UnknownNameError
-from palaestra.protocols import StateView
 from palaestra.records import Row
 
 _NUMBER = re.compile(r"(\d+)$")
@@ -68,10 +67,6 @@ class Schema:
             return self.tables[table]
         except KeyError:
             raise UnknownNameError.of("table", table, self.tables) from None
-
-    def has_row(self, state: StateView, key: str) -> bool:
-        """Whether some table of `state` has a row of that id."""
-        return any(state.peek(info.kind, key) is not None for info in self)
 
     def ids_in(self, row: Row) -> list[str]:
         """The row's own id and every id that it holds: what whoever sees the row whole comes to know."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import lru_cache
 
 from palaestra.envs.user.acts import parse_acts
 from palaestra.envs.user.agenda import UserState, opening_state
@@ -61,5 +62,9 @@ class Conversation:
 
 def named_in(text: str, is_id: Callable[[str], bool]) -> frozenset[str]:
     """The words of a text that may be ids: the ids that there are, and every plain word with a digit in it."""
-    numbered = (word for word in words(text) if is_plain(word) and any(c.isdigit() for c in word))
-    return frozenset(numbered).union(ids_in(text, is_id))
+    return _numbered(text).union(ids_in(text, is_id))
+
+
+@lru_cache(maxsize=4_096)
+def _numbered(text: str) -> frozenset[str]:
+    return frozenset(word for word in words(text) if is_plain(word) and any(c.isdigit() for c in word))

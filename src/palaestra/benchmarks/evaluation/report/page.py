@@ -3,7 +3,8 @@
 The same results give the same bytes. What an agent wrote reaches the page as data alone; see `benchmarks.viewer`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import orjson
@@ -13,7 +14,7 @@ from palaestra.benchmarks.evaluation.report.findings import Findings, findings
 from palaestra.benchmarks.evaluation.report.plots import MISSING, drawn, installed
 from palaestra.benchmarks.evaluation.report.tables import report_tables
 from palaestra.benchmarks.evaluation.results import Results
-from palaestra.benchmarks.evaluation.suite import Suite
+from palaestra.benchmarks.evaluation.suite import Cell, Suite, place
 from palaestra.benchmarks.viewer import render_page
 from palaestra.durable import write_file
 from palaestra.table import Table
@@ -100,7 +101,10 @@ def _lead(found: Findings) -> list[str]:
     if scores.solved is None or scores.points is None or scores.harmed is None:
         return [counted, "No episode has a score."]
     solved, points, harmed = scores.solved.text(), scores.points.text(), scores.harmed.text()
-    return [counted, f"Over all: solved {solved} %, mean score {points} of 100, harmful {harmed} %."]
+    return [
+        counted,
+        f"Over all: solved, in percent: {solved}; mean score, of 100: {points}; harmful, in percent: {harmed}.",
+    ]
 
 
 def _kept(shown: int, kept: int) -> list[str]:
@@ -126,9 +130,16 @@ def _plural(count: int, noun: str) -> str:
 
 
 def cells_of(episodes: Sequence[Episode], suite: Suite) -> list[str]:
-    """The label of the cell that each episode was played in, by its id."""
-    labels: Mapping[str, str] = {cell.id: cell.label for cell in suite.cells}
+    """The label of the cell that each episode was played in, by its id; with its axis where two have one label."""
+    often = Counter(cell.label for cell in suite.cells)
+    labels = {cell.id: cell.label if often[cell.label] == 1 else _with_axis(cell, suite) for cell in suite.cells}
     return [labels[_cell(episode)] for episode in episodes]
+
+
+def _with_axis(cell: Cell, suite: Suite) -> str:
+    """A cell's label, and then its axis: lists cut long names at their end."""
+    axis = place(cell, suite).removesuffix(cell.label).removesuffix(": ")
+    return f"{cell.label}, {axis}" if axis else cell.label
 
 
 def _cell(episode: Episode) -> str:
@@ -139,13 +150,13 @@ def _cell(episode: Episode) -> str:
 def chosen(episodes: Sequence[Episode], *, most: int = EPISODES_A_CELL) -> list[Episode]:
     """Up to `most` episodes of each cell, in their own order: of each kind of outcome in turn, so that all are seen."""
     cells: dict[str, dict[str, list[int]]] = {}
-    for place, episode in enumerate(episodes):
-        cells.setdefault(_cell(episode), {}).setdefault(_kind(episode), []).append(place)
+    for index, episode in enumerate(episodes):
+        cells.setdefault(_cell(episode), {}).setdefault(_kind(episode), []).append(index)
     kept: list[int] = []
     for kinds in cells.values():
-        turns = sorted((turn, kind, place) for kind, places in kinds.items() for turn, place in enumerate(places))
-        kept += [place for _, _, place in turns[:most]]
-    return [episodes[place] for place in sorted(kept)]
+        turns = sorted((turn, kind, index) for kind, found in kinds.items() for turn, index in enumerate(found))
+        kept += [index for _, _, index in turns[:most]]
+    return [episodes[index] for index in sorted(kept)]
 
 
 def _kind(episode: Episode) -> str:

@@ -170,7 +170,7 @@ def family_tables(found: Findings) -> list[Table]:
 def criterion_tables(found: Findings) -> list[Table]:
     """Sub-scores of each cell that has few of them."""
     rows = [
-        (cell.label, name, str(one.episodes), one.share.text())
+        (place(cell, found.results.suite), name, str(one.episodes), one.share.text())
         for cell in found.played
         if len(found.cells[cell.id].criteria) <= FEW
         for name, one in found.cells[cell.id].criteria.items()
@@ -289,7 +289,7 @@ def fault_tables(found: Findings) -> list[Table]:
 
 def split_tables(found: Findings) -> list[Table]:
     """Which splits were touched."""
-    labels = {cell.id: cell.label for cell in found.played}
+    labels = {cell.id: place(cell, found.results.suite) for cell in found.played}
     return [
         Table(
             title="Splits touched",

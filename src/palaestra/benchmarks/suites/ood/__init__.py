@@ -15,13 +15,14 @@ from palaestra.benchmarks.suites.ood.family import family
 from palaestra.benchmarks.suites.ood.horizon import horizon
 from palaestra.benchmarks.suites.ood.noise import noise
 from palaestra.benchmarks.suites.ood.policy import policy
-from palaestra.benchmarks.suites.ood.pool import TaskPool
+from palaestra.benchmarks.suites.ood.pool import TaskPool, families_of
 from palaestra.benchmarks.suites.ood.surface import surface
 from palaestra.benchmarks.suites.ood.temper import temper
 from palaestra.benchmarks.suites.ood.wording import wording
 from palaestra.benchmarks.suites.ood.world import NAME as WORLD
 from palaestra.benchmarks.suites.ood.world import world_axis
-from palaestra.envs.target import find_world
+from palaestra.envs import bundled_tasks, open_world
+from palaestra.envs.target import find_world, is_pack
 from palaestra.errors import CapabilityError, ConfigError, UnknownNameError
 from palaestra.packs import PACKS
 from palaestra.records import Json
@@ -55,8 +56,8 @@ def suite(
         worlds: The worlds, by id or by the folder of a pack; the default world if none.
         families: The families that the agent was trained on, by id or name, as a list or with commas between, or
             "demo" for those of the demo's policy; they decide what is in distribution; all of "train" if none.
-        trained: The worlds that the agent was trained in, likewise; all of `worlds` if none. The others are on the
-            axis "world" alone.
+        trained: The worlds that the agent was trained in, by id or folder, likewise; all of `worlds` if none. The
+            others are on the axis "world" alone.
 
     Raises:
         UnknownNameError: there is no such axis or world, or no such family to train on.
@@ -75,7 +76,9 @@ def suite(
         if (not axes or name in axes) and _declares(pool, name, asked=name in axes)
     ]
     if WORLD in axes and len(pools) + len(unseen) < 2:
-        raise CapabilityError.of(pools[0].world.name, f"axis {WORLD!r} of one world", "axes", _declared(pools[0]))
+        raise CapabilityError(
+            f"axis {WORLD!r}: it compares worlds, and the suite has one, {pools[0].world.name!r}; add another --world"
+        )
     if len(pools) + len(unseen) > 1 and (not axes or WORLD in axes):
         made.append(world_axis([*pools, *unseen], frozenset(pool.world.name for pool in pools)))
     cells: dict[str, Cell] = {cell.id: cell for axis in made for cell in axis.cells}
@@ -94,15 +97,31 @@ def _pools(
     """The tasks of the worlds that were trained in, and those of the others."""
     env_ids = [find_world(name) for name in worlds or (None,)]
     known = {PACKS.find(env_id).id: env_id for env_id in env_ids}
-    for name in trained:
+    named = [PACKS.find(find_world(name)).id if is_pack(name) else name for name in trained]
+    for name in named:
         if name not in known:
             raise UnknownNameError.of("world to train in", name, known)
-    seen = [id for id in known if not trained or id in trained]
-    own = {id: [name for name in families if "/" not in name or name.partition("/")[0] == id] for id in known}
+    seen = [id for id in known if not named or id in named]
+    own = _by_world(families, known)
+    titled = len(known) > 1
     pools = [
-        TaskPool(known[id], own[id], limit=limit, prefix=f"{id}/" if place else "") for place, id in enumerate(seen)
+        TaskPool(known[id], own[id], limit=limit, prefix=f"{id}/" if place else "", titled=titled)
+        for place, id in enumerate(seen)
     ]
-    return pools, [TaskPool(env_id, limit=limit, prefix=f"{id}/") for id, env_id in known.items() if id not in seen]
+    others = [id for id in known if id not in seen]
+    return pools, [TaskPool(known[id], limit=limit, prefix=f"{id}/", titled=titled) for id in others]
+
+
+def _by_world(families: Sequence[str], known: Mapping[str, str]) -> Mapping[str, list[str]]:
+    """The families of each world: those that are named with its id, and names without one that it has."""
+    own: dict[str, list[str]] = {id: [] for id in known}
+    trainable = {id: families_of(bundled_tasks(open_world(env_id)).ids("train")) for id, env_id in known.items()}
+    for name in families:
+        has = [id for id in known if f"{id}/{name}" in trainable[id]]
+        world = name.partition("/")[0]
+        for id in [world] if world in known and "/" in name else has or known:
+            own[id].append(name)
+    return own
 
 
 def _declared(pool: TaskPool) -> list[str]:

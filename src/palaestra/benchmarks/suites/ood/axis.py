@@ -20,9 +20,10 @@ class Axis:
     def of(cls, pool: TaskPool, name: str, title: str, cells: Sequence[Cell], *, note: str) -> "Axis":
         """The axis whose ladder has these cells, from none to strong; those without a task are left out."""
         kept = tuple(cell for cell in cells if cell.tasks)
-        if pool.prefix:
-            name, title = f"{pool.prefix}{name}", f"{title} ({pool.world.name})"
-        return cls(ladder=Ladder(axis=name, title=title, cells=tuple(c.id for c in kept), note=note), cells=kept)
+        ladder = Ladder(
+            axis=f"{pool.prefix}{name}", title=pool.title(title), cells=tuple(cell.id for cell in kept), note=note
+        )
+        return cls(ladder=ladder, cells=kept)
 
 
 def switched(pool: TaskPool, id: str, label: str, switches: Mapping[str, Any]) -> Cell:

@@ -9,7 +9,7 @@ from palaestra.envs.world import ALL_RULES_FROM, ONE_RULE_FROM
 _SOME = 1
 _HANDBOOKS = (
     (ONE_RULE_FROM, "policy/one-rule", "one rule changed"),
-    (_SOME, "policy/some-rules", "five to eight rules changed"),
+    (_SOME, "policy/some-rules", "several rules changed"),
     (ALL_RULES_FROM, "policy/all-rules", "every changeable rule changed"),
 )
 
@@ -19,7 +19,7 @@ def policy(pool: TaskPool) -> Axis:
     one, some, every = (_cell(pool, handbook, id, label) for handbook, id, label in _HANDBOOKS)
     worlds = pool.cell(
         "policy/other-worlds",
-        "five to eight rules changed, and other worlds",
+        "several rules changed, and other worlds",
         pool.even(pool.listed("heldout-policy", pool.trained)),
         split="heldout-policy",
         unit=Unit.WORLD,

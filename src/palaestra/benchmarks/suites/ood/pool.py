@@ -37,6 +37,7 @@ class TaskPool:
     Args:
         env_id: The world.
         prefix: Before the ids of its cells, where a suite has several worlds.
+        titled: Whether titles name the world, where a suite has several.
         families: The families that the agent was trained on, by id or by name; "demo" alone for those of the demo's
             policy; all of the split "train" if none.
         limit: The most tasks of a cell.
@@ -47,13 +48,20 @@ class TaskPool:
     """
 
     def __init__(
-        self, env_id: str, families: Sequence[str] = (), *, limit: int | None = None, prefix: str = ""
+        self,
+        env_id: str,
+        families: Sequence[str] = (),
+        *,
+        limit: int | None = None,
+        prefix: str = "",
+        titled: bool = False,
     ) -> None:
         if limit is not None and limit < 1:
             raise ValueError(f"limit={limit}: a cell has at least one task; leave it out for all")
         self.limit = limit
         self.env_id = env_id
         self.prefix = prefix
+        self.titled = titled
         self.world = open_world(env_id)
         self.task_set: TaskSet = bundled_tasks(self.world)
         self.trainable = families_of(self.task_set.ids("train"))
@@ -81,7 +89,12 @@ class TaskPool:
     @cached_property
     def base(self) -> Cell:
         """The cell in distribution."""
-        return self.cell(BASE, "in distribution", self.fresh(self.trained, about=_PER_CELL), split=UNLISTED)
+        tasks = self.fresh(self.trained, about=_PER_CELL)
+        return self.cell(BASE, self.title("in distribution"), tasks, split=UNLISTED)
+
+    def title(self, text: str) -> str:
+        """A title that names the world, where a suite has several."""
+        return f"{text} ({self.world.name})" if self.titled else text
 
     def cell(
         self,

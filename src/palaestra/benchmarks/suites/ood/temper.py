@@ -18,7 +18,7 @@ def temper(pool: TaskPool) -> Axis:
     families = trained or [name for name in pool.trainable if "dialogue" in pool.family(name).traits]
     tasks = pool.fresh(families, about=_PER_CELL)
     label = "users as the tasks state them" + ("" if trained else ", untrained families")
-    base = pool.cell("temper/as-stated", label, tasks, split=UNLISTED)
+    base = pool.cell("temper/as-stated", pool.title(label), tasks, split=UNLISTED)
     rungs = [
         pool.cell(f"temper/{name}", label, tasks, split=UNLISTED, switches={"temper": name}) for name, label in _RUNGS
     ]
