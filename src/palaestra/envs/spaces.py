@@ -102,13 +102,20 @@ class CallSpace(gym.Space[Action]):
         return tool is not None and tool.fits(call.arguments)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, CallSpace) and other._tools == self._tools
+        if not isinstance(other, CallSpace):
+            return False
+        # A generated tool is another object in another process, where a vector environment's workers compare spaces.
+        return other._tools == self._tools or _offers(other._tools) == _offers(self._tools)
 
     def __hash__(self) -> int:
         return hash(tuple(self._by_name))
 
     def __repr__(self) -> str:
         return f"CallSpace({len(self._tools)} tools)"
+
+
+def _offers(tools: Sequence[Tool]) -> list[dict[str, Any]]:
+    return [tool.export() for tool in tools]
 
 
 class MessageSpace(gym.Space[tuple[Message, ...]]):
