@@ -47,7 +47,7 @@ def test_a_comparison_prints_its_table_and_what_it_means(
     assert "oracle against reader on Noise: solved, %" in told
     # One sample of each task in each cell, so that the share of tasks is the share of episodes.
     lead = [fmean(100.0 * one.solved for one in read_results(run).outcomes) for run in runs]
-    assert f"oracle solves {lead[0] - lead[1]:.1f} points more than reader over all cells [" in told
+    assert f"oracle solves {lead[0] - lead[1]:.1f} points more than reader over all cells (of each task: " in told
     assert "(one test; 6 tasks): significant at 5 %." in told
 
 

@@ -188,8 +188,16 @@ def test_the_episodes_that_follow_one_another_are_drawn_from_the_seed() -> None:
 # Crossing between processes
 
 
-def test_a_tool_pickles_as_itself() -> None:
-    assert all(pickle.loads(pickle.dumps(tool)) is tool for tool in TOOLBOX)
+def test_a_tool_pickles_as_itself_and_a_generated_one_as_its_equal() -> None:
+    for tool in TOOLBOX:
+        again = pickle.loads(pickle.dumps(tool))
+        assert again is tool if tool.origin is None else again.export() == tool.export()
+
+
+def test_an_action_space_equals_that_of_another_process_and_none_with_other_tools() -> None:
+    space = alone().action_space
+    assert pickle.loads(pickle.dumps(space)) == space
+    assert space != ToolEnv(WORLD, surface="generic").action_space
 
 
 def test_text_does_not_go_into_shared_memory() -> None:

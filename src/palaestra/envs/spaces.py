@@ -7,7 +7,7 @@ import gymnasium as gym
 
 from palaestra.errors import ActionError
 from palaestra.protocols import Action
-from palaestra.records import JsonSchema, Message, ToolCall
+from palaestra.records import Message, ToolCall
 from palaestra.seeding import Stream
 from palaestra.tools import ActionFormat, Tool, sample_call
 from palaestra.tools.wire import glimpse
@@ -102,17 +102,20 @@ class CallSpace(gym.Space[Action]):
         return tool is not None and tool.fits(call.arguments)
 
     def __eq__(self, other: object) -> bool:
-        # By what they take: a tool that came from another process is another object of the same schema.
-        return isinstance(other, CallSpace) and self._taken() == other._taken()
-
-    def _taken(self) -> list[tuple[str, JsonSchema]]:
-        return [(tool.name, tool.parameters) for tool in self._tools]
+        if not isinstance(other, CallSpace):
+            return False
+        # A generated tool is another object in another process, where a vector environment's workers compare spaces.
+        return other._tools == self._tools or _offers(other._tools) == _offers(self._tools)
 
     def __hash__(self) -> int:
         return hash(tuple(self._by_name))
 
     def __repr__(self) -> str:
         return f"CallSpace({len(self._tools)} tools)"
+
+
+def _offers(tools: Sequence[Tool]) -> list[dict[str, Any]]:
+    return [tool.export() for tool in tools]
 
 
 class MessageSpace(gym.Space[tuple[Message, ...]]):
