@@ -496,7 +496,7 @@ def test_a_folder_of_task_files_takes_the_place_of_the_bundled_ones(tmp_path: Pa
         "from palaestra.rubrics import expect_call\n"
         "@family('library/look', level=1)\n"
         "def look(draft):\n"
-        "    return Task(prompt='Look at MEM-1.', rubric=[called('get_member')],\n"
+        "    return Task(prompt='Look at MEM-1.', rubric=[expect_call('get_member')],\n"
         "                oracle=[call('get_member', member_id='MEM-1'), call('finish')])\n"
     )
     env = make(LIBRARY_ID, tasks=tmp_path)

@@ -20,9 +20,7 @@ from palaestra.proof import prove
 ENV_ID = "palaestra/Storefront-v0"
 WHOLE = '''"""A customer moves house."""
 
-from palaestra.envs.worlds.storefront import (
-    Customer, Desk, Task, call, expect_change, closing_calls, decline_calls, family, expect_read,
-)
+from palaestra.envs.worlds.storefront import *
 
 
 @family("storefront/move-house", level=1, traits=("write",), splits=("train", "dev"))
@@ -62,9 +60,7 @@ TWINNED = WHOLE.replace('"dev"))', '"dev"), twin=True)')
 """The same with its impossible twins."""
 
 HEAD = """
-from palaestra.envs.worlds.storefront import (
-    Desk, Order, OrderLine, Product, Task, call, expect_change, closing_calls, family, expect_read, expect_reply,
-)
+from palaestra.envs.worlds.storefront import *
 
 @family("storefront/mine", level=1)
 def mine(desk):
@@ -94,8 +90,8 @@ def task(**changed: str) -> str:
     """The end of a family whose parts are right but for those that are given."""
     parts = {
         "prompt": "desk.mail(ticket, 'Hello')",
-        "rubric": "[changed(order, {'status': 'cancelled'}, id='cancelled')]",
-        "oracle": "[call('cancel_order', order_id=order.id), *closing(ticket, 'Done')]",
+        "rubric": "[expect_change(order, {'status': 'cancelled'}, id='cancelled')]",
+        "oracle": "[call('cancel_order', order_id=order.id), *closing_calls(ticket, 'Done')]",
         **changed,
     }
     return body(f"return Task({', '.join(f'{name}={value}' for name, value in parts.items())})")
@@ -268,7 +264,7 @@ WRONG: dict[str, tuple[str, str]] = {
         "DefinitionError: orders has no column 'statuss'; it has id, customer_id, ",
     ),
     "an unknown column that is expected": (
-        task(rubric="[changed(order, {'statuss': 'cancelled'}, id='cancelled')]"),
+        task(rubric="[expect_change(order, {'statuss': 'cancelled'}, id='cancelled')]"),
         r"rubric: orders: unknown column 'statuss'; did you mean 'status'\?",
     ),
     "an unknown column that is planted": (
@@ -302,26 +298,26 @@ WRONG: dict[str, tuple[str, str]] = {
         "the world has no row of products that fits; ask for less, or plant it",
     ),
     "points that do not add up": (
-        task(rubric="[changed(order, {'status': 'cancelled'}, id='cancelled', points=60)]"),
+        task(rubric="[expect_change(order, {'status': 'cancelled'}, id='cancelled', points=60)]"),
         "RubricError: the expectations' points sum to 60 of 100; change them, or leave `points` out to share evenly",
     ),
     "points below one": (
-        task(rubric="[changed(order, {'status': 'cancelled'}, id='cancelled', points=0)]"),
+        task(rubric="[expect_change(order, {'status': 'cancelled'}, id='cancelled', points=0)]"),
         "RubricError: criterion 'cancelled' has 0 points; points are positive integers",
     ),
     "criteria that wait for each other": (
         task(
-            rubric="[changed(order, {'status': 'cancelled'}, id='a', after=['b']), "
-            "changed(ticket, {'status': 'resolved'}, id='b', after=['a'])]"
+            rubric="[expect_change(order, {'status': 'cancelled'}, id='a', after=['b']), "
+            "expect_change(ticket, {'status': 'resolved'}, id='b', after=['a'])]"
         ),
         "RubricError: criteria wait for each other: (a -> b -> a|b -> a -> b); drop one `after`",
     ),
     "a criterion that waits for an unknown one": (
-        task(rubric="[changed(order, {'status': 'cancelled'}, id='cancelled', after=['cancel'])]"),
+        task(rubric="[expect_change(order, {'status': 'cancelled'}, id='cancelled', after=['cancel'])]"),
         r"RubricError: criterion 'cancelled': unknown criterion 'cancel'; did you mean 'cancelled'\? \(in `after`\)",
     ),
     "two criteria of one id": (
-        task(rubric="[changed(order, {'status': 'cancelled'}, id='a'), saw(order, id='a')]"),
+        task(rubric="[expect_change(order, {'status': 'cancelled'}, id='a'), expect_read(order, id='a')]"),
         "RubricError: criterion id 'a' occurs twice; give one of them its own `id=`",
     ),
     "no criterion": (task(rubric="[]"), "RubricError: a rubric needs at least one expectation"),
@@ -353,7 +349,7 @@ WRONG: dict[str, tuple[str, str]] = {
         r"rubric: holds a list in the list; write a \* before what gives several criteria",
     ),
     "a rubric that is one criterion": (
-        task(rubric="saw(order)"),
+        task(rubric="expect_read(order)"),
         r"rubric: Criterion .* is no list; write a list of criteria, as `saw\(...\)`",
     ),
     "a call in the rubric": (
@@ -361,10 +357,13 @@ WRONG: dict[str, tuple[str, str]] = {
         r"rubric: holds ToolCall .*; write a list of criteria",
     ),
     "a list of calls in the oracle": (
-        task(oracle="[closing(ticket, 'Done')]"),
+        task(oracle="[closing_calls(ticket, 'Done')]"),
         r"oracle: holds a list in the list; write a \* before what gives several calls",
     ),
-    "a criterion in the oracle": (task(oracle="[saw(order)]"), "oracle: holds Criterion .*; write a list of calls"),
+    "a criterion in the oracle": (
+        task(oracle="[expect_read(order)]"),
+        "oracle: holds Criterion .*; write a list of calls",
+    ),
     "an oracle that is one call": (
         task(oracle="call('finish')"),
         "oracle: ToolCall.* is no list; write a list of calls",
@@ -390,15 +389,17 @@ WRONG: dict[str, tuple[str, str]] = {
         "oracle: finish: answer.due.*: Input should be a valid string \\(got datetime.date",
     ),
     "an unknown column that is permitted": (
-        task(allow="[touches(order, 'statuss')]").replace("told\n", "told, touches\n", 1),
+        task(allow="[permit_change(order, 'statuss')]"),
         r"allow: orders: unknown column 'statuss'; did you mean 'status'\?",
     ),
     "a criterion about an unknown tool": (
-        task(rubric="[called('cancel_ordr', id='cancelled')]").replace("told\n", "told, called\n", 1),
+        task(rubric="[expect_call('cancel_ordr', id='cancelled')]"),
         r"rubric: criterion 'cancelled': unknown tool 'cancel_ordr'; did you mean 'cancel_order'",
     ),
     "an `after` that is no list": (
-        task(rubric="[saw(order, id='saw'), changed(order, {'status': 'cancelled'}, id='cancelled', after='saw')]"),
+        task(
+            rubric="[expect_read(order, id='saw'), expect_change(order, {'status': 'cancelled'}, id='cancelled', after='saw')]"
+        ),
         r"RubricError: criterion 'cancelled': after='saw' is a text; write a list, after=\['saw'\]",
     ),
     "fewer turns than the oracle takes": (
@@ -457,7 +458,7 @@ def test_a_family_that_fails_for_one_index_plays_at_the_others(tmp_path: Path) -
 
 def test_a_criterion_that_crashes_later_is_the_graders_fault_and_no_score(tmp_path: Path) -> None:
     text = task(
-        rubric="[changed(order, {'status': 'cancelled'}, id='a'), "
+        rubric="[expect_change(order, {'status': 'cancelled'}, id='a'), "
         "Criterion(id='b', text='', about='event', check=lambda e: 1 / 0)]"
     ).replace("import Desk", "import Criterion, Desk")
     env = make(write(tmp_path, text), task="storefront/mine/0000")

@@ -26,8 +26,10 @@ def proofread(world: World, task: object) -> Task:
     if not isinstance(task, Task):
         raise TaskError(f"the family's function gives {_shown(task)} and no task; end it with `return Task(...)`")
     _check_prompt(task.prompt)
-    _check_parts("rubric", task.rubric or (), Criterion, "criteria, as `saw(...)` and `*desk.resolved(...)` give them")
-    _check_parts("allow", task.allow, Allowance, "allowances, as `touches(...)` and `*desk.pays(...)` give them")
+    _check_parts(
+        "rubric", task.rubric or (), Criterion, "criteria, as `expect_read(...)` and `*desk.resolved(...)` give them"
+    )
+    _check_parts("allow", task.allow, Allowance, "allowances, as `permit_change(...)` and `*desk.pays(...)` give them")
     _check_calls(world, "oracle", task.oracle)
     for number, calls in enumerate(task.alternatives, 1):
         _check_calls(world, f"alternative {number}", calls)
@@ -55,7 +57,7 @@ def _check_parts(name: str, parts: object, kind: type[Any], wanted: str) -> None
 
 def _check_calls(world: World, name: str, calls: Sequence[ToolCall]) -> None:
     """Raise where an author's own calls could not be made."""
-    _check_parts(name, calls, ToolCall, "calls, as `call(...)` and `*closing(...)` give them")
+    _check_parts(name, calls, ToolCall, "calls, as `call(...)` and `*closing_calls(...)` give them")
     offered = {tool.name: tool for tool in world.toolbox.offered(world.role)}
     for call in calls:
         if call.tool not in offered:
