@@ -350,7 +350,7 @@ WRONG: dict[str, tuple[str, str]] = {
     ),
     "a rubric that is one criterion": (
         task(rubric="expect_read(order)"),
-        r"rubric: Criterion .* is no list; write a list of criteria, as `saw\(...\)`",
+        r"rubric: Criterion .* is no list; write a list of criteria, as `expect_read\(...\)`",
     ),
     "a call in the rubric": (
         task(rubric="[call('get_order', order_id=order.id)]"),
@@ -398,7 +398,8 @@ WRONG: dict[str, tuple[str, str]] = {
     ),
     "an `after` that is no list": (
         task(
-            rubric="[expect_read(order, id='saw'), expect_change(order, {'status': 'cancelled'}, id='cancelled', after='saw')]"
+            rubric="[expect_read(order, id='saw'), "
+            "expect_change(order, {'status': 'cancelled'}, id='cancelled', after='saw')]"
         ),
         r"RubricError: criterion 'cancelled': after='saw' is a text; write a list, after=\['saw'\]",
     ),
