@@ -351,7 +351,6 @@ def test_without_the_extra_a_verb_that_learns_says_what_to_install(arguments: tu
         (("eval", "oracle", "--split", "dev", "--limit", "1", "--samples", "1", "--out", "evaluation"), "100"),
         (("eval", "no-op", "--suite", "ood", "--axis", "entities", "--limit", "1", "--samples", "1"), "held-out"),
     ],
-    ids=lambda part: " ".join(part[:2]) if isinstance(part, tuple) else None,
 )
 def test_without_any_extra_the_other_verbs_work(arguments: tuple[str, ...], says: str, tmp_path: Path) -> None:
     told = subprocess.run(

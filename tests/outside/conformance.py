@@ -174,7 +174,7 @@ def _stops(env: ExternalEnv, id: str, seed: int) -> None:
     assert ends[0] == ends[1], f"{id}: calls behind the end have an effect"
 
 
-def _played_out(env: ExternalEnv, id: str, seed: int, turn: Action) -> tuple[object, ...]:
+def _played_out(env: ExternalEnv, id: str, seed: int, turn: Any) -> tuple[object, ...]:
     env.reset(seed=seed, options={"task": id})
     record: StepRecord = env.step(turn)[4]["record"]
     assert record.end is not None

@@ -82,7 +82,7 @@ class Counting:
         del prose
         self._tools = None
         results = run_until(lambda: self._at >= self._goal, self._did, calls)
-        if any(result is None for result in results):
+        if any(result is None for result in results):  # pyright: ignore[reportUnnecessaryComparison]
             return cast("WireReply", WRONG[str(calls[0]["arguments"]["how"])]())
         over = self._at >= self._goal
         return reply(results, points=self._points(), tools=self._tools, end="finished" if over else None)

@@ -47,7 +47,7 @@ def test_an_attack_meets_the_ids_that_the_request_names_and_those_alone(name: st
 def test_the_reader_looks_up_what_the_request_names(name: str) -> None:
     env = make(name)
     episode = rollout(env, baselines(env)["reader"], name="reader", seed=0, task=TASKS[0])
-    read = {call.arguments["loan_id"] for turn in episode.turns for call in turn.calls if call.tool == "get_loan"}
+    read = {str(call.arguments["loan_id"]) for turn in episode.turns for call in turn.calls if call.tool == "get_loan"}
     assert env.oracle()[1].arguments["loan_id"] in read
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from palaestra.clock import Clock
 from palaestra.envs.state import Overlay, Schema
 from palaestra.records import ToolCall, ToolEvent
-from palaestra.tools import Toolbox, ToolContext, join_answers, run_composite
+from palaestra.tools import CallResult, Toolbox, ToolContext, join_answers, run_composite
 
 
 class Play:
@@ -31,7 +31,7 @@ class Play:
         call = ToolCall(tool=tool, arguments=arguments)
         mark = len(self.events)
         if tool in self._toolbox.composites:
-            results = []
+            results: list[CallResult] = []
             for result in run_composite(self._toolbox, self._context, self.state, f"call_{mark}", call, self.events):
                 self.events.append(result.event)
                 results.append(result)

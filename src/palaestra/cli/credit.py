@@ -38,10 +38,10 @@ def credit(
     from palaestra.trainers import load_config  # noqa: PLC0415
 
     console = output()
-    worlds = load_config(config).world
-    if len(worlds) > 1:
-        raise ConfigError(f"{config}: it has {len(worlds)} worlds, and methods are compared in one; name one [world]")
-    usual = CreditConfig(world=worlds[0])
+    world, *others = load_config(config).world
+    if others:
+        raise ConfigError(f"{config}: it has {1 + len(others)} worlds, and methods are compared in one; name one")
+    usual = CreditConfig(world=world)
     settings = replace(usual, grpo=replace(usual.grpo, tokens=tokens))
     before, found = compare_methods(
         material_of(settings, bar=bar),

@@ -121,7 +121,11 @@ class World:
 
     def under(self, rules: Any) -> "World":
         """The same world where every seed goes by these rules, whatever the handbook."""
-        return replace(self, rules=lambda _seed, _handbook: rules)
+
+        def fixed(_seed: int, _handbook: int) -> Any:
+            return rules
+
+        return replace(self, rules=fixed)
 
     @property
     def capabilities(self) -> Capabilities:

@@ -117,7 +117,7 @@ def test_calls_run_in_15_turns_and_the_16th_can_only_answer(plain: ExternalEnv) 
 
 
 def test_the_16th_turn_may_be_the_answer(plain: ExternalEnv) -> None:
-    look = {"tool": "get_balance", "arguments": {}}
+    look: dict[str, Any] = {"tool": "get_balance", "arguments": {}}
     info, seen = played(plain, "agentdojo/banking/user_task_0", [[look]] * 15 + ["Done."])
     assert (info["end"], len(seen)) == ("finished", 17)
 

@@ -148,8 +148,8 @@ def test_both_environments_stop_at_the_call_that_ends_the_episode(
 ) -> None:
     env = make()
     env.reset(seed=1)
-    drawn = env.legal_actions(1)[0]
-    calls = drawn if isinstance(drawn, list) else [drawn]
+    drawn: Any = env.legal_actions(1)[0]
+    calls: list[Any] = drawn if isinstance(drawn, list) else [drawn]
 
     def turn(*turn: object) -> StepRecord:
         env.reset(seed=1)

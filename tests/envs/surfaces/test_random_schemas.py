@@ -109,6 +109,11 @@ class Example:
     stream: Stream
 
 
+def _nullable_reference(table: str) -> Any:
+    reference: Any = Annotated[str, References(table)]
+    return reference | None
+
+
 def example(seed: int) -> Example:
     """The same example for the same number."""
     stream = Stream.root("random-schema", seed)
@@ -118,7 +123,7 @@ def example(seed: int) -> Example:
         pointing[table] = {f"{name}_id": name for name in (*kinds, table) if stream.chance(60)}
         columns = {name: hint for name, hint in HINTS.items() if name in ("size", "flag") or stream.chance(60)}
         columns |= {
-            name: Annotated[str, References(to)] | None if to == table else Annotated[str, References(to)]
+            name: _nullable_reference(to) if to == table else Annotated[str, References(to)]
             for name, to in pointing[table].items()
         }
         made = make_dataclass(

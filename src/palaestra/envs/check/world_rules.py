@@ -12,7 +12,8 @@ from palaestra.envs.world import World
 
 def changeable_rules(world: World) -> HandbookVariants[Any] | None:
     """The variants of a world's handbook; `None` where it does not say what can be changed."""
-    return world.rules if isinstance(world.rules, HandbookVariants) else None
+    rules: Any = world.rules
+    return rules if isinstance(rules, HandbookVariants) else None  # pyright: ignore[reportUnknownVariableType]
 
 
 def rules_without_effect(subject: WorldSubject) -> Iterator[WorldFinding]:

@@ -7,7 +7,7 @@ from typing import TypeAlias
 from palaestra.envs.instance import Instance
 from palaestra.envs.populated import PopulatedWorld
 from palaestra.envs.state import Overlay, overlay_on
-from palaestra.envs.task import SPLITS
+from palaestra.envs.task import SPLITS, Split
 from palaestra.envs.taskset import TaskSet, bundled_tasks
 from palaestra.envs.world import ALL_RULES_FROM, ONE_RULE_FROM, World
 from palaestra.errors import TaskError
@@ -36,7 +36,7 @@ class WorldSubject:
     @classmethod
     def of(cls, world: World, *, seeds_per_split: int) -> "WorldSubject":
         """The subject that a world is."""
-        declared = [split for split in SPLITS if world.instances.get(split)]
+        declared: list[Split] = [split for split in SPLITS if world.instances.get(split)]
         seeds = [seed for split in declared for seed in world.seeds[split][:seeds_per_split]]
         handbooks = (0, 1, ONE_RULE_FROM, ALL_RULES_FROM) if world.capabilities.handbooks else (0,)
         places = tuple((seed, handbook) for seed in seeds for handbook in handbooks)

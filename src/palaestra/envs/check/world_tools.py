@@ -58,7 +58,7 @@ def _family_in_place_of(tool: Tool) -> Family[Any] | None:
     if tool.origin is not None:
         return None
     found: Any = vars(sys.modules[tool.function.__module__]).get(tool.function.__qualname__)
-    return found if isinstance(found, Family) else None
+    return found if isinstance(found, Family) else None  # pyright: ignore[reportUnknownVariableType]
 
 
 def _pickling_fault(tool: Tool) -> str | None:

@@ -89,7 +89,9 @@ class AttackContext:
             yield "closed"
         elif tool.writes:
             yield "write"
-            yield from (need for need, has in _writing_uses(tool).items() if has)
+            for need, has in _writing_uses(tool).items():
+                if has:
+                    yield need
         elif tool.name == self._talk:
             yield "talk"
         elif tool.name not in ENDINGS:
