@@ -149,7 +149,7 @@ def test_both_environments_stop_at_the_call_that_ends_the_episode(
     env = make()
     env.reset(seed=1)
     drawn: Any = env.legal_actions(1)[0]
-    calls: list[Any] = drawn if isinstance(drawn, list) else [drawn]
+    calls: list[Any] = [drawn] if isinstance(drawn, dict) else [*drawn]
 
     def turn(*turn: object) -> StepRecord:
         env.reset(seed=1)
