@@ -256,7 +256,7 @@ def test_a_broken_pack_fails_only_when_it_is_named(tmp_path: Path) -> None:
     assert made.returncode == 0, made.stderr
     told = run("from palaestra.cli import main; import sys; sys.argv[1:] = ['tasks', 'list', 'clinic']; main()", site)
     assert told.returncode == 1
-    assert "error: world clinic-v0 (clinic, registered by the package clinic) cannot be loaded" in told.stderr
+    assert "error: world clinic-v0 (clinic, registered by an entry point of clinic) cannot be loaded" in told.stderr
     assert "Traceback" not in told.stderr
     gone = run("from palaestra.cli import main; import sys; sys.argv[1:] = ['tasks', 'list', 'gone']; main()", site)
     assert "names the package not_installed, which is not installed" in gone.stderr
@@ -268,7 +268,7 @@ def test_two_installed_packs_of_one_id_fail_when_they_are_named(tmp_path: Path) 
     told = run("import palaestra.packs as p; print(len(list(p.PACKS))); p.PACKS.find('clinic')", site)
     assert told.stdout == "2\n"
     last = told.stderr.splitlines()[-1]
-    assert "two packs have the id clinic-v0: clinic (the package clinic) and other (the package other)" in last
+    assert "two packs have the id clinic-v0: clinic (an entry point of clinic) and other (an" in last
 
 
 def test_a_broken_package_of_tasks_is_left_out_with_a_warning(tmp_path: Path) -> None:
