@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,12 @@ import pytest
 
 import palaestra
 from packs import MANIFEST, install_packs, write_pack
+from palaestra import manifest
 from palaestra.envs import ToolEnv, bundled_tasks, open_world
+from palaestra.envs.noise import Noise, NoiseMaterial
 from palaestra.envs.target import find_world, is_pack
+from palaestra.envs.user.tempers import TEMPERS
+from palaestra.envs.wording import WORDINGS
 from palaestra.errors import CapabilityError, PackError, UnknownNameError
 from palaestra.manifest import read_manifest
 from palaestra.packs import BUNDLED, PACKS, env_id_of, named_pack
@@ -154,7 +159,30 @@ def test_two_packs_of_one_id_are_refused_by_the_names_of_both(tmp_path: Path) ->
     assert PACKS.find("clinic").place == str(first)
 
 
+def test_a_package_cannot_take_the_place_of_a_bundled_world(tmp_path: Path) -> None:
+    site = install_packs(tmp_path, {"storefront-v9": "impostor"})
+    told = run(
+        "import palaestra.packs as p; print(p.PACKS.find('storefront-v0').place); p.PACKS.find('storefront')", site
+    )
+    assert told.stdout == "palaestra.envs.worlds.storefront\n"
+    last = told.stderr.splitlines()[-1]
+    assert "'storefront' means storefront-v0 and storefront-v9, of Palaestra and an entry point of impostor" in last
+
+
+def test_an_entry_point_of_another_form_is_named_where_its_world_is_not_found(tmp_path: Path) -> None:
+    site = install_packs(tmp_path, {"clinic": "clinic_pack"})
+    told = run("import palaestra.packs as p; p.PACKS.find('clinic')", site)
+    assert "The entry point 'clinic' of clinic_pack is left out: name it ID-vN" in told.stderr.splitlines()[-1]
+
+
 # manifests
+
+
+def test_the_names_in_manifests_are_those_that_environments_know() -> None:
+    assert sorted(WORDINGS) == sorted(manifest.WORDINGS)
+    assert sorted(TEMPERS) == sorted(manifest.TEMPERS)
+    needing_data = NoiseMaterial().parts()
+    assert sorted({one.name for one in fields(Noise)} - set(needing_data)) == sorted(manifest.ANY_WORLD)
 
 
 @pytest.mark.parametrize(

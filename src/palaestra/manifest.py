@@ -9,13 +9,13 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from palaestra.errors import PackError, UnknownNameError
+from palaestra.packs import MANIFEST
 from palaestra.record import record
 from palaestra.records import JsonObject
 
-FILE = "world.toml"
-
 WORDINGS = ("casual", "formal", "garbled", "typos", "verbose")
 TEMPERS = ("calm", "furious", "heated", "terse")
+"""The names that `palaestra.envs` gives a meaning, so that a manifest is read without it; a test holds them equal."""
 
 
 @record
@@ -87,11 +87,11 @@ def read_manifest(folder: Path) -> Manifest:
     Raises:
         PackError: there is none, or it breaks a rule; the message names file, key and rule.
     """
-    path = folder / FILE
+    path = folder / MANIFEST
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise PackError(f"{folder}: there is no {FILE} in it; a world pack is a folder with a manifest") from None
+        raise PackError(f"{folder}: there is no {MANIFEST} in it; a world pack is a folder with a manifest") from None
     except (OSError, UnicodeDecodeError) as error:
         raise PackError(f"{path}: cannot be read ({error})") from error
     except tomllib.TOMLDecodeError as error:

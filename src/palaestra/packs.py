@@ -119,6 +119,8 @@ class Packs:
 
     def __init__(self) -> None:
         self._packs: dict[str, list[Pack]] = {}
+        self.misnamed: list[str] = []
+        """The entry points whose names are not of the form "clinic-v0": each as a sentence."""
 
     def __iter__(self) -> Iterator[str]:
         """The environment ids, sorted."""
@@ -148,19 +150,22 @@ class Packs:
         return next((pack for pack in packs if place in (pack.place, str(_existing_folder(pack)))), None)
 
     def find(self, name: str) -> Pack:
-        """The pack of an environment id, a world id (its newest version), or an id with a version.
+        """The pack of an environment id, a world id (its newest version, of one source), or an id with a version.
 
         Raises:
             UnknownNameError: no pack is registered under the name.
-            PackError: two are.
+            PackError: two are, or packs of several sources share the world id.
         """
         if name in self._packs:
             return _only(self._packs[name])
         named = [found for found in self._packs.values() if name in (found[0].id, found[0].name)]
         if not named:
-            raise UnknownNameError.of(
-                "world", name, [*self.ids, *self._packs], "(or give the folder of a world pack, with world.toml in it)"
-            )
+            hints = ["(or give the folder of a world pack, with world.toml in it)", *self.misnamed]
+            raise UnknownNameError.of("world", name, [*self.ids, *self._packs], " ".join(hints))
+        sources = sorted({found[0].source for found in named})
+        if len(sources) > 1:  # else whoever installs a package could take the place of a bundled world
+            names = " and ".join(found[0].name for found in named)
+            raise PackError(f"{name!r} means {names}, of {' and '.join(sources)}; name one with its version")
         return _only(max(named, key=lambda found: found[0].version))
 
 
@@ -200,7 +205,11 @@ def installed_packs() -> Iterator[Pack]:
     for name, package in BUNDLED.items():
         yield named_pack(name, package, "Palaestra")
     for point in sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value)):
-        if _NAME.fullmatch(point.name):  # a name of another form is no pack's, and hides no other pack
+        if _NAME.fullmatch(point.name) is None:  # it hides no other pack, and is named where a world is not found
+            PACKS.misnamed.append(
+                f"The entry point {point.name!r} of {point.value} is left out: name it ID-vN, as clinic-v0."
+            )
+        else:
             # The distribution's name would be read from its metadata for each point: most of an import with 300 packs.
             yield named_pack(point.name, point.value, f"an entry point of {point.value}")
 

@@ -75,6 +75,7 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         user: Who answers where a task has a user: "scripted", or what makes one of a persona, such as an `LlmUser`.
         wording: The words of requests: "formal", "casual", "verbose", "typos" or "garbled"; their own if `None`.
         temper: The temper of a user who answers: "calm", "terse", "heated" or "furious"; the task's own if none.
+            With it, `reset` draws only tasks that have a user.
         render_mode: "ansi" for text, or `None`.
 
     Raises:
