@@ -55,9 +55,8 @@ def test_its_tasks_are_listed_and_shown(call: Call) -> None:
 def test_it_is_proved_and_checked(call: Call) -> None:
     told = call("tasks", "prove", "--world", PACK, "--split", "dev", "--family", "grant-leave")
     assert "Proved: 2 tasks" in told
-    contract, world = call("check", "--world", PACK).splitlines()
-    assert contract == "palaestra/HumanResources-v0: holds its contract"
-    assert world.startswith("world human-resources: sound (4 seeds, 4 handbooks, 8 families")
+    told = call("check", "--world", PACK)
+    assert told.startswith("palaestra/HumanResources-v0: holds its contract world human-resources: sound (4 seeds,")
 
 
 def test_it_is_played_by_a_person(call: Call) -> None:
