@@ -39,6 +39,8 @@ class Message(TypedDict):
     content: str
     name: NotRequired[str]
     tool_call_id: NotRequired[str]
+    images: NotRequired[list[str]]
+    """`data:` URLs of the images that belong to the content."""
 
 
 class _Worked:

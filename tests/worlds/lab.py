@@ -3,12 +3,15 @@
 State
     6 probes: float, decimal, JSON, bytes, and lists of integers, of floats and of named values; 12 readings.
 Actions
-    Look probes and readings up; calibrate; retire; talk, finish with a typed answer.
+    Look probes and readings up; draw a curve as an image; calibrate; retire; talk, finish with a typed answer.
 Tasks
     `lab/mean-reading` (an answer with a float and lists) and `lab/calibrate` (writes of every new type, also with a
     derived rubric).
 """
 
+import struct
+import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -101,6 +104,30 @@ def get_probe(context: ToolContext, probe_id: ProbeId) -> object:
     probe = context.state.get(Probe, probe_id)
     context.show(probe)
     return probe
+
+
+@tool()
+def plot_curve(context: ToolContext, probe_id: ProbeId) -> object:
+    """Draw a probe's curve as a bar chart.
+
+    Args:
+        probe_id: The probe.
+    """
+    probe = context.state.get(Probe, probe_id)
+    context.attach(bar_chart([value + 5 for value in probe.curve]))
+    context.show(probe)
+    return probe
+
+
+def bar_chart(values: Sequence[float]) -> bytes:
+    """A PNG of black bars on white: a pixel wide and as high as their values, 10 at most."""
+    rows = (b"\0" + bytes(0 if value > 9 - row else 255 for value in values) for row in range(10))
+    header = struct.pack(">IIBBBBB", len(values), 10, 8, 0, 0, 0, 0)
+    chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(b"".join(rows), 9)), (b"IEND", b""))
+    packed = (
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in chunks
+    )
+    return b"\x89PNG\r\n\x1a\n" + b"".join(packed)
 
 
 @tool()
@@ -206,7 +233,7 @@ LAB = World(
     schema=SCHEMA,
     populate=populate,
     start=start,
-    toolbox=Toolbox((get_probe, list_readings, calibrate, *TYPED_CONTROL), prose_tool="reply"),
+    toolbox=Toolbox((get_probe, plot_curve, list_readings, calibrate, *TYPED_CONTROL), prose_tool="reply"),
     role="technician",
     actor="EMP-1",
     briefing=lambda now: f"You are the technician EMP-1. It is {now:%Y-%m-%d}.",

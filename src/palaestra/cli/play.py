@@ -21,6 +21,7 @@ from palaestra.errors import ActionError, UnknownNameError
 from palaestra.protocols import Action
 from palaestra.records import Json, Message
 from palaestra.tools import Tool
+from palaestra.tools.images import describe_image
 
 HELP = """\
   TOOL name=value ...   call a tool; a value is JSON, or text as it stands
@@ -132,6 +133,8 @@ def _show(console: Console, observation: tuple[Message, ...]) -> None:
             console.print_json(message["content"])
         else:
             console.print(message["content"], markup=False, highlight=False)
+        for url in message.get("images", ()):
+            console.print(f"[dim]({describe_image(url)})[/]")
 
 
 def _checklist(console: Console, env: ToolEnv) -> None:

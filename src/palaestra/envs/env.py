@@ -49,6 +49,7 @@ from palaestra.records import ANY_TABLE, EndReason, Message, RowChange, Score, T
 from palaestra.seeding import Stream
 from palaestra.steps import ResetRecord, Returned, StepRecord
 from palaestra.tools import FORMATS, Tool, legal_call
+from palaestra.tools.images import describe_image
 
 RewardMode: TypeAlias = Literal["checklist", "outcome"]
 _SPOKEN = 256
@@ -313,7 +314,7 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
 
     def render(self) -> str:
         """The observation as text."""
-        return "\n".join(f"[{m.get('name', m['role'])}] {m['content']}" for m in self.episode.observation)
+        return "\n".join(map(_as_text, self.episode.observation))
 
     def close(self) -> None:
         """Drop the episode. An environment holds no process and no file."""
@@ -468,3 +469,8 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         if table != ANY_TABLE:
             return state.keys(table)
         return [key for info in self.world.schema for key in state.keys(info.name)]
+
+
+def _as_text(message: Message) -> str:
+    images = "".join(f"\n({describe_image(url)})" for url in message.get("images", ()))
+    return f"[{message.get('name', message['role'])}] {message['content']}{images}"

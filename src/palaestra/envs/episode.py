@@ -1,5 +1,6 @@
 """An episode under way: the rows, the clock, the log and the checklist of one task being played."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from palaestra.clock import Clock
@@ -125,13 +126,7 @@ class LiveEpisode:
                 event = result.event if self.conversation is None else self._answered(result.event, spoken)
                 self.evidence.events.append(event)
                 self.checklist.update(self.evidence)
-                answer: Message = {
-                    "role": "tool",
-                    "tool_call_id": call_id,
-                    "name": event.tool,
-                    "content": result.content,
-                }
-                messages.append(answer)
+                messages.append(_answer(call_id, event.tool, result.content, result.images))
             if self.context.end_reason is not None:
                 break
         return messages + spoken
@@ -148,7 +143,7 @@ class LiveEpisode:
             evidence.moved(self.state.journal[-event.written :])
             self.checklist.update(evidence)
         content = noise_state.content(call, results)
-        return {"role": "tool", "tool_call_id": call_id, "name": plain_name(call.tool), "content": content}
+        return _answer(call_id, plain_name(call.tool), content, _images(results))
 
     def _run_composite(self, call_id: str, call: ToolCall) -> Message:
         """Run the actions that a composite call stands for, each an event of its own, and give their answer."""
@@ -158,7 +153,7 @@ class LiveEpisode:
             results.append(result)
             events.append(result.event)
             self.checklist.update(self.evidence)
-        return {"role": "tool", "tool_call_id": call_id, "name": call.tool, "content": join_answers(results)}
+        return _answer(call_id, call.tool, join_answers(results), _images(results))
 
     def _answered(self, event: ToolEvent, spoken: list[Message]) -> ToolEvent:
         """The event as the user took it, if it is a message to them; what they say is added to `spoken`."""
@@ -265,4 +260,18 @@ class LiveEpisode:
 
     def anchor(self, state_hash: str) -> str:
         """A hash of the rows, whose hash this is, and the observation, without history."""
-        return digest_bytes("\0".join([state_hash, *[m["content"] for m in self.observation]]).encode())
+        shown = [part for message in self.observation for part in (message["content"], *message.get("images", ()))]
+        return digest_bytes("\0".join([state_hash, *shown]).encode())
+
+
+def _answer(call_id: str, tool: str, content: str, images: Sequence[str]) -> Message:
+    """The message with which a tool answers."""
+    answer: Message = {"role": "tool", "tool_call_id": call_id, "name": tool, "content": content}
+    if images:
+        answer["images"] = list(images)
+    return answer
+
+
+def _images(results: Sequence[CallResult]) -> list[str]:
+    """What the actions of one call attached, in order."""
+    return [url for result in results for url in result.images]

@@ -10,6 +10,7 @@ from palaestra.protocols import Action
 from palaestra.records import Message, ToolCall
 from palaestra.seeding import Stream
 from palaestra.tools import ActionFormat, Tool, sample_call
+from palaestra.tools.images import is_image_url
 from palaestra.tools.wire import glimpse
 
 _ROLES = ("system", "user", "assistant", "tool")
@@ -156,4 +157,6 @@ def _is_message(value: object) -> bool:
         return False
     fields = cast("dict[str, object]", value)
     texts = all(isinstance(fields.get(name, ""), str) for name in ("name", "tool_call_id"))
-    return fields.get("role") in _ROLES and isinstance(fields.get("content"), str) and texts
+    images = fields.get("images", [])
+    pictured = isinstance(images, list) and all(map(is_image_url, cast("list[object]", images)))
+    return fields.get("role") in _ROLES and isinstance(fields.get("content"), str) and texts and pictured

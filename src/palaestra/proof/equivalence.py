@@ -144,6 +144,7 @@ def _told(message: Message, start: str) -> frozenset[str]:
     """The words of a message; what a person says counts as a whole too, since who says it matters."""
     content = message["content"]
     said = _words(content, start)
+    said = said.union(message.get("images", ()))
     return said | {content} if message["role"] == "user" else said
 
 

@@ -28,7 +28,7 @@ class Allowance:
     """The row that may change; `None` for rows that may be created."""
     values: tuple[tuple[str, object], ...] = ()
     """The values that a created row must have, and those that columns of a changed one may take. A frozenset stands
-    for any one of its members; `close(...)` and `unordered(...)` for what they match."""
+    for any one of its members; `close(...)` and `in_any_order(...)` for what they match."""
     columns: frozenset[str] = frozenset()
     """Further columns of the row `key` that may change freely."""
     times: int = 1

@@ -171,7 +171,7 @@ def expect_answer(
     """Expect that the agent finished with exactly these values: none wrong, none missing, none besides.
 
     A number with a fraction states its tolerance, `close(1.25, within=0.005)`. A list is compared in order, or in any
-    order where it is `unordered([...])`; their items may be `close(...)`.
+    order where it is `in_any_order([...])`; their items may be `close(...)`.
 
     Raises:
         RubricError: a float states no tolerance.

@@ -7,6 +7,7 @@ from palaestra.clock import Clock
 from palaestra.errors import UnknownNameError
 from palaestra.protocols import ForkableState, State
 from palaestra.records import EndReason, Json, Row
+from palaestra.tools.images import image_url
 
 S = TypeVar("S")
 
@@ -37,6 +38,7 @@ class ToolContext:
         rules: What the world goes by, such as a company's policy; the world's own type, fixed for an episode.
         end_reason: Set by a tool that ends the episode.
         answer: What the agent answered when it ended the episode.
+        images: What the call attached to its answer, as `data:` URLs.
     """
 
     __slots__ = (
@@ -45,6 +47,7 @@ class ToolContext:
         "answer",
         "clock",
         "end_reason",
+        "images",
         "mentioned",
         "named",
         "role",
@@ -76,6 +79,7 @@ class ToolContext:
         self.shown: list[tuple[str, str]] = []
         self.mentioned: set[str] = set()
         self.named: list[str] = []
+        self.images: tuple[str, ...] = ()
         self._ids_in = ids_in
 
     def beside(self, kind: type[S], name: str) -> S:
@@ -100,6 +104,20 @@ class ToolContext:
         """Say that the call acts on these ids, where they stand deeper in its arguments than a schema can tell."""
         self.named.extend(ids)
 
+    def attach(self, image: bytes) -> None:
+        """Put an image into the answer, after those that the call has attached before.
+
+        An agent that reads text only cannot see it: whatever a task depends on must also stand in the answer's text,
+        or the task needs a model that reads images.
+
+        Args:
+            image: A PNG, JPEG, GIF or WebP file of at most 4 MiB.
+
+        Raises:
+            ValueError: it is none of these, or larger.
+        """
+        self.images += (image_url(image),)
+
     def end(self, reason: EndReason, answer: dict[str, Json] | None = None) -> None:
         """End the episode after this turn."""
         self.end_reason = reason
@@ -112,3 +130,4 @@ class ToolContext:
         self.shown = []
         self.mentioned = set()
         self.named = []
+        self.images = ()

@@ -10,12 +10,13 @@ from typing import Protocol
 
 import orjson
 
-from palaestra.digest import as_json, digest_bytes
+from palaestra.digest import as_json
 from palaestra.errors import InfrastructureError, RowMissingError, ToolRefusal, UnknownNameError
 from palaestra.protocols import State
 from palaestra.record import record
 from palaestra.records import Json, Row, RowChange, ToolCall, ToolEvent
 from palaestra.tools.context import ToolContext
+from palaestra.tools.images import digest_answer
 from palaestra.tools.schemas import Schemas
 from palaestra.tools.tool import Tool
 from palaestra.tools.wire import glimpse, plain_arguments, plain_name
@@ -41,6 +42,8 @@ class CallResult:
     event: ToolEvent
     content: str
     """The answer that the agent reads: JSON."""
+    images: tuple[str, ...] = ()
+    """What belongs to the answer, as `data:` URLs."""
 
 
 class Toolbox:
@@ -126,7 +129,7 @@ class Toolbox:
                 schema_ok=answer.schema_ok,
                 semantic_ok=answer.error is None,
                 executed=answer.error is None,
-                result_digest=digest_bytes(content),
+                result_digest=digest_answer(content, context.images),
                 error=answer.error,
                 cost=tool.cost if tool else 0,
                 latency=latency,
@@ -137,6 +140,7 @@ class Toolbox:
                 mentioned=frozenset(context.mentioned),
             ),
             content=content.decode(),
+            images=context.images,
         )
 
     def _answer(

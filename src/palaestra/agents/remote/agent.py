@@ -119,8 +119,12 @@ class RemoteAgent:
             self._chatted.append({"role": "tool", "tool_call_id": name, "content": content + fault})
         rest = answers[len(waiting) :]
         self._chatted += [{"role": "user", "content": answer} for answer in rest]
+        # A chat protocol has images in the user's messages alone.
+        for message in messages:
+            if message["role"] == "tool" and (images := message.get("images")):
+                self._chatted.append({"role": "user", "content": _parts(f"Images of {message.get('name')}:", images)})
         self._chatted += [
-            {"role": message["role"], "content": message["content"]}
+            {"role": message["role"], "content": _parts(message["content"], message.get("images", ()))}
             for message in messages
             if message["role"] != "tool"
         ]
@@ -141,6 +145,13 @@ class RemoteAgent:
         if all(given) and len(set(given)) == len(given):
             return given
         return [f"call_{len(self.replies)}_{position}" for position in range(len(calls))]
+
+
+def _parts(text: str, images: Sequence[str]) -> object:
+    """A message's content as chat models read it: text, or text and images."""
+    if not images:
+        return text
+    return [{"type": "text", "text": text}, *({"type": "image_url", "image_url": {"url": url}} for url in images)]
 
 
 def _as_asked(name: str, call: RequestedCall) -> dict[str, object]:

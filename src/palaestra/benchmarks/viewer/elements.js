@@ -89,7 +89,11 @@ function folded(text, block) {
 
 function message(entry) {
   const name = entry.name ? `${entry.role} · ${entry.name}` : entry.role;
-  return h("article", { class: `message ${entry.role}` }, h("h4", {}, name), content(entry.content));
+  return h("article", { class: `message ${entry.role}` }, h("h4", {}, name), content(entry.content), images(entry));
+}
+
+function images(entry) {
+  return (entry.images ?? []).map((source) => h("img", { src: source, alt: `Image in the answer of ${entry.name ?? entry.role}` }));
 }
 
 function section(title, ...children) {

@@ -272,7 +272,7 @@ function callView(call, event, answer) {
     h("h4", {}, h("code", {}, call.tool),
       h("span", { class: "event" }, event ? eventFacts(event) : badge("not run", "warn"))),
     json(call.arguments),
-    answer && h("div", { class: "result" }, content(answer.content)));
+    answer && h("div", { class: "result" }, content(answer.content), images(answer)));
 }
 
 function eventFacts(event) {

@@ -24,6 +24,7 @@ from palaestra.envs.state import Overlay
 from palaestra.records import EndReason, ToolCall, ToolEvent
 from palaestra.rubrics import WORLD, Evidence
 from palaestra.tools import CallResult, ToolContext, join_answers, plain_call, run_composite
+from palaestra.tools.images import digest_answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,8 +171,9 @@ class NoiseState:
             content = orjson.dumps(answer.body).decode()
         if spelling is not None:
             content = spelling.told(content) if event.executed else spelling.described(content)
-        event = replace(event, latency=event.latency + extra, result_digest=digest_bytes(content.encode()))
-        return CallResult(event=event, content=content)
+        digest = digest_answer(content.encode(), result.images)
+        event = replace(event, latency=event.latency + extra, result_digest=digest)
+        return replace(result, event=event, content=content)
 
     # The world beside it
 

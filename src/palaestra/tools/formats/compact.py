@@ -15,6 +15,7 @@ from palaestra.records import Json, JsonSchema, Message, ToolCall
 from palaestra.tools.formats.format import Mark, ParsedTurn, TurnPart, joined
 from palaestra.tools.formats.handles import Handles, handle_marks
 from palaestra.tools.formats.lines import read_line, written_line
+from palaestra.tools.images import read_text
 
 _ROLES = ("system", "user", "assistant", "tool")
 
@@ -78,7 +79,7 @@ class CompactRendering:
 
     def _read(self, message: Message) -> list[str]:
         """A message's content with handles in it; an answer that is JSON as fields."""
-        content = message["content"]
+        content = read_text(message)
         if message["role"] != "tool":
             return self._handles.masked(content)
         try:

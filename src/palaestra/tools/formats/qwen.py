@@ -13,6 +13,7 @@ from palaestra.records import JsonSchema, Message, ToolCall
 from palaestra.tools.formats.calls import encoded
 from palaestra.tools.formats.format import Mark, TurnPart, joined
 from palaestra.tools.formats.hermes import HermesFormat
+from palaestra.tools.images import read_text
 
 _START, _END = Mark("<|im_start|>"), Mark("<|im_end|>")
 _TAGS = tuple(Mark(f"<{end}{tag}>") for tag in ("tool_call", "tool_response", "think") for end in ("", "/"))
@@ -66,7 +67,7 @@ class QwenRendering:
 
     def opening(self, messages: Sequence[Message], tools: Sequence[JsonSchema]) -> list[str]:
         """System's message with schemas, the other messages, and the beginning of the policy's turn."""
-        system = messages[0]["content"] if messages and messages[0]["role"] == "system" else None
+        system = read_text(messages[0]) if messages and messages[0]["role"] == "system" else None
         head = [] if system is None else [system]
         if tools:
             schemas = (f"\n{json.dumps(schema, ensure_ascii=False)}" for schema in tools)
@@ -83,11 +84,11 @@ class QwenRendering:
         pieces: list[str] = []
         for answers, group in itertools.groupby(messages, lambda message: message["role"] == "tool"):
             if answers:
-                blocks = (("\n", _ANSWER, f"\n{answer['content']}\n", _ANSWER_END) for answer in group)
+                blocks = (("\n", _ANSWER, f"\n{read_text(answer)}\n", _ANSWER_END) for answer in group)
                 pieces += [_START, "user", *itertools.chain.from_iterable(blocks), _END, "\n"]
             else:
                 for message in group:
-                    pieces += [_START, f"{message['role']}\n{message['content']}", _END, "\n"]
+                    pieces += [_START, f"{message['role']}\n{read_text(message)}", _END, "\n"]
         return [*pieces, *self._turn]
 
     def written(self, calls: Sequence[ToolCall], prose: str = "") -> list[str]:
