@@ -18,14 +18,14 @@ VALUES = st.recursive(
 )
 
 
-def step(tool: str, arguments: Mapping[str, Json], shows: Json = None) -> OracleStep:
+def step(tool: str, arguments: Mapping[str, Json], shows: Json = None, *, named: tuple[str, ...] = ()) -> OracleStep:
     """A call and what its answer shows."""
     content = json.dumps(shows)
     return OracleStep(
         call=ToolCall(tool=tool, arguments=arguments),
         event=ToolEvent(
             call_id="call", tool=tool, arguments=arguments, schema_ok=True, semantic_ok=True, executed=True,
-            result_digest="", error=None, cost=1, latency=1, duplicate_of=None, named=(), written=0, shown=(),
+            result_digest="", error=None, cost=1, latency=1, duplicate_of=None, named=named, written=0, shown=(),
             mentioned=frozenset(),
         ),
         observation=(Message(role="tool", content=content),),
@@ -67,22 +67,31 @@ def test_leaves_are_every_single_value_and_none_but_those(value: Json) -> None:
 
 
 def test_a_value_that_was_asked_with_can_be_known() -> None:
-    assert could_know(GET.call, ASKED, [GET, LOOK])
+    assert could_know(GET, ASKED, [GET, LOOK])
 
 
 def test_an_id_that_only_a_later_answer_shows_cannot_be_known() -> None:
-    assert not could_know(LOOK.call, ASKED, [GET, LOOK])
-    assert could_know(LOOK.call, ASKED | words(GET.observation), [GET, LOOK])
+    assert not could_know(LOOK, ASKED, [GET, LOOK])
+    assert could_know(LOOK, ASKED | words(GET.observation), [GET, LOOK])
 
 
 def test_a_date_has_to_be_shown_and_prose_and_sums_have_not() -> None:
-    dated = ToolCall(tool="finish", arguments={"answer": {"due": "2026-01-09"}})
+    dated = step("finish", {"answer": {"due": "2026-01-09"}})
     assert not could_know(dated, ASKED, [GET, LOOK])
-    assert could_know(PAY.call, ASKED | {"LIN-7"}, [GET, LOOK, PAY])
+    assert could_know(PAY, ASKED | {"LIN-7"}, [GET, LOOK, PAY])
+
+
+def test_an_id_without_a_digit_has_to_be_shown_where_the_schema_says_that_it_is_one() -> None:
+    path = "/projects/canal/costs.txt"
+    listing = step("list_files", {"folder": "/projects/canal"}, [path])
+    read = step("read_file", {"path": path}, named=(path,))
+    assert not could_know(read, ASKED, [listing, read])
+    assert could_know(read, words(listing.observation), [listing, read])
+    assert needed_reads([listing, read], frozenset({1}), ASKED) == {0}
 
 
 def test_a_value_that_no_answer_shows_is_the_authors_own() -> None:
-    assert could_know(ToolCall(tool="refund", arguments={"line_id": "LIN-99"}), ASKED, [GET, LOOK])
+    assert could_know(step("refund", {"line_id": "LIN-99"}), ASKED, [GET, LOOK])
 
 
 def test_a_read_is_needed_where_it_alone_shows_a_value_of_needed_work() -> None:

@@ -6,7 +6,7 @@ answer. Acts of one tool that follow each other may change places. The time at w
 since every further look-up moves the clock, and neither is the id that the world gives to a new row.
 
 "same work": so it is with the oracle's. "listed": so it is once values count as one that the rubric lists as equally
-right in the same column.
+right in the same column, and lists of the answer whose order does not count by the rubric are sorted.
 """
 
 import re
@@ -18,15 +18,15 @@ from functools import lru_cache
 from itertools import groupby
 from typing import Literal, TypeAlias, cast
 
-from palaestra.digest import digest
+from palaestra.digest import canonical, digest
 from palaestra.proof.knowledge import words
 from palaestra.proof.trial import ENDINGS, PlayedTurn, Trial, TrialOutcome
-from palaestra.records import Message, RowChange, ToolEvent
+from palaestra.records import JsonObject, Message, RowChange, ToolEvent
 
 Rule: TypeAlias = Literal["same work", "listed"]
 RULES: dict[Rule, str] = {
-    "same work": "the same acts, each privileged as much, and the same end and answer",
-    "listed": "the same work but for values that the rubric lists as equally right",
+    "same work": "the same acts, each knowing as much, and the same end and answer",
+    "listed": "the same work but for values that the rubric lists as equally right, or lists in another order",
 }
 """The rules, and what each says."""
 
@@ -38,18 +38,31 @@ _NEW, _GONE = "(new)", "(gone)"
 
 def right_after_all(trial: Trial, outcome: TrialOutcome) -> Rule | None:
     """The rule by which an outcome is the oracle's work; `None` where it is by none."""
-    if (outcome.end, outcome.answer) != (trial.outcome.end, trial.outcome.answer):
+    if outcome.end != trial.outcome.end:
         return None
+    rule: Rule = "same work"
+    if outcome.answer != trial.outcome.answer:
+        unordered = frozenset[str]().union(*(c.unordered for c in trial.instance.rubric.criteria))
+        if _unordered(outcome.answer, unordered) != _unordered(trial.outcome.answer, unordered):
+            return None
+        rule = "listed"
     done, meant = _effects(trial, outcome), _effects(trial, trial.outcome)
     if [tool for tool, _ in done] != [tool for tool, _ in meant]:
         return None
-    rule: Rule = "same work"
     if _runs(done, {}) != _runs(meant, {}):
         equal, rule = _equally_right(trial), "listed"
         if not equal or _runs(done, equal) != _runs(meant, equal):
             return None
     knew = zip(_known(trial, outcome), _known(trial, trial.outcome), strict=True)
     return rule if all(mine >= theirs for mine, theirs in knew) else None
+
+
+def _unordered(answer: JsonObject, names: frozenset[str]) -> dict[str, object]:
+    """The answer with the lists of these names in one order."""
+    return {
+        name: sorted(map(canonical, value)) if name in names and isinstance(value, list) else value
+        for name, value in answer.items()
+    }
 
 
 def _runs(

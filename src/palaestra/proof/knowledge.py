@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from palaestra.ids import tokens
 from palaestra.proof.trial import OracleStep
-from palaestra.records import Json, Message, ToolCall
+from palaestra.records import Json, Message
 
 
 def words(messages: Iterable[Message]) -> frozenset[str]:
@@ -34,26 +34,26 @@ def _not_blind(steps: Sequence[OracleStep], opening: frozenset[str], *, left_out
     known = set(opening)
     sound: set[int] = {left_out}
     for index, step in enumerate(steps):
-        if index != left_out and all(t in known for t in _tokens(step.call) if t in somewhere):
+        if index != left_out and all(t in known for t in _tokens(step) if t in somewhere):
             sound.add(index)
             known |= words(step.observation)
     return frozenset(sound)
 
 
-def could_know(call: ToolCall, known: frozenset[str] | set[str], steps: Sequence[OracleStep]) -> bool:
-    """Whether every value of `call` that some result of the oracle's run shows is among `known`."""
+def could_know(step: OracleStep, known: frozenset[str] | set[str], steps: Sequence[OracleStep]) -> bool:
+    """Whether every value of the call that some result of the oracle's run shows is among `known`."""
     somewhere = _shown_somewhere(steps)
-    return all(token in known for token in _tokens(call) if token in somewhere)
+    return all(token in known for token in _tokens(step) if token in somewhere)
 
 
 def _shown_somewhere(steps: Sequence[OracleStep]) -> frozenset[str]:
     return frozenset[str]().union(*(words(step.observation) for step in steps))
 
 
-def _tokens(call: ToolCall) -> list[str]:
+def _tokens(step: OracleStep) -> list[str]:
     """The words in a call's arguments that have to be shown to be known: ids and dates; prose and sums do not."""
-    found: list[str] = []
-    for leaf in leaves(call.arguments):
+    found = list(step.event.named)
+    for leaf in leaves(step.call.arguments):
         if isinstance(leaf, bool) or leaf is None:
             continue
         text = str(leaf)

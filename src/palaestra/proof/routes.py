@@ -30,7 +30,7 @@ def _reordered(trial: Trial) -> Iterator[Variant]:
     known = set(words(trial.instance.messages))
     for position in range(len(trial.calls) - 2):
         first, second = trial.steps[position], trial.steps[position + 1]
-        if could_know(second.call, known, trial.steps) and not _depends(trial, position):
+        if could_know(second, known, trial.steps) and not _depends(trial, position):
             what = f"{format_call(second.call)} before {format_call(first.call)}"
             yield variant("reordered", what, move_call(trial.calls, position + 1, position))
         known |= words(first.observation)
@@ -98,7 +98,7 @@ def _batched(trial: Trial) -> Iterator[Variant]:
     answers = False
     for step in trial.steps:
         looks = _looks(trial, step)
-        if turns and (looks or not answers) and could_know(step.call, known, trial.steps):
+        if turns and (looks or not answers) and could_know(step, known, trial.steps):
             turns[-1] = (*turns[-1], step.call)
         else:
             known |= arriving

@@ -127,6 +127,8 @@ class Criterion:
     """A "state" criterion is asked again only after writes to these tables; `None` for all."""
     allows: tuple[Allowance, ...] = ()
     """The changes that meeting it makes."""
+    unordered: frozenset[str] = frozenset()
+    """The values of an answer whose order does not count, by name."""
 
     def spec(self, points: int) -> CriterionSpec:
         """The criterion as a record, worth `points`."""

@@ -12,7 +12,7 @@ from typing import cast
 from palaestra.records import EndReason, Json, Layer, Row, RowChange, ToolEvent, Verdict
 from palaestra.rubrics.criterion import MET, UNMET, Allowance, Criterion, changed_columns, has_values
 from palaestra.rubrics.evidence import Evidence
-from palaestra.rubrics.expected import Close, check_stated, same
+from palaestra.rubrics.expected import Close, UnorderedItems, check_stated, same
 
 GUESSED = Verdict(met=False, reason="looked up by an id that the agent could not know")
 
@@ -194,6 +194,7 @@ def expect_answer(
         layer="task",
         after=tuple(after),
         about="answer",
+        unordered=frozenset(name for name, value in values.items() if isinstance(value, UnorderedItems)),
     )
 
 
