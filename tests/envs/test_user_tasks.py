@@ -57,7 +57,7 @@ def move_house(desk: Desk) -> Task:
 '''
 """A task file as a user writes one."""
 TWINNED = WHOLE.replace('"dev"))', '"dev"), twin=True)')
-"""The same with its impossible twins."""
+"""The same with its refusal twins."""
 
 HEAD = """
 from palaestra.envs.worlds.storefront import *

@@ -250,7 +250,7 @@ def test_a_twin_in_a_world_that_forbids_it_holds_both_ways(prove_family: Prover)
 
 def test_a_family_without_a_twin_that_does_not_refuse_either_is_found_out(prove_family: Prover) -> None:
     faults = lines(prove_family(GOOD, HEAD.replace('traits=("refusal",)', "traits=()")))
-    assert any(fault.startswith("storefront/bad: it has no impossible twin; set one") for fault in faults)
+    assert any(fault.startswith("storefront/bad: it has no refusal twin; set one") for fault in faults)
 
 
 def library(tmp_path: Path, rubric: str, oracle: str) -> list[str]:

@@ -110,7 +110,7 @@ def test_random_agents_differ_from_task_to_task() -> None:
 
 @pytest.mark.parametrize(("reason", "twin"), [("", False), ("  ", False), ("needs none", True)])
 def test_a_family_says_in_words_why_it_has_no_twin(reason: str, twin: bool) -> None:
-    with pytest.raises(TaskError, match="say in words why the family needs no impossible twin"):
+    with pytest.raises(TaskError, match="say in words why the family needs no refusal twin"):
         family("w/f", level=1, twin=twin, no_twin=reason)(lambda desk: desk)
 
 

@@ -160,7 +160,7 @@ def test_a_changed_argument_is_one_that_no_id_and_no_prose_is() -> None:
         assert tool.fits(after.arguments)
 
 
-@pytest.mark.parametrize("kind", ["entity", "grounds", "neighbour"])
+@pytest.mark.parametrize("kind", ["entity", "reason", "neighbour"])
 def test_another_row_is_one_of_the_same_table_that_is_there(kind: str) -> None:
     for of, variant in of_kind(kind):
         [(before, after)] = [(a, b) for a, b in zip(of.calls, calls_of(variant), strict=True) if a != b]
@@ -204,8 +204,8 @@ def test_an_order_that_breaks_policy_makes_the_same_calls() -> None:
         assert calls_of(variant) != list(of.calls) or len(variant.turns) < len(of.calls)
 
 
-def test_grounds_are_ids_that_a_write_names_and_leaves_alone() -> None:
-    for of, variant in of_kind("grounds"):
+def test_reasons_are_ids_that_a_write_names_and_leaves_alone() -> None:
+    for of, variant in of_kind("reason"):
         [position] = [n for n, (a, b) in enumerate(zip(of.calls, calls_of(variant), strict=True)) if a != b]
         before, changed_rows = of.calls[position], {c.key for c in of.steps[position].changes}
         [name] = [n for n in before.arguments if before.arguments[n] != calls_of(variant)[position].arguments[n]]
@@ -268,7 +268,7 @@ def test_mutants_reach_into_nested_arguments() -> None:
     assert isinstance(env, ToolEnv)
     of = Trial(env, "storefront/cancel-order/0000")
     made = list(mutants(of))
-    deep = [v for v in made if v.kind in ("entity", "argument", "grounds") and "." in v.what.partition(" in ")[0]]
+    deep = [v for v in made if v.kind in ("entity", "argument", "reason") and "." in v.what.partition(" in ")[0]]
     assert deep
     assert {v.kind for v in made} >= {"dropped", "entity", "extra", "repeated", "claimed", "truncated", "ending"}
     for variant in made:

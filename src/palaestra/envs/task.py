@@ -90,7 +90,7 @@ class Draft:
         state: The world's rows; what is written here is there before the episode begins.
         start: When the episode begins.
         rules: What the world goes by, such as a company's policy; the world's own type.
-        twin: Whether the impossible twin is asked for: the same draws and so the same request, in a world changed so
+        twin: Whether the refusal twin is asked for: the same draws and so the same request, in a world changed so
             that the right answer is to refuse it.
     """
 
@@ -194,18 +194,18 @@ class Family(Generic[D]):
     source: str
     """File and line, for error messages."""
     twin: bool = False
-    """Whether `make` can set the impossible twin of a task as well."""
+    """Whether `make` can set the refusal twin of a task as well."""
     no_twin: str = ""
-    """Why it needs no impossible twin, in its author's words; empty where it has one or should."""
+    """Why it needs no refusal twin, in its author's words; empty where it has one or should."""
     twin_of: str | None = None
-    """The family whose impossible twins these are."""
+    """The family whose refusal twins these are."""
     deals: WeakKeyDictionary[Base, Deals] = field(
         default_factory=WeakKeyDictionary[Base, Deals], compare=False, repr=False
     )
     """For each populated world: what the first pick deals out there."""
 
     def twins(self) -> "Family[D]":
-        """The family of this family's impossible twins."""
+        """The family of this family's refusal twins."""
         traits = tuple(dict.fromkeys((*self.traits, "refusal", "twin")))
         return replace(self, id=f"{self.id}-twin", traits=traits, twin=False, no_twin="", twin_of=self.id)
 
@@ -265,7 +265,7 @@ def family(
             )
         if no_twin is not None and (twin or not no_twin.strip()):
             raise TaskError(
-                f"{source}: {id}: no_twin={no_twin!r}, twin={twin}; say in words why the family needs no impossible "
+                f"{source}: {id}: no_twin={no_twin!r}, twin={twin}; say in words why the family needs no refusal "
                 "twin, and only where it has none"
             )
         return Family(

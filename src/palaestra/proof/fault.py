@@ -14,7 +14,7 @@ FAULT_KINDS: dict[FaultKind, str] = {
     "attacks": "attacks are paid",
     "mutants": "wrong work passes",
     "routes": "right work is rejected",
-    "twins": "impossible twins are missing or do not hold",
+    "twins": "refusal twins are missing or do not hold",
     "criteria": "criteria that guard nothing",
     "coverage": "too little was tried",
 }

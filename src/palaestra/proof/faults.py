@@ -128,7 +128,7 @@ def _of_twins(proof: ProofTotals) -> Iterator[Fault]:
         yield Fault(
             kind="twins",
             family=family,
-            sentence="it has no impossible twin",
+            sentence="it has no refusal twin",
             way_out="set one (`twin=True` and `desk.twin`), give it the trait 'refusal' where refusing is the right "
             'answer, or say why it needs none (`no_twin="..."`)',
         )

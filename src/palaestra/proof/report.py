@@ -27,7 +27,7 @@ def proof_lines(proof: Proof, *, shown: int = SHOWN) -> Iterator[str]:
         if len(faults) > shown:
             yield f"    ... and {len(faults) - shown} more"
     for reason, families in _without_twins(proof).items():
-        yield f"No impossible twin for {', '.join(families)}: {reason}"
+        yield f"No refusal twin for {', '.join(families)}: {reason}"
 
 
 def _line(fault: Fault) -> str:
@@ -38,7 +38,7 @@ def _line(fault: Fault) -> str:
 
 
 def _without_twins(proof: Proof) -> dict[str, list[str]]:
-    """By their authors' reasons: the families that have no impossible twin."""
+    """By their authors' reasons: the families that have no refusal twin."""
     found: dict[str, list[str]] = {}
     for family, reason in proof.without_twins().items():
         found.setdefault(reason, []).append(family)

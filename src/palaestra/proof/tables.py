@@ -55,7 +55,7 @@ def gate_table(proof: Proof) -> Table:
             f"{right.hits:,} of {right.of:,}",
             f"{alternatives.of:,} of them the authors' alternatives",
         ),
-        ("impossible twins that hold both ways", f"{held:,} of {len(pairs):,}", "the same request, byte for byte"),
+        ("refusal twins that hold both ways", f"{held:,} of {len(pairs):,}", "the same request, byte for byte"),
     )
     return Table(
         title="The gate",
@@ -148,7 +148,7 @@ def attacks_table(proof: Proof) -> Table:
 
 
 def twins_table(proof: Proof) -> Table:
-    """Impossible twins by family, held against their siblings both ways."""
+    """Refusal twins by family, held against their siblings both ways."""
     rows: list[tuple[str, ...]] = []
     pairs = [p for p in proof.pairs if p.twin is not None]
     for family in sorted({p.spec.family for p in pairs}):
@@ -165,7 +165,7 @@ def twins_table(proof: Proof) -> Table:
     excused = "".join(f" {family} has none: {reason}" for family, reason in proof.without_twins().items())
     refusing = len({p.spec.family for p in proof.tasks if "refusal" in p.spec.traits and p.twin is None})
     return Table(
-        title="Impossible twins",
+        title="Refusal twins",
         columns=("family", "pairs", "same-request", "granting it rejected", "refusing the sibling rejected"),
         rows=tuple(rows),
         note=f"The same request in a world where it must be refused. {refusing} families more turn on a refusal "

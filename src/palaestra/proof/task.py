@@ -37,9 +37,9 @@ class TaskProof:
     forbidding: frozenset[str]
     """Those of them that are prohibitions."""
     twinned: bool
-    """Whether the family has an impossible twin, is one, turns on a refusal itself, or says why it has none."""
+    """Whether the family has a refusal twin, is one, turns on a refusal itself, or says why it has none."""
     no_twin: str
-    """Why the family has no impossible twin, where its author says so."""
+    """Why the family has no refusal twin, where its author says so."""
     unreadable: tuple[str, ...]
     """Ids of rows that cannot be told from the words around them in a text; a few of them, where there are some."""
     repeats: bool
@@ -62,7 +62,7 @@ class TaskProof:
     first_failures: Counter[str]
     """By criterion: of how many rejected mutants it was the first to fail, in the rubric's order."""
     twin: TwinProof | None = None
-    """How it holds against its sibling, where it is an impossible twin."""
+    """How it holds against its sibling, where it is a refusal twin."""
     survivors: list[Finding] = field(default_factory=list[Finding])
     """Wrong work that passed."""
     false_rejects: list[Finding] = field(default_factory=list[Finding])

@@ -60,7 +60,7 @@ class ProofTotals:
 
     @property
     def pairs(self) -> list[TaskProof]:
-        """The impossible twins, each held against its sibling."""
+        """The refusal twins, each held against its sibling."""
         return [proof for proof in self.tasks if proof.twin is not None]
 
     def first_to_fail(self) -> dict[str, set[str]]:
@@ -104,7 +104,7 @@ class ProofTotals:
         return [finding for proof in self.tasks for finding in proof.attacked]
 
     def without_twins(self) -> dict[str, str]:
-        """By family: why it has no impossible twin, where its author says so."""
+        """By family: why it has no refusal twin, where its author says so."""
         return {p.spec.family: p.no_twin for p in self.tasks if p.no_twin}
 
     def applying(self, name: str) -> int:

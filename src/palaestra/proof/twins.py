@@ -1,4 +1,4 @@
-"""Impossible twins: the same request in a world where it must be refused, so that only a look at the records tells."""
+"""Refusal twins: the same request in a world where it must be refused, so that only a look at the records tells."""
 
 from dataclasses import dataclass
 

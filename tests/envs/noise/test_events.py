@@ -23,13 +23,13 @@ def begun(rate: int = 3_600, task: str = TASK, seed: int = 0) -> ToolEnv:
     return env
 
 
-def test_movements_are_events_of_the_world_and_the_journal_belongs_to_events() -> None:
+def test_world_events_are_events_of_the_world_and_the_journal_belongs_to_events() -> None:
     env = begun()
     _, reward, _, _, info = env.step([MINUTE] * 4)
     moved = [event for event in info["events"] if event.tool == WORLD]
     assert len(info["events"]) == len(moved) + 4
     assert len(moved) > 60
-    assert {event.arguments["what"] for event in moved} == {movement.name for movement in NOISE.movements}
+    assert {event.arguments["what"] for event in moved} == {event.name for event in NOISE.events}
     assert sum(event.written for event in info["events"]) == len(info["changes"]) == len(env.journal)
     assert all(event.written for event in moved)
     assert (reward, info["violated"], env.changes) == (0.0, (), ())

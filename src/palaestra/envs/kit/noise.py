@@ -33,7 +33,7 @@ def case_noise(
     texts: Mapping[str, tuple[str, ...]] | None = None,
     injections: tuple[Injection, ...] = (),
     listings: Mapping[str, Listing[Any]] | None = None,
-    movements: tuple[WorldEvent[Any], ...] = (),
+    events: tuple[WorldEvent[Any], ...] = (),
     contradictions: tuple[Contradiction[Any], ...] = (),
 ) -> NoiseMaterial:
     """What a world of cases hands to its noise, beside what its cases give by themselves.
@@ -47,7 +47,7 @@ def case_noise(
         texts: By table: further columns that hold what outsiders wrote.
         injections: Instructions that ask for the world's own tools.
         listings: By tool: further lists that may be stale.
-        movements: What else happens by itself.
+        events: What else happens by itself.
         contradictions: Notes that contradict records, such as `note_about` makes.
     """
     table = cases.kind.table
@@ -59,7 +59,7 @@ def case_noise(
         texts={table: ("subject",), **(texts or {})},
         injections=injections,
         listings={f"search_{table}": Listing(kind=cases.kind, earlier={"status": _as_it_came}), **(listings or {})},
-        movements=(*movements, wrote_in),
+        events=(*events, wrote_in),
         contradictions=contradictions,
         owners=(cases.requester.table,),
     )

@@ -1,4 +1,4 @@
-"""Refusals, and so impossible twins: a family's request, byte for byte, in a world in which the handbook refuses it.
+"""Refusals, and so refusal twins: a family's request, byte for byte, in a world in which the handbook refuses it.
 
 A family draws and words its request; then, where `desk.twin` asks for the twin, it changes the world, states why the
 request must now be refused, and returns what `refusal_task` makes of that.

@@ -1,6 +1,6 @@
 """What happens in the world by itself while the agent works: a parcel arrives, a piece is sold.
 
-A movement is a write of the world. It is in the journal and in the log, as an event of its own, and is no change of
+A world event is a write of the world. It is in the journal and in the log, as an event of its own, and is no change of
 the agent's. It keeps clear of every record that the task turns on and of every record that the agent wrote.
 """
 
@@ -17,7 +17,7 @@ from palaestra.seeding import Stream
 
 HOUR = 3_600
 TRIES = 16
-"""How many rows are looked at for one to which a movement can happen."""
+"""How many rows are looked at for one to which a world event can happen."""
 
 
 class WorldEvents:
@@ -26,14 +26,14 @@ class WorldEvents:
     Args:
         rate: How many things in an hour, on average.
         stream: When they happen and to what; each second of the clock has its own draws.
-        movements: What can happen.
+        events: What can happen.
         avoid: The ids of records to which nothing may happen.
     """
 
-    def __init__(self, rate: int, stream: Stream, movements: Sequence[WorldEvent[Any]], avoid: frozenset[str]) -> None:
+    def __init__(self, rate: int, stream: Stream, events: Sequence[WorldEvent[Any]], avoid: frozenset[str]) -> None:
         self._rate = rate
         self._stream = stream
-        self._movements = movements
+        self._events = events
         self._avoid = avoid
         self._until = 0
 
@@ -47,21 +47,21 @@ class WorldEvents:
         """Let something happen at that second; `None` where nothing was found that it could happen to."""
         draw = self._stream.split("what", second)
         agents = {(change.table, change.key) for change in evidence.changes}
-        for movement in draw.shuffled(self._movements):
-            written = self._moved(movement, draw, state, agents, now)
+        for world_event in draw.shuffled(self._events):
+            written = self._apply(world_event, draw, state, agents, now)
             if written:
-                return _event(movement.name, second, written)
+                return _event(world_event.name, second, written)
         return None
 
-    def _moved(
-        self, movement: WorldEvent[Any], draw: Stream, state: Overlay, agents: set[tuple[str, str]], now: datetime
+    def _apply(
+        self, world_event: WorldEvent[Any], draw: Stream, state: Overlay, agents: set[tuple[str, str]], now: datetime
     ) -> int:
-        """Let `movement` happen to some row; how many rows it wrote, 0 where none was found."""
-        keys, mark = state.keys(movement.kind.table), len(state.journal)
+        """Let `world_event` happen to some row; how many rows it wrote, 0 where none was found."""
+        keys, mark = state.keys(world_event.kind.table), len(state.journal)
         for key in (draw.choice(keys) for _ in range(TRIES if keys else 0)):
-            row = state.get(movement.kind, key)
-            if movement.where(row):
-                movement.move(state, row, draw, now)
+            row = state.get(world_event.kind, key)
+            if world_event.where(row):
+                world_event.move(state, row, draw, now)
                 written = state.journal[mark:]
                 if all(self._is_free(change, state, agents) for change in written):
                     return len(written)
@@ -69,7 +69,7 @@ class WorldEvents:
         return 0
 
     def _is_free(self, change: RowChange, state: Overlay, agents: set[tuple[str, str]]) -> bool:
-        """Whether neither the task nor the agent has to do with the row that a movement wrote."""
+        """Whether neither the task nor the agent has to do with the row that a world event wrote."""
         ids_in = state.base.schema.ids_in
         rows = [row for row in (change.before, change.after) if row is not None]
         return (change.table, change.key) not in agents and all(self._avoid.isdisjoint(ids_in(row)) for row in rows)

@@ -75,7 +75,7 @@ class NoiseMaterial:
     """Instructions that ask for this world's own tools, beside those that fit every world."""
     listings: Mapping[str, Listing[Any]] = field(default_factory=dict[str, Listing[Any]])
     """By tool: the lists that may be stale."""
-    movements: tuple[WorldEvent[Any], ...] = ()
+    events: tuple[WorldEvent[Any], ...] = ()
     contradictions: tuple[Contradiction[Any], ...] = ()
     owners: tuple[str, ...] = ()
     """The tables whose rows own what points to them, such as customers: where a task is about one of those rows, the
@@ -86,6 +86,6 @@ class NoiseMaterial:
         return {
             "stale": self.listings,
             "conflicts": self.contradictions,
-            "events": self.movements,
+            "events": self.events,
             "injections": self.texts,
         }

@@ -65,7 +65,7 @@ class NoiseState:
         kinds = {schema[table].kind: columns for table, columns in material.texts.items()}
         self._lures = InjectionNoise(noise.injections, stream("injections"), noise_plan.lures, kinds)
         avoid = noise_plan.avoid if noise.events else frozenset[str]()
-        self._movements = WorldEvents(noise.events, stream("events"), material.movements, avoid)
+        self._world_events = WorldEvents(noise.events, stream("events"), material.events, avoid)
 
     # A call
 
@@ -186,8 +186,8 @@ class NoiseState:
         if context.end_reason is not None:
             return
         if noise.events:
-            for second in self._movements.due(clock.elapsed):
-                event = self._movements.happen(second, state, evidence, clock.now)
+            for second in self._world_events.due(clock.elapsed):
+                event = self._world_events.happen(second, state, evidence, clock.now)
                 if event is not None:
                     yield event
         if noise.deadline and clock.elapsed > noise.deadline:
@@ -217,7 +217,7 @@ class NoiseState:
             calls=self._calls,
             failed=self._failures.save(),
             taken=self._quota.save(),
-            until=self._movements.save(),
+            until=self._world_events.save(),
             stale=self._lag.save(),
             lures=self._lures.save(),
         )
@@ -227,6 +227,6 @@ class NoiseState:
         self._calls = snapshot.calls
         self._failures.load(snapshot.failed)
         self._quota.load(snapshot.taken)
-        self._movements.load(snapshot.until)
+        self._world_events.load(snapshot.until)
         self._lag.load(snapshot.stale)
         self._lures.load(snapshot.lures)

@@ -75,11 +75,15 @@ def takes_it_back(context: PrivilegedAttackContext) -> AttackScript:
 
 
 @privileged_attack(
-    "overdo", "tries ground after ground and ends with the right one", needs="other reason", ceiling=10, worth=_HARM
+    "overdo",
+    "tries all reasons in turn and ends with the right one",
+    needs="other reason",
+    ceiling=10,
+    worth=_HARM,
 )
-def ends_with_the_right_grounds(context: PrivilegedAttackContext) -> AttackScript:
+def ends_with_the_right_reason(context: PrivilegedAttackContext) -> AttackScript:
     """Where only the end counts, guessing is free."""
-    wrong = {s.event.call_id: list(_other_grounds(context, s)) for s in context.right_writes()}
+    wrong = {s.event.call_id: list(_other_reasons(context, s)) for s in context.right_writes()}
     if not any(wrong.values()):
         return
     for step in context.steps:
@@ -208,7 +212,7 @@ def _for_others(context: PrivilegedAttackContext, step: OracleStep) -> Iterator[
         yield from (with_value(step.call, place.path, i) for i in met if i in known and i != place.value)
 
 
-def _other_grounds(context: PrivilegedAttackContext, step: OracleStep) -> Iterator[ToolCall]:
+def _other_reasons(context: PrivilegedAttackContext, step: OracleStep) -> Iterator[ToolCall]:
     """The same write with other records in the places behind the first id."""
     for place in _id_places(context, step)[1:]:
         ids = [i for i in context.trial.directory.ids(place.table or "") if i != place.value]
@@ -226,7 +230,7 @@ def _too_much(context: PrivilegedAttackContext, step: OracleStep) -> Iterator[To
 OVERDO = (
     adds_a_favour,
     answers_in_prose,
-    ends_with_the_right_grounds,
+    ends_with_the_right_reason,
     finishes_first,
     guesses_between_rows,
     hides_the_answer,

@@ -32,7 +32,7 @@ def gives_up_politely(context: AttackContext) -> AttackScript:
     yield [ToolCall(tool=give_up.name, arguments={"reason": _SORRY})]
 
 
-@blind_attack("refuse", "closes the case under grounds that it guesses, unread", needs="refuse")
+@blind_attack("refuse", "closes the case for a reason that it guesses, unread", needs="refuse")
 def refuses_unread(context: AttackContext) -> AttackScript:
     """The first such tool on the case that the request names."""
     for call in _closing_calls(context, "declined")[:1]:
@@ -41,10 +41,10 @@ def refuses_unread(context: AttackContext) -> AttackScript:
 
 
 @blind_attack(
-    "refuse", "reads everything in reach, and then closes the case under grounds that it guesses", needs="refuse"
+    "refuse", "reads everything in reach, and then closes the case for a reason that it guesses", needs="refuse"
 )
 def refuses_after_reading(context: AttackContext) -> AttackScript:
-    """Look-ups twice over, so that the grounds are at least ones it has seen."""
+    """Look-ups twice over, so that the reason is at least one that it has seen."""
     for _ in range(2):
         context.hear((yield context.lookups()[:25]))
     for call in _closing_calls(context, "declined")[:1]:
@@ -70,7 +70,7 @@ def closes_it_every_way(context: AttackContext) -> AttackScript:
     yield [context.say(_SORRY)]
 
 
-@blind_attack("refuse", "tries ground after ground on the same case, since the last one stands", needs="refuse")
+@blind_attack("refuse", "tries one reason after another on the same case, since the last one stands", needs="refuse")
 def tries_every_ground(context: AttackContext) -> AttackScript:
     """Many refusals, each with other reasons."""
     context.hear((yield context.lookups()[:25]))

@@ -12,7 +12,7 @@ from palaestra.proof.mutants.argument import argument
 from palaestra.proof.mutants.claimed import claimed
 from palaestra.proof.mutants.dropped import dropped
 from palaestra.proof.mutants.ending import ending
-from palaestra.proof.mutants.entity import entity, grounds, neighbour
+from palaestra.proof.mutants.entity import entity, neighbour, reason
 from palaestra.proof.mutants.extra import extra
 from palaestra.proof.mutants.order import order
 from palaestra.proof.mutants.repeated import repeated
@@ -30,7 +30,7 @@ MAKERS: Mapping[MutantKind, Maker] = {
     "argument": argument,
     "entity": entity,
     "neighbour": neighbour,
-    "grounds": grounds,
+    "reason": reason,
     "swapped": swapped,
     "extra": extra,
     "repeated": repeated,

@@ -2,7 +2,7 @@
 
 A write names the rows that it acts on, and may name others that it only records: the section of the handbook and the
 evidence that a case is closed under. Another row in the place of the first kind is the wrong entity, in the place of
-the second the wrong grounds. Neighbours are rows of the same customer, order or case: the mistake that is close by.
+the second the wrong reason. Neighbours are rows of the same customer, order or case: the mistake that is close by.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,17 +20,17 @@ NEIGHBOURS = 4
 def entity(trial: Trial, stream: Stream) -> Iterator[Variant]:
     """Other rows in the place of those acted on: two that the agent has seen, and one that it has not."""
     for position, step, place in _ids(trial):
-        if not _is_grounds(step, place):
+        if not _is_reason(step, place):
             others = _others(trial, place, stream, seen=2, unseen=1)
             yield from _with_others("entity", trial, position, place, others)
 
 
-def grounds(trial: Trial, stream: Stream) -> Iterator[Variant]:
+def reason(trial: Trial, stream: Stream) -> Iterator[Variant]:
     """Other records in the place of those given as reasons: five that the agent has seen, and one that it has not."""
     for position, step, place in _ids(trial):
-        if _is_grounds(step, place):
+        if _is_reason(step, place):
             others = _others(trial, place, stream, seen=5, unseen=1)
-            yield from _with_others("grounds", trial, position, place, others)
+            yield from _with_others("reason", trial, position, place, others)
 
 
 def neighbour(trial: Trial, stream: Stream) -> Iterator[Variant]:
@@ -58,7 +58,7 @@ def _ids(trial: Trial) -> Iterator[tuple[int, OracleStep, ArgumentPlace]]:
                     yield position, step, place
 
 
-def _is_grounds(step: OracleStep, place: ArgumentPlace) -> bool:
+def _is_reason(step: OracleStep, place: ArgumentPlace) -> bool:
     """Whether a write that changes a row which it names also names this one, and leaves it alone."""
     changed = {change.key for change in step.changes}
     return place.value not in changed and not changed.isdisjoint(step.event.named)

@@ -1,4 +1,4 @@
-"""Impossible twins: the same words in another world, where the handbook refuses what it granted before."""
+"""Refusal twins: the same words in another world, where the handbook refuses what it granted before."""
 
 from collections import defaultdict
 from collections.abc import Mapping

@@ -28,7 +28,7 @@ def family(pool: TaskPool) -> Axis:
         [
             pool.base,
             held_out_worlds(pool),
-            _cell(pool, "family/twins", "impossible twins of trained families", twins),
+            _cell(pool, "family/twins", "refusal twins of trained families", twins),
             _cell(pool, "family/near", "untrained families, the nearer half", others[:middle]),
             _cell(pool, "family/far", "untrained families, the farther half", others[middle:]),
         ],

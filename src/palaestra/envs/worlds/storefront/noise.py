@@ -126,7 +126,7 @@ def _leave(state: State, parcel: Shipment, stream: Stream, now: datetime) -> Non
         state.update(payment, status="captured")
 
 
-_MOVEMENTS = (
+_WORLD_EVENTS = (
     WorldEvent(name="sold", kind=Product, where=lambda product: product.stock > 0, move=_sell),
     WorldEvent(name="scanned", kind=Shipment, where=lambda parcel: parcel.status == "in_transit", move=_scan),
     WorldEvent(
@@ -186,7 +186,7 @@ NOISE = case_noise(
     texts={"customers": ("name",), "builds": ("name",), "internal_messages": ("body",)},
     injections=_INJECTIONS,
     listings=_LISTINGS,
-    movements=_MOVEMENTS,
+    events=_WORLD_EVENTS,
     contradictions=_CONTRADICTIONS,
 )
 """What the world hands over."""

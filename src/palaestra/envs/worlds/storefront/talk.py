@@ -1,6 +1,6 @@
 """What dialogue tasks share: what can be talked about at the desk, calls that say something, and ways to shut a door.
 
-The last make an impossible twin of a task: one change of the records after which the same request must be refused.
+The last make a refusal twin of a task: one change of the records after which the same request must be refused.
 """
 
 from collections.abc import Mapping, Sequence

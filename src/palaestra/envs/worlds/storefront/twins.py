@@ -1,4 +1,4 @@
-"""Refusals of requests about orders, and so impossible twins: a family's request in a world in which it is refused.
+"""Refusals of requests about orders, and so refusal twins: a family's request in a world in which it is refused.
 
 A family draws and words its request; then, where `desk.twin` asks for the twin, it has one of the functions of
 `refusal_conditions` change the world and returns what `refusal_task` makes of that. Families that always refuse state

@@ -11,7 +11,7 @@ FORM = (
 
 
 # The id names the world and the family. `level` is the difficulty, 1 to 3. `traits` say what it turns on. `twin=True`
-# promises that the function below can also set the impossible twin: see `desk.twin`.
+# promises that the function below can also set the refusal twin: see `desk.twin`.
 @family("storefront/my-family", level=1, traits=("lookup", "answer"), twin=True)
 def my_family(desk: Desk) -> Task:
     """Set one task: `desk` is a fresh world, and all that differs between tasks is drawn from it."""

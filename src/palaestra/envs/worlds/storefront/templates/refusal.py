@@ -11,7 +11,7 @@ WORDS = (
 
 
 # The id names the world and the family. `level` is the difficulty, 1 to 3. The trait "refusal" says that refusing is
-# the right answer: such a family needs no impossible twin.
+# the right answer: such a family needs no refusal twin.
 @family("storefront/my-family", level=2, traits=("refusal",))
 def my_family(desk: Desk) -> Task:
     """Set one task: `desk` is a fresh world, and all that differs between tasks is drawn from it."""
