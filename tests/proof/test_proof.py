@@ -213,8 +213,9 @@ def one_of_each() -> tuple[str, ...]:
     return tuple({task.rpartition("/")[0]: task for task in reversed(ids)}.values())
 
 
-@cache
+@pytest.fixture(scope="module")
 def bundled_proof() -> Proof:
+    """The proof of one task of every family: nearly all of the time of these tests."""
     return prove(storefront(), one_of_each())
 
 
@@ -301,20 +302,20 @@ def test_a_survivor_is_found_with_its_task_kind_and_work(prove_family: Prover) -
 # The bundled families
 
 
-def test_one_instance_of_every_family_has_no_fault_but_idle_criteria() -> None:
-    faults = [f for f in lines(bundled_proof()) if not f.endswith("is the first to fail for no mutant")]
+def test_one_instance_of_every_family_has_no_fault_but_idle_criteria(bundled_proof: Proof) -> None:
+    faults = [f for f in lines(bundled_proof) if not f.endswith("is the first to fail for no mutant")]
     assert faults == []
 
 
-def test_every_kind_of_mutant_and_route_is_made_for_some_family() -> None:
+def test_every_kind_of_mutant_and_route_is_made_for_some_family(bundled_proof: Proof) -> None:
     for mutant in MUTANT_KINDS:
-        assert bundled_proof().tally("mutants", mutant).of > 10, mutant
+        assert bundled_proof.tally("mutants", mutant).of > 10, mutant
     for route in ROUTE_KINDS:
-        assert bundled_proof().tally("routes", route).of > 0, route
+        assert bundled_proof.tally("routes", route).of > 0, route
 
 
-def test_every_family_is_tried_with_wrong_and_right_work() -> None:
-    proof = bundled_proof()
+def test_every_family_is_tried_with_wrong_and_right_work(bundled_proof: Proof) -> None:
+    proof = bundled_proof
     assert proof.families == sorted(storefront().task_set.families)
     for family in proof.families:
         assert proof.total("mutants", family).of > 15, family
@@ -322,15 +323,15 @@ def test_every_family_is_tried_with_wrong_and_right_work() -> None:
         assert proof.total("attacks", family).of > 30, family
 
 
-def test_every_mutant_fails_at_a_criterion_of_its_rubric() -> None:
-    for task in bundled_proof().tasks:
+def test_every_mutant_fails_at_a_criterion_of_its_rubric(bundled_proof: Proof) -> None:
+    for task in bundled_proof.tasks:
         assert set(task.first_failures) <= set(task.criteria)
         rejected = sum(tally.hits for tally in task.mutants.values())
         assert sum(task.first_failures.values()) <= rejected
 
 
-def test_idle_agents_solve_nothing_and_every_floor_is_measured() -> None:
-    proof = bundled_proof()
+def test_idle_agents_solve_nothing_and_every_floor_is_measured(bundled_proof: Proof) -> None:
+    proof = bundled_proof
     assert set(IDLE) < set(FLOORS) == set(baselines(storefront())) - {"oracle"}
     for name in FLOORS:
         assert proof.tally("floors", name).of == len(one_of_each())
@@ -338,16 +339,16 @@ def test_idle_agents_solve_nothing_and_every_floor_is_measured() -> None:
         assert proof.tally("floors", name).hits == 0
 
 
-def test_a_proof_repeats() -> None:
+def test_a_proof_repeats(bundled_proof: Proof) -> None:
     for task in one_of_each()[::6]:
         again = prove_task(make(), task)
-        assert again == next(p for p in bundled_proof().tasks if p.spec.id == task)
+        assert again == next(p for p in bundled_proof.tasks if p.spec.id == task)
 
 
-def test_a_proof_does_not_depend_on_how_many_processes_make_it() -> None:
+def test_a_proof_does_not_depend_on_how_many_processes_make_it(bundled_proof: Proof) -> None:
     ids = one_of_each()[:6]
     told: list[str] = []
-    assert prove(make(), ids, jobs=2, progress=told.append) == Proof(tasks=bundled_proof().tasks[:6])
+    assert prove(make(), ids, jobs=2, progress=told.append) == Proof(tasks=bundled_proof.tasks[:6])
     assert told == list(ids)
 
 
@@ -372,8 +373,8 @@ def test_tallies_add_up() -> None:
     assert (total.hits, total.of, total.points, total.percent, total.mean_points) == (2, 4, 120, 50.0, 30.0)
 
 
-def test_the_tables_count_what_the_proof_counted() -> None:
-    proof = bundled_proof()
+def test_the_tables_count_what_the_proof_counted(bundled_proof: Proof) -> None:
+    proof = bundled_proof
     gate, agents, work, attacks, twins, families = proof_tables(proof)
     tasks = len(one_of_each())
     assert gate.rows[0][1] == f"{tasks} of {tasks}"
@@ -390,26 +391,26 @@ def test_the_tables_count_what_the_proof_counted() -> None:
     assert [f"storefront/{row[0]}" for row in families.rows] == proof.families
 
 
-def test_the_markdown_holds_every_table_and_says_what_made_it() -> None:
-    text = proof_markdown(bundled_proof(), command="palaestra tasks prove storefront")
-    assert text.startswith(f"# The gate\n\n{bundled_proof().verdict}")
+def test_the_markdown_holds_every_table_and_says_what_made_it(bundled_proof: Proof) -> None:
+    text = proof_markdown(bundled_proof, command="palaestra tasks prove storefront")
+    assert text.startswith(f"# The gate\n\n{bundled_proof.verdict}")
     assert "Made by `palaestra tasks prove storefront`." in text
-    for table in proof_tables(bundled_proof()):
+    for table in proof_tables(bundled_proof):
         assert table.markdown() in text
 
 
-def test_a_proof_survives_a_file() -> None:
+def test_a_proof_survives_a_file(bundled_proof: Proof) -> None:
     adapter = TypeAdapter(Proof)
-    proof = Proof(tasks=bundled_proof().tasks[:3])
+    proof = Proof(tasks=bundled_proof.tasks[:3])
     assert adapter.validate_json(adapter.dump_json(proof)) == proof
 
 
-def test_the_document_is_plain_data_with_every_task() -> None:
-    document = proof_document(bundled_proof())
+def test_the_document_is_plain_data_with_every_task(bundled_proof: Proof) -> None:
+    document = proof_document(bundled_proof)
     assert canonical(document)
     assert [entry["task"] for entry in document["by_task"]] == list(one_of_each())
-    assert [fault["line"] for fault in document["faults"]] == lines(bundled_proof())
-    assert document["verdict"]["sentence"] == str(bundled_proof().verdict)
+    assert [fault["line"] for fault in document["faults"]] == lines(bundled_proof)
+    assert document["verdict"]["sentence"] == str(bundled_proof.verdict)
 
 
 def test_a_family_that_is_made_otherwise_the_second_time_is_found_out(
