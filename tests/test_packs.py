@@ -195,6 +195,12 @@ def test_the_names_in_manifests_are_those_that_environments_know() -> None:
         ("[splits]", 'trait = "x"\n[splits]', "unknown key 'trait'; did you mean 'traits'"),
         ("heldout = 2", "heldout = 2\n[capabilities]\nsurface = []", "unknown key 'surface'; did you mean 'surfaces'"),
         ("[splits]", "[splits", "not TOML"),
+        ("version = 0", f"version = {'9' * 5_000}", "not TOML: Exceeds the limit"),
+        ("[splits]", f"traits = {'[' * 5_000}\n[splits]", "not TOML: maximum recursion depth"),
+        ("version = 0", 'version = "0"', "version: input should be a valid integer, not '0'"),
+        ("version = 0", "version = true", "version: input should be a valid integer, not True"),
+        ("train = 3", "train = 3.0", "splits.train: input should be a valid integer, not 3.0"),
+        ("heldout = 2", "heldout = 2\n[capabilities]\nhandbooks = 0", "handbooks: input should be a valid boolean"),
     ],
 )
 def test_a_manifest_that_breaks_a_rule_names_file_key_and_rule(tmp_path: Path, old: str, new: str, says: str) -> None:
@@ -207,15 +213,23 @@ def test_a_manifest_that_breaks_a_rule_names_file_key_and_rule(tmp_path: Path, o
     assert str(folder / "world.toml") in str(fault.value)
 
 
+def test_a_manifest_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    path = write_pack(tmp_path / "clinic") / "world.toml"
+    path.write_text(path.read_text(), encoding="utf-8-sig", newline="\r\n")
+    assert read_manifest(path.parent).id == "clinic"
+
+
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
         ("train = 3", "train = 4", "declares the splits {'train': 4, 'heldout': 2}, and its code has {'train': 3"),
         ("[splits]", 'traits = ["odd"]\n[splits]', "declares the traits"),
-        ("heldout = 2", 'heldout = 2\n[capabilities]\nsurfaces = ["generic"]', "declares the capabilities"),
+        ("heldout = 2", 'heldout = 2\n[capabilities]\nsurfaces = ["generic"]',
+         "declares the capabilities.surfaces ['generic'], and its code has []"),
+        ("heldout = 2", "heldout = 2\n[capabilities]\nhandbooks = true", "declares the capabilities.handbooks True"),
         ('id = "clinic"', 'id = "hospital"', "declares the id hospital, and its code has clinic"),
     ],
-)
+)  # fmt: skip
 def test_a_manifest_that_disagrees_with_its_world_is_refused(tmp_path: Path, old: str, new: str, says: str) -> None:
     folder = write_pack(tmp_path / "clinic", manifest=MANIFEST)
     text = (folder / "world.toml").read_text()
