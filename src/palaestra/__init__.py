@@ -48,6 +48,8 @@ def register_world(place: str | Path, *, env_id: str | None = None) -> str:
         raise PackError(
             f"{pack.env_id} is registered by {other.source} ({other.place}), so {pack.place} cannot be; change the id"
         )
+    if pack.env_id in gym.registry and pack.env_id not in PACKS:
+        raise PackError(f"{pack.env_id} is another environment's, so {pack.place} cannot have it; change the id")
     _register(pack)
     return pack.env_id
 
@@ -66,7 +68,10 @@ def _make_known(env_id: str, entry_point: str) -> None:
 
 
 for _pack in installed_packs():
-    _register(_pack)
+    if _pack.env_id in BENCHMARKS:
+        PACKS.misnamed.append(f"The world {_pack.name} of {_pack.source} is left out: a benchmark is {_pack.env_id}.")
+    else:
+        _register(_pack)
 for _id in BENCHMARKS:
     _make_known(_id, "palaestra.benchmarks.external.env:ExternalEnv")
 
