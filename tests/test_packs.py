@@ -1,6 +1,7 @@
 """World packs: how they are registered, found and refused; a broken one fails only when it is named."""
 
 import os
+import pickle
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -65,6 +66,14 @@ def test_a_folder_is_registered_by_one_call_and_played(tmp_path: Path) -> None:
     for call in env.oracle():
         env.step({"tool": call.tool, "arguments": dict(call.arguments)})
     assert env.score().passed
+
+
+def test_another_process_makes_the_world_from_its_spec(tmp_path: Path) -> None:
+    env_id = palaestra.register_world(write_pack(tmp_path / "clinic"))
+    spec = pickle.dumps(gym.make(env_id).spec).hex()  # what a worker of a vector environment is given
+    code = f"import gymnasium, pickle; env = gymnasium.make(pickle.loads(bytes.fromhex('{spec}')))"
+    told = run(f"{code}; print(env.reset(seed=0)[0])")
+    assert told.stdout == f"{gym.make(env_id).reset(seed=0)[0]}\n", told.stderr
 
 
 def test_registering_reads_the_manifest_and_imports_nothing(tmp_path: Path) -> None:

@@ -38,6 +38,7 @@ TrackerName: TypeAlias = Literal["jsonl", "tensorboard", "wandb"]
 _NAME = re.compile(r"[A-Za-z0-9][\w-]*", re.ASCII)
 _NO_SWITCHES = {
     "env_id": "give world.env_id or world.pack",
+    "place": "give world.pack",
     "split": "give world.split",
     "task": "give world.families",
     "action_format": "it follows from policy.format",
