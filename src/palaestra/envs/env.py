@@ -83,8 +83,8 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         render_mode: "ansi" for text, or `None`.
 
     Raises:
-        UnknownNameError: no such world, task, split, surface, format, noise, wording or temper.
-        CapabilityError: the world or task does not declare a split, handbook, temper or kind of noise.
+        UnknownNameError: no such world, task, split, format, noise, wording or temper.
+        CapabilityError: the world or task does not declare a split, surface, handbook, temper or kind of noise.
         PackError: the world's pack cannot be loaded.
         ValueError: a number is out of range.
         TaskError: a task file breaks a rule.

@@ -86,13 +86,23 @@ class TaskSet:
             UnknownNameError: there is no such split.
             CapabilityError: the world does not declare it.
         """
+        declared = [*self.splits, *self._views()]
         if split not in self._ids:
-            raise UnknownNameError.of("split", split, self._ids)
-        own = split in SPLITS and not self.world.instances.get(split)
-        if own or (split == "heldout-surface" and not self.world.surfaces):
-            declared = [name for name in SPLITS if self.world.instances.get(name)]
+            raise UnknownNameError.of("split", split, declared)
+        if split not in declared:
             raise CapabilityError.of(self.world.name, f"split {split!r}", "splits", declared)
         return self._ids[split]
+
+    @property
+    def splits(self) -> tuple[Split, ...]:
+        """The splits that the world declares, without the axes of the held-out tasks."""
+        return tuple(split for split in SPLITS if self.world.instances.get(split))
+
+    def _views(self) -> list[str]:
+        """The axes of the held-out tasks that the world has."""
+        if "heldout" not in self.splits:
+            return []
+        return ["heldout-world", "heldout-family", *(["heldout-surface"] if self.world.surfaces else [])]
 
     def candidates(self, split: str) -> tuple[str, ...]:
         """The ids that a split would list if all families were released: what there is to prove.

@@ -12,7 +12,7 @@ from palaestra.envs.noise.material import NoiseMaterial
 from palaestra.envs.populated import Invariant
 from palaestra.envs.state import Base, Schema
 from palaestra.envs.task import SPLITS, Draft, Split
-from palaestra.errors import PackError, UnknownNameError
+from palaestra.errors import CapabilityError, PackError
 from palaestra.manifest import Capabilities, Manifest
 from palaestra.packs import PACKS, Pack
 from palaestra.protocols import StateView
@@ -155,12 +155,12 @@ class World:
         """The surface of that name.
 
         Raises:
-            UnknownNameError: the world has none such.
+            CapabilityError: the world has none such.
         """
         if name == CONVENTIONAL:
             return Surface(toolbox=self.toolbox)
         if name not in self.surfaces:
-            raise UnknownNameError.of("surface", name, [CONVENTIONAL, *self.surfaces])
+            raise CapabilityError.of(self.name, f"surface {name!r}", "surfaces", [CONVENTIONAL, *self.surfaces])
         return self.surfaces[name]
 
 

@@ -40,11 +40,12 @@ def suite(
     split = split or "heldout"
     cells: list[Cell] = []
     notes: list[str] = []
-    for target in dict.fromkeys(targets):
-        made, note = _cells(target, world, split, limit, switches or {}, several=len(targets) > 1)
+    # A world that is named twice, say by its folder and its id, is played once.
+    names = list({resolve_target(target, _world_of_files(target, world)): target for target in targets}.values())
+    for target in names:
+        made, note = _cells(target, world, split, limit, switches or {}, several=len(names) > 1)
         cells += made
         notes += note
-    names = list(dict.fromkeys(targets))
     temper = (switches or {}).get("temper")
     title = ", ".join((*names, split, *([] if temper is None else [f"tasks with a {temper} user"])))
     return Suite(name=f"{'+'.join(names)}/{split}", title=title, cells=tuple(cells), notes=tuple(notes))
@@ -94,10 +95,15 @@ def _answered(env: ToolEnv, ids: Sequence[str], split: str) -> tuple[str, ...]:
 
 def _world(target: str, world: str | None) -> tuple[str, tuple[str, ...] | None]:
     """The environment of a target, and a note about the task files, where it is a folder of them."""
-    env_id, folder = resolve_target(target, world if folder_of(target) is not None else None)
+    env_id, folder = resolve_target(target, _world_of_files(target, world))
     if folder is None:
         return env_id, None
     path = Path(folder)
     files = [path] if path.is_file() else sorted(path.rglob("*.py"))
     whole = digest_bytes(b"\0".join(file.read_bytes() for file in files))
     return env_id, (f"Task files of {target}, digest {whole}.",)
+
+
+def _world_of_files(target: str, world: str | None) -> str | None:
+    """The world that a target's task files are set in, where it is said; a world is set in none."""
+    return world if folder_of(target) is not None else None
