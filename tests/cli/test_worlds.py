@@ -84,3 +84,22 @@ def test_two_versions_of_one_world_are_not_measured_as_one(surgery: str, call: C
     newer = str(write_pack(tmp_path / "surgery_1", id="surgery", version=1))
     code, text = call("eval", "oracle", "--suite", "ood", "--world", surgery, "--world", newer)
     assert (code, "two are versions of one world; measure each by itself" in text) == (1, True), text
+
+
+def test_an_evaluation_goes_on_where_its_world_is_named_otherwise_and_not_where_its_code_changed(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write_pack(tmp_path / "ward", id="ward")
+    again = ("--limit", "1", "--out", str(tmp_path / "run"))
+    assert call("eval", "oracle", "--world", str(folder), *again)[0] == 0
+    monkeypatch.chdir(tmp_path)
+    code, text = call("eval", "oracle", "--world", "./ward", *again)
+    assert code == 0, text
+    (folder / "tasks.py").write_text((folder / "tasks.py").read_text() + "# changed\n")
+    code, text = call("eval", "oracle", "--world", "ward", *again)
+    assert (code, "holds an evaluation with other settings: suite.notes" in text) == (1, True), text
+
+
+def test_a_world_without_a_release_says_so(call: Call) -> None:
+    code, text = call("tasks", "prove", "--world", INN, "--release")
+    assert (code, "the world 'inn' keeps no release; name its file as World.release" in text) == (1, True), text

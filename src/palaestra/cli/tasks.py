@@ -129,8 +129,10 @@ def prove(
     Exits with status 1 and prints the faults if the proof fails.
     """
     env = open_target(target, world, surface=surface)
-    if release and (folder_of(target) or split or family or surface or env.world.release is None):
-        raise TaskError(f"--release is for a whole world that has a release, not for a part of it or {target!r}")
+    if release and env.world.release is None:
+        raise TaskError(f"--release: the world {env.world.name!r} keeps no release; name its file as World.release")
+    if release and (folder_of(target) or split or family or surface):
+        raise TaskError("--release is for a whole world; leave out --split, --family, --surface and task files")
     ids = chosen(env, split, family, unreleased=True)
     if not ids:
         where = ", ".join(split or env.task_set.splits)
