@@ -1,6 +1,7 @@
 """World packs: how they are registered, found and refused; a broken one fails only when it is named."""
 
 import os
+import pickle
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -67,6 +68,14 @@ def test_a_folder_is_registered_by_one_call_and_played(tmp_path: Path) -> None:
     assert env.score().passed
 
 
+def test_another_process_makes_the_world_from_its_spec(tmp_path: Path) -> None:
+    env_id = palaestra.register_world(write_pack(tmp_path / "clinic"))
+    spec = pickle.dumps(gym.make(env_id).spec).hex()  # what a worker of a vector environment is given
+    code = f"import gymnasium, pickle; env = gymnasium.make(pickle.loads(bytes.fromhex('{spec}')))"
+    told = run(f"{code}; print(env.reset(seed=0)[0])")
+    assert told.stdout == f"{gym.make(env_id).reset(seed=0)[0]}\n", told.stderr
+
+
 def test_registering_reads_the_manifest_and_imports_nothing(tmp_path: Path) -> None:
     folder = write_pack(tmp_path / "clinic")
     (folder / "world.py").write_text("raise RuntimeError('imported')")
@@ -86,6 +95,18 @@ def test_a_single_file_is_a_pack(tmp_path: Path) -> None:
     assert open_world("clinic").name == "clinic"
     (tmp_path / "tasks.py").write_text("x = 1\n")
     assert not is_pack(str(tmp_path / "tasks.py"))
+
+
+def test_a_world_with_an_annotation_is_a_pack(tmp_path: Path) -> None:
+    file = tmp_path / "clinic.py"
+    file.write_text("from palaestra.envs import World\nWORLD: World = World()\n")
+    assert is_pack(str(file))
+
+
+def test_a_file_of_a_pack_is_refused_with_its_folder(tmp_path: Path) -> None:
+    file = write_pack(tmp_path / "clinic") / "world.py"
+    with pytest.raises(PackError, match=r"the file is part of a pack, as world\.toml beside it says; give the folder"):
+        find_world(str(file))
 
 
 def test_a_folder_of_a_registered_package_is_that_pack() -> None:
@@ -120,6 +141,48 @@ def test_a_file_that_fails_or_defines_no_world_is_refused(tmp_path: Path) -> Non
     file.write_text("world = 1\n")
     with pytest.raises(PackError, match="defines no WORLD"):
         palaestra.register_world(file)
+    file.write_text("def (")
+    with pytest.raises(PackError, match="cannot be loaded: SyntaxError"):
+        find_world(str(file))
+
+
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [
+        ("WORLD = 3", "int is no World; define one with"),
+        ("from palaestra.envs import World as WORLD", "type is no World; define one with"),
+        ("from dataclasses import replace\nfrom worlds.library import LIBRARY\nWORLD = replace(LIBRARY, name='My Inn')",
+         "the world has the name 'My Inn' and the version 0; a name is lower case letters"),
+    ],
+)  # fmt: skip
+def test_a_file_whose_world_is_none_or_misnamed_is_refused(tmp_path: Path, code: str, says: str) -> None:
+    file = tmp_path / "clinic.py"
+    file.write_text(code)
+    with pytest.raises(PackError, match=says):
+        palaestra.register_world(file)
+
+
+@pytest.mark.parametrize("place", ["nothing_of_the_kind:WORLD", "worlds.library:WRLD", ":WORLD"])
+def test_a_module_or_attribute_that_does_not_exist_is_refused(place: str) -> None:
+    with pytest.raises(PackError, match=r"cannot be loaded: .*; write module:ATTRIBUTE, or correct the module"):
+        palaestra.register_world(place)
+
+
+@pytest.mark.parametrize("code", ["x = 1\n1 / 0", "x = 1\nraise SystemExit(0)"])
+def test_code_that_fails_or_leaves_is_an_error_that_names_its_line(tmp_path: Path, code: str) -> None:
+    file = tmp_path / "other.py"
+    file.write_text(code)
+    with pytest.raises(PackError, match=r"other\.py:2\); correct the file"):
+        palaestra.register_world(file)
+    folder = write_pack(tmp_path / "clinic")
+    (folder / "tasks.py").write_text(code)
+    env_id = palaestra.register_world(folder)
+    with pytest.raises(PackError, match=r"its task families \(clinic.tasks\) cannot be loaded: .*tasks\.py:2\)"):
+        gym.make(env_id)
+    (folder / "world.py").write_text(code)
+    del sys.modules["clinic.world"]
+    with pytest.raises(PackError, match=r"world clinic-v0 .*world\.py:2\); correct or remove the pack"):
+        PACKS.find("clinic").load()
 
 
 def test_a_folder_that_cannot_be_imported_or_hides_behind_another_package_is_refused(tmp_path: Path) -> None:
@@ -159,6 +222,26 @@ def test_two_packs_of_one_id_are_refused_by_the_names_of_both(tmp_path: Path) ->
     assert PACKS.find("clinic").place == str(first)
 
 
+def test_a_world_cannot_take_the_id_of_another_environment(tmp_path: Path) -> None:
+    with pytest.raises(PackError, match=r"palaestra/Tau2-v0 is another environment's, so .* cannot have it"):
+        palaestra.register_world(write_pack(tmp_path / "a" / "clinic", id="tau2"))
+    with pytest.raises(PackError, match="CartPole-v1 is another environment's"):
+        palaestra.register_world(write_pack(tmp_path / "b" / "clinic"), env_id="CartPole-v1")
+
+
+def test_a_pack_has_one_environment_id(tmp_path: Path) -> None:
+    folder = write_pack(tmp_path / "clinic")
+    palaestra.register_world(folder)
+    with pytest.raises(PackError, match="registered as palaestra/Clinic-v0, so it cannot be test/Other-v0 too"):
+        palaestra.register_world(folder, env_id="test/Other-v0")
+
+
+def test_an_installed_pack_with_the_id_of_a_benchmark_is_left_out(tmp_path: Path) -> None:
+    site = install_packs(tmp_path, {"tau2-v0": "impostor"})
+    told = run("import palaestra; from palaestra.packs import PACKS; PACKS.find('tau2')", site)
+    assert "The world tau2-v0 of an entry point of impostor is left out" in told.stderr.splitlines()[-1]
+
+
 def test_a_package_cannot_take_the_place_of_a_bundled_world(tmp_path: Path) -> None:
     site = install_packs(tmp_path, {"storefront-v9": "impostor"})
     told = run(
@@ -195,6 +278,12 @@ def test_the_names_in_manifests_are_those_that_environments_know() -> None:
         ("[splits]", 'trait = "x"\n[splits]', "unknown key 'trait'; did you mean 'traits'"),
         ("heldout = 2", "heldout = 2\n[capabilities]\nsurface = []", "unknown key 'surface'; did you mean 'surfaces'"),
         ("[splits]", "[splits", "not TOML"),
+        ("version = 0", f"version = {'9' * 5_000}", "not TOML: Exceeds the limit"),
+        ("[splits]", f"traits = {'[' * 5_000}\n[splits]", "not TOML: maximum recursion depth"),
+        ("version = 0", 'version = "0"', "version: input should be a valid integer, not '0'"),
+        ("version = 0", "version = true", "version: input should be a valid integer, not True"),
+        ("train = 3", "train = 3.0", "splits.train: input should be a valid integer, not 3.0"),
+        ("heldout = 2", "heldout = 2\n[capabilities]\nhandbooks = 0", "handbooks: input should be a valid boolean"),
     ],
 )
 def test_a_manifest_that_breaks_a_rule_names_file_key_and_rule(tmp_path: Path, old: str, new: str, says: str) -> None:
@@ -207,15 +296,23 @@ def test_a_manifest_that_breaks_a_rule_names_file_key_and_rule(tmp_path: Path, o
     assert str(folder / "world.toml") in str(fault.value)
 
 
+def test_a_manifest_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    path = write_pack(tmp_path / "clinic") / "world.toml"
+    path.write_text(path.read_text(), encoding="utf-8-sig", newline="\r\n")
+    assert read_manifest(path.parent).id == "clinic"
+
+
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
         ("train = 3", "train = 4", "declares the splits {'train': 4, 'heldout': 2}, and its code has {'train': 3"),
         ("[splits]", 'traits = ["odd"]\n[splits]', "declares the traits"),
-        ("heldout = 2", 'heldout = 2\n[capabilities]\nsurfaces = ["generic"]', "declares the capabilities"),
+        ("heldout = 2", 'heldout = 2\n[capabilities]\nsurfaces = ["generic"]',
+         "declares the capabilities.surfaces ['generic'], and its code has []"),
+        ("heldout = 2", "heldout = 2\n[capabilities]\nhandbooks = true", "declares the capabilities.handbooks True"),
         ('id = "clinic"', 'id = "hospital"', "declares the id hospital, and its code has clinic"),
     ],
-)
+)  # fmt: skip
 def test_a_manifest_that_disagrees_with_its_world_is_refused(tmp_path: Path, old: str, new: str, says: str) -> None:
     folder = write_pack(tmp_path / "clinic", manifest=MANIFEST)
     text = (folder / "world.toml").read_text()

@@ -48,25 +48,34 @@ def register_world(place: str | Path, *, env_id: str | None = None) -> str:
         raise PackError(
             f"{pack.env_id} is registered by {other.source} ({other.place}), so {pack.place} cannot be; change the id"
         )
-    _register(pack)
+    if pack.env_id in gym.registry and pack.env_id not in PACKS:
+        raise PackError(f"{pack.env_id} is another environment's, so {pack.place} cannot have it; change the id")
+    _register(pack, place=pack.place)
     return pack.env_id
 
 
-def _register(pack: Pack) -> None:
+def _register(pack: Pack, **switches: str) -> None:
     PACKS.add(pack)
-    _make_known(pack.env_id, "palaestra.envs.env:ToolEnv")
+    _make_known(pack.env_id, "palaestra.envs.env:ToolEnv", **switches)
 
 
-def _make_known(env_id: str, entry_point: str) -> None:
+def _make_known(env_id: str, entry_point: str, **switches: str) -> None:
     # Gymnasium's own wrappers would check and count what the environment checks and counts itself. `gym.register` looks
     # through all registered environments each time, which costs an import with hundreds of worlds a tenth of its time.
     gym.registry[env_id] = EnvSpec(
-        id=env_id, entry_point=entry_point, kwargs={"env_id": env_id}, disable_env_checker=True, order_enforce=False
+        id=env_id,
+        entry_point=entry_point,
+        kwargs={"env_id": env_id, **switches},
+        disable_env_checker=True,
+        order_enforce=False,
     )
 
 
 for _pack in installed_packs():
-    _register(_pack)
+    if _pack.env_id in BENCHMARKS:
+        PACKS.misnamed.append(f"The world {_pack.name} of {_pack.source} is left out: a benchmark is {_pack.env_id}.")
+    else:
+        _register(_pack)
 for _id in BENCHMARKS:
     _make_known(_id, "palaestra.benchmarks.external.env:ExternalEnv")
 

@@ -1,12 +1,13 @@
 """A world pack's manifest, `world.toml`: what the world is and what it can do, read without importing the pack."""
 
+import reprlib
 import tomllib
 from collections.abc import Mapping
 from dataclasses import field, fields
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, Strict, ValidationError
 
 from palaestra.errors import PackError, UnknownNameError
 from palaestra.packs import MANIFEST
@@ -17,6 +18,9 @@ WORDINGS = ("casual", "formal", "garbled", "typos", "verbose")
 TEMPERS = ("calm", "furious", "heated", "terse")
 """The names that `palaestra.envs` gives a meaning, so that a manifest is read without it; a test holds them equal."""
 
+Flag = Annotated[bool, Strict()]
+Count = Annotated[int, Strict(), Field(ge=0)]
+
 
 @record
 class Capabilities:
@@ -24,11 +28,11 @@ class Capabilities:
 
     surfaces: tuple[str, ...] = ()
     """Further tool surfaces, beside "conventional"."""
-    handbooks: bool = False
+    handbooks: Flag = False
     """Whether handbook numbers other than 0 change rules."""
     noise: tuple[str, ...] = ()
     """The switches of noise that need data of the world and have it."""
-    tempers: bool = False
+    tempers: Flag = False
     """Whether some tasks have a user who answers."""
 
 
@@ -38,15 +42,15 @@ class Manifest:
 
     id: Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$")]
     """With which the ids of its tasks begin."""
-    version: Annotated[int, Field(ge=0)]
+    version: Count
     title: str
     world: Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$")]
     """Where the world is defined: "module:ATTRIBUTE" within the pack."""
     traits: tuple[str, ...] = ()
     """The traits that its families may state, beside the standard ones."""
-    splits: Mapping[str, Annotated[int, Field(ge=0)]]
+    splits: Mapping[str, Count]
     """By split: the listed tasks of each family."""
-    twins: Mapping[str, Annotated[int, Field(ge=0)]] = field(default_factory=dict[str, int])
+    twins: Mapping[str, Count] = field(default_factory=dict[str, int])
     """By split: the listed tasks of each family's refusal twin; left out, what the world's code says."""
     capabilities: Capabilities = field(default_factory=Capabilities)
 
@@ -89,12 +93,12 @@ def read_manifest(folder: Path) -> Manifest:
     """
     path = folder / MANIFEST
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        table = tomllib.loads(path.read_text(encoding="utf-8-sig"))  # some editors begin a file with a mark
     except FileNotFoundError:
         raise PackError(f"{folder}: there is no {MANIFEST} in it; a world pack is a folder with a manifest") from None
     except (OSError, UnicodeDecodeError) as error:
         raise PackError(f"{path}: cannot be read ({error})") from error
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits, or brackets thousands deep
         raise PackError(f"{path}: not TOML: {error}") from error
     try:
         return _File.model_validate({"pack": table}).pack
@@ -106,6 +110,7 @@ def _fault(fault: Any) -> str:
     # Any: pydantic's record of one fault.
     path = fault["loc"][1:]
     if fault["type"] != "unexpected_keyword_argument":
-        return f"{'.'.join(map(str, path))}: {fault['msg'][0].lower()}{fault['msg'][1:]}"
+        given = "" if fault["type"] == "missing" else f", not {reprlib.repr(fault['input'])}"
+        return f"{'.'.join(map(str, path))}: {fault['msg'][0].lower()}{fault['msg'][1:]}{given}"
     kind = Capabilities if len(path) > 1 else Manifest
     return str(UnknownNameError.of("key", str(path[-1]), [one.name for one in fields(kind)]))

@@ -7,6 +7,7 @@ A pack is registered by one of four ways: it is bundled, an installed package of
 `palaestra.worlds`, name `clinic-v0`, value the package), or `register_world` names a folder, a file or a module.
 """
 
+import importlib
 import re
 import sys
 from collections.abc import Iterator, Mapping
@@ -15,7 +16,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import ModuleType
+from traceback import extract_tb
 from typing import TYPE_CHECKING, Any
 
 from palaestra.errors import PackError, UnknownNameError
@@ -95,18 +96,17 @@ class Pack:
             return self._loaded()
         except PackError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise PackError(
                 f"world {self.name} ({self.place}, registered by {self.source}) cannot be loaded: "
-                f"{type(error).__name__}: {error}; correct or remove the pack"
+                f"{describe_failure(error)}; correct or remove the pack"
             ) from error
 
     def _loaded(self) -> Any:
         if ":" in self.place:
-            module, _, attribute = self.place.partition(":")
-            return getattr(import_module(module), attribute)
+            return _import_attribute(self.place)
         if self.place.endswith(".py"):
-            return getattr(_import_file(Path(self.place)), ATTRIBUTE)
+            return _import_file(Path(self.place))
         manifest = self.manifest()
         assert manifest is not None, "a package or folder has a manifest"
         module, _, attribute = manifest.world.partition(":")
@@ -235,22 +235,45 @@ def pack_at(place: str | Path, *, env_id: str | None = None) -> Pack:
     if text.endswith(".py"):
         if not path.is_file():
             raise PackError(f"{text}: there is no such file; give the file or folder of a world pack")
-        world = getattr(_import_file(path.resolve()), ATTRIBUTE, None)
-        if world is None:
-            raise PackError(f"{text}: it defines no {ATTRIBUTE}; name the world of a single file {ATTRIBUTE}")
-        return _at(world.name, world.version, str(path.resolve()), env_id)
+        if path.with_name(MANIFEST).is_file():
+            raise PackError(f"{text}: the file is part of a pack, as {MANIFEST} beside it says; give the folder")
+        return _pack_of(_import_file(path.resolve()), str(path.resolve()), env_id)
     if ":" in text:
-        module, _, attribute = text.partition(":")
-        world = getattr(import_module(module), attribute)
-        return _at(world.name, world.version, text, env_id)
+        return _pack_of(_import_attribute(text), text, env_id)
     if (known := PACKS.at(text)) is not None:
         return known
     raise PackError(f"{text}: no world pack is there; give a folder with {MANIFEST}, a file, or module:ATTRIBUTE")
 
 
+def describe_failure(error: BaseException) -> str:
+    """Type and message of what a pack's code raised, and the line of it, where one is known."""
+    own = (str(Path(__file__).parent), str(Path(importlib.__file__).parent), "<frozen")
+    lines = [frame for frame in extract_tb(error.__traceback__) if not frame.filename.startswith(own)]
+    where = f" ({lines[-1].filename}:{lines[-1].lineno})" if lines else ""
+    return f"{type(error).__name__}: {error}{where}"
+
+
+def _pack_of(world: Any, place: str, env_id: str | None) -> Pack:
+    """The pack of a world that has no manifest to check its id and version. Any: the kernel imports no World."""
+    id, version = getattr(world, "name", None), getattr(world, "version", None)
+    if not isinstance(id, str) or not isinstance(version, int):
+        raise PackError(f"{place}: {type(world).__name__} is no World; define one with palaestra.envs.World(...)")
+    if _NAME.fullmatch(f"{id}-v{version}") is None:
+        raise PackError(
+            f"{place}: the world has the name {id!r} and the version {version}; a name is lower case letters and "
+            "digits with single hyphens, such as my-inn, and a version is 0 or above"
+        )
+    return _at(id, version, place, env_id)
+
+
 def _at(id: str, version: int, place: str, env_id: str | None) -> Pack:
-    made = env_id or env_id_of(id, version)
-    return PACKS.at(place) or Pack(id=id, version=version, env_id=made, place=place, source="register_world")
+    known = PACKS.at(place)
+    if known is None:
+        made = env_id or env_id_of(id, version)
+        return Pack(id=id, version=version, env_id=made, place=place, source="register_world")
+    if env_id not in (None, known.env_id):
+        raise PackError(f"{place} is registered as {known.env_id}, so it cannot be {env_id} too; leave env_id out")
+    return known
 
 
 def _existing_folder(pack: Pack) -> Path | None:
@@ -289,14 +312,25 @@ def _import_folder(folder: Path) -> str:
     return name
 
 
-def _import_file(path: Path) -> ModuleType:
-    """Import a world in a single file under a name that another process makes alike."""
+def _import_attribute(place: str) -> Any:
+    """What "module:ATTRIBUTE" names. Any: it is checked by whoever opens it."""
+    module, _, attribute = place.partition(":")
+    try:
+        return getattr(import_module(module), attribute)
+    except (Exception, SystemExit) as error:
+        raise PackError(
+            f"{place}: cannot be loaded: {describe_failure(error)}; write module:ATTRIBUTE, or correct the module"
+        ) from error
+
+
+def _import_file(path: Path) -> Any:
+    """The world of a single file, which is imported under a name that another process makes alike."""
     name = f"palaestra_world_{path.stem}"
     known = sys.modules.get(name)
     if known is not None:
         if known.__file__ != str(path):
             raise PackError(f"{path}: {known.__file__} has the same name; rename one of the files")
-        return known
+        return getattr(known, ATTRIBUTE)
     spec = spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None, "the path ends in .py"
@@ -304,7 +338,10 @@ def _import_file(path: Path) -> ModuleType:
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         del sys.modules[name]
-        raise PackError(f"{path}: cannot be loaded: {type(error).__name__}: {error}; correct the file") from error
-    return module
+        raise PackError(f"{path}: cannot be loaded: {describe_failure(error)}; correct the file") from error
+    if not hasattr(module, ATTRIBUTE):
+        del sys.modules[name]  # so that a corrected file is read
+        raise PackError(f"{path}: it defines no {ATTRIBUTE}; name the world of a single file {ATTRIBUTE}")
+    return getattr(module, ATTRIBUTE)

@@ -3,11 +3,14 @@
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
+from packs import write_pack
+from palaestra import register_world
 from palaestra.agents import as_action
 from palaestra.benchmarks.speed import (
     QUICK,
@@ -302,6 +305,19 @@ def test_without_its_packages_the_server_is_left_out_in_words(monkeypatch: pytes
     report = bench_env(WORLD, scale=SCALE)
     assert [(u.section, u.why) for u in report.unmeasured] == [(NAME, "not measured: pip install 'palaestra[bench]'")]
     assert any("palaestra[bench]" in " ".join(row) for row in speed_tables(report)[1].rows)
+
+
+def test_a_pack_is_measured_in_other_processes_and_without_the_server(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from palaestra.benchmarks.speed import bench
+
+    env_id = register_world(write_pack(tmp_path / "practice", id="practice"))
+    monkeypatch.setattr(bench, "SECTIONS", (bench.SERVER, "vectors", "memory"))
+    report = bench_env(env_id, scale=replace(SCALE, processes=(1,)))
+    assert [u.section for u in report.unmeasured] == [NAME]
+    assert report.unmeasured[0].why.startswith("not measured: the server's tools solve none of these tasks")
+    assert [t.processes for t in report.throughputs] == [1, 1, 1]
 
 
 def test_a_peer_that_is_not_installed_is_told_of(report: SpeedReport) -> None:

@@ -15,6 +15,7 @@ from palaestra.cli.progress import bar
 from palaestra.cli.target import WorldOption
 from palaestra.durable import write_file
 from palaestra.envs.target import find_world
+from palaestra.errors import ConfigError
 
 if TYPE_CHECKING:
     from palaestra.benchmarks.speed.training import TrainingReport
@@ -50,6 +51,8 @@ def env(
     markdown: Annotated[Path | None, typer.Option("--markdown", help="Write the tables to this Markdown file.")] = None,
 ) -> None:
     """Time steps, resets, snapshots and forks, measure memory, and compare with other implementations in one run."""
+    if env_id is not None and world is not None:
+        raise ConfigError(f"{env_id} and --world {world} name two worlds; name one")
     usual = QUICK if quick else FULL
     scale = replace(usual, episodes=episodes or usual.episodes, worlds=worlds or usual.worlds)
     with bar("measuring", len(SECTIONS)) as progress:

@@ -152,8 +152,10 @@ def hashes(
 ) -> None:
     """Write hashes of evaluation prompts, so that a trainer can refuse them."""
     console = output()
-    for name in names:
-        prompts, trainable = _of_world(find_world(name)) if name in PACKS.ids or is_pack(name) else _of_benchmark(name)
+    for given in names:
+        pack = PACKS.find(find_world(given)) if given in PACKS.ids or is_pack(given) else None
+        name = given if pack is None else pack.id  # not the folder of a pack: it would be a path below `out`
+        prompts, trainable = _of_benchmark(name) if pack is None else _of_world(pack.env_id)
         learnt_from = [text for split in trainable for text in prompts[split]]
         for split in [split for split, texts in prompts.items() if texts and split not in trainable]:
             count = write_list(out / f"{name}.{split}.txt", prompts[split], learnt_from=learnt_from)
@@ -164,7 +166,7 @@ def _of_world(env_id: str) -> tuple[dict[str, list[str]], tuple[str, ...]]:
     """What users ask for, by split, and the splits that may be learnt from."""
     env = make(env_id)
     prompts: dict[str, list[str]] = {split: [] for split in SPLITS}
-    ids = [(split, task) for split in SPLITS for task in env.task_set.ids(split)]
+    ids = [(split, task) for split in env.task_set.splits for task in env.task_set.ids(split)]
     with bar("prompts", len(ids)) as shown:
         for split, task in ids:
             observation, _ = env.reset(seed=0, options={"task": task})

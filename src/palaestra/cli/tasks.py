@@ -13,7 +13,7 @@ from palaestra.cli.console import output
 from palaestra.cli.progress import bar
 from palaestra.cli.target import WorldOption, open_target, open_task
 from palaestra.durable import write_file
-from palaestra.envs import SPLITS, ToolEnv
+from palaestra.envs import ToolEnv
 from palaestra.envs.target import folder_of
 from palaestra.errors import TaskError, UnknownNameError
 from palaestra.proof import Proof, proof_document, proof_lines, proof_markdown, proof_tables, release_of
@@ -43,7 +43,7 @@ def chosen(env: ToolEnv, splits: list[str] | None, family: str | None, *, unrele
         UnknownNameError: there is no such split or family.
     """
     of_split = env.task_set.candidates if unreleased else env.task_set.ids
-    ids = [task for split in splits or SPLITS for task in of_split(split)]
+    ids = [task for split in splits or env.task_set.splits for task in of_split(split)]
     if family is None:
         return ids
     family = family.removeprefix(f"{env.world.name}/")
@@ -68,8 +68,9 @@ def list_tasks(
         typer.echo("\n".join(tasks))
         return
     counts = Counter((env.task_set.instance(t).spec.family, env.task_set.instance(t).spec.split) for t in tasks)
-    splits = [s for s in SPLITS if not split or s in split]
-    families = [f for f in env.task_set.families.values() if any((f.id, s) in counts for s in SPLITS)]
+    played = {where for _, where in counts}  # an axis of the held-out tasks, such as heldout-world, is part of a split
+    splits = [s for s in env.task_set.splits if not split or s in split or s in played]
+    families = [f for f in env.task_set.families.values() if any((f.id, s) in counts for s in splits)]
     unseen = [f.name for f in families if f.unseen]
     table = Table(
         title=f"{len(tasks)} tasks in {len(families)} families of {env.env_id}",
@@ -128,11 +129,14 @@ def prove(
     Exits with status 1 and prints the faults if the proof fails.
     """
     env = open_target(target, world, surface=surface)
-    if release and (folder_of(target) or split or family or surface or env.world.release is None):
-        raise TaskError(f"--release is for a whole world that has a release, not for a part of it or {target!r}")
+    if release and env.world.release is None:
+        raise TaskError(f"--release: the world {env.world.name!r} keeps no release; name its file as World.release")
+    if release and (folder_of(target) or split or family or surface):
+        raise TaskError("--release is for a whole world; leave out --split, --family, --surface and task files")
     ids = chosen(env, split, family, unreleased=True)
     if not ids:
-        raise TaskError(f"no task of {env.env_id} is in {', '.join(split or SPLITS)}; there is nothing to prove")
+        where = ", ".join(split or env.task_set.splits)
+        raise TaskError(f"no task of {env.env_id} is in {where}; there is nothing to prove")
     with bar("proving", len(ids)) as progress:
         proof = prove_tasks(env, ids, jobs=jobs or os.cpu_count() or 1, progress=progress.step)
     command = _command(target or world or env.world.name, split, family, surface)

@@ -26,6 +26,7 @@ import gymnasium as gym
 import numpy as np
 from gymnasium.utils import seeding
 
+import palaestra
 from palaestra.envs.episode import LiveEpisode, Snapshot
 from palaestra.envs.instance import Instance
 from palaestra.envs.noise import Noise, NoisePlan, check_noise_material
@@ -44,6 +45,7 @@ from palaestra.errors import (
     TaskError,
     UnknownNameError,
 )
+from palaestra.packs import PACKS
 from palaestra.protocols import Action, StateView
 from palaestra.records import ANY_TABLE, EndReason, Message, RowChange, Score, TaskSpec, ToolCall, ToolEvent
 from palaestra.seeding import Stream
@@ -61,6 +63,8 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
 
     Args:
         env_id: The registered id, such as "palaestra/Storefront-v0".
+        place: Where the world's pack is, for a process that does not know it, such as a worker of a vector
+            environment; `register_world` states it.
         split: From which split `reset` draws an instance, or an axis of the held-out tasks: "heldout-world",
             "heldout-family", "heldout-policy" or "heldout-surface".
         task: The id of the one task to play; `split` then has no effect.
@@ -80,8 +84,8 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         render_mode: "ansi" for text, or `None`.
 
     Raises:
-        UnknownNameError: no such world, task, split, surface, format, noise, wording or temper.
-        CapabilityError: the world or task does not declare a split, handbook, temper or kind of noise.
+        UnknownNameError: no such world, task, split, format, noise, wording or temper.
+        CapabilityError: the world or task does not declare a split, surface, handbook, temper or kind of noise.
         PackError: the world's pack cannot be loaded.
         ValueError: a number is out of range.
         TaskError: a task file breaks a rule.
@@ -93,6 +97,7 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         self,
         env_id: str,
         *,
+        place: str | None = None,
         split: str = "train",
         task: str | None = None,
         tasks: str | Path | None = None,
@@ -115,6 +120,8 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
             raise ValueError(f"handbook={handbook}: handbooks are numbered from 0, which is the world's own")
         if render_mode not in (None, "ansi"):
             raise UnknownNameError.of("render mode", str(render_mode), ["ansi"])
+        if place is not None and env_id not in PACKS:
+            palaestra.register_world(place, env_id=env_id)
         self.env_id = env_id
         self.world = open_world(env_id)
         self._check_declared(handbook, temper)

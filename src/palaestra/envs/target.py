@@ -18,7 +18,9 @@ def find_world(world: str | None) -> str:
     """
     if world is None:
         return PACKS.find(DEFAULT).env_id
-    return palaestra.register_world(world) if is_pack(world) else PACKS.find(world).env_id
+    if is_pack(world) or (world.endswith(".py") and Path(world).is_file()):
+        return palaestra.register_world(world)
+    return PACKS.find(world).env_id
 
 
 def is_pack(text: str) -> bool:
@@ -35,6 +37,7 @@ def _defines_world(path: Path) -> bool:
     except (SyntaxError, ValueError):
         return False  # a task file that does not load is reported as one
     names = [target for node in body if isinstance(node, ast.Assign) for target in node.targets]
+    names += [node.target for node in body if isinstance(node, ast.AnnAssign)]
     return any(isinstance(name, ast.Name) and name.id == ATTRIBUTE for name in names)
 
 

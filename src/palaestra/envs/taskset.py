@@ -19,7 +19,8 @@ from palaestra.envs.instance import Instance, instantiate
 from palaestra.envs.release import load
 from palaestra.envs.task import FIRST_INDEX, LAST_INDEX, SPLITS, TRAITS, Family, Split, split_of
 from palaestra.envs.world import World
-from palaestra.errors import CapabilityError, PackWarning, TaskError, UnknownNameError
+from palaestra.errors import CapabilityError, PackError, PackWarning, PalaestraError, TaskError, UnknownNameError
+from palaestra.packs import describe_failure
 
 ENTRY_POINTS = "palaestra.tasks"
 """The entry-point group under which an installed package offers families: each names a package of task files."""
@@ -85,13 +86,23 @@ class TaskSet:
             UnknownNameError: there is no such split.
             CapabilityError: the world does not declare it.
         """
+        declared = [*self.splits, *self._views()]
         if split not in self._ids:
-            raise UnknownNameError.of("split", split, self._ids)
-        own = split in SPLITS and not self.world.instances.get(split)
-        if own or (split == "heldout-surface" and not self.world.surfaces):
-            declared = [name for name in SPLITS if self.world.instances.get(name)]
+            raise UnknownNameError.of("split", split, declared)
+        if split not in declared:
             raise CapabilityError.of(self.world.name, f"split {split!r}", "splits", declared)
         return self._ids[split]
+
+    @property
+    def splits(self) -> tuple[Split, ...]:
+        """The splits that the world declares, without the axes of the held-out tasks."""
+        return tuple(split for split in SPLITS if self.world.instances.get(split))
+
+    def _views(self) -> list[str]:
+        """The axes of the held-out tasks that the world has."""
+        if "heldout" not in self.splits:
+            return []
+        return ["heldout-world", "heldout-family", *(["heldout-surface"] if self.world.surfaces else [])]
 
     def candidates(self, split: str) -> tuple[str, ...]:
         """The ids that a split would list if all families were released: what there is to prove.
@@ -152,8 +163,12 @@ def bundled_tasks(world: World) -> TaskSet:
     """The world's own families, and those that installed packages offer for it.
 
     Of its own, the splits list what the world's release lists.
+
+    Raises:
+        PackError: the world's task files cannot be loaded.
+        TaskError: a family breaks a rule.
     """
-    own = [family for module in _modules(world.families) for family in _families(module)]
+    own = _own_families(world)
     release, governed = load(world), {family.id for family in own}
 
     def lists(family: Family[Any], split: Split) -> bool:
@@ -164,6 +179,18 @@ def bundled_tasks(world: World) -> TaskSet:
     return TaskSet(world, (*own, *_offered(world)), lists=lists)
 
 
+def _own_families(world: World) -> list[Family[Any]]:
+    try:
+        return [family for module in _modules(world.families) for family in _families(module)]
+    except PalaestraError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise PackError(
+            f"world {world.name}: its task families ({world.families}) cannot be loaded: "
+            f"{describe_failure(error)}; correct them, or World.families"
+        ) from error
+
+
 def _offered(world: World) -> Iterator[Family[Any]]:
     """The families that installed packages offer for a world; a package that cannot be loaded is left out, with a word.
 
@@ -172,7 +199,7 @@ def _offered(world: World) -> Iterator[Family[Any]]:
     for point in sorted(entry_points(group=ENTRY_POINTS), key=lambda point: point.name):
         try:
             families = [family for module in _modules(point.value) for family in _families(module)]
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             owner = point.dist.name if point.dist is not None else point.value
             warnings.warn(
                 f"the tasks that the package {owner} offers ({point.value}) are left out, since it cannot be loaded: "

@@ -12,7 +12,7 @@ from palaestra.envs.noise.material import NoiseMaterial
 from palaestra.envs.populated import Invariant
 from palaestra.envs.state import Base, Schema
 from palaestra.envs.task import SPLITS, Draft, Split
-from palaestra.errors import PackError, UnknownNameError
+from palaestra.errors import CapabilityError, PackError
 from palaestra.manifest import Capabilities, Manifest
 from palaestra.packs import PACKS, Pack
 from palaestra.protocols import StateView
@@ -155,12 +155,12 @@ class World:
         """The surface of that name.
 
         Raises:
-            UnknownNameError: the world has none such.
+            CapabilityError: the world has none such.
         """
         if name == CONVENTIONAL:
             return Surface(toolbox=self.toolbox)
         if name not in self.surfaces:
-            raise UnknownNameError.of("surface", name, [CONVENTIONAL, *self.surfaces])
+            raise CapabilityError.of(self.name, f"surface {name!r}", "surfaces", [CONVENTIONAL, *self.surfaces])
         return self.surfaces[name]
 
 
@@ -169,25 +169,33 @@ def _open(pack: Pack) -> World:
     world = pack.load()
     if not isinstance(world, World):
         raise PackError(f"{pack.place}: {type(world).__name__} is no World; define one with palaestra.envs.World(...)")
-    declared, found = pack.manifest(), world.manifest()
-    for name in ("id", "version", "traits", "splits", "twins", "capabilities"):
-        if declared is None or (name == "twins" and not declared.twins):
-            continue
-        if _comparable(getattr(declared, name)) != _comparable(getattr(found, name)):
+    manifest = pack.manifest()
+    if manifest is None:
+        return world
+    found = _declarations(world.manifest())
+    for name, value in _declarations(manifest).items():
+        if value != found[name] and not (name == "twins" and not value):
             raise PackError(
-                f"world {pack.name}: its manifest declares the {name} {getattr(declared, name)}, and its code has "
-                f"{getattr(found, name)}; change {pack.folder}/world.toml or the code"
+                f"world {pack.name}: its manifest declares the {name} {value}, and its code has {found[name]}; change "
+                f"{pack.folder}/world.toml or the code"
             )
     return world
 
 
-def _comparable(value: object) -> object:
-    """A declaration without what its order would say."""
-    if isinstance(value, tuple):
-        return sorted(map(str, value))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
-    if isinstance(value, Capabilities):
-        return [_comparable(getattr(value, name)) for name in ("surfaces", "handbooks", "noise", "tempers")]
-    return value
+def _declarations(manifest: Manifest) -> dict[str, object]:
+    """What a manifest and its world's code must agree on, by key; the order of names means nothing."""
+    own = manifest.capabilities
+    return {
+        "id": manifest.id,
+        "version": manifest.version,
+        "traits": sorted(manifest.traits),
+        "splits": dict(manifest.splits),
+        "twins": dict(manifest.twins),
+        "capabilities.surfaces": sorted(own.surfaces),
+        "capabilities.handbooks": own.handbooks,
+        "capabilities.noise": sorted(own.noise),
+        "capabilities.tempers": own.tempers,
+    }
 
 
 def open_world(name: str) -> World:

@@ -3,6 +3,7 @@
 import asyncio
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,7 @@ from packs import write_pack
 from palaestra.errors import ConfigError, UnknownNameError
 from palaestra.trainers.loops import initial_policy, load_config, plan_run, recorded_batches, run
 from palaestra.trainers.loops.config import WorldConfig, read_config
+from palaestra.trainers.loops.material import env_id_of
 from palaestra.trainers.loops.worlds import RunWorlds
 from palaestra.trainers.rollouts.groups import TaskPlan
 from palaestra.trainers.rollouts.worlds.routed import split_reference
@@ -106,3 +108,42 @@ def test_old_settings_of_one_world_are_read_and_the_new_ones_are_written_back() 
         read_config({"world": [{"splitt": "dev"}], "grpo": {}})
     with pytest.raises(ConfigError, match="there is no world to learn in"):
         read_config({"world": [], "grpo": {}})
+
+
+@pytest.mark.parametrize(
+    ("world", "says"),
+    [
+        ({"weight": 0}, r"world: .*weight=0\.0: a weight is a number above 0; leave a world out"),
+        ({"weight": -1}, r"weight=-1\.0: a weight is a number above 0"),
+        ({"weight": float("nan")}, "weight=nan: a weight is a number above 0"),
+        ({"weight": float("inf")}, "weight=inf: a weight is a number above 0"),
+        ({"name": ""}, "name='': write letters, digits, hyphens and underscores"),
+        ({"name": "a:b"}, "name='a:b': write letters, digits, hyphens and underscores"),
+        ({"workers": 0}, "workers=0: at least 1; leave it out for one per processor"),
+        ({"switches": {"split": "dev"}}, r"switches\.split: it has no effect here; give world\.split"),
+        ({"switches": {"env_id": LIBRARY_ID}}, r"switches\.env_id: it has no effect here; give world\.env_id or"),
+        ({"env_id": LIBRARY_ID, "pack": "clinic"}, "name two worlds; leave env_id out"),
+    ],
+)
+def test_a_setting_of_a_world_without_effect_or_sense_is_refused(world: dict[str, Any], says: str) -> None:
+    with pytest.raises(ConfigError, match=says):
+        read_config({"world": world, "grpo": {}})
+
+
+def test_what_is_unknown_of_a_world_is_named_with_the_world(clinic: Path) -> None:
+    with pytest.raises(UnknownNameError, match=r"unknown family 'renwe'; .* in split 'train' of palaestra/Clinic-v0"):
+        RunWorlds([WorldConfig(pack=clinic, families=("renwe",))])
+    with pytest.raises(ConfigError, match=r"world\.switches=.*'handbok'.*; `palaestra worlds show` lists them"):
+        RunWorlds([WorldConfig(pack=clinic, switches={"handbok": 3})])
+    with pytest.raises(UnknownNameError, match="unknown world 'stroefront'; did you mean 'storefront'"):
+        RunWorlds([WorldConfig(env_id="stroefront")])
+    with pytest.raises(
+        UnknownNameError, match=r"unknown world './my_world'; .*give the folder of a pack as world\.pack"
+    ):
+        RunWorlds([WorldConfig(env_id="./my_world")])
+    with pytest.raises(ConfigError, match=r"world\.env_id='CartPole-v1': the environment lists no tasks"):
+        RunWorlds([WorldConfig(env_id="CartPole-v1")])
+
+
+def test_a_world_is_named_by_its_id_with_a_version() -> None:
+    assert env_id_of(WorldConfig(env_id="storefront-v0")) == "palaestra/Storefront-v0"

@@ -21,6 +21,7 @@ from palaestra.benchmarks.speed.stores import time_functions, time_reads, time_r
 from palaestra.benchmarks.speed.vectors import measure_vectors, plays
 from palaestra.benchmarks.speed.weights import weigh
 from palaestra.envs import ToolEnv
+from palaestra.errors import TaskError
 from palaestra.records import JsonObject
 
 SERVER = "AWM-shaped server"
@@ -114,7 +115,11 @@ class _Run:
             return
         from palaestra.benchmarks.speed.server import time_server  # noqa: PLC0415  its packages are an extra
 
-        process = time_server(self.watch, self.env, task_ids, self.scale.served)
+        try:
+            process = time_server(self.watch, self.env, task_ids, self.scale.served)
+        except TaskError as error:  # it serves tools of the Storefront
+            self._leave_out(SERVER, f"not measured: {error}")
+            return
         if process is not None:
             self.processes.append(process)
 

@@ -11,6 +11,7 @@ from time import perf_counter
 from typing import Any, Literal, TypeAlias
 
 import gymnasium as gym
+from gymnasium.envs.registration import EnvSpec
 
 from palaestra.agents import as_action
 from palaestra.benchmarks.speed.figures import Throughput
@@ -57,12 +58,12 @@ def _scaled(name: str, rates: dict[int, float], envs: int) -> list[Throughput]:
     ]
 
 
-def _made(env_id: str, mode: str, envs: int) -> Any:
+def _made(env: str | EnvSpec, mode: str, envs: int) -> Any:
     options: dict[str, Any] = {"copy": False}
     if mode == "async":
         # Text has no place in shared memory that would not be a guess at its length.
         options |= {"shared_memory": False, "context": _CONTEXT}
-    return gym.make_vec(env_id, num_envs=envs, vectorization_mode=mode, vector_kwargs=options)
+    return gym.make_vec(env, num_envs=envs, vectorization_mode=mode, vector_kwargs=options)
 
 
 def _measured(env_id: str, mode: str, envs: int, played: Sequence[VectorPlay]) -> float:
@@ -97,7 +98,7 @@ def _workers(env_id: str, played: Sequence[VectorPlay], count: int) -> float:
     started: list[Any] = []
     for _ in range(count):
         here, there = context.Pipe()
-        process = context.Process(target=_work, args=(there, env_id, list(played)), daemon=True)
+        process = context.Process(target=_work, args=(there, gym.spec(env_id), list(played)), daemon=True)
         process.start()
         there.close()
         pipes.append(here)
@@ -120,9 +121,9 @@ def _passed(pipes: Sequence[Connection]) -> float:
     return steps / (perf_counter() - start)
 
 
-def _work(pipe: Connection, env_id: str, played: Sequence[VectorPlay]) -> None:
+def _work(pipe: Connection, spec: EnvSpec, played: Sequence[VectorPlay]) -> None:
     """What a worker does: make a vector, play once to warm up, then once for each time that it is asked to."""
-    vector = _made(env_id, "sync", _ENVS)
+    vector = _made(spec, "sync", _ENVS)  # the spec says where a pack is, which a new process does not know
     pipe.send(_play(vector, played))
     while pipe.recv() == _GO:
         pipe.send(_play(vector, played))

@@ -12,6 +12,7 @@ from palaestra.digest import digest_bytes
 from palaestra.envs import ToolEnv
 from palaestra.envs.target import folder_of, resolve_target
 from palaestra.errors import CapabilityError, TaskError
+from palaestra.packs import PACKS
 
 
 def suite(
@@ -40,11 +41,14 @@ def suite(
     split = split or "heldout"
     cells: list[Cell] = []
     notes: list[str] = []
-    for target in dict.fromkeys(targets):
-        made, note = _cells(target, world, split, limit, switches or {}, several=len(targets) > 1)
+    # A world that is named twice, say by its folder and its id, is played once.
+    places = {resolve_target(target, _world_of_files(target, world)): target for target in targets}
+    # Nor is it another suite where its folder is written in another way.
+    names = [PACKS.find(env_id).id if folder is None else folder for env_id, folder in places]
+    for target in places.values():
+        made, note = _cells(target, world, split, limit, switches or {}, several=len(places) > 1)
         cells += made
         notes += note
-    names = list(dict.fromkeys(targets))
     temper = (switches or {}).get("temper")
     title = ", ".join((*names, split, *([] if temper is None else [f"tasks with a {temper} user"])))
     return Suite(name=f"{'+'.join(names)}/{split}", title=title, cells=tuple(cells), notes=tuple(notes))
@@ -81,7 +85,7 @@ def _cells(
         for id, label, tasks in parts
         if tasks
     ]
-    return cells, files or ()
+    return cells, (*_pack_note(env_id), *(files or ()))
 
 
 def _answered(env: ToolEnv, ids: Sequence[str], split: str) -> tuple[str, ...]:
@@ -94,10 +98,22 @@ def _answered(env: ToolEnv, ids: Sequence[str], split: str) -> tuple[str, ...]:
 
 def _world(target: str, world: str | None) -> tuple[str, tuple[str, ...] | None]:
     """The environment of a target, and a note about the task files, where it is a folder of them."""
-    env_id, folder = resolve_target(target, world if folder_of(target) is not None else None)
-    if folder is None:
-        return env_id, None
-    path = Path(folder)
+    env_id, folder = resolve_target(target, _world_of_files(target, world))
+    return env_id, None if folder is None else (f"Task files of {target}, digest {_digest(Path(folder))}.",)
+
+
+def _pack_note(env_id: str) -> tuple[str, ...]:
+    """What code a pack outside the package has: an evaluation that goes on has the same."""
+    pack = PACKS.find(env_id)
+    path = Path(pack.place)
+    return (f"World {pack.name}, digest {_digest(path)}.",) if path.is_absolute() else ()
+
+
+def _digest(path: Path) -> str:
     files = [path] if path.is_file() else sorted(path.rglob("*.py"))
-    whole = digest_bytes(b"\0".join(file.read_bytes() for file in files))
-    return env_id, (f"Task files of {target}, digest {whole}.",)
+    return digest_bytes(b"\0".join(file.read_bytes() for file in files))
+
+
+def _world_of_files(target: str, world: str | None) -> str | None:
+    """The world that a target's task files are set in, where it is said; a world is set in none."""
+    return world if folder_of(target) is not None else None

@@ -4,10 +4,12 @@ Each part's settings are the frozen dataclass that the part itself is built from
 somebody who reads it.
 """
 
+import re
 import tomllib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from difflib import get_close_matches
+from math import isfinite
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast, get_args, get_type_hints
 
@@ -33,6 +35,17 @@ from palaestra.version import __version__
 TrackerName: TypeAlias = Literal["jsonl", "tensorboard", "wandb"]
 
 
+_NAME = re.compile(r"[A-Za-z0-9][\w-]*", re.ASCII)
+_NO_SWITCHES = {
+    "env_id": "give world.env_id or world.pack",
+    "place": "give world.pack",
+    "split": "give world.split",
+    "task": "give world.families",
+    "action_format": "it follows from policy.format",
+}
+"""What `gymnasium.make` takes and a run decides by other settings."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorldConfig:
     """One world that is learnt in."""
@@ -56,6 +69,21 @@ class WorldConfig:
     """This process, worker processes, or Ray actors on any number of machines."""
     workers: int | None = None
     """Processes or actors; as many as there are processors when it is not said."""
+
+    def __post_init__(self) -> None:
+        if self.pack is not None and self.env_id != PACKS.find(DEFAULT).env_id:
+            raise ValueError(f"pack={str(self.pack)!r} and env_id={self.env_id!r} name two worlds; leave env_id out")
+        if self.name is not None and not _NAME.fullmatch(self.name):
+            raise ValueError(f"name={self.name!r}: write letters, digits, hyphens and underscores")
+        if not (isfinite(self.weight) and self.weight > 0):
+            raise ValueError(
+                f"weight={self.weight}: a weight is a number above 0; leave a world out that gets no share"
+            )
+        if self.workers is not None and self.workers < 1:
+            raise ValueError(f"workers={self.workers}: at least 1; leave it out for one per processor")
+        for switch, instead in _NO_SWITCHES.items():
+            if switch in self.switches:
+                raise ValueError(f"switches.{switch}: it has no effect here; {instead}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ import gymnasium as gym
 import palaestra
 from palaestra.agents import oracle, rollout
 from palaestra.contamination import of_users
-from palaestra.errors import TaskError, UnknownNameError
+from palaestra.errors import ConfigError, TaskError, UnknownNameError
 from palaestra.packs import BUNDLED, PACKS
 from palaestra.records import TaskSpec
 from palaestra.steps import ResetRecord
@@ -34,18 +34,22 @@ def tasks_of(config: WorldConfig) -> list[str]:
 
     Raises:
         UnknownNameError: no environment, split or family is called so.
+        ConfigError: the environment does not take the switches, or lists no tasks.
         TaskError: there are no tasks.
     """
     world = _opened(config)
     # A world of ours has a set of tasks; a benchmark from outside tells its ids itself.
-    ids: list[str] = list(getattr(world, "task_set", world).ids(config.split))
-    families = {task.split("/")[1] for task in ids}
+    listing = getattr(world, "task_set", world)
+    if not hasattr(listing, "ids"):
+        raise ConfigError(f"world.env_id={config.env_id!r}: the environment lists no tasks; give a world's id")
+    ids: list[str] = list(listing.ids(config.split))
+    families, where = {task.split("/")[1] for task in ids}, f"split {config.split!r} of {env_id_of(config)}"
     for family in config.families:
         if family not in families:
-            raise UnknownNameError.of("family", family, families, f"in split {config.split!r} of {config.env_id}")
+            raise UnknownNameError.of("family", family, families, f"in {where}")
     chosen = [task for task in ids if not config.families or task.split("/")[1] in config.families]
     if not chosen:
-        raise TaskError(f"split {config.split!r} of {config.env_id} lists no task; give a split that does")
+        raise TaskError(f"{where} lists no task; give a split that does")
     return chosen
 
 
@@ -75,7 +79,10 @@ def env_id_of(config: WorldConfig) -> str:
     """
     if config.pack is not None:
         return palaestra.register_world(config.pack)
-    return PACKS.find(config.env_id).env_id if config.env_id in PACKS.ids else config.env_id
+    try:
+        return PACKS.find(config.env_id).env_id
+    except UnknownNameError:  # a benchmark, or an environment that a module of `imports` registers
+        return config.env_id
 
 
 def demonstrations_of(config: WorldConfig, *, file: Path | None = None, bar: OpenProgressBar = silent) -> list[Episode]:
@@ -133,8 +140,13 @@ def _opened(config: WorldConfig) -> Any:
         import_module(module)
     try:
         return gym.make(env_id_of(config), **config.switches, disable_env_checker=True).unwrapped
-    except gym.error.UnregisteredEnv as error:
-        raise UnknownNameError(f"{error}; name the module that registers it in world.imports") from error
+    except gym.error.Error as error:
+        hint = "(or give the folder of a pack as world.pack, or the module that registers it in world.imports)"
+        raise UnknownNameError.of("world", config.env_id, [*PACKS.ids, *PACKS], hint) from error
+    except TypeError as error:
+        raise ConfigError(
+            f"world.switches={dict(config.switches)}: {error}; `palaestra worlds show` lists them"
+        ) from error
 
 
 def initial_policy(config: PolicyConfig, demonstrations: list[Episode], *, seed: int) -> Policy:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from palaestra.benchmarks.evaluation.suite import Cell, Suite
 from palaestra.benchmarks.suites.ood.axis import Axis
 from palaestra.benchmarks.suites.ood.entities import entities
-from palaestra.benchmarks.suites.ood.family import family
+from palaestra.benchmarks.suites.ood.family import family, untrained_families
 from palaestra.benchmarks.suites.ood.horizon import horizon
 from palaestra.benchmarks.suites.ood.noise import noise
 from palaestra.benchmarks.suites.ood.policy import policy
@@ -97,6 +97,8 @@ def _pools(
     """The tasks of the worlds that were trained in, and those of the others."""
     env_ids = [find_world(name) for name in worlds or (None,)]
     known = {PACKS.find(env_id).id: env_id for env_id in env_ids}
+    if len(known) < len(set(env_ids)):
+        raise ConfigError(f"worlds {', '.join(worlds)}: two are versions of one world; measure each by itself")
     named = [PACKS.find(find_world(name)).id if is_pack(name) else name for name in trained]
     for name in named:
         if name not in known:
@@ -125,9 +127,16 @@ def _by_world(families: Sequence[str], known: Mapping[str, str]) -> Mapping[str,
 
 
 def _declared(pool: TaskPool) -> list[str]:
+    """The axes along which the world has something to measure."""
     own = pool.world.capabilities
-    lacking = {"policy": own.handbooks, "surface": "generic" in own.surfaces, "temper": own.tempers}
-    return [name for name in AXES if lacking.get(name, True)]
+    has = {
+        "entities": not {"dev", "heldout"}.isdisjoint(pool.task_set.splits),
+        "family": bool(untrained_families(pool)),
+        "policy": own.handbooks,
+        "surface": "generic" in own.surfaces,
+        "temper": own.tempers,
+    }
+    return [name for name in AXES if has.get(name, True)]
 
 
 def _declares(pool: TaskPool, axis: str, *, asked: bool) -> bool:

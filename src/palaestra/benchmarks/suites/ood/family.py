@@ -7,7 +7,7 @@ from palaestra.benchmarks.evaluation.suite import Cell
 from palaestra.benchmarks.statistics import Unit
 from palaestra.benchmarks.suites.ood.axis import Axis
 from palaestra.benchmarks.suites.ood.entities import held_out_worlds
-from palaestra.benchmarks.suites.ood.pool import TaskPool
+from palaestra.benchmarks.suites.ood.pool import TaskPool, families_of
 from palaestra.envs.task import FIRST_INDEX
 
 HANDBOOK = "handbook"
@@ -16,8 +16,7 @@ HANDBOOK = "handbook"
 
 def family(pool: TaskPool) -> Axis:
     """The axis of families."""
-    listed = tuple(dict.fromkeys(task.rpartition("/")[0] for task in pool.task_set.ids("heldout")))
-    foreign = [name for name in listed if name not in pool.trained]
+    foreign = untrained_families(pool)
     twins = [name for name in foreign if pool.family(name).twin_of in pool.trained]
     others = sorted((name for name in foreign if name not in twins), key=lambda name: (distance(pool, name), name))
     middle = len(others) // 2
@@ -36,6 +35,13 @@ def family(pool: TaskPool) -> Axis:
         "against. A family's distance is the share of its solution's steps (tools, and sections of the handbook that "
         "are read) that it does not share with the nearest family trained on: 1 less the Jaccard index.",
     )
+
+
+def untrained_families(pool: TaskPool) -> list[str]:
+    """The families of the held-out tasks that the agent was not trained on."""
+    if "heldout" not in pool.task_set.splits:
+        return []
+    return [name for name in families_of(pool.task_set.ids("heldout")) if name not in pool.trained]
 
 
 def _cell(pool: TaskPool, id: str, label: str, families: Sequence[str]) -> Cell:

@@ -175,7 +175,9 @@ class TaskPool:
         return frozenset(word for message in instance.messages[1:] for word in ids_in(message["content"], is_about))
 
     def listed(self, split: str, families: Iterable[str]) -> tuple[str, ...]:
-        """The tasks of these families that a split lists."""
+        """The tasks of these families that a split lists; none of a split that the world does not declare."""
+        if split.removesuffix("-world") not in self.task_set.splits:
+            return ()
         wanted = set(families)
         return tuple(task for task in self.task_set.ids(split) if task.rpartition("/")[0] in wanted)
 
