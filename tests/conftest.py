@@ -33,6 +33,16 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Soak(config))
 
 
+@pytest.hookimpl(trylast=True)  # after pytest-cov has begun
+def pytest_sessionstart() -> None:
+    """Measure with one tracer: in each worker pytest-cov begins twice, which doubles the cost and cannot be paused."""
+    if (own := measuring()) is not None:
+        own.stop()
+        while (other := measuring()) is not None:
+            other.stop()
+        own.start()
+
+
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run the tests that share a fixture of their module in one process: the fixture is made once."""
@@ -50,8 +60,11 @@ def shares_a_fixture(item: pytest.Item) -> bool:
     return any(fixture.scope == "module" and fixture.baseid == module for found in known for fixture in found)
 
 
-def pytest_collection_finish() -> None:
+def pytest_collection_finish(session: pytest.Session) -> None:
     """Import what the floor holds while coverage runs: a test that pauses it may be the first to need a module."""
+    if session.config.getoption("loadgroup", default=False):
+        marked = [item for item in session.items if item.get_closest_marker("xdist_group")]
+        assert all("@" in item.nodeid for item in marked), "this pytest-xdist does not group tests under this pytest"
     if measuring() is not None:
         for folder in FLOOR:
             package = importlib.import_module(folder)

@@ -22,6 +22,10 @@ from palaestra.envs.worlds.storefront.world import STOREFRONT
 from palaestra.errors import TaskError, UnknownNameError
 from palaestra.records import Json
 
+# The tests go through all tasks, which one process makes once. Of the code,
+# `tests/envs/test_release.py` covers as much.
+pytestmark = [pytest.mark.xdist_group("storefront-tasks"), pytest.mark.no_cover]
+
 ENV_ID = "palaestra/Storefront-v0"
 OPEN_TABLES = {"tickets", "orders", "builds", "promotions"}
 """What a customer can name: their ticket, their order, their build, a code that was advertised."""
@@ -99,9 +103,9 @@ def test_prompts_of_a_split_differ(split: str) -> None:
 
 @pytest.mark.parametrize("reward", ["checklist", "outcome"])
 def test_the_oracle_solves_every_task_with_every_point(reward: str) -> None:
+    env = make(reward=reward)
     for instance in instances():
-        env = make(task=instance.spec.id, reward=reward)
-        env.reset(seed=0)
+        env.reset(seed=0, options={"task": instance.spec.id})
         steps = [env.step(as_action(call)) for call in env.oracle()]
         rewards, info, score = [step[1] for step in steps], steps[-1][4], env.score()
         assert (steps[-1][2:4], info["violated"]) == ((True, False), ()), instance.spec.id

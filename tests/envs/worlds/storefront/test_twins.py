@@ -26,6 +26,10 @@ from palaestra.envs.worlds.storefront.schema import Customer, Order, Refund, Ret
 from palaestra.envs.worlds.storefront.world import STOREFRONT
 from palaestra.records import Json, ToolCall
 
+# The tests go through all twins, which one process makes once. Of the code,
+# `tests/envs/test_release.py` covers as much.
+pytestmark = [pytest.mark.xdist_group("storefront-twins"), pytest.mark.no_cover]
+
 KEPT = (
     lifetimes_are_sums,
     credit_is_unspent,
