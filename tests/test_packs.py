@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -95,6 +96,22 @@ def test_a_single_file_is_a_pack(tmp_path: Path) -> None:
     assert open_world("clinic").name == "clinic"
     (tmp_path / "tasks.py").write_text("x = 1\n")
     assert not is_pack(str(tmp_path / "tasks.py"))
+
+
+def test_a_world_without_training_tasks_is_made_with_the_first_split_that_it_has(tmp_path: Path) -> None:
+    folder = write_pack(tmp_path / "clinic", manifest=MANIFEST.replace("train = 3\n", ""))
+    (folder / "world.py").write_text((folder / "world.py").read_text().replace('"train": 3, ', ""))
+    env_id = palaestra.register_world(folder)
+    for env in (gym.make(env_id), gym.make(env_id, task="clinic/renew/8000")):
+        assert env.reset(seed=0)[1]["task"].split == "heldout"
+    with pytest.raises(CapabilityError, match=r"'train'.*heldout"):
+        gym.make(env_id, split="train")
+
+
+@pytest.mark.parametrize("handbook", [-1, 1.5, True, "1"])
+def test_a_handbook_is_a_whole_number(handbook: Any) -> None:
+    with pytest.raises(ValueError, match=re.escape(f"handbook={handbook!r}: handbooks are numbered from 0")):
+        gym.make("palaestra/Storefront-v0", handbook=handbook)
 
 
 def test_a_world_with_an_annotation_is_a_pack(tmp_path: Path) -> None:

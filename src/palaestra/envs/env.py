@@ -66,7 +66,7 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         place: Where the world's pack is, for a process that does not know it, such as a worker of a vector
             environment; `register_world` states it.
         split: From which split `reset` draws an instance, or an axis of the held-out tasks: "heldout-world",
-            "heldout-family", "heldout-policy" or "heldout-surface".
+            "heldout-family", "heldout-policy" or "heldout-surface". Left out, the first split that the world declares.
         task: The id of the one task to play; `split` then has no effect.
         tasks: A folder of task files to use in place of the world's own.
         surface: The tools to act with: "conventional", or another set over the same rows. Left out, "conventional"; for
@@ -98,7 +98,7 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         env_id: str,
         *,
         place: str | None = None,
-        split: str = "train",
+        split: str | None = None,
         task: str | None = None,
         tasks: str | Path | None = None,
         surface: str | None = None,
@@ -116,8 +116,8 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
             raise UnknownNameError.of("reward", reward, get_args(RewardMode))
         if max_turns is not None and max_turns < 1:
             raise ValueError(f"max_turns={max_turns}: a budget is at least 1")
-        if handbook < 0:
-            raise ValueError(f"handbook={handbook}: handbooks are numbered from 0, which is the world's own")
+        if type(handbook) is not int or handbook < 0:
+            raise ValueError(f"handbook={handbook!r}: handbooks are numbered from 0, which is the world's own")
         if render_mode not in (None, "ansi"):
             raise UnknownNameError.of("render mode", str(render_mode), ["ansi"])
         if place is not None and env_id not in PACKS:
@@ -127,7 +127,7 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         self._check_declared(handbook, temper)
         self.task_set: TaskSet = bundled_tasks(self.world) if tasks is None else load_folder(self.world, Path(tasks))
         self.render_mode = render_mode
-        self._ids = self.task_set.ids(split)
+        self._ids = self.task_set.ids(split or self.task_set.splits[0])
         if temper is not None:
             self._ids = tuple(id_ for id_ in self._ids if "dialogue" in self.task_set.family_of(id_).traits)
         self._task_id = task
