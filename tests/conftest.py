@@ -22,7 +22,7 @@ FLOOR = ("palaestra.envs", "palaestra.rubrics", "palaestra.tools")
 """Packages that the coverage floor holds, beside the modules directly in palaestra."""
 MEASURED = ("tests/envs/", "tests/rubrics/", "tests/tools/")
 """Folders of tests that the coverage floor rests on, beside the files directly in tests/; measuring doubles the time
-of Python code. A test in them that repeats covered lines thousands of times is marked `no_cover`."""
+of Python code. A test in them that repeats covered lines thousands of times is marked `unmeasured`."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -81,7 +81,7 @@ def measuring() -> "Coverage | None":
 def is_measured(item: pytest.Item) -> bool:
     """Whether coverage is measured while a test runs, its fixtures included."""
     path = item.nodeid.partition("::")[0]
-    return (path.startswith(MEASURED) or path.count("/") == 1) and item.get_closest_marker("no_cover") is None
+    return (path.startswith(MEASURED) or path.count("/") == 1) and item.get_closest_marker("unmeasured") is None
 
 
 @pytest.hookimpl(wrapper=True)
@@ -91,6 +91,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
     if coverage is None or is_measured(item):
         return (yield)
     coverage.stop()
+    assert measuring() is None, "something has started coverage a second time, so it cannot be paused"
     try:
         return (yield)
     finally:

@@ -56,7 +56,7 @@ def test_a_broken_environment_is_told_what_broke_the_rule_and_the_way_out(case: 
     assert ". " in message.partition("; ")[2], "the rule ends in a full stop, and the way out follows"
 
 
-@pytest.mark.no_cover
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("case", BY_ID)
 def test_a_broken_environment_trips_its_own_check_only(case: Case) -> None:
     subject = subject_of(make(case.id))

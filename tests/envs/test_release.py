@@ -120,7 +120,7 @@ def replace_first_score(proof: Proof) -> Proof:
     return Proof(tasks=[task])
 
 
-@pytest.mark.no_cover
+@pytest.mark.unmeasured
 def test_every_bundled_family_is_what_its_release_says() -> None:
     for name in BUNDLED:
         release = load(open_world(name))

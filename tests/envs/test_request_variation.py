@@ -39,7 +39,7 @@ def request(env: ToolEnv, task: str) -> str:
     return observation[1]["content"]
 
 
-@pytest.mark.no_cover
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("wording", WORDINGS)
 def test_every_family_stays_solvable_in_other_words(wording: str, plain: ToolEnv, first: list[str]) -> None:
     env = make(STOREFRONT, wording=wording)
@@ -53,7 +53,7 @@ def test_every_family_stays_solvable_in_other_words(wording: str, plain: ToolEnv
         assert score.points == 100, task
 
 
-@pytest.mark.no_cover
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("wording", WORDINGS)
 def test_names_that_a_request_holds_stay_as_they_are(wording: str, plain: ToolEnv, first: list[str]) -> None:
     env = make(STOREFRONT, wording=wording)
@@ -158,7 +158,7 @@ def test_an_unknown_manner_is_refused_when_the_environment_is_made(switches: dic
         make(STOREFRONT, **switches)
 
 
-@pytest.mark.no_cover
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("temper", TEMPERS)
 def test_every_dialogue_stays_solvable_in_every_temper(temper: str, plain: ToolEnv) -> None:
     env = make(STOREFRONT, temper=temper)

@@ -104,7 +104,7 @@ def line_of(folder: Path, words: str, name: str = "mine.py") -> int:
 # A file that is right
 
 
-@pytest.mark.no_cover
+@pytest.mark.unmeasured
 def test_a_task_file_of_fifty_lines_is_registered_proved_and_played(tmp_path: Path) -> None:
     assert len(WHOLE.splitlines()) <= 50
     assert re.findall(r"^from ([\w.]+)", WHOLE, re.MULTILINE) == ["palaestra.envs.worlds.storefront"]

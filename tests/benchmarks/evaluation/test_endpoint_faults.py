@@ -113,7 +113,7 @@ PASSING = {
 def test_what_goes_wrong_is_counted_and_costs_no_task(names: list[str], solver: Solver, tmp_path: Path) -> None:
     faulty = Faulty(solver, {name: PASSING[name] for name in names}, every=5)
     with chat_server(behaviour=faulty) as server:
-        found = outcomes(server.url, tmp_path, timeout=1.0 if "late" in names else 30.0)
+        found = outcomes(server.url, tmp_path, timeout=3.0 if "late" in names else 30.0)
     assert faulty.injected.total() >= 10
     assert set(faulty.injected) == set(names)
     assert troubles(found) == faulty.injected, "each is counted as what it is, once"

@@ -237,7 +237,7 @@ def test_the_human_resources_example_is_sound() -> None:
     assert (report.families, report.rules) == (8, 4)
 
 
-@pytest.mark.no_cover
+@pytest.mark.unmeasured
 def test_the_storefront_is_sound() -> None:
     """Takes about 12 s: 32 populations, 1,468 tasks, 17 rules."""
     report = check_world(open_world("storefront"))

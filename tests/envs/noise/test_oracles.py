@@ -8,7 +8,7 @@ import pytest
 from property.budget import NOISE_STEP
 from worlds.noisy import ALL, SWITCHES, play, scored_again, storefront
 
-pytestmark = pytest.mark.no_cover
+pytestmark = pytest.mark.unmeasured
 
 
 def solved_and_accounted_for(noise: Mapping[str, Any], split: str, step: int, *, first: int = 0) -> None:

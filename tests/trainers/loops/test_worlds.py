@@ -22,16 +22,16 @@ LIBRARY = WorldConfig(env_id=LIBRARY_ID, imports=("worlds.registration",))
 
 
 @pytest.fixture(scope="module")
-def clinic(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_pack(tmp_path_factory.mktemp("packs") / "clinic")
+def ward(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_pack(tmp_path_factory.mktemp("packs") / "ward", id="ward")
 
 
-def test_references_name_the_world(clinic: Path) -> None:
-    worlds = RunWorlds([LIBRARY, WorldConfig(pack=clinic, weight=3.0)])
-    assert Counter(task.partition("/")[0] for task in worlds.tasks) == {"library": 8, "clinic": 3}
+def test_references_name_the_world(ward: Path) -> None:
+    worlds = RunWorlds([LIBRARY, WorldConfig(pack=ward, weight=3.0)])
+    assert Counter(task.partition("/")[0] for task in worlds.tasks) == {"library": 8, "ward": 3}
     assert [(share.count, share.weight) for share in worlds.shares] == [(8, 1.0), (3, 3.0)]
-    assert split_reference("clinic/renew/0001") == ("clinic", "clinic/renew/0001")
-    assert split_reference("noisy:clinic/renew/0001") == ("noisy", "clinic/renew/0001")
+    assert split_reference("ward/renew/0001") == ("ward", "ward/renew/0001")
+    assert split_reference("noisy:ward/renew/0001") == ("noisy", "ward/renew/0001")
 
 
 def test_one_world_twice_needs_a_name() -> None:
@@ -42,32 +42,32 @@ def test_one_world_twice_needs_a_name() -> None:
         RunWorlds([LIBRARY, LIBRARY])
 
 
-def test_groups_are_shared_out_by_weight(clinic: Path) -> None:
-    worlds = RunWorlds([LIBRARY, WorldConfig(pack=clinic, weight=3.0)])
+def test_groups_are_shared_out_by_weight(ward: Path) -> None:
+    worlds = RunWorlds([LIBRARY, WorldConfig(pack=ward, weight=3.0)])
     plan = TaskPlan(worlds.tasks, size=2, seed=0, shares=worlds.shares)
     played = Counter(plan.group(index)[0].task.partition("/")[0] for index in range(40))
-    assert played == {"library": 10, "clinic": 30}
+    assert played == {"library": 10, "ward": 30}
 
 
-def test_each_task_is_played_in_the_world_of_its_reference(clinic: Path) -> None:
+def test_each_task_is_played_in_the_world_of_its_reference(ward: Path) -> None:
     async def openings() -> list[str]:
-        sources = RunWorlds([LIBRARY, WorldConfig(pack=clinic)]).open("compact")
+        sources = RunWorlds([LIBRARY, WorldConfig(pack=ward)]).open("compact")
         world = await sources.open()
         said: list[str] = []
-        for task in ("library/renew-loan/0000", "clinic/renew/0000", "library/renew-loan/0001"):
+        for task in ("library/renew-loan/0000", "ward/renew/0000", "library/renew-loan/0001"):
             await world.reset(task, 0)
             said.append((await world.episode()).task.id)
-        with pytest.raises(UnknownNameError, match=r"unknown world 'clinik'; did you mean 'clinic'\?"):
-            await world.reset("clinik/renew/0000", 0)
+        with pytest.raises(UnknownNameError, match=r"unknown world 'wrd'; did you mean 'ward'\?"):
+            await world.reset("wrd/renew/0000", 0)
         await world.close()
         await sources.close()
         return said
 
-    assert asyncio.run(openings()) == ["library/renew-loan/0000", "clinic/renew/0000", "library/renew-loan/0001"]
+    assert asyncio.run(openings()) == ["library/renew-loan/0000", "ward/renew/0000", "library/renew-loan/0001"]
 
 
 @pytest.mark.parametrize("where", ["here", "processes"])
-def test_a_run_learns_in_two_worlds(clinic: Path, tmp_path: Path, where: str) -> None:
+def test_a_run_learns_in_two_worlds(ward: Path, tmp_path: Path, where: str) -> None:
     initial_policy(POLICY, list(demonstrations()), seed=0).save(tmp_path / "policy")
     file = tmp_path / "run.toml"
     file.write_text(
@@ -79,7 +79,7 @@ imports = ["worlds.registration"]
 where = "{where}"
 workers = 1
 [[world]]
-pack = "{clinic}"
+pack = "{ward}"
 where = "{where}"
 workers = 1
 [policy]
@@ -98,7 +98,7 @@ turn = 12
     assert result.progress.step == 2
     groups = [group for batch in recorded_batches(tmp_path / "run" / "grpo") for group in batch.groups]
     tasks = {episode.task.id.partition("/")[0] for group in groups for episode in group.episodes}
-    assert tasks == {"library", "clinic"}
+    assert tasks == {"library", "ward"}
 
 
 def test_old_settings_of_one_world_are_read_and_the_new_ones_are_written_back() -> None:
@@ -122,7 +122,7 @@ def test_old_settings_of_one_world_are_read_and_the_new_ones_are_written_back() 
         ({"workers": 0}, "workers=0: at least 1; leave it out for one per processor"),
         ({"switches": {"split": "dev"}}, r"switches\.split: it has no effect here; give world\.split"),
         ({"switches": {"env_id": LIBRARY_ID}}, r"switches\.env_id: it has no effect here; give world\.env_id or"),
-        ({"env_id": LIBRARY_ID, "pack": "clinic"}, "name two worlds; leave env_id out"),
+        ({"env_id": LIBRARY_ID, "pack": "ward"}, "name two worlds; leave env_id out"),
     ],
 )
 def test_a_setting_of_a_world_without_effect_or_sense_is_refused(world: dict[str, Any], says: str) -> None:
@@ -130,11 +130,11 @@ def test_a_setting_of_a_world_without_effect_or_sense_is_refused(world: dict[str
         read_config({"world": world, "grpo": {}})
 
 
-def test_what_is_unknown_of_a_world_is_named_with_the_world(clinic: Path) -> None:
+def test_what_is_unknown_of_a_world_is_named_with_the_world(ward: Path) -> None:
     with pytest.raises(UnknownNameError, match=r"unknown family 'renwe'; .* in split 'train' of palaestra/Clinic-v0"):
-        RunWorlds([WorldConfig(pack=clinic, families=("renwe",))])
+        RunWorlds([WorldConfig(pack=ward, families=("renwe",))])
     with pytest.raises(ConfigError, match=r"world\.switches=.*'handbok'.*; `palaestra worlds show` lists them"):
-        RunWorlds([WorldConfig(pack=clinic, switches={"handbok": 3})])
+        RunWorlds([WorldConfig(pack=ward, switches={"handbok": 3})])
     with pytest.raises(UnknownNameError, match="unknown world 'stroefront'; did you mean 'storefront'"):
         RunWorlds([WorldConfig(env_id="stroefront")])
     with pytest.raises(

@@ -23,7 +23,7 @@ from property.budget import FUZZ_CALLS, FUZZ_SHARDS
 from property.deadline import within
 from property.junk import junk_action, junk_call
 
-pytestmark = pytest.mark.no_cover
+pytestmark = pytest.mark.unmeasured
 
 TASKS = (
     "storefront/cancel-order/0000",

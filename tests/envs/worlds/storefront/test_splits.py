@@ -15,7 +15,7 @@ from palaestra.tools import CONTROL
 
 # The tests go through all tasks, which one process makes once. Of the code,
 # `tests/envs/test_release.py` covers as much.
-pytestmark = [pytest.mark.xdist_group("storefront-splits"), pytest.mark.no_cover]
+pytestmark = [pytest.mark.xdist_group("storefront-splits"), pytest.mark.unmeasured]
 
 HELD_OUT = ("heldout-world", "heldout-family", "heldout-policy", "heldout-surface")
 
