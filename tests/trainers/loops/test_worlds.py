@@ -131,7 +131,7 @@ def test_a_setting_of_a_world_without_effect_or_sense_is_refused(world: dict[str
 
 
 def test_what_is_unknown_of_a_world_is_named_with_the_world(ward: Path) -> None:
-    with pytest.raises(UnknownNameError, match=r"unknown family 'renwe'; .* in split 'train' of palaestra/Clinic-v0"):
+    with pytest.raises(UnknownNameError, match=r"unknown family 'renwe'; .* in split 'train' of palaestra/Ward-v0"):
         RunWorlds([WorldConfig(pack=ward, families=("renwe",))])
     with pytest.raises(ConfigError, match=r"world\.switches=.*'handbok'.*; `palaestra worlds show` lists them"):
         RunWorlds([WorldConfig(pack=ward, switches={"handbok": 3})])
