@@ -120,7 +120,7 @@ class Packs:
     def __init__(self) -> None:
         self._packs: dict[str, list[Pack]] = {}
         self.misnamed: list[str] = []
-        """The entry points whose names are not of the form "clinic-v0": each as a sentence."""
+        """The entry points that are left out, for their name or the id of a benchmark: each as a sentence."""
 
     def __iter__(self) -> Iterator[str]:
         """The environment ids, sorted."""

@@ -23,7 +23,7 @@ def demo(
     In the Storefront the policy trains on 24 families; `palaestra tasks prove storefront` proves the tasks of all
     families. In another world it trains on the families that the world names for the demo, or on all of them.
 
-    The demo takes about 15 minutes on two cores. Each further seed takes as long, less the proof. After an
+    The demo takes about 7 minutes on two cores. Each further seed takes as long, less the proof. After an
     interruption, the same command resumes from the last save.
 
     Examples: `palaestra demo --seeds 3 --out runs/demo`, `palaestra demo --world examples/worlds/human_resources`

@@ -58,7 +58,7 @@ def _scaled(name: str, rates: dict[int, float], envs: int) -> list[Throughput]:
     ]
 
 
-def _made(env: str | EnvSpec, mode: str, envs: int) -> Any:
+def _make_vector(env: str | EnvSpec, mode: str, envs: int) -> Any:
     options: dict[str, Any] = {"copy": False}
     if mode == "async":
         # Text has no place in shared memory that would not be a guess at its length.
@@ -67,7 +67,7 @@ def _made(env: str | EnvSpec, mode: str, envs: int) -> Any:
 
 
 def _measured(env_id: str, mode: str, envs: int, played: Sequence[VectorPlay]) -> float:
-    vector = _made(env_id, mode, envs)
+    vector = _make_vector(env_id, mode, envs)
     _play(vector, played)  # the first pass makes the tasks in every process
     rate = max(_rate(vector, played) for _ in range(_PASSES))
     vector.close()
@@ -123,7 +123,7 @@ def _passed(pipes: Sequence[Connection]) -> float:
 
 def _work(pipe: Connection, spec: EnvSpec, played: Sequence[VectorPlay]) -> None:
     """What a worker does: make a vector, play once to warm up, then once for each time that it is asked to."""
-    vector = _made(spec, "sync", _ENVS)  # the spec says where a pack is, which a new process does not know
+    vector = _make_vector(spec, "sync", _ENVS)  # the spec says where a pack is, which a new process does not know
     pipe.send(_play(vector, played))
     while pipe.recv() == _GO:
         pipe.send(_play(vector, played))
