@@ -1,6 +1,7 @@
 """`record` makes what `dataclass(frozen=True, slots=True, kw_only=True)` makes, quicker."""
 
 import pickle
+from collections.abc import Callable
 from copy import copy, deepcopy
 from dataclasses import FrozenInstanceError, dataclass, field, fields, replace
 from functools import partial
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palaestra.record import record
+from palaestra.record import constructor, record
 
 
 @record
@@ -27,6 +28,9 @@ class Quick(Base):
     opened: bool = False
     frozen: str | None = None
     parts: list[int] = field(default_factory=list[int])
+
+
+new_quick = constructor(Quick)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,14 +57,15 @@ def test_it_holds_compares_shows_and_copies_as_a_dataclass_does(given: dict[str,
         (f.name, getattr(slow, f.name)) for f in fields(Slow)
     ]
     assert repr(quick).removeprefix("Quick") == repr(slow).removeprefix("Slow")
-    for same in (pickle.loads(pickle.dumps(quick)), copy(quick), deepcopy(quick), replace(quick)):
+    made = new_quick(**given)  # type: ignore[arg-type]
+    for same in (made, pickle.loads(pickle.dumps(quick)), copy(quick), deepcopy(quick), replace(quick)):
         assert same == quick
         assert type(same) is Quick
     assert replace(quick, self_=quick.self_ + 1) != quick
 
 
 def test_it_cannot_be_changed_once_it_is_made() -> None:
-    made = Quick(id="a", self_=1)
+    made = new_quick(id="a", self_=1)
     with pytest.raises(FrozenInstanceError):
         made.self_ = 2  # type: ignore[misc]  # pyright: ignore[reportAttributeAccessIssue]
     with pytest.raises(FrozenInstanceError):
@@ -69,8 +74,9 @@ def test_it_cannot_be_changed_once_it_is_made() -> None:
         made.other = 2  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def test_defaults_are_made_anew_for_each() -> None:
-    first, second = Quick(id="a", self_=1), Quick(id="a", self_=1)
+@pytest.mark.parametrize("make", [Quick, new_quick])
+def test_defaults_are_made_anew_for_each(make: Callable[..., Quick]) -> None:
+    first, second = make(id="a", self_=1), make(id="a", self_=1)
     first.parts.append(1)
     assert second.parts == []
 
@@ -88,15 +94,16 @@ class Checked:
 
 def test_it_is_held_to_its_own_rules_and_is_frozen_by_then() -> None:
     assert Checked().number == replace(Checked(), number=1).number == 1
-    for make in (Checked, partial(replace, Checked())):
+    for make in (Checked, constructor(Checked), partial(replace, Checked())):
         with pytest.raises(ValueError, match="number=-2"):
             make(number=-2)
 
 
 @pytest.mark.parametrize("wrong", [{}, {"id": "a"}, {"id": "a", "self_": 1, "other": 2}])
 def test_a_missing_or_unknown_field_is_a_type_error(wrong: dict[str, object]) -> None:
-    with pytest.raises(TypeError):
-        Quick(**wrong)  # type: ignore[arg-type]
+    for make in (Quick, new_quick):
+        with pytest.raises(TypeError):
+            make(**wrong)  # type: ignore[arg-type]
 
 
 def test_a_record_with_hashable_fields_hashes_by_value() -> None:

@@ -223,6 +223,20 @@ class Verdict:
     reason: str
 
 
+@record
+class Standing:
+    """What a rubric says so far."""
+
+    points: int
+    """The score so far."""
+    components: Mapping[Layer, int]
+    """Its points by layer."""
+    met: tuple[str, ...]
+    """The expectations that count."""
+    violated: tuple[str, ...]
+    """The prohibitions that count."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
     """A rubric's judgement of an episode so far."""

@@ -13,10 +13,10 @@ from palaestra.records import (
     CriterionSpec,
     EndReason,
     JsonObject,
-    Layer,
     Message,
     RowChange,
     Score,
+    Standing,
     TaskSpec,
     ToolCall,
     ToolEvent,
@@ -102,14 +102,8 @@ class StepRecord:
     """One for each call that was run."""
     changes: tuple[RowChange, ...]
     """Every write, in order."""
-    points: int
-    """The score so far."""
-    components: Mapping[Layer, int]
-    """Its points by layer."""
-    met: tuple[str, ...]
-    """The expectations that count."""
-    violated: tuple[str, ...]
-    """The prohibitions that count."""
+    standing: Standing
+    """What the rubric says so far."""
     end: EndReason | None
     """Why the episode ended; `None` while it runs."""
     score: Score | None
@@ -124,17 +118,18 @@ class StepRecord:
     """What noise did so far; `None` where there is none. Any: JSON."""
 
     def info(self) -> dict[str, Any]:
-        """The keys that Gymnasium's `info` has, each a field, and "record"."""
+        """The keys that Gymnasium's `info` has: the fields, those of `standing` one by one, and "record"."""
+        standing = self.standing
         info: dict[str, Any] = {
             "task": self.task,
             "calls": self.calls,
             "unreadable": self.unreadable,
             "events": self.events,
             "changes": self.changes,
-            "points": self.points,
-            "components": self.components,
-            "met": self.met,
-            "violated": self.violated,
+            "points": standing.points,
+            "components": dict(standing.components),
+            "met": standing.met,
+            "violated": standing.violated,
             "end": self.end,
             "score": self.score,
             "user": self.user,

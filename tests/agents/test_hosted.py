@@ -8,7 +8,7 @@ from gymnasium.envs.registration import EnvSpec, registry
 
 from palaestra.agents.hosted import HostedEnv, WorldSpec
 from palaestra.protocols import Action
-from palaestra.records import LAYERS, Features, JsonObject, Message, TaskSpec
+from palaestra.records import LAYERS, Features, JsonObject, Message, Standing, TaskSpec
 from palaestra.steps import ResetRecord, Returned, StepRecord
 
 LOOK: JsonObject = {"name": "look"}
@@ -55,10 +55,7 @@ class Growing(gym.Env[tuple[Message, ...], Action]):
             unreadable=None,
             events=(),
             changes=(),
-            points=0,
-            components=dict.fromkeys(LAYERS, 0),
-            met=(),
-            violated=(),
+            standing=Standing(points=0, components=dict.fromkeys(LAYERS, 0), met=(), violated=()),
             end=None,
             score=None,
             user=None,

@@ -252,7 +252,7 @@ class Storefront(CountedMachine):
         instance = self.env.instance
         allowed = [a for c in instance.rubric.criteria for a in c.allows]
         wrong = unpermitted(self.env.changes, [*allowed, *instance.permitted])
-        assert not wrong or self.env.episode.checklist.named("forbid"), wrong
+        assert not wrong or self.env.episode.checklist.standing().violated, wrong
 
     @invariant()
     def the_journal_replays_to_the_same_rows(self) -> None:

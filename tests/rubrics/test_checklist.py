@@ -56,7 +56,7 @@ def test_a_prohibition_about_state_takes_and_gives_back_and_one_about_an_event_d
     b = bench(event_is("work"), copies_are(50, kind="forbid", points=30), event_is("harm", kind="forbid", points=7))
     assert [b.call(write=set_copies(50)), b.call(write=set_copies(51))] == [-30, 30]
     assert [b.call("harm"), b.call("harm"), b.call("look")] == [-7, 0, 0]
-    assert b.checklist.named("forbid") == ("harm",)
+    assert b.checklist.standing().violated == ("harm",)
 
 
 def test_what_depends_counts_only_after_an_earlier_call(bench: BenchFactory) -> None:
@@ -210,8 +210,8 @@ def test_rewards_telescope_and_components_sum_to_the_points(steps: list[Deed]) -
         score = b.checklist.score(None)
         assert total == score.points == sum(score.components.values())
         assert b.rubric.worst <= total <= 100
-        assert (score.points == 100) <= (not b.checklist.named("forbid"))
-        counted = {*b.checklist.named("expect"), *b.checklist.named("forbid")}
+        assert (score.points == 100) <= (not b.checklist.standing().violated)
+        counted = {*b.checklist.standing().met, *b.checklist.standing().violated}
         assert {id_ for id_, verdict in score.verdicts.items() if verdict.met} == counted
 
 

@@ -48,7 +48,7 @@ def test_a_row_as_the_world_left_it_is_no_change_and_no_collateral() -> None:
     table = bench()
     by_world(table, 8)
     assert changes(table) == []
-    assert table.checklist.named("forbid") == ()
+    assert table.checklist.standing().violated == ()
     by_world(table, 9)
     assert changes(table) == []
 

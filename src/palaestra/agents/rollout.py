@@ -84,7 +84,7 @@ class EpisodeRecorder:
         self._turns.append(_turn(action, self.observation, float(reward), done, self._points))
         if done.tools is not None:
             self.offered = tuple(done.tools)
-        self._points, self.end = done.components, done.end
+        self._points, self.end = done.standing.components, done.end
         self._score = done.score or self._score
 
     def stop(self, reason: EndReason) -> None:
@@ -173,9 +173,9 @@ def _turn(
         changes=tuple(map(_plain, done.changes)),
         observation=observation,
         reward=reward,
-        components={layer: done.components[layer] - before[layer] for layer in LAYERS},
-        met=done.met,
-        violated=done.violated,
+        components={layer: done.standing.components[layer] - before[layer] for layer in LAYERS},
+        met=done.standing.met,
+        violated=done.standing.violated,
         state_hash=done.state_hash,
         anchor=done.anchor,
     )

@@ -47,6 +47,7 @@ from palaestra.errors import (
 )
 from palaestra.packs import PACKS
 from palaestra.protocols import Action, StateView
+from palaestra.record import constructor
 from palaestra.records import ANY_TABLE, EndReason, Message, RowChange, Score, TaskSpec, ToolCall, ToolEvent
 from palaestra.seeding import Stream
 from palaestra.steps import ResetRecord, Returned, StepRecord
@@ -54,6 +55,7 @@ from palaestra.tools import FORMATS, Tool, legal_call
 from palaestra.tools.images import describe_image
 
 RewardMode: TypeAlias = Literal["checklist", "outcome"]
+_step_record = constructor(StepRecord)
 _SPOKEN = 256
 """Tasks in another manner that an environment and its forks keep; the oldest goes first."""
 
@@ -279,11 +281,11 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         before, first, written = checklist.points, len(evidence.events), len(state.journal)
         calls, unreadable = self._reader.read(action)
         episode.begin_turn()
-        answers = tuple(self._run(calls)) if unreadable is None else (unreadable_message(unreadable),)
-        episode.close_turn(answers, readable=unreadable is None)
+        answers = self._run(calls) if unreadable is None else [unreadable_message(unreadable)]
+        episode.close_turn(tuple(answers), readable=unreadable is None)
         points, end = checklist.points, evidence.end
         state_hash = state.state_hash()
-        return StepRecord(
+        return _step_record(
             messages=self._given(),
             reward=float(points - before if self._reward_mode == "checklist" else points if end else 0),
             task=episode.instance.spec,
@@ -291,10 +293,7 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
             unreadable=unreadable,
             events=tuple(evidence.events[first:]),
             changes=tuple(state.journal[written:]),
-            points=points,
-            components=checklist.components(),
-            met=checklist.named("expect"),
-            violated=checklist.named("forbid"),
+            standing=checklist.standing(),
             end=end,
             score=checklist.score(end) if end else None,
             user=None if episode.conversation is None else episode.conversation.report,
@@ -396,8 +395,8 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
     @property
     def counting(self) -> tuple[str, ...]:
         """The criteria that count now: expectations met and prohibitions violated."""
-        checklist = self.episode.checklist
-        return checklist.named("expect") + checklist.named("forbid")
+        standing = self.episode.checklist.standing()
+        return standing.met + standing.violated
 
     @property
     def end(self) -> EndReason | None:

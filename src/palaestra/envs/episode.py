@@ -260,8 +260,11 @@ class LiveEpisode:
 
     def anchor(self, state_hash: str) -> str:
         """A hash of the rows, whose hash this is, and the observation, without history."""
-        shown = [part for message in self.observation for part in (message["content"], *message.get("images", ()))]
-        return digest_bytes("\0".join([state_hash, *shown]).encode())
+        shown = [state_hash]
+        for message in self.observation:
+            shown.append(message["content"])
+            shown += message.get("images", ())
+        return digest_bytes("\0".join(shown).encode())
 
 
 def _answer(call_id: str, tool: str, content: str, images: Sequence[str]) -> Message:

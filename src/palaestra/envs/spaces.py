@@ -7,12 +7,14 @@ import gymnasium as gym
 
 from palaestra.errors import ActionError
 from palaestra.protocols import Action
+from palaestra.record import constructor
 from palaestra.records import Message, ToolCall
 from palaestra.seeding import Stream
 from palaestra.tools import ActionFormat, Tool, sample_call
 from palaestra.tools.images import is_image_url
 from palaestra.tools.wire import glimpse
 
+_tool_call = constructor(ToolCall)
 _ROLES = ("system", "user", "assistant", "tool")
 
 
@@ -42,7 +44,7 @@ def _plain_call(action: object) -> ToolCall | None:
     name, arguments = fields.get("tool"), fields.get("arguments")
     if len(fields) != 2 or type(name) is not str or type(arguments) is not dict:
         return None
-    return ToolCall(tool=name, arguments=cast("dict[str, Any]", arguments).copy())
+    return _tool_call(tool=name, arguments=cast("dict[str, Any]", arguments).copy())
 
 
 def _call(part: object) -> ToolCall:

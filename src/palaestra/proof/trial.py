@@ -215,7 +215,10 @@ class Trial:
     def _turn(self, turn: Turn) -> tuple[PlayedTurn, bool]:
         record = self._step(turn)
         done = PlayedTurn(
-            events=record.events, changes=record.changes, observation=record.messages, met=frozenset(record.met)
+            events=record.events,
+            changes=record.changes,
+            observation=record.messages,
+            met=frozenset(record.standing.met),
         )
         return done, record.end is not None
 

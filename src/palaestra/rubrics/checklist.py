@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import compress
 
 from palaestra.errors import RowError, RubricError
-from palaestra.records import LAYERS, EndReason, Layer, Score, Verdict
+from palaestra.records import LAYERS, EndReason, Layer, Score, Standing, Verdict
 from palaestra.rubrics.criterion import UNMET, Criterion
 from palaestra.rubrics.evidence import Evidence
 from palaestra.rubrics.rubric import TOTAL, Rubric
@@ -47,11 +47,10 @@ class Checklist:
     """
 
     __slots__ = (
-        "_components",
         "_holds",
         "_journal_length",
         "_known",
-        "_named",
+        "_standing",
         "_turn_start",
         "_verdicts",
         "counts",
@@ -74,8 +73,7 @@ class Checklist:
     def _counted(self) -> None:
         """What counts has changed: work out what follows from it."""
         self.points: int = sum(compress(self.rubric.signed, self.counts))
-        self._components: dict[Layer, int] | None = None
-        self._named: dict[str, tuple[str, ...]] = {}
+        self._standing: Standing | None = None
 
     def begin(self, evidence: Evidence) -> None:
         """Check that nothing is won or broken before anything is done.
@@ -168,22 +166,21 @@ class Checklist:
                 self._holds[position] = self.rubric.criteria[position].about == "state"
         self._verdicts[position] = _EARLY if verdict.met and not self.counts[position] else verdict
 
-    def components(self) -> dict[Layer, int]:
-        """The points by layer; they sum to `points`."""
-        if self._components is None:
-            by_layer: dict[Layer, int] = dict.fromkeys(LAYERS, 0)
-            for layer, points in compress(self.rubric.layered, self.counts):
-                by_layer[layer] += points
-            self._components = by_layer
-        return self._components.copy()
-
-    def named(self, kind: str) -> tuple[str, ...]:
-        """The ids of the criteria of `kind` ("expect" or "forbid") that count."""
-        found = self._named.get(kind)
-        if found is None:
-            ids = compress(self.rubric.ids_of[kind], self.counts)
-            found = self._named[kind] = tuple([id_ for id_ in ids if id_ is not None])
-        return found
+    def standing(self) -> Standing:
+        """The points so far, by layer too, and the criteria that count."""
+        if self._standing is None:
+            components: dict[Layer, int] = dict.fromkeys(LAYERS, 0)
+            named: dict[str, list[str]] = {"expect": [], "forbid": []}
+            for criterion, points in compress(self.rubric.signed_criteria, self.counts):
+                components[criterion.layer] += points
+                named[criterion.kind].append(criterion.id)
+            self._standing = Standing(
+                points=self.points,
+                components=components,
+                met=tuple(named["expect"]),
+                violated=tuple(named["forbid"]),
+            )
+        return self._standing
 
     def score(self, end: EndReason | None) -> Score:
         """The judgement as it stands, for an episode that ended by `end` (`None`: has not ended)."""
@@ -193,7 +190,7 @@ class Checklist:
             total=TOTAL,
             passed=right and end is EndReason.FINISHED,
             verdicts={c.id: _told(c, v) for c, v in zip(self.rubric.criteria, self._verdicts, strict=True)},
-            components=self.components(),
+            components=dict(self.standing().components),
         )
 
     def snapshot(self) -> ChecklistSnapshot:

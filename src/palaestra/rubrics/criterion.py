@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from datetime import date, datetime
 from functools import cache, lru_cache
+from itertools import compress
+from operator import attrgetter, ne
 from typing import Any, Literal, TypeAlias, cast
 
 from palaestra.records import CriterionSpec, Layer, Row, RowChange, Verdict
@@ -87,16 +89,19 @@ def changed_columns(change: RowChange) -> set[str]:
     """The columns in which a row differs before and after; all of them where it came or went."""
     row = change.after or change.before
     assert row is not None, "a change has a row on at least one side"
-    names = column_names(cast("Any", type(row)))
+    names, values = _columns(cast("Any", type(row)))
     if change.before is None or change.after is None:
         return set(names)
-    return {n for n in names if getattr(change.before, n) != getattr(change.after, n)}
+    differs = map(ne, values(change.before), values(change.after))
+    return set(compress(names, differs))
 
 
 @cache
-def column_names(kind: type[Any]) -> tuple[str, ...]:
-    """The columns of a row class."""
-    return tuple(f.name for f in fields(kind))
+def _columns(kind: type[Any]) -> tuple[tuple[str, ...], Callable[[Row], tuple[object, ...]]]:
+    """The names of a row class's columns, and what reads their values, in that order."""
+    names = tuple(f.name for f in fields(kind))
+    # With one name, `attrgetter` gives no tuple, so the id is read twice.
+    return names, attrgetter(*names, "id")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

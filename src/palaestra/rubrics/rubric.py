@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from graphlib import CycleError, TopologicalSorter
 
 from palaestra.errors import RubricError, UnknownNameError
-from palaestra.records import CriterionSpec, Layer
+from palaestra.records import CriterionSpec
 from palaestra.rubrics.criterion import HARM, Criterion
 
 TOTAL = 100
@@ -33,13 +33,7 @@ class Rubric:
         )
         self.signed = tuple(p if c.kind == "expect" else -p for c, p in zip(self.criteria, self.points, strict=True))
         """By position: what the score changes by while the criterion counts."""
-        self.layered: tuple[tuple[Layer, int], ...] = tuple(
-            (c.layer, p) for c, p in zip(self.criteria, self.signed, strict=True)
-        )
-        self.ids_of: dict[str, tuple[str | None, ...]] = {
-            kind: tuple(c.id if c.kind == kind else None for c in self.criteria) for kind in ("expect", "forbid")
-        }
-        """By kind and position: the criterion's id; `None` where it is of the other kind."""
+        self.signed_criteria = tuple(zip(self.criteria, self.signed, strict=True))
         position = {c.id: i for i, c in enumerate(self.criteria)}
         self.after = tuple(tuple(position[name] for name in c.after) for c in self.criteria)
         self.lookups = tuple(i for i, c in enumerate(self.criteria) if c.layer == "selection")

@@ -13,7 +13,7 @@ import orjson
 from palaestra.digest import as_json
 from palaestra.errors import InfrastructureError, RowMissingError, ToolRefusal, UnknownNameError
 from palaestra.protocols import State
-from palaestra.record import record
+from palaestra.record import constructor, record
 from palaestra.records import Json, Row, RowChange, ToolCall, ToolEvent
 from palaestra.tools.context import ToolContext
 from palaestra.tools.images import digest_answer
@@ -44,6 +44,9 @@ class CallResult:
     """The answer that the agent reads: JSON."""
     images: tuple[str, ...] = ()
     """What belongs to the answer, as `data:` URLs."""
+
+
+_call_result, _tool_event = constructor(CallResult), constructor(ToolEvent)
 
 
 class Toolbox:
@@ -111,30 +114,30 @@ class Toolbox:
         context.begin_call()
         mark = len(state.journal)
         tool = self._tools.get(call.tool)
-        answer = self._answer(context, tool, call, state, mark)
-        if answer.error is not None:
+        result, schema_ok, error = self._answer(context, tool, call, state, mark)
+        if error is not None:
             state.rollback(mark)
             context.begin_call()
         latency = tool.latency if tool else 1
         context.clock.advance(latency)
-        content = orjson.dumps(answer.result, default=_as_json, option=orjson.OPT_PASSTHROUGH_DATACLASS)
+        content = orjson.dumps(result, default=_as_json, option=orjson.OPT_PASSTHROUGH_DATACLASS)
         name = tool.name if tool else plain_name(call.tool)
-        flat = tool is not None and tool.flat and answer.schema_ok
+        flat = tool is not None and tool.flat and schema_ok
         arguments = dict(call.arguments) if flat else plain_arguments(call.arguments)
-        return CallResult(
-            event=ToolEvent(
+        return _call_result(
+            event=_tool_event(
                 call_id=call_id,
                 tool=name,
                 arguments=arguments,
-                schema_ok=answer.schema_ok,
-                semantic_ok=answer.error is None,
-                executed=answer.error is None,
+                schema_ok=schema_ok,
+                semantic_ok=error is None,
+                executed=error is None,
                 result_digest=digest_answer(content, context.images),
-                error=answer.error,
+                error=error,
                 cost=tool.cost if tool else 0,
                 latency=latency,
                 duplicate_of=_duplicate(name, arguments, past),
-                named=(*tool.named(call.arguments), *context.named) if tool and answer.schema_ok else (),
+                named=(*tool.named(call.arguments), *context.named) if tool and schema_ok else (),
                 written=len(state.journal) - mark,
                 shown=tuple(context.shown),
                 mentioned=frozenset(context.mentioned),
@@ -145,8 +148,11 @@ class Toolbox:
 
     def _answer(
         self, context: ToolContext, tool: Tool | None, call: ToolCall, state: JournaledState, mark: int
-    ) -> "_Answer":
-        """What the tool says, or why the call is refused; a tool that crashed has written nothing past `mark`."""
+    ) -> tuple[object, bool, str | None]:
+        """What the tool says, whether the arguments fit, and the code of a refusal.
+
+        A tool that crashed has written nothing past `mark`.
+        """
         schema_ok = False
         try:
             if tool is None:
@@ -157,7 +163,7 @@ class Toolbox:
                 raise ToolRefusal("forbidden", _closed(tool, context.role))
             given = tool.validated(call.arguments)
             schema_ok = True
-            return _Answer(result=tool.function(context, **given), schema_ok=True, error=None)
+            return tool.function(context, **given), True, None
         except ToolRefusal as refusal:
             return _refused(refusal.code, refusal.message, schema_ok=schema_ok)
         except RowMissingError as missing:
@@ -169,17 +175,8 @@ class Toolbox:
             ) from crash
 
 
-@record
-class _Answer:
-    """What came of running a call's function."""
-
-    result: object
-    schema_ok: bool
-    error: str | None
-
-
-def _refused(code: str, message: str, *, schema_ok: bool) -> _Answer:
-    return _Answer(result={"error": {"code": code, "message": message}}, schema_ok=schema_ok, error=code)
+def _refused(code: str, message: str, *, schema_ok: bool) -> tuple[object, bool, str]:
+    return {"error": {"code": code, "message": message}}, schema_ok, code
 
 
 def _as_json(value: object) -> orjson.Fragment | str:

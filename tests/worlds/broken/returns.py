@@ -11,6 +11,7 @@ from palaestra.envs.spaces import CallSpace
 from palaestra.errors import EpisodeOverError
 from palaestra.protocols import Action
 from palaestra.records import Message, ToolCall
+from palaestra.steps import StepRecord
 from worlds.broken.late import LATE, Late, Reset, Stepped
 from worlds.library import Member
 
@@ -130,8 +131,10 @@ class SpoiltReward(Late):
 class SpoiltComponents(Late):
     def spoilt(self, stepped: Stepped) -> Stepped:
         observation, reward, terminated, truncated, info = stepped
-        info["components"]["task"] += 1
-        return observation, reward, terminated, truncated, info
+        record: StepRecord = info["record"]
+        points = record.standing.components
+        standing = replace(record.standing, components={**points, "task": points["task"] + 1})
+        return observation, reward, terminated, truncated, replace(record, standing=standing).info()
 
 
 class SpoiltInfo(Late):

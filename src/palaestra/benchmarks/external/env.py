@@ -45,7 +45,7 @@ from palaestra.envs.reading import TurnReader, unreadable_message
 from palaestra.envs.spaces import MessageSpace
 from palaestra.errors import EpisodeOverError, InfrastructureError, TaskError, UnknownNameError
 from palaestra.protocols import Action
-from palaestra.records import EndReason, Message, Score, TaskSpec, ToolCall, ToolEvent
+from palaestra.records import EndReason, Message, Score, Standing, TaskSpec, ToolCall, ToolEvent
 from palaestra.seeding import Stream
 from palaestra.steps import ResetRecord, Returned, StepRecord
 from palaestra.tools import FORMATS, plain_call
@@ -249,10 +249,12 @@ class ExternalEnv(gym.Env[tuple[Message, ...], Action]):
             unreadable=unreadable,
             events=events,
             changes=(),
-            points=self._points,
-            components=components_of(self._points),
-            met=named(self._rubric, score, "expect"),
-            violated=named(self._rubric, score, "forbid"),
+            standing=Standing(
+                points=self._points,
+                components=components_of(self._points),
+                met=named(self._rubric, score, "expect"),
+                violated=named(self._rubric, score, "forbid"),
+            ),
             end=self._end,
             score=score,
             user=None,

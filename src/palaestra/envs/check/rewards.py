@@ -65,7 +65,7 @@ def _logged(env: ToolEnv, operation: Any) -> tuple[TurnLog, int]:
     record: StepRecord = env.step(operation)[4]["record"]
     answer = env.snapshot().answer
     log = TurnLog(events=record.events, changes=record.changes, answer=answer, end=record.end)
-    return log, record.points
+    return log, record.standing.points
 
 
 def _rescore(subject: Subject, env: ToolEnv, episode: list[tuple[TurnLog, int]]) -> None:

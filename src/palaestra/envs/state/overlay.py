@@ -15,10 +15,12 @@ from palaestra.envs.state.schema import number_of
 from palaestra.errors import RowError, RowMissingError
 from palaestra.frozen import freeze
 from palaestra.protocols import ForkableState, R
+from palaestra.record import constructor
 from palaestra.records import Json, Row, RowChange
 
 _Rows = dict[str, dict[str, Row | None]]
 
+_row_change = constructor(RowChange)
 _by_key = attrgetter("id")
 
 
@@ -202,7 +204,7 @@ class Overlay:
 
     def _write(self, table: str, key: str, before: Row | None, after: Row | None) -> None:
         self._rows.setdefault(table, {})[key] = after
-        self.journal.append(RowChange(table=table, key=key, before=before, after=after))
+        self.journal.append(_row_change(table=table, key=key, before=before, after=after))
 
     # Journal, diff and hash
 
