@@ -391,6 +391,21 @@ def test_an_installed_package_offers_a_pack(tmp_path: Path) -> None:
     assert told.stdout == "clinic\n", told.stderr
 
 
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("tasks", "list", "clinic"), "5 tasks in 1 families of palaestra/Clinic-v0"),
+        (("tasks", "prove", "clinic", "--split", "heldout", "--jobs", "1"), "in 2 tasks in 1 family."),
+        (("check", "clinic"), "palaestra/Clinic-v0: holds its contract"),
+    ],
+)
+def test_a_command_takes_an_installed_world_by_its_id(tmp_path: Path, arguments: tuple[str, ...], says: str) -> None:
+    write_pack(tmp_path / "clinic")
+    site = install_packs(tmp_path, {"clinic-v0": "clinic"})
+    told = run(f"from palaestra.cli import main; import sys; sys.argv[1:] = {arguments}; main()", site)
+    assert says in told.stdout, told.stderr
+
+
 def test_a_broken_pack_fails_only_when_it_is_named(tmp_path: Path) -> None:
     (write_pack(tmp_path / "clinic") / "world.py").write_text("import nothing_of_the_kind")
     site = install_packs(tmp_path, {"clinic-v0": "clinic", "gone-v0": "not_installed", "NoPack": "clinic"})

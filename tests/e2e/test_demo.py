@@ -19,6 +19,7 @@ from palaestra.trainers import GrpoConfig, PlayConfig, ProgressBar, SftConfig, S
 from palaestra.trajectory import Episode, read_episodes
 
 ROOT = Path(__file__).parents[2]
+INN = ROOT / "tests" / "worlds" / "inn.py"
 TINY = LearningConfig(
     sft=SftConfig(steps=3, batch=2),
     grpo=GrpoConfig(steps=1, group_size=2, limits=Staleness(per_step=2), play=PlayConfig(context=160, turn=6)),
@@ -199,6 +200,14 @@ def test_the_page_and_the_document_show_every_table(demo: Demo) -> None:
     for table in demo.report.tables:
         assert table.title in page
         assert f"### {table.title}\n\n{table.markdown()}" in document
+
+
+def test_it_proves_trains_and_measures_in_another_world(tmp_path: Path) -> None:
+    report = run_demo(tmp_path / "demo", world=str(INN), config=TINY, bar=Bars())
+    families = {f"inn/{name}" for name in ("cancel", "cancel-twin", "confirm", "confirm-twin")}
+    assert {task.spec.family for task in report.proof.tasks} == families
+    for measured in report.runs[0].parts().values():
+        assert {episode.task.family for episode in measured.episodes} == families
 
 
 # what an interruption leaves

@@ -49,6 +49,13 @@ def test_the_gate_is_what_the_release_was_proved_by() -> None:
     assert f"| {count:,} of {count:,} |" in table
 
 
+def test_every_ratio_over_vllm_names_the_mode_that_was_measured() -> None:
+    for document in (README, (ROOT / "docs" / "speed-training.md").read_text(encoding="utf-8")):
+        ratios = re.findall(r"over vLLM.*?\|", document)
+        assert ratios
+        assert all("eager" in ratio or "compiled" in ratio for ratio in ratios), ratios
+
+
 def test_the_examples_run() -> None:
     ran = subprocess.run([sys.executable, str(ROOT / "examples" / "rollout.py")], capture_output=True, check=False)
     assert ran.returncode == 0
