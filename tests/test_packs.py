@@ -406,6 +406,30 @@ def test_a_command_takes_an_installed_world_by_its_id(tmp_path: Path, arguments:
     assert says in told.stdout, told.stderr
 
 
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("tasks", "list"), "5 tasks in 1 families of palaestra/Clinic-v0"),
+        (("tasks", "prove", "--split", "heldout", "--jobs", "1"), "in 2 tasks in 1 family."),
+        (("check",), "palaestra/Clinic-v0: holds its contract"),
+    ],
+)
+def test_a_command_takes_a_module_as_gymnasium_does(tmp_path: Path, arguments: tuple[str, ...], says: str) -> None:
+    folder = write_pack(tmp_path / "clinic")
+    (tmp_path / "own.py").write_text(f"import palaestra\npalaestra.register_world({str(folder)!r})\n")
+    named = (*arguments, "own:palaestra/Clinic-v0")
+    told = run(f"from palaestra.cli import main; import sys; sys.argv[1:] = {named}; main()", tmp_path)
+    assert says in told.stdout, told.stderr
+
+
+def test_a_world_of_a_module_is_found_by_its_attribute() -> None:
+    assert find_world("worlds.library:LIBRARY") == LIBRARY_ID
+    with pytest.raises(PackError, match=r"nothing_of_the_kind:X-v0: cannot be loaded: .*; write module:ENV_ID"):
+        find_world("nothing_of_the_kind:X-v0")
+    with pytest.raises(UnknownNameError, match="unknown world 'palaestra/Storefrnt-v0'; did you mean"):
+        find_world("palaestra:palaestra/Storefrnt-v0")
+
+
 def test_a_broken_pack_fails_only_when_it_is_named(tmp_path: Path) -> None:
     (write_pack(tmp_path / "clinic") / "world.py").write_text("import nothing_of_the_kind")
     site = install_packs(tmp_path, {"clinic-v0": "clinic", "gone-v0": "not_installed", "NoPack": "clinic"})

@@ -1,26 +1,52 @@
 """What a target means: a world by id or folder, or a folder of task files set in one."""
 
 import ast
+from importlib import import_module
 from pathlib import Path
 
 import palaestra
 from palaestra.envs.taskset import load_families
-from palaestra.errors import TaskError
-from palaestra.packs import ATTRIBUTE, DEFAULT, MANIFEST, PACKS
+from palaestra.errors import PackError, TaskError
+from palaestra.packs import ATTRIBUTE, DEFAULT, MANIFEST, PACKS, describe_failure
 
 
 def find_world(world: str | None) -> str:
-    """The environment id of a world: its id, its environment id, or the folder or file of its pack.
+    """The environment id of a world: its id, its environment id, the folder or file of its pack, or its module.
+
+    Args:
+        world: One of these. A module is named as "module:ATTRIBUTE", which is the world, or as `gymnasium.make` takes
+            it, as "module:Env-v0", where importing the module registers the world.
 
     Raises:
         UnknownNameError: no such world is registered.
-        PackError: the folder holds no pack, or one that cannot be read.
+        PackError: the folder holds no pack, or one that cannot be read, or the module cannot be imported.
     """
     if world is None:
         return PACKS.find(DEFAULT).env_id
     if is_pack(world) or (world.endswith(".py") and Path(world).is_file()):
         return palaestra.register_world(world)
+    if _names_module(world):
+        return _find_in_module(world)
     return PACKS.find(world).env_id
+
+
+def _names_module(text: str) -> bool:
+    """Whether a text has the form "module:NAME"."""
+    module, colon, _ = text.partition(":")
+    return bool(colon) and all(part.isidentifier() for part in module.split("."))
+
+
+def _find_in_module(place: str) -> str:
+    module, _, name = place.partition(":")
+    if name.isidentifier():
+        return palaestra.register_world(place)
+    try:
+        import_module(module)
+    except (Exception, SystemExit) as error:
+        raise PackError(
+            f"{place}: cannot be loaded: {describe_failure(error)}; write module:ENV_ID, or correct the module"
+        ) from error
+    return PACKS.find(name).env_id
 
 
 def is_pack(text: str) -> bool:
@@ -43,7 +69,7 @@ def _defines_world(path: Path) -> bool:
 
 def folder_of(target: str | None) -> str | None:
     """The folder or file of task files that `target` is; `None` for a world, or where nothing is named."""
-    if target is None or is_pack(target) or target in PACKS:
+    if target is None or is_pack(target) or target in PACKS or _names_module(target):
         return None
     return target if Path(target).exists() or "/" in target or target.endswith(".py") else None
 
