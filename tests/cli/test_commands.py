@@ -346,6 +346,7 @@ def test_without_the_extra_a_verb_that_learns_says_what_to_install(arguments: tu
         (("tasks", "list", "--split", "dev", "--family", "cancel-order"), "cancel-order"),
         (("worlds", "list"), "palaestra/Storefront-v0"),
         (("suites", "list"), "tau2"),
+        (("objectives", "list"), "gspo"),
         (("worlds", "show", "storefront"), "heldout-surface"),
         (("rubrics", "derive", "storefront/price-match/0003"), "judged alike"),
         (("eval", "oracle", "--split", "dev", "--limit", "1", "--samples", "1", "--out", "evaluation"), "100"),
@@ -363,7 +364,7 @@ def test_without_any_extra_the_other_verbs_work(arguments: tuple[str, ...], says
 @pytest.mark.parametrize(
     ("arguments", "extra"),
     [
-        (("objectives", "list"), "train"),
+        (("objectives", "list", "--parts"), "train"),
         (("eval", "--base-url", "http://127.0.0.1:9/v1", "--model", "x"), "remote"),
     ],
 )

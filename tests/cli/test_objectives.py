@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from palaestra.cli.app import app
-from palaestra.errors import UnknownNameError
+from palaestra.errors import ConfigError, UnknownNameError
 from palaestra.trainers.objectives import PARTS, presets
 
 OWN = '''
@@ -65,3 +65,8 @@ def test_a_part_of_ones_own_is_listed_and_shown(tmp_path: Path) -> None:
 def test_an_unknown_name_is_told_with_near_ones() -> None:
     with pytest.raises(UnknownNameError, match=r"'gpso'; did you mean .*'gspo'"):
         said("show", "gpso")
+
+
+def test_modules_that_nothing_would_be_listed_from_are_refused() -> None:
+    with pytest.raises(ConfigError, match=r"--import .*add --parts"):
+        said("list", "--import", "losses.py")

@@ -1,12 +1,12 @@
 """`palaestra objectives`: which objectives there are, what they are made of, and who says so."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from palaestra.cli.console import output
-from palaestra.errors import UnknownNameError
+from palaestra.errors import ConfigError, UnknownNameError
 from palaestra.table import Table
 
 if TYPE_CHECKING:
@@ -39,24 +39,31 @@ def list_(
     imports: Import = None,
 ) -> None:
     """List the presets, or the parts."""
-    from palaestra.trainers.objectives import PARTS, import_parts, preset, presets  # noqa: PLC0415
+    if imports and not parts:
+        raise ConfigError("--import names modules with parts, which only --parts lists; add --parts")
+    output().print((_list_parts(imports or ()) if parts else _list_presets()).for_terminal())
 
-    for module in imports or ():
+
+def _list_parts(imports: Iterable[str]) -> Table:
+    from palaestra.trainers.objectives import PARTS, import_parts  # noqa: PLC0415  it needs the extra `train`
+
+    for module in imports:
         import_parts(module)
-    if parts:
-        rows = [(one.plug, one.name, one.formula, ", ".join(one.sources), one.confidence) for one in PARTS.values()]
-        table = Table(
-            title="Parts", columns=("goes", "name", "formula", "sources", "sure"), rows=tuple(sorted(rows)), note=_SURE
-        )
-    else:
-        found = [preset(name) for name in presets()]
-        table = Table(
-            title="Presets",
-            columns=("name", "what it is", "sources", "sure"),
-            rows=tuple((one.name, one.summary, ", ".join(one.sources), one.confidence) for one in found),
-            note=_SURE,
-        )
-    output().print(table.for_terminal())
+    rows = [(one.plug, one.name, one.formula, ", ".join(one.sources), one.confidence) for one in PARTS.values()]
+    columns = ("goes", "name", "formula", "sources", "sure")
+    return Table(title="Parts", columns=columns, rows=tuple(sorted(rows)), note=_SURE)
+
+
+def _list_presets() -> Table:
+    from palaestra.trainers.presets import preset, presets  # noqa: PLC0415
+
+    found = [preset(name) for name in presets()]
+    return Table(
+        title="Presets",
+        columns=("name", "what it is", "sources", "sure"),
+        rows=tuple((one.name, one.summary, ", ".join(one.sources), one.confidence) for one in found),
+        note=_SURE,
+    )
 
 
 @app.command(

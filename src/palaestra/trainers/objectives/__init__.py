@@ -7,10 +7,11 @@ from palaestra.trainers.objectives.composed import ComposedObjective, Masking
 from palaestra.trainers.objectives.objective import Loss, Metrics, Objective, PreparedStep
 from palaestra.trainers.objectives.part import PARTS, PLUGS, Part, part, part_of
 from palaestra.trainers.objectives.ratio import RatioConfig
-from palaestra.trainers.objectives.recipe import Preset, Recipe, UpdateSchedule, preset, presets
+from palaestra.trainers.objectives.recipe import Recipe, UpdateSchedule
 from palaestra.trainers.objectives.supervised import SupervisedObjective
 from palaestra.trainers.objectives.term import Term
 from palaestra.trainers.objectives.trust import Surrogate
+from palaestra.trainers.presets import Preset, preset, presets
 
 __all__ = [
     "COLUMNS",

@@ -33,9 +33,10 @@ from palaestra.trainers.objectives.composed import ComposedObjective, Masking
 from palaestra.trainers.objectives.objective import Objective
 from palaestra.trainers.objectives.part import TO_BE_SAID, Denominator, Part, Plug, part_of
 from palaestra.trainers.objectives.parts import Filter, Mask, Regulariser, Requiring, Reward, Stateful, ValueReader
-from palaestra.trainers.objectives.recipe import REPLACED, Recipe, Spec, named, over, preset
+from palaestra.trainers.objectives.recipe import REPLACED, Recipe, Spec, named, over
 from palaestra.trainers.objectives.term import Term
 from palaestra.trainers.objectives.whole.objective import WholeTrajectoryObjective
+from palaestra.trainers.presets import preset
 
 ROOMS = (advantages, corrections, filters, masks, rates, regularisers, rewards, transforms, trust, whole)
 """Whose parts are registered, because they are imported."""

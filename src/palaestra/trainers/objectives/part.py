@@ -9,6 +9,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 from palaestra.errors import DefinitionError, UnknownNameError
+from palaestra.trainers.presets import Confidence
 
 Plug: TypeAlias = Literal[
     "advantage", "transform", "trust", "correction", "mask", "regulariser", "whole", "reward", "filter",
@@ -16,10 +17,6 @@ Plug: TypeAlias = Literal[
 ]  # fmt: skip
 """Where a part goes in a recipe."""
 PLUGS: tuple[Plug, ...] = get_args(Plug)
-Confidence: TypeAlias = Literal["code", "paper", "secondary", "derived"]
-"""Who says that the formula is so: the authors' code, their text, somebody's transcription of it, or nobody but us.
-
-Parts that are only derived are experimental, and their docstrings say so."""
 Denominator: TypeAlias = Literal["survivors", "original"]
 """Whether means are over the tokens that a mask keeps, or over all that were there."""
 TO_BE_SAID = "to be said"

@@ -1,14 +1,11 @@
 """Which parts an objective is made of, as data: what a preset's file says, and what a run's settings put over it."""
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from importlib.resources import files
 from typing import Any, Literal, TypeAlias
 
-from palaestra.errors import UnknownNameError
 from palaestra.trainers.objectives.aggregation import Aggregation
-from palaestra.trainers.objectives.part import Confidence, Plug
+from palaestra.trainers.objectives.part import Plug
 from palaestra.trainers.objectives.ratio import RatioConfig
 
 Spec: TypeAlias = str | Mapping[str, Any]
@@ -95,49 +92,6 @@ def named(spec: Spec) -> tuple[str, Mapping[str, Any]]:
     if isinstance(spec, str):
         return spec, {}
     return str(spec.get("part", "")), {name: value for name, value in spec.items() if name != "part"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Preset:
-    """A published combination."""
-
-    name: str
-    summary: str
-    sources: tuple[str, ...]
-    confidence: Confidence
-    recipe: Mapping[str, Any]
-    """What it says of the parts; the rest is `Recipe`'s default."""
-    advice: Mapping[str, str]
-    """Settings of the paper's runs that are no part of the objective."""
-
-
-def presets() -> list[str]:
-    """The names of all presets, in order."""
-    return sorted(file.name.removesuffix(".toml") for file in _folder().iterdir() if file.name.endswith(".toml"))
-
-
-def preset(name: str) -> Preset:
-    """A preset.
-
-    Raises:
-        UnknownNameError: there is none of that name.
-    """
-    if name not in (known := presets()):
-        raise UnknownNameError.of("preset", name, known, "(`palaestra objectives list` lists all)")
-    table = tomllib.loads((_folder() / f"{name}.toml").read_text(encoding="utf-8"))
-    return Preset(
-        name=name,
-        summary=table.pop("summary"),
-        sources=tuple(table.pop("sources")),
-        confidence=table.pop("confidence"),
-        advice=table.pop("advice", {}),
-        recipe=table,
-    )
-
-
-def _folder() -> Any:
-    # Any: what `files` gives is a protocol that type checkers place differently from version to version.
-    return files("palaestra.trainers.objectives") / "presets"
 
 
 def over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
