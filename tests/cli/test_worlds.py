@@ -100,6 +100,22 @@ def test_an_evaluation_goes_on_where_its_world_is_named_otherwise_and_not_where_
     assert (code, "holds an evaluation with other settings: suite.notes" in text) == (1, True), text
 
 
+@pytest.mark.parametrize("trained", ["changed", "other"])
+def test_an_ood_evaluation_ends_where_the_code_of_one_of_its_worlds_changed(
+    trained: str, call: Call, tmp_path: Path
+) -> None:
+    folder = str(write_pack(tmp_path / f"ward_{trained}", id=f"ward-{trained}"))
+    worlds = ("--world", folder, "--world", INN, "--option", f"trained={folder if trained == 'changed' else INN}")
+    again = ("--suite", "ood", *worlds, "--axis", "world", "--limit", "1", "--out", str(tmp_path / "run"))
+    assert call("eval", "oracle", *again)[0] == 0
+    code, text = call("eval", "oracle", *again)
+    assert code == 0, text
+    with Path(folder, "tasks.py").open("a") as file:
+        file.write("# changed\n")
+    code, text = call("eval", "oracle", *again)
+    assert (code, "holds an evaluation with other settings: suite.notes" in text) == (1, True), text
+
+
 def test_a_world_without_a_release_says_so(call: Call) -> None:
     code, text = call("tasks", "prove", "--world", INN, "--release")
     assert (code, "the world 'inn' keeps no release; name its file as World.release" in text) == (1, True), text
