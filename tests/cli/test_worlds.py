@@ -61,7 +61,7 @@ def test_a_world_that_is_named_twice_is_played_once(surgery: str, call: Call) ->
         (("play", "inn/cancel/0000", "--world", INN, "--surface", "generic"),
          "surface 'generic': the world 'inn' does not declare it; its surfaces: conventional"),
         (("tasks", "list", "--world", INN, "--split", "nope"),
-         "unknown split 'nope'; there are: dev, heldout, heldout-family, heldout-policy, heldout-world, train"),
+         "unknown split 'nope'; there are: dev, heldout, heldout-policy, heldout-world, train"),
         (("eval", "oracle", "--suite", "ood", "--world", INN, "--axis", "family"),
          "axis 'family': the world 'inn' does not declare it; its axes: entities, policy, noise, horizon, wording"),
         (("bench", "env", "storefront", "--world", INN), f"storefront and --world {INN} name two worlds; name one"),
