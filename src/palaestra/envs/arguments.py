@@ -8,6 +8,17 @@ from palaestra.errors import CapabilityError, UnknownNameError
 RewardMode: TypeAlias = Literal["checklist", "outcome"]
 
 
+def check_names(**names: object) -> None:
+    """Refuse a value that is no text where an argument takes a name, or none.
+
+    Raises:
+        TypeError: a value is of another type.
+    """
+    for argument, value in names.items():
+        if value is not None and not isinstance(value, str):
+            raise TypeError(f"{argument}={value!r}: a name is text; give one name in quotes, or leave it out")
+
+
 def check_values(*, reward: str, handbook: int, max_turns: int | None, render_mode: str | None) -> None:
     """Refuse a value that no world takes.
 

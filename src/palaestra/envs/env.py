@@ -28,7 +28,7 @@ from gymnasium.utils import seeding
 
 import palaestra
 from palaestra.cache import LruCache
-from palaestra.envs.arguments import RewardMode, check_declared, check_values
+from palaestra.envs.arguments import RewardMode, check_declared, check_names, check_values
 from palaestra.envs.episode import LiveEpisode, Snapshot
 from palaestra.envs.episode_view import EpisodeView
 from palaestra.envs.instance import Instance
@@ -89,6 +89,7 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
 
     Raises:
         UnknownNameError: no such world, task, split, format, noise, wording or temper.
+        TypeError: a name is no text.
         CapabilityError: the world or task does not declare a split, surface, handbook, temper or kind of noise.
         PackError: the world's pack cannot be loaded.
         ValueError: a number is out of range.
@@ -116,6 +117,15 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
         temper: str | None = None,
         render_mode: str | None = None,
     ) -> None:
+        check_names(
+            split=split,
+            task=task,
+            surface=surface,
+            reward=reward,
+            action_format=action_format,
+            wording=wording,
+            temper=temper,
+        )
         check_values(reward=reward, handbook=handbook, max_turns=max_turns, render_mode=render_mode)
         if place is not None and env_id not in PACKS:
             palaestra.register_world(place, env_id=env_id)
@@ -124,7 +134,7 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
         check_declared(self.world, handbook=handbook, temper=temper)
         self.task_set: TaskSet = bundled_tasks(self.world) if tasks is None else load_folder(self.world, Path(tasks))
         self.render_mode = render_mode
-        self._ids = self.task_set.ids(split or self.task_set.splits[0])
+        self._ids = self.task_set.ids(self.task_set.splits[0] if split is None else split)
         if temper is not None:
             self._ids = tuple(id_ for id_ in self._ids if "dialogue" in self.task_set.family_of(id_).traits)
         self._task_id = task
@@ -135,7 +145,7 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
             raise UnknownNameError.of("user", user, ["scripted"])
         self._user: UserFactory = ScriptedUser if isinstance(user, str) else user
         other = next(iter(self.world.surfaces), CONVENTIONAL)
-        self.surface = surface or (other if split == "heldout-surface" else CONVENTIONAL)
+        self.surface = (other if split == "heldout-surface" else CONVENTIONAL) if surface is None else surface
         self._surface = self.world.surface(self.surface)
         self.toolbox = self._surface.toolbox
         self._reader = TurnReader(format=self._format, prose_tool=self.toolbox.prose_tool)
@@ -171,13 +181,16 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
 
         Raises:
             UnknownNameError: an option or the task is unknown.
+            TypeError: the task is no text.
             TaskError: the split lists no instance.
         """
         if seed is not None:
             self._reseed(seed)
-        for option in options or {}:
+        for option, value in (options or {}).items():
             if option != "task":
                 raise UnknownNameError.of("reset option", option, ["task"])
+            if type(value) is not str:
+                check_names(task=value)
         if seed is None:
             seed = int(self.np_random.integers(2**31))
         named = (options or {}).get("task", self._task_id)
