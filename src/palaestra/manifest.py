@@ -55,7 +55,10 @@ class Manifest:
     capabilities: Capabilities = field(default_factory=Capabilities)
 
     def switches(self) -> JsonObject:
-        """A JSON schema of the switches that `gymnasium.make` takes for this world."""
+        """A JSON schema of the switches that `gymnasium.make` takes for this world.
+
+        The axes of held-out tasks are those that a world may have: a manifest does not list families.
+        """
         own = self.capabilities
         properties: JsonObject = {
             "split": {"enum": [*self.splits, *_views(self)]},

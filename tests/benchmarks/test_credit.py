@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from crash.loops import POLICY, SFT, SYNC, WORLD
+from packs import write_pack
 from palaestra.benchmarks.credit import (
     METHODS,
     CreditConfig,
@@ -17,7 +18,7 @@ from palaestra.benchmarks.credit import (
     material_of,
 )
 from palaestra.benchmarks.learning.evaluation import Evaluation
-from palaestra.trainers import CriticConfig, LearnerConfig
+from palaestra.trainers import CriticConfig, LearnerConfig, WorldConfig
 from palaestra.trainers.progress import silent
 
 CONFIG = CreditConfig(
@@ -49,6 +50,13 @@ def found(directory: Path) -> tuple[Evaluation, Sequence[CreditResult]]:
     return compare_methods(
         material_of(CONFIG, bar=silent), CONFIG, seeds=2, directory=directory, bar=silent, say=ignored
     )
+
+
+def test_a_world_that_the_settings_name_by_its_pack_is_measured_there(tmp_path: Path) -> None:
+    pack = write_pack(tmp_path / "credit_ward", id="credit-ward")
+    material = material_of(replace(CONFIG, world=WorldConfig(pack=pack)), bar=silent)
+    assert material.env_id == "palaestra/CreditWard-v0"
+    assert {task.partition("/")[0] for task in (*material.train, *material.heldout)} == {"credit-ward"}
 
 
 def test_every_method_is_trained_with_every_seed_for_as_many_tokens(

@@ -61,7 +61,7 @@ def test_a_world_that_is_named_twice_is_played_once(surgery: str, call: Call) ->
         (("play", "inn/cancel/0000", "--world", INN, "--surface", "generic"),
          "surface 'generic': the world 'inn' does not declare it; its surfaces: conventional"),
         (("tasks", "list", "--world", INN, "--split", "nope"),
-         "unknown split 'nope'; there are: dev, heldout, heldout-family, heldout-policy, heldout-world, train"),
+         "unknown split 'nope'; there are: dev, heldout, heldout-policy, heldout-world, train"),
         (("eval", "oracle", "--suite", "ood", "--world", INN, "--axis", "family"),
          "axis 'family': the world 'inn' does not declare it; its axes: entities, policy, noise, horizon, wording"),
         (("bench", "env", "storefront", "--world", INN), f"storefront and --world {INN} name two worlds; name one"),
@@ -97,6 +97,22 @@ def test_an_evaluation_goes_on_where_its_world_is_named_otherwise_and_not_where_
     assert code == 0, text
     (folder / "tasks.py").write_text((folder / "tasks.py").read_text() + "# changed\n")
     code, text = call("eval", "oracle", "--world", "ward", *again)
+    assert (code, "holds an evaluation with other settings: suite.notes" in text) == (1, True), text
+
+
+@pytest.mark.parametrize("trained", ["changed", "other"])
+def test_an_ood_evaluation_ends_where_the_code_of_one_of_its_worlds_changed(
+    trained: str, call: Call, tmp_path: Path
+) -> None:
+    folder = str(write_pack(tmp_path / f"ward_{trained}", id=f"ward-{trained}"))
+    worlds = ("--world", folder, "--world", INN, "--option", f"trained={folder if trained == 'changed' else INN}")
+    again = ("--suite", "ood", *worlds, "--axis", "world", "--limit", "1", "--out", str(tmp_path / "run"))
+    assert call("eval", "oracle", *again)[0] == 0
+    code, text = call("eval", "oracle", *again)
+    assert code == 0, text
+    with Path(folder, "tasks.py").open("a") as file:
+        file.write("# changed\n")
+    code, text = call("eval", "oracle", *again)
     assert (code, "holds an evaluation with other settings: suite.notes" in text) == (1, True), text
 
 

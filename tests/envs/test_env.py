@@ -1,6 +1,7 @@
 import json
 import multiprocessing
 import pickle
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -12,7 +13,14 @@ import pytest
 from palaestra.envs import Snapshot, ToolEnv
 from palaestra.envs.check.subject import as_action, make
 from palaestra.envs.episode import UNPARSABLE_LIMIT
-from palaestra.errors import ActionError, EpisodeOverError, InfrastructureError, TaskError, UnknownNameError
+from palaestra.errors import (
+    ActionError,
+    CapabilityError,
+    EpisodeOverError,
+    InfrastructureError,
+    TaskError,
+    UnknownNameError,
+)
 from palaestra.protocols import Action
 from palaestra.records import EndReason, ToolCall
 from palaestra.rubrics import HARM
@@ -93,6 +101,34 @@ def test_an_option_names_the_task_and_an_unknown_option_is_refused() -> None:
 def test_a_wrong_choice_is_refused_when_the_environment_is_made(kwargs: dict[str, str], says: str) -> None:
     with pytest.raises(UnknownNameError, match=says):
         ToolEnv(LIBRARY_ID, **kwargs)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("value", [3, 0, True, ["library/renew-loan/0000"], b"train"])
+@pytest.mark.parametrize("argument", ["split", "task", "surface", "reward", "action_format", "wording", "temper"])
+def test_a_name_of_another_type_is_refused_when_the_environment_is_made(argument: str, value: object) -> None:
+    says = f"{argument}={value!r}: a name is text; give one name in quotes, or leave it out"
+    with pytest.raises(TypeError, match=re.escape(says)):
+        make(LIBRARY_ID, **{argument: value})
+
+
+def test_a_task_of_another_type_is_refused_when_an_episode_begins() -> None:
+    env = make(LIBRARY_ID)
+    with pytest.raises(TypeError, match="task=3: a name is text; give one"):
+        env.reset(seed=0, options={"task": 3})
+    assert env.reset(seed=0, options={"task": None})[1]["task"] == env.reset(seed=0)[1]["task"]
+
+
+@pytest.mark.parametrize(
+    ("argument", "says"),
+    [
+        ("surface", "surface '': the world 'library' does not declare it; its surfaces: conventional, generic"),
+        ("split", "unknown split ''; there are: dev, "),
+        ("task", "unknown task ''"),
+    ],
+)
+def test_an_empty_name_is_not_the_default(argument: str, says: str) -> None:
+    with pytest.raises((CapabilityError, UnknownNameError), match=says):
+        make(LIBRARY_ID, **{argument: ""})
 
 
 def test_a_budget_is_at_least_one_turn() -> None:

@@ -28,6 +28,11 @@ from worlds.lab import LAB, bar_chart
 TASK = "lab/mean-reading/0000"
 PLOT: dict[str, Any] = {"tool": "plot_curve", "arguments": {"probe_id": "PRB-1"}}
 OTHER: dict[str, Any] = {"tool": "plot_curve", "arguments": {"probe_id": "PRB-2"}}
+UNKNOWN: dict[str, Any] = {"tool": "plot_curve", "arguments": {"probe_id": "PRB-9"}}
+CALIBRATE: dict[str, Any] = {
+    "tool": "calibrate",
+    "arguments": {"probe_id": "PRB-3", "offset": 1.5, "curve": [1.0], "channels": [2]},
+}
 READ: dict[str, Any] = {"tool": "get_probe", "arguments": {"probe_id": "PRB-1"}}
 """Answers as `PLOT` does, without the image."""
 
@@ -62,13 +67,34 @@ def test_an_answer_without_an_image_has_no_such_key() -> None:
 
 
 def test_only_the_call_that_attached_it_has_the_image() -> None:
-    first, second, third, *rest = lab().step([PLOT, {"tool": "plot_curve", "arguments": {"probe_id": "PRB-9"}}, READ])[
-        0
-    ]
+    first, second, third, *rest = lab().step([PLOT, UNKNOWN, READ])[0]
     assert not rest
     assert "images" in first
     assert "images" not in second
     assert "images" not in third
+
+
+def workflow(*steps: dict[str, Any]) -> dict[str, Any]:
+    """A composite call of these actions."""
+    actions = [{"action": step["tool"], "arguments": step["arguments"]} for step in steps]
+    return {"tool": "run_workflow", "arguments": {"steps": actions}}
+
+
+@pytest.mark.parametrize("noise", [None, {"failures": 0, "latency": 2}])
+def test_the_answer_of_a_composite_call_holds_the_images_of_its_actions_in_order(noise: dict[str, int] | None) -> None:
+    (first,), (other,) = lab().step(PLOT)[0], lab().step(OTHER)[0]
+    assert images_of(first) != images_of(other)
+    (message,), *_ = lab(surface="generic", noise=noise).step(workflow(OTHER, CALIBRATE, PLOT, OTHER))
+    assert len(orjson.loads(message["content"])["results"]) == 4
+    assert images_of(message) == images_of(other) + images_of(first) + images_of(other)
+    (message,), *_ = lab(surface="generic", noise=noise).step(workflow(CALIBRATE))
+    assert "images" not in message
+
+
+def test_a_composite_call_that_is_refused_shows_no_image_of_its_trial() -> None:
+    (message,), *_ = lab(surface="generic").step(workflow(PLOT, UNKNOWN))
+    assert "step 2, plot_curve" in orjson.loads(message["content"])["error"]["message"]
+    assert "images" not in message
 
 
 def test_a_world_with_images_keeps_the_contract() -> None:

@@ -1,3 +1,4 @@
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +23,7 @@ from palaestra.envs.check.subject import make
 from palaestra.envs.state import Overlay
 from palaestra.envs.task import FIRST_INDEX, LAST_INDEX
 from palaestra.envs.taskset import load_families, load_folder
-from palaestra.errors import DrawError, TaskError, UnknownNameError
+from palaestra.errors import CapabilityError, DrawError, TaskError, UnknownNameError
 from palaestra.rubrics import MET, Criterion, expect_call
 from palaestra.seeding import Stream
 from worlds.library import LIBRARY, Book, populate, renew, start
@@ -177,6 +178,31 @@ def test_a_split_lists_the_instances_of_each_family_in_order(library: TaskSet) -
 def test_a_family_of_heldout_alone_has_a_number_of_its_own() -> None:
     world = replace(LIBRARY, unseen_instances=3)
     assert len(TaskSet(world, [made(plain, splits=("heldout",))]).ids("heldout")) == 3
+
+
+@pytest.mark.parametrize(
+    ("families", "has"),
+    [
+        ((made(plain),), ["heldout-world", "heldout-surface"]),
+        ((made(plain, splits=("heldout",)),), ["heldout-family"]),
+        (
+            (made(plain), family("library/new", level=1, splits=("heldout",))(plain)),
+            ["heldout-world", "heldout-family", "heldout-surface"],
+        ),
+        ((made(plain, splits=("train",)),), []),
+    ],
+)
+def test_the_axes_of_held_out_tasks_are_those_that_there_are_families_for(
+    families: tuple[Family[Any], ...], has: list[str]
+) -> None:
+    tasks = TaskSet(LIBRARY, families)
+    for axis in ("heldout-world", "heldout-family", "heldout-surface"):
+        if axis in has:
+            assert tasks.ids(axis)
+        else:
+            declared = re.escape(", ".join([*SPLITS, *has]))
+            with pytest.raises(CapabilityError, match=rf"split '{axis}': .*its splits: {declared}$"):
+                tasks.ids(axis)
 
 
 def test_an_instance_is_made_once(library: TaskSet) -> None:

@@ -20,6 +20,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from palaestra.envs.state import Base, Schema
+from palaestra.envs.surfaces import generic_surface
 from palaestra.envs.task import Draft, Task, call, family
 from palaestra.envs.world import World
 from palaestra.records import Digits, JsonObject, MaxBytes, References, Row
@@ -228,12 +229,14 @@ def calibrate_probe(draft: Draft) -> Task:
     return _calibration(draft)
 
 
+TOOLBOX = Toolbox((get_probe, plot_curve, list_readings, calibrate, *TYPED_CONTROL), prose_tool="reply")
 LAB = World(
     name="lab",
     schema=SCHEMA,
     populate=populate,
     start=start,
-    toolbox=Toolbox((get_probe, plot_curve, list_readings, calibrate, *TYPED_CONTROL), prose_tool="reply"),
+    toolbox=TOOLBOX,
+    surfaces={"generic": generic_surface(SCHEMA, TOOLBOX, role="technician")},
     role="technician",
     actor="EMP-1",
     briefing=lambda now: f"You are the technician EMP-1. It is {now:%Y-%m-%d}.",

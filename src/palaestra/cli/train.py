@@ -66,7 +66,9 @@ def train(
 
 def _world_options(plan: "RunPlan") -> str:
     """The worlds of the run as options of `palaestra eval`; nothing where it had the default world alone."""
-    places = [config.pack or config.env_id for config in plan.worlds.configs]
+    from palaestra.trainers.loops.material import env_id_of  # noqa: PLC0415  torch takes seconds
+
+    places = [config.pack or env_id_of(config) for config in plan.worlds.configs]
     return "" if places == [PACKS.find(DEFAULT).env_id] else "".join(f" --world {place}" for place in places)
 
 

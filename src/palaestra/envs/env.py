@@ -18,16 +18,19 @@ Seeds
     A task id fixes world and prompt. Without one, `reset(seed=s)` draws the instance from the split by the seed alone.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypeAlias, get_args
+from typing import Any, ClassVar, Literal
 
 import gymnasium as gym
 import numpy as np
 from gymnasium.utils import seeding
 
 import palaestra
+from palaestra.cache import LruCache
+from palaestra.envs.arguments import RewardMode, check_declared, check_names, check_values
 from palaestra.envs.episode import LiveEpisode, Snapshot
+from palaestra.envs.episode_view import EpisodeView
 from palaestra.envs.instance import Instance
 from palaestra.envs.noise import Noise, NoisePlan, check_noise_material
 from palaestra.envs.reading import TurnReader, unreadable_message
@@ -46,21 +49,20 @@ from palaestra.errors import (
     UnknownNameError,
 )
 from palaestra.packs import PACKS
-from palaestra.protocols import Action, StateView
+from palaestra.protocols import Action
 from palaestra.record import constructor
-from palaestra.records import ANY_TABLE, EndReason, Message, RowChange, Score, TaskSpec, ToolCall, ToolEvent
+from palaestra.records import Message, ToolCall
 from palaestra.seeding import Stream
 from palaestra.steps import ResetRecord, Returned, StepRecord
-from palaestra.tools import FORMATS, Tool, legal_call
+from palaestra.tools import FORMATS
 from palaestra.tools.images import describe_image
 
-RewardMode: TypeAlias = Literal["checklist", "outcome"]
 _step_record = constructor(StepRecord)
-_SPOKEN = 256
-"""Tasks in another manner that an environment and its forks keep; the oldest goes first."""
+_VARIED = 256
+"""Tasks in other words or with another temper that an environment and its forks keep."""
 
 
-class ToolEnv(gym.Env[tuple[Message, ...], Action]):
+class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
     """A world's tasks, one episode at a time; see the module's text for the contract.
 
     Args:
@@ -87,6 +89,7 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
 
     Raises:
         UnknownNameError: no such world, task, split, format, noise, wording or temper.
+        TypeError: a name is no text.
         CapabilityError: the world or task does not declare a split, surface, handbook, temper or kind of noise.
         PackError: the world's pack cannot be loaded.
         ValueError: a number is out of range.
@@ -114,22 +117,24 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         temper: str | None = None,
         render_mode: str | None = None,
     ) -> None:
-        if reward not in get_args(RewardMode):
-            raise UnknownNameError.of("reward", reward, get_args(RewardMode))
-        if max_turns is not None and max_turns < 1:
-            raise ValueError(f"max_turns={max_turns}: a budget is at least 1")
-        if type(handbook) is not int or handbook < 0:
-            raise ValueError(f"handbook={handbook!r}: handbooks are numbered from 0, which is the world's own")
-        if render_mode not in (None, "ansi"):
-            raise UnknownNameError.of("render mode", str(render_mode), ["ansi"])
+        check_names(
+            split=split,
+            task=task,
+            surface=surface,
+            reward=reward,
+            action_format=action_format,
+            wording=wording,
+            temper=temper,
+        )
+        check_values(reward=reward, handbook=handbook, max_turns=max_turns, render_mode=render_mode)
         if place is not None and env_id not in PACKS:
             palaestra.register_world(place, env_id=env_id)
         self.env_id = env_id
         self.world = open_world(env_id)
-        self._check_declared(handbook, temper)
+        check_declared(self.world, handbook=handbook, temper=temper)
         self.task_set: TaskSet = bundled_tasks(self.world) if tasks is None else load_folder(self.world, Path(tasks))
         self.render_mode = render_mode
-        self._ids = self.task_set.ids(split or self.task_set.splits[0])
+        self._ids = self.task_set.ids(self.task_set.splits[0] if split is None else split)
         if temper is not None:
             self._ids = tuple(id_ for id_ in self._ids if "dialogue" in self.task_set.family_of(id_).traits)
         self._task_id = task
@@ -140,7 +145,7 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
             raise UnknownNameError.of("user", user, ["scripted"])
         self._user: UserFactory = ScriptedUser if isinstance(user, str) else user
         other = next(iter(self.world.surfaces), CONVENTIONAL)
-        self.surface = surface or (other if split == "heldout-surface" else CONVENTIONAL)
+        self.surface = (other if split == "heldout-surface" else CONVENTIONAL) if surface is None else surface
         self._surface = self.world.surface(self.surface)
         self.toolbox = self._surface.toolbox
         self._reader = TurnReader(format=self._format, prose_tool=self.toolbox.prose_tool)
@@ -149,7 +154,7 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         if self.noise is not None:
             check_noise_material(self.noise, self.world)
         self.variation = RequestVariation.of(wording, temper)
-        self._spoken: dict[tuple[str, int], Instance] = {}
+        self._varied: LruCache[tuple[str, int], Instance] = LruCache(_VARIED)
         self._offered = tuple(self.toolbox.offered(self.world.role))
         self.action_space = CallSpace(self._offered, self._format)
         self.observation_space = MessageSpace()
@@ -158,14 +163,6 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         self._generator: np.random.Generator | None = None
         if task is not None:
             self.task_set.instance(task, handbook)
-
-    def _check_declared(self, handbook: int, temper: str | None) -> None:
-        """Refuse a switch that would have no effect in this world."""
-        declared = self.world.capabilities
-        if handbook and not declared.handbooks:
-            raise CapabilityError.of(self.world.name, f"handbook={handbook}", "handbooks", ["0"])
-        if temper is not None and not declared.tempers:
-            raise CapabilityError.of(self.world.name, f"temper={temper!r}", "tempers", [])
 
     # Gymnasium
 
@@ -184,13 +181,16 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
 
         Raises:
             UnknownNameError: an option or the task is unknown.
+            TypeError: the task is no text.
             TaskError: the split lists no instance.
         """
         if seed is not None:
             self._reseed(seed)
-        for option in options or {}:
+        for option, value in (options or {}).items():
             if option != "task":
                 raise UnknownNameError.of("reset option", option, ["task"])
+            if type(value) is not str:
+                check_names(task=value)
         if seed is None:
             seed = int(self.np_random.integers(2**31))
         named = (options or {}).get("task", self._task_id)
@@ -237,7 +237,7 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
 
     def _begun(self, instance: Instance, seed: int) -> LiveEpisode:
         if self.variation is not None:
-            instance = self._in_manner(self.variation, instance)
+            instance = self._vary(instance, self.variation)
         max_turns = self._budget or instance.spec.max_turns
         noise_plan = None
         if self.noise is not None:
@@ -250,19 +250,14 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         )
         return self._episode
 
-    def _in_manner(self, variation: RequestVariation, instance: Instance) -> Instance:
+    def _vary(self, instance: Instance, variation: RequestVariation) -> Instance:
         """The task with a user of this manner; forks share what was made before."""
         if variation.temper is not None and instance.user is None:
             raise CapabilityError(
                 f"temper={variation.temper!r}: nobody answers in the task {instance.spec.id!r}; the tasks of families "
                 "with the trait 'dialogue' have a user (`palaestra tasks list` shows traits)"
             )
-        named = instance.spec.id, instance.handbook
-        if named not in self._spoken:
-            if len(self._spoken) >= _SPOKEN:
-                del self._spoken[next(iter(self._spoken))]
-            self._spoken[named] = vary_request(instance, variation)
-        return self._spoken[named]
+        return self._varied.get((instance.spec.id, instance.handbook), lambda: vary_request(instance, variation))
 
     def step(self, action: Action) -> Returned:
         """Run one turn.
@@ -326,82 +321,7 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         """Drop the episode. An environment holds no process and no file."""
         self._episode = None
 
-    # What a world adds
-
-    @property
-    def episode(self) -> LiveEpisode:
-        """The episode under way. For trusted callers.
-
-        Raises:
-            EpisodeOverError: none has begun.
-        """
-        if self._episode is None:
-            raise EpisodeOverError("no episode; call env.reset() to begin one")
-        return self._episode
-
-    @property
-    def task(self) -> TaskSpec:
-        """The task being played."""
-        return self.episode.instance.spec
-
-    @property
-    def instance(self) -> Instance:
-        """The task being played, whole: its rubric and oracle too. For trusted callers."""
-        return self.episode.instance
-
-    def oracle(self) -> tuple[ToolCall, ...]:
-        """Calls of this surface that solve the task, as an agent writes them. For trusted callers."""
-        return self._written(self.instance.oracle)
-
-    def alternatives(self) -> tuple[tuple[ToolCall, ...], ...]:
-        """Other calls that solve it, as its author states them. For trusted callers."""
-        return tuple(map(self._written, self.instance.alternatives))
-
-    def _written(self, calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
-        """Calls of the conventional surface in the names of the tools on offer."""
-        noise_state, translated = self.episode.noise_state, self._surface.translate(calls, self.instance.initial_state)
-        return translated if noise_state is None else noise_state.noise_plan.spelled(translated)
-
-    @property
-    def offered(self) -> tuple[Tool, ...]:
-        """The tools on offer, as the agent knows them; noise can make them others with every episode."""
-        return self._offered
-
-    def score(self) -> Score:
-        """The rubric's judgement so far."""
-        episode = self.episode
-        return episode.checklist.score(episode.evidence.end)
-
-    @property
-    def state(self) -> StateView:
-        """The rows now, to be read. For trusted callers."""
-        return self.episode.state
-
-    @property
-    def events(self) -> tuple[ToolEvent, ...]:
-        """One for every call of the episode."""
-        return tuple(self.episode.evidence.events)
-
-    @property
-    def journal(self) -> tuple[RowChange, ...]:
-        """Every write of the episode."""
-        return tuple(self.episode.state.journal)
-
-    @property
-    def changes(self) -> tuple[RowChange, ...]:
-        """The net difference to the rows as they were at the beginning."""
-        return self.episode.evidence.changes
-
-    @property
-    def counting(self) -> tuple[str, ...]:
-        """The criteria that count now: expectations met and prohibitions violated."""
-        standing = self.episode.checklist.standing()
-        return standing.met + standing.violated
-
-    @property
-    def end(self) -> EndReason | None:
-        """Why the episode ended; `None` while it runs."""
-        return self.episode.evidence.end
+    # Where the episode goes on
 
     def snapshot(self) -> Snapshot:
         """Everything that decides how the episode goes on."""
@@ -444,37 +364,6 @@ class ToolEnv(gym.Env[tuple[Message, ...], Action]):
         copy.observation_space = MessageSpace()
         copy._episode = self.episode.fork()
         return copy
-
-    def state_hash(self) -> str:
-        """A hash of the rows and nothing but the rows."""
-        return self.episode.state.state_hash()
-
-    def digest(self) -> str:
-        """A hash of everything in the episode: episodes of equal digests go on alike."""
-        return self.episode.digest()
-
-    def anchor(self) -> str:
-        """A hash of the rows and the current observation: whether an agent stands at the same place."""
-        return self.episode.anchor(self.state_hash())
-
-    def legal_actions(self, count: int = 8, *, seed: int | None = None) -> list[Action]:
-        """Calls that fit their schemas and whose ids exist.
-
-        Args:
-            count: How many.
-            seed: The seed of the draws; `None` draws by where the episode stands, so equal places give equal calls.
-        """
-        episode = self.episode
-        place: tuple[str | int, ...] = ("legal", episode.seed, len(episode.evidence.events), episode.turn)
-        stream = Stream.root(*place) if seed is None else Stream.root("legal", seed)
-        drawn = (legal_call(self._offered, self._table_ids, stream) for _ in range(count))
-        return [{"tool": call.tool, "arguments": dict(call.arguments)} for call in drawn]
-
-    def _table_ids(self, table: str) -> Sequence[str]:
-        state = self.episode.state
-        if table != ANY_TABLE:
-            return state.keys(table)
-        return [key for info in self.world.schema for key in state.keys(info.name)]
 
 
 def _as_text(message: Message) -> str:

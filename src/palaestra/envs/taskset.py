@@ -86,7 +86,7 @@ class TaskSet:
             UnknownNameError: there is no such split.
             CapabilityError: the world does not declare it.
         """
-        declared = [*self.splits, *self._views()]
+        declared = [*self.splits, *self._heldout_axes()]
         if split not in self._ids:
             raise UnknownNameError.of("split", split, declared)
         if split not in declared:
@@ -98,11 +98,19 @@ class TaskSet:
         """The splits that the world declares, without the axes of the held-out tasks."""
         return tuple(split for split in SPLITS if self.world.instances.get(split))
 
-    def _views(self) -> list[str]:
-        """The axes of the held-out tasks that the world has."""
+    def _heldout_axes(self) -> list[str]:
+        """The axes of the held-out tasks that the set has families for, and the world a surface."""
         if "heldout" not in self.splits:
             return []
-        return ["heldout-world", "heldout-family", *(["heldout-surface"] if self.world.surfaces else [])]
+        held_out = [family for family in self.families.values() if "heldout" in family.splits]
+        unseen = any(family.unseen for family in held_out)
+        trained = any(not family.unseen for family in held_out)
+        has = {
+            "heldout-world": trained,
+            "heldout-family": unseen,
+            "heldout-surface": trained and bool(self.world.surfaces),
+        }
+        return [axis for axis, is_there in has.items() if is_there]
 
     def candidates(self, split: str) -> tuple[str, ...]:
         """The ids that a split would list if all families were released: what there is to prove.

@@ -5,19 +5,22 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
 from crash.loops import POLICY, demonstrations
 from packs import write_pack
 from palaestra.errors import ConfigError, UnknownNameError
+from palaestra.packs import DEFAULT, PACKS
 from palaestra.trainers.loops import initial_policy, load_config, plan_run, recorded_batches, run
-from palaestra.trainers.loops.config import WorldConfig, read_config
+from palaestra.trainers.loops.config import WorldConfig, config_document, read_config
 from palaestra.trainers.loops.material import env_id_of
 from palaestra.trainers.loops.worlds import RunWorlds
 from palaestra.trainers.rollouts.groups import TaskPlan
 from palaestra.trainers.rollouts.worlds.routed import split_reference
 from worlds.registration import LIBRARY_ID
 
+DEFAULT_ID = PACKS.find(DEFAULT).env_id
 LIBRARY = WorldConfig(env_id=LIBRARY_ID, imports=("worlds.registration",))
 
 
@@ -122,12 +125,21 @@ def test_old_settings_of_one_world_are_read_and_the_new_ones_are_written_back() 
         ({"workers": 0}, "workers=0: at least 1; leave it out for one per processor"),
         ({"switches": {"split": "dev"}}, r"switches\.split: it has no effect here; give world\.split"),
         ({"switches": {"env_id": LIBRARY_ID}}, r"switches\.env_id: it has no effect here; give world\.env_id or"),
-        ({"env_id": LIBRARY_ID, "pack": "ward"}, "name two worlds; leave env_id out"),
+        ({"env_id": LIBRARY_ID, "pack": "ward"}, "pack='ward' and env_id='.*': both name the world; leave one of"),
+        ({"env_id": DEFAULT_ID, "pack": "ward"}, f"pack='ward' and env_id='{DEFAULT_ID}': both name the world"),
     ],
 )
 def test_a_setting_of_a_world_without_effect_or_sense_is_refused(world: dict[str, Any], says: str) -> None:
     with pytest.raises(ConfigError, match=says):
         read_config({"world": world, "grpo": {}})
+
+
+def test_a_world_is_the_default_one_where_nothing_names_it(ward: Path) -> None:
+    assert env_id_of(WorldConfig()) == WorldConfig().env_id == DEFAULT_ID
+    assert env_id_of(WorldConfig(pack=ward)) == "palaestra/Ward-v0"
+    assert WorldConfig(pack=ward).env_id is None
+    config = read_config({"world": {"pack": str(ward)}, "grpo": {}})
+    assert read_config(orjson.loads(config_document(config))) == config
 
 
 def test_what_is_unknown_of_a_world_is_named_with_the_world(ward: Path) -> None:

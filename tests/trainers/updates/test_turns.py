@@ -44,7 +44,7 @@ class Rows:
         return dict.fromkeys(wanted, values_T)
 
     def gradient_norms(self, batch: TokenBatch, *, temperature: float = 1.0) -> Tensor:
-        raise NotImplementedError
+        raise AssertionError("no part of SeeUPO reads gradient norms")
 
 
 def seeupo() -> BuiltObjective:

@@ -1,5 +1,6 @@
 """Environments that go wrong late: an ordinary smoke test would find the rest."""
 
+from abc import ABC, abstractmethod
 from typing import Any, TypeAlias
 
 from palaestra.envs.env import ToolEnv
@@ -14,12 +15,13 @@ LATE = 3
 """The turn from which most of them are broken."""
 
 
-class Late(ToolEnv):
+class Late(ToolEnv, ABC):
     """Breaks what a step returns, from the third turn on."""
 
     def step(self, action: Action) -> Stepped:
         stepped = super().step(action)
         return self.spoilt(stepped) if self.episode.turn >= LATE else stepped
 
+    @abstractmethod
     def spoilt(self, stepped: Stepped) -> Stepped:
-        raise NotImplementedError
+        """What is returned in place of `stepped`."""

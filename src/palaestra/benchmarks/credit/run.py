@@ -39,6 +39,7 @@ from palaestra.trainers import (
     tasks_of,
     worlds_of,
 )
+from palaestra.trainers.loops.material import env_id_of
 
 _OVERS: Mapping[str, Mapping[str, Any]] = {
     "grpo": {},
@@ -92,7 +93,7 @@ class CreditResult:
 def material_of(config: CreditConfig, *, bar: OpenProgressBar) -> LearningMaterial:
     """The world's demonstrations, and its tasks to learn from and to measure on."""
     return LearningMaterial(
-        env_id=config.world.env_id,
+        env_id=env_id_of(config.world),
         demonstrations=demonstrations_of(config.world, bar=bar),
         train=tasks_of(config.world),
         heldout=tasks_of(replace(config.world, split="heldout")),
@@ -142,7 +143,7 @@ def compare_methods(
                 worlds=partial(worlds_of, config.world, warm.codec.format.name),
                 seed=seed,
                 start=warm,
-                world=config.world.env_id,
+                world=material.env_id,
                 say=say,
             )
             taught = carry(loop, directory / name)

@@ -8,7 +8,7 @@ import gymnasium as gym
 
 from palaestra.benchmarks.evaluation.suite import Cell, Suite
 from palaestra.benchmarks.evenly import evenly
-from palaestra.digest import digest_bytes
+from palaestra.benchmarks.suites.source_note import pack_note, source_digest
 from palaestra.envs import ToolEnv
 from palaestra.envs.target import folder_of, resolve_target
 from palaestra.errors import CapabilityError, TaskError
@@ -85,7 +85,7 @@ def _cells(
         for id, label, tasks in parts
         if tasks
     ]
-    return cells, (*_pack_note(env_id), *(files or ()))
+    return cells, (*pack_note(env_id), *(files or ()))
 
 
 def _answered(env: ToolEnv, ids: Sequence[str], split: str) -> tuple[str, ...]:
@@ -99,19 +99,7 @@ def _answered(env: ToolEnv, ids: Sequence[str], split: str) -> tuple[str, ...]:
 def _world(target: str, world: str | None) -> tuple[str, tuple[str, ...] | None]:
     """The environment of a target, and a note about the task files, where it is a folder of them."""
     env_id, folder = resolve_target(target, _world_of_files(target, world))
-    return env_id, None if folder is None else (f"Task files of {target}, digest {_digest(Path(folder))}.",)
-
-
-def _pack_note(env_id: str) -> tuple[str, ...]:
-    """What code a pack outside the package has: an evaluation that goes on has the same."""
-    pack = PACKS.find(env_id)
-    path = Path(pack.place)
-    return (f"World {pack.name}, digest {_digest(path)}.",) if path.is_absolute() else ()
-
-
-def _digest(path: Path) -> str:
-    files = [path] if path.is_file() else sorted(path.rglob("*.py"))
-    return digest_bytes(b"\0".join(file.read_bytes() for file in files))
+    return env_id, None if folder is None else (f"Task files of {target}, digest {source_digest(Path(folder))}.",)
 
 
 def _world_of_files(target: str, world: str | None) -> str | None:

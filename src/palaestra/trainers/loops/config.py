@@ -50,8 +50,8 @@ _NO_SWITCHES = {
 class WorldConfig:
     """One world that is learnt in."""
 
-    env_id: str = field(default_factory=lambda: PACKS.find(DEFAULT).env_id)
-    """The environment, as `gymnasium.make` knows it, or a world's id."""
+    env_id: str | None = None
+    """The environment, as `gymnasium.make` knows it, or a world's id; the default world's where there is no `pack`."""
     pack: Path | None = None
     """The folder of a world pack in place of `env_id`; its code is run."""
     name: str | None = None
@@ -71,8 +71,12 @@ class WorldConfig:
     """Processes or actors; as many as there are processors when it is not said."""
 
     def __post_init__(self) -> None:
-        if self.pack is not None and self.env_id != PACKS.find(DEFAULT).env_id:
-            raise ValueError(f"pack={str(self.pack)!r} and env_id={self.env_id!r} name two worlds; leave env_id out")
+        if self.pack is not None and self.env_id is not None:
+            raise ValueError(
+                f"pack={str(self.pack)!r} and env_id={self.env_id!r}: both name the world; leave one of them out"
+            )
+        if self.pack is None and self.env_id is None:  # settings on the disk state their defaults
+            object.__setattr__(self, "env_id", PACKS.find(DEFAULT).env_id)
         if self.name is not None and not _NAME.fullmatch(self.name):
             raise ValueError(f"name={self.name!r}: write letters, digits, hyphens and underscores")
         if not (isfinite(self.weight) and self.weight > 0):

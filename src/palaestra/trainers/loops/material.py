@@ -41,7 +41,7 @@ def tasks_of(config: WorldConfig) -> list[str]:
     # A world of ours has a set of tasks; a benchmark from outside tells its ids itself.
     listing = getattr(world, "task_set", world)
     if not hasattr(listing, "ids"):
-        raise ConfigError(f"world.env_id={config.env_id!r}: the environment lists no tasks; give a world's id")
+        raise ConfigError(f"world.env_id={env_id_of(config)!r}: the environment lists no tasks; give a world's id")
     ids: list[str] = list(listing.ids(config.split))
     families, where = {task.split("/")[1] for task in ids}, f"split {config.split!r} of {env_id_of(config)}"
     for family in config.families:
@@ -79,6 +79,7 @@ def env_id_of(config: WorldConfig) -> str:
     """
     if config.pack is not None:
         return palaestra.register_world(config.pack)
+    assert config.env_id is not None, "a world has an environment or a pack"
     try:
         return PACKS.find(config.env_id).env_id
     except UnknownNameError:  # a benchmark, or an environment that a module of `imports` registers
@@ -138,11 +139,12 @@ def _opened(config: WorldConfig) -> Any:
     # Any: what Palaestra's environments add to Gymnasium's interface is known to `gym.make` alone.
     for module in config.imports:
         import_module(module)
+    env_id = env_id_of(config)
     try:
-        return gym.make(env_id_of(config), **config.switches, disable_env_checker=True).unwrapped
+        return gym.make(env_id, **config.switches, disable_env_checker=True).unwrapped
     except gym.error.Error as error:
         hint = "(or give the folder of a pack as world.pack, or the module that registers it in world.imports)"
-        raise UnknownNameError.of("world", config.env_id, [*PACKS.ids, *PACKS], hint) from error
+        raise UnknownNameError.of("world", env_id, [*PACKS.ids, *PACKS], hint) from error
     except TypeError as error:
         raise ConfigError(
             f"world.switches={dict(config.switches)}: {error}; `palaestra worlds show` lists them"

@@ -54,7 +54,8 @@ def test_tables_show_shares_aims_and_what_was_not_measured() -> None:
     assert rates.note == "A note. vLLM: not measured: there is none"
     assert comparisons.rows == (("native, over other", "2.50", "times", "3, not met"),)
     text = training_markdown(report(section))
-    assert text.startswith("Measured by `palaestra bench engine` on one machine (cores: 2).")
+    assert text.startswith("Measured by `palaestra bench engine` on one machine:\n\n| machine | value |\n")
+    assert "| cores | 2 |" in text
     assert "| native, over other | 2.50 | times | 3, not met |" in text
 
 

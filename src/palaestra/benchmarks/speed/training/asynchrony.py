@@ -205,13 +205,13 @@ def _section(scale: AsyncScale, runs: dict[str, list[_Run]]) -> SpeedSection:
             _busy(LOCKSTEP, runs[LOCKSTEP]),
             _busy(INSTANT, runs[INSTANT]),
         ),
-        note=f"Trajectories that were trained on, over {scale.steps} steps behind {_WARM} that do not count; the "
-        f"median of {scale.rounds} runs of each, in an order that turns. All run the same loop on the same number of "
-        "trajectories a step. The synchronous ones begin those of a step when the step before is trained, and wait for "
-        "all of them; the second one also keeps each turn's answers back until the slowest tool of all is done. The "
-        f"asynchronous one may use trajectories that are up to {scale.staleness} steps old; its engine and its learner "
-        "work at once with half of the cores each, those of the others in turn with all. Whether what is learnt is as "
-        "good is another measurement.",
+        note=f"The rate counts trajectories that were trained on, over {scale.steps} steps after {_WARM} that do not "
+        f"count. It is the median of {scale.rounds} runs of each, in an order that rotates. All run the same loop on "
+        "the same number of trajectories a step. The synchronous ones begin the trajectories of a step when the step "
+        "before is trained, and wait for all of them. The second one also keeps each turn's answers back until the "
+        f"slowest tool of all is done. The asynchronous one may use trajectories that are up to {scale.staleness} "
+        "steps old. Its engine and its learner work at once, with half of the cores each. Those of the others work in "
+        "turn, with all cores. Whether the policy learns as well is another measurement.",
     )
 
 

@@ -9,7 +9,7 @@ from palaestra.benchmarks.speed.figures import MissingFigure
 from palaestra.errors import EngineError
 
 METHOD = (
-    "Everybody does a round, then everybody does the next one, in an order that turns; the first round warms up and "
+    "Everybody does a round before anybody does the next one, in an order that rotates. The first round warms up and "
     "does not count. Figures are medians over rounds. Nobody meets the same prompts twice."
 )
 

@@ -146,9 +146,9 @@ def _in_one_go(field: _Field, drawn: ContestResult, distances: list[SpeedCompari
         note=f"{METHOD} All draw from the same weights, from the whole distribution at temperature 1, and nothing ends "
         "a sequence early. vLLM runs in both of its modes: eager, operation by operation, and compiled, which is its "
         "default. Native and vLLM also give each token's log-probability and draw with a seed of each "
-        "trajectory's own; transformers' generate, with its usual cache, does neither. The limit is what the matrix "
-        "products with weights would allow, prompts in one pass and then a token of each sequence a pass, without "
-        "attention or anything else between them.",
+        "trajectory's own. Transformers' generate, with its usual cache, does neither. The limit is what the matrix "
+        "products with weights would allow: prompts in one pass, then a token of each sequence per pass. It includes "
+        "neither attention nor anything else between them.",
     )
 
 
@@ -163,9 +163,10 @@ def _in_turns(field: _Field, played: ContestResult) -> SpeedSection:
         rates=rates,
         comparisons=_compared(rates, field, dict.fromkeys(AIMS, TURNS_AIM)),
         unmeasured=(*field.unmeasured, *played.failed),
-        note="Drawn tokens, with the tools' time in it. Native and vLLM are asked for a trajectory's next turn when "
-        "its own tool has answered; transformers draws the turns of all trajectories as one batch, puts every context "
-        "through anew and waits for the slowest tool. Delays are equal for all; short ones are likelier.",
+        note="The rate counts sampled tokens and includes the tools' time. Native and vLLM are asked for a "
+        "trajectory's next turn when its own tool has answered. Transformers samples the turns of all trajectories as "
+        "one batch. It processes every context again and waits for the slowest tool. Delays are equal for all; short "
+        "ones are likelier.",
     )
 
 

@@ -11,8 +11,9 @@ def training_tables(report: TrainingReport) -> list[Table]:
 
 def training_markdown(report: TrainingReport) -> str:
     """The report's tables as a document to include."""
-    machine = ", ".join(f"{key}: {value}" for key, value in report.machine.items() if value != "")
-    lines = [f"Measured by `{report.command}` on one machine ({machine})."]
+    facts = tuple((key, str(value)) for key, value in report.machine.items() if value != "")
+    machine = Table(title="Machine", columns=("machine", "value"), rows=facts)
+    lines = [f"Measured by `{report.command}` on one machine:", machine.markdown()]
     for table in training_tables(report):
         lines += [f"**{table.title}**", table.markdown(), *([table.note] if table.note else [])]
     return "\n\n".join(lines) + "\n"

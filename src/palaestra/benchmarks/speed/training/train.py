@@ -82,9 +82,9 @@ async def _section(device: torch.device, scale: TrainScale, folder: Path, shown:
         rates=rates,
         comparisons=(*compared, *memory_comparisons(contestants)),
         note=f"{METHOD} Tokens count once for each trajectory that they are in, whatever a layout saves or adds. The "
-        "limit is what the matrix products with weights would allow, forward and twice backward, in a pass of full "
-        "size, without anything between them; `shared` does fewer of them, since what trajectories of a group begin "
-        "with is put through once.",
+        "limit is what the matrix products with weights would allow in a pass of full size. They run forward and twice "
+        "backward, with nothing between them. `shared` does fewer of them, since it processes the common prefix of a "
+        "group's trajectories once.",
     )
 
 

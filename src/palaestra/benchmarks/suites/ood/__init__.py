@@ -21,6 +21,7 @@ from palaestra.benchmarks.suites.ood.temper import temper
 from palaestra.benchmarks.suites.ood.wording import wording
 from palaestra.benchmarks.suites.ood.world import NAME as WORLD
 from palaestra.benchmarks.suites.ood.world import world_axis
+from palaestra.benchmarks.suites.source_note import pack_note
 from palaestra.envs import bundled_tasks, open_world
 from palaestra.envs.target import find_world, is_pack
 from palaestra.errors import CapabilityError, ConfigError, UnknownNameError
@@ -87,7 +88,10 @@ def suite(
         title="Out of distribution: the internal axes",
         cells=tuple(cells.values()),
         ladders=tuple(axis.ladder for axis in made),
-        notes=tuple(note for pool in pools for note in _notes(pool)),
+        notes=(
+            *(note for pool in pools for note in _notes(pool)),
+            *(note for pool in (*pools, *unseen) for note in pack_note(pool.env_id)),
+        ),
     )
 
 
