@@ -89,14 +89,14 @@ def test_two_versions_of_one_world_are_not_measured_as_one(surgery: str, call: C
 def test_an_evaluation_goes_on_where_its_world_is_named_otherwise_and_not_where_its_code_changed(
     call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = write_pack(tmp_path / "ward", id="ward")
+    folder = write_pack(tmp_path / "infirmary", id="infirmary")
     again = ("--limit", "1", "--out", str(tmp_path / "run"))
     assert call("eval", "oracle", "--world", str(folder), *again)[0] == 0
     monkeypatch.chdir(tmp_path)
-    code, text = call("eval", "oracle", "--world", "./ward", *again)
+    code, text = call("eval", "oracle", "--world", "./infirmary", *again)
     assert code == 0, text
     (folder / "tasks.py").write_text((folder / "tasks.py").read_text() + "# changed\n")
-    code, text = call("eval", "oracle", "--world", "ward", *again)
+    code, text = call("eval", "oracle", "--world", "infirmary", *again)
     assert (code, "holds an evaluation with other settings: suite.notes" in text) == (1, True), text
 
 
