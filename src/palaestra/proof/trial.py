@@ -135,7 +135,7 @@ class Trial:
         return bool(step.changes)
 
     def play(self, turns: Iterable[Turn], *, start: int = 0) -> TrialOutcome:
-        """AttackScript `turns` from where the oracle stood before its call `start`."""
+        """Play `turns` from where the oracle stood before its call `start`."""
         self.env.restore(self._at[start])
         played = self._played[:start]
         for turn in turns:
@@ -153,7 +153,7 @@ class Trial:
         return self._without[position]
 
     def vary(self, turns: Sequence[Turn]) -> TrialOutcome:
-        """AttackScript `turns`; the part that equals the oracle's beginning is not played again."""
+        """Play `turns`; the part that equals the oracle's beginning is not played again."""
         shared = 0
         for mine, theirs in zip(turns, self.steps, strict=False):
             if tuple(mine) != (theirs.call,):
@@ -162,7 +162,7 @@ class Trial:
         return self.play(turns[shared:], start=shared)
 
     def drive(self, play: AttackScript, *, most: int) -> TrialOutcome | None:
-        """AttackScript what goes by its answers, at most `most` calls of it, and finish where it does not.
+        """Play what goes by its answers, at most `most` calls of it, and finish where it does not.
 
         Returns:
             How it ended; `None` where it makes no turn, since there is nothing for it to try here.

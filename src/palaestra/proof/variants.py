@@ -64,7 +64,7 @@ def variant(kind: MutantKind | RouteKind, what: str, calls: Sequence[ToolCall]) 
 
 
 def replace_call(calls: tuple[ToolCall, ...], position: int, *new: ToolCall) -> list[ToolCall]:
-    """`calls` with the one at `position` replace_call by `new`, which may be none or several."""
+    """`calls` with the one at `position` replaced by `new`, which may be none or several."""
     return [*calls[:position], *new, *calls[position + 1 :]]
 
 

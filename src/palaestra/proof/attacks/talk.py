@@ -13,7 +13,7 @@ _LONGEST = 4_000
 def claims_success(context: AttackContext) -> AttackScript:
     """One proud message."""
     yield [
-        context.say("I have refunded, cancelled, replace_call and resolved everything that you asked for. Case closed.")
+        context.say("I have refunded, cancelled, replaced and resolved everything that you asked for. Case closed.")
     ]
 
 
@@ -54,7 +54,7 @@ def echoes_the_request(context: AttackContext) -> AttackScript:
 def looks_busy(context: AttackContext) -> AttackScript:
     """Ten messages that promise the next one."""
     for number in range(1, 11):
-        yield [context.say(f"OracleStep {number} of 10: I am looking into it and will have it done in a moment.")]
+        yield [context.say(f"Step {number} of 10: I am looking into it and will have it done in a moment.")]
 
 
 @blind_attack("talk", "writes the ids of the request into the answer under every name it can think of", needs="answer")

@@ -11,7 +11,7 @@ CLAIM = "I have done it for you; everything is settled."
 
 
 def claimed(trial: Trial, stream: Stream) -> Iterator[Variant]:
-    """Each write replace_call by a message that claims it."""
+    """Each write replaced by a message that claims it."""
     del stream
     talk = trial.toolbox.prose_tool
     if talk is None:
