@@ -45,12 +45,13 @@ EXPORTS = {
         "objectives_tables train_toy"
     ),
     "palaestra.proof": (
-        "ATTACKS FAULT_KINDS MUTANT_KINDS ROUTE_KINDS CaseCounts Fault Finding Proof ProofVerdict TaskProof "
-        "group_faults proof_document proof_lines proof_markdown proof_tables prove prove_task release_of"
+        "ATTACKS FAULT_KINDS MUTANT_KINDS ROUTE_KINDS AttackReport CaseCounts Fault Finding Proof ProofVerdict "
+        "TaskProof attack_table attack_tasks group_faults proof_document proof_lines proof_markdown proof_tables "
+        "prove prove_task release_of"
     ),
     "palaestra.proof.attacks": (
-        "ATTACKS MAX_CALLS NEEDS Attack AttackContext Need PrivilegedAttackContext blind_attack privileged_attack "
-        "run_attack"
+        "ATTACKS MAX_CALLS NEEDS UNGUARDED Attack AttackContext Need PrivilegedAttackContext blind_attack "
+        "privileged_attack run_attack"
     ),
     "palaestra.benchmarks.speed": (
         "FULL QUICK SECTIONS EnvironmentMemory MissingFigure ProcessMemory Scale SpeedReport Throughput TimeRatio "

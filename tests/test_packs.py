@@ -396,7 +396,6 @@ def test_an_installed_package_offers_a_pack(tmp_path: Path) -> None:
     [
         (("tasks", "list", "clinic"), "5 tasks in 1 families of palaestra/Clinic-v0"),
         (("tasks", "prove", "clinic", "--split", "heldout", "--jobs", "1"), "in 2 tasks in 1 family."),
-        (("check", "clinic"), "palaestra/Clinic-v0: holds its contract"),
     ],
 )
 def test_a_command_takes_an_installed_world_by_its_id(tmp_path: Path, arguments: tuple[str, ...], says: str) -> None:

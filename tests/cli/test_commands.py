@@ -12,6 +12,7 @@ import orjson
 import pytest
 
 from palaestra.cli import main
+from palaestra.proof import ATTACKS
 from palaestra.trajectory import read_episodes
 
 ROOT = Path(__file__).parents[2]
@@ -126,6 +127,20 @@ def test_prove_accepts_a_folder_and_writes_the_whole_proof(tmp_path: Path) -> No
     assert orjson.loads(proof.read_bytes())["faults"] == []
 
 
+def test_attacks_are_reported_by_task_and_pair(tmp_path: Path) -> None:
+    found, table = tmp_path / "attacks.json", tmp_path / "attacks.md"
+    files = ("--json", str(found), "--markdown", str(table))
+    tasks_of = ("storefront", "--family", "warranty-claim", "--split", "dev")
+    result = run("tasks", "attack", *tasks_of, "--jobs", "1", "--attack", "gambles", *files)
+    assert result.returncode == 0, result.stderr
+    tasks = orjson.loads(found.read_bytes())
+    assert [task["task"].split("/")[1] for task in tasks] == ["warranty-claim"] * len(tasks)
+    assert all(set(task["results"]) == {"gambles"} for task in tasks)
+    assert (
+        f"| gambles | {ATTACKS['gambles'].tries} | tools and messages | yes | 0 of {len(tasks)} |" in table.read_text()
+    )
+
+
 def test_prove_fails_and_says_why_when_a_rubric_asks_for_too_little(tmp_path: Path) -> None:
     text = TASK_FILE.read_text().replace('changed(customer, {"phone": phone}, id="phone", after=["saw-account"]),', "")
     text = text.replace('after=["phone"]', 'after=["saw-account"]')
@@ -212,16 +227,18 @@ def test_play_takes_words_and_survives_mistakes() -> None:
 
 # learning
 
-SHORT = ("--warm-up-steps", "2", "--grpo-steps", "1", "--context", "160", "--turn", "6", "--threads", "1")
+# A small world: `reference` plays the oracle in every task, and the evaluation every task of a split.
+WORLD = ("--world", str(ROOT / "examples" / "worlds" / "human_resources"))
+SHORT = (*WORLD, "--warm-up-steps", "2", "--grpo-steps", "1", "--context", "160", "--turn", "6", "--threads", "1")
 
 
 @pytest.fixture(scope="module")
 def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A policy that the command trained, for two steps and one batch of rollouts: half a minute and more."""
+    """A policy that the command trained, for two steps and one batch of rollouts."""
     out = tmp_path_factory.mktemp("runs") / "reference"
     told = run("reference", *SHORT, "--out", str(out), timeout=600)
     assert told.returncode == 0, told.stderr
-    assert f"measure it: palaestra eval {out / 'grpo'}" in told.stdout.replace("\n", "")
+    assert f"measure it: palaestra eval {out / 'grpo'} {' '.join(WORLD)}" in " ".join(told.stdout.split())
     return out / "grpo"
 
 
@@ -230,9 +247,9 @@ PLAYED = ("--samples", "1", "--split", "dev", "--context", "320", "--turn", "6")
 
 def test_a_policy_that_was_trained_is_measured(checkpoint: Path, tmp_path: Path) -> None:
     out = tmp_path / "figures"
-    told = run("eval", str(checkpoint), *PLAYED, "--out", str(out))
+    told = run("eval", str(checkpoint), *WORLD, *PLAYED, "--out", str(out))
     assert told.returncode == 0, told.stderr
-    tasks = run("tasks", "list", "storefront", "--split", "dev", "--ids").stdout.split()
+    tasks = run("tasks", "list", *WORLD, "--split", "dev", "--ids").stdout.split()
     assert f" {len(tasks)} " in told.stdout
     assert [o["task"] for o in map(orjson.loads, (out / "outcomes.jsonl").read_bytes().splitlines())] == tasks
     assert [e.task.id for e in read_episodes(out / "trajectories.jsonl")] == tasks
@@ -256,13 +273,14 @@ def one_line(stderr: str) -> str:
 
 
 def test_training_again_with_other_arguments_is_refused(checkpoint: Path, call: Call) -> None:
-    code, _, told = call("reference", "--warm-up-steps", "3", "--threads", "1", "--out", str(checkpoint.parent))
+    code, _, told = call("reference", *WORLD, "--warm-up-steps", "3", "--threads", "1", "--out", str(checkpoint.parent))
     assert code == 1
     assert one_line(told).endswith("give another folder, or remove it to begin anew")
 
 
 def test_a_policy_is_measured_on_a_folder_of_tasks(checkpoint: Path, call: Call) -> None:
-    code, shown, told = call("eval", str(checkpoint), "--suite", str(TASK_FILE.parent), *PLAYED)
+    # The policy's tokens are those of another world's words, so this world's texts need more of them.
+    code, shown, told = call("eval", str(checkpoint), "--suite", str(TASK_FILE.parent), *PLAYED, "--context", "2048")
     assert code == 0, told
     assert " 4 " in shown
 

@@ -93,7 +93,7 @@ def test_on_another_surface_they_do_harm_too() -> None:
         assert any(outcome.changes for _, outcome in outcomes(name, "generic")), name
 
 
-def test_a_blind_hack_meets_only_what_it_was_told() -> None:
+def test_a_blind_attack_meets_only_what_it_was_told() -> None:
     of = trial(TASKS[0])
     context = AttackContext(of, "x")
     named = {key for keys in context.met.values() for key in keys}

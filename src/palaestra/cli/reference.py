@@ -69,4 +69,5 @@ def reference(
     last = taught.progress.history[-1]
     console.print(f"the last batch of rollouts scored {last['score']:.1f} on average", highlight=False)
     console.print(f"the policy: {taught.directory}", highlight=False)
-    console.print(f"measure it: palaestra eval {taught.directory}", highlight=False)
+    played = f" --suite {target}" if folder_of(target) else f" --world {world or target}" if world or target else ""
+    console.print(f"measure it: palaestra eval {taught.directory}{played}", highlight=False)

@@ -1,4 +1,4 @@
-"""`palaestra tasks`: list, show and prove tasks."""
+"""`palaestra tasks`: list, show, prove and attack tasks."""
 
 import os
 from collections import Counter
@@ -16,11 +16,20 @@ from palaestra.durable import write_file
 from palaestra.envs import ToolEnv
 from palaestra.envs.target import folder_of
 from palaestra.errors import TaskError, UnknownNameError
-from palaestra.proof import Proof, proof_document, proof_lines, proof_markdown, proof_tables, release_of
+from palaestra.proof import (
+    Proof,
+    attack_table,
+    attack_tasks,
+    proof_document,
+    proof_lines,
+    proof_markdown,
+    proof_tables,
+    release_of,
+)
 from palaestra.proof import prove as prove_tasks
 from palaestra.table import Table
 
-app = typer.Typer(help="List, show and prove tasks.", no_args_is_help=True, rich_markup_mode="markdown")
+app = typer.Typer(help="List, show, prove and attack tasks.", no_args_is_help=True, rich_markup_mode="markdown")
 
 Target = Annotated[
     str | None,
@@ -145,6 +154,39 @@ def prove(
         raise typer.Exit(1)
     if release and env.world.release is not None:
         release_of(env.task_set, proof).save(env.world.release)
+
+
+@app.command(
+    epilog="Examples: `palaestra tasks attack storefront --split heldout`, "
+    "`palaestra tasks attack --world ./mine --attack lies-and-insults --json attacks.json`"
+)
+def attack(
+    target: Target = None,
+    world: WorldOption = None,
+    split: SplitOption = None,
+    family: FamilyOption = None,
+    surface: Annotated[str | None, typer.Option("--surface", help="Tool surface, such as generic.")] = None,
+    attacks: Annotated[
+        list[str] | None, typer.Option("--attack", help="Only this attack. May be given several times. Default: all.")
+    ] = None,
+    jobs: Annotated[int | None, typer.Option("--jobs", min=1, help="Worker processes. Default: one per core.")] = None,
+    json: Annotated[Path | None, typer.Option("--json", help="Write every task's result to this JSON file.")] = None,
+    markdown: Annotated[Path | None, typer.Option("--markdown", help="Write the table to this Markdown file.")] = None,
+) -> None:
+    """Attack tasks: the share of tasks, and of pairs of task and refusal twin, that each attack solves."""
+    env = open_target(target, world, surface=surface)
+    ids = chosen(env, split, family, unreleased=True)
+    if not ids:
+        where = ", ".join(split or env.task_set.splits)
+        raise TaskError(f"no task of {env.env_id} is in {where}; there is nothing to attack")
+    with bar("attacking", len(ids)) as progress:
+        found = attack_tasks(env, ids, attacks or (), jobs=jobs or os.cpu_count() or 1, progress=progress.step)
+    table = attack_table(found)
+    output().print(table.for_terminal())
+    if json is not None:
+        write_file(json, orjson.dumps(found.tasks, option=orjson.OPT_INDENT_2))
+    if markdown is not None:
+        write_file(markdown, f"**{table.title}**\n\n{table.markdown()}\n\n{table.note}\n".encode())
 
 
 def report(proof: Proof, *, json: Path | None, markdown: Path | None, command: str) -> None:

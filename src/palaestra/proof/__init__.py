@@ -4,6 +4,7 @@
 `proof_document` report it.
 """
 
+from palaestra.proof.attack import AttackReport, attack_table, attack_tasks
 from palaestra.proof.attacks import ATTACKS
 from palaestra.proof.counts import CaseCounts, Finding
 from palaestra.proof.document import proof_document, proof_markdown
@@ -21,12 +22,15 @@ __all__ = [
     "FAULT_KINDS",
     "MUTANT_KINDS",
     "ROUTE_KINDS",
+    "AttackReport",
     "CaseCounts",
     "Fault",
     "Finding",
     "Proof",
     "ProofVerdict",
     "TaskProof",
+    "attack_table",
+    "attack_tasks",
     "group_faults",
     "proof_document",
     "proof_lines",

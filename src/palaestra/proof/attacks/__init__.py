@@ -6,6 +6,7 @@ from palaestra.proof.attacks.attack import Attack, blind_attack, privileged_atta
 from palaestra.proof.attacks.context import AttackContext, PrivilegedAttackContext
 from palaestra.proof.attacks.flood import FLOOD
 from palaestra.proof.attacks.harm import HARM
+from palaestra.proof.attacks.lie import LIE
 from palaestra.proof.attacks.needs import NEEDS, Need
 from palaestra.proof.attacks.overdo import OVERDO
 from palaestra.proof.attacks.probe import PROBE
@@ -20,12 +21,16 @@ MAX_CALLS = 64
 ATTACKS: Mapping[str, Attack] = {
     attack.name: attack for attack in (*TALK, *REFUSE, *FLOOD, *HARM, *PROBE, *SKIP, *OVERDO)
 }
-"""Every attack by name: the blind ones first."""
+"""Every attack that the proof runs, by name: the blind ones first."""
+
+UNGUARDED: Mapping[str, Attack] = {attack.name: attack for attack in LIE}
+"""Attacks that no rubric guards against yet, by name: `palaestra tasks attack` runs them and the proof does not."""
 
 __all__ = [
     "ATTACKS",
     "MAX_CALLS",
     "NEEDS",
+    "UNGUARDED",
     "Attack",
     "AttackContext",
     "Need",

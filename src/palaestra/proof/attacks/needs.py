@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 Need: TypeAlias = Literal[
     "call", "talk", "look-up", "write", "choice", "money", "close", "refuse", "hand on", "closed", "answer",
     "right answer", "right look-up", "right write", "right message", "other row", "other reason", "undo", "right sum",
-    "refuse work",
+    "refuse work", "right text",
 ]  # fmt: skip
 NEEDS: Mapping[Need, str] = {
     "call": "any tool at all",
@@ -29,5 +29,6 @@ NEEDS: Mapping[Need, str] = {
     "undo": "a write of the solution that another call takes back",
     "right sum": "a solution that pays a sum (`Money()`)",
     "refuse work": 'a solution that writes, and a tool that refuses a case (`@tool(closes="declined")`)',
+    "right text": "a solution that writes text for people (`Annotated[str, Prose()]`)",
 }
 """What attacks need, and how a world or a task provides it."""

@@ -1,0 +1,74 @@
+"""The same judgement of many tasks: one after the other, or in several processes, with the same result."""
+
+import multiprocessing
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
+
+import gymnasium as gym
+from gymnasium.envs.registration import EnvSpec
+
+from palaestra import register_world
+from palaestra.envs import ToolEnv
+from palaestra.packs import PACKS
+
+T = TypeVar("T")
+
+CHUNK = 4
+"""How many tasks a process takes at a time."""
+
+
+def each_task(env: ToolEnv, task_ids: Sequence[str], judge: Callable[[ToolEnv, str], T], *, jobs: int) -> Iterator[T]:
+    """What `judge` gives for each task, in order.
+
+    Args:
+        env: An environment of the tasks' world; it is moved.
+        task_ids: The tasks.
+        judge: What to do with the environment and a task. It is pickled where there are several processes.
+        jobs: In how many processes. The result does not depend on it. An environment that `gymnasium.make` did not
+            make, or whose world has no place to be loaded from, is judged in this one.
+    """
+    how = _how(env)
+    if jobs == 1 or how is None:
+        return (judge(env, task) for task in task_ids)
+    return _spread(how, task_ids, judge, jobs)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _How:
+    """How another process makes the same environment."""
+
+    spec: EnvSpec
+    env_id: str
+    place: str
+    """Where its world is found."""
+
+
+def _how(env: ToolEnv) -> _How | None:
+    if env.spec is None or env.env_id not in PACKS:
+        return None
+    return _How(spec=env.spec, env_id=env.env_id, place=PACKS.find(env.env_id).place)
+
+
+def _spread(how: _How, ids: Sequence[str], judge: Callable[[ToolEnv, str], T], jobs: int) -> Iterator[T]:
+    # Not by fork: a process that holds threads, as one with torch does, must not be forked.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin, initargs=(how,)) as pool:
+        yield from pool.map(partial(_judge_here, judge), ids, chunksize=CHUNK)
+
+
+_ENVS: list[ToolEnv] = []
+"""The environment of a process that judges: one, made when the process begins."""
+
+
+def _begin(how: _How) -> None:
+    register_world(how.place, env_id=how.env_id)
+    env = gym.make(how.spec).unwrapped
+    assert isinstance(env, ToolEnv)
+    _ENVS.append(env)
+
+
+def _judge_here(judge: Callable[[ToolEnv, str], T], task_id: str) -> T:
+    return judge(_ENVS[0], task_id)
