@@ -175,7 +175,7 @@ def attack(
 ) -> None:
     """Attack tasks: the share of tasks, and of pairs of task and refusal twin, that each attack solves."""
     env = open_target(target, world, surface=surface)
-    ids = chosen(env, split, family, unreleased=True)
+    ids = chosen(env, split, family)
     if not ids:
         where = ", ".join(split or env.task_set.splits)
         raise TaskError(f"no task of {env.env_id} is in {where}; there is nothing to attack")

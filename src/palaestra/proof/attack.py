@@ -146,7 +146,7 @@ def attack_table(report: AttackReport) -> Table:
         for result in sorted(report.results, key=share)
     ]
     return Table(
-        title=f"{len(report.results)} attacks on {len(report.tasks)} tasks",
+        title=f"Attacks: {len(report.results)}, tasks: {len(report.tasks)}",
         columns=("attack", "what it does", "knows", "in the proof", "tasks solved", "pairs solved", "mean points"),
         rows=tuple(rows),
         note=(
