@@ -166,7 +166,7 @@ def test_every_held_out_task_is_measured_and_unseen_families_stand_apart(demo: D
         assert 0 < len(unseen) < len(measured.evaluation.tasks)
 
 
-def replayed(episodes: Iterable[Episode], action_format: str) -> None:
+def check_replay(episodes: Iterable[Episode], action_format: str) -> None:
     env = gym.make("palaestra/Storefront-v0", action_format=action_format).unwrapped
     assert isinstance(env, ToolEnv)
     for episode in episodes:
@@ -181,12 +181,12 @@ def replayed(episodes: Iterable[Episode], action_format: str) -> None:
 
 
 def test_an_agent_s_trajectory_replays_to_the_same_observations_and_score(demo: Demo) -> None:
-    replayed(demo.report.episodes, "hermes")
+    check_replay(demo.report.episodes, "hermes")
 
 
 def test_a_policy_s_trajectory_replays_to_the_same_observations_and_score(demo: Demo) -> None:
     for measured in demo.report.runs[0].parts().values():
-        replayed(measured.episodes[::20], measured.policy.codec.format.name)
+        check_replay(measured.episodes[::20], measured.policy.codec.format.name)
 
 
 def test_the_return_is_the_score(demo: Demo) -> None:

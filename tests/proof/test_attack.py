@@ -48,10 +48,10 @@ def test_a_pair_needs_both_of_its_tasks(env: ToolEnv, pairs: Sequence[str]) -> N
 
 
 def test_the_result_does_not_depend_on_the_number_of_processes(env: ToolEnv, pairs: Sequence[str]) -> None:
-    def found(jobs: int) -> AttackReport:
+    def attack_with(jobs: int) -> AttackReport:
         return attack_tasks(env, pairs, ["gambles", "refuses-unread", "changes-figures"], jobs=jobs)
 
-    assert found(1) == found(2)
+    assert attack_with(1) == attack_with(2)
 
 
 def test_an_attack_that_does_not_exist_is_refused(env: ToolEnv) -> None:

@@ -142,17 +142,28 @@ def attack_table(report: AttackReport) -> Table:
             _share(result.solved, result.tasks),
             _share(result.pairs_solved, result.pairs),
             f"{result.points:.1f}" if result.tasks else "-",
+            str(result.attack.ceiling),
         )
         for result in sorted(report.results, key=share)
     ]
     return Table(
         title=f"Attacks: {len(report.results)}, tasks: {len(report.tasks)}",
-        columns=("attack", "what it does", "knows", "in the proof", "tasks solved", "pairs solved", "mean points"),
+        columns=(
+            "attack",
+            "what it does",
+            "knows",
+            "in the proof",
+            "tasks solved",
+            "pairs solved",
+            "mean points",
+            "at most",
+        ),
         rows=tuple(rows),
         note=(
             "Tasks and pairs are those in which an attack finds something to try. A pair is a task and its refusal "
             "twin, and both have to be solved. In some tasks an attack comes to do the right work: refusing is right "
-            "in a twin. So pairs count. Points are of 100."
+            "in a twin. So pairs count. Points are of 100; 'at most' is the mean that "
+            "an attack may have."
         ),
     )
 
