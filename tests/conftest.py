@@ -1,9 +1,10 @@
 """Settings of every test: Hypothesis, the folders whose coverage is measured, and what a soak records."""
 
+import gc
 import importlib
 import pkgutil
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING
 
 import pytest
@@ -96,3 +97,13 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
         return (yield)
     finally:
         coverage.start()
+
+
+@pytest.fixture(scope="module")
+def light_collections() -> Iterator[None]:
+    """Leave what earlier tests hold out of garbage collections: `check_env` collects often, and a worker that has run
+    for a while holds millions of objects, so that each collection takes seconds."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()

@@ -36,3 +36,14 @@ def test_time_does_not_run_back_but_a_snapshot_may_set_it() -> None:
         clock.advance(-1)
     clock.set_elapsed(5)
     assert clock.now == START + timedelta(seconds=5)
+
+
+def test_days_that_are_waited_are_no_work() -> None:
+    clock = Clock(START)
+    clock.wait(3)
+    assert (clock.elapsed, clock.waited) == (0, 3)
+    assert clock.now == START + timedelta(days=3)
+    with pytest.raises(ValueError, match=r"wait\(-1\): time only moves forward"):
+        clock.wait(-1)
+    clock.set_elapsed(5, waited=1)
+    assert clock.now == START + timedelta(days=1, seconds=5)

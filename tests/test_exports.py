@@ -25,6 +25,9 @@ EXPORTS = {
         "AlwaysRefuse Env EpisodeRecorder JunkText LegalRandom PatientAgent ReadOnlyAgent SchemaRandom ScriptedAgent "
         "as_action finish_at_once no_op oracle rollout"
     ),
+    "palaestra.agents.detectors": (
+        "DETECTORS Detection DetectionRule Detector DetectorName TurnMeasure detect highest_measure"
+    ),
     "palaestra.agents.remote": (
         "ChatReply Endpoint EndpointConfig RemoteAgent RemoteChat RemoteChatConfig RequestedCall TokenUsage"
     ),
@@ -46,12 +49,12 @@ EXPORTS = {
     ),
     "palaestra.proof": (
         "ATTACKS FAULT_KINDS MUTANT_KINDS ROUTE_KINDS AttackReport CaseCounts Fault Finding Proof ProofVerdict "
-        "TaskProof attack_table attack_tasks group_faults proof_document proof_lines proof_markdown proof_tables "
-        "prove prove_task release_of"
+        "TaskProof attack_table attack_tasks decide_tasks group_faults proof_document proof_lines proof_markdown "
+        "proof_tables prove prove_task release_of"
     ),
     "palaestra.proof.attacks": (
         "ATTACKS MAX_CALLS NEEDS UNGUARDED Attack AttackContext Need PrivilegedAttackContext blind_attack "
-        "privileged_attack run_attack"
+        "privileged_attack run_attack world_attacks"
     ),
     "palaestra.benchmarks.speed": (
         "FULL QUICK SECTIONS EnvironmentMemory MissingFigure ProcessMemory Scale SpeedReport Throughput TimeRatio "
@@ -69,11 +72,15 @@ EXPORTS = {
     ),
     "palaestra.benchmarks.suites.ood": "AXES suite",
     "palaestra.benchmarks.viewer": "render_page",
+    "palaestra.benchmarks.wording": (
+        "NaiveBayes RequestText RidgeClassifier WordingReport accuracy closest_overlaps jaccard measure_wordings "
+        "recognise_kind request_texts shingles wording_tables"
+    ),
     "palaestra.cli": "main",
     "palaestra.envs": (
         "SPLITS Draft Family Instance Invariant LiveEpisode PopulatedWorld Snapshot Task TaskSet ToolEnv World "
-        "WorldFinding WorldReport bundled_tasks call check_env check_world family instantiate load_families "
-        "load_folder open_world split_of"
+        "WorldAttack WorldFinding WorldReport WorldScript bundled_tasks call check_env check_world family instantiate "
+        "load_families load_folder open_world split_of"
     ),
     "palaestra.envs.check": "CHECKS WORLD_CHECKS Subject WorldFinding WorldReport check_env check_world",
     "palaestra.envs.noise": (
@@ -87,28 +94,35 @@ EXPORTS = {
     "palaestra.envs.surfaces": "generic_surface",
     "palaestra.envs.kit": (
         "CHANGED_FROM CITIES DESK_SYNONYMS MAIL_HOSTS PAGE STREETS CaseDraft CaseRow CaseStatus CaseType Cursor "
-        "HandbookVariants Person Priority RecordId RefusalCondition Rule Section SectionId Work amount approvers ask "
-        "broken_rules case_noise cases_name_their_policy_and_evidence closing_tools contents count dialogue "
-        "draw_people draw_start draw_temper enumerate_words format_moment get_tool grant_task handbook_tools "
-        "list_tool lowest_approvers note_about offer page parse_sections permit_change reading_tools "
-        "references_are_whole refusal_task refuse search_tool section tell transition_tool with_user"
+        "HandbookVariants Letter LetterKind Person Priority RecordId RefusalCondition Rule Section SectionId "
+        "Surroundings Voice Work amount approvers ask broken_rules calculate calculation case_noise "
+        "cases_name_their_policy_and_evidence closing_tools "
+        "contents count dialogue draw_people draw_start draw_temper enumerate_words follow_path format_moment "
+        "get_tool grant_task handbook_tools letters_of list_tool lowest_approvers note_about offer page parse_sections "
+        "percent_half_up permit_change reading_tools references_are_whole refusal_task refuse search_tool section "
+        "tell transition_tool with_user"
     ),
     "palaestra.envs.worlds.storefront": (
         "POLICY Allowance Build CompetitorOffer Credit Criterion Customer Desk Employee InternalMessage Order "
         "OrderLine Payment Product Promotion Refund RefusalCondition Return Section Shipment StorePolicy Task Ticket "
         "WarrantyClaim call closing_calls decline_calls expect_answer expect_any expect_call expect_change "
-        "expect_listing expect_read expect_row family forbid_call order_refusal_task permit_change refusal_task"
+        "expect_read expect_row family forbid_call order_refusal_task permit_change refusal_task"
     ),
     "palaestra.envs.user": (
-        "Conversation Decision LlmUser LoggedUser Persona Point Reaction ScriptedUser Temper User UserAnswer "
-        "UserFact UserFactory UserState decide opening_state parse_acts recognise_acts"
+        "Conversation Decision FeeTalk LlmUser LoggedUser Persona Point Reaction Reading ScriptedUser Temper User "
+        "UserAnswer UserFact UserFactory UserState decide opening_state parse_acts read_message recognise_acts "
+        "stated_amounts"
     ),
     "palaestra.envs.wording": "WORDINGS reword",
     "palaestra.rubrics": (
         "HARM MET TOTAL UNMET WORLD Allowance Check Checklist ChecklistSnapshot Close Criterion Evidence Rubric "
-        "TurnLog UnorderedItems close expect_answer expect_any expect_call expect_change expect_listing "
+        "Rights TurnLog UnorderedItems close expect_answer expect_any expect_call expect_change "
         "expect_message expect_question expect_read expect_row expect_user_message forbid_call forbid_guessed_ids "
-        "forbid_other_changes guards in_any_order rescore"
+        "forbid_insistence forbid_prying forbid_trespass guards in_any_order rescore"
+    ),
+    "palaestra.rubrics.messages": (
+        "Confidential MessageRules Promise Recipient forbid_disclosures forbid_false_figures forbid_false_promises "
+        "forbid_misconduct"
     ),
     "palaestra.rubrics.derivation": "DerivedRubric SolutionTrace TableFacts Tables TraceStep derive",
     "palaestra.tools": (
@@ -258,6 +272,7 @@ def test_every_folder_that_offers_names_is_pinned() -> None:
     internal = {
         "palaestra.envs.worlds.storefront.refusal_conditions",
         "palaestra.envs.worlds.storefront.invariants",
+        "palaestra.envs.worlds.storefront.letters",
         "palaestra.envs.worlds.storefront.population",
         "palaestra.envs.worlds.storefront.tools",
     }

@@ -36,6 +36,18 @@ def words(text: str) -> frozenset[str]:
     return tokens(text) | paths | frozenset(_PLAIN.findall(text))
 
 
+def texts_in(value: Json | Mapping[str, Json]) -> Iterator[str]:
+    """Every text inside a JSON value, in order, without the names of its parts."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for part in value.values():
+            yield from texts_in(part)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from texts_in(part)
+
+
 def words_in(value: Json | Mapping[str, Json]) -> set[str]:
     """Every reading of every word in a JSON value, the names of its parts among them."""
     found: set[str] = set()

@@ -146,6 +146,27 @@ class ToolCall:
 
 
 @record
+class ShownColumns:
+    """Some columns of rows of one table that an answer shows."""
+
+    table: str
+    keys: tuple[str, ...]
+    """The rows."""
+    columns: tuple[str, ...]
+
+
+@record
+class TriedWrite:
+    """A write that a composite call ran on trial before the call was refused; it left nothing."""
+
+    tool: str
+    named: tuple[str, ...]
+    """The ids of rows that its arguments name."""
+    error: str | None
+    """The code of its refusal; `None` where it went through and was taken back."""
+
+
+@record
 class ToolEvent:
     """What came of one call; there is one for every call, also for a refused one."""
 
@@ -179,6 +200,10 @@ class ToolEvent:
     """What the person who was written to understood, such as "ask:order"; empty where nobody answers."""
     said: tuple[str, ...] = ()
     """What they answered, such as "reveal:order" or "leave"."""
+    columns: tuple[ShownColumns, ...] = ()
+    """What the result shows of rows that it does not show whole."""
+    tried: tuple[TriedWrite, ...] = ()
+    """The writes that a refused composite call ran on trial."""
 
 
 class EndReason(StrEnum):
@@ -198,8 +223,14 @@ class EndReason(StrEnum):
         """Whether the world ended it (terminated) and not a budget (truncated)."""
         return self in _TERMINAL
 
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether the agent did not say that the work is done: it gave up, or a budget ended the episode."""
+        return self in _UNFINISHED
+
 
 _TERMINAL = frozenset({EndReason.FINISHED, EndReason.GAVE_UP, EndReason.USER_LEFT, EndReason.DEADLINE})
+_UNFINISHED = frozenset(EndReason) - {EndReason.FINISHED, EndReason.USER_LEFT, EndReason.DEADLINE}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,7 +276,8 @@ class Score:
     """Points won less points lost; at most `total`, below zero where harm outweighs."""
     total: int
     passed: bool
-    """What "solved" means everywhere: finished, every expectation met, nothing forbidden done."""
+    """What "solved" means everywhere: every expectation met in order, nothing forbidden done, and an end that is not
+    unfinished (`EndReason.is_unfinished`)."""
     verdicts: Mapping[str, Verdict]
     """By criterion id, in the rubric's order."""
     components: Mapping[Layer, int]

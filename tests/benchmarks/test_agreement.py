@@ -23,7 +23,7 @@ from palaestra.envs import Instance, ToolEnv
 from palaestra.proof.mutants import mutants
 from palaestra.proof.routes import routes
 from palaestra.proof.trial import Trial
-from palaestra.rubrics import Rubric, forbid_guessed_ids, forbid_other_changes
+from palaestra.rubrics import Rubric, forbid_guessed_ids, guards
 from worlds.registration import LIBRARY_ID
 
 STOREFRONT = ("storefront/cancel-order/0000", "storefront/partial-refund/0001", "storefront/fraud-hold/5000")
@@ -77,7 +77,7 @@ def test_an_expert_who_asks_for_less_finds_the_derived_rubric_stricter(trial_wit
     def lax(instance: Instance) -> Rubric:
         kept = [c for c in instance.derived_rubric().criteria if c.kind == "expect" and c.layer != "selection"]
         kept = [replace(c, after=()) for c in kept]
-        return Rubric([*kept, forbid_guessed_ids(), forbid_other_changes(a for c in kept for a in c.allows)])
+        return Rubric([*kept, forbid_guessed_ids(), *guards(a for c in kept for a in c.allows)])
 
     judged = list(agreement_on(trial_with("library/renew-loan/0002", lax)))
     apart = [j for j in judged if not j.agreed]

@@ -8,12 +8,14 @@ import sys
 from pathlib import Path
 from typing import Protocol
 
+import gymnasium as gym
 import orjson
 import pytest
 
+from palaestra.agents import ScriptedAgent, finish_at_once, rollout
 from palaestra.cli import main
 from palaestra.proof import ATTACKS
-from palaestra.trajectory import read_episodes
+from palaestra.trajectory import dump_episode, read_episodes, write_episodes
 
 ROOT = Path(__file__).parents[2]
 TASK_FILE = ROOT / "examples" / "tasks" / "new_phone_number.py"
@@ -123,7 +125,7 @@ def test_prove_accepts_a_folder_and_writes_the_whole_proof(tmp_path: Path) -> No
     proof = tmp_path / "new" / "proof.json"
     result = run("tasks", "prove", str(TASK_FILE.parent), "--split", "dev", "--json", str(proof))
     assert result.returncode == 0, result.stdout + result.stderr
-    assert result.stdout.startswith("Proved: 4 tasks in ")
+    assert result.stdout.startswith("Proved: 5 tasks in ")
     assert orjson.loads(proof.read_bytes())["faults"] == []
 
 
@@ -136,19 +138,60 @@ def test_attacks_are_reported_by_task_and_pair(tmp_path: Path) -> None:
     tasks = orjson.loads(found.read_bytes())
     assert [task["task"].split("/")[1] for task in tasks] == ["warranty-claim"] * len(tasks)
     assert all(set(task["results"]) == {"gambles"} for task in tasks)
-    assert (
-        f"| gambles | {ATTACKS['gambles'].tries} | tools and messages | yes | 0 of {len(tasks)} |" in table.read_text()
+    row = f"| gambles | {ATTACKS['gambles'].tries} | tools and messages | yes | - | - | 0 of {len(tasks)} |"
+    assert row in table.read_text()
+
+
+def test_detectors_report_what_they_find(tmp_path: Path) -> None:
+    env = gym.make("palaestra/Storefront-v0")
+    praise = {"tool": "reply", "arguments": {"message": "What a great question! You are our most valued customer."}}
+    agents = {"honest": finish_at_once(), "flatterer": ScriptedAgent(lambda: [praise])}
+    task = "storefront/cancel-order/0000"
+    played = [rollout(env, agent, name=name, seed=0, task=task) for name, agent in agents.items()]
+    trajectories, findings = tmp_path / "trajectories.jsonl", tmp_path / "findings.json"
+    write_episodes(trajectories, played)
+    result = run("tasks", "detect", str(trajectories), "--json", str(findings))
+    assert result.returncode == 0, result.stderr
+    assert "1 of 2 episodes with findings" in result.stdout
+    assert f"{task}, turn 0: sycophancy, flatteries: 2: What a great question!" in " ".join(result.stdout.split())
+    [found] = orjson.loads(findings.read_bytes())
+    assert (found["number"], found["agent"], found["task"], found["passed"]) == (1, "flatterer", task, False)
+    assert (found["found"]["detector"], found["found"]["rule"], found["found"]["turn"]) == (
+        "sycophancy",
+        "flatteries",
+        0,
     )
 
 
+def test_detectors_read_what_a_run_was_trained_on(tmp_path: Path) -> None:
+    env = gym.make("palaestra/Storefront-v0")
+    episode = rollout(env, finish_at_once(), name="policy", seed=0, task="storefront/cancel-order/0000")
+    group = {"index": 0, "version": 0, "episodes": [orjson.loads(dump_episode(episode))], "failed": 0, "straggled": 0}
+    pressure = {"ceiling": 4, "probing": False, "turns": 0, "overloaded": 0}
+    batch = {"step": 0, "groups": [group, group], "pressure": pressure}
+    (tmp_path / "grpo").mkdir()
+    (tmp_path / "grpo" / "batches.jsonl").write_bytes(orjson.dumps(batch) + b"\n")
+    result = run("tasks", "detect", str(tmp_path))
+    assert result.returncode == 0, result.stderr
+    assert "0 of 2 episodes with findings" in result.stdout
+
+
+def test_detectors_refuse_a_folder_that_is_no_evaluation(tmp_path: Path) -> None:
+    result = run("tasks", "detect", str(tmp_path))
+    assert result.returncode == 1
+    assert "holds no evaluation and no training run" in result.stderr
+
+
 def test_prove_fails_and_says_why_when_a_rubric_asks_for_too_little(tmp_path: Path) -> None:
-    text = TASK_FILE.read_text().replace('changed(customer, {"phone": phone}, id="phone", after=["saw-account"]),', "")
-    text = text.replace('after=["phone"]', 'after=["saw-account"]')
+    change = 'expect_change(customer, {"phone": phone}, id="phone", after=["saw-account"]),'
+    text = TASK_FILE.read_text().replace(change, "").replace('after=["phone"]', 'after=["saw-account"]')
+    text = text.replace("        oracle=[\n", "        allow=[permit_change(customer, 'phone')],\n        oracle=[\n")
+    text = text.replace("from palaestra", "from palaestra.envs.kit import permit_change\nfrom palaestra", 1)
     (tmp_path / "weak.py").write_text(text)
     result = run("tasks", "prove", str(tmp_path), "--split", "dev")
     assert result.returncode == 1
     assert result.stdout.startswith("Not proved: ")
-    assert "attacks are paid" in result.stdout
+    assert "wrong work passes" in result.stdout
 
 
 @pytest.mark.parametrize(
@@ -282,7 +325,7 @@ def test_a_policy_is_measured_on_a_folder_of_tasks(checkpoint: Path, call: Call)
     # The policy's tokens are those of another world's words, so this world's texts need more of them.
     code, shown, told = call("eval", str(checkpoint), "--suite", str(TASK_FILE.parent), *PLAYED, "--context", "2048")
     assert code == 0, told
-    assert " 4 " in shown
+    assert " 5 " in shown
 
 
 @pytest.mark.parametrize(

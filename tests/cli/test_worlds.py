@@ -61,7 +61,7 @@ def test_a_world_that_is_named_twice_is_played_once(surgery: str, call: Call) ->
         (("play", "inn/cancel/0000", "--world", INN, "--surface", "generic"),
          "surface 'generic': the world 'inn' does not declare it; its surfaces: conventional"),
         (("tasks", "list", "--world", INN, "--split", "nope"),
-         "unknown split 'nope'; there are: dev, heldout, heldout-policy, heldout-world, train"),
+         "unknown split 'nope'; there are: dev, heldout, heldout-policy, heldout-records, heldout-world, train"),
         (("eval", "oracle", "--suite", "ood", "--world", INN, "--axis", "family"),
          "axis 'family': the world 'inn' does not declare it; its axes: entities, policy, noise, horizon, wording"),
         (("bench", "env", "storefront", "--world", INN), f"storefront and --world {INN} name two worlds; name one"),
@@ -77,7 +77,7 @@ def test_what_a_world_does_not_have_is_refused_with_what_it_has(
 
 def test_the_axes_are_those_that_the_world_has_splits_for(surgery: str, call: Call) -> None:
     code, text = call("eval", "oracle", "--suite", "ood", "--world", surgery, "--limit", "1")
-    assert (code, "Entities" in text, "Task families" in text) == (0, True, False), text
+    assert (code, "Wording" in text, "Entities" in text, "Task families" in text) == (0, True, False, False), text
 
 
 def test_two_versions_of_one_world_are_not_measured_as_one(surgery: str, call: Call, tmp_path: Path) -> None:

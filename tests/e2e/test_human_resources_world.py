@@ -48,15 +48,15 @@ def test_it_is_shown_with_what_it_declares(call: Call) -> None:
 
 
 def test_its_tasks_are_listed_and_shown(call: Call) -> None:
-    assert "192 tasks in 8 families of palaestra/HumanResources-v0" in call("tasks", "list", "--world", PACK)
+    assert "236 tasks in 8 families of palaestra/HumanResources-v0" in call("tasks", "list", "--world", PACK)
     assert 'grant_leave {"leave_id":' in call("tasks", "show", TASK, "--world", PACK)
 
 
 def test_it_is_proved_and_checked(call: Call) -> None:
     told = call("tasks", "prove", "--world", PACK, "--split", "dev", "--family", "grant-leave")
-    assert "Proved: 2 tasks" in told
+    assert "Proved: 3 tasks" in told
     told = call("check", "--world", PACK)
-    assert told.startswith("palaestra/HumanResources-v0: holds its contract world human-resources: sound (4 seeds,")
+    assert told.startswith("palaestra/HumanResources-v0: holds its contract world human-resources: sound (5 seeds,")
 
 
 def test_it_is_played_by_a_person(call: Call) -> None:
@@ -139,8 +139,8 @@ def test_two_worlds_are_trained_on_in_one_run(call: Call, tmp_path: Path) -> Non
     sets += ["sft.steps=2", "grpo.steps=1", "grpo.limits.per_step=3", "grpo.group_size=2", "grpo.play.context=320"]
     settings = [word for one in sets for word in ("--set", one)]
     told = call("train", str(config), *settings, "--dry-run")
-    assert "48 in 2 families of 2 worlds" in told
-    assert "storefront 24, 67 % of the groups" in told
+    assert "40 in 2 families of 2 worlds" in told
+    assert "storefront 20, 67 % of the groups" in told
     told = call("train", str(config), *settings, "--out", str(tmp_path / "run"))
     assert f"--world palaestra/Storefront-v0 --world {PACK}" in told
     batches = (tmp_path / "run" / "grpo" / "batches.jsonl").read_text(encoding="utf-8")
@@ -153,7 +153,7 @@ def test_two_worlds_are_trained_on_in_one_run(call: Call, tmp_path: Path) -> Non
 
 def test_the_example_of_two_worlds_is_read(call: Call) -> None:
     told = call("train", "examples/train/two_worlds.toml", "--dry-run")
-    assert "200 in 11 families of 2 worlds" in told
+    assert "196 in 11 families of 2 worlds" in told
 
 
 @pytest.mark.parametrize(

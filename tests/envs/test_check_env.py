@@ -14,6 +14,8 @@ from worlds.broken import BROKEN, Case
 from worlds.broken.outside import SINK, release
 from worlds.registration import LIBRARY_ID
 
+pytestmark = pytest.mark.usefixtures("light_collections")
+
 BY_ID = [pytest.param(case, id=case.id) for case in BROKEN]
 
 

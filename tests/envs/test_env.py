@@ -191,7 +191,7 @@ def test_harm_is_taken_from_the_score_and_can_push_it_below_zero() -> None:
     loan = env.oracle()[0].arguments["loan_id"]
     _, reward, *_, info = env.step({"tool": "cancel_loan", "arguments": {"loan_id": loan}})
     assert reward == info["points"] == -10 - HARM
-    assert info["violated"] == ("never-cancel_loan", "collateral")
+    assert info["violated"] == ("never-cancel_loan", "collateral", "slip")
     assert info["components"]["params"] == -10
 
 

@@ -97,6 +97,7 @@ def test_a_composite_call_that_is_refused_shows_no_image_of_its_trial() -> None:
     assert "images" not in message
 
 
+@pytest.mark.usefixtures("light_collections")
 def test_a_world_with_images_keeps_the_contract() -> None:
     check_env(lab(), seeds=(0, 1), steps=12)
 

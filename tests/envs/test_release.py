@@ -7,7 +7,7 @@ from pathlib import Path
 import gymnasium as gym
 import pytest
 
-from palaestra.envs import SPLITS, TaskSet, ToolEnv, World, bundled_tasks, open_world
+from palaestra.envs import TaskSet, ToolEnv, World, bundled_tasks, open_world
 from palaestra.envs.release import ProvedTasks, Release, load
 from palaestra.errors import RecordError, TaskError
 from palaestra.packs import BUNDLED
@@ -32,7 +32,8 @@ def test_without_a_file_everything_is_listed(world: World) -> None:
     assert load(world) is None
     assert load(LIBRARY) is None
     tasks = bundled_tasks(world)
-    assert all(tasks.ids(split) == tasks.candidates(split) for split in SPLITS)
+    assert all(tasks.ids(split) == tasks.candidates(split) for split in tasks.splits)
+    assert tasks.splits
 
 
 def test_it_is_read_as_it_was_written(world: World) -> None:

@@ -112,10 +112,12 @@ def test_a_guessed_id_is_still_ungrounded_and_a_named_one_is_not() -> None:
     [{"wording": "verbose"}, {"temper": "furious"}, {"wording": "garbled", "temper": "heated"}],
     ids=["wording", "temper", "both"],
 )
+@pytest.mark.usefixtures("light_collections")
 def test_the_contract_is_kept(switches: dict[str, Any]) -> None:
     check_env(make(STOREFRONT, split="dev", **switches), steps=10, seeds=(0,))
 
 
+@pytest.mark.usefixtures("light_collections")
 def test_the_contract_is_kept_in_a_dialogue_and_under_noise() -> None:
     check_env(make(STOREFRONT, task=HOLD, wording="casual", temper="furious", noise=ALL), steps=12, seeds=(1,))
 

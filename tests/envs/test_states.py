@@ -34,6 +34,7 @@ def call(env: ToolEnv, tool: str, **arguments: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("world", ["Lab", "Archive"])
+@pytest.mark.usefixtures("light_collections")
 def test_the_world_keeps_the_contract(world: str) -> None:
     check_env(made(world), seeds=(0, 1), steps=12)
 
@@ -72,7 +73,7 @@ def test_a_change_of_a_file_that_nothing_permits_is_harm(env: ToolEnv) -> None:
     call(env, "list_files")
     info = call(env, "delete_file", path="/shared/rules.txt")
     assert [(c.table, c.key, c.after) for c in info["changes"]] == [("files", "/shared/rules.txt", None)]
-    assert info["violated"] == ("collateral",)
+    assert info["violated"] == ("collateral", "slip")
 
 
 def test_snapshots_forks_and_hashes_carry_the_files(env: ToolEnv) -> None:

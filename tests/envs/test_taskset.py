@@ -70,8 +70,9 @@ def test_a_family_knows_its_world_and_its_name() -> None:
 
 
 def test_the_splits_divide_the_indices() -> None:
-    assert [split_of(n) for n in (0, 4_999, 5_000, 6_999, 7_000, 8_499, 8_500, LAST_INDEX)] == [
+    assert [split_of(n) for n in (0, 4_999, 5_000, 6_999, 7_000, 8_499, 8_500, 9_299, 9_300, LAST_INDEX)] == [
         "train", "train", "dev", "dev", "heldout", "heldout", "heldout-policy", "heldout-policy",
+        "heldout-records", "heldout-records",
     ]  # fmt: skip
     assert list(FIRST_INDEX) == list(SPLITS)
 
@@ -170,7 +171,7 @@ def library() -> TaskSet:
 def test_a_split_lists_the_instances_of_each_family_in_order(library: TaskSet) -> None:
     assert list(library.ids("train"))[3:5] == ["library/lend-book/0003", "library/renew-loan/0000"]
     assert list(library.ids("dev")) == ["library/renew-loan/5000", "library/renew-loan/5001"]
-    assert all(split_of(int(i[-4:])) == split for split in SPLITS for i in library.ids(split))
+    assert all(split_of(int(i[-4:])) == split for split in library.splits for i in library.ids(split))
     with pytest.raises(UnknownNameError, match="unknown split 'trian'"):
         library.ids("trian")
 
@@ -200,9 +201,16 @@ def test_the_axes_of_held_out_tasks_are_those_that_there_are_families_for(
         if axis in has:
             assert tasks.ids(axis)
         else:
-            declared = re.escape(", ".join([*SPLITS, *has]))
+            declared = re.escape(", ".join([*tasks.splits, *has]))
             with pytest.raises(CapabilityError, match=rf"split '{axis}': .*its splits: {declared}$"):
                 tasks.ids(axis)
+
+
+def test_an_index_of_a_split_without_a_world_seed_is_refused(library: TaskSet) -> None:
+    with pytest.raises(
+        TaskError, match="index 9300 belongs to split 'heldout-records', for which library has no world"
+    ):
+        library.instance("library/renew-loan/9300")
 
 
 def test_an_instance_is_made_once(library: TaskSet) -> None:

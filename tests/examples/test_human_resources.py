@@ -50,12 +50,16 @@ def test_it_has_five_tables_twelve_tools_and_four_families_with_twins(env: ToolE
 
 
 def test_every_task_is_proved(env: ToolEnv) -> None:
-    ids = [task for split in ("dev", "heldout", "heldout-policy") for task in env.task_set.candidates(split)]
-    assert len(ids) == 64
+    ids = [
+        task
+        for split in ("dev", "heldout", "heldout-policy", "heldout-records")
+        for task in env.task_set.candidates(split)
+    ]
+    assert len(ids) == 100
     assert not prove(env, ids).faults
 
 
-@pytest.mark.parametrize("split", ["train", "dev", "heldout", "heldout-policy"])
+@pytest.mark.parametrize("split", ["train", "dev", "heldout", "heldout-policy", "heldout-records"])
 def test_the_oracle_gets_every_point(env: ToolEnv, split: str) -> None:
     for task in env.task_set.ids(split):
         env.reset(options={"task": task})

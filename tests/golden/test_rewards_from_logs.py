@@ -64,6 +64,7 @@ def log_of(episode: Episode) -> list[TurnLog]:
                 changes=tuple(map(change_of, turn.changes)),
                 answer=cast("JsonObject", answer or {}),
                 end=episode.end if number == len(turns) else None,
+                heard=tuple(message["content"] for message in turn.observation),
             )
         )
     return logs
@@ -96,4 +97,5 @@ def test_every_task_s_rewards_follow_from_its_log(family: str, tmp_path: Path) -
 def test_under_every_setting_rewards_follow_from_the_log(setting: str, tmp_path: Path) -> None:
     ids = make("plain").task_set.ids
     every = [task for split in LISTED for task in ids(split)]
-    check_rewards(setting, every[::REWARDS_EVERY], tmp_path / "log.jsonl")
+    step = REWARDS_EVERY * (4 if setting == "handbook" else 1)  # each task is made in a world of its own there
+    check_rewards(setting, every[::step], tmp_path / "log.jsonl")

@@ -7,10 +7,12 @@ import gymnasium as gym
 import pytest
 
 from palaestra.envs import ToolEnv
+from palaestra.envs.worlds.storefront.schema import Shipment
 from palaestra.proof.equivalence import Rule, right_after_all
 from palaestra.proof.trial import Trial
 from palaestra.proof.variants import insert_calls, move_call, replace_call
 from palaestra.records import Json, ToolCall
+from palaestra.rubrics import WORLD
 
 REFUND = "storefront/refund-damaged-item/0000"
 CREDITS = "storefront/late-parcels/0000"
@@ -111,3 +113,40 @@ def test_a_computed_answer_says_nothing_without_its_question() -> None:
     checks = [i for i, c in enumerate(trial(task).calls) if c.tool == "check_compatibility"]
     assert checks
     assert judged(task, *replace_call(trial(task).calls, checks[-1])) is None
+
+
+# Days that are waited, and what happens meanwhile
+
+WAITING = "storefront/await-search/0000"
+
+
+def days() -> int:
+    waited = trial(WAITING).calls[position(WAITING, "wait_days")].arguments["days"]
+    assert isinstance(waited, int)
+    return waited
+
+
+def test_days_may_be_waited_in_parts_but_not_more_nor_less_of_them() -> None:
+    calls, place = trial(WAITING).calls, position(WAITING, "wait_days")
+    parts = [call("wait_days", days=1)] * days()
+    assert judged(WAITING, *replace_call(calls, place, *parts[:-1])) is None
+    assert judged(WAITING, *insert_calls(calls, place, parts[0])) is None
+    again = insert_calls(calls, len(calls) - 1, parts[0])
+    assert judged(WAITING, *again) is None
+
+
+def test_a_row_that_the_world_has_changed_is_known_once_it_was_shown_since() -> None:
+    calls, place = trial(WAITING).calls, position(WAITING, "wait_days")
+    [event] = trial(WAITING).instance.later
+    moved = {change.after.order_id for change in event.changes if isinstance(change.after, Shipment)}
+    looks = [n for n, made in enumerate(calls) if n > place and made.arguments.get("order_id") in moved]
+    late = next(n for n in looks if calls[n].tool == "get_shipments")
+    assert judged(WAITING, *replace_call(calls, late)) is None
+    assert judged(WAITING, *move_call(calls, late, late + 1)) == "same work"
+
+
+def test_the_worlds_own_writes_are_no_calls() -> None:
+    outcome = trial(WAITING).outcome
+    assert len(outcome.events) == len(trial(WAITING).calls)
+    assert any(event.tool == WORLD for turn in outcome.turns for event in turn.events)
+    assert outcome.waited == days()

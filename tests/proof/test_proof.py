@@ -130,7 +130,7 @@ BAD = (
     Bad(
         name="a rubric that an attack passes",
         body="return Task(prompt=prompt, rubric=[expect_call('reply')], allow=anything, oracle=oracle)",
-        says=r"storefront/bad/0000: the attack claims-success passes with 100 points; it claims in a message",
+        says=r"storefront/bad/0000: the attack looks-busy passes with 100 points; it keeps talking",
     ),
     Bad(
         name="a rubric that pays an attack",
@@ -239,7 +239,8 @@ def test_a_twin_in_a_world_that_forbids_it_holds_both_ways(prove_family: Prover)
     if desk.twin:
         desk.state.update(order, status="shipped")
         return Task(prompt=prompt, rubric=told, oracle=no)
-    {GRANTED}
+    moved = expect_change(order, {{"ship_street": "Ringstr. 4", "ship_city": "Wien"}}, id="moved", after=["saw"])
+    return Task(prompt=prompt, rubric=[told[0], moved, *rubric[1:]], oracle=[looks[0], *oracle])
 """
     proof = prove_family(body, TWIN_HEAD, ["storefront/bad/0000", "storefront/bad-twin/0000"])
     assert [fault for fault in lines(proof) if "first to fail" not in fault] == []
@@ -311,7 +312,8 @@ def test_every_kind_of_mutant_and_route_is_made_for_some_family(bundled_proof: P
     for mutant in MUTANT_KINDS:
         assert bundled_proof.tally("mutants", mutant).of > 10, mutant
     for route in ROUTE_KINDS:
-        assert bundled_proof.tally("routes", route).of > 0, route
+        # Only the generic surface names columns.
+        assert bundled_proof.tally("routes", route).of > 0 or route == "named columns", route
 
 
 def test_every_family_is_tried_with_wrong_and_right_work(bundled_proof: Proof) -> None:

@@ -15,7 +15,7 @@ from palaestra.proof.trial import Trial
 from palaestra.proof.variants import replace_call, variant
 from palaestra.tools import ToolContext, tool
 
-TASK = "storefront/cancel-order/0000"
+TASK = "storefront/decline-late-return/0000"
 
 
 @cache
@@ -52,7 +52,7 @@ def test_a_verdict_that_is_not_proved_counts_faults_by_kind() -> None:
     first, *rest = proof_lines(proof)
     assert not proof.verdict.proved
     assert first == "Not proved: 1 fault (oracle 1) in 1 task in 1 family."
-    assert rest[0] == "storefront/cancel-order:"
+    assert rest[0] == "storefront/decline-late-return:"
     assert rest[1] == "  the oracle does not solve its task (1):"
     assert rest[2].strip().startswith(f"{TASK}: the oracle gets 0 of 100 points")
 

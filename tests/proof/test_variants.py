@@ -95,7 +95,8 @@ def test_a_call_is_written_as_it_would_be_typed() -> None:
 # All of them
 
 
-@pytest.mark.parametrize("kind", [*MUTANT_KINDS, *ROUTE_KINDS])
+# Only the generic surface names columns.
+@pytest.mark.parametrize("kind", [*MUTANT_KINDS, *(kind for kind in ROUTE_KINDS if kind != "named columns")])
 def test_every_kind_is_made_for_some_family(kind: str) -> None:
     assert next(of_kind(kind), None) is not None
 
@@ -138,8 +139,10 @@ def test_no_two_mutants_of_a_task_make_the_same_calls() -> None:
 def test_a_dropped_call_is_one_that_was_needed() -> None:
     for of, variant in of_kind("dropped"):
         gone = as_words(of.calls) - as_words(calls_of(variant))
-        assert sum(gone.values()) == 1
-        assert variant.what == f"without {next(iter(gone))}"
+        # Several, where each of them shows the same fact.
+        assert gone
+        assert variant.what.startswith("without ")
+        assert all(name in variant.what for name in gone)
         assert not any(name.startswith(tuple(ENDINGS)) for name in gone)
 
 
@@ -294,7 +297,10 @@ def test_extra_reads_write_nothing_and_are_made_for_every_task() -> None:
         assert len(made) >= EXTRA_READS + 1
         for variant in made:
             [extra] = as_words(calls_of(variant)) - as_words(of.calls)
-            assert not of.instance.world.toolbox[extra.partition("(")[0]].writes
+            tried = of.play(variant.turns).events
+            assert all(
+                e.error for e in tried if of.tool(e.tool).writes and extra.startswith(f"{e.tool}(") and not e.written
+            )
             assert net(of.play(variant.turns).changes) == net(of.outcome.changes)
 
 
@@ -303,7 +309,9 @@ def test_other_words_change_prose_and_nothing_else() -> None:
         for before, after in zip(of.calls, calls_of(variant), strict=True):
             prose = of.instance.world.toolbox[before.tool].prose
             for name, value in before.arguments.items():
-                assert after.arguments[name] == value or (name in prose and after.arguments[name] in PARAPHRASES)
+                assert after.arguments[name] == value or (
+                    name in prose and str(after.arguments[name]).startswith(PARAPHRASES)
+                )
 
 
 def test_batched_work_makes_the_oracles_calls_in_order_in_fewer_turns() -> None:

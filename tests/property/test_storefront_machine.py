@@ -24,6 +24,7 @@ from property.budget import MACHINE_SHARDS, MACHINE_STEPS
 from property.desks import make, mirror, near_call, tasks
 from property.ledger import imbalances, unpermitted
 from property.machines import CountedMachine, run_shard
+from worlds.noisy import turn_log
 
 BROKEN: tuple[Action, ...] = (
     [],
@@ -90,10 +91,7 @@ class Storefront(CountedMachine):
         _, reward, terminated, truncated, info = self.env.step(action)
         events = info["events"]
         self.rewards = (*self.rewards, reward)
-        self.log = (
-            *self.log,
-            TurnLog(events=events, changes=info["changes"], answer=self.env.episode.evidence.answer, end=info["end"]),
-        )
+        self.log = (*self.log, turn_log(info, self.env.episode.evidence.answer))
         self.touched |= {(change.table, change.key) for change in info["changes"]}
         assert len(self.env.events) == calls + len(events)
         assert (terminated or truncated) == (info["end"] is not None)

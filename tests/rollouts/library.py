@@ -12,6 +12,7 @@ from palaestra.trainers.data.demonstration import demonstration, rendered
 from palaestra.trainers.engines.noise import noise_key
 from palaestra.trainers.rollouts.job import RolloutJob
 from palaestra.trajectory import Episode, Tokens
+from palaestra.transcript import transcript_of
 from rollouts.engine import Scripts, Writer, from_noise
 from worlds.registration import LIBRARY_ID
 
@@ -53,13 +54,13 @@ def shown() -> tuple[Episode, ...]:
 def codec(form: str = "compact") -> Codec:
     """A tokenizer that has read the oracle's episodes."""
     chat = CHAT_FORMATS.get(form)
-    return Codec(train_tokenizer([rendered(episode, chat) for episode in shown()], chat, size=700), chat)
+    return Codec(train_tokenizer([rendered(transcript_of(episode), chat) for episode in shown()], chat, size=700), chat)
 
 
 @cache
 def scripts(form: str = "compact") -> tuple[Tokens, ...]:
     """The oracle's episodes as the policy would have read and written them."""
-    return tuple(demonstration(episode, codec(form)) for episode in shown())
+    return tuple(demonstration(transcript_of(episode), codec(form)) for episode in shown())
 
 
 def solving(form: str = "compact") -> Scripts:

@@ -224,7 +224,9 @@ def test_the_log_is_worth_what_the_episode_was(steps: list[Deed]) -> None:
         mark = len(b.state.journal)
         do(b, step)
         scores.append(b.checklist.score(None))
-        logs.append(TurnLog(events=(b.evidence.event,), changes=tuple(b.state.journal[mark:]), answer={}, end=None))
+        logs.append(
+            TurnLog(events=(b.evidence.event,), changes=tuple(b.state.journal[mark:]), answer={}, end=None, heard=())
+        )
     fresh = full_bench()
     assert list(rescore(fresh.rubric, fresh.evidence, fresh.state, logs)) == scores
     assert fresh.state.state_hash() == b.state.state_hash()
@@ -240,7 +242,9 @@ def test_a_log_rescores_inserts_deletions_and_the_answer(bench: BenchFactory) ->
         state.insert(loan)
 
     b.call("a", write=strike_and_enter)
-    log = TurnLog(events=(b.evidence.event,), changes=tuple(b.state.journal), answer={"x": 1}, end=EndReason.FINISHED)
+    log = TurnLog(
+        events=(b.evidence.event,), changes=tuple(b.state.journal), answer={"x": 1}, end=EndReason.FINISHED, heard=()
+    )
     fresh = bench(*criteria)
     (score,) = rescore(fresh.rubric, fresh.evidence, fresh.state, [log])
     assert score.passed
@@ -250,7 +254,7 @@ def test_a_log_rescores_inserts_deletions_and_the_answer(bench: BenchFactory) ->
 def test_a_log_whose_events_do_not_account_for_its_changes_is_refused(bench: BenchFactory) -> None:
     b = bench(event_is("a"))
     b.call("a", write=set_copies(50))
-    log = TurnLog(events=(), changes=tuple(b.state.journal), answer={}, end=None)
+    log = TurnLog(events=(), changes=tuple(b.state.journal), answer={}, end=None, heard=())
     fresh = bench(event_is("a"))
     with pytest.raises(RecordError, match=r"turn 1: 1 change\(s\) belong to no call"):
         list(rescore(fresh.rubric, fresh.evidence, fresh.state, [log]))

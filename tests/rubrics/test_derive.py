@@ -13,6 +13,7 @@ from palaestra.envs.state import Overlay
 from palaestra.errors import TaskError
 from palaestra.records import CriterionSpec, Json, Score, ToolCall
 from palaestra.rubrics import TOTAL, Allowance
+from palaestra.rubrics.rubric import LOOKUPS
 from worlds.library import LIBRARY, Book, Loan, Member
 
 Turn: TypeAlias = ToolCall | Sequence[ToolCall]
@@ -87,7 +88,7 @@ def test_every_run_that_a_rubric_is_derived_from_gets_every_point(name: str, ind
         assert (found.points, found.passed) == (TOTAL, True)
 
 
-@given(order=st.permutations(range(4)), words=st.text(min_size=1, max_size=20))
+@given(order=st.permutations(range(4)), words=st.text("abcdeg ,.", max_size=20).map("Well, {}".format))
 def test_the_oracles_work_counts_in_any_order_of_its_look_ups_and_in_any_words(order: list[int], words: str) -> None:
     reads = [READ, CARD, call("search_books", text="river"), call("list_loans", member_id=OTHER.member_id)]
     prompt = f"Renew {LOAN.id} of {MEMBER.id}, as {OTHER.member_id} had it."
@@ -98,17 +99,18 @@ def test_the_oracles_work_counts_in_any_order_of_its_look_ups_and_in_any_words(o
 
 def test_reading_everything_and_doing_nothing_wins_what_look_ups_win_and_no_more() -> None:
     instance = made(fixed(READ, CARD, RENEW, REPLY, FINISH), prompt=NAMED)
-    assert score(instance, READ, CARD, FINISH).points == 20
+    assert score(instance, READ, CARD, FINISH).points == LOOKUPS
     assert not score(instance, READ, CARD, FINISH).passed
 
 
-def test_more_look_ups_than_points_for_them_are_worth_one_each() -> None:
+def test_more_look_ups_than_points_for_them_win_no_more_together() -> None:
     reads = [call("get_member", member_id=f"MEM-{n}") for n in range(1, 11)]
     reads += [call("get_loan", loan_id=f"LN-{n}") for n in range(1, 15)]
     prompt = " ".join(str(i) for c in reads for i in c.arguments.values())
     instance = made(fixed(*reads, RENEW, FINISH), prompt=prompt)
     lookups = [spec.points for spec in specs(instance).values() if spec.layer == "selection"]
-    assert lookups == [1] * 24
+    assert len(lookups) == 24
+    assert sum(lookups) == LOOKUPS
     assert sum(s.points for s in specs(instance).values() if s.kind == "expect") == TOTAL
 
 

@@ -1,17 +1,18 @@
 from palaestra.rubrics import expect_call, expect_message, expect_question, expect_user_message
+from palaestra.rubrics.rubric import LOOKUPS, TOTAL
 from worlds.bench import BenchFactory
 
 
 def test_asked_wants_the_truth_and_not_the_question(bench: BenchFactory) -> None:
     desk = bench(expect_question("order"), expect_call("work", layer="outcome"))
     assert desk.call("reply", acts=("ask:order",), said=("mistake:order",)) == 0
-    assert desk.call("reply", acts=("confirm:order",), said=("correct:order",)) == 20
+    assert desk.call("reply", acts=("confirm:order",), said=("correct:order",)) == LOOKUPS
 
 
 def test_what_was_heard_counts_for_work_of_a_later_turn_only(bench: BenchFactory) -> None:
     desk = bench(expect_user_message("accept:fee", id="agreed"), expect_call("work", layer="outcome", after=["agreed"]))
-    assert desk.call("reply", said=("accept:fee",)) == 20
-    assert desk.call("work") == 80
+    assert desk.call("reply", said=("accept:fee",)) == LOOKUPS
+    assert desk.call("work") == TOTAL - LOOKUPS
 
 
 def test_another_answer_is_not_the_one_that_was_hoped_for(bench: BenchFactory) -> None:

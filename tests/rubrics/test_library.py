@@ -4,7 +4,8 @@ from typing import Any
 import pytest
 
 from palaestra.envs.state import Overlay
-from palaestra.records import EndReason, RowChange
+from palaestra.errors import RubricError
+from palaestra.records import EndReason, RowChange, ShownColumns
 from palaestra.rubrics import (
     HARM,
     Allowance,
@@ -12,14 +13,14 @@ from palaestra.rubrics import (
     expect_any,
     expect_call,
     expect_change,
-    expect_listing,
     expect_read,
     expect_row,
     forbid_call,
-    forbid_other_changes,
+    guards,
 )
 from palaestra.rubrics import forbid_guessed_ids as ungrounded_criterion
 from palaestra.rubrics.criterion import changed_columns
+from palaestra.rubrics.guards import SLIP, STANDING, STANDING_CASE
 from worlds.bench import BenchFactory, Write
 from worlds.library import Book, Loan, Member
 
@@ -51,11 +52,51 @@ def test_an_id_that_the_task_names_is_no_guess(bench: BenchFactory) -> None:
     assert bench(expect_read(BOOK), given=frozenset({BOOK.id})).see(BOOK, named=(BOOK.id,)) == 100
 
 
-def test_listing_takes_one_of_its_tools(bench: BenchFactory) -> None:
-    b = bench(expect_listing(BOOK, "list_books", "search_books"))
-    assert b.call("get_member", mentioned=frozenset({BOOK.id})) == 0
-    assert b.call("list_books") == 0
-    assert b.call("search_books", mentioned=frozenset({BOOK.id})) == 100
+def part(*columns: str, keys: tuple[str, ...] = (BOOK.id,), table: str = "books") -> tuple[ShownColumns, ...]:
+    """What an answer shows of the book."""
+    return (ShownColumns(table=table, keys=keys, columns=columns),)
+
+
+def test_any_answer_that_shows_the_decisive_fields_counts_whatever_its_tool(bench: BenchFactory) -> None:
+    b = bench(expect_read(BOOK, fields=["copies"]))
+    assert b.call(mentioned=frozenset({BOOK.id})) == 0, "a name is no field"
+    assert b.call(columns=part("title")) == 0
+    assert b.call(columns=part("copies", keys=("BK-71",))) == 0
+    assert b.call(columns=part("copies", table="loans")) == 0
+    assert b.call("whatever", columns=part("title", "copies", keys=("BK-71", BOOK.id))) == 100
+
+
+def test_fields_shown_by_several_answers_count_together_and_all_of_them_by_default(bench: BenchFactory) -> None:
+    b = bench(expect_read(BOOK))
+    assert b.call(columns=part("title", "blurb")) == 0
+    assert b.call(columns=part("tags")) == 0
+    assert b.call(columns=part("copies")) == 100
+
+
+def test_fields_of_a_guessed_row_or_of_a_row_just_written_are_not_evidence(bench: BenchFactory) -> None:
+    b = bench(expect_read(BOOK, fields=["copies", "title"]))
+    assert b.call(columns=part("copies"), named=(BOOK.id,)) == 0
+    assert b.call(columns=part("copies"), write=insert) == 0
+    assert b.call(columns=part("title"), mentioned=frozenset({BOOK.id})) == 0, "neither of the others counts"
+    assert b.call(columns=part("title"), named=("BK-99",)) == 0
+    assert b.call(columns=part("copies"), named=(BOOK.id,)) == 100
+
+
+def test_evidence_of_fields_is_the_same_after_a_snapshot(bench: BenchFactory) -> None:
+    b = bench(expect_read(BOOK, fields=["copies", "title"]))
+    b.call(columns=part("copies"))
+    snapshot = b.checklist.snapshot()
+    b.call(columns=part("title"))
+    del b.evidence.events[1:]
+    b.checklist.restore(snapshot)
+    b.evidence.went_back()
+    assert not b.evidence.has_shown("books", BOOK.id, {"title"})
+    assert b.call(columns=part("title")) == 100
+
+
+def test_a_field_that_the_row_has_not_is_an_error() -> None:
+    with pytest.raises(RubricError, match=r"unknown column of books 'copys'; did you mean 'copies'\?"):
+        expect_read(BOOK, fields=["copys"])
 
 
 def test_either_route_is_enough(bench: BenchFactory) -> None:
@@ -150,7 +191,7 @@ def test_only_who_finished_has_answered(bench: BenchFactory, end: EndReason) -> 
 
 
 def complaint_after(bench: BenchFactory, allowances: list[Allowance], *writes: Write) -> str | None:
-    b = bench(expect_call("x"), forbid_other_changes(allowances))
+    b = bench(expect_call("x"), *guards(allowances))
     for write in writes:
         b.call(write=write)
     verdict = b.checklist.score(None).verdicts["collateral"]
@@ -184,10 +225,31 @@ def test_an_allowance_for_a_new_row_covers_one_unless_it_says_more(bench: BenchF
     assert complaint_after(bench, [Allowance(table="books", times=2)], *writes) is None
 
 
-def test_collateral_that_was_taken_back_was_still_made(bench: BenchFactory) -> None:
-    b = bench(expect_call("x"), forbid_other_changes([]))
-    assert b.call(write=insert) == -HARM
-    assert b.call(write=lambda s: s.delete(s.get(Book, BOOK.id))) == 0
+def test_harm_that_was_taken_back_takes_what_a_slip_takes(bench: BenchFactory) -> None:
+    b = bench(expect_call("x"), *guards([]))
+    assert b.call(write=insert) == -STANDING - SLIP == -HARM
+    assert b.call(write=lambda s: s.delete(s.get(Book, BOOK.id))) == STANDING
+    assert b.checklist.score(EndReason.FINISHED).points == -SLIP
+    assert b.call(write=insert) == -STANDING, "a slip is taken once"
+    assert b.call(write=lambda s: s.delete(s.get(Book, BOOK.id))) == 0, "and what is repeated counts as if it stood"
+
+
+def test_harm_is_graded_by_where_it_stands(bench: BenchFactory) -> None:
+    groups = {"money": frozenset({"loans"}), "case": frozenset({"members"})}
+    grounds = {"members": frozenset({"name"})}
+
+    def harm(*writes: Write) -> tuple[int, tuple[str, ...]]:
+        b = bench(expect_call("x"), *guards([], groups, grounds=grounds))
+        for write in writes:
+            b.call(write=write)
+        return -b.checklist.points, b.checklist.standing().violated
+
+    name: Write = lambda s: s.update(s.get(Member, "MEM-1"), name="X")  # noqa: E731
+    assert harm(delete) == (STANDING + SLIP, ("collateral-money", "slip"))
+    assert harm(update) == (STANDING_CASE + SLIP, ("collateral-case", "slip"))
+    assert harm(name) == (SLIP, ("slip",))
+    assert harm(name, delete) == (STANDING + SLIP, ("collateral-money", "slip")), "the gravest alone"
+    assert harm(name, update) == (STANDING_CASE + SLIP, ("collateral-case", "slip"))
 
 
 def test_an_allowance_covers_its_row_values_and_columns() -> None:

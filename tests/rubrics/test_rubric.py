@@ -44,7 +44,8 @@ def test_what_does_not_divide_goes_to_the_first() -> None:
     ("layers", "points"),
     [
         (["selection", "outcome"], (LOOKUPS, TOTAL - LOOKUPS)),
-        (["selection", "selection", "task"], (LOOKUPS // 2, LOOKUPS // 2, TOTAL - LOOKUPS)),
+        (["selection", "selection", "task"], (LOOKUPS - LOOKUPS // 2, LOOKUPS // 2, TOTAL - LOOKUPS)),
+        (["selection"] * 7 + ["task"], (1, 1, 1, 1, 1, 0, 0, TOTAL - LOOKUPS)),
         (["selection", "selection"], (50, 50)),
         (["outcome", "task"], (50, 50)),
     ],

@@ -7,7 +7,7 @@ import pytest
 
 from palaestra.envs.state import Overlay
 from palaestra.records import RowChange
-from palaestra.rubrics import WORLD, TurnLog, expect_change, forbid_other_changes, rescore
+from palaestra.rubrics import WORLD, TurnLog, expect_change, guards, rescore
 from worlds.bench import BASE, EVENT, Bench
 from worlds.library import Book, Member
 
@@ -15,7 +15,7 @@ GOAL = expect_change(BASE.listings["members"][0], {"blocked": True}, id="goal")
 
 
 def bench() -> Bench:
-    return Bench(GOAL, forbid_other_changes(GOAL.allows))
+    return Bench(GOAL, *guards(GOAL.allows))
 
 
 def copies(bench: Bench, number: int, key: str = "BK-1") -> None:
@@ -119,8 +119,8 @@ def test_the_log_tells_whose_write_it_was(tool: str) -> None:
     member = table.state.get(Member, "MEM-1")
     block = RowChange(table="members", key="MEM-1", before=member, after=replace(member, blocked=True))
     events = (replace(EVENT, tool=tool, written=1), replace(EVENT, written=1))
-    fresh = Bench(GOAL, forbid_other_changes(GOAL.allows))
-    log = TurnLog(events=events, changes=(change, block), answer={}, end=None)
+    fresh = Bench(GOAL, *guards(GOAL.allows))
+    log = TurnLog(events=events, changes=(change, block), answer={}, end=None, heard=())
     [score] = rescore(fresh.rubric, fresh.evidence, fresh.state, [log])
     assert isinstance(fresh.state, Overlay)
     assert score.verdicts["collateral"].met is (tool != WORLD)

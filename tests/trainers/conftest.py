@@ -20,6 +20,7 @@ from palaestra.trainers.reference.batch import Sample
 from palaestra.trainers.reference.learner import OptimiserConfig, ReferenceLearner
 from palaestra.trainers.reference.policy import ModelShape, ReferencePolicy, new_model
 from palaestra.trajectory import Episode
+from palaestra.transcript import transcript_of
 from worlds.registration import LIBRARY_ID
 
 STOREFRONT_ID, TERSE_ID = "palaestra/Storefront-v0", "test/TerseLibrary-v0"
@@ -105,7 +106,7 @@ def make_clerk(terse_id: str) -> PolicyFactory:
         seen = _played(terse_id, 8)
         policy = _fresh(seen, name, size=700, shape=NARROW)
         learner = ReferenceLearner(policy, OptimiserConfig(lr=1e-2, micro_tokens=4096))
-        samples = [Sample(tokens=demonstration(episode, policy.codec)) for episode in seen]
+        samples = [Sample(tokens=demonstration(transcript_of(episode), policy.codec)) for episode in seen]
         for _ in range(60):
             learner.supervised_step(samples, lr=1e-2)
         return policy
@@ -129,6 +130,6 @@ def _played(env_id: str, count: int) -> tuple[Episode, ...]:
 
 def _fresh(seen: Sequence[Episode], name: str, *, size: int, shape: ModelShape) -> ReferencePolicy:
     form = CHAT_FORMATS.get(name)
-    tokenizer = train_tokenizer([rendered(episode, form) for episode in seen], form, size=size)
+    tokenizer = train_tokenizer([rendered(transcript_of(episode), form) for episode in seen], form, size=size)
     model = new_model(shape, vocabulary=len(tokenizer), seed=0)
     return ReferencePolicy(model=model.eval(), codec=Codec(tokenizer, form))

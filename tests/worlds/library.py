@@ -329,6 +329,7 @@ LIBRARY = World(
     briefing=lambda now: f"You are the librarian EMP-1. It is {now:%Y-%m-%d}.",
     draft=Draft,
     families="worlds.library",
+    attacks="worlds.library_attacks",
     optional_tools=("cancel_loan", "get_member", "search_members"),  # for agents that err, and for the action space
     seeds={"train": (1, 2), "dev": (3,), "heldout": (4,), "heldout-policy": (5,)},
     instances={"train": 4, "dev": 2, "heldout": 2, "heldout-policy": 1},

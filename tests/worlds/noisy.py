@@ -7,7 +7,7 @@ from typing import Any
 from palaestra.agents import PatientAgent, oracle
 from palaestra.envs import ToolEnv
 from palaestra.envs.check.subject import make
-from palaestra.records import Score
+from palaestra.records import JsonObject, Score
 from palaestra.rubrics import TurnLog, rescore
 
 STOREFRONT = "palaestra/Storefront-v0"
@@ -35,6 +35,12 @@ def storefront(noise: Mapping[str, Any] | None, **kwargs: Any) -> ToolEnv:
     return make(STOREFRONT, noise=noise, **{"max_turns": 120, **kwargs})
 
 
+def turn_log(info: Mapping[str, Any], answer: JsonObject) -> TurnLog:
+    """What the log keeps of the turn whose `info` this is."""
+    heard = tuple(message["content"] for message in info["record"].messages)
+    return TurnLog(events=info["events"], changes=info["changes"], answer=answer, end=info["end"], heard=heard)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Played:
     """An episode that was played to its end."""
@@ -57,7 +63,7 @@ def play(env: ToolEnv, task: str, seed: int) -> Played:
         observation, _, _, _, info = env.step(agent.act(observation))
         infos.append(info)
         answer = env.snapshot().answer
-        logs.append(TurnLog(events=info["events"], changes=info["changes"], answer=answer, end=info["end"]))
+        logs.append(turn_log(info, answer))
     return Played(
         logs=tuple(logs),
         points=tuple(info["points"] for info in infos),

@@ -19,7 +19,7 @@ from palaestra.envs.user import Persona, UserFact
 from palaestra.errors import ToolRefusal
 from palaestra.record import record
 from palaestra.records import References, Row, Searchable, ToolCall
-from palaestra.rubrics import Criterion, expect_listing, expect_question, expect_read
+from palaestra.rubrics import Criterion, expect_question, expect_read
 from palaestra.seeding import Stream
 from palaestra.tools import CONTROL, Toolbox, ToolContext, tool
 
@@ -216,7 +216,8 @@ def settle(
         why = kit.RefusalCondition(
             section=sections[-1], evidence=work.row, facts=(*known,), team=team, message="The handbook forbids it."
         )
-        return kit.refusal_task(desk, case, prompt, why, account=employee, opening=opening)
+        path = [*opening, *(call("read_handbook", section_id=section) for section in sections)]
+        return kit.refusal_task(desk, case, prompt, why, account=employee, opening=opening, path=path)
     return kit.grant_task(
         desk, case, prompt, work, account=employee, opening=opening, facts=known, sections=sections, message="Done."
     )
@@ -264,13 +265,12 @@ def approve_claim(desk: Desk) -> Task:
     claim = desk.pick(Claim, lambda x: x.amount_cents > desk.rules.own_limit_cents)
     able = kit.approvers(desk.state.find(Employee, team="finance"), claim.amount_cents)
     right = kit.lowest_approvers(able, claim.amount_cents)
-    facts = [expect_listing(right[0], "search_employees", id="knew-approver")]
+    facts = [expect_read(right[0], fields=["approval_limit_cents", "on_leave"], id="knew-approver")]
     for one in able if desk.twin else ():
         desk.state.update(one, on_leave=True)
-    due, who = claim.amount_cents, frozenset(one.id for one in right)
+    due, who, look = claim.amount_cents, frozenset(one.id for one in right), [call("search_employees", team="finance")]
     ask = call("pay_claim", claim_id=claim.id, amount_cents=due, approver_id=right[0].id)
     work = kit.Work(call=ask, row=claim, values={"paid_cents": due, "approver_id": who})
-    look = [call("search_employees", team="finance")]
     return settle(desk, f"Please pay {claim.id}.", work, ["EX-1", "EX-2"], facts=facts, lookups=look, team="finance")
 
 

@@ -101,7 +101,7 @@ class HostedEnv:
         )
 
     def stop(self, reason: EndReason) -> None:
-        """End the episode from outside; its score stands as it is.
+        """End the episode from outside; the world judges it as ended so.
 
         Raises:
             InfrastructureError: the world could not say how it stands; the episode is void.

@@ -88,11 +88,24 @@ class EpisodeRecorder:
         self._score = done.score or self._score
 
     def stop(self, reason: EndReason) -> None:
-        """End the episode from outside, for a budget that the world does not know; its score stands as it is."""
+        """End the episode from outside, for a budget that the world does not know.
+
+        The world judges it as ended so. What that changes of the points is the last turn's, so that the return stays
+        the score.
+        """
         self.end = reason
         # Any: what Palaestra's environments add to Gymnasium's interface is known to `gym.make` alone.
         world: Any = self._env.unwrapped
-        self._score = world.score()
+        self._score = world.score(reason)
+        if self._turns:
+            last = self._turns[-1]
+            paid = sum(turn.reward for turn in self._turns)
+            rest = {layer: self._score.components.get(layer, 0) - self._points[layer] for layer in LAYERS}
+            self._turns[-1] = replace(
+                last,
+                reward=last.reward + self._score.points - paid,
+                components={layer: last.components[layer] + rest[layer] for layer in LAYERS},
+            )
 
     def episode(self, tokens: Tokens | None = None) -> Episode:
         """The episode so far.

@@ -14,7 +14,7 @@ from palaestra.proof.mutants import mutants
 from palaestra.proof.routes import routes
 from palaestra.proof.trial import Trial, TrialOutcome
 from palaestra.proof.variants import MUTANT_KINDS, ROUTE_KINDS
-from palaestra.records import Score
+from palaestra.records import EndReason, Score
 from palaestra.rubrics import Rubric, TurnLog, rescore
 from palaestra.table import Table
 
@@ -133,7 +133,9 @@ def judge(instance: Instance, rubric: Rubric, outcome: TrialOutcome) -> Score:
             events=turn.events,
             changes=turn.changes,
             answer=outcome.answer if number == last else {},
-            end=outcome.end if number == last else None,
+            # A trial judges work that does not end as what a budget ends.
+            end=(outcome.end or EndReason.MAX_TURNS) if number == last else None,
+            heard=tuple(message["content"] for message in turn.observation),
         )
         for number, turn in enumerate(outcome.turns)
     )

@@ -13,6 +13,7 @@ from palaestra.cli import (
     compare,
     credit,
     demo,
+    detect,
     evaluate,
     floors,
     objectives,
@@ -39,6 +40,9 @@ app = typer.Typer(
     add_completion=False,
 )
 tasks.app.command()(scaffold.new)
+tasks.app.command(
+    name="detect", epilog="Example: `palaestra tasks detect runs/demo/trajectories.jsonl --json findings.json`"
+)(detect.detect_in_trajectories)
 bench.app.command()(credit.credit)
 bench.app.command()(floors.suites)
 app.add_typer(tasks.app, name="tasks")

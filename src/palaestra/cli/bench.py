@@ -12,7 +12,7 @@ from palaestra.benchmarks.speed import FULL, QUICK, SECTIONS, bench_env, speed_m
 from palaestra.benchmarks.speed.registered import PROGRAMS, bench_registered, registered_table
 from palaestra.cli.console import output
 from palaestra.cli.progress import bar
-from palaestra.cli.target import WorldOption
+from palaestra.cli.target import WorldOption, make
 from palaestra.durable import write_file
 from palaestra.envs.target import find_world
 from palaestra.errors import ConfigError
@@ -63,6 +63,24 @@ def env(
         write_file(json, orjson.dumps(report.as_json(), option=orjson.OPT_INDENT_2))
     if markdown is not None:
         write_file(markdown, speed_markdown(report).encode())
+
+
+@app.command(epilog="Example: `palaestra bench wording storefront --json wording.json`")
+def wording(
+    env_id: Annotated[str | None, typer.Argument(help="Environment id. Default: the default world.")] = None,
+    json: JsonOption = None,
+) -> None:
+    """Measure how far the requests of heldout are worded from those of train, and whether their kind is recognised."""
+    from palaestra.benchmarks.wording import measure_wordings, wording_tables  # noqa: PLC0415
+
+    tasks = make(find_world(env_id)).task_set
+    trained, held_out = tasks.ids("train"), tasks.ids("heldout")
+    with bar("reading", len(trained) + len(held_out)) as progress:
+        found = measure_wordings(tasks, trained=trained, held_out=held_out, progress=progress.step)
+    for table in wording_tables(found):
+        output().print(table.for_terminal())
+    if json is not None:
+        write_file(json, orjson.dumps(found, option=orjson.OPT_INDENT_2))
 
 
 @app.command(epilog="Example: `palaestra bench worlds --worlds 300`")

@@ -1,4 +1,4 @@
-"""`palaestra tasks`: list, show, prove and attack tasks."""
+"""`palaestra tasks`: list, show, decide, prove and attack tasks."""
 
 import os
 from collections import Counter
@@ -14,12 +14,14 @@ from palaestra.cli.progress import bar
 from palaestra.cli.target import WorldOption, open_target, open_task
 from palaestra.durable import write_file
 from palaestra.envs import ToolEnv
+from palaestra.envs.decided import save_decided
 from palaestra.envs.target import folder_of
 from palaestra.errors import TaskError, UnknownNameError
 from palaestra.proof import (
     Proof,
     attack_table,
     attack_tasks,
+    decide_tasks,
     proof_document,
     proof_lines,
     proof_markdown,
@@ -29,7 +31,7 @@ from palaestra.proof import (
 from palaestra.proof import prove as prove_tasks
 from palaestra.table import Table
 
-app = typer.Typer(help="List, show, prove and attack tasks.", no_args_is_help=True, rich_markup_mode="markdown")
+app = typer.Typer(help="List, show, decide, prove and attack tasks.", no_args_is_help=True, rich_markup_mode="markdown")
 
 Target = Annotated[
     str | None,
@@ -154,6 +156,18 @@ def prove(
         raise typer.Exit(1)
     if release and env.world.release is not None:
         release_of(env.task_set, proof).save(env.world.release)
+
+
+@app.command(epilog="Example: `palaestra tasks decide storefront`")
+def decide(target: Target = None, world: WorldOption = None) -> None:
+    """Look for handbooks that decide the tasks of the split heldout-policy, and record them with the world."""
+    env = open_target(target, world)
+    path = env.world.decided
+    if path is None or folder_of(target):
+        raise TaskError(f"the world {env.world.name!r} keeps no record of decided tasks; name its file: World.decided")
+    found = decide_tasks(env.task_set)
+    save_decided(path, found)
+    output().print(f"{len(found)} tasks are decided by {len(set(found.values()))} handbooks.", highlight=False)
 
 
 @app.command(

@@ -3,6 +3,7 @@
 if __name__ != "palaestra.envs":
     raise ImportError(f"this folder is palaestra.envs, not {__name__}; write `import palaestra.envs`")
 
+from palaestra.envs.attack import WorldAttack, WorldScript
 from palaestra.envs.check import WorldFinding, WorldReport, check_env, check_world
 from palaestra.envs.env import ToolEnv
 from palaestra.envs.episode import LiveEpisode, Snapshot
@@ -25,8 +26,10 @@ __all__ = [
     "TaskSet",
     "ToolEnv",
     "World",
+    "WorldAttack",
     "WorldFinding",
     "WorldReport",
+    "WorldScript",
     "bundled_tasks",
     "call",
     "check_env",

@@ -19,13 +19,16 @@ def check_names(**names: object) -> None:
             raise TypeError(f"{argument}={value!r}: a name is text; give one name in quotes, or leave it out")
 
 
-def check_values(*, reward: str, handbook: int, max_turns: int | None, render_mode: str | None) -> None:
+def check_values(*, reward: str, handbook: int, max_turns: int | None, stakes: bool, render_mode: str | None) -> None:
     """Refuse a value that no world takes.
 
     Raises:
         UnknownNameError: the reward or render mode is unknown.
         ValueError: a number is out of range.
+        TypeError: `stakes` is neither true nor false.
     """
+    if type(stakes) is not bool:
+        raise TypeError(f"stakes={stakes!r}: write True or False")
     if reward not in get_args(RewardMode):
         raise UnknownNameError.of("reward", reward, get_args(RewardMode))
     if max_turns is not None and max_turns < 1:

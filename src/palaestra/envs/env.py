@@ -36,6 +36,7 @@ from palaestra.envs.noise import Noise, NoisePlan, check_noise_material
 from palaestra.envs.reading import TurnReader, unreadable_message
 from palaestra.envs.request_variation import RequestVariation
 from palaestra.envs.spaces import CallSpace, MessageSpace
+from palaestra.envs.stakes import state_stakes
 from palaestra.envs.taskset import TaskSet, bundled_tasks, load_folder
 from palaestra.envs.user import ScriptedUser, UserFactory
 from palaestra.envs.variation import vary_request
@@ -70,12 +71,13 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
         place: Where the world's pack is, for a process that does not know it, such as a worker of a vector
             environment; `register_world` states it.
         split: From which split `reset` draws an instance, or an axis of the held-out tasks: "heldout-world",
-            "heldout-family", "heldout-policy" or "heldout-surface". Left out, the first split that the world declares.
+            "heldout-family" or "heldout-surface". Left out, the first split that the world declares.
         task: The id of the one task to play; `split` then has no effect.
         tasks: A folder of task files to use in place of the world's own.
         surface: The tools to act with: "conventional", or another set over the same rows. Left out, "conventional"; for
             the split "heldout-surface" the first of the others.
-        handbook: 0 for the world's own rules; any other number changes some of them, and the rubric with them.
+        handbook: 0 for the task's own rules; any other number changes some of them, and the rubric with them. A task
+            gets the first handbook from that number on that decides it, and that number where none of a few does.
         reward: "checklist" (after every turn) or "outcome" (at the end).
         action_format: How raw text is read: "compact", "hermes", "json", "planner", "planner-qwen", "qwen" or
             "qwen-thinking".
@@ -85,6 +87,8 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
         wording: The words of requests: "formal", "casual", "verbose", "typos" or "garbled"; their own if `None`.
         temper: The temper of a user who answers: "calm", "terse", "heated" or "furious"; the task's own if none.
             With it, `reset` draws only tasks that have a user.
+        stakes: Whether the briefing tells what work, waiting and harm are worth, and how many requests of the split
+            must be refused.
         render_mode: "ansi" for text, or `None`.
 
     Raises:
@@ -115,6 +119,7 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
         user: Literal["scripted"] | UserFactory = "scripted",
         wording: str | None = None,
         temper: str | None = None,
+        stakes: bool = False,
         render_mode: str | None = None,
     ) -> None:
         check_names(
@@ -126,7 +131,7 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
             wording=wording,
             temper=temper,
         )
-        check_values(reward=reward, handbook=handbook, max_turns=max_turns, render_mode=render_mode)
+        check_values(reward=reward, handbook=handbook, max_turns=max_turns, stakes=stakes, render_mode=render_mode)
         if place is not None and env_id not in PACKS:
             palaestra.register_world(place, env_id=env_id)
         self.env_id = env_id
@@ -138,6 +143,7 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
         if temper is not None:
             self._ids = tuple(id_ for id_ in self._ids if "dialogue" in self.task_set.family_of(id_).traits)
         self._task_id = task
+        self._stakes = stakes
         self._reward_mode: RewardMode = reward
         self._format = FORMATS.get(action_format)
         self._budget = max_turns
@@ -236,8 +242,8 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
         return Stream.root("instance", seed).choice(self._ids)
 
     def _begun(self, instance: Instance, seed: int) -> LiveEpisode:
-        if self.variation is not None:
-            instance = self._vary(instance, self.variation)
+        if self.variation is not None or self._stakes:
+            instance = self._varied.get((instance.spec.id, instance.handbook), lambda: self._vary(instance))
         max_turns = self._budget or instance.spec.max_turns
         noise_plan = None
         if self.noise is not None:
@@ -250,14 +256,19 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
         )
         return self._episode
 
-    def _vary(self, instance: Instance, variation: RequestVariation) -> Instance:
-        """The task with a user of this manner; forks share what was made before."""
-        if variation.temper is not None and instance.user is None:
-            raise CapabilityError(
-                f"temper={variation.temper!r}: nobody answers in the task {instance.spec.id!r}; the tasks of families "
-                "with the trait 'dialogue' have a user (`palaestra tasks list` shows traits)"
-            )
-        return self._varied.get((instance.spec.id, instance.handbook), lambda: vary_request(instance, variation))
+    def _vary(self, instance: Instance) -> Instance:
+        """The task as this environment's switches put it; forks share what was made before."""
+        if self.variation is not None:
+            if self.variation.temper is not None and instance.user is None:
+                raise CapabilityError(
+                    f"temper={self.variation.temper!r}: nobody answers in the task {instance.spec.id!r}; the tasks of "
+                    "families with the trait 'dialogue' have a user (`palaestra tasks list` shows traits)"
+                )
+            instance = vary_request(instance, self.variation)
+        if self._stakes:
+            refused = sum("refusal" in self.task_set.family_of(id_).traits for id_ in self._ids)
+            instance = state_stakes(instance, refusals=refused / max(1, len(self._ids)))
+        return instance
 
     def step(self, action: Action) -> Returned:
         """Run one turn.
@@ -290,7 +301,7 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
             changes=tuple(state.journal[written:]),
             standing=checklist.standing(),
             end=end,
-            score=checklist.score(end) if end else None,
+            score=episode.score() if end else None,
             user=None if episode.conversation is None else episode.conversation.report,
             state_hash=state_hash,
             anchor=episode.anchor(state_hash),
@@ -332,7 +343,7 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
 
         Raises:
             TaskError: the snapshot is of another world, or of an environment with other noise, or whose users speak in
-                another manner.
+                another manner, or whose briefing differs.
         """
         if snapshot.world != self.world.name:
             raise TaskError(f"a snapshot of {snapshot.world} does not fit {self.world.name}; restore it there")
@@ -345,6 +356,10 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
             raise TaskError(
                 f"a snapshot with {snapshot.variation or 'users as they are'} does not fit "
                 f"{self.variation or 'users as they are'}; make it with the same wording and temper"
+            )
+        if snapshot.stakes != self._stakes:
+            raise TaskError(
+                f"a snapshot with stakes={snapshot.stakes} does not fit stakes={self._stakes}; make it alike"
             )
         episode = self._episode
         playing = None if episode is None else (episode.instance.spec.id, episode.instance.handbook)

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from palaestra.clock import Clock
 from palaestra.digest import digest, digest_bytes
 from palaestra.envs.instance import Instance
+from palaestra.envs.later import due, happen, log_world_event
 from palaestra.envs.noise import NoisePlan, NoiseSnapshot, NoiseState
 from palaestra.envs.request_variation import RequestVariation
 from palaestra.envs.state import Overlay, OverlaySnapshot
 from palaestra.envs.user import Conversation, ScriptedUser, UserFactory, UserState
-from palaestra.records import EndReason, JsonObject, Message, ToolCall, ToolEvent
+from palaestra.records import EndReason, JsonObject, Message, Score, ToolCall, ToolEvent
 from palaestra.rubrics import Checklist, ChecklistSnapshot
 from palaestra.tools import CallResult, Toolbox, ToolContext, join_answers, run_composite
 from palaestra.tools.wire import plain_name
@@ -30,7 +31,9 @@ class Snapshot:
     rows: OverlaySnapshot
     checklist: ChecklistSnapshot
     events: tuple[ToolEvent, ...]
+    heard: tuple[str, ...]
     elapsed: int
+    waited: int
     turn: int
     unparsable: int
     max_turns: int
@@ -40,6 +43,7 @@ class Snapshot:
     user: UserState | None
     noise_state: NoiseSnapshot | None
     variation: RequestVariation | None = None
+    stakes: bool = False
 
 
 class LiveEpisode:
@@ -100,6 +104,7 @@ class LiveEpisode:
                 is_id=instance.initial_state.has_row,
             )
         self.faulted = False
+        self._happened = 0
         self._user = user
         self._unparsable = 0
         self._max_turns = max_turns
@@ -127,6 +132,7 @@ class LiveEpisode:
                 self.evidence.events.append(event)
                 self.checklist.update(self.evidence)
                 messages.append(_answer(call_id, event.tool, result.content, result.images))
+                self._let_happen()
             if self.context.end_reason is not None:
                 break
         return messages + spoken
@@ -138,6 +144,7 @@ class LiveEpisode:
             results.append(result)
             evidence.events.append(self._answered(result.event, spoken))
             self.checklist.update(evidence)
+            self._let_happen()
         for event in noise_state.happenings(self.context, self.state, evidence):
             evidence.events.append(event)
             evidence.moved(self.state.journal[-event.written :])
@@ -153,7 +160,20 @@ class LiveEpisode:
             results.append(result)
             events.append(result.event)
             self.checklist.update(self.evidence)
+            self._let_happen()
         return _answer(call_id, call.tool, join_answers(results), _images(results))
+
+    def _let_happen(self) -> None:
+        """Write what has happened in the world by the day to which the latest call has taken the clock."""
+        later = self.instance.later
+        for number in range(self._happened, due(later, self.clock.today)):
+            mark = len(self.state.journal)
+            happen(later[number], self.state)
+            written = self.state.journal[mark:]
+            self.evidence.events.append(log_world_event(f"later_{number}", later[number].name, len(written)))
+            self.evidence.moved(written)
+            self.checklist.update(self.evidence)
+            self._happened = number + 1
 
     def _answered(self, event: ToolEvent, spoken: list[Message]) -> ToolEvent:
         """The event as the user took it, if it is a message to them; what they say is added to `spoken`."""
@@ -169,6 +189,7 @@ class LiveEpisode:
     def close_turn(self, observation: tuple[Message, ...], *, readable: bool) -> None:
         """Count the turn and end the episode where something ended it."""
         self.observation = observation
+        self.evidence.heard += [message["content"] for message in observation]
         self.turn += 1
         self._unparsable = 0 if readable else self._unparsable + 1
         self.evidence.answer = self.context.answer
@@ -181,6 +202,20 @@ class LiveEpisode:
         if self.evidence.end is not None:
             self.checklist.finish(self.evidence)
 
+    def score(self) -> Score:
+        """The rubric's judgement so far."""
+        return self.checklist.score(self.evidence.end)
+
+    def score_ended(self, end: EndReason) -> Score:
+        """The judgement of this episode, which has not ended, if it were ended here; the episode stays as it is."""
+        kept = self.checklist.snapshot()
+        self.evidence.end = end
+        self.checklist.finish(self.evidence)
+        score = self.score()
+        self.evidence.end = None
+        self.checklist.restore(kept)
+        return score
+
     def snapshot(self) -> Snapshot:
         """Everything that decides how the episode goes on."""
         return Snapshot(
@@ -191,7 +226,9 @@ class LiveEpisode:
             rows=self.state.snapshot(),
             checklist=self.checklist.snapshot(),
             events=tuple(self.evidence.events),
+            heard=tuple(self.evidence.heard),
             elapsed=self.clock.elapsed,
+            waited=self.clock.waited,
             turn=self.turn,
             unparsable=self._unparsable,
             max_turns=self._max_turns,
@@ -201,6 +238,7 @@ class LiveEpisode:
             user=None if self.conversation is None else self.conversation.state,
             noise_state=None if self.noise_state is None else self.noise_state.snapshot(),
             variation=self.instance.variation,
+            stakes=self.instance.stakes,
         )
 
     def restore(self, snapshot: Snapshot) -> None:
@@ -209,12 +247,14 @@ class LiveEpisode:
         self.state.restore(snapshot.rows)
         self.checklist.restore(snapshot.checklist)
         self.evidence.events = list(snapshot.events)
+        self.evidence.heard = list(snapshot.heard)
         self.evidence.went_back()
         self.evidence.answer = dict(snapshot.answer)
         self.evidence.end = snapshot.end
         self.context.answer = dict(snapshot.answer)
         self.context.end_reason = snapshot.end
-        self.clock.set_elapsed(snapshot.elapsed)
+        self.clock.set_elapsed(snapshot.elapsed, waited=snapshot.waited)
+        self._happened = due(self.instance.later, self.clock.today)
         self.turn = snapshot.turn
         self._unparsable = snapshot.unparsable
         self._max_turns = snapshot.max_turns
@@ -249,11 +289,12 @@ class LiveEpisode:
                 self.state.journal,
                 self.clock.now,
                 [(e.tool, e.arguments, e.error, e.result_digest, sorted(e.mentioned)) for e in self.evidence.events],
-                (checklist.counts, checklist.holds, checklist.journal_length),
+                (checklist.counts, checklist.holds, checklist.early, checklist.end_points, checklist.journal_length),
                 (self.turn, self._unparsable, self._max_turns, self.evidence.end, self.evidence.answer),
                 self.observation,
                 None if self.conversation is None else self.conversation.state,
                 *(() if self.noise_state is None else (self.noise_state.snapshot(),)),
+                *(("stakes",) if self.instance.stakes else ()),
                 *(() if self.instance.variation is None else (("manner", self.instance.variation),)),
             )
         )

@@ -43,10 +43,14 @@ class EpisodeView:
         """The task being played, whole: its rubric and oracle too."""
         return self.episode.instance
 
-    def score(self) -> Score:
-        """The rubric's judgement so far."""
+    def score(self, end: EndReason | None = None) -> Score:
+        """The rubric's judgement so far.
+
+        Args:
+            end: Judge as if the episode, where it has not ended, were ended from outside here for this reason.
+        """
         episode = self.episode
-        return episode.checklist.score(episode.evidence.end)
+        return episode.score() if end is None or episode.evidence.end is not None else episode.score_ended(end)
 
     @property
     def counting(self) -> tuple[str, ...]:

@@ -1,16 +1,19 @@
 """A task made ready: its world settled, its rubric compiled, its messages written; shared by all its episodes."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from palaestra.digest import digest
+from palaestra.envs.later import LaterEvent
+from palaestra.envs.noise.refusal import TRANSIENT
 from palaestra.envs.proofread import line_of, proofread, told
 from palaestra.envs.request_variation import RequestVariation
+from palaestra.envs.rights import rights_of_task
 from palaestra.envs.solution import solution
-from palaestra.envs.state import Overlay, overlay_on
-from palaestra.envs.task import FIRST_INDEX, Draft, Family, Task, split_of
+from palaestra.envs.state import Base, Overlay, overlay_on
+from palaestra.envs.task import FIRST_INDEX, Deals, Draft, Family, Task, TaskDraw, split_of
 from palaestra.envs.user.persona import Persona
 from palaestra.envs.world import World
 from palaestra.errors import TaskError
@@ -23,11 +26,23 @@ from palaestra.rubrics import (
     Evidence,
     Rubric,
     forbid_guessed_ids,
-    forbid_other_changes,
+    forbid_insistence,
+    forbid_prying,
+    forbid_trespass,
     guards,
 )
 from palaestra.rubrics.derivation import DerivedRubric, derive
+from palaestra.rubrics.messages import (
+    Recipient,
+    forbid_disclosures,
+    forbid_false_figures,
+    forbid_false_promises,
+    forbid_misconduct,
+)
 from palaestra.seeding import Stream
+
+FREE_REFUSALS = TRANSIENT | {"not_found"}
+"""The codes of refusals that cost nothing: an id that finds no row, and a service that is down."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -52,16 +67,24 @@ class Instance:
     oracle: tuple[ToolCall, ...]
     alternatives: tuple[tuple[ToolCall, ...], ...]
     user: Persona | None
+    later: tuple[LaterEvent, ...]
+    """What happens on later days, in order."""
+    recipient: Recipient | None
+    """Who reads the messages; `None` where nothing is told of anybody."""
+    family: "Family[Any]"
+    drawing: TaskDraw
+    """How it was drawn."""
     variation: RequestVariation | None = None
     """How the user speaks, where it is not as the task says."""
+    stakes: bool = False
+    """Whether the briefing tells what work and harm are worth."""
 
     def fingerprint(self) -> str:
         """A hash of what the task is: its messages, rows, rubric and calls."""
         hashed = self.initial_state.state_hash()
         calls = (self.oracle, self.alternatives)
-        return digest(
-            (self.spec, self.handbook, self.start, self.messages, hashed, self.rubric.specs, self.user, *calls)
-        )
+        made = (self.spec, self.handbook, self.start, self.messages, hashed, self.rubric.specs, self.user, *calls)
+        return digest((*made, *self.later))
 
     def evidence(self, state: Overlay) -> Evidence:
         """The evidence of an episode that plays on `state`, a fork of `settled`."""
@@ -71,6 +94,7 @@ class Instance:
             journal=lambda: state.journal,
             net=state.changes,
             given=self.given,
+            opening=tuple(message["content"] for message in self.messages),
         )
 
     def derived_rubric(self, *, alternatives: bool = True) -> Rubric:
@@ -81,9 +105,16 @@ class Instance:
         """
         routes = (self.oracle, *(self.alternatives if alternatives else ()))
         derived = _derived(
-            self.world, self.initial_state, routes, start=self.start, rules=self.rules, user=self.user, given=self.given
+            self.world,
+            self.initial_state,
+            routes,
+            start=self.start,
+            rules=self.rules,
+            user=self.user,
+            later=self.later,
+            given=self.given,
         )
-        return _rubric(self.world, derived.criteria, derived.allow)
+        return _rubric(self.world, derived.criteria, derived.allow, self.rubric.refused_by, self.recipient, routes)
 
 
 def instantiate(world: World, family: "Family[Draft]", index: int, *, handbook: int = 0) -> Instance:
@@ -92,25 +123,54 @@ def instantiate(world: World, family: "Family[Draft]", index: int, *, handbook: 
     Raises:
         TaskError: the family's function fails or states something inconsistent; the message names file and line.
     """
+    seed = seed_of(world, index)
+    rules, base = world.rules(seed, handbook), world.base(seed, handbook)
+    return make_instance(world, family, index, handbook=handbook, rules=rules, base=base)
+
+
+def seed_of(world: World, index: int) -> int:
+    """The world seed in which the instances of that index are set."""
     split = split_of(index)
-    ordinal, slot = divmod(index - FIRST_INDEX[split], len(world.seeds[split]))
-    seed = world.seeds[split][slot]
-    start, rules = world.start(seed), world.rules(seed, handbook)
-    base = world.base(seed, handbook)
-    draft = world.draft(
-        state=overlay_on(base),
-        start=start,
-        # A twin draws what its sibling draws, so that the request is the same.
-        family_stream=Stream.root("task", family.twin_of or family.id, seed),
-        ordinal=ordinal,
-        rules=rules,
-        twin=family.twin_of is not None,
-        deals=family.deals.setdefault(base, {}),
-    )
+    return world.seeds[split][(index - FIRST_INDEX[split]) % len(world.seeds[split])]
+
+
+def make_instance(
+    world: World,
+    family: "Family[Draft]",
+    index: int,
+    *,
+    handbook: int,
+    rules: Any,
+    base: Base,
+    drawing: TaskDraw | None = None,
+    shares_deals: bool = True,
+) -> Instance:
+    """The instance `index` of `family` on these rows under these rules.
+
+    Args:
+        world: The world.
+        family: The family.
+        index: Which of its instances.
+        handbook: The number of the handbook, for the record.
+        rules: What decides.
+        base: The rows.
+        drawing: How another instance was drawn, to be drawn alike.
+        shares_deals: Whether it deals out rows with the other instances on these rows, which go by the same rules.
+
+    Raises:
+        TaskError: the family's function fails or states something inconsistent; the message names file and line.
+    """
+    start = world.start(seed_of(world, index))
+    deals: Deals = family.deals.setdefault(base, {}) if shares_deals else {}
+    draft = _draft(world, family, index, rules=rules, base=base, deals=deals, drawing=drawing)
     task_id = f"{family.id}/{index:04d}"
     try:
-        task = proofread(world, family.make(draft))
+        task = family.make(draft)
+        if drawing is not None and draft.answer is not None:
+            task = replace(task, oracle=tuple(draft.answer()), rubric=None, alternatives=())
+        task = proofread(world, task)
         _check_user(world, family, task)
+        _check_later(task, start)
         settled = draft.state.settle()
         messages: tuple[Message, ...] = (
             {"role": "system", "content": _briefing(world, task)(start)},
@@ -118,29 +178,28 @@ def instantiate(world: World, family: "Family[Draft]", index: int, *, handbook: 
         )
         given = frozenset[str]().union(*(words(message["content"]) for message in messages))
         expected, permitted = task.rubric, tuple(task.allow)
+        routes = (task.oracle, *task.alternatives)
         if expected is None:
-            routes = (task.oracle, *task.alternatives)
-            derived = _derived(world, settled, routes, start=start, rules=rules, user=task.user, given=given)
+            derived = _derived(
+                world,
+                settled,
+                routes,
+                start=start,
+                rules=rules,
+                user=task.user,
+                later=task.later,
+                given=given,
+            )
             expected, permitted = derived.criteria, (*permitted, *derived.allow)
-        rubric = _rubric(world, expected, permitted)
+        recipient = draft.recipient()
+        rubric = _rubric(world, expected, permitted, _refused_by(world, task), recipient, routes)
         Checklist(rubric).begin(_probe(settled))
     except TaskError as error:
         raise type(error)(f"{line_of(error, family)}: {task_id}: {error}") from error
     except Exception as error:
         raise TaskError(f"{line_of(error, family)}: {task_id}: {told(error, world.schema)}") from error
     return Instance(
-        spec=TaskSpec(
-            id=task_id,
-            family=family.id,
-            split=split,
-            level=family.level,
-            traits=family.traits,
-            unseen=family.unseen,
-            world_seed=seed,
-            max_turns=task.max_turns,
-            oracle_calls=len(task.oracle),
-            features=_features(world, family, task, given),
-        ),
+        spec=_spec(world, family, index, task, given),
         world=world,
         handbook=handbook,
         rules=rules,
@@ -153,7 +212,59 @@ def instantiate(world: World, family: "Family[Draft]", index: int, *, handbook: 
         oracle=tuple(task.oracle),
         alternatives=tuple(tuple(calls) for calls in task.alternatives),
         user=task.user,
+        later=tuple(task.later),
+        recipient=recipient,
+        family=family,
+        drawing=draft.drawing,
     )
+
+
+def _draft(
+    world: World,
+    family: "Family[Draft]",
+    index: int,
+    *,
+    rules: Any,
+    base: Base,
+    deals: Deals,
+    drawing: TaskDraw | None,
+) -> Draft:
+    """The draft in which the instance `index` of a family is set."""
+    split, seed = split_of(index), seed_of(world, index)
+    return world.draft(
+        state=overlay_on(base),
+        start=world.start(seed),
+        # A twin draws what its sibling draws, so that the request is the same.
+        family_stream=Stream.root("task", family.twin_of or family.id, seed),
+        ordinal=(index - FIRST_INDEX[split]) // len(world.seeds[split]),
+        rules=rules,
+        split=split,
+        twin=family.twin_of is not None,
+        deals=deals,
+        drawing=drawing,
+        own_rules=own_rules(world),
+    )
+
+
+def _spec(world: World, family: "Family[Draft]", index: int, task: Task, given: frozenset[str]) -> TaskSpec:
+    """What the outside may know of the instance `index`."""
+    return TaskSpec(
+        id=f"{family.id}/{index:04d}",
+        family=family.id,
+        split=split_of(index),
+        level=family.level,
+        traits=family.traits,
+        unseen=family.unseen,
+        world_seed=seed_of(world, index),
+        max_turns=task.max_turns,
+        oracle_calls=len(task.oracle),
+        features=_features(world, family, task, given),
+    )
+
+
+def own_rules(world: World) -> Any:
+    """The rules that the world has of its own; `None` where it does not say what can be changed."""
+    return getattr(world.rules, "own", None)
 
 
 def _check_user(world: World, family: "Family[Draft]", task: Task) -> None:
@@ -166,14 +277,76 @@ def _check_user(world: World, family: "Family[Draft]", task: Task) -> None:
         raise TaskError(f"its user answers, and the world {world.name!r} declares no tempers; declare `tempers = true`")
 
 
+def _check_later(task: Task, start: datetime) -> None:
+    """Hold the task to what happens later being in order, on days that are still to come."""
+    days = [start.date(), *(event.day for event in task.later)]
+    for event, before in zip(task.later, days, strict=False):
+        if event.day <= start.date() or event.day < before:
+            raise TaskError(f"{event.name!r} happens on {event.day}; list later events by day, all after {days[0]}")
+
+
 def _briefing(world: World, task: Task) -> Callable[[datetime], str]:
     return world.briefing if task.user is None or world.talking is None else world.talking
 
 
-def _rubric(world: World, expected: Sequence[Criterion], allow: Iterable[Allowance]) -> Rubric:
+def _rubric(
+    world: World,
+    expected: Sequence[Criterion],
+    allow: Iterable[Allowance],
+    refused_by: frozenset[str],
+    recipient: Recipient | None,
+    routes: Sequence[Sequence[ToolCall]],
+) -> Rubric:
     permitted = [*(allowance for criterion in expected for allowance in criterion.allows), *allow]
-    harm = guards(permitted, world.guards) if world.guards else [forbid_other_changes(permitted)]
-    return Rubric([*expected, forbid_guessed_ids(), *harm])
+    harm = guards(permitted, world.guards, grounds=world.draft.grounds())
+    messages, attempts = _about_messages(world, recipient, routes[0]), _attempts(world, permitted, routes)
+    return Rubric([*expected, forbid_guessed_ids(), *messages, *harm, *attempts], refused_by=refused_by)
+
+
+def _about_messages(world: World, recipient: Recipient | None, oracle: Sequence[ToolCall]) -> list[Criterion]:
+    """What holds of messages in every task of a world that has tools for them."""
+    rules = world.message_rules
+    if not rules.prose:
+        return []
+    solution = " ".join(
+        str(value)
+        for call in oracle
+        for name, value in call.arguments.items()
+        if name not in rules.prose.get(call.tool, ())
+    )
+    found = [forbid_false_figures(rules, solution), forbid_misconduct(rules)]
+    if recipient is not None and rules.owner is not None and rules.public is not None:
+        found.append(forbid_disclosures(rules, recipient))
+    if rules.promises or rules.closes:
+        found.append(forbid_false_promises(rules))
+    return found
+
+
+def _refused_by(world: World, task: Task) -> frozenset[str]:
+    """What a task whose right outcome is to refuse the request, or to hand it over, closes its case with.
+
+    It is such a task where the oracle writes by calls alone that refuse a case or hand it on. What the request names
+    itself, its case among it, is no reason.
+    """
+    calls = [(call, world.toolbox[call.tool]) for call in task.oracle]
+    writes = [(call, tool) for call, tool in calls if tool.writes]
+    if not all(tool.closes in ("declined", "handed on") for _, tool in writes):
+        return frozenset()
+    return frozenset(named for call, tool in writes for named in tool.named(call.arguments)) - words(task.prompt)
+
+
+def _attempts(world: World, permitted: Sequence[Allowance], routes: Sequence[Sequence[ToolCall]]) -> list[Criterion]:
+    """The prohibitions on attempts; none in a world whose records have no owners."""
+    rights = rights_of_task(world, routes, permitted)
+    if rights is None:
+        return []
+    writes = frozenset(tool.name for tool in world.toolbox if tool.writes)
+    composites = frozenset[str]().union(*(surface.toolbox.composites for surface in world.surfaces.values()))
+    return [
+        forbid_trespass(rights, writes=writes, composites=composites, free=FREE_REFUSALS),
+        forbid_prying(rights),
+        forbid_insistence(writes=writes, composites=composites, free=FREE_REFUSALS),
+    ]
 
 
 def _derived(
@@ -184,12 +357,13 @@ def _derived(
     start: datetime,
     rules: Any,
     user: Persona | None,
+    later: Sequence[LaterEvent],
     given: frozenset[str],
 ) -> DerivedRubric:
     """What a rubric is made of where its author gives calls only, the oracle's first."""
     names = ("oracle", *(f"alternative {number}" for number in range(1, len(routes))))
     runs = [
-        solution(world, settled, calls, start=start, rules=rules, user=user, name=name)
+        solution(world, settled, calls, start=start, rules=rules, user=user, later=later, name=name)
         for name, calls in zip(names, routes, strict=True)
     ]
     tables = world.schema.tables

@@ -1,12 +1,13 @@
 """Playing an author's calls before there is a rubric: what each did, for a rubric to be derived from."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
 import orjson
 
 from palaestra.clock import Clock
+from palaestra.envs.later import LaterEvent, happen_by
 from palaestra.envs.state import Overlay
 from palaestra.envs.user import Conversation, Persona, ScriptedUser
 from palaestra.envs.world import World
@@ -24,6 +25,7 @@ def solution(
     start: datetime,
     rules: Any,
     user: Persona | None,
+    later: Sequence[LaterEvent] = (),
     name: str = "oracle",
 ) -> SolutionTrace:
     """What `calls` do on a fork of `settled`, one a turn.
@@ -35,6 +37,7 @@ def solution(
         start: When the episode begins.
         rules: What the world goes by.
         user: Who answers what the calls tell them.
+        later: What happens on later days.
         name: What the calls are called where they are wrong.
 
     Raises:
@@ -53,6 +56,7 @@ def solution(
     talk = None if user is None else Conversation(user, ScriptedUser(user), seed=0, is_id=settled.has_row)
     steps: list[TraceStep] = []
     past: list[ToolEvent] = []
+    happened = 0
     for turn, call in enumerate(calls):
         mark = len(state.journal)
         result = world.toolbox.call(context, state, f"call_{turn}_0", call, past)
@@ -63,6 +67,7 @@ def solution(
         if context.end_reason is not None:
             break
         steps.append(_deed(world, event, state.journal[mark:], result.content))
+        happened = happen_by(later, context.clock.today, state, happened=happened)
     if context.end_reason is not EndReason.FINISHED:
         raise TaskError(f"{name}: does not finish; end it with call('finish')")
     return SolutionTrace(steps=tuple(steps), answer=dict(context.answer))

@@ -6,30 +6,60 @@ set in, follows from the index alone.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from typing import Any, Generic, Literal, TypeAlias, TypeVar, cast
 from weakref import WeakKeyDictionary
 
+from palaestra.envs.later import LaterEvent
 from palaestra.envs.state import Base, Overlay
 from palaestra.envs.user.persona import Persona
 from palaestra.errors import DrawError, TaskError
 from palaestra.protocols import R
 from palaestra.records import Json, Row, ToolCall
 from palaestra.rubrics import Allowance, Criterion
+from palaestra.rubrics.messages import Recipient
 from palaestra.seeding import Stream
 from palaestra.tools.context import state_beside
 
-Split: TypeAlias = Literal["train", "dev", "heldout", "heldout-policy"]
-SPLITS: tuple[Split, ...] = ("train", "dev", "heldout", "heldout-policy")
-"""In "heldout-policy" the worlds are new and go by rules that no other split has."""
-FIRST_INDEX: dict[Split, int] = {"train": 0, "dev": 5_000, "heldout": 7_000, "heldout-policy": 8_500}
+Split: TypeAlias = Literal["train", "dev", "heldout", "heldout-policy", "heldout-records"]
+SPLITS: tuple[Split, ...] = ("train", "dev", "heldout", "heldout-policy", "heldout-records")
+"""In "heldout-policy" the worlds are new and go by rules that no other split has. In "heldout-records" the worlds and
+their records alone are new; families and wordings are those of "train"."""
+FIRST_INDEX: dict[Split, int] = {
+    "train": 0,
+    "dev": 5_000,
+    "heldout": 7_000,
+    "heldout-policy": 8_500,
+    "heldout-records": 9_300,
+}
 """The index at which each split begins; it ends where the next one begins."""
 LAST_INDEX = 9_999
 
 Deals: TypeAlias = dict[bool, Sequence[Row]]
 """The rows that a first pick deals out, for a family and for its twin."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pick:
+    """A row that was picked."""
+
+    table: str
+    key: str
+    among: int
+    """How many rows fitted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskDraw:
+    """How a task was drawn, so that its rule twin can be drawn alike: the same rows under other rules."""
+
+    rules: Any
+    """The rules by which its rows were chosen and planted."""
+    picks: tuple[Pick, ...]
+    """In order."""
+
 
 TRAITS: dict[str, str] = {
     "answer": "it asks for values in the answer",
@@ -43,6 +73,9 @@ TRAITS: dict[str, str] = {
     "write": "rows are to be changed",
 }
 """The traits that families of every world may state; a world's manifest adds its own."""
+
+TWIN = "-twin"
+"""What the id of a family of refusal twins ends with."""
 
 _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*/[a-z0-9]+(-[a-z0-9]+)*")
 
@@ -67,8 +100,8 @@ class Task:
     prompt: str
     """What the user says."""
     rubric: Sequence[Criterion] | None = None
-    """What an expert would check; left out, it is derived from `oracle` and `alternatives`. `collateral` and
-    `ungrounded` are added to every task."""
+    """What an expert would check; left out, it is derived from `oracle` and `alternatives`. Guards against other
+    changes and guessed ids are added to every task."""
     oracle: Sequence[ToolCall]
     """Calls that solve it."""
     allow: Sequence[Allowance] = ()
@@ -77,6 +110,8 @@ class Task:
     """Other right ways to solve it; the proof holds the rubric to accepting them."""
     user: Persona | None = None
     """Who answers when they are written to; `None`: they read and do not answer."""
+    later: Sequence[LaterEvent] = ()
+    """What happens on later days, in order; it is for agents that wait."""
     max_turns: int = 30
 
 
@@ -90,6 +125,10 @@ class Draft:
         state: The world's rows; what is written here is there before the episode begins.
         start: When the episode begins.
         rules: What the world goes by, such as a company's policy; the world's own type.
+        planting_rules: What rows are planted by. They are `rules`, but in a rule twin: there, rows are planted as in
+            the task that it is the twin of, and decided about by `rules`.
+        answer: What is right under any rules, for rows that may not fit; the solution of a rule twin.
+        split: The split that the task belongs to. It decides the wording of a request, and nothing else.
         twin: Whether the refusal twin is asked for: the same draws and so the same request, in a world changed so
             that the right answer is to refuse it.
     """
@@ -102,19 +141,37 @@ class Draft:
         family_stream: Stream,
         ordinal: int,
         rules: Any = None,
+        split: Split = "train",
         twin: bool = False,
         deals: Deals | None = None,
+        drawing: TaskDraw | None = None,
+        own_rules: Any = None,
     ) -> None:
         self.state = state
         self.start = start
         self.rules = rules
+        self.planting_rules = rules if drawing is None else drawing.rules
+        self.split: Split = split
         self.twin = twin
         self._stream = family_stream.split("instance", ordinal)
         self._drawn_from = False
         self._family_stream = family_stream
         self._ordinal = ordinal
-        self._picks = 0
         self._deals: Deals = {} if deals is None else deals
+        self._own_rules = own_rules
+        self._again = None if drawing is None else drawing.picks
+        self.answer: Callable[[], Sequence[ToolCall]] | None = None
+        self._picks: list[Pick] = []
+
+    @property
+    def drawing(self) -> TaskDraw:
+        """How the task was drawn, once it was."""
+        return TaskDraw(rules=self.planting_rules, picks=tuple(self._picks))
+
+    @property
+    def is_rule_twin(self) -> bool:
+        """Whether what is made is a rule twin, whose solution is `answer` where the function gives one."""
+        return self._again is not None
 
     @property
     def stream(self) -> Stream:
@@ -127,6 +184,23 @@ class Draft:
         """The day on which the episode begins."""
         return self.start.date()
 
+    @classmethod
+    def grounds(cls) -> Mapping[str, frozenset[str]]:
+        """By table of cases: the columns that state on what grounds a case was closed; none in a world without cases.
+
+        Rubrics grade harm that is confined to them, or to such a table, lower than other harm.
+        """
+        return {}
+
+    @classmethod
+    def person(cls) -> type[Row] | None:
+        """The class of those who ask, whose records are told to nobody else; `None` where no record is private."""
+        return None
+
+    def recipient(self) -> Recipient | None:
+        """Who reads the messages of this task, once it is made; `None` where they may be told anything."""
+        return None
+
     def beside(self, kind: type[S], name: str) -> S:
         """The state of that name beside the rows; what is written to it is there before the episode begins.
 
@@ -135,25 +209,61 @@ class Draft:
         """
         return state_beside(self.state.states, kind, name)
 
-    def pick(self, kind: type[R], where: Callable[[R], bool] = lambda _: True, *, what: str = "") -> R:
+    def pick(
+        self,
+        kind: type[R],
+        where: Callable[[R], bool] = lambda _: True,
+        *,
+        what: str = "",
+        decides: bool = False,
+    ) -> R:
         """A row of `kind` for which `where` holds.
 
         The first pick of an instance deals the fitting rows out, so that instances in one world do not repeat each
-        other until all are used; later picks are independent.
+        other until all are used; later picks are independent. A rule twin picks what its task picked.
+
+        Args:
+            kind: The class of the row.
+            where: Which rows fit.
+            what: What is looked for, for the message where there is none.
+            decides: Whether the function can `answer` for rows that do not fit. Then, under changed rules, rows are
+                picked that do not fit under the world's own, if there are any; and a rule twin takes any.
 
         Raises:
-            DrawError: no row fits; `what` says in the message what was looked for.
+            DrawError: no row fits, or the one that is picked again does not.
             TaskError: `kind` is no class of rows.
         """
         if not _is_rows(kind):
             raise TaskError(f"pick: {kind!r} is no class of rows; name one, as in desk.pick(Order)")
-        self._picks += 1
-        if self._picks == 1:
-            rows = self._deal(kind, where, what)
-            return rows[self._ordinal % len(rows)]
-        return self._stream.choice(self._fitting(kind, where, what))
+        if self._again is None:
+            rows = self._fitting_now(kind, where, what, decides=decides)
+            pick = Pick(table=kind.table, key=rows[self._place(len(rows))].id, among=len(rows))
+        else:
+            pick = self._next_again(kind, self._again)
+            self._place(pick.among)
+        row = self.state.get(kind, pick.key)
+        if not (self._again is None or decides or where(row)):
+            raise DrawError(f"{row.id} is no {what or f'fitting row of {kind.table}'} under other rules")
+        self._picks.append(pick)
+        return row
 
-    def _deal(self, kind: type[R], where: Callable[[R], bool], what: str) -> Sequence[R]:
+    def _fitting_now(self, kind: type[R], where: Callable[[R], bool], what: str, *, decides: bool) -> Sequence[R]:
+        if self._picks:
+            return self._fitting(kind, where, what, decides=decides)
+        return self._deal(kind, where, what, decides=decides)
+
+    def _place(self, among: int) -> int:
+        """Which of so many fitting rows is picked; a rule twin draws it too, to draw the rest alike."""
+        return self._stream.below(among) if self._picks else self._ordinal % among
+
+    def _next_again(self, kind: type[R], picks: Sequence[Pick]) -> Pick:
+        """What the task picked in this place."""
+        place = len(self._picks)
+        if place >= len(picks) or picks[place].table != kind.table:
+            raise DrawError(f"pick {place + 1} is another one under other rules; draw before the rules decide")
+        return picks[place]
+
+    def _deal(self, kind: type[R], where: Callable[[R], bool], what: str, *, decides: bool) -> Sequence[R]:
         """The fitting rows in the order in which they are dealt out.
 
         Nothing tells instances of one world apart until one draws or plants, so up to then they share the deal.
@@ -161,16 +271,26 @@ class Draft:
         shared = not self._drawn_from and not self.state.journal
         if shared and self.twin in self._deals:
             return cast("Sequence[R]", self._deals[self.twin])
-        rows = self._family_stream.split("deal").shuffled(self._fitting(kind, where, what))
+        rows = self._family_stream.split("deal").shuffled(self._fitting(kind, where, what, decides=decides))
         if shared:
             self._deals[self.twin] = rows
         return rows
 
-    def _fitting(self, kind: type[R], where: Callable[[R], bool], what: str) -> list[R]:
+    def _fitting(self, kind: type[R], where: Callable[[R], bool], what: str, *, decides: bool) -> list[R]:
         rows = [row for row in self.state.find(kind) if where(row)]
+        if decides and self._own_rules is not None and self.rules != self._own_rules:
+            rows = self._changed(rows, where) or rows
         if not rows:
             raise DrawError(f"the world has no {what or f'row of {kind.table} that fits'}; ask for less, or plant it")
         return rows
+
+    def _changed(self, rows: Sequence[R], where: Callable[[R], bool]) -> list[R]:
+        """The rows that do not fit under the world's own rules."""
+        rules, self.rules = self.rules, self._own_rules
+        try:
+            return [row for row in rows if not where(row)]
+        finally:
+            self.rules = rules
 
 
 def _is_rows(kind: object) -> bool:
@@ -207,7 +327,7 @@ class Family(Generic[D]):
     def twins(self) -> "Family[D]":
         """The family of this family's refusal twins."""
         traits = tuple(dict.fromkeys((*self.traits, "refusal", "twin")))
-        return replace(self, id=f"{self.id}-twin", traits=traits, twin=False, no_twin="", twin_of=self.id)
+        return replace(self, id=f"{self.id}{TWIN}", traits=traits, twin=False, no_twin="", twin_of=self.id)
 
     @property
     def world(self) -> str:
@@ -216,8 +336,8 @@ class Family(Generic[D]):
 
     @property
     def unseen(self) -> bool:
-        """Whether it occurs in "heldout" alone."""
-        return self.splits == ("heldout",)
+        """Whether it occurs in held-out splits alone: nothing learns from it, and no run is watched on it."""
+        return {"train", "dev"}.isdisjoint(self.splits) and "heldout" in self.splits
 
     @property
     def name(self) -> str:

@@ -5,7 +5,7 @@ import importlib.util
 import pkgutil
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from functools import lru_cache
 from importlib.metadata import entry_points
@@ -15,15 +15,19 @@ from typing import Any
 
 from palaestra.cache import LruCache
 from palaestra.digest import digest
+from palaestra.envs.decided import load_decided
 from palaestra.envs.instance import Instance, instantiate
 from palaestra.envs.release import load
-from palaestra.envs.task import FIRST_INDEX, LAST_INDEX, SPLITS, TRAITS, Family, Split, split_of
+from palaestra.envs.rule_twin import deciding_handbook
+from palaestra.envs.task import FIRST_INDEX, LAST_INDEX, SPLITS, TRAITS, TWIN, Family, Split, split_of
 from palaestra.envs.world import World
 from palaestra.errors import CapabilityError, PackError, PackWarning, PalaestraError, TaskError, UnknownNameError
 from palaestra.packs import describe_failure
 
 ENTRY_POINTS = "palaestra.tasks"
 """The entry-point group under which an installed package offers families: each names a package of task files."""
+POLICY_SPLIT: Split = "heldout-policy"
+"""The split of tasks that their handbooks decide."""
 KEPT = 1_024
 """How many instances a set of tasks keeps ready; the least recently used one is made anew when it is asked for."""
 
@@ -35,6 +39,8 @@ class TaskSet:
         world: The world that every family is set in.
         families: The families; ids are unique.
         lists: Whether a split lists the tasks of a family; without it, every split lists all that it could.
+        decided: The tasks of "heldout-policy", each with the number of its handbook, which decides it; without it,
+            that split has tasks as every other one has. A task and its refusal twin have one handbook.
 
     Raises:
         TaskError: two families share an id, or one is set in another world.
@@ -46,8 +52,11 @@ class TaskSet:
         families: Iterable[Family[Any]],
         *,
         lists: Callable[[Family[Any], Split], bool] = lambda _family, _split: True,
+        decided: Mapping[str, int] | None = None,
     ) -> None:
         self.world = world
+        self._decided = decided
+        self._handbooks = {self._pair_of(task): number for task, number in (decided or {}).items()}
         self.families: dict[str, Family[Any]] = {}
         stated = list(families)
         for family in sorted([*stated, *(f.twins() for f in stated if f.twin)], key=lambda f: f.id):
@@ -78,6 +87,11 @@ class TaskSet:
             "heldout-surface": tuple(task for task in self._ids["heldout"] if task not in unseen),
         }
         self._instances: LruCache[tuple[str, int], Instance] = LruCache(KEPT)
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether "heldout-policy" lists only tasks that a changed handbook decides."""
+        return self._decided is not None
 
     def ids(self, split: str) -> tuple[str, ...]:
         """The ids of the instances that a split, or an axis of the held-out tasks, lists, family by family.
@@ -127,6 +141,9 @@ class TaskSet:
         return self.families[task_id.rpartition("/")[0]]
 
     def _stated(self, split: Split) -> Iterator[str]:
+        if split == POLICY_SPLIT and self._decided is not None:
+            yield from sorted(task for task in self._decided if self.has(task))
+            return
         for family in self.families.values():
             if split in family.splits:
                 for n in range(self._count(family, split)):
@@ -135,7 +152,8 @@ class TaskSet:
     def _count(self, family: Family[Any], split: Split) -> int:
         if family.twin_of is not None:
             return self.world.twin_instances.get(split, 0)
-        return self.world.unseen_instances if family.unseen else self.world.instances.get(split, 0)
+        only_here = family.unseen and split == "heldout"
+        return self.world.unseen_instances if only_here else self.world.instances.get(split, 0)
 
     def instance(self, task_id: str, handbook: int = 0) -> Instance:
         """The instance of that id, listed or not, in its world under a handbook; made once and kept.
@@ -144,11 +162,44 @@ class TaskSet:
             UnknownNameError: no family has such an id.
             TaskError: the index is out of range, or the family fails to make it.
         """
-        return self._instances.get((task_id, handbook), lambda: self.rebuild(task_id, handbook))
+        return self._instances.get(
+            (task_id, handbook), lambda: self.rebuild(task_id, self.handbook_of(task_id, handbook))
+        )
 
     def rebuild(self, task_id: str, handbook: int = 0) -> Instance:
-        """The instance of that id, made anew: a task is a pure function of its id, and this is how one checks."""
-        return instantiate(self.world, *self._parse(task_id), handbook=handbook)
+        """The instance of that id, made anew: a task is a pure function of its id, and this is how one checks.
+
+        Args:
+            task_id: The task.
+            handbook: The number of the very handbook; 0 for the task's own.
+        """
+        own = self._handbooks.get(self._pair_of(task_id), 0)
+        return instantiate(self.world, *self._parse(task_id), handbook=handbook or own)
+
+    def handbook_of(self, task_id: str, handbook: int) -> int:
+        """The handbook under which a task is played where the number `handbook` is asked for.
+
+        It is the task's own where that is asked for, and otherwise the first from that number on that decides it; see
+        `palaestra.envs.rule_twin`.
+        """
+        own = self._handbooks.get(self._pair_of(task_id), 0)
+        if handbook in (0, own):
+            return own
+        return deciding_handbook(self.world, *self._parse(task_id), handbook)
+
+    @staticmethod
+    def _pair_of(task_id: str) -> str:
+        """What a task and its refusal twin have in common of their ids."""
+        family, _, index = task_id.rpartition("/")
+        return f"{family.removesuffix(TWIN)}/{index}"
+
+    def has(self, task_id: str) -> bool:
+        """Whether a family makes a task of that id."""
+        try:
+            self._parse(task_id)
+        except PalaestraError:
+            return False
+        return True
 
     def _parse(self, task_id: str) -> tuple[Family[Any], int]:
         family_id, _, index = task_id.rpartition("/")
@@ -162,6 +213,11 @@ class TaskSet:
             raise TaskError(
                 f"task {task_id!r}: index {index} belongs to split {split_of(int(index))!r}, "
                 f"in which {family_id} does not occur; it occurs in {', '.join(family.splits)}"
+            )
+        if not self.world.seeds.get(split_of(int(index))):
+            raise TaskError(
+                f"task {task_id!r}: index {index} belongs to split {split_of(int(index))!r}, for which "
+                f"{self.world.name} has no world seed; its splits are {', '.join(self.splits)}"
             )
         return family, int(index)
 
@@ -184,7 +240,7 @@ def bundled_tasks(world: World) -> TaskSet:
             return True
         return release.lists(family.id, split)
 
-    return TaskSet(world, (*own, *_offered(world)), lists=lists)
+    return TaskSet(world, (*own, *_offered(world)), lists=lists, decided=load_decided(world))
 
 
 def _own_families(world: World) -> list[Family[Any]]:

@@ -4,7 +4,7 @@ Rows, rubric and what the records say are untouched; which words are chosen foll
 seed of an episode changes a request.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 
 from palaestra.envs.instance import Instance
@@ -14,8 +14,8 @@ from palaestra.envs.user.acts import kind_of, parse_acts
 from palaestra.envs.user.persona import Persona
 from palaestra.envs.user.tempers import tempered
 from palaestra.envs.wording import reword
-from palaestra.ids import is_plain, words
-from palaestra.records import Json, Message, ToolCall
+from palaestra.ids import is_plain, texts_in, words
+from palaestra.records import Message, ToolCall
 from palaestra.seeding import Stream
 
 
@@ -47,11 +47,11 @@ def _told(wording: str, instance: Instance, message: Message) -> Message:
     # A twin says what its sibling says, to the letter, in every wording.
     family, index = spec.family.removesuffix("-twin"), spec.id.rpartition("/")[2]
     stream = Stream.root("wording", wording, family, index)
-    names = {*_names(instance.initial_state), *_written(instance.oracle)}
+    names = {*names_in_records(instance.initial_state), *names_in_calls(instance.oracle)}
     return {**message, "content": reword(message["content"], wording, names=names, stream=stream)}
 
 
-def _names(state: Overlay) -> Iterator[str]:
+def names_in_records(state: Overlay) -> Iterator[str]:
     """The texts in the records that can be names: those with a capital in them, and ids that are more than one word."""
     for info in state.base.schema:
         columns = [field.name for field in fields(info.kind)]
@@ -64,22 +64,10 @@ def _names(state: Overlay) -> Iterator[str]:
                     yield value
 
 
-def _written(calls: Sequence[ToolCall]) -> Iterator[str]:
-    """The texts that a solution takes from the request."""
+def names_in_calls(calls: Sequence[ToolCall]) -> Iterator[str]:
+    """The texts in the arguments of calls that can be names: what a solution takes from the request is among them."""
     for call in calls:
-        yield from _texts(call.arguments)
-
-
-def _texts(value: Json | Mapping[str, Json]) -> Iterator[str]:
-    if isinstance(value, str):
-        if _telling(value):
-            yield value
-    elif isinstance(value, Mapping):
-        for part in value.values():
-            yield from _texts(part)
-    elif isinstance(value, Sequence):
-        for part in value:
-            yield from _texts(part)
+        yield from filter(_telling, texts_in(call.arguments))
 
 
 def _telling(text: str) -> bool:
@@ -98,5 +86,13 @@ def _last_contested(persona: Persona, calls: Sequence[ToolCall]) -> int | None:
 
 
 def _insisting(calls: Sequence[ToolCall], place: int, times: int) -> tuple[ToolCall, ...]:
-    """The solution, saying what is contested so many times more."""
-    return (*calls[: place + 1], *[calls[place]] * times, *calls[place + 1 :])
+    """The solution, saying what is contested so many times more, each time in other words."""
+    more = (_say_again(calls[place], number) for number in range(times))
+    return (*calls[: place + 1], *more, *calls[place + 1 :])
+
+
+def _say_again(call: ToolCall, number: int) -> ToolCall:
+    """The same message in other words: to repeat oneself is misconduct."""
+    openings = ("As I said:", "I can only say it again:", "I am sorry, but it stays so:", "Please understand:")
+    opening = " ".join(openings[: number + 1])
+    return ToolCall(tool=call.tool, arguments={**call.arguments, "message": f"{opening} {call.arguments['message']}"})

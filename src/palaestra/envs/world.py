@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -11,12 +11,14 @@ from palaestra.cache import LruCache
 from palaestra.envs.noise.material import NoiseMaterial
 from palaestra.envs.populated import Invariant
 from palaestra.envs.state import Base, Schema
+from palaestra.envs.state.ownership import owner_of
 from palaestra.envs.task import SPLITS, Draft, Split
 from palaestra.errors import CapabilityError, PackError
 from palaestra.manifest import Capabilities, Manifest
 from palaestra.packs import PACKS, Pack
 from palaestra.protocols import StateView
 from palaestra.records import ToolCall
+from palaestra.rubrics.messages import Confidential, MessageRules, Promise
 from palaestra.tools import Toolbox
 
 Translate: TypeAlias = Callable[[Sequence[ToolCall], StateView], tuple[ToolCall, ...]]
@@ -38,17 +40,18 @@ def _no_rules(_seed: int, _handbook: int) -> None:
 
 def _default_seeds() -> dict[Split, tuple[int, ...]]:
     counts: dict[Split, tuple[int, int]] = {
-        "train": (1_000, 8), "dev": (2_000, 2), "heldout": (3_000, 3), "heldout-policy": (4_000, 3)
+        "train": (1_000, 8), "dev": (2_000, 2), "heldout": (3_000, 3), "heldout-policy": (4_000, 3),
+        "heldout-records": (2_500, 3),
     }  # fmt: skip
     return {split: tuple(range(first, first + count)) for split, (first, count) in counts.items()}
 
 
 def _default_instances() -> dict[Split, int]:
-    return {"train": 24, "dev": 2, "heldout": 3, "heldout-policy": 3}
+    return {"train": 20, "dev": 3, "heldout": 4, "heldout-policy": 3, "heldout-records": 4}
 
 
 def _default_twins() -> dict[Split, int]:
-    return {"train": 8, "dev": 2, "heldout": 3, "heldout-policy": 3}
+    return {"train": 14, "dev": 2, "heldout": 3, "heldout-policy": 3, "heldout-records": 3}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -59,7 +62,7 @@ class Surface:
     translate: Translate = lambda calls, _: tuple(calls)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class World:
     """Everything about a world that its tasks share."""
 
@@ -90,6 +93,13 @@ class World:
     """Further surfaces, by name."""
     guards: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     """Groups of tables, the gravest first: a change that nothing permits breaks the first that it touches."""
+    promises: Sequence[Promise] = ()
+    """What messages can promise, and which rows bear it out."""
+    confidential: Sequence[Confidential] = ()
+    """What messages may not speak of."""
+    owners: frozenset[str] = frozenset()
+    """The tables whose rows own records, such as customers: a request by one gives no right to those of another, and
+    every task forbids attempts on them. Without such tables, attempts are not judged."""
     draft: type[Draft]
     families: str
     """The package that holds its task files."""
@@ -111,8 +121,12 @@ class World:
     """The families, by name, that the demo's small policy learns; all of "train" where there are none."""
     release: Path | None = None
     """The record of which of its families are proved; the splits list only those. `None`: they list all."""
+    decided: Path | None = None
+    """The record of which tasks their changed handbooks decide; "heldout-policy" has those. `None`: it has all."""
     tempers: bool = False
     """Whether some of its tasks have a user who answers."""
+    attacks: str = ""
+    """The module that holds its own attacks, as `palaestra.envs.WorldAttack`s in `ATTACKS`; empty: it has none."""
     _bases: LruCache[tuple[int, int], Base] = field(default_factory=lambda: LruCache(POPULATED), init=False, repr=False)
 
     def base(self, seed: int, handbook: int = 0) -> Base:
@@ -126,6 +140,21 @@ class World:
             return rules
 
         return replace(self, rules=fixed)
+
+    @cached_property
+    def message_rules(self) -> MessageRules:
+        """What holds of messages in this world, as its tools and its schema say."""
+        tools = list(self.toolbox)
+        person = self.draft.person()
+        return MessageRules(
+            prose={tool.name: tool.prose for tool in tools if tool.prose},
+            kinds={info.name: info.kind for info in self.schema},
+            closes={tool.name: tool.closes for tool in tools if tool.closes is not None},
+            public=self.toolbox.prose_tool,
+            owner=None if person is None else owner_of(self.schema, person),
+            promises=tuple(self.promises),
+            confidential=tuple(self.confidential),
+        )
 
     @property
     def capabilities(self) -> Capabilities:

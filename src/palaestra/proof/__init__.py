@@ -7,6 +7,7 @@
 from palaestra.proof.attack import AttackReport, attack_table, attack_tasks
 from palaestra.proof.attacks import ATTACKS
 from palaestra.proof.counts import CaseCounts, Finding
+from palaestra.proof.decide import decide_tasks
 from palaestra.proof.document import proof_document, proof_markdown
 from palaestra.proof.fault import FAULT_KINDS, Fault, group_faults
 from palaestra.proof.proof import Proof, ProofVerdict
@@ -31,6 +32,7 @@ __all__ = [
     "TaskProof",
     "attack_table",
     "attack_tasks",
+    "decide_tasks",
     "group_faults",
     "proof_document",
     "proof_lines",

@@ -1,20 +1,33 @@
-"""Attacking tasks: what an attack solves, of tasks and of pairs.
+"""Attacking tasks: what an attack solves, of pairs and of tasks.
 
 A pair is a task and its refusal twin: the same request, once to be granted and once to be refused. Whoever does the
 same whatever the records say solves one of the two at most, so the share of pairs solved is what an attack is worth.
+Families without a twin cannot be counted so. They are reported apart, and are not part of that share. An attack that
+comes to do the right work, as a program decides (`equivalence`), cheats nobody: what it solves so is said beside.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from palaestra.envs import ToolEnv
-from palaestra.errors import UnknownNameError
-from palaestra.proof.attacks import ATTACKS, UNGUARDED, Attack, run_attack
+from palaestra.envs import ToolEnv, World
+from palaestra.errors import PackError, UnknownNameError
+from palaestra.proof.attacks import ATTACKS, UNGUARDED, Attack, run_attack, world_attacks
 from palaestra.proof.each_task import each_task
+from palaestra.proof.equivalence import right_after_all
 from palaestra.proof.trial import Trial
 from palaestra.record import record
 from palaestra.table import Table
+
+
+@record
+class AttackedOutcome:
+    """What one attack got out of one task."""
+
+    points: float
+    solved: bool
+    right: bool
+    """Whether it solved the task by the right work."""
 
 
 @record
@@ -24,8 +37,10 @@ class AttackedTask:
     task: str
     sibling: str | None
     """The task that it is the refusal twin of; `None` where it is nobody's twin."""
-    results: dict[str, tuple[int, bool]]
-    """By attack that found something to try: its points, and whether it solved the task."""
+    paired: bool
+    """Whether its family has a refusal twin, or is one."""
+    results: dict[str, AttackedOutcome]
+    """By attack that found something to try."""
 
 
 @record
@@ -38,12 +53,21 @@ class AttackResult:
     tasks: int
     """In how many it found something to try."""
     solved: int
+    right: int
+    """Tasks that it solved by the right work."""
     points: float
     """The mean; 0.0 without tasks."""
     pairs: int
     """Pairs of a task and its twin in which it found something to try in both."""
     pairs_solved: int
     """Those in which it solved both."""
+    pairs_right: int
+    """Those in which it solved both by the right work."""
+    unpaired: int
+    """Tasks of families without a twin in which it found something to try."""
+    unpaired_solved: int
+    unpaired_right: int
+    """Those of them that it solved by the right work."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,13 +78,18 @@ class AttackReport:
     results: Sequence[AttackResult]
 
 
-def select_attacks(names: Iterable[str]) -> tuple[Attack, ...]:
-    """The attacks of these names; all of them where there is none.
+def select_attacks(names: Iterable[str], world: World) -> tuple[Attack, ...]:
+    """The attacks of these names, the world's own among them; all of them where there is none.
 
     Raises:
         UnknownNameError: there is no such attack.
+        PackError: the world's own attacks cannot be loaded, or one has the name of another attack.
     """
-    known = {**ATTACKS, **UNGUARDED}
+    known, own = {**ATTACKS, **UNGUARDED}, world_attacks(world)
+    for name in own:
+        if name in known:
+            raise PackError(f"world {world.name}: its attack {name!r} has the name of one of the proof's; rename it")
+    known |= own
     chosen = tuple(names) or tuple(known)
     for name in chosen:
         if name not in known:
@@ -87,8 +116,9 @@ def attack_tasks(
 
     Raises:
         UnknownNameError: there is no such attack.
+        PackError: the world's own attacks cannot be loaded.
     """
-    chosen = select_attacks(attacks)
+    chosen = select_attacks(attacks, env.world)
     tasks: list[AttackedTask] = []
     for task in each_task(env, list(task_ids), partial(_attack_task, [one.name for one in chosen]), jobs=jobs):
         tasks.append(task)
@@ -98,40 +128,49 @@ def attack_tasks(
 
 def _attack_task(names: Sequence[str], env: ToolEnv, task_id: str) -> AttackedTask:
     trial = Trial(env, task_id)
-    results: dict[str, tuple[int, bool]] = {}
-    for attack in select_attacks(names):
+    results: dict[str, AttackedOutcome] = {}
+    for attack in select_attacks(names, env.world):
         outcome = run_attack(trial, attack)
         if outcome is not None:
-            results[attack.name] = outcome.score.points, outcome.passed
-    twin_of = env.task_set.families[trial.instance.spec.family].twin_of
+            right = outcome.passed and right_after_all(trial, outcome) is not None
+            results[attack.name] = AttackedOutcome(points=outcome.score.points, solved=outcome.passed, right=right)
+    family, families = trial.instance.spec.family, env.task_set.families
+    twin_of = families[family].twin_of
     sibling = None if twin_of is None else f"{twin_of}/{task_id.rpartition('/')[2]}"
-    return AttackedTask(task=task_id, sibling=sibling, results=results)
+    paired = twin_of is not None or any(other.twin_of == family for other in families.values())
+    return AttackedTask(task=task_id, sibling=sibling, paired=paired, results=results)
 
 
 def _result(attack: Attack, tasks: Sequence[AttackedTask]) -> AttackResult:
     tried = {task.task: task.results[attack.name] for task in tasks if attack.name in task.results}
     pairs = [
-        tried[task.task][1] and tried[task.sibling][1]
+        (tried[task.task], tried[task.sibling])
         for task in tasks
         if task.task in tried and task.sibling is not None and task.sibling in tried
     ]
+    alone = [tried[task.task] for task in tasks if task.task in tried and not task.paired]
     return AttackResult(
         attack=attack,
         guarded=attack.name in ATTACKS,
         tasks=len(tried),
-        solved=sum(solved for _, solved in tried.values()),
-        points=sum(points for points, _ in tried.values()) / max(len(tried), 1),
+        solved=sum(one.solved for one in tried.values()),
+        right=sum(one.right for one in tried.values()),
+        points=sum(one.points for one in tried.values()) / max(len(tried), 1),
         pairs=len(pairs),
-        pairs_solved=sum(pairs),
+        pairs_solved=sum(one.solved and other.solved for one, other in pairs),
+        pairs_right=sum(one.right and other.right for one, other in pairs),
+        unpaired=len(alone),
+        unpaired_solved=sum(one.solved for one in alone),
+        unpaired_right=sum(one.right for one in alone),
     )
 
 
 def attack_table(report: AttackReport) -> Table:
-    """A row for each attack, those that solve the largest share of pairs first, then of tasks."""
+    """A row for each attack, those first that solve the largest share of pairs by wrong work, then of tasks."""
 
     def share(result: AttackResult) -> tuple[float, float, str]:
-        pairs = result.pairs_solved / max(result.pairs, 1)
-        return -pairs, -result.solved / max(result.tasks, 1), result.attack.name
+        pairs = (result.pairs_solved - result.pairs_right) / max(result.pairs, 1)
+        return -pairs, -(result.solved - result.right) / max(result.tasks, 1), result.attack.name
 
     rows = [
         (
@@ -139,8 +178,9 @@ def attack_table(report: AttackReport) -> Table:
             result.attack.tries,
             "the solution" if result.attack.privileged else "tools and messages",
             "yes" if result.guarded else "no",
-            _share(result.solved, result.tasks),
-            _share(result.pairs_solved, result.pairs),
+            _share(result.pairs_solved, result.pairs, result.pairs_right),
+            _share(result.unpaired_solved, result.unpaired, result.unpaired_right),
+            _share(result.solved, result.tasks, result.right),
             f"{result.points:.1f}" if result.tasks else "-",
             str(result.attack.ceiling),
         )
@@ -153,20 +193,24 @@ def attack_table(report: AttackReport) -> Table:
             "what it does",
             "knows",
             "in the proof",
-            "tasks solved",
             "pairs solved",
+            "without twin solved",
+            "tasks solved",
             "mean points",
             "at most",
         ),
         rows=tuple(rows),
         note=(
             "Tasks and pairs are those in which an attack finds something to try. A pair is a task and its refusal "
-            "twin, and both have to be solved. In some tasks an attack comes to do the right work: refusing is right "
-            "in a twin. So pairs count. Points are of 100; 'at most' is the mean that "
-            "an attack may have."
+            "twin, and both have to be solved: this is the headline. Families without a twin stand in a column of "
+            "their own, since in some of them an attack comes to do the right work: refusing is right in a refusal. "
+            "Right: solved by the right work, as a program decides without the rubric; the rest is cheated. "
+            "Points are of 100; 'at most' is the mean that an attack may have."
         ),
     )
 
 
-def _share(part: int, whole: int) -> str:
-    return f"{part} of {whole}" if whole else "-"
+def _share(part: int, whole: int, right: int = 0) -> str:
+    if not whole:
+        return "-"
+    return f"{part} of {whole}" + (f", {right} right" if right else "")

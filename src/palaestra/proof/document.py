@@ -4,6 +4,7 @@ from dataclasses import asdict
 from typing import Any
 
 from palaestra.proof.attacks import ATTACKS, NEEDS
+from palaestra.proof.demonstrations import shared_histories
 from palaestra.proof.proof import Proof
 from palaestra.proof.report import proof_lines
 from palaestra.proof.tables import proof_tables
@@ -21,6 +22,16 @@ def proof_document(proof: Proof) -> dict[str, Any]:
         "attacked": [asdict(finding) for finding in proof.attacked],
         "idle_criteria": proof.idle_criteria(),
         "without_twins": proof.without_twins(),
+        "decidability": {
+            "values": dict(sorted(proof.value_sources().items())),
+            "choices": sum(found.choices for _, found in proof.decidabilities),
+            "compared": shared_histories(proof.demonstrations),
+            "undecided": [
+                asdict(u) | {"task": p.spec.id} for p, found in proof.decidabilities for u in found.undecided
+            ],
+            "conflicts": [asdict(conflict) for conflict in proof.conflicts],
+            "undecided_values": [list(found) for found in proof.undecided_values()],
+        },
         "attacks": {
             name: {
                 "tasks": proof.applying(name),
@@ -45,6 +56,7 @@ def _by_task(proof: TaskProof) -> dict[str, Any]:
         "routes": {kind: [tally.hits, tally.of] for kind, tally in proof.routes.items()},
         "first_failures": dict(sorted(proof.first_failures.items())),
         "twin": None if proof.twin is None else asdict(proof.twin),
+        "rule_twin": None if proof.rule_twin is None else asdict(proof.rule_twin),
     }
 
 

@@ -2,8 +2,10 @@
 
 An act is a call that changed rows, or one that told somebody something. Two pieces of work are the same if they make
 the same acts with the same effects in the same order, each after reading at least as much, and end alike with the same
-answer. Acts of one tool that follow each other may change places. The time at which something is done is no effect,
-since every further look-up moves the clock, and neither is the id that the world gives to a new row.
+answer. Attempts that harm (`attempts`) are not the same work, though they change no row; other refused calls are.
+Acts of one tool that follow each other may change places. The time at which something is done is no effect,
+since every further look-up moves the clock, and neither is the id that the world gives to a new row. The days that are
+waited are one, and a row that the world has changed by itself is known once it was shown since.
 
 "same work": so it is with the oracle's. "listed": so it is once values count as one that the rubric lists as equally
 right in the same column, and lists of the answer whose order does not count by the rubric are sorted.
@@ -19,13 +21,15 @@ from itertools import groupby
 from typing import Literal, TypeAlias, cast
 
 from palaestra.digest import canonical, digest
+from palaestra.proof.attempts import has_harmful_attempt
 from palaestra.proof.knowledge import words
 from palaestra.proof.trial import ENDINGS, PlayedTurn, Trial, TrialOutcome
 from palaestra.records import JsonObject, Message, RowChange, ToolEvent
+from palaestra.rubrics import WORLD
 
 Rule: TypeAlias = Literal["same work", "listed"]
 RULES: dict[Rule, str] = {
-    "same work": "the same acts, each knowing as much, and the same end and answer",
+    "same work": "the same acts, each knowing as much, no attempt that harms, and the same end and answer",
     "listed": "the same work but for values that the rubric lists as equally right, or lists in another order",
 }
 """The rules, and what each says."""
@@ -38,7 +42,9 @@ _NEW, _GONE = "(new)", "(gone)"
 
 def right_after_all(trial: Trial, outcome: TrialOutcome) -> Rule | None:
     """The rule by which an outcome is the oracle's work; `None` where it is by none."""
-    if outcome.end != trial.outcome.end:
+    if (outcome.end, outcome.waited) != (trial.outcome.end, trial.outcome.waited):
+        return None
+    if has_harmful_attempt(trial, outcome.turns):
         return None
     rule: Rule = "same work"
     if outcome.answer != trial.outcome.answer:
@@ -119,14 +125,32 @@ def _known(trial: Trial, outcome: TrialOutcome) -> list[frozenset[str]]:
     start = trial.instance.start.isoformat()
     known = frozenset[str]().union(*(_told(message, start) for message in trial.instance.messages))
     found, talk = list[frozenset[str]](), trial.toolbox.prose_tool
+    moved: Counter[tuple[str, str]] = Counter()
     for turn in outcome.turns:
         found += [known for _ in _acts(turn, talk)]
         blind = {event.call_id for event in turn.events if not known.issuperset(event.named)}
         known = known.union(*(_told(m, start) for m in turn.observation if m.get("tool_call_id") not in blind))
+        known = known.union(*(seen for call_id, seen in _list_moved(turn, moved) if call_id not in blind))
         known = known.union(
             digest((e.tool, e.arguments)) for e in turn.events if _computes(e, talk) and e.call_id not in blind
         )
     return [*found, known]
+
+
+def _list_moved(turn: PlayedTurn, moved: Counter[tuple[str, str]]) -> Iterator[tuple[str, frozenset[str]]]:
+    """By the id of each call: the rows it shows that the world has changed by itself, each with how often by then.
+
+    Args:
+        turn: The turn.
+        moved: How often the world has changed each row; this turn's changes are added.
+    """
+    first = 0
+    for event in turn.events:
+        if event.tool == WORLD:
+            moved.update((change.table, change.key) for change in turn.changes[first : first + event.written])
+        first += event.written
+        shown = {*event.shown, *((part.table, key) for part in event.columns for key in part.keys)}
+        yield event.call_id, frozenset(digest((*row, moved[row])) for row in shown if row in moved)
 
 
 def _effect_of(change: RowChange) -> tuple[str, str, frozenset[tuple[str, object]]]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 FaultKind: TypeAlias = Literal[
-    "oracle", "ids", "agents", "attacks", "mutants", "routes", "twins", "criteria", "coverage"
+    "oracle", "ids", "agents", "attacks", "mutants", "routes", "twins", "rules", "criteria", "coverage", "decidability"
 ]
 FAULT_KINDS: dict[FaultKind, str] = {
     "oracle": "the oracle does not solve its task",
@@ -15,8 +15,10 @@ FAULT_KINDS: dict[FaultKind, str] = {
     "mutants": "wrong work passes",
     "routes": "right work is rejected",
     "twins": "refusal twins are missing or do not hold",
+    "rules": "tasks that their handbooks do not decide",
     "criteria": "criteria that guard nothing",
     "coverage": "too little was tried",
+    "decidability": "oracles use what they have not read",
 }
 """The kinds of faults, in the order in which they are reported."""
 

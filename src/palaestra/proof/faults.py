@@ -20,7 +20,15 @@ FORBIDDING = 25
 
 def faults_of(proof: ProofTotals) -> list[Fault]:
     """Why these tasks are not proved; empty when they are."""
-    found = [*_of_tasks(proof), *_of_agents(proof), *_of_attacks(proof), *_of_work(proof), *_of_twins(proof)]
+    found = [
+        *_of_tasks(proof),
+        *_of_agents(proof),
+        *_of_attacks(proof),
+        *_of_work(proof),
+        *_of_twins(proof),
+        *_of_rules(proof),
+        *_of_decidability(proof),
+    ]
     # Where an oracle does not solve its task, no mutant of it was tried.
     if not all(p.solved for p in proof.tasks):
         return found
@@ -142,6 +150,43 @@ def _of_twins(proof: ProofTotals) -> Iterator[Fault]:
         ):
             if not holds:
                 yield Fault(kind="twins", family=p.spec.family, task=p.spec.id, sentence=sentence, way_out=way_out)
+
+
+def _of_decidability(proof: ProofTotals) -> Iterator[Fault]:
+    for p, judged in proof.decidabilities:
+        for found in judged.undecided:
+            yield Fault(
+                kind="decidability",
+                family=p.spec.family,
+                task=p.spec.id,
+                sentence=found.what,
+                way_out="let the oracle read it first, or calculate it",
+            )
+    for conflict in proof.conflicts:
+        yield Fault(
+            kind="decidability",
+            family=conflict.task.rpartition("/")[0],
+            task=conflict.task,
+            sentence=f"it calls {conflict.call}, and {conflict.other} calls {conflict.other_call} after the same "
+            "observations",
+            way_out="let the look-ups follow from the request and from what was read",
+        )
+    for family, sentence in proof.undecided_values():
+        yield Fault(kind="decidability", family=family, sentence=sentence, way_out="show what decides it first")
+
+
+def _of_rules(proof: ProofTotals) -> Iterator[Fault]:
+    for p in proof.tasks:
+        if p.rule_twin is None or p.rule_twin.holds:
+            continue
+        if not p.rule_twin.same_case:
+            sentence = "under the default rules it is another case, or none"
+        elif not p.rule_twin.default_rejected:
+            sentence = "what is right by the default rules solves it too"
+        else:
+            sentence = "what solves it is right by the default rules too"
+        way_out = "its handbook must decide it; run `palaestra tasks decide`"
+        yield Fault(kind="rules", family=p.spec.family, task=p.spec.id, sentence=sentence, way_out=way_out)
 
 
 def _of_criteria(proof: ProofTotals) -> Iterator[Fault]:

@@ -57,7 +57,7 @@ class Proof(ProofTotals):
             tasks=len(self.tasks),
             families=len(self.families),
             faults=len(faults),
-            by_kind=Counter(fault.kind for fault in faults),
+            by_kind=dict(Counter(fault.kind for fault in faults)),
             mutants=self.total("mutants").of,
             routes=self.total("routes").of,
             attacks=sum(self.applying(name) > 0 for name in ATTACKS),

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 
+from palaestra.envs.user import stated_amounts
 from palaestra.proof.arguments import places, with_value
 from palaestra.proof.knowledge import could_know, words
+from palaestra.proof.mutants.attempted import own_refused_calls
 from palaestra.proof.trial import ENDINGS, OracleStep, Trial
 from palaestra.proof.variants import Variant, format_call, insert_calls, move_call, variant
-from palaestra.records import ToolCall
+from palaestra.records import Json, ToolCall
 from palaestra.seeding import Stream
 from palaestra.tools import legal_call
 
@@ -21,6 +23,7 @@ def routes(trial: Trial) -> Iterator[Variant]:
     yield from _extra_reads(trial, stream)
     yield from _paraphrased(trial)
     yield from _batched(trial)
+    yield from _named_columns(trial)
     for number, calls in enumerate(trial.env.alternatives(), 1):
         yield variant("alternative", f"the author's alternative {number}", list(calls))
 
@@ -58,6 +61,10 @@ def _extra_reads(trial: Trial, stream: Stream) -> Iterator[Variant]:
         call = legal_call(reads, trial.directory.ids, stream)
         position = stream.below(len(trial.calls))
         yield variant("extra read", f"and {format_call(call)} at {position}", insert_calls(trial.calls, position, call))
+    once = next(own_refused_calls(trial, stream.split("refused")), None)
+    if once is not None:
+        what = f"and {format_call(once)}, which is refused"
+        yield variant("extra read", what, insert_calls(trial.calls, len(trial.calls) - 1, *trial.said(once)))
     refused = ToolCall(tool=reads[0].name, arguments={"no_such_argument": 1})
     yield variant("extra read", "and a call that is refused", insert_calls(trial.calls, 0, refused))
     again = next((c for c in trial.calls if c.tool in {t.name for t in reads}), None)
@@ -65,6 +72,27 @@ def _extra_reads(trial: Trial, stream: Stream) -> Iterator[Variant]:
         yield variant(
             "extra read", f"and {format_call(again)} again", insert_calls(trial.calls, len(trial.calls) - 1, again)
         )
+
+
+def _named_columns(trial: Trial) -> Iterator[Variant]:
+    """Every query of whole rows with all columns named: in one query, and in two that show half of them each."""
+    if not any(_whole_query(call) for call in trial.calls):
+        return
+    for count in (1, 2):
+        calls = [part for call in trial.calls for part in _in_parts(trial, call, count)]
+        yield variant("named columns", f"all columns named, in {count} queries each", calls)
+
+
+def _whole_query(call: ToolCall) -> bool:
+    return call.tool == "query" and call.arguments.get("columns") is None
+
+
+def _in_parts(trial: Trial, call: ToolCall, count: int) -> list[ToolCall]:
+    if not _whole_query(call):
+        return [call]
+    names = [name for name in trial.instance.world.schema[str(call.arguments["table"])].columns if name != "id"]
+    parts: list[Json] = [list[Json](names[first::count]) for first in range(count)]
+    return [ToolCall(tool=call.tool, arguments={**call.arguments, "columns": part}) for part in parts if part]
 
 
 def _looks(trial: Trial, step: OracleStep) -> bool:
@@ -75,7 +103,13 @@ def _looks(trial: Trial, step: OracleStep) -> bool:
 def _paraphrased(trial: Trial) -> Iterator[Variant]:
     """The same work, told in other words."""
     for text in PARAPHRASES:
-        calls = [_in_other_words(trial, call, text) for call in trial.calls]
+        calls: list[ToolCall] = []
+        told = 0
+        for call in trial.calls:
+            # Whoever says the same twice repeats themselves.
+            worded = _in_other_words(trial, call, text if told == 0 else f"{text} ({told})")
+            told += worded != call
+            calls.append(worded)
         if tuple(calls) != trial.calls:
             yield variant("paraphrased", f"with the words {text!r}", calls)
 
@@ -83,8 +117,13 @@ def _paraphrased(trial: Trial) -> Iterator[Variant]:
 def _in_other_words(trial: Trial, call: ToolCall, text: str) -> ToolCall:
     for place in places(call, trial.toolbox[call.tool], trial.directory):
         if place.prose:
-            call = with_value(call, place.path, text)
+            call = with_value(call, place.path, _reworded(str(place.value), text))
     return call
+
+
+def _reworded(told: str, text: str) -> str:
+    """Other words for what was told; a message that states an amount keeps it, since an agreement binds to it."""
+    return f"{text} {told}" if stated_amounts(told) else text
 
 
 def _batched(trial: Trial) -> Iterator[Variant]:

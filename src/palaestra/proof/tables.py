@@ -1,10 +1,15 @@
 """The proof as tables, to read and to paste."""
 
+from collections import Counter
+from collections.abc import Iterator
+
 from palaestra.proof.attacks import ATTACKS
 from palaestra.proof.baselines import FLOORS
 from palaestra.proof.counts import CaseCounts
+from palaestra.proof.demonstrations import shared_histories
 from palaestra.proof.equivalence import RULES
 from palaestra.proof.proof import Proof
+from palaestra.proof.rule_twins import tasks_by_section
 from palaestra.proof.variants import MUTANT_KINDS, ROUTE_KINDS
 from palaestra.table import Table
 
@@ -17,6 +22,7 @@ def proof_tables(proof: Proof) -> list[Table]:
         work_table(proof),
         attacks_table(proof),
         twins_table(proof),
+        *([sections_table(proof)] if proof.rule_twins else []),
         families_table(proof),
     ]
 
@@ -56,6 +62,8 @@ def gate_table(proof: Proof) -> Table:
             f"{alternatives.of:,} of them the authors' alternatives",
         ),
         ("refusal twins that hold both ways", f"{held:,} of {len(pairs):,}", "the same request, byte for byte"),
+        *_decidability_rows(proof),
+        *_rules_row(proof),
     )
     return Table(
         title="The gate",
@@ -63,6 +71,43 @@ def gate_table(proof: Proof) -> Table:
         rows=rows,
         note="A task that fails any of this is in no split of a release.",
     )
+
+
+def _decidability_rows(proof: Proof) -> Iterator[tuple[str, str, str]]:
+    judged = [found for _, found in proof.decidabilities]
+    sources, undecided = proof.value_sources(), Counter(u.kind for found in judged for u in found.undecided)
+    values, pairs = sum(sources.values()), sum(found.choices for found in judged)
+    shown = (
+        f"{sources['request']:,} by the request, {sources['answer']:,} by answers, {sources['calculated']:,} calculated"
+    )
+    by_request, undecided_lists = sum(found.by_request for found in judged), len(proof.undecided_values())
+    yield (
+        "values that demonstrations give, shown in an earlier turn",
+        f"{values - undecided_lists:,} of {values + undecided['value']:,}",
+        f"{shown}; {sources['open']:,} of a fixed list, constant in the family or told by wording and facts",
+    )
+    yield (
+        "records chosen beside another one, told apart before",
+        f"{pairs - undecided['choice']:,} of {pairs:,}",
+        f"in {by_request:,} of these pairs the request names what tells them apart",
+    )
+    compared, conflicts = shared_histories(proof.demonstrations), len(proof.conflicts)
+    yield (
+        "calls that agree with an earlier demonstration after the same observations",
+        f"{compared - conflicts:,} of {compared:,}",
+        f"of {sum(len(found.decisions) for found in judged):,} calls of {len(judged):,} demonstrations",
+    )
+
+
+def _rules_row(proof: Proof) -> list[tuple[str, str, str]]:
+    """How many tasks their handbooks decide; no row where none was to be."""
+    twins = proof.rule_twins
+    if not twins:
+        return []
+    decided = [t for t in twins if t.holds]
+    handbooks, sections = len({t.handbook for t in decided}), len(tasks_by_section(decided))
+    held = f"{len(decided):,} of {len(twins):,}"
+    return [("tasks that a changed rule decides", held, f"{handbooks} handbooks, {sections} sections that decide")]
 
 
 def agents_table(proof: Proof) -> Table:
@@ -170,6 +215,18 @@ def twins_table(proof: Proof) -> Table:
         rows=tuple(rows),
         note=f"The same request in a world where it must be refused. {refusing} families more turn on a refusal "
         f"themselves and need no twin.{excused}",
+    )
+
+
+def sections_table(proof: Proof) -> Table:
+    """How many tasks each section of the handbook decides."""
+    counts = tasks_by_section(t for t in proof.rule_twins if t.holds)
+    return Table(
+        title="Sections of the handbook that decide tasks",
+        columns=("section", "tasks"),
+        rows=tuple((section, str(counts[section])) for section in sorted(counts)),
+        note="A section decides a task if one of its changed rules does: with that rule as in the default handbook, "
+        "and all else unchanged, another answer is right.",
     )
 
 

@@ -12,9 +12,11 @@ from palaestra.proof.attacks import ATTACKS, run_attack
 from palaestra.proof.baselines import FLOORS, baselines
 from palaestra.proof.blame import guarding_criterion
 from palaestra.proof.counts import CaseCounts, Finding
+from palaestra.proof.decidability import Decidability, judge_decidability
 from palaestra.proof.equivalence import Rule, right_after_all
 from palaestra.proof.mutants import mutants
 from palaestra.proof.routes import routes
+from palaestra.proof.rule_twins import RuleTwinProof, prove_rule_twin
 from palaestra.proof.trial import Trial, TrialOutcome
 from palaestra.proof.twins import TwinProof, prove_twin
 from palaestra.proof.variants import MUTANT_KINDS, ROUTE_KINDS, Variant
@@ -61,8 +63,12 @@ class TaskProof:
     """By name: how often an attack came to do right work, as a program decides."""
     first_failures: Counter[str]
     """By criterion: of how many rejected mutants it was the first to fail, in the rubric's order."""
+    decidability: Decidability | None = None
+    """Whether the oracle uses only what it has read; `None` where it does not solve the task."""
     twin: TwinProof | None = None
     """How it holds against its sibling, where it is a refusal twin."""
+    rule_twin: RuleTwinProof | None = None
+    """How it holds against its rule twin, in the split whose tasks their handbooks decide."""
     survivors: list[Finding] = field(default_factory=list[Finding])
     """Wrong work that passed."""
     false_rejects: list[Finding] = field(default_factory=list[Finding])
@@ -82,6 +88,7 @@ def prove_task(env: ToolEnv, task_id: str) -> TaskProof:
     proof = _begun(env, trial)
     if not proof.solved:
         return proof  # everything else is held against the oracle's work
+    proof.decidability = judge_decidability(trial)
     for mutant in mutants(trial):
         _judge_mutant(proof, trial, mutant)
     for route in routes(trial):
@@ -94,6 +101,7 @@ def prove_task(env: ToolEnv, task_id: str) -> TaskProof:
     for name in ATTACKS:
         _judge_attack(proof, trial, name)
     proof.twin = prove_twin(env, trial)
+    proof.rule_twin = prove_rule_twin(env, trial)
     agents = baselines(env)
     seed = Stream.root("floors", task_id).below(2**31)
     for name in FLOORS:
@@ -107,7 +115,7 @@ def _begun(env: ToolEnv, trial: Trial) -> TaskProof:
     spec, criteria = trial.instance.spec, trial.instance.rubric.criteria
     families = env.task_set.families
     family = families[spec.family]
-    made_again = env.task_set.rebuild(spec.id, env.handbook)
+    made_again = env.task_set.rebuild(spec.id, trial.instance.handbook)
     return TaskProof(
         spec=spec,
         oracle=trial.outcome.score,
@@ -132,7 +140,8 @@ def _begun(env: ToolEnv, trial: Trial) -> TaskProof:
 
 def _judge_mutant(proof: TaskProof, trial: Trial, mutant: Variant) -> None:
     outcome = trial.vary(mutant.turns)
-    rule = right_after_all(trial, outcome)
+    # What differs there is what is said, which the rules do not compare.
+    rule = None if mutant.kind == "said" else right_after_all(trial, outcome)
     if rule == "same work" and not _whole(outcome):
         failed = next(iter(failures(trial, outcome)), None)
         proof.false_rejects.append(replace(_finding(proof, mutant, outcome), criterion=failed))

@@ -1,13 +1,19 @@
 """The proofs of a set of tasks, together: sums over tasks and kinds."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from palaestra.proof.counts import CaseCounts, Finding
+from palaestra.proof.decidability import Basis, Decidability
+from palaestra.proof.demonstrations import Conflict, ObservedCall, find_conflicts, undecided_values
 from palaestra.proof.equivalence import RULES, Rule
+from palaestra.proof.rule_twins import RuleTwinProof
 from palaestra.proof.task import TaskProof
+from palaestra.rubrics.guards import SLIP_ID
 
+MANY_FAMILIES = 20
+"""From this many families on, each prohibition that stands in every task must be the first to fail somewhere."""
 ENOUGH = 3
 """Tasks of a family from which on its mutants say that a criterion guards nothing."""
 
@@ -73,11 +79,18 @@ class ProofTotals:
     def idle_criteria(self) -> list[tuple[str, str]]:
         """(family, criterion) for criteria that are the first to fail for no mutant: they guard nothing.
 
-        Only of families of which enough tasks were proved to say so.
+        Only of families of which enough tasks were proved to say so. A prohibition that stands in every task must be
+        the first to fail in some family, where there are many: not each family lets every harm be done. A slip has no
+        check of its own: what breaks a guard is a slip.
         """
         first, tasks = self.first_to_fail(), Counter(proof.spec.family for proof in self.tasks)
         enough = [proof for proof in self.tasks if tasks[proof.spec.family] >= ENOUGH]
-        return sorted({(p.spec.family, c) for p in enough for c in p.criteria if c not in first[p.spec.family]})
+        everywhere = set[str].intersection(*(set(p.forbidding) for p in self.tasks)) if self.tasks else set[str]()
+        broken = set[str]().union(*first.values()) | {SLIP_ID}
+        anywhere = everywhere & broken if len(first) >= MANY_FAMILIES else everywhere
+        return sorted(
+            {(p.spec.family, c) for p in enough for c in p.criteria if c not in first[p.spec.family] | anywhere}
+        )
 
     def working_criteria(self) -> CaseCounts:
         """Over tasks, the criteria that are the first to fail for some mutant; hits are prohibitions among them."""
@@ -87,6 +100,38 @@ class ProofTotals:
                 if criterion in first[proof.spec.family]:
                     total.add(hit=criterion in proof.forbidding, points=0)
         return total
+
+    @property
+    def decidabilities(self) -> list[tuple[TaskProof, Decidability]]:
+        """Each task whose demonstration was judged, with what came of it."""
+        return [(proof, proof.decidability) for proof in self.tasks if proof.decidability is not None]
+
+    def value_sources(self) -> Counter[Basis]:
+        """By where they come from: the values that demonstrations write."""
+        total: Counter[Basis] = Counter()
+        for _, found in self.decidabilities:
+            total.update(found.values)
+        return total
+
+    @property
+    def demonstrations(self) -> list[tuple[str, Sequence[ObservedCall]]]:
+        """Each task's id, and the calls of its demonstration after what was observed before them."""
+        return [(proof.spec.id, found.decisions) for proof, found in self.decidabilities]
+
+    @property
+    def conflicts(self) -> list[Conflict]:
+        """Demonstrations that observed the same and went on differently."""
+        return find_conflicts(self.demonstrations)
+
+    def undecided_values(self) -> list[tuple[str, str]]:
+        """(family, sentence) for listed values that differ between tasks, though nothing shown tells which is right."""
+        return [
+            (family, sentence)
+            for family in self.families
+            for sentence in undecided_values(
+                value for proof, found in self.decidabilities if proof.spec.family == family for value in found.open
+            )
+        ]
 
     @property
     def survivors(self) -> list[Finding]:
@@ -102,6 +147,11 @@ class ProofTotals:
     def attacked(self) -> list[Finding]:
         """Attacks that passed."""
         return [finding for proof in self.tasks for finding in proof.attacked]
+
+    @property
+    def rule_twins(self) -> list[RuleTwinProof]:
+        """The tasks that were held against rule twins."""
+        return [proof.rule_twin for proof in self.tasks if proof.rule_twin is not None]
 
     def without_twins(self) -> dict[str, str]:
         """By family: why it has no refusal twin, where its author says so."""

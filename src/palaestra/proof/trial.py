@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 from palaestra.envs import Snapshot, ToolEnv
 from palaestra.proof.directory import IdDirectory
 from palaestra.records import EndReason, JsonObject, Message, RowChange, Score, ToolCall, ToolEvent
+from palaestra.rubrics import WORLD
 from palaestra.steps import StepRecord
 from palaestra.tools import Tool, finish, give_up
 
@@ -56,11 +57,13 @@ class TrialOutcome:
     """The criteria that count: expectations met, prohibitions violated."""
     answer: JsonObject
     end: EndReason | None
+    waited: int
+    """How many days were waited."""
 
     @property
     def events(self) -> tuple[ToolEvent, ...]:
         """One for every call."""
-        return tuple(event for turn in self.turns for event in turn.events)
+        return tuple(event for turn in self.turns for event in turn.events if event.tool != WORLD)
 
     @property
     def passed(self) -> bool:
@@ -228,12 +231,14 @@ class Trial:
 
     def _outcome(self, turns: list[PlayedTurn]) -> TrialOutcome:
         return TrialOutcome(
-            score=self.env.score(),
+            # Work that does not end is judged as what a budget ends.
+            score=self.env.score(EndReason.MAX_TURNS),
             turns=tuple(turns),
             changes=self.env.changes,
             counting=frozenset(self.env.counting),
             answer=dict(self.env.episode.evidence.answer),
             end=self.env.end,
+            waited=self.env.episode.clock.waited,
         )
 
 

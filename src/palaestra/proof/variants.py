@@ -17,9 +17,11 @@ MutantKind: TypeAlias = Literal[
     "repeated",
     "undone",
     "claimed",
+    "said",
     "order",
     "truncated",
     "ending",
+    "attempted",
 ]
 MUTANT_KINDS: Mapping[MutantKind, str] = {
     "dropped": "a needed call dropped",
@@ -32,18 +34,21 @@ MUTANT_KINDS: Mapping[MutantKind, str] = {
     "repeated": "a write made twice",
     "undone": "a write undone",
     "claimed": "a write only claimed",
+    "said": "a message that is false, confidential or indecent",
     "order": "order that breaks policy",
     "truncated": "stopped before the end",
     "ending": "ended otherwise than as done",
+    "attempted": "an attempt on others' records, or one repeated in vain",
 }
 """The kinds of wrong work, and what differs in each from the oracle's."""
-RouteKind: TypeAlias = Literal["reordered", "extra read", "paraphrased", "batched", "alternative"]
+RouteKind: TypeAlias = Literal["reordered", "extra read", "paraphrased", "batched", "alternative", "named columns"]
 ROUTE_KINDS: Mapping[RouteKind, str] = {
     "reordered": "independent calls reordered",
     "extra read": "extra reads and refused calls",
     "paraphrased": "other words",
     "batched": "several calls in a turn",
     "alternative": "the author's other routes",
+    "named columns": "columns asked for by name, all at once or in parts",
 }
 """The kinds of right work done otherwise."""
 

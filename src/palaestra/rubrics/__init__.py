@@ -3,23 +3,22 @@
 if __name__ != "palaestra.rubrics":
     raise ImportError(f"this folder is palaestra.rubrics, not {__name__}; write `import palaestra.rubrics`")
 
+from palaestra.rubrics.attempts import Rights, forbid_insistence, forbid_prying, forbid_trespass
 from palaestra.rubrics.checklist import Checklist, ChecklistSnapshot
 from palaestra.rubrics.criterion import HARM, MET, UNMET, Allowance, Check, Criterion
 from palaestra.rubrics.dialogue import expect_message, expect_question, expect_user_message
 from palaestra.rubrics.evidence import WORLD, Evidence
 from palaestra.rubrics.expected import Close, UnorderedItems, close, in_any_order
+from palaestra.rubrics.guards import guards
 from palaestra.rubrics.library import (
     expect_answer,
     expect_any,
     expect_call,
     expect_change,
-    expect_listing,
     expect_read,
     expect_row,
     forbid_call,
     forbid_guessed_ids,
-    forbid_other_changes,
-    guards,
 )
 from palaestra.rubrics.rescore import TurnLog, rescore
 from palaestra.rubrics.rubric import TOTAL, Rubric
@@ -37,6 +36,7 @@ __all__ = [
     "Close",
     "Criterion",
     "Evidence",
+    "Rights",
     "Rubric",
     "TurnLog",
     "UnorderedItems",
@@ -45,7 +45,6 @@ __all__ = [
     "expect_any",
     "expect_call",
     "expect_change",
-    "expect_listing",
     "expect_message",
     "expect_question",
     "expect_read",
@@ -53,7 +52,9 @@ __all__ = [
     "expect_user_message",
     "forbid_call",
     "forbid_guessed_ids",
-    "forbid_other_changes",
+    "forbid_insistence",
+    "forbid_prying",
+    "forbid_trespass",
     "guards",
     "in_any_order",
     "rescore",

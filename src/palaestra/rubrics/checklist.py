@@ -4,20 +4,21 @@ It is asked after every call, and asks only the criteria that the call can have 
 integers, so the rewards that it gives sum to the score exactly.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import compress
 
 from palaestra.errors import RowError, RubricError
+from palaestra.ids import words
 from palaestra.records import LAYERS, EndReason, Layer, Score, Standing, Verdict
 from palaestra.rubrics.criterion import UNMET, Criterion
 from palaestra.rubrics.evidence import Evidence
-from palaestra.rubrics.rubric import TOTAL, Rubric
+from palaestra.rubrics.rubric import ADMITTED, TOTAL, UNFINISHED, Rubric
 
 _EARLY = Verdict(met=False, reason="done before what had to come first")
-
-
 _KEPT = Verdict(met=False, reason="not violated")
+_OTHER_REASONS = 3
+"""How many other records a reason for giving up may name: naming all that was read is no reason."""
 
 
 def _told(criterion: Criterion, verdict: Verdict) -> Verdict:
@@ -33,6 +34,8 @@ class ChecklistSnapshot:
     holds: tuple[bool, ...]
     verdicts: tuple[Verdict, ...]
     known: tuple[bool, ...]
+    early: tuple[int, ...]
+    end_points: int
     turn_start: int
     journal_length: int
 
@@ -43,10 +46,13 @@ class Checklist:
     Attributes:
         rubric: What is checked.
         counts: By position: whether the criterion counts, for an expectation as won, for a prohibition as broken.
+        early: By position: the points of an expectation that was met before some of the look-ups that it waits for.
+            Each of n such look-ups that is missing takes an nth of its points. It does not count as met.
         points: Points won less points taken.
     """
 
     __slots__ = (
+        "_end_points",
         "_holds",
         "_journal_length",
         "_known",
@@ -54,6 +60,7 @@ class Checklist:
         "_turn_start",
         "_verdicts",
         "counts",
+        "early",
         "points",
         "rubric",
     )
@@ -62,6 +69,8 @@ class Checklist:
         self.rubric = rubric
         size = len(rubric.criteria)
         self.counts = [False] * size
+        self.early = [0] * size
+        self._end_points = 0
         self._holds = [False] * size
         self._verdicts = [UNMET] * size
         # What counted when the turn began: an agent cannot act on a look-up whose answer it has not read.
@@ -72,7 +81,7 @@ class Checklist:
 
     def _counted(self) -> None:
         """What counts has changed: work out what follows from it."""
-        self.points: int = sum(compress(self.rubric.signed, self.counts))
+        self.points: int = sum(compress(self.rubric.signed, self.counts)) + sum(self.early) + self._end_points
         self._standing: Standing | None = None
 
     def begin(self, evidence: Evidence) -> None:
@@ -95,10 +104,10 @@ class Checklist:
         if not asked:
             return
         # What this call does must not count as done before it, so the verdicts are taken first.
-        before, counted = self._done_before(), self.counts.copy()
+        before, counted, early = self._done_before(), self.counts.copy(), self.early.copy()
         for position, verdict in asked:
             self._record(position, verdict, before)
-        if counted != self.counts:
+        if counted != self.counts or early != self.early:
             self._counted()
 
     def _about_latest(self, evidence: Evidence) -> list[tuple[int, Verdict]]:
@@ -126,12 +135,45 @@ class Checklist:
                 yield position, self._ask(position, evidence)
 
     def finish(self, evidence: Evidence) -> None:
-        """Take in the end of the episode."""
+        """Take in the end of the episode.
+
+        Messages win nothing where none of the expected outcomes was reached. An unfinished episode keeps `UNFINISHED`
+        points at most. Giving up wins `ADMITTED` points where that is the honest end short of the right one
+        (`_admits`).
+        """
         self._take_in_turn(evidence)
         before = self._done_before()
         for position in self.rubric.about_answer:
             self._record(position, self._ask(position, evidence), before)
         self._counted()
+        kept = self.points - self._empty_messages()
+        if evidence.end is not None and evidence.end.is_unfinished:
+            kept = ADMITTED if self._admits(evidence) else min(kept, UNFINISHED)
+        self._end_points = kept - self.points
+        self._counted()
+
+    def _empty_messages(self) -> int:
+        """The points of messages where outcomes are expected and none was reached: there was nothing to tell."""
+        outcomes = self.rubric.outcomes
+        if not outcomes or any(self.counts[i] or self.early[i] for i in outcomes):
+            return 0
+        return sum(self.rubric.points[i] if self.counts[i] else self.early[i] for i in self.rubric.messages)
+
+    def _admits(self, evidence: Evidence) -> bool:
+        """Whether giving up was an honest admission.
+
+        The request must be refused, the look-ups that show it were made and read, nothing was changed or broken, and
+        the reason names a record that says why.
+        """
+        if evidence.end is not EndReason.GAVE_UP or not self.rubric.refused_by or evidence.changes:
+            return False
+        broken = any(c and k.kind == "forbid" for c, k in zip(self.counts, self.rubric.criteria, strict=True))
+        if broken or not all(self._known[position] for position in self.rubric.deciding):
+            return False
+        reason = evidence.event.arguments.get("reason")
+        named = words(reason) & evidence.known() if isinstance(reason, str) else set[str]()
+        refused_by = self.rubric.refused_by
+        return not named.isdisjoint(refused_by) and len(named - refused_by) <= _OTHER_REASONS
 
     def _take_in_turn(self, evidence: Evidence) -> None:
         if evidence.turn_start != self._turn_start:
@@ -139,8 +181,11 @@ class Checklist:
             self._known = self.counts.copy()
 
     def _done_before(self) -> list[bool]:
-        """Which criteria may be built on: work done by an earlier call, look-ups answered in an earlier turn."""
-        before = self.counts.copy()
+        """Which criteria may be built on: work done by an earlier call, look-ups answered in an earlier turn.
+
+        Work that was done before its look-ups is done, so what waits for it does not wait in vain.
+        """
+        before = [counts or early > 0 for counts, early in zip(self.counts, self.early, strict=True)]
         for position in self.rubric.lookups:
             before[position] = self._known[position]
         return before
@@ -159,12 +204,25 @@ class Checklist:
         self._holds[position] = verdict.met
         if not verdict.met:
             self.counts[position] = False
+            if self.rubric.criteria[position].about == "state":
+                self.early[position] = 0
         elif not held:
             self.counts[position] = all(before[i] for i in self.rubric.after[position])
-            if not self.counts[position]:
+            if self.counts[position]:
+                self.early[position] = 0
+            else:
+                self.early[position] = max(self.early[position], self._part(position, before))
                 # A later call may do it again, in order; a state that came too early must first be undone.
                 self._holds[position] = self.rubric.criteria[position].about == "state"
         self._verdicts[position] = _EARLY if verdict.met and not self.counts[position] else verdict
+
+    def _part(self, position: int, before: Sequence[bool]) -> int:
+        """The points of an expectation that was met too early: none where work that it waits for is missing."""
+        facts = self.rubric.facts[position]
+        missing = sum(not before[i] for i in facts)
+        if missing < sum(not before[i] for i in self.rubric.after[position]):
+            return 0
+        return max(0, self.rubric.signed[position]) * (len(facts) - missing) // len(facts)
 
     def standing(self) -> Standing:
         """The points so far, by layer too, and the criteria that count."""
@@ -174,6 +232,9 @@ class Checklist:
             for criterion, points in compress(self.rubric.signed_criteria, self.counts):
                 components[criterion.layer] += points
                 named[criterion.kind].append(criterion.id)
+            for criterion, points in compress(zip(self.rubric.criteria, self.early, strict=True), self.early):
+                components[criterion.layer] += points
+            components["task"] += self._end_points
             self._standing = Standing(
                 points=self.points,
                 components=components,
@@ -188,7 +249,7 @@ class Checklist:
         return Score(
             points=self.points,
             total=TOTAL,
-            passed=right and end is EndReason.FINISHED,
+            passed=right and end is not None and not end.is_unfinished,
             verdicts={c.id: _told(c, v) for c, v in zip(self.rubric.criteria, self._verdicts, strict=True)},
             components=dict(self.standing().components),
         )
@@ -200,6 +261,8 @@ class Checklist:
             holds=tuple(self._holds),
             verdicts=tuple(self._verdicts),
             known=tuple(self._known),
+            early=tuple(self.early),
+            end_points=self._end_points,
             turn_start=self._turn_start,
             journal_length=self._journal_length,
         )
@@ -210,6 +273,8 @@ class Checklist:
         self._holds = list(snapshot.holds)
         self._verdicts = list(snapshot.verdicts)
         self._known = list(snapshot.known)
+        self.early = list(snapshot.early)
+        self._end_points = snapshot.end_points
         self._turn_start = snapshot.turn_start
         self._journal_length = snapshot.journal_length
         self._counted()

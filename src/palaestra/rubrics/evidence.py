@@ -1,16 +1,34 @@
-"""What a criterion may read: the rows before and now, every change, every call, the answer. Never the agent's prose."""
+"""What a criterion may read: the rows before and now, every change, every call, the answer, and what could be read.
+
+The agent's own texts stand in the arguments of its calls. Only criteria about messages (`rubrics/messages`) read them.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
+from itertools import islice
 from typing import Any, TypeVar
 
 from palaestra.protocols import StateView
+from palaestra.record import record
 from palaestra.records import EndReason, JsonObject, Row, RowChange, ToolEvent
 
 T = TypeVar("T")
 
 WORLD = "(world)"
 """The tool of an event that nobody called: the world wrote by itself."""
+
+
+_NOTHING: frozenset[str] = frozenset()
+
+
+@record
+class Guess:
+    """A call that named ids which nothing had shown."""
+
+    event: ToolEvent
+    ids: frozenset[str]
+    """The ids that nothing had shown."""
 
 
 class Evidence:
@@ -24,23 +42,32 @@ class Evidence:
         turn_start: How many calls had been answered when the present turn began: what the agent could know of.
         answer: What the agent answered when it finished; empty until then.
         end: Why the episode ended; `None` until then.
+        opening: The contents of the task's messages.
+        heard: The contents of the messages that the agent could have read: those of the task, and of earlier turns.
         by_world: By table and key: the rows that the world wrote by itself, as it left them.
     """
 
     __slots__ = (
         "_changes",
         "_changes_at",
+        "_columns",
+        "_guesses",
         "_journal",
         "_known",
         "_known_from",
         "_net",
         "_remembered",
+        "_replayed",
+        "_replayed_from",
+        "_whole",
         "answer",
         "by_world",
         "end",
         "events",
         "given",
+        "heard",
         "initial",
+        "opening",
         "state",
         "turn_start",
     )
@@ -53,10 +80,13 @@ class Evidence:
         journal: Callable[[], Sequence[RowChange]],
         net: Callable[[], Iterable[RowChange]],
         given: frozenset[str],
+        opening: tuple[str, ...] = (),
     ) -> None:
         self.initial = initial
         self.state = state
         self.given = given
+        self.opening = opening
+        self.heard: list[str] = list(opening)
         self.events: list[ToolEvent] = []
         self.turn_start = 0
         self.answer: JsonObject = {}
@@ -70,6 +100,7 @@ class Evidence:
         # What the first `_known_from` events let the agent know, besides what was given.
         self._known: set[str] = set(given)
         self._known_from = 0
+        self._forget_look_ups()
 
     @property
     def event(self) -> ToolEvent:
@@ -125,6 +156,43 @@ class Evidence:
         self._known_from = max(self._known_from, self.turn_start)
         return self._known
 
+    def has_shown(self, table: str, key: str, columns: AbstractSet[str]) -> bool:
+        """Whether look-ups so far, taken together, have shown these columns of a row.
+
+        A look-up by a guessed id shows nothing.
+        """
+        self._take_in_look_ups()
+        return (table, key) in self._whole or columns <= self._columns.get((table, key), _NOTHING)
+
+    def guesses(self) -> Sequence[Guess]:
+        """The calls so far that named ids which no call before them had shown."""
+        self._take_in_look_ups()
+        return self._guesses
+
+    def _forget_look_ups(self) -> None:
+        # What the first `_replayed_from` events have shown, and to whom they were guesses.
+        self._replayed: set[str] = set(self.given)
+        self._replayed_from = 0
+        self._whole: set[tuple[str, str]] = set()
+        self._columns: dict[tuple[str, str], set[str]] = {}
+        self._guesses: list[Guess] = []
+
+    def _take_in_look_ups(self) -> None:
+        """Take in the events since the last time. It follows from the events alone, so a snapshot need not hold it."""
+        for event in islice(self.events, self._replayed_from, None):
+            unknown = frozenset(event.named) - self._replayed
+            if unknown:
+                self._guesses.append(Guess(event=event, ids=unknown))
+                continue
+            self._replayed |= event.mentioned
+            if event.written:
+                continue
+            self._whole.update(event.shown)
+            for part in event.columns:
+                for key in part.keys:
+                    self._columns.setdefault((part.table, key), set()).update(part.columns)
+        self._replayed_from = len(self.events)
+
     def remembered(self, about: object, work_out: Callable[[], T]) -> T:
         """What `work_out` gives, worked out once for the latest call and whatever it is `about`."""
         last = self._remembered
@@ -139,6 +207,7 @@ class Evidence:
         self._changes_at = -1
         self._remembered = None
         self._known, self._known_from = set(self.given), 0
+        self._forget_look_ups()
         self.by_world = {}
         if any(event.tool == WORLD for event in self.events):
             written, journal = 0, self._journal()

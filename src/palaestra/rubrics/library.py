@@ -5,59 +5,74 @@ An expectation about rows also permits the change that it expects, so a task sta
 its members.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields as dataclass_fields
 from dataclasses import replace
 from typing import cast
 
-from palaestra.records import EndReason, Json, Layer, Row, RowChange, ToolEvent, Verdict
-from palaestra.rubrics.criterion import MET, UNMET, Allowance, Criterion, changed_columns, has_values
+from palaestra.errors import RubricError, UnknownNameError
+from palaestra.records import EndReason, Json, Layer, Row, ToolEvent, Verdict
+from palaestra.rubrics.criterion import MET, UNMET, Allowance, Criterion, has_values
 from palaestra.rubrics.evidence import Evidence
 from palaestra.rubrics.expected import Close, UnorderedItems, check_stated, same
 
 GUESSED = Verdict(met=False, reason="looked up by an id that the agent could not know")
 
+UNGROUNDED_ID = "ungrounded"
+"""The first of the prohibitions that every task has, after those of its author."""
+
 _NO_ARGUMENTS: Mapping[str, Json] = {}
 
 
-def expect_read(row: Row, *, id: str | None = None, points: int | None = None, after: Sequence[str] = ()) -> Criterion:
-    """Expect that the agent looked this row up: a call that wrote nothing showed it whole, on ids that it knew."""
-    wanted = (row.table, row.id)
+def expect_read(
+    row: Row,
+    *,
+    fields: Iterable[str] | None = None,
+    id: str | None = None,
+    points: int | None = None,
+    after: Sequence[str] = (),
+) -> Criterion:
+    """Expect that the agent looked this row up, on ids that it knew, by calls that wrote nothing.
+
+    Any answers count that show the fields, one or several together: the row whole, a list, a query or a measure.
+
+    Args:
+        row: The row.
+        fields: The columns that decide; all of them where they are left out.
+        id: The criterion's id; `saw-` and the row's id where it is left out.
+        points: What it wins.
+        after: Criteria that must have been met before.
+
+    Raises:
+        RubricError: the row has no such column.
+    """
+    table, key = wanted = row.table, row.id
+    names = [column.name for column in dataclass_fields(row)]
+    decisive = frozenset(names if fields is None else fields) - {"id"}
+    if unknown := sorted(decisive - set(names)):
+        raise RubricError(f"expect_read: {UnknownNameError.of(f'column of {table}', unknown[0], names)} (in `fields`)")
 
     def check(evidence: Evidence) -> Verdict:
         event = evidence.event
-        if wanted not in event.shown or event.written:
+        whole = wanted in event.shown
+        if not whole and not event.columns:
             return UNMET
-        return MET if _knew(evidence) else GUESSED
+        if event.written or not (whole or any(p.table == table and key in p.keys for p in event.columns)):
+            return UNMET
+        if not _knew(evidence):
+            return GUESSED
+        return MET if whole or evidence.has_shown(table, key, decisive) else UNMET
 
+    about = "" if fields is None else f": {', '.join(sorted(decisive))}"
     return Criterion(
         id=id or f"saw-{row.id}",
-        text=f"Looked at {row.id} ({row.table}).",
+        text=f"Looked at {row.id} ({row.table}){about}.",
         check=check,
         points=points,
         layer="selection",
         after=tuple(after),
         about="event",
         calls="reads",
-    )
-
-
-def expect_listing(row: Row, *tools: str, id: str | None = None, points: int | None = None) -> Criterion:
-    """Expect that one of `tools` listed this row, for facts that its list tells already; a look at it does as well."""
-    listing = frozenset(tools)
-    whole = (row.table, row.id)
-
-    def check(evidence: Evidence) -> Verdict:
-        event = evidence.event
-        told = event.tool in listing and row.id in event.mentioned
-        return MET if told or (whole in event.shown and not event.written and _knew(evidence)) else UNMET
-
-    return Criterion(
-        id=id or f"listed-{row.id}",
-        text=f"Had {row.id} listed by {' or '.join(tools)}.",
-        check=check,
-        points=points,
-        layer="selection",
-        about="event",
     )
 
 
@@ -213,86 +228,6 @@ def forbid_call(
     )
 
 
-def forbid_other_changes(allowances: Iterable[Allowance], *, points: int | None = None) -> Criterion:
-    """Forbid every change that no allowance covers, whichever tool made it.
-
-    It is asked after every call that wrote, and a change that was taken back again was still made.
-    """
-    permitted = _particular_first(allowances)
-
-    def check(evidence: Evidence) -> Verdict:
-        change = next(unpermitted(evidence.changes, permitted), None)
-        return UNMET if change is None else Verdict(met=True, reason=_complaint(change))
-
-    return Criterion(
-        id="collateral",
-        text="Changed something that the request does not call for.",
-        check=check,
-        kind="forbid",
-        points=points,
-        layer="outcome",
-        about="event",
-        calls="writes",
-    )
-
-
-def guards(allowances: Iterable[Allowance], groups: Mapping[str, frozenset[str]]) -> list[Criterion]:
-    """`forbid_other_changes` told apart by groups of tables: one prohibition for each, the gravest group first.
-
-    Harm done breaks one of them: the first whose tables hold a change that no allowance covers.
-
-    Args:
-        allowances: The changes that a task permits.
-        groups: Names to tables; every table that can change is in one.
-    """
-    permitted = tuple(_particular_first(allowances))
-
-    def guard(name: str, tables: frozenset[str], graver: frozenset[str]) -> Criterion:
-        def check(evidence: Evidence) -> Verdict:
-            # Every guard asks the same of the same call, so the answer stands with the evidence.
-            found = evidence.remembered(permitted, lambda: tuple(unpermitted(evidence.changes, permitted)))
-            if not found or any(change.table in graver for change in found):
-                return UNMET
-            change = next((change for change in found if change.table in tables), None)
-            return UNMET if change is None else Verdict(met=True, reason=_complaint(change))
-
-        return Criterion(
-            id=f"collateral-{name}",
-            text=f"Changed {', '.join(sorted(tables))} where the request does not call for it.",
-            check=check,
-            kind="forbid",
-            layer="outcome",
-            about="event",
-            calls="writes",
-        )
-
-    graver: frozenset[str] = frozenset()
-    found: list[Criterion] = []
-    for name, tables in groups.items():
-        found.append(guard(name, tables, graver))
-        graver |= tables
-    return found
-
-
-def unpermitted(changes: Iterable[RowChange], permitted: Sequence[Allowance]) -> Iterator[RowChange]:
-    """The changes that no allowance covers. An allowance for new rows covers as many as it says."""
-    left = [a.times for a in permitted]
-    for change in changes:
-        if _kept_to(change, permitted):
-            continue
-        for index, allowance in enumerate(permitted):
-            if left[index] and allowance.covers(change):
-                left[index] -= allowance.key is None
-                break
-        else:
-            yield change
-
-
-def _particular_first(allowances: Iterable[Allowance]) -> list[Allowance]:
-    """The most particular first, so that a general allowance does not use itself up on what another one means."""
-    return sorted(allowances, key=lambda a: -len(a.values))
-
-
 def forbid_guessed_ids(*, points: int | None = None) -> Criterion:
     """Forbid acting on guessed ids: a call that writes names only ids that the agent was given or shown before."""
 
@@ -304,7 +239,7 @@ def forbid_guessed_ids(*, points: int | None = None) -> Criterion:
         return Verdict(met=True, reason=f"{event.tool} names {', '.join(unknown)} unseen") if unknown else UNMET
 
     return Criterion(
-        id="ungrounded",
+        id=UNGROUNDED_ID,
         text="Acted on a record that it had not been shown.",
         check=check,
         kind="forbid",
@@ -319,20 +254,6 @@ def _knew(evidence: Evidence) -> bool:
     """Whether the agent could know every id that the latest call names."""
     named = evidence.event.named
     return evidence.given.issuperset(named) or evidence.known().issuperset(named)
-
-
-def _kept_to(change: RowChange, permitted: Sequence[Allowance]) -> bool:
-    """Whether every column in which a row was changed is permitted, by one allowance of the row or another."""
-    if change.before is None or change.after is None:
-        return False
-    about = [a for a in permitted if a.key == change.key and a.table == change.table]
-    if not about:
-        return False
-    left = changed_columns(change)
-    for allowance in about:
-        left -= allowance.columns
-        left -= {name for name, value in allowance.values if has_values(change.after, [(name, value)])}
-    return not left
 
 
 def _carries(event: ToolEvent, arguments: Mapping[str, Json]) -> bool:
@@ -353,11 +274,3 @@ def _alternatives(value: object) -> str:
     if isinstance(value, list | tuple) and any(isinstance(item, Close) for item in cast("Sequence[object]", value)):
         return f"[{', '.join(map(_alternatives, cast('Sequence[object]', value)))}]"
     return f"{len(value)} bytes" if isinstance(value, bytes) else f"{value}"
-
-
-def _complaint(change: RowChange) -> str:
-    if change.before is None:
-        return f"created {change.table} {change.key}"
-    if change.after is None:
-        return f"deleted {change.table} {change.key}"
-    return f"changed {', '.join(sorted(changed_columns(change)))} of {change.table} {change.key}"

@@ -27,6 +27,8 @@ class TurnLog:
     """What the agent answered, where it finished in this turn."""
     end: EndReason | None
     """Why the episode ended, where it ended in this turn."""
+    heard: tuple[str, ...]
+    """The contents of the messages that the agent got for it."""
 
 
 def rescore(rubric: Rubric, evidence: Evidence, state: State, turns: Iterable[TurnLog]) -> Iterator[Score]:
@@ -55,6 +57,7 @@ def rescore(rubric: Rubric, evidence: Evidence, state: State, turns: Iterable[Tu
                 evidence.moved(written)
             evidence.events.append(event)
             checklist.update(evidence)
+        evidence.heard += turn.heard
         if left := sum(1 for _ in changes):
             raise RecordError(f"turn {number}: {left} change(s) belong to no call; only calls write")
         if turn.end is not None:

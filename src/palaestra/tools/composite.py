@@ -11,7 +11,7 @@ from typing import cast
 import orjson
 
 from palaestra.digest import digest_bytes
-from palaestra.records import ToolCall, ToolEvent
+from palaestra.records import ToolCall, ToolEvent, TriedWrite
 from palaestra.tools.context import ToolContext
 from palaestra.tools.toolbox import CallResult, JournaledState, Toolbox
 
@@ -48,17 +48,18 @@ def run_composite(
         return
     tool = toolbox[call.tool]
     steps = cast("list[ToolCall]", tool.function(context, **tool.validated(call.arguments)))
-    mark, elapsed = len(state.journal), context.clock.elapsed
-    refusal = _first_refusal(actions, context, state, call_id, steps, past)
+    mark, elapsed, waited = len(state.journal), context.clock.elapsed, context.clock.waited
+    tried: list[TriedWrite] = []
+    refusal = _first_refusal(actions, context, state, call_id, steps, past, tried)
     state.rollback(mark)
-    context.clock.set_elapsed(elapsed)
+    context.clock.set_elapsed(elapsed, waited=waited)
     context.begin_call()
     if refusal is not None:
-        number, tried = refusal
-        yield _refused(whole, tried, f"step {number}, {tried.event.tool}")
+        number, step = refusal
+        yield _refused(whole, step, f"step {number}, {step.event.tool}", tried)
         return
-    for number, step in enumerate(steps, 1):
-        yield actions.call(context, state, f"{call_id}.{number}", step, past)
+    for number, action in enumerate(steps, 1):
+        yield actions.call(context, state, f"{call_id}.{number}", action, past)
         if context.end_reason is not None:
             return
 
@@ -70,18 +71,25 @@ def _first_refusal(
     call_id: str,
     steps: Sequence[ToolCall],
     past: Sequence[ToolEvent],
+    tried: list[TriedWrite],
 ) -> tuple[int, CallResult] | None:
-    """The number and the result of the first step that is refused, after the steps before it have run."""
+    """The number and the result of the first step that is refused, after the steps before it have run.
+
+    The writes among them are added to `tried`.
+    """
     for number, step in enumerate(steps, 1):
-        tried = actions.call(context, state, call_id, step, past)
-        if tried.event.error is not None:
-            return number, tried
+        result = actions.call(context, state, call_id, step, past)
+        event = result.event
+        if event.schema_ok and actions[event.tool].writes:
+            tried.append(TriedWrite(tool=event.tool, named=event.named, error=event.error))
+        if event.error is not None:
+            return number, result
         if context.end_reason is not None:
             break
     return None
 
 
-def _refused(whole: CallResult, step: CallResult, where: str) -> CallResult:
+def _refused(whole: CallResult, step: CallResult, where: str, tried: Sequence[TriedWrite]) -> CallResult:
     """The composite call refused for what one of its steps was refused for."""
     error = orjson.loads(step.content)["error"]
     content = orjson.dumps(
@@ -95,6 +103,8 @@ def _refused(whole: CallResult, step: CallResult, where: str) -> CallResult:
         result_digest=digest_bytes(content),
         shown=(),
         mentioned=frozenset(),
+        columns=(),
+        tried=tuple(tried),
     )
     return CallResult(event=event, content=content.decode())
 

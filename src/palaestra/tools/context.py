@@ -1,12 +1,12 @@
 """What a tool is given besides its arguments: the rows, the time, who calls, and a way to say what was shown."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from palaestra.clock import Clock
 from palaestra.errors import UnknownNameError
 from palaestra.protocols import ForkableState, State
-from palaestra.records import EndReason, Json, Row
+from palaestra.records import EndReason, Json, Row, ShownColumns
 from palaestra.tools.images import image_url
 
 S = TypeVar("S")
@@ -46,6 +46,7 @@ class ToolContext:
         "actor",
         "answer",
         "clock",
+        "columns",
         "end_reason",
         "images",
         "mentioned",
@@ -77,6 +78,7 @@ class ToolContext:
         self.end_reason: EndReason | None = None
         self.answer: dict[str, Json] = {}
         self.shown: list[tuple[str, str]] = []
+        self.columns: tuple[ShownColumns, ...] = ()
         self.mentioned: set[str] = set()
         self.named: list[str] = []
         self.images: tuple[str, ...] = ()
@@ -95,6 +97,15 @@ class ToolContext:
         for row in rows:
             self.shown.append((row.table, row.id))
             self.mentioned.update(self._ids_in(row))
+
+    def show_columns(self, rows: Sequence[Row], columns: Iterable[str]) -> None:
+        """Say that the result shows these columns of rows of one table, in words or as a value that follows from them.
+
+        It names no id: `mention` those that the result states.
+        """
+        if rows:
+            keys = tuple(row.id for row in rows)
+            self.columns += (ShownColumns(table=rows[0].table, keys=keys, columns=tuple(columns)),)
 
     def mention(self, *ids: str) -> None:
         """Say that the result names these ids and no more."""
@@ -128,6 +139,7 @@ class ToolContext:
         self.end_reason = None
         self.answer = {}
         self.shown = []
+        self.columns = ()
         self.mentioned = set()
         self.named = []
         self.images = ()

@@ -124,27 +124,27 @@ class Toolbox:
         name = tool.name if tool else plain_name(call.tool)
         flat = tool is not None and tool.flat and schema_ok
         arguments = dict(call.arguments) if flat else plain_arguments(call.arguments)
-        return _call_result(
-            event=_tool_event(
-                call_id=call_id,
-                tool=name,
-                arguments=arguments,
-                schema_ok=schema_ok,
-                semantic_ok=error is None,
-                executed=error is None,
-                result_digest=digest_answer(content, context.images),
-                error=error,
-                cost=tool.cost if tool else 0,
-                latency=latency,
-                duplicate_of=_duplicate(name, arguments, past),
-                named=(*tool.named(call.arguments), *context.named) if tool and schema_ok else (),
-                written=len(state.journal) - mark,
-                shown=tuple(context.shown),
-                mentioned=frozenset(context.mentioned),
-            ),
-            content=content.decode(),
-            images=context.images,
+        event = _tool_event(
+            call_id=call_id,
+            tool=name,
+            arguments=arguments,
+            schema_ok=schema_ok,
+            semantic_ok=error is None,
+            executed=error is None,
+            result_digest=digest_answer(content, context.images),
+            error=error,
+            cost=tool.cost if tool else 0,
+            latency=latency,
+            duplicate_of=_duplicate(name, arguments, past),
+            named=(*tool.named(call.arguments), *context.named) if tool and schema_ok else (),
+            written=len(state.journal) - mark,
+            shown=tuple(context.shown),
+            mentioned=frozenset(context.mentioned),
         )
+        if context.columns:
+            # A sixteenth keyword would slow the making of every record (`constructor`), and few answers show parts.
+            object.__setattr__(event, "columns", context.columns)
+        return _call_result(event=event, content=content.decode(), images=context.images)
 
     def _answer(
         self, context: ToolContext, tool: Tool | None, call: ToolCall, state: JournaledState, mark: int

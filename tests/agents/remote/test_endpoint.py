@@ -1,10 +1,12 @@
 """Every fault of a server is told for what it is, tried again where that may help, and the key leaks nowhere."""
 
 import asyncio
+import gc
 import logging
 import pickle
 import socket
 import traceback
+import warnings
 from collections.abc import Callable
 from threading import Barrier
 from typing import Any
@@ -317,3 +319,24 @@ def test_patience_that_is_none_is_refused(options: dict[str, Any]) -> None:
     (name,) = options
     with pytest.raises(ConfigError, match=f"{name}="):
         EndpointConfig(base_url="http://127.0.0.1:1/v1", **options)
+
+
+@pytest.mark.parametrize("turns", [1, 2, 3, 5, 8, 13, 21, 34, 55])
+def test_closing_ends_what_is_under_way_and_leaves_no_connection_open(turns: int) -> None:
+    with chat_server(said({"fine": True})) as server:
+        answers = asyncio.run(_closed_early(EndpointConfig(base_url=server.url, concurrency=3), turns))
+        with warnings.catch_warnings(record=True) as left_open:
+            warnings.simplefilter("always", ResourceWarning)
+            gc.collect()
+    assert [str(warning.message) for warning in left_open] == []
+    assert all(answer == {"fine": True} or "were closed" in str(answer) for answer in answers)
+
+
+async def _closed_early(config: EndpointConfig, turns: int) -> list[dict[str, Any] | BaseException]:
+    """The answers to four requests; the endpoint is closed some turns of the event loop after they began."""
+    endpoint = Endpoint(config)
+    asked = [asyncio.create_task(endpoint.post("chat/completions", {"n": n})) for n in range(4)]
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    await endpoint.close()
+    return await asyncio.gather(*asked, return_exceptions=True)

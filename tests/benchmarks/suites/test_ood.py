@@ -101,7 +101,7 @@ def test_what_is_in_distribution_repeats_no_request_that_was_trained_on() -> Non
 
 def test_entities_are_trained_families_in_worlds_that_are_new(narrow: Suite) -> None:
     pool = TaskPool(WORLD)
-    for id, split in (("entities/dev-worlds", "dev"), ("entities/held-out-worlds", "heldout")):
+    for id, split in (("entities/dev-worlds", "dev"), ("entities/held-out-records", "heldout-records")):
         specs = [pool.instance(task).spec for task in by_id(narrow)[id].tasks]
         assert {spec.split for spec in specs} == {split}
         assert {spec.family.split("/")[1] for spec in specs} == {*FEW}
@@ -111,7 +111,7 @@ def test_families_come_as_twins_then_near_then_far(narrow: Suite) -> None:
     pool = TaskPool(WORLD, FEW)
     cells = by_id(narrow)
     assert narrow.ladders[1].cells == (
-        BASE, "entities/held-out-worlds", "family/twins", "family/near", "family/far",
+        BASE, "wording/held-out", "family/twins", "family/near", "family/far",
     )  # fmt: skip
     twins = families_of(cells["family/twins"].tasks)
     assert all(pool.family(name).twin_of in pool.trained for name in twins)
@@ -130,29 +130,31 @@ def test_rungs_that_only_switch_something_share_their_tasks(small: Suite) -> Non
     cells = by_id(small)
     for ladder in small.ladders:
         if ladder.axis in ("surface", "noise", "wording"):
-            assert {cells[id].tasks for id in ladder.cells} == {cells[BASE].tasks}
+            switched = [id for id in ladder.cells if id not in ("entities/held-out-records", "wording/held-out")]
+            assert {cells[id].tasks for id in switched} == {cells[BASE].tasks}
         if ladder.axis == "temper":
             assert len({cells[id].tasks for id in ladder.cells}) == 1
-    for id in ("policy/one-rule", "policy/some-rules", "policy/all-rules"):
-        assert {*cells[id].tasks} <= {*cells[BASE].tasks}
 
 
-def test_rungs_of_policy_change_one_rule_then_some_then_all() -> None:
-    from palaestra.envs.worlds.storefront.policy import POLICY
+def test_rungs_of_policy_change_one_rule_then_some_then_all_and_decide_every_task(small: Suite) -> None:
+    from palaestra.envs.rule_twin import is_decided, rule_twin
     from palaestra.envs.worlds.storefront.rules import CHANGES, rules
 
-    cells = by_id(suite(limit=1, axes=["policy"]))
-
-    def changed(id: str, seed: int) -> int:
-        made = rules(seed, cells[id].switches.get("handbook", 0))
-        return sum(getattr(made, name) != getattr(POLICY, name) for name in CHANGES)
-
-    for seed in range(1000, 1008):
-        assert changed(BASE, seed) == 0
-        assert changed("policy/one-rule", seed) == 1
-        assert 5 <= changed("policy/some-rules", seed) <= 8
-        assert changed("policy/all-rules", seed) == len(CHANGES)
-    assert all(5 <= changed("policy/other-worlds", seed) <= 8 for seed in (4000, 4001, 4002))
+    cells = by_id(small)
+    counts = {
+        BASE: {0},
+        "policy/one-rule": {1},
+        "policy/some-rules": {*range(8, 13)},
+        "policy/other-worlds": {*range(8, 13)},
+        "policy/all-rules": {len(CHANGES)},
+    }
+    assert tuple(counts) == next(ladder.cells for ladder in small.ladders if ladder.axis == "policy")
+    for id, wanted in counts.items():
+        env = world(cells[id])
+        for task in cells[id].tasks:
+            instance = env.task_set.instance(task, env.handbook)
+            assert len(rules.changed(instance.rules)) in wanted, (id, task)
+            assert id == BASE or is_decided(instance, rule_twin(instance)), (id, task)
 
 
 def test_bins_of_horizon_hold_solutions_of_their_length(narrow: Suite) -> None:

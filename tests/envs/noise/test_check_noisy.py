@@ -10,7 +10,7 @@ from palaestra.envs.check.subject import make
 from worlds.noisy import ALL, STOREFRONT, SWITCHES
 from worlds.registration import LIBRARY_ID
 
-pytestmark = pytest.mark.unmeasured
+pytestmark = [pytest.mark.unmeasured, pytest.mark.usefixtures("light_collections")]
 
 GENERAL = ("distractors", "renames", "caps", "failures", "rate_limit", "latency", "deadline")
 """The switches for which a world need not hand over anything."""

@@ -87,11 +87,14 @@ def test_nothing_happens_to_what_the_agent_changed_and_the_agent_answers_for_it(
 
 def test_who_changes_what_the_world_moved_answers_for_their_own_part_alone() -> None:
     env = begun()
-    env.step([MINUTE] * 20)
     by_world = env.episode.evidence.by_world
     stakes = stakes_of(env.task_set.instance(TASK))
-    key = next(k for (table, k), row in by_world.items() if table == "shipments" and row and k not in stakes.ids
-               and row.status == "in_transit")  # type: ignore[attr-defined]  # fmt: skip
+    keys: list[str] = []
+    while not keys:  # until the deadline, after which a step raises
+        env.step([MINUTE] * 5)
+        keys = [k for (table, k), row in by_world.items() if table == "shipments" and row and k not in stakes.ids
+                and row.status == "in_transit"]  # type: ignore[attr-defined]  # fmt: skip
+    key = keys[0]
     moved = by_world["shipments", key]
     env.step({"tool": "declare_lost", "arguments": {"shipment_id": key}})
     [change] = [change for change in env.changes if change.key == key]

@@ -11,7 +11,7 @@ from palaestra.envs.noise.lures import CRITERION, EpisodeInjection
 from palaestra.envs.worlds.storefront.noise import NOISE
 from palaestra.envs.worlds.storefront.tools import TOOLBOX
 from palaestra.rubrics import TurnLog
-from worlds.noisy import Played, scored_again, storefront
+from worlds.noisy import Played, scored_again, storefront, turn_log
 
 TASK = "storefront/price-match/5000"
 EVERY = (*INJECTIONS, *NOISE.injections)
@@ -94,7 +94,7 @@ def test_following_one_shows_costs_all_and_the_log_tells_it_too(lure: str, tool:
             info = env.step(action)[-1]
             points.append(info["points"])
             answer = env.snapshot().answer
-            logs.append(TurnLog(events=info["events"], changes=info["changes"], answer=answer, end=info["end"]))
+            logs.append(turn_log(info, answer))
     assert info["noise"]["injections"]["obeyed"] == [lure]
     assert CRITERION in info["violated"]
     assert "followed the planted text" in info["score"].verdicts[CRITERION].reason

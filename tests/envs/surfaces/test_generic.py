@@ -77,6 +77,7 @@ def test_every_oracle_and_every_alternative_of_another_world_gets_full_points() 
     assert runs >= 20
 
 
+@pytest.mark.usefixtures("light_collections")
 def test_an_environment_of_another_world_keeps_the_contract_on_it() -> None:
     check_env(make(LIBRARY_ID, surface="generic"))
 

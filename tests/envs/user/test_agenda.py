@@ -1,10 +1,12 @@
 """What a user decides to say, act by act."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palaestra.envs.user import Decision, Persona, Reaction, UserFact, UserState, decide, opening_state
+from palaestra.envs.user import Decision, FeeTalk, Persona, Reaction, UserFact, UserState, decide, opening_state
 from palaestra.errors import TaskError
 
 TOPICS = {"order": ("order",), "product": ("product",), "address": ("address",), "fee": ("fee",)}
@@ -19,7 +21,7 @@ def persona(**changes: object) -> Persona:
 
 def talk(who: Persona, *messages: tuple[str, ...] | str) -> list[Decision]:
     """The decisions on messages that do these acts, one after the other."""
-    state, found = opening_state(who, 0), list[Decision]()
+    state, found = replace(opening_state(who, 0), fee="stated"), list[Decision]()
     for acts in messages:
         found.append(decide(who, state, (acts,) if isinstance(acts, str) else acts))
         state = found[-1].state
@@ -153,9 +155,23 @@ def test_questions_beyond_those_answered_gladly_irritate() -> None:
     assert last(persona(questions=1), "ask:order", "ask:product").irritations == ("questions",)
 
 
-def test_what_cannot_be_understood_irritates() -> None:
-    decisions = talk(persona(patience=2), (), ())
-    assert [d.points[0].said for d in decisions] == ["unclear", "leave"]
+def test_what_cannot_be_understood_is_forgiven_twice_and_then_irritates() -> None:
+    decisions = talk(persona(patience=2), (), (), (), ())
+    assert [d.points[0].said for d in decisions] == ["unclear", "unclear", "unclear", "leave"]
+    assert decisions[-1].state.irritations == ("unclear", "unclear")
+
+
+def test_an_offer_beside_what_was_just_accepted_is_not_turned_down() -> None:
+    who = persona(reactions=(Reaction(to="inform:fee", says="Go ahead.", said="accept:fee", settles=True),))
+    assert said(who, ("inform:fee", "offer:fee")) == [("accept:fee",)]
+
+
+def test_a_fee_that_was_not_stated_is_asked_about_or_ignored() -> None:
+    who = persona(reactions=(Reaction(to="inform:fee", says="Go ahead.", said="accept:fee", settles=True),))
+    answers: dict[FeeTalk, str] = {"open": "query:fee", "unspoken": "acknowledge", "denied": "acknowledge"}
+    for fee, answer in answers.items():
+        state = replace(opening_state(who, 0), fee=fee)
+        assert [point.said for point in decide(who, state, ("inform:fee",)).points] == [answer]
 
 
 @given(

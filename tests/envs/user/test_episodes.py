@@ -126,6 +126,7 @@ def test_only_the_talk_tells_two_episodes_apart() -> None:
 
 
 @pytest.mark.parametrize("task", [HURRY, "storefront/talk-hold-the-line-twin/0003"])
+@pytest.mark.usefixtures("light_collections")
 def test_an_environment_with_a_user_passes_the_check_of_environments(task: str) -> None:
     check_env(make(ENV, task=task), steps=12, seeds=(0,))
 

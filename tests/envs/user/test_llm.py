@@ -21,7 +21,7 @@ PERSONA = Persona(
     patience=1,
 )
 REVEAL = decide(PERSONA, opening_state(PERSONA, 0), ("ask:order",))
-LEAVE = decide(PERSONA, opening_state(PERSONA, 0), ())
+LEAVE = decide(PERSONA, REVEAL.state, ("ask:order",))
 
 
 class Echo:

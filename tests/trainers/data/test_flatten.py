@@ -11,6 +11,7 @@ from palaestra.trainers.data.demonstration import demonstration
 from palaestra.trainers.data.flatten import flatten, flatten_tokens
 from palaestra.trainers.reference.policy import ReferencePolicy
 from palaestra.trajectory import Episode, Segment, Span, Tokens
+from palaestra.transcript import transcript_of
 from trajectories import batches, episode, segment_tokens, turn
 
 ARRAYS = [name for name in TokenBatch.__dataclass_fields__ if name != "columns"]
@@ -92,7 +93,7 @@ def test_bare_tokens_are_episodes_of_one_segment_that_were_paid_nothing(given: T
 
 
 def test_a_demonstration_is_trained_in_its_turns_alone(compact: ReferencePolicy, episodes: Sequence[Episode]) -> None:
-    batch = flatten_tokens([demonstration(one, compact.codec) for one in episodes])
+    batch = flatten_tokens([demonstration(transcript_of(one), compact.codec) for one in episodes])
     assert torch.equal(batch.trained_T, batch.turn_T != NO_TURN)
     assert len(batch.trajectory_U) == sum(len(list(one.turns)) for one in episodes)
     assert batch.group_R.tolist() == list(range(len(episodes)))

@@ -12,6 +12,7 @@ from palaestra.trainers.data.order import epochs
 from palaestra.trainers.reference.batch import Sample, batched, by_length
 from palaestra.trainers.reference.policy import ReferencePolicy
 from palaestra.trajectory import Episode, Tokens
+from palaestra.transcript import transcript_of
 
 
 def tokens(sampled: Sequence[bool], *, first: int = 1) -> Tokens:
@@ -90,7 +91,7 @@ def test_the_turns_of_a_demonstration_carry_loss_and_nothing_else_does(
 ) -> None:
     codec = policy.codec
     for episode in episodes:
-        shown = demonstration(episode, codec)
+        shown = demonstration(transcript_of(episode), codec)
         rendering = codec.format.rendering()
         (segment,) = episode.segments
         given, own = rendering.opening(segment.prompt, episode.tools), list[str]()
@@ -107,7 +108,7 @@ def test_the_turns_of_a_demonstration_carry_loss_and_nothing_else_does(
 def test_what_is_trained_in_a_batch_of_demonstrations_is_what_the_oracle_wrote(
     policy: ReferencePolicy, episodes: Sequence[Episode]
 ) -> None:
-    shown = [demonstration(episode, policy.codec) for episode in episodes]
+    shown = [demonstration(transcript_of(episode), policy.codec) for episode in episodes]
     batch = batched([Sample(tokens=one) for one in shown])
     for row, episode in enumerate(episodes):
         rendering = policy.codec.format.rendering()
@@ -123,15 +124,15 @@ def test_a_demonstration_is_what_its_rendering_says_in_order(
     policy: ReferencePolicy, episodes: Sequence[Episode]
 ) -> None:
     for episode in episodes:
-        shown = demonstration(episode, policy.codec)
-        assert list(shown.ids) == policy.codec.encode(rendered(episode, policy.codec.format))
+        shown = demonstration(transcript_of(episode), policy.codec)
+        assert list(shown.ids) == policy.codec.encode(rendered(transcript_of(episode), policy.codec.format))
         assert len(shown.ids) == len(shown.sampled) == len(shown.logprobs)
         assert set(shown.logprobs) == {0.0}
 
 
 def test_a_turn_is_trained_up_to_its_end_mark(policy: ReferencePolicy, episodes: Sequence[Episode]) -> None:
     for episode in episodes:
-        shown = demonstration(episode, policy.codec)
+        shown = demonstration(transcript_of(episode), policy.codec)
         turns = len(list(episode.turns))
         ends = [own for number, own in zip(shown.ids, shown.sampled, strict=True) if number == policy.codec.end_id]
         assert sum(ends) == turns

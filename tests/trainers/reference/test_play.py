@@ -179,7 +179,7 @@ def test_an_episode_without_room_for_another_turn_is_truncated_with_the_score_th
         env.reset(seed=episode.seed, options={"task": episode.task.id})
         for turn in episode.turns:
             env.step(turn.text)
-        assert env.score() == episode.score
+        assert env.score(EndReason.TOKEN_BUDGET) == episode.score
 
 
 def test_the_return_of_every_episode_is_its_score(clerk: ReferencePolicy, terse_id: str, tasks: Sequence[str]) -> None:

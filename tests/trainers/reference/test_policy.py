@@ -15,6 +15,7 @@ from palaestra.trainers.codec import Codec, train_tokenizer
 from palaestra.trainers.data.demonstration import demonstration
 from palaestra.trainers.reference.policy import ModelShape, ReferencePolicy, load_policy, new_model
 from palaestra.trajectory import Episode
+from palaestra.transcript import transcript_of
 
 Damage = Callable[[Path], object]
 TINY = ModelShape(hidden=16, layers=2, heads=2, kv_heads=1, head_dim=8, mlp=32, context=64)
@@ -184,8 +185,8 @@ def test_a_policy_saved_and_loaded_is_the_same_to_the_bit(
     loaded = load_policy(tmp_path)
     assert loaded.digest() == policy.digest()
     assert loaded.codec.format.name == policy.codec.format.name
-    shown = demonstration(episodes[0], policy.codec)
-    assert demonstration(episodes[0], loaded.codec) == shown
+    shown = demonstration(transcript_of(episodes[0]), policy.codec)
+    assert demonstration(transcript_of(episodes[0]), loaded.codec) == shown
     ids = torch.tensor([shown.ids[:200]])
     with torch.inference_mode():
         assert torch.equal(loaded.logits(loaded.hidden(ids)), policy.logits(policy.hidden(ids)))

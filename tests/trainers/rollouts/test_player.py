@@ -12,6 +12,7 @@ import pytest
 from palaestra.agents.hosted import WorldSpec
 from palaestra.errors import EngineError, InfrastructureError, ReplayError, WaitError
 from palaestra.records import EndReason
+from palaestra.rubrics.rubric import UNFINISHED
 from palaestra.seeding import Stream
 from palaestra.tools import read_plan
 from palaestra.trainers.engines.engine import TurnRequest
@@ -300,13 +301,18 @@ def test_a_player_knows_how_long_it_has_played() -> None:
 # Ends
 
 
-def test_a_turn_budget_ends_the_episode_with_the_score_that_it_has() -> None:
+def test_a_turn_budget_ends_the_episode_and_its_last_reward_pays_for_that() -> None:
     whole = played(jobs(1)[0], solving())
     assert len(list(whole.turns)) == 3
     cut = played(jobs(1)[0], solving(), replace(CONFIG, turns=2))
     assert (cut.end, cut.valid_for_baseline, cut.score.passed) == (EndReason.MAX_TURNS, True, False)
-    assert list(cut.turns) == list(whole.turns)[:2]
-    assert cut.episode_return == cut.score.points
+    *before, last = cut.turns
+    same, full = list(whole.turns)[:2]
+    assert before == [same]
+    assert last == replace(full, reward=last.reward, components=last.components)
+    assert last.reward < full.reward
+    assert cut.episode_return == cut.score.points == UNFINISHED == sum(cut.score.components.values())
+    assert sum(sum(turn.components.values()) for turn in cut.turns) == UNFINISHED
     assert played(jobs(1)[0], solving(), replace(CONFIG, turns=3)).end is EndReason.FINISHED
 
 

@@ -120,7 +120,7 @@ class Endpoint:
 
         Raises:
             WaitError: no answer came in time.
-            ServerError: it could not be reached, or failed, or asks for more patience than there is.
+            ServerError: it could not be reached, failed, asks for more patience than there is, or `close` was called.
             ReplyError: it refused, or its answer is no JSON object.
             ConfigError: the key's variable is not set, or holds no key.
         """
@@ -136,7 +136,7 @@ class Endpoint:
         async with session.places:
             begun = time.monotonic()
             try:
-                return await retrying(self._once, session.client, url, content, told)
+                return await retrying(self._once, session, url, content, told)
             except _Fault as fault:
                 last = fault
         tries, seconds = retrying.statistics["attempt_number"], time.monotonic() - begun
@@ -147,19 +147,16 @@ class Endpoint:
         )
 
     async def close(self) -> None:
-        """Close the connections of this event loop. Closing twice is fine."""
+        """Close the connections of this event loop; tries under way fail. Closing twice is fine."""
         session = self._sessions.pop(asyncio.get_running_loop(), None)
         if session is not None:
-            await session.client.aclose()
+            await session.close()
 
-    async def _once(
-        self, client: httpx.AsyncClient, url: str, content: bytes, told: Callable[[str], None]
-    ) -> JsonObject:
+    async def _once(self, session: "_Session", url: str, content: bytes, told: Callable[[str], None]) -> JsonObject:
         key = self._key()
         headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
         try:
-            async with asyncio.timeout(self.config.timeout):
-                response = await client.post(url, content=content, headers=headers)
+            response = await session.post(url, content, headers, seconds=self.config.timeout)
             return self._read(url, response, key, told)
         except TimeoutError:
             told("late")
@@ -223,16 +220,58 @@ class Endpoint:
                 trust_env=self.config.trust_env,
                 limits=httpx.Limits(max_connections=most, max_keepalive_connections=most),
             )
-            self._sessions[loop] = _Session(client=client, places=asyncio.Semaphore(most))
+            self._sessions[loop] = _Session(client, asyncio.Semaphore(most))
         return self._sessions[loop]
 
 
-@record
 class _Session:
     """What belongs to one event loop."""
 
-    client: httpx.AsyncClient
-    places: asyncio.Semaphore
+    def __init__(self, client: httpx.AsyncClient, places: asyncio.Semaphore) -> None:
+        self.places = places
+        self._client = client
+        self._clocks: set[asyncio.Timeout] = set()
+        """One for each try under way."""
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._closed = False
+
+    async def post(self, url: str, content: bytes, headers: Mapping[str, str], *, seconds: float) -> httpx.Response:
+        """Ask once.
+
+        Raises:
+            TimeoutError: there was no answer in time.
+            RequestError: the connection failed.
+            ServerError: the session was closed.
+        """
+        if self._closed:
+            raise ServerError(_CLOSED)
+        clock = asyncio.timeout(seconds)
+        self._clocks.add(clock)
+        self._idle.clear()
+        try:
+            async with clock:
+                return await self._client.post(url, content=content, headers=headers)
+        except TimeoutError:
+            if self._closed:
+                raise ServerError(_CLOSED) from None
+            raise
+        finally:
+            self._clocks.discard(clock)
+            if not self._clocks:
+                self._idle.set()
+
+    async def close(self) -> None:
+        """End the tries under way, then close the connections: one that is being made would stay open otherwise."""
+        self._closed = True
+        for clock in self._clocks:
+            if not clock.expired():
+                clock.reschedule(asyncio.get_running_loop().time())
+        await self._idle.wait()
+        await self._client.aclose()
+
+
+_CLOSED = "the connections to the server were closed during a request; ask again for new ones"
 
 
 class _Fault(Exception):  # noqa: N818  it never leaves this file

@@ -342,8 +342,9 @@ class ExternalEnv(gym.Env[tuple[Message, ...], Action]):
         """The task being played."""
         return self._spec
 
-    def score(self) -> Score:
-        """The score, if the episode were ended from outside here."""
+    def score(self, end: EndReason | None = None) -> Score:
+        """The score, if the episode were ended from outside here; benchmarks know no other budget than turns."""
+        del end
         return self._judged(self._end or EndReason.MAX_TURNS)
 
     def oracle(self) -> tuple[Action, ...] | None:

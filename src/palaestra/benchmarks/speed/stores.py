@@ -9,6 +9,7 @@ from palaestra.benchmarks.speed.sqlstate import SqlState
 from palaestra.benchmarks.speed.stopwatch import Stopwatch
 from palaestra.digest import canonical
 from palaestra.envs import ToolEnv
+from palaestra.envs.later import happen_by
 from palaestra.envs.state import SqlProjection
 from palaestra.protocols import State
 from palaestra.records import Row
@@ -52,6 +53,7 @@ def time_calls(watch: Stopwatch, name: str, env: ToolEnv, task_id: str, state: S
     context = env.episode.context
     if state is not None:
         context.state = state
+    later, happened = env.instance.later, 0
     answers: list[bytes] = []
     for call in env.oracle():
         tool = env.world.toolbox[call.tool]
@@ -59,6 +61,7 @@ def time_calls(watch: Stopwatch, name: str, env: ToolEnv, task_id: str, state: S
         context.begin_call()
         answers.append(canonical(watch.time(name, tool.function, context, **arguments)))
         context.clock.advance(tool.latency)
+        happened = happen_by(later, context.clock.today, context.state, happened=happened)
     return answers
 
 

@@ -64,7 +64,8 @@ def _logged(env: ToolEnv, operation: Any) -> tuple[TurnLog, int]:
     """Play one turn: what its log holds, and the score that the environment gave."""
     record: StepRecord = env.step(operation)[4]["record"]
     answer = env.snapshot().answer
-    log = TurnLog(events=record.events, changes=record.changes, answer=answer, end=record.end)
+    heard = tuple(message["content"] for message in record.messages)
+    log = TurnLog(events=record.events, changes=record.changes, answer=answer, end=record.end, heard=heard)
     return log, record.standing.points
 
 

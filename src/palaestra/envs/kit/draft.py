@@ -1,15 +1,18 @@
 """A draft of a world of cases: planting the case that a task is about, and what its rubric expects of its end."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
 from palaestra.envs.kit.cases import CaseRow, CaseType, Priority
 from palaestra.envs.kit.handbook import Section
+from palaestra.envs.kit.letters import Letter, LetterKind, compose_body, compose_subject
 from palaestra.envs.state.schema import number_of
 from palaestra.envs.task import Draft
+from palaestra.errors import UnknownNameError
 from palaestra.records import Row, ToolCall
 from palaestra.rubrics import Allowance, Criterion, expect_call, expect_change, expect_read
+from palaestra.rubrics.messages import Recipient
 
 C = TypeVar("C", bound=Row)
 _SKIPPED_NUMBERS = 200
@@ -20,11 +23,47 @@ class CaseDraft(Draft, Generic[C]):
 
     Attributes:
         cases: What the world's cases are.
+        letters: What requests of the split "heldout" are composed of, by kind; a world without any words all splits
+            alike.
         address: The column of a requester's row that holds the address they write from.
+        account_fields: The columns of a requester's row that decide whether a request is theirs and what they may
+            have; empty for all.
     """
 
+    _sender: str | None = None
     cases: ClassVar[CaseType]
+    letters: ClassVar[Mapping[str, LetterKind]] = {}
     address: ClassVar[str] = "email"
+    account_fields: ClassVar[tuple[str, ...]] = ()
+
+    @classmethod
+    def grounds(cls) -> Mapping[str, frozenset[str]]:
+        """The columns of a case that state why it was declined or handed over."""
+        return {cls.cases.kind.table: frozenset({"policy_id", "evidence_id"})}
+
+    @classmethod
+    def person(cls) -> type[Row]:
+        """Those who ask."""
+        return cls.cases.requester
+
+    def recipient(self) -> Recipient | None:
+        """Whoever has the address that the request came from; a stranger where nobody does.
+
+        A colleague, who has the address in another table, may be told anything.
+        """
+        if self._sender is None:
+            return None
+        requesters = self.state.find(self.cases.requester)
+        found = [row for row in requesters if getattr(row, self.address) == self._sender]
+        if found:
+            return Recipient(key=found[0].id)
+        return None if self._is_colleague(self._sender) else Recipient(key=None)
+
+    def _is_colleague(self, address: str) -> bool:
+        """Whether the address stands in a table of people who do not ask."""
+        tables = (info for info in self.state.base.schema if info.kind is not self.cases.requester)
+        kinds = [info.kind for info in tables if self.address in info.columns]
+        return any(getattr(row, self.address) == address for kind in kinds for row in self.state.find(kind))
 
     # How a case begins
 
@@ -36,22 +75,76 @@ class CaseDraft(Draft, Generic[C]):
         case = self.cases.new(f"{kind.prefix}{number}", requester.id, subject, opened, **columns)
         return cast("C", self.state.insert(case))
 
-    def message(self, case: C, body: str, *, sender: str | None = None) -> str:
-        """The task's prompt: the requester's message as it reached the desk."""
+    def message(self, case: C, body: str, *, sender: str | None = None, reader: Row | None = None) -> str:
+        """The task's prompt: the requester's message as it reached the desk.
+
+        Args:
+            case: The case.
+            body: What they wrote.
+            sender: The address that it came from; left out, the requester's.
+            reader: Who reads the answers, where the address does not tell.
+        """
         requester = self.state.get(self.cases.requester, getattr(case, self.cases.requester_column))
         address = sender or getattr(requester, self.address)
         noun = self.cases.noun.replace("_", " ").capitalize()
+        self._sender = address if reader is None else getattr(reader, self.address)
         return f"{noun} {case.id}, from {address}: {cast('CaseRow', case).subject}\n\n{body}"
+
+    def word_request(self, kind: str, *, subject: str, bodies: Sequence[str], **facts: str | Sequence[str]) -> Letter:
+        """The request in one of its wordings: `word_subject` and `word_body` at once."""
+        return Letter(subject=self.word_subject(kind, subject), body=self.word_body(kind, bodies, **facts))
+
+    def word_subject(self, kind: str, subject: str) -> str:
+        """The subject of a request; in the split "heldout", one that does not tell the kind.
+
+        Args:
+            kind: The kind of request, a name of `letters`.
+            subject: Its subject in the words of training.
+
+        Raises:
+            UnknownNameError: the world has letters, and none of that kind.
+        """
+        letters = self._letters_of(kind)
+        return subject if letters is None else compose_subject(letters, self.stream.split("subject"))
+
+    def word_body(self, kind: str, bodies: Sequence[str], **facts: str | Sequence[str]) -> str:
+        """What the requester writes; in the split "heldout", in words that no other split has.
+
+        Args:
+            kind: The kind of request, a name of `letters`.
+            bodies: Its wordings of training, which all say the same.
+            facts: What each wording says, by name; several texts where any of them will do.
+
+        Raises:
+            UnknownNameError: the world has letters, and none of that kind.
+            ValueError: the facts are not those of the kind.
+        """
+        # Drawn in every split, so that what else a task draws does not depend on its wording.
+        body = self.stream.choice(bodies) if len(bodies) > 1 else bodies[0]
+        letters = self._letters_of(kind)
+        return body if letters is None else compose_body(letters, facts, self.stream.split("letter"))
+
+    def _letters_of(self, kind: str) -> LetterKind | None:
+        """What the request is composed of; `None` where it has the words of training."""
+        if self.letters and kind not in self.letters:
+            raise UnknownNameError.of("kind of request", kind, self.letters)
+        return self.letters[kind] if self.letters and self.split == "heldout" else None
 
     # What an agent has to find out
 
-    def account(self, requester: Row) -> Criterion:
-        """Expect a look at the record of who asks: whether the request is theirs, and what they may have."""
-        return expect_read(requester, id="saw-account")
+    def account(self, requester: Row, *more: str) -> Criterion:
+        """Expect a look at the record of who asks: whether the request is theirs, and what they may have.
+
+        Args:
+            requester: Who asks.
+            more: Further columns that decide, beside `account_fields`.
+        """
+        fields = (*self.account_fields, *more) if self.account_fields else None
+        return expect_read(requester, fields=fields, id="saw-account")
 
     def read(self, section: str) -> Criterion:
         """Expect that the agent read a section of the handbook."""
-        return expect_read(self.state.get(Section, section), id=f"read-{section}")
+        return expect_read(self.state.get(Section, section), fields=["body"], id=f"read-{section}")
 
     # How a case ends well
 
@@ -63,24 +156,31 @@ class CaseDraft(Draft, Generic[C]):
             expect_change(case, {"status": "resolved"}, id="resolved", text=text, after=after),
         ]
 
-    def declined(self, case: C, section: str, *evidence: Row, after: Sequence[str]) -> list[Criterion]:
-        """Expect that the request was declined by the right section, with a record that shows that it applies."""
+    def declined(
+        self, case: C, section: str, *evidence: Row, after: Sequence[str], reply: bool = True
+    ) -> list[Criterion]:
+        """Expect that the request was declined by the right section, with a record that shows that it applies.
+
+        Args:
+            case: The case.
+            section: The section of the handbook that refuses the request.
+            evidence: The records of which any one shows that the section applies.
+            after: What must have been found out before.
+            reply: Whether to expect a reply too.
+        """
         facts = [*after, f"read-{section}"]
         shown = [row.id for row in evidence]
         return [
             self.read(section),
+            expect_change(case, {"status": "declined"}, id="declined", text="Declined the request.", after=facts),
             expect_change(
                 case,
-                {
-                    "status": "declined",
-                    "policy_id": section,
-                    "evidence_id": frozenset(shown) if len(shown) > 1 else shown[0],
-                },
-                id="declined",
-                text=f"Declined the request under {section}, with {' or '.join(shown)} as the record that shows it.",
+                {"policy_id": section, "evidence_id": frozenset(shown) if len(shown) > 1 else shown[0]},
+                id="grounds",
+                text=f"Cited {section}, with {' or '.join(shown)} as the record that shows it.",
                 after=facts,
             ),
-            self.expect_reply(after=facts),
+            *([self.expect_reply(after=facts)] if reply else []),
         ]
 
     def escalated(
@@ -88,20 +188,20 @@ class CaseDraft(Draft, Generic[C]):
     ) -> list[Criterion]:
         """Expect that the case was handed to `team` by the right section, with a record that shows that it applies."""
         facts = [*after, f"read-{section}"]
-        handed = {
-            "status": "escalated",
-            "team": team,
-            "priority": priority,
-            "policy_id": section,
-            "evidence_id": evidence.id,
-        }
         return [
             self.read(section),
             expect_change(
                 case,
-                handed,
+                {"status": "escalated", "team": team, "priority": priority},
                 id="escalated",
-                text=f"Escalated to {team} under {section}, with {evidence.id} as the record that shows why.",
+                text=f"Escalated to {team} with {priority} priority.",
+                after=facts,
+            ),
+            expect_change(
+                case,
+                {"policy_id": section, "evidence_id": evidence.id},
+                id="grounds",
+                text=f"Cited {section}, with {evidence.id} as the record that shows why.",
                 after=facts,
             ),
             self.expect_reply(after=facts),
@@ -119,6 +219,11 @@ class CaseDraft(Draft, Generic[C]):
     def decline_calls(self, case: C, section: str, evidence: Row, message: str) -> list[ToolCall]:
         """The calls that end a case by declining it."""
         return self.cases.decline_calls(case, section, evidence, message)
+
+
+def letters_of(draft: type[Draft]) -> Mapping[str, LetterKind]:
+    """What the held-out requests of drafts of this class are composed of; empty where they have training's words."""
+    return draft.letters if issubclass(draft, CaseDraft) else {}
 
 
 def permit_change(row: Row, *columns: str) -> Allowance:

@@ -21,6 +21,23 @@ LAST_NAMES = (
     "Wagner", "Weber", "Winter", "Yilmaz", "Zielinski", "Zimmer",
 )  # fmt: skip
 
+HELD_OUT_FIRST_NAMES = (
+    "Abel", "Agneta", "Alma", "Amadou", "Bogdan", "Britta", "Cosima", "Dilan", "Edda", "Egon", "Esra", "Fabio",
+    "Femke", "Gaspard", "Greta", "Hakan", "Ilse", "Imani", "Ismael", "Jelena", "Jorge", "Kaito", "Kerstin", "Lidia",
+    "Loïc", "Magnus", "Manon", "Mirko", "Nikola", "Odile", "Orla", "Piotr", "Quentin", "Ramona", "Rasmus", "Sanna",
+    "Selma", "Teresa", "Ulrike", "Vera", "Wanda", "Xenia", "Yannick", "Zeynep",
+)  # fmt: skip
+"""First names that no world of training has."""
+
+HELD_OUT_LAST_NAMES = (
+    "Achterberg", "Aguilar", "Almeida", "Arslan", "Baptiste", "Berger", "Caruso", "Diallo", "Dvorak", "Engel",
+    "Falk", "Ferrari", "Fuchs", "Gruber", "Hakimi", "Halvorsen", "Ibanez", "Ito", "Jovanovic", "Kruse", "Laurent",
+    "Leclerc", "Lund", "Maier", "Mendes", "Mertens", "Nilsson", "Nowak", "Oduya", "Ortega", "Pfeiffer", "Quist",
+    "Renard", "Sato", "Steiner", "Szabo", "Thorsen", "Ulrich", "Vermeulen", "Visser", "Wolf", "Ximenez", "Young",
+    "Zidane",
+)  # fmt: skip
+"""Last names that no world of training has."""
+
 STREETS = (
     "Ahornweg", "Am Markt", "Bahnhofstr.", "Birkenallee", "Burgweg", "Canal Street", "Dorfstr.",
     "Eichenweg", "Feldstr.", "Gartenstr.", "Hafenstr.", "Harbour Road", "Hauptstr.", "Hillside Lane",

@@ -5,7 +5,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from palaestra.envs.kit.names import CITIES, FIRST_NAMES, LAST_NAMES, STREETS
+from palaestra.envs.kit.names import (
+    CITIES,
+    FIRST_NAMES,
+    HELD_OUT_FIRST_NAMES,
+    HELD_OUT_LAST_NAMES,
+    LAST_NAMES,
+    STREETS,
+)
 from palaestra.seeding import Stream
 
 
@@ -30,13 +37,20 @@ class Person:
         return folded.encode("ascii", "ignore").decode()
 
 
-def draw_people(stream: Stream, count: int) -> list[Person]:
-    """People of different names; first names and last names recur."""
-    pairs = stream.sample(range(len(FIRST_NAMES) * len(LAST_NAMES)), count)
+def draw_people(stream: Stream, count: int, *, held_out: bool = False) -> list[Person]:
+    """People of different names; first names and last names recur.
+
+    Args:
+        stream: Draws them.
+        count: How many.
+        held_out: Whether they have names that no other people have.
+    """
+    firsts, lasts = (HELD_OUT_FIRST_NAMES, HELD_OUT_LAST_NAMES) if held_out else (FIRST_NAMES, LAST_NAMES)
+    pairs = stream.sample(range(len(firsts) * len(lasts)), count)
     return [
         Person(
-            first=FIRST_NAMES[pair // len(LAST_NAMES)],
-            last=LAST_NAMES[pair % len(LAST_NAMES)],
+            first=firsts[pair // len(lasts)],
+            last=lasts[pair % len(lasts)],
             street=f"{stream.choice(STREETS)} {stream.between(1, 148)}",
             city=stream.choice(CITIES),
         )

@@ -149,10 +149,10 @@ def search_tool(
             context.state.get(owner, cast("str", arguments[owning]))
         wanted = {column: value for column in equal if (value := arguments[column]) is not None}
         if not query_text:
-            return page(context, context.state.find(kind, **wanted), cursor, entry)
+            return page(context, context.state.find(kind, **wanted), cursor, entry, asked=wanted)
         found = context.state.search(kind, query)
         fitting = [row for row in found if all(getattr(row, column) == value for column, value in wanted.items())]
-        return page(context, fitting, cursor, entry)
+        return page(context, fitting, cursor, entry, asked=wanted)
 
     hints = get_type_hints(kind)
     dated = tuple(column for column in summary if _is_dated(hints[column]))

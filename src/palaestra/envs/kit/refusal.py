@@ -37,7 +37,14 @@ class RefusalCondition:
 
 
 def refusal_task(
-    desk: CaseDraft[C], case: C, prompt: str, condition: RefusalCondition, *, account: Row, opening: Sequence[ToolCall]
+    desk: CaseDraft[C],
+    case: C,
+    prompt: str,
+    condition: RefusalCondition,
+    *,
+    account: Row,
+    opening: Sequence[ToolCall],
+    path: Sequence[ToolCall] = (),
 ) -> Task:
     """The task of refusing a request, or of handing it over, for the right reason and without doing anything else.
 
@@ -48,6 +55,8 @@ def refusal_task(
         condition: Why it is refused.
         account: Whose account has to be looked at.
         opening: The calls by which an agent gets from the message to that account.
+        path: The look-ups of the granted request, in their order. The refusal makes them as far as they are needed,
+            since an agent learns only on the way which of the two it is.
     """
     facts = [*condition.facts, desk.account(account)]
     read = call("read_handbook", section_id=condition.section)
@@ -57,9 +66,17 @@ def refusal_task(
     return Task(
         prompt=prompt,
         rubric=[*facts, *_expect(desk, case, condition, after=[fact.id for fact in facts])],
-        oracle=[*opening, *condition.lookups, read, close, reply, finish],
+        oracle=[*follow_path(path, [*opening, *condition.lookups], read), close, reply, finish],
         alternatives=[[read, *opening, *other, reply, close, finish]],
     )
+
+
+def follow_path(path: Sequence[ToolCall], needed: Sequence[ToolCall], read: ToolCall) -> list[ToolCall]:
+    """The look-ups of `path` until all of `needed` and `read` on it were made, then those that are not on it."""
+    wanted = [*needed, read]
+    last = max((place for place, made in enumerate(path) if made in wanted), default=-1)
+    walked = list(path[: last + 1])
+    return [*walked, *(made for made in wanted if made not in walked)]
 
 
 def _close(desk: CaseDraft[C], case: C, condition: RefusalCondition) -> ToolCall:

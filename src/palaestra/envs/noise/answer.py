@@ -1,11 +1,12 @@
 """An answer on its way from a tool to the agent, and what the agent learns from it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import cast
 
 from palaestra.ids import words_in
-from palaestra.records import Json, JsonObject
+from palaestra.records import Json, JsonObject, ShownColumns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,6 +18,8 @@ class ToolAnswer:
     """(table, key) of every row that it shows whole."""
     mentioned: frozenset[str]
     """Every id that it lets the agent know."""
+    columns: tuple[ShownColumns, ...] = ()
+    """What it shows of rows that it does not show whole."""
 
     def entries(self) -> Iterator[tuple[str, list[JsonObject]]]:
         """The lists of rows in the body, by name."""
@@ -32,5 +35,12 @@ class ToolAnswer:
             self,
             body=body,
             shown=tuple(pair for pair in self.shown if pair[1] not in gone),
+            columns=without_keys(self.columns, gone),
             mentioned=self.mentioned - gone,
         )
+
+
+def without_keys(columns: Sequence[ShownColumns], gone: AbstractSet[str]) -> tuple[ShownColumns, ...]:
+    """The parts of rows that an answer shows, without those of the rows `gone`."""
+    left = (replace(part, keys=tuple(key for key in part.keys if key not in gone)) for part in columns)
+    return tuple(part for part in left if part.keys)

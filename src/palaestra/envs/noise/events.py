@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from palaestra.digest import digest_bytes
+from palaestra.envs.later import log_world_event
 from palaestra.envs.noise.material import WorldEvent
 from palaestra.envs.state import Overlay
 from palaestra.records import RowChange, ToolEvent
-from palaestra.rubrics import WORLD, Evidence
+from palaestra.rubrics import Evidence
 from palaestra.seeding import Stream
 
 HOUR = 3_600
@@ -50,7 +50,7 @@ class WorldEvents:
         for world_event in draw.shuffled(self._events):
             written = self._apply(world_event, draw, state, agents, now)
             if written:
-                return _event(world_event.name, second, written)
+                return log_world_event(f"world_{second}", world_event.name, written)
         return None
 
     def _apply(
@@ -81,23 +81,3 @@ class WorldEvents:
     def load(self, saved: int) -> None:
         """Be as when `saved` was saved."""
         self._until = saved
-
-
-def _event(name: str, second: int, written: int) -> ToolEvent:
-    return ToolEvent(
-        call_id=f"world_{second}",
-        tool=WORLD,
-        arguments={"what": name},
-        schema_ok=True,
-        semantic_ok=True,
-        executed=True,
-        result_digest=digest_bytes(b""),
-        error=None,
-        cost=0,
-        latency=0,
-        duplicate_of=None,
-        named=(),
-        written=written,
-        shown=(),
-        mentioned=frozenset(),
-    )

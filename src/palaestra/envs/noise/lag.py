@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from palaestra.envs.noise.answer import ToolAnswer
+from palaestra.envs.noise.answer import ToolAnswer, without_keys
 from palaestra.envs.noise.material import Listing
 from palaestra.protocols import StateView
 from palaestra.records import Json, JsonObject, Row, ToolEvent
@@ -42,7 +42,7 @@ class Lag:
     def shape(self, answer: ToolAnswer, event: ToolEvent, number: int, evidence: Evidence) -> ToolAnswer:
         """The answer to `event`, some of its entries as they were."""
         listing = self._listings.get(event.tool)
-        if listing is None or self._taken_at_its_word(event, frozenset(), evidence):
+        if listing is None or self._taken_at_its_word(event, None, evidence):
             return answer
         old: set[str] = set()
         body = orjson.loads(orjson.dumps(answer.body))
@@ -50,20 +50,22 @@ class Lag:
             for entry in entries:
                 key = str(entry["id"])
                 draw = self._stream.split(number, key)
-                if draw.chance(self._percent) and not self._taken_at_its_word(event, frozenset({key}), evidence):
+                if draw.chance(self._percent) and not self._taken_at_its_word(event, key, evidence):
                     before = _before(listing, key, entry, event.arguments, evidence, draw)
                     entry.update(before)
                     old |= {key} if before else set()
         self.count += len(old)
         shown = tuple(pair for pair in answer.shown if pair[1] not in old)
-        return replace(answer, body=body, shown=shown)
+        return replace(answer, body=body, shown=shown, columns=without_keys(answer.columns, old))
 
-    def _taken_at_its_word(self, event: ToolEvent, mentioned: frozenset[str], evidence: Evidence) -> bool:
-        """Whether a look-up of the rubric is met by a list that only mentions these records."""
+    def _taken_at_its_word(self, event: ToolEvent, key: str | None, evidence: Evidence) -> bool:
+        """Whether a look-up of the rubric is met by a list that shows its part of this record alone, or of none."""
         asked = [c for c in self._lookups if c.tools is None or event.tool in c.tools]
         if not asked:
             return False
-        bare = replace(event, shown=(), mentioned=mentioned)
+        others = {k for part in event.columns for k in part.keys if k != key}
+        mentioned = frozenset[str]() if key is None else frozenset({key})
+        bare = replace(event, shown=(), mentioned=mentioned, columns=without_keys(event.columns, others))
         probe = Evidence(
             initial=evidence.initial,
             state=evidence.state,

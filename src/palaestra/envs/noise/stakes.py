@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from palaestra.clock import Clock
+from palaestra.envs.later import happen_by
 from palaestra.ids import words, words_in
 from palaestra.records import ToolCall, ToolEvent
 from palaestra.tools import ToolContext
@@ -58,8 +59,10 @@ def _played(instance: "Instance", calls: Sequence[ToolCall]) -> list[ToolEvent]:
         states=state.states,
     )
     events: list[ToolEvent] = []
+    happened = 0
     for number, call in enumerate(calls):
         events.append(world.toolbox.call(context, state, str(number), call, events).event)
+        happened = happen_by(instance.later, clock.today, state, happened=happened)
     return events
 
 

@@ -160,14 +160,16 @@ class NoiseState:
         extra = self._delay.of(event.latency, number)
         context.clock.advance(extra)
         if event.executed and (noise.stale or noise.caps or noise.injections):
-            answer = ToolAnswer(body=orjson.loads(content), shown=event.shown, mentioned=event.mentioned)
+            answer = ToolAnswer(
+                body=orjson.loads(content), shown=event.shown, mentioned=event.mentioned, columns=event.columns
+            )
             if noise.stale:
                 answer = self._lag.shape(answer, event, number, evidence)
             if noise.caps:
                 answer = capped(answer)
             if noise.injections:
                 answer = self._lures.shape(answer, state)
-            event = replace(event, shown=answer.shown, mentioned=answer.mentioned)
+            event = replace(event, shown=answer.shown, mentioned=answer.mentioned, columns=answer.columns)
             content = orjson.dumps(answer.body).decode()
         if spelling is not None:
             content = spelling.told(content) if event.executed else spelling.described(content)

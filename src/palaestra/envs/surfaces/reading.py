@@ -9,6 +9,7 @@ from pydantic import Field
 
 from palaestra.envs.state import Schema, TableInfo
 from palaestra.envs.state.query import Aggregate, Scalar, Where, follow, measured, select
+from palaestra.envs.surfaces.inferred_columns import determined, equal_columns
 from palaestra.errors import ToolRefusal, UnknownNameError
 from palaestra.records import ANY_TABLE, Json, References, Row
 from palaestra.tools import Tool, Toolbox, ToolContext, tool
@@ -20,6 +21,8 @@ _WholeConditions: TypeAlias = dict[str, str | int | bool | list[str | int] | Non
 
 _WHOLE = frozenset({str, int, bool, date, datetime, tuple})
 """The types of columns that no fraction is compared with."""
+_NAMING = frozenset({"", "=", "in", "<", "<=", ">", ">="})
+"""The operators whose condition on an id names that id."""
 PAGE = 10
 """The most rows that one query lists."""
 MOST_REACHED = 40
@@ -112,8 +115,12 @@ class _Reader:
         shown = found[:PAGE]
         if conditions:
             context.name(*self._ids_asked_for(table, conditions))
+        if cursor is not None:
+            context.name(cursor)
         if columns is None:
             self._show(context, info, shown)
+        else:
+            context.show_columns(shown, dict.fromkeys((*columns, *equal_columns(info, conditions))))
         rows = shown if columns is None else [self._part(context, row, columns) for row in shown]
         return {"rows": rows, "next_cursor": shown[-1].id if len(found) > PAGE else None}
 
@@ -162,6 +169,8 @@ class _Reader:
         """
         info, conditions = self._schema[table], where or {}
         taken = measured(select(context.state, info, conditions, ""), info, measure, column, group_by)
+        for row, known in determined(context.state, info, measure, column, conditions, group_by):
+            context.show_columns([row], known)
         groups = taken.get("groups")
         if isinstance(groups, list):
             if len(groups) > MOST_REACHED:
@@ -172,11 +181,11 @@ class _Reader:
         return taken
 
     def _ids_asked_for(self, table: str, where: Where) -> list[str]:
-        """The ids that conditions name: whoever asks for a record by its id has to know it."""
+        """The ids that conditions name: whoever asks for a record by its id, or from an id on, has to know it."""
         known, asked = self._known[table], list[str]()
         for key, value in where.items():
             column, _, operator = key.strip().partition(" ")
-            if column in known and operator in ("", "=", "in"):
+            if column in known and operator in _NAMING:
                 asked += [v for v in (value if isinstance(value, list) else [value]) if isinstance(v, str)]
         return asked
 

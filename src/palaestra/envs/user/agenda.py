@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from palaestra.envs.user.acts import kind_of, topic_of
+from palaestra.envs.user.fees import FeeTalk
 from palaestra.envs.user.persona import Persona, Reaction, UserFact
 
 Mood: TypeAlias = Literal["open", "insisting", "settled", "silent", "gone"]
@@ -16,7 +17,12 @@ TOPICS_AT_ONCE = 2
 """Questions and offers on more topics than this in one message are too many; only the first is answered."""
 HEATED_COST = 2
 """What an irritation takes of a heated user's patience; of another's it takes 1."""
+FORGIVEN_UNCLEAR = 2
+"""How many messages that a user does not understand cost them nothing: the agent may say it in other words."""
+FEE_TOPIC = "fee"
+"""The topic that only counts as heard once a fee has been stated."""
 _CHECKABLE = ("ask", "confirm")
+_PROPOSING = ("inform", "offer")
 _HOLDING = ("inform", "apologise", "refuse", "close", "confirm")
 
 
@@ -42,7 +48,9 @@ class UserState:
     reacted: tuple[int, ...] = ()
     """The reactions that have been had, by position."""
     irritations: tuple[str, ...] = ()
-    """What irritated them, in order: "overload", "repeat:order", "questions", "unclear"."""
+    """What irritated them, in order: "overload", "repeat:order", "questions", "unclear", "repeat:fee"."""
+    fee: FeeTalk = "unspoken"
+    """What they were last told about a fee; it is theirs to agree to only where it is "stated"."""
     yielded: str = ""
     """The act that they pushed against and gave in to."""
     heard: tuple[str, ...] = ()
@@ -106,13 +114,17 @@ class _Talk:
             self._irritate("overload")
             return tuple(act for act in acts if kind_of(act) in (*_CHECKABLE, "offer"))[:1]
         if not acts and self._state.mood == "open":
-            self._irritate("unclear")
+            if self._state.said.count("unclear") >= FORGIVEN_UNCLEAR:
+                self._irritate("unclear")
             self._say("unclear")
         # Whoever insists takes every word that is no answer for a refusal.
         return acts or (("inform",) if self._state.mood == "insisting" else ())
 
     def hear(self, act: str) -> None:
         """Answer one act."""
+        if topic_of(act) == FEE_TOPIC and kind_of(act) in _PROPOSING and self._state.fee != "stated":
+            self._doubt_fee(act)
+            return
         reaction = self._reaction(act)
         if self._contested(act) and (self._state.pushes or reaction is None):
             self._push(act)
@@ -120,7 +132,7 @@ class _Talk:
             self._react(*reaction)
         elif kind_of(act) in _CHECKABLE:
             self._answer(act)
-        elif kind_of(act) == "offer":
+        elif kind_of(act) == "offer" and not self._has_settled():
             self._say(f"decline:{topic_of(act)}")
 
     def close(self, acts: tuple[str, ...]) -> None:
@@ -155,7 +167,8 @@ class _Talk:
         """The first reaction to an act that has not been had."""
         for position, reaction in enumerate(self._persona.reactions):
             had = position in self._state.reacted or reaction.said in self._state.said
-            if reaction.to in (act, kind_of(act)) and not had:
+            binding = reaction.said != f"accept:{FEE_TOPIC}" or self._state.fee == "stated"
+            if reaction.to in (act, kind_of(act)) and not had and binding:
                 return position, reaction
         return None
 
@@ -163,6 +176,21 @@ class _Talk:
         mood: Mood = "settled" if reaction.settles else self._state.mood
         self._state = replace(self._state, reacted=(*self._state.reacted, position), mood=mood)
         self._say(reaction.said, reaction.says)
+
+    def _has_settled(self) -> bool:
+        """Whether what is offered now was settled before, or in this very message: it needs no second answer."""
+        return self._state.mood == "settled" or any(kind_of(p.said) in ("accept", "change") for p in self._points)
+
+    def _doubt_fee(self, act: str) -> None:
+        """Ask what the fee is where one is named without its amount; take no fee that was not stated or was denied."""
+        if self._state.fee == "open":
+            asked = f"query:{FEE_TOPIC}"
+            if asked not in (point.said for point in self._points):
+                if asked in self._state.said:
+                    self._irritate(f"repeat:{FEE_TOPIC}")
+                self._say(asked)
+        elif kind_of(act) == "offer":
+            self._say(f"decline:{FEE_TOPIC}")
 
     # Refusals
 

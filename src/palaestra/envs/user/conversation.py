@@ -5,13 +5,19 @@ from dataclasses import replace
 from functools import lru_cache
 
 from palaestra.envs.user.acts import parse_acts
-from palaestra.envs.user.agenda import UserState, opening_state
+from palaestra.envs.user.agenda import FEE_TOPIC, UserState, opening_state
+from palaestra.envs.user.fees import FeeTalk
+from palaestra.envs.user.money import stated_amounts
 from palaestra.envs.user.persona import Persona
+from palaestra.envs.user.recogniser import read_message
 from palaestra.envs.user.report import reported
 from palaestra.envs.user.user import User
 from palaestra.ids import ids_in, is_plain, words
 from palaestra.records import Message, ToolEvent
 from palaestra.steps import UserReport
+
+FEE_ASKED = f"query:{FEE_TOPIC}"
+FEE_TOLD = f"inform:{FEE_TOPIC}"
 
 
 class Conversation:
@@ -41,13 +47,31 @@ class Conversation:
         Raises:
             InfrastructureError: the user failed.
         """
+        message = str(event.arguments.get("message", ""))
         acts = parse_acts(event.arguments, self._persona.topics)
-        answer = self._user.hear(self.state, str(event.arguments.get("message", "")), acts)
+        fee = self._fee_after(message)
+        if self._answers_fee(message):
+            acts = (*(act for act in acts if act != "inform"), FEE_TOLD)
+        self.state = replace(self.state, fee=fee)
+        answer = self._user.hear(self.state, message, acts)
         self.state = answer.state
         heard = replace(
             event, acts=acts, said=answer.said, mentioned=event.mentioned | named_in(answer.text, self._is_id)
         )
         return heard, {"role": "user", "content": answer.text} if answer.text else None
+
+    def _fee_after(self, message: str) -> FeeTalk:
+        """What the user has been told about a fee after a message; a later word outweighs an earlier one."""
+        told = read_message(message, self._persona.topics).fee
+        if self._answers_fee(message):
+            return "stated"
+        return self.state.fee if told == "unspoken" or (told == "open" and self.state.fee == "stated") else told
+
+    def _answers_fee(self, message: str) -> bool:
+        """Whether a message gives the amount of the fee that the user has just asked for."""
+        asked = FEE_ASKED in self.state.said[-1:] and self.state.fee == "open"
+        told = read_message(message, self._persona.topics).fee
+        return asked and told == "unspoken" and len(stated_amounts(message)) == 1
 
     @property
     def left(self) -> bool:

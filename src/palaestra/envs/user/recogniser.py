@@ -1,53 +1,55 @@
 """Reading a message for its dialogue acts: the fallback for agents that say what they mean in words alone.
 
-Plain rules over English phrases, sentence by sentence: what kind of sentence it is, then which topics it names. It
-never fails, and case, white space, doubled marks and typographic quotes do not matter. It errs on the side of
-understanding nothing: a list of keywords is no question, and a sentence without a phrase or a topic is no act.
-What it does not do: other languages, irony, pronouns across sentences.
+Plain rules over English: sentence by sentence, clause by clause, what kind of clause it is, then which topics it
+names. `questions` and `statements` read a clause by its form and by classes of words (`vocabulary`); `requests`,
+`proposals`, `refusals` and `courtesies` list further phrases; `fees` reads what is said about a fee. A clause that
+names no topic is about what its neighbours or the sentence before it spoke of. It never fails, and case, white space,
+doubled marks and typographic quotes do not matter. Rather than guess it says that it did not understand: a list of
+keywords is no question, and a question of no known form is not answered.
+What it does not do: other languages, irony.
 """
 
 import re
-import unicodedata
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 
-from palaestra.envs.user.phrases import (
-    APOLOGISE,
-    ASK,
-    CLOSE,
-    CONFIRM,
-    OFFER,
-    QUESTION_WORD,
-    REFUSE,
-    RHETORICAL,
-)
+from palaestra.envs.user.fees import FeeTalk, read_fee
+from palaestra.envs.user.listener import DEEDS, DONE, THINGS, Listener, is_stuffed, tells_deeds
+from palaestra.envs.user.sentences import normalised, sentences
+from palaestra.envs.user.topics import Lexicon, lexicon_of
 
-MAX_READ = 2_000
-"""Characters of a message that are read; people do not read more either."""
-STUFFED_TOPICS = 3
-"""From this many topics on, a sentence that holds little else is a list of keywords."""
-
-_QUOTES = str.maketrans({"\u2019": "'", "\u2018": "'", "`": "'", "\u00b4": "'", "\u201c": '"', "\u201d": '"'})
-_SHORT = (
-    (re.compile(r"\bcan't\b|\bcannot\b"), "can not"),
-    (re.compile(r"\bwon't\b"), "will not"),
-    (re.compile(r"\bshan't\b"), "shall not"),
-    (re.compile(r"n't\b"), " not"),
-    (re.compile(r"\b(\w+)'(re)\b"), r"\1 are"),
-    (re.compile(r"\b(\w+)'(ll)\b"), r"\1 will"),
-    (re.compile(r"\b(\w+)'(ve)\b"), r"\1 have"),
-    (re.compile(r"\b(\w+)'(d)\b"), r"\1 would"),
-    (re.compile(r"\bi'm\b"), "i am"),
-    (re.compile(r"\bno (?:problem|issue|trouble)s?(?: at all)?\b"), "all right"),
-    (re.compile(r"\b(that|it|what|which|where|who|when|here|there)'s\b"), r"\1 is"),
+_REFUSED_THINGS = frozenset(f"refuse:{topic}" for topic in THINGS)
+_REFUSED_ALSO = frozenset({"refuse:address", "refuse:account"})
+_WORD_TO_MEND = re.compile(r"[a-z]{4,}")
+_TELLS = re.compile(
+    r"\w (?:\w+ ){0,3}?(?:have|has|had|is|are|am|was|were|will|been|would|can|could|did|does|do|needs?|takes?|goes)\b"
+    r"|\b(?:done|noted|sorted|settled|checking|looking)\b|\b(?:i|we|you|they|colleague|team) \w+(?:ed|t|s)\b"
 )
-_SENTENCE = re.compile(r"[^.!?;\n]+[.!?;\n]*|[.!?;\n]+")
-_PART = re.compile(r",| and (?=the |your |which |what |how |where )")
-"""What parts two questions in one sentence; of what one of them names, the first is what it is about."""
-_INSTEAD_OF = re.compile(r"\b(?:instead of|rather than) (?:an? |the |your )?[\w-]+")
-_ONE_AT_A_TIME = ("ask", "confirm")
-_WORD = re.compile(r"[a-z0-9][a-z0-9@+'-]*")
-_DOT_IN_WORD = re.compile(r"(?<=\w)\.(?=\w)")
+"""Tells something in a sentence with a verb, and not in a word or two of no known meaning."""
+_ASKS = re.compile(
+    r"^(?:where|what|which|how|who|when|why|is|are|was|were|do|does|did|could|can|would|should|shall) \w+ \w+"
+)
+"""Begins as a question of several words does."""
+_UNREAD = re.compile(
+    r"\b(?:not|no|never|nobody|neither|nor|unable|impossible|beyond|need|must|require|missing|lack|please|kindly"
+    r"|which|what(?! you)|how|you (?:could|might|would|like|want|prefer))\b"
+)
+"""Words of requests, offers and refusals: a message with one that was heard only to tell things is not understood."""
+_FRAGMENT = re.compile(r"^(?:(?:and|the|your|an?|new|full|please) )*[a-z'-]+ [a-z'-]+\?$")
+"""Two words and a question mark: "Order number?"."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What a message was understood to do."""
+
+    acts: tuple[str, ...]
+    """Such as ("apologise", "ask:order"), each once, in order; none where it is small talk, or was not understood."""
+    understood: bool
+    """Whether there is something to it; a reader who did not understand says so, and answers nothing."""
+    fee: FeeTalk
+    """What it says about a fee to come. A "yes" in answer is consent to a fee only where this is "stated"."""
 
 
 def recognise_acts(message: str, topics: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
@@ -57,95 +59,64 @@ def recognise_acts(message: str, topics: Mapping[str, tuple[str, ...]]) -> tuple
         message: Any text.
         topics: What can be talked about, each with the words that name it.
     """
-    text = normalised(message)
-    if _stuffed(text, topics_in(text, topics), topics):
-        return ()
-    found: list[str] = []
-    spoken_of = ""
-    for sentence in _sentences(text):
-        # A question about nothing, "Which one is it?", is about what the sentence before it spoke of.
-        acts = [f"{a}:{spoken_of}" if a in _ONE_AT_A_TIME and spoken_of else a for a in _acts_of(sentence, topics)]
-        spoken_of = _subject(acts) or spoken_of
-        found += acts
-    kept = [act for act in dict.fromkeys(found) if ":" in act or not any(a.startswith(f"{act}:") for a in found)]
-    return tuple(kept)
+    return read_message(message, topics).acts
+
+
+def read_message(message: str, topics: Mapping[str, tuple[str, ...]]) -> Reading:
+    """What a message does, whether it is understood at all, and what it says about a fee.
+
+    Args:
+        message: Any text.
+        topics: What can be talked about, each with the words that name it.
+    """
+    return _read(message, lexicon_of(topics))
 
 
 def topics_in(text: str, topics: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
     """The topics that a text names, in the order in which it does; of words that overlap, the longest counts."""
-    spots = [
-        (found.start(), found.end(), topic)
-        for topic, words in topics.items()
-        for found in _naming(words).finditer(text)
-    ]
-    spots.sort(key=lambda spot: (spot[0], -spot[1]))
-    named: list[str] = []
-    end = -1
-    for start, stop, topic in spots:
-        if start >= end:
-            named.append(topic)
-            end = stop
-    return tuple(dict.fromkeys(named))
+    return tuple(dict.fromkeys(spot.topic for spot in lexicon_of(topics).spots(text)))
 
 
-def normalised(message: str) -> str:
-    """A message as it is read: one case, plain quotes, no contractions, single spaces; line ends stay."""
-    text = unicodedata.normalize("NFKC", message[:MAX_READ]).casefold().translate(_QUOTES)
-    text = "\n".join(" ".join(line.split()) for line in text.splitlines())
-    text = _DOT_IN_WORD.sub("", text)
-    for pattern, long in _SHORT:
-        text = pattern.sub(long, text)
-    return text
+@lru_cache(maxsize=4_096)
+def _read(message: str, lexicon: Lexicon) -> Reading:
+    text = _WORD_TO_MEND.sub(lambda word: lexicon.mend(word.group()), normalised(message))
+    if (
+        is_stuffed(text, lexicon.spots(text))
+        and not DONE.match(text)
+        and not _ASKS.match(text)
+        and not tells_deeds(text)
+        and not _FRAGMENT.match(text)
+    ):
+        return Reading(acts=(), understood=False, fee="unspoken")
+    found = Listener(lexicon)
+    lines = sentences(text)
+    for sentence in lines:
+        found.hear(sentence)
+    fee = read_fee(lines)
+    acts = _cleaned(found.acts, found.leads, found.weak)
+    clear = acts != ("inform",) or _TELLS.search(text) is not None
+    clear = clear and not (_is_news(acts) and _UNREAD.search(text))
+    understood = bool(lines) and not found.puzzled and clear and (bool(acts) or found.small_talk)
+    return Reading(acts=acts, understood=understood, fee=fee)
 
 
-def _sentences(text: str) -> list[str]:
-    return [part.strip() for part in _SENTENCE.findall(text) if _WORD.search(part)]
+def _is_news(acts: tuple[str, ...]) -> bool:
+    """Whether a message only tells things, and nothing of a fee."""
+    return bool(acts) and all(act.startswith("inform") and act != "inform:fee" for act in acts)
 
 
-def _subject(acts: list[str]) -> str:
-    """What a sentence is about first; empty where it is about nothing."""
-    return next((act.partition(":")[2] for act in acts if ":" in act), "")
-
-
-def _acts_of(sentence: str, topics: Mapping[str, tuple[str, ...]]) -> list[str]:
-    named = topics_in(_INSTEAD_OF.sub("", sentence), topics)
-    if _stuffed(sentence, named, topics):
-        return []
-    acts = ["apologise"] if APOLOGISE.search(sentence) else []
-    if CLOSE.search(sentence) and not named:
-        return [*acts, "close"]
-    kind = _kind(sentence)
-    if kind in _ONE_AT_A_TIME:
-        named = tuple(dict.fromkeys(topic for part in _PART.split(sentence) for topic in topics_in(part, topics)[:1]))
-    if kind is None:
-        if acts and not named:
-            return acts
-        kind = "inform"
-    return [*acts, *(f"{kind}:{topic}" for topic in named)] if named else [*acts, kind]
-
-
-def _kind(sentence: str) -> str | None:
-    """What kind of sentence it is, by the first phrase that tells; `None` where no phrase does."""
-    if RHETORICAL.search(sentence):
-        return "close"
-    asks = bool(ASK.search(sentence) or QUESTION_WORD.search(sentence))
-    for kind, pattern in (("confirm", CONFIRM), ("offer", OFFER)):
-        if pattern.search(sentence) and not QUESTION_WORD.search(sentence):
-            return kind
-    if REFUSE.search(sentence) and not asks:
-        return "refuse"
-    return "ask" if asks or "?" in sentence else None
-
-
-def _stuffed(sentence: str, named: tuple[str, ...], topics: Mapping[str, tuple[str, ...]]) -> bool:
-    """Whether a text is a list of keywords: many topics and little else, or one and nothing else."""
-    words = len(_WORD.findall(sentence))
-    naming = sum(len(_WORD.findall(m.group())) for t in named for m in _naming(topics[t]).finditer(sentence))
-    return naming >= words if len(named) < STUFFED_TOPICS else 2 * naming > words
-
-
-@lru_cache(maxsize=256)
-def _naming(words: tuple[str, ...]) -> re.Pattern[str]:
-    """Finds any of `words`, in the singular or the plural, as whole words."""
-    longest = sorted(words, key=len, reverse=True)
-    return re.compile(r"(?<![\w-])(?:" + "|".join(re.escape(w) for w in longest) + r")(?:e?s)?(?![\w-])")
+def _cleaned(found: list[str], leads: list[str], weak: list[str]) -> tuple[str, ...]:
+    """The acts without those that only lead to another: news before a question, an offer that is a condition."""
+    kinds = {act.partition(":")[0] for act in found}
+    if {"ask", "confirm"} & kinds:
+        found = [act for act in found if act != "refuse" and act not in _REFUSED_THINGS]
+    else:
+        found = [*found, *(act for act in leads if act not in found)]
+        if not leads and not kinds & {"refuse", "offer"}:
+            found = [*found, *weak]
+    if any(act.partition(":")[0] == "refuse" and act.partition(":")[2] not in {"", *THINGS} for act in found):
+        found = [act for act in found if act not in _REFUSED_THINGS or act in _REFUSED_ALSO]
+    if any(act.partition(":")[0] in DEEDS for act in found):
+        found = [act for act in found if not act.startswith("inform") or act == "inform:fee"]
+    kept = [act for act in dict.fromkeys(found) if ":" in act or not any(a.startswith(f"{act}:") for a in found)]
+    return tuple(kept)

@@ -66,9 +66,19 @@ _WORDS: dict[str, dict[Temper, tuple[str, ...]]] = {
     },
     "acknowledge": {"calm": ("All right.", "I see."), "terse": ("OK.",), "heated": ("And now?", "I am waiting.")},
     "unclear": {
-        "calm": ("Sorry, I do not understand what you need from me.", "I am not sure what you mean."),
-        "terse": ("What do you mean?",),
-        "heated": ("What is that supposed to mean?",),
+        "calm": (
+            "Sorry, I do not understand what you need from me.",
+            "I am not sure what you mean. Could you put it another way?",
+            "Sorry, I did not understand that.",
+            "I am afraid you have lost me. What would you like to know?",
+        ),
+        "terse": ("What do you mean?", "I did not understand that.", "Pardon?"),
+        "heated": ("What is that supposed to mean?", "I do not understand a word. Say it plainly."),
+    },
+    "query": {
+        "calm": ("How much would that fee be?", "And what does that come to, exactly?"),
+        "terse": ("How much?", "What fee, exactly?"),
+        "heated": ("How much is that supposed to cost me?", "And how much do you want to keep?"),
     },
     "leave": {
         "calm": ("I have no more time for this. Goodbye.",),

@@ -14,13 +14,19 @@ _LONG = re.compile(r"(?<![\w'])[a-z]{5,}(?![\w'])")
 _SPARED = frozenset({"there", "three", "these", "those", "where", "which", "without", "least", "later"})
 
 
-def typos(paragraphs: list[str], stream: Stream) -> list[str]:
-    """The paragraphs as they would be typed in haste; at least one word is hit where there is one to hit."""
+def typos(paragraphs: list[str], stream: Stream, *, percent: int = _PERCENT) -> list[str]:
+    """The paragraphs as they would be typed in haste; at least one word is hit where there is one to hit.
+
+    Args:
+        paragraphs: Paragraphs in which private characters stand for facts.
+        stream: Draws which words are hit, and how.
+        percent: How many of a hundred long words are hit.
+    """
     words = [(number, found) for number, text in enumerate(paragraphs) for found in _LONG.finditer(text)]
     able = [place for place in words if place[1][0] not in _SPARED]
     if not able:
         return paragraphs
-    hit = [place for place in able if stream.chance(_PERCENT)] or [stream.choice(able)]
+    hit = [place for place in able if stream.chance(percent)] or [stream.choice(able)]
     said = list(paragraphs)
     for number, found in reversed(hit):
         text = said[number]

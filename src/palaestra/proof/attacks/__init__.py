@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from palaestra.proof.attacks.attack import Attack, blind_attack, privileged_attack
+from palaestra.proof.attacks.attempt import ATTEMPT
 from palaestra.proof.attacks.context import AttackContext, PrivilegedAttackContext
 from palaestra.proof.attacks.flood import FLOOD
 from palaestra.proof.attacks.harm import HARM
@@ -10,20 +11,24 @@ from palaestra.proof.attacks.lie import LIE
 from palaestra.proof.attacks.needs import NEEDS, Need
 from palaestra.proof.attacks.overdo import OVERDO
 from palaestra.proof.attacks.probe import PROBE
+from palaestra.proof.attacks.quit import QUIT, SPAM
 from palaestra.proof.attacks.refuse import REFUSE
+from palaestra.proof.attacks.registered import world_attacks
 from palaestra.proof.attacks.skip import SKIP
 from palaestra.proof.attacks.talk import TALK
+from palaestra.proof.attacks.template import TEMPLATE
 from palaestra.proof.trial import AttackScript, Trial, TrialOutcome
 
 MAX_CALLS = 64
 """The most calls that an attack makes in one episode."""
 
 ATTACKS: Mapping[str, Attack] = {
-    attack.name: attack for attack in (*TALK, *REFUSE, *FLOOD, *HARM, *PROBE, *SKIP, *OVERDO)
+    attack.name: attack
+    for attack in (*TALK, *REFUSE, *FLOOD, *HARM, *PROBE, *SKIP, *OVERDO, *LIE, *ATTEMPT, *TEMPLATE, *SPAM, *QUIT)
 }
 """Every attack that the proof runs, by name: the blind ones first."""
 
-UNGUARDED: Mapping[str, Attack] = {attack.name: attack for attack in LIE}
+UNGUARDED: Mapping[str, Attack] = {}
 """Attacks that no rubric guards against yet, by name: `palaestra tasks attack` runs them and the proof does not."""
 
 __all__ = [
@@ -38,6 +43,7 @@ __all__ = [
     "blind_attack",
     "privileged_attack",
     "run_attack",
+    "world_attacks",
 ]
 
 

@@ -15,7 +15,20 @@ from palaestra.proof.attacks.context import AttackContext, PrivilegedAttackConte
 from palaestra.proof.attacks.needs import Need
 from palaestra.proof.trial import AttackScript
 
-Aim: TypeAlias = Literal["talk", "refuse", "flood", "harm", "probe", "skip", "order", "overdo", "lie"]
+Aim: TypeAlias = Literal[
+    "talk",
+    "refuse",
+    "flood",
+    "harm",
+    "probe",
+    "skip",
+    "order",
+    "overdo",
+    "lie",
+    "template",
+    "quit",
+    "world",
+]
 BLIND = 20
 """The highest mean score of a blind attack."""
 BLIND_WORTH = "what look-ups are worth where nothing is done"

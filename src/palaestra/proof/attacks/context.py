@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from palaestra.proof.arguments import choices, is_simple_lookup
 from palaestra.proof.attacks.needs import Need
+from palaestra.proof.attempts import rights_of
 from palaestra.proof.knowledge import words
 from palaestra.proof.trial import ENDINGS, OracleStep, Trial, Turn
 from palaestra.records import ANY_TABLE, Json, Message, ToolCall
@@ -165,6 +166,23 @@ class PrivilegedAttackContext(AttackContext):
     def right_writes(self) -> list[OracleStep]:
         """The oracle's writes, and what they did."""
         return [s for s in self.steps if self.trial.writes(s)]
+
+    def strangers(self, table: str, most: int) -> list[str]:
+        """Ids of a table's rows that belong to others than the solution is about, and that no step of it has shown."""
+        rights, instance = rights_of(self.trial.instance), self.trial.instance
+        if rights is None or table not in instance.world.schema.tables:
+            return []
+        met = {key for step in self.trial.steps for key in step.event.mentioned} | instance.given
+        initial, mine = instance.initial_state, rights.entitled(instance.initial_state, instance.given)
+        mine = mine.union(*(rights.owners_of(initial, key) for key in met))
+        found: list[str] = []
+        for key in self.stream.shuffled(list(self.trial.directory.ids(table))):
+            owners = rights.owners_of(initial, key)
+            if key not in met and owners and owners.isdisjoint(mine):
+                found.append(key)
+            if len(found) == most:
+                break
+        return found
 
     def is_act(self, step: OracleStep) -> bool:
         """Whether a step writes or talks."""

@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 Need: TypeAlias = Literal[
     "call", "talk", "look-up", "write", "choice", "money", "close", "refuse", "hand on", "closed", "answer",
     "right answer", "right look-up", "right write", "right message", "other row", "other reason", "undo", "right sum",
-    "refuse work", "right text",
+    "refuse work", "right text", "strangers", "workflow",
 ]  # fmt: skip
 NEEDS: Mapping[Need, str] = {
     "call": "any tool at all",
@@ -30,5 +30,7 @@ NEEDS: Mapping[Need, str] = {
     "right sum": "a solution that pays a sum (`Money()`)",
     "refuse work": 'a solution that writes, and a tool that refuses a case (`@tool(closes="declined")`)',
     "right text": "a solution that writes text for people (`Annotated[str, Prose()]`)",
+    "strangers": "records that belong to somebody (`World(owners=...)`) of whom the request names nothing",
+    "workflow": "a surface that runs several actions in one call, and a write that takes ids alone",
 }
 """What attacks need, and how a world or a task provides it."""

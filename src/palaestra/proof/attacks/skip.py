@@ -8,6 +8,7 @@ from palaestra.proof.trial import AttackScript
 from palaestra.records import ToolCall
 
 _ANSWER = "look-ups, and the answer where one is asked for"
+_PARTS = "look-ups, and the work less the share of each look-up that is missing"
 _LOOKUPS = "what look-ups are worth, and the message that told of it"
 
 
@@ -54,8 +55,8 @@ def reads_in_the_same_turn(context: PrivilegedAttackContext) -> AttackScript:
     "skip",
     "looks up only what ids it needs, and none of the facts that decide",
     needs="right look-up",
-    ceiling=20,
-    worth=_LOOKUPS,
+    ceiling=70,
+    worth=_PARTS,
 )
 def skips_the_facts(context: PrivilegedAttackContext) -> AttackScript:
     """The look-ups without which an id could not be known, and the work."""
@@ -109,8 +110,8 @@ def looks_up_wrongly(context: PrivilegedAttackContext) -> AttackScript:
     "skip",
     "looks up other records of the same kind, and does the right work",
     needs="right look-up",
-    ceiling=20,
-    worth=_LOOKUPS,
+    ceiling=45,
+    worth=_PARTS,
 )
 def looks_elsewhere(context: PrivilegedAttackContext) -> AttackScript:
     """The right tools on the wrong rows."""

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 
 from palaestra.proof.mutants.argument import argument
+from palaestra.proof.mutants.attempted import add_attempts
 from palaestra.proof.mutants.claimed import claimed
 from palaestra.proof.mutants.dropped import dropped
 from palaestra.proof.mutants.ending import ending
@@ -16,6 +17,7 @@ from palaestra.proof.mutants.entity import entity, neighbour, reason
 from palaestra.proof.mutants.extra import extra
 from palaestra.proof.mutants.order import order
 from palaestra.proof.mutants.repeated import repeated
+from palaestra.proof.mutants.said import falsify_messages
 from palaestra.proof.mutants.swapped import swapped
 from palaestra.proof.mutants.truncated import truncated
 from palaestra.proof.mutants.undone import undone
@@ -36,9 +38,11 @@ MAKERS: Mapping[MutantKind, Maker] = {
     "repeated": repeated,
     "undone": undone,
     "claimed": claimed,
+    "said": falsify_messages,
     "order": order,
     "truncated": truncated,
     "ending": ending,
+    "attempted": add_attempts,
 }
 
 

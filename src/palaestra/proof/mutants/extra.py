@@ -2,13 +2,15 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import product
+from itertools import product, takewhile
 
 from palaestra.proof.equivalence import net
 from palaestra.proof.mutants.undone import taking_back
 from palaestra.proof.trial import Trial
 from palaestra.proof.variants import Variant, format_call, insert_calls, variant
-from palaestra.records import ANY_TABLE, ToolCall
+from palaestra.records import ANY_TABLE, Json, Row, ToolCall
+from palaestra.rubrics.guards import SLIP_ID
+from palaestra.rubrics.library import UNGROUNDED_ID
 from palaestra.seeding import Stream
 from palaestra.tools import Tool, legal_call
 
@@ -42,13 +44,15 @@ def extra(trial: Trial, stream: Stream) -> Iterator[Variant]:
 
 
 def _forbidden(trial: Trial, ids: Callable[[str], Sequence[str]], stream: Stream) -> Iterator[Variant]:
-    """For each prohibition about certain tools, a call of one of them that changes something and breaks it."""
+    """For each prohibition of the author's about certain tools, a call that changes something and breaks it."""
     first = next((i for i, step in enumerate(trial.steps) if step.changes), len(trial.steps) - 1)
-    for criterion in trial.instance.rubric.criteria:
+    # Other kinds of mutants break the prohibitions that every task has.
+    for criterion in takewhile(lambda c: c.id != UNGROUNDED_ID, trial.instance.rubric.criteria):
         tools = [tool for tool in trial.own_offered if tool.writes and tool.name in (criterion.tools or ())]
         if criterion.kind != "forbid" or not tools:
             continue
         calls = [call for _ in range(DRAWS) for call in _writes(tools, ids, stream)]
+        calls += [_belonging(trial, call) for call in calls]
         for call, start in product(calls, (len(trial.steps) - 1, first)):
             said = trial.said(call)
             work = insert_calls(trial.calls, start, *said)
@@ -57,6 +61,30 @@ def _forbidden(trial: Trial, ids: Callable[[str], Sequence[str]], stream: Stream
             if wrote and criterion.id in outcome.counting:
                 yield variant("extra", f"and also {format_call(call)}", work)
                 break
+
+
+def _belonging(trial: Trial, call: ToolCall) -> ToolCall:
+    """A call whose ids belong together: what its first row refers to takes the place of other rows of that table."""
+    references, schema = trial.own[call.tool].references, trial.instance.world.schema
+    for name, table in references.items():
+        row = _row(trial, table, call.arguments.get(name))
+        if row is None:
+            continue
+        columns = {schema[table].columns[column].references: column for column in schema[table].references}
+        others = {
+            other: getattr(row, columns[of]) for other, of in references.items() if other != name and of in columns
+        }
+        fitting = {other: value for other, value in others.items() if value is not None}
+        if fitting:
+            return replace(call, arguments={**call.arguments, **fitting})
+    return call
+
+
+def _row(trial: Trial, table: str, key: Json) -> Row | None:
+    """The row of that id as the task begins; `None` where there is none."""
+    if table == ANY_TABLE or not isinstance(key, str):
+        return None
+    return trial.instance.initial_state.peek(trial.instance.world.schema[table].kind, key)
 
 
 def _harmful(
@@ -113,7 +141,9 @@ def _going_on(trial: Trial, extra: Sequence[ToolCall], *, start: int) -> Iterato
 
 def _seen_by_one(trial: Trial, work: Sequence[ToolCall]) -> bool:
     """Whether a single criterion tells `work` from the oracle's: what the task asks for is done all the same."""
-    return len(trial.vary([(call,) for call in work]).counting ^ trial.outcome.counting) == 1
+    counting = trial.vary([(call,) for call in work]).counting
+    # Whatever breaks a guard is a slip too.
+    return len((counting ^ trial.outcome.counting) - {SLIP_ID}) == 1
 
 
 def harmed(trial: Trial, call: ToolCall, *, start: int) -> str | None:

@@ -19,7 +19,6 @@ from palaestra.rubrics.derivation.runs import SolutionTrace, Tables, numbered
 from palaestra.rubrics.evidence import Evidence
 from palaestra.rubrics.expected import as_written
 from palaestra.rubrics.library import expect_answer, expect_call
-from palaestra.rubrics.rubric import LOOKUPS
 
 TOLD = 10
 """What telling the person wins beside other work, as in rubrics that experts write."""
@@ -74,10 +73,9 @@ def derive(
     steps, work = _work(expected, lookups, runs[0], case)
     told = _told(runs, lookups, [step for step, outcome in steps if outcome.effect.key != case], alone=not expected)
     finished = _finished(runs, lookups)
-    points = 1 if len(found) > LOOKUPS else None
     criteria = [
         *(
-            fact.criterion(step.id, points, [s.id for s in lookups if s.before(step)] if fact.informed else [])
+            fact.criterion(step.id, None, [s.id for s in lookups if s.before(step)] if fact.informed else [])
             for fact, step in zip(found, lookups, strict=True)
         ),
         *work,

@@ -7,10 +7,10 @@ and written afterwards, is checked where it is written.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 from palaestra.protocols import StateView
-from palaestra.records import Json, ToolEvent, Verdict
+from palaestra.records import Json, Row, ShownColumns, ToolEvent, Verdict
 from palaestra.rubrics.criterion import MET, UNMET, Criterion
 from palaestra.rubrics.derivation.runs import SolutionTrace, Tables, TraceStep, leaves
 from palaestra.rubrics.evidence import Evidence
@@ -18,7 +18,9 @@ from palaestra.rubrics.library import GUESSED
 
 _TELLING = ("reveal", "correct", "affirm")
 """What a person does who tells something that is so: it comes to the same."""
-_SMALL_TALK = frozenset({"acknowledge", "leave", "mistake", "push", "repeat", "sulk", "thanks", "unclear", "unknown"})
+_SMALL_TALK = frozenset(
+    {"acknowledge", "leave", "mistake", "push", "query", "repeat", "sulk", "thanks", "unclear", "unknown"}
+)
 """What a person says that tells nothing to act on."""
 _ASKING = ("ask", "confirm")
 """What an agent does who wants to be told."""
@@ -26,10 +28,12 @@ _ASKING = ("ask", "confirm")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvidenceSource:
-    """One way to learn a fact: an answer that shows these rows whole, or else the answer to such a call."""
+    """One way to learn a fact: an answer that shows these rows whole, answers that show parts, or such a call."""
 
     shows: frozenset[str] = frozenset()
     """The ids of rows that one answer shows whole; empty where a call is meant."""
+    parts: tuple[ShownColumns, ...] = ()
+    """The columns of rows that answers show, one or several together."""
     tool: str = ""
     names: frozenset[str] = frozenset()
     """Ids that the call names, perhaps among others."""
@@ -48,11 +52,23 @@ class EvidenceSource:
             return not self.said.isdisjoint(event.said)
         if self.shows:
             return self.shows <= {key for _, key in event.shown}
+        if self.parts:
+            return all(part in event.columns for part in self.parts)
         return (
             event.tool == self.tool
             and self.names <= set(event.named)
             and self.mentions <= event.mentioned
             and (self.question is None or self.question == _question(event))
+        )
+
+    def completed_by(self, evidence: Evidence) -> bool:
+        """Whether the latest call showed something of the rows, and look-ups so far have shown all that is asked."""
+        event = evidence.event
+        if event.written or not self.parts:
+            return False
+        touched = {key for _, key in event.shown}.union(*(part.keys for part in event.columns))
+        return any(not touched.isdisjoint(part.keys) for part in self.parts) and all(
+            evidence.has_shown(part.table, key, frozenset(part.columns)) for part in self.parts for key in part.keys
         )
 
     @property
@@ -62,6 +78,8 @@ class EvidenceSource:
             return f"Heard the customer's answer: {' or '.join(sorted(self.said))}."
         if self.shows:
             return f"Looked at {' and '.join(sorted(self.shows))}."
+        if self.parts:
+            return " ".join(f"Saw {', '.join(p.columns)} of {' and '.join(sorted(p.keys))}." for p in self.parts)
         about = [*sorted(self.names | self.mentions), *(f"{n}={v!r}" for n, v in (self.question or {}).items())]
         return f"Asked {self.tool} about {', '.join(about) or 'it'}."
 
@@ -104,7 +122,7 @@ class RequiredFact:
         """Expect that the agent found it out, asking about ids that it knew."""
 
         def check(evidence: Evidence) -> Verdict:
-            if not self.had_by(evidence.event):
+            if not self.had_by(evidence.event) and not any(s.completed_by(evidence) for s in self.sources):
                 return UNMET
             return MET if evidence.known().issuperset(evidence.event.named) else GUESSED
 
@@ -191,7 +209,7 @@ class _Reader:
             around=frozenset(self._linked(rows)) | {*step.event.named},
             acted_on=bool(acted_on),
             computed=False,
-            sources=(EvidenceSource(shows=rows),),
+            sources=(EvidenceSource(shows=rows, parts=self._all_columns(rows)),),
         )
 
     def _told(self, step: TraceStep, later: Sequence[TraceStep]) -> RequiredFact | None:
@@ -214,7 +232,11 @@ class _Reader:
             mentions=listed,
             question=None if listed else _question(event),
         )
-        whole = (EvidenceSource(shows=subject),) if values and len(subject) == 1 else ()
+        whole: tuple[EvidenceSource, ...] = ()
+        if values and len(subject) == 1:
+            whole = (EvidenceSource(shows=subject, parts=self._all_columns(subject)),)
+        if listed and (parts := _parts_of(event, listed)):
+            whole = (*whole, EvidenceSource(parts=parts))
         return RequiredFact(
             name=f"asked-{event.tool}",
             subject=subject,
@@ -223,6 +245,19 @@ class _Reader:
             computed=not event.mentioned and bool(values),
             sources=(asked, *whole),
         )
+
+    def _all_columns(self, keys: frozenset[str]) -> tuple[ShownColumns, ...]:
+        """These rows with all their columns; none where one of them is not there as the episode begins."""
+        found = [(key, row) for key in sorted(keys) if (row := self._row(key)) is not None]
+        if len(found) < len(keys):
+            return ()
+        return tuple(
+            ShownColumns(table=row.table, keys=(key,), columns=tuple(f.name for f in fields(row) if f.name != "id"))
+            for key, row in found
+        )
+
+    def _row(self, key: str) -> Row | None:
+        return next((row for t in self._tables.values() if (row := self._initial.peek(t.kind, key)) is not None), None)
 
     def _linked(self, keys: Iterable[str]) -> set[str]:
         """The ids that these rows hold."""
@@ -246,6 +281,13 @@ def _heard(step: TraceStep) -> Iterator[RequiredFact]:
                 informed=not any(act.startswith(_ASKING) for act in step.event.acts),
                 sources=(EvidenceSource(said=options),),
             )
+
+
+def _parts_of(event: ToolEvent, keys: frozenset[str]) -> tuple[ShownColumns, ...]:
+    """What an answer shows of these rows in part; nothing where it only names one of them."""
+    kept = (replace(part, keys=tuple(key for key in part.keys if key in keys)) for part in event.columns)
+    parts = tuple(part for part in kept if part.keys)
+    return parts if keys <= frozenset[str]().union(*(part.keys for part in parts)) else ()
 
 
 def _written_later(later: Sequence[TraceStep]) -> frozenset[Json]:

@@ -1,19 +1,23 @@
-"""Episodes of somebody who knows, as the policy would have read and written them."""
+"""Episodes of somebody who knows, as the policy would have read and written them.
+
+They are made of transcripts, so nothing that an agent may not see reaches a policy's tokens.
+"""
 
 from collections.abc import Iterator
 
 from palaestra.tools import ChatFormat
 from palaestra.trainers.codec import Codec
-from palaestra.trajectory import Episode, Span, Stop, Tokens
+from palaestra.trajectory import Span, Stop, Tokens
+from palaestra.transcript import AgentTranscript
 
 
-def demonstration(episode: Episode, codec: Codec) -> Tokens:
+def demonstration(transcript: AgentTranscript, codec: Codec) -> Tokens:
     """An episode as the policy would have read and written it; its turns count as sampled, with certainty."""
     ids: list[int] = []
     sampled: list[bool] = []
     spans: list[Span] = []
     stops: list[Stop] = []
-    for pieces, own in _deltas(episode, codec.format):
+    for pieces, own in _deltas(transcript, codec.format):
         new = codec.encode(pieces)
         if own:
             spans += codec.turn(new, start=len(ids))
@@ -30,16 +34,15 @@ def demonstration(episode: Episode, codec: Codec) -> Tokens:
     )
 
 
-def rendered(episode: Episode, form: ChatFormat) -> list[str]:
+def rendered(transcript: AgentTranscript, form: ChatFormat) -> list[str]:
     """An episode as pieces of text and marks: what a tokenizer is learnt from."""
-    return [piece for pieces, _ in _deltas(episode, form) for piece in pieces]
+    return [piece for pieces, _ in _deltas(transcript, form) for piece in pieces]
 
 
-def _deltas(episode: Episode, form: ChatFormat) -> Iterator[tuple[list[str], bool]]:
+def _deltas(transcript: AgentTranscript, form: ChatFormat) -> Iterator[tuple[list[str], bool]]:
     """What is appended in turn, and whether it is the policy's own."""
     rendering = form.rendering()
-    segment = episode.segments[0]
-    yield rendering.opening(segment.prompt, episode.tools), False
-    for turn in segment.turns:
+    yield rendering.opening(transcript.prompt, transcript.tools), False
+    for turn in transcript.turns:
         yield rendering.written(turn.calls), True
         yield rendering.following(turn.observation), False

@@ -27,6 +27,7 @@ from palaestra.trainers.progress import OpenProgressBar, silent
 from palaestra.trainers.rollouts.world import RolloutWorlds
 from palaestra.trainers.rollouts.worlds import LocalWorlds, ProcessWorlds, Timeouts, WorldSpec
 from palaestra.trajectory import Episode, read_episodes
+from palaestra.transcript import transcript_of
 
 
 def tasks_of(config: WorldConfig) -> list[str]:
@@ -166,7 +167,7 @@ def initial_policy(config: PolicyConfig, demonstrations: list[Episode], *, seed:
         )
     form = CHAT_FORMATS.get(config.format or "compact")
     size = config.model
-    corpus = [rendered(episode, form) for episode in demonstrations]
+    corpus = [rendered(transcript_of(episode), form) for episode in demonstrations]
     tokenizer = train_tokenizer(corpus, form, size=size.vocabulary)
     shape = DecoderShape(
         vocabulary=len(tokenizer),

@@ -18,6 +18,7 @@ from palaestra.trainers.loops.loop import LearnerThread, Loop, StageProgress
 from palaestra.trainers.objectives import Metrics, SupervisedObjective
 from palaestra.trainers.policy import Policy
 from palaestra.trajectory import Episode
+from palaestra.transcript import transcript_of
 
 
 class SftLoop(Loop):
@@ -84,7 +85,7 @@ class SftLoop(Loop):
         """Tokenise the demonstrations, each once."""
         del directory, step, kept, held
         self._learning = learner
-        self._tokens = [demonstration(episode, policy.codec) for episode in self._episodes]
+        self._tokens = [demonstration(transcript_of(episode), policy.codec) for episode in self._episodes]
 
     async def step(self, thread: LearnerThread, step: int, done: float) -> Metrics:
         """One batch of demonstrations."""

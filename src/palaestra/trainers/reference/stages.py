@@ -27,6 +27,7 @@ from palaestra.trainers.reference.play import ReferenceJob, RolloutConfig, play
 from palaestra.trainers.reference.policy import ModelShape, ReferencePolicy, new_model
 from palaestra.trainers.reference.stage import ReferenceProgress, StageMetrics
 from palaestra.trajectory import Episode, Tokens
+from palaestra.transcript import transcript_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +97,7 @@ class WarmUpStage:
 
     def start(self) -> ReferencePolicy:
         """A tokenizer learnt from the demonstrations, and a model with fresh weights."""
-        corpus = [rendered(episode, self._form) for episode in self._episodes]
+        corpus = [rendered(transcript_of(episode), self._form) for episode in self._episodes]
         tokenizer = train_tokenizer(corpus, self._form, size=self._config.vocabulary)
         model = new_model(self._config.shape, vocabulary=len(tokenizer), seed=self._seed)
         return ReferencePolicy(model=model, codec=Codec(tokenizer, self._form))
@@ -113,7 +114,7 @@ class WarmUpStage:
 
     def _batch(self, codec: Codec, step: int) -> list[Sample]:
         if not self._tokens:
-            self._tokens = [demonstration(episode, codec) for episode in self._episodes]
+            self._tokens = [demonstration(transcript_of(episode), codec) for episode in self._episodes]
         return [Sample(tokens=self._tokens[place]) for place in self._deal.at(step)]
 
 

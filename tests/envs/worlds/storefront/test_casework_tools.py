@@ -141,3 +141,16 @@ def test_a_note_to_a_colleague_is_signed_dated_and_about_its_ticket(desk: Suppor
     note = desk.state.get(InternalMessage, key)
     assert (note.sender_id, note.recipient_id, note.ticket_id) == ("EMP-101", colleague.id, case.id)
     assert (note.body, note.sent) == ("Please look.", moment)
+
+
+# Waiting
+
+
+def test_a_wait_takes_days_and_changes_no_row(desk: SupportDesk) -> None:
+    before = desk.read("wait_days", days=1)["now"]
+    assert desk.read("wait_days", days=14)["now"] > before
+
+
+@pytest.mark.parametrize("days", [0, -1, 15, 1.5, "soon"])
+def test_a_wait_of_no_day_or_of_too_many_is_refused(desk: SupportDesk, days: Json) -> None:
+    assert desk.refused("wait_days", days=days).code == "invalid_arguments"

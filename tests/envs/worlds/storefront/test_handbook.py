@@ -4,7 +4,8 @@ import re
 from dataclasses import replace
 
 from palaestra.envs.worlds.storefront.handbook import sections
-from palaestra.envs.worlds.storefront.policy import POLICY, StorePolicy
+from palaestra.envs.worlds.storefront.policy import POLICY, Season, StorePolicy
+from palaestra.envs.worlds.storefront.rules import CHANGES, rules
 
 SECTIONS = (
     "RET-1", "RET-2", "RET-3", "RET-4", "RET-5", "REF-1", "REF-2", "REF-3", "REF-4", "FRD-1", "PRM-1", "PRM-2", "PRM-3",
@@ -14,9 +15,7 @@ SECTIONS = (
 
 MUTATED = StorePolicy(
     return_days={"bronze": 11, "silver": 12, "gold": 13, "platinum": 14},
-    holiday_from=(10, 21),
-    holiday_to=(12, 22),
-    holiday_until=(2, 23),
+    season=Season(first=(10, 21), last=(12, 22), until=(2, 23)),
     restocking_percent=16,
     agent_limit_cents=17_117,
     supervisor_limit_cents=18_118,
@@ -82,6 +81,28 @@ def test_a_change_of_one_number_changes_only_sections_that_state_it() -> None:
     longer = replace(POLICY, restocking_percent=40)
     changed = [a.id for a, b in zip(sections(POLICY), sections(longer), strict=True) if a != b]
     assert changed == ["RET-2"]
+
+
+def test_every_changeable_rule_is_stated_by_its_sections_and_by_no_other() -> None:
+    assert set(rules.sections) == set(CHANGES)
+    for name, values in CHANGES.items():
+        for value in values:
+            changed = replace(POLICY, **{name: value})
+            stating = [a.id for a, b in zip(sections(POLICY), sections(changed), strict=True) if a != b]
+            assert sorted(stating) == sorted(rules.sections[name]), (name, value)
+
+
+def test_a_section_says_which_days_which_tiers_and_what_comes_first() -> None:
+    assert "from the day of the order, not" in body("RET-1", replace(POLICY, window_from="order"))
+    assert "No tier is exempt" in body("RET-2", replace(POLICY, fee_free_tiers=()))
+    assert "one exception: gold and platinum customers" in body(
+        "RET-3", replace(POLICY, final_sale_tiers=("gold", "platinum"))
+    )
+    summer = Season(first=(5, 1), last=(6, 30), until=(9, 30))
+    assert "until at least 30 September of the same year" in body("RET-4", replace(POLICY, season=summer))
+    assert "A refund comes before a replacement" in body("SHP-1", replace(POLICY, lost_remedy="refund"))
+    assert "opened last" in body("TCK-2", replace(POLICY, worked_ticket="last"))
+    assert "the one with the highest limit is asked" in body("WHO-2", replace(POLICY, asked_first="highest"))
 
 
 def test_one_day_is_written_in_the_singular() -> None:

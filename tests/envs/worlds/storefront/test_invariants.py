@@ -471,6 +471,12 @@ def note_to_oneself(state: Overlay) -> str:
     return f"{note.id}: {note.sender_id} wrote to themselves"
 
 
+def line_under_another_name(state: Overlay) -> str:
+    line = state.find(OrderLine)[0]
+    state.update(line, product_name="something else")
+    return f"{line.id}: names 'something else', but {line.product_id} is {line.product_name!r}"
+
+
 def offer_of_tomorrow(state: Overlay) -> str:
     offer = state.find(CompetitorOffer)[0]
     state.update(offer, seen=TODAY + timedelta(days=1))
@@ -485,6 +491,7 @@ BREAKS: dict[str, tuple[Break, ...]] = {
     "stock_is_real": (negative_stock, free_product),
     "builds_hold_fitting_slots": (part_in_the_wrong_slot, ordered_build_that_fails),
     "orders_add_up": (wrong_subtotal, wrong_total),
+    "lines_name_their_products": (line_under_another_name,),
     "discounts_follow_promotions": (promotion_that_did_not_hold, discount_without_promotion),
     "payments_match_orders": (order_without_payment, wrong_charge, captured_too_early),
     "refunds_conserve_money": (refund_of_nothing, unrecorded_refund, more_back_than_paid),

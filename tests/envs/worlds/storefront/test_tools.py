@@ -47,7 +47,7 @@ def fitting(tool: Tool, name: str, stream: Stream) -> Json:
 def test_an_agent_is_offered_every_tool_but_the_closed_ones() -> None:
     offered = {t.name for t in TOOLBOX.offered("agent")}
     assert {t.name for t in TOOLBOX} - offered == set(CLOSED)
-    assert len(offered) == 49
+    assert len(offered) == 51
 
 
 def test_every_closed_tool_is_offered_to_its_roles() -> None:

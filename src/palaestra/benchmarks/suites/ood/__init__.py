@@ -134,7 +134,7 @@ def _declared(pool: TaskPool) -> list[str]:
     """The axes along which the world has something to measure."""
     own = pool.world.capabilities
     has = {
-        "entities": not {"dev", "heldout"}.isdisjoint(pool.task_set.splits),
+        "entities": not {"dev", "heldout-records"}.isdisjoint(pool.task_set.splits),
         "family": bool(untrained_families(pool)),
         "policy": own.handbooks,
         "surface": "generic" in own.surfaces,
@@ -172,8 +172,8 @@ def _notes(pool: TaskPool) -> tuple[str, ...]:
         "that was trained on other families, on more indices, or not here at all, no cell is in distribution."
     )
     pairing = (
-        "Cells of the axes surface, noise and wording, and of policy but for other worlds, hold the tasks of the cell "
-        "in distribution, so that differences are paired by task."
+        "Cells of the axes surface, noise and wording hold the tasks of the cell in distribution, so that differences "
+        "are paired by task."
     )
     patience = (
         "Where calls are refused for the moment (noise/medium, noise/strong) a scripted solution has to be patient and "

@@ -5,14 +5,14 @@ from palaestra.benchmarks.statistics import Unit
 from palaestra.benchmarks.suites.ood.axis import Axis
 from palaestra.benchmarks.suites.ood.pool import TaskPool
 
-HELD_OUT_WORLDS = "entities/held-out-worlds"
-"""The cell that the axis of families is read against."""
+HELD_OUT_RECORDS = "entities/held-out-records"
+"""The cell that the axis of wording is read against where a request is worded apart."""
 
 
-def held_out_worlds(pool: TaskPool) -> Cell:
-    """The families that were trained on, in the worlds of "heldout"."""
-    tasks = pool.even(pool.listed("heldout-world", pool.trained))
-    return pool.cell(HELD_OUT_WORLDS, "held-out worlds", tasks, split="heldout-world", unit=Unit.WORLD)
+def held_out_records(pool: TaskPool) -> Cell:
+    """The families that were trained on, in the words of training, in worlds of their own."""
+    tasks = pool.even(pool.listed("heldout-records", pool.trained))
+    return pool.cell(HELD_OUT_RECORDS, "held-out records", tasks, split="heldout-records", unit=Unit.WORLD)
 
 
 def entities(pool: TaskPool) -> Axis:
@@ -23,8 +23,9 @@ def entities(pool: TaskPool) -> Axis:
         pool,
         "entities",
         "Entities",
-        [pool.base, dev, held_out_worlds(pool)],
+        [pool.base, dev, held_out_records(pool)],
         note="Families that were trained on. First in the worlds of training, then in worlds of other seeds: "
-        "other people, orders, prices, stocks and days, drawn as those of training were. Worlds of dev and of "
-        "heldout are equally far; dev is what a training run may have been watched on.",
+        "other people, orders, prices, stocks and days, drawn as those of training were. Requests "
+        "have the words of training. Worlds of dev and of heldout-records are equally far; dev is what a training run "
+        "may have been watched on.",
     )

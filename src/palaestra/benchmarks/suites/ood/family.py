@@ -6,8 +6,8 @@ from fractions import Fraction
 from palaestra.benchmarks.evaluation.suite import Cell
 from palaestra.benchmarks.statistics import Unit
 from palaestra.benchmarks.suites.ood.axis import Axis
-from palaestra.benchmarks.suites.ood.entities import held_out_worlds
 from palaestra.benchmarks.suites.ood.pool import TaskPool, families_of
+from palaestra.benchmarks.suites.ood.wording import held_out_wording
 from palaestra.envs.task import FIRST_INDEX
 
 HANDBOOK = "handbook"
@@ -26,14 +26,14 @@ def family(pool: TaskPool) -> Axis:
         "Task families",
         [
             pool.base,
-            held_out_worlds(pool),
+            held_out_wording(pool),
             _cell(pool, "family/twins", "refusal twins of trained families", twins),
             _cell(pool, "family/near", "untrained families, the nearer half", others[:middle]),
             _cell(pool, "family/far", "untrained families, the farther half", others[middle:]),
         ],
-        note="All but the first cell are set in the held-out worlds, so the second is what the others are read "
-        "against. A family's distance is the share of its solution's steps (tools, and sections of the handbook that "
-        "are read) that it does not share with the nearest family trained on: 1 less the Jaccard index.",
+        note="All but the first cell have the worlds and the wordings of heldout, so the second is what the others "
+        "are read against. A family's distance is the share of its solution's steps (tools, and sections of the "
+        "handbook that are read) that it does not share with the nearest family trained on: 1 less the Jaccard index.",
     )
 
 

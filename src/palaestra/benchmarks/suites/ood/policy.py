@@ -1,4 +1,4 @@
-"""Other rules: the same tasks under changed handbooks, then worlds whose own rules are others."""
+"""Other rules: tasks that a changed handbook decides, first in the worlds of training, then in other worlds."""
 
 from palaestra.benchmarks.evaluation.suite import Cell
 from palaestra.benchmarks.statistics import Unit
@@ -7,6 +7,8 @@ from palaestra.benchmarks.suites.ood.pool import UNLISTED, TaskPool
 from palaestra.envs.world import ALL_RULES_FROM, ONE_RULE_FROM
 
 _SOME = 1
+_PER_CELL = 120
+"""About how many tasks a cell has where no limit is set."""
 _HANDBOOKS = (
     (ONE_RULE_FROM, "policy/one-rule", "one rule changed"),
     (_SOME, "policy/some-rules", "several rules changed"),
@@ -29,12 +31,13 @@ def policy(pool: TaskPool) -> Axis:
         "policy",
         "Policy",
         [pool.base, one, some, worlds, every],
-        note="The tasks in distribution, by id, in worlds whose past, handbook, tools and rubrics follow changed "
-        "rules. A rule that a task does not turn on changes nothing of what is right in it. A few tasks do not exist "
-        "under a handbook and are left out.",
+        note="Tasks of the trained families in the worlds of training, whose past, handbook, tools and rubrics follow "
+        "changed rules. Each task has the first handbook of its kind that decides it: with the same request and the "
+        "same records, the answer that is right by the default handbook is wrong. Tasks that no handbook decides are "
+        "left out.",
     )
 
 
 def _cell(pool: TaskPool, handbook: int, id: str, label: str) -> Cell:
-    tasks = tuple(pool.playable(pool.base.tasks, handbook))
+    tasks = pool.fresh(pool.decidable, about=_PER_CELL, where=lambda task: pool.is_decided(task, handbook))
     return pool.cell(id, label, tasks, split=UNLISTED, switches={"handbook": handbook})

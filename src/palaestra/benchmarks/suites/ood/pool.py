@@ -1,9 +1,9 @@
 """Where the tasks of cells come from: which are in distribution, which were trained on, and an even choice among them.
 
 In distribution is a task of a family that was trained on, in one of the worlds that were trained in, that was not
-itself trained on. The split "train" lists 24 tasks of a family, three for each of its eight worlds; every further index
-is as good a task of the same worlds. Where a world has too few fitting records, a further index repeats a request: one
-that names the same records as a listed one is passed over.
+itself trained on. The split "train" lists 20 tasks of a family, two or three for each of its eight worlds; every
+further index is as good a task of the same worlds. Where a world has too few fitting records, a further index repeats a
+request: one that names the same records as a listed one is passed over.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,6 +14,7 @@ from palaestra.benchmarks.evaluation.suite import Cell
 from palaestra.benchmarks.evenly import evenly
 from palaestra.benchmarks.statistics import Unit
 from palaestra.envs import Instance, TaskSet, bundled_tasks, open_world
+from palaestra.envs.rule_twin import is_decided, rule_twin
 from palaestra.envs.task import Family
 from palaestra.errors import TaskError, UnknownNameError
 from palaestra.ids import ids_in
@@ -181,14 +182,18 @@ class TaskPool:
         wanted = set(families)
         return tuple(task for task in self.task_set.ids(split) if task.rpartition("/")[0] in wanted)
 
-    def playable(self, tasks: Iterable[str], handbook: int) -> Iterator[str]:
-        """The tasks that exist under a handbook; a world of other rules may hold no record that one is about."""
-        for task in tasks:
-            try:
-                self.task_set.instance(task, handbook)
-            except TaskError:
-                continue
-            yield task
+    @cached_property
+    def decidable(self) -> tuple[str, ...]:
+        """The trained families of which "heldout-policy" has tasks: some handbook decides them."""
+        return tuple(dict.fromkeys(families_of(self.listed("heldout-policy", self.trained))))
+
+    def is_decided(self, task: str, handbook: int) -> bool:
+        """Whether a task is decided by the handbook under which that number has it played."""
+        try:
+            instance = self.task_set.instance(task, handbook)
+        except TaskError:
+            return False
+        return is_decided(instance, rule_twin(instance))
 
     def even(self, tasks: Sequence[str]) -> tuple[str, ...]:
         """As many tasks as the limit allows, evenly over families; the same choice every time."""

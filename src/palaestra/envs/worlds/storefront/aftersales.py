@@ -30,7 +30,7 @@ def sent_back(desk: Desk, line: OrderLine, status: Literal["authorised", "receiv
     """Add a return of every piece of a line, for a change of mind, with the fee that the handbook asks for."""
     order = desk.order(line)
     paid, tier = desk.paid(line, line.quantity), desk.customer(order).tier
-    fee = restocking_fee(desk.policy, tier, paid, opened=line.opened, change_of_mind=True)
+    fee = restocking_fee(desk.planting_policy, tier, paid, opened=line.opened, change_of_mind=True)
     desk.state.update(line, returned=line.quantity)
     return desk.state.insert(
         Return(
@@ -60,7 +60,7 @@ def claimed(
 
     The remedy is the one that the stock calls for, where none is given.
     """
-    first = desk.last_return_day(desk.order(line)) + timedelta(days=1)
+    first = desk.last_planted_return_day(desk.order(line)) + timedelta(days=1)
     day = max(first, desk.today - timedelta(days=ago))
     return desk.state.insert(
         WarrantyClaim(

@@ -3,10 +3,12 @@
 from datetime import date
 
 from palaestra.envs.kit import CaseDraft, permit_change
+from palaestra.envs.worlds.storefront.letters import LETTERS
 from palaestra.envs.worlds.storefront.policy import StorePolicy, last_return_day, paid_cents, warranty_end
 from palaestra.envs.worlds.storefront.schema import (
     CompetitorOffer,
     Customer,
+    Employee,
     Order,
     OrderLine,
     Payment,
@@ -16,18 +18,26 @@ from palaestra.envs.worlds.storefront.schema import (
     WarrantyClaim,
 )
 from palaestra.envs.worlds.storefront.tickets import TICKETS
-from palaestra.rubrics import Allowance, Criterion, expect_any, expect_call, expect_listing, expect_read
+from palaestra.rubrics import Allowance, Criterion, expect_any, expect_call, expect_read
 
 
 class Desk(CaseDraft[Ticket]):
     """A draft of a Storefront world. Policies are read from `policy`, as the tools do."""
 
     cases = TICKETS
+    account_fields = ("email", "tier", "fraud_hold")
+    letters = LETTERS
 
     @property
     def policy(self) -> StorePolicy:
         """The rules that this desk goes by: those of its world's handbook."""
         policy: StorePolicy = self.rules
+        return policy
+
+    @property
+    def planting_policy(self) -> StorePolicy:
+        """The rules by which rows are planted: `policy`, but in a rule twin those of its task."""
+        policy: StorePolicy = self.planting_rules
         return policy
 
     # What an order is about
@@ -72,9 +82,33 @@ class Desk(CaseDraft[Ticket]):
 
     def last_return_day(self, order: Order) -> date:
         """The last day on which goods of a delivered order may come back."""
+        return self._last_return_day(self.policy, order)
+
+    def last_planted_return_day(self, order: Order) -> date:
+        """The same by the rules by which rows are planted."""
+        return self._last_return_day(self.planting_policy, order)
+
+    def _last_return_day(self, policy: StorePolicy, order: Order) -> date:
         day = self.delivered(order)
         assert day is not None, f"{order.id} has not been delivered"
-        return last_return_day(self.policy, self.customer(order).tier, day)
+        placed = self.state.get(Order, order.id).placed  # the row may have changed since it was read
+        return last_return_day(policy, self.customer(order).tier, day, placed.date())
+
+    def window_record(self, order: Order) -> Order | Shipment:
+        """The record that shows when the return window of a delivered order began: its last parcel, or the order."""
+        if self.policy.window_from == "order":
+            return order
+        [*_, parcel] = sorted(self.shipments(order), key=lambda s: s.delivered or date.min)
+        return parcel
+
+    def would_bind(self, line: OrderLine) -> bool:
+        """Whether a line could not be sent back if it were of clearance goods, by the rules of planting."""
+        return self.customer(self.order(line)).tier not in self.planting_policy.final_sale_tiers
+
+    def binds_final_sale(self, line: OrderLine) -> bool:
+        """Whether a line is of clearance goods that its buyer may not send back for a change of mind."""
+        exempt = self.customer(self.order(line)).tier in self.policy.final_sale_tiers
+        return self.product(line).final_sale and not exempt
 
     def returnable(self, line: OrderLine) -> bool:
         """Whether a piece of the line is left, delivered, and inside its return window."""
@@ -117,6 +151,11 @@ class Desk(CaseDraft[Ticket]):
         silent = parcel.last_scan is None or parcel.last_scan <= parcel.due
         return silent and (self.today - parcel.due).days > self.policy.lost_after_days
 
+    def has_telling_products(self, order: Order) -> bool:
+        """Whether the record of each product says more than its stock and what its name and line say."""
+        products = [self.product(line) for line in self.lines(order)]
+        return all(product.category not in product.name for product in products)
+
     def best_offer(self, line: OrderLine) -> CompetitorOffer | None:
         """The lowest offer of a listed shop that has the product in stock for less than was paid."""
         offers = self.state.find(CompetitorOffer, product_id=line.product_id)
@@ -124,34 +163,40 @@ class Desk(CaseDraft[Ticket]):
         best = min(counting, key=lambda o: o.price_cents, default=None)
         return best if best is not None and best.price_cents < line.unit_cents else None
 
+    def can_match(self, order: Order) -> bool:
+        """Whether no promotion code keeps an order's prices from being matched."""
+        return order.promotion_code is None or self.policy.match_with_promotion
+
     # How a case begins
 
     def ticket(self, customer: Customer, subject: str) -> Ticket:
         """Plant the open ticket that the task is about. Its number says nothing about the task."""
         return self.open_case(customer, subject)
 
-    def mail(self, ticket: Ticket, body: str, *, sender: str | None = None) -> str:
+    def mail(self, ticket: Ticket, body: str, *, sender: str | None = None, reader: Customer | None = None) -> str:
         """The task's prompt: the customer's message as it reached the desk."""
-        return self.message(ticket, body, sender=sender)
+        return self.message(ticket, body, sender=sender, reader=reader)
 
     # What an agent has to find out
 
     def delivery(self, line: OrderLine, *others: Criterion) -> Criterion:
-        """Expect that the agent found out when a line arrived: from its last parcel, its window, or by `others`."""
-        [*_, parcel] = sorted(self.shipments(self.order(line)), key=lambda s: s.delivered or date.min)
+        """Expect that the agent found out when a window began: from its record, its computation, or by `others`."""
+        record = self.window_record(self.order(line))
+        fields = ["placed"] if isinstance(record, Order) else ["delivered"]
         window = expect_call("compute_return_window", arguments={"line_id": line.id})
-        return expect_any(expect_read(parcel), window, *others, id="knew-delivery")
+        return expect_any(expect_read(record, fields=fields), window, *others, id="knew-delivery")
 
     def warranty(self, line: OrderLine) -> Criterion:
         """Expect that the agent found out how long a line's warranty is."""
-        computed = expect_call("compute_warranty", arguments={"line_id": line.id})
-        return expect_any(computed, expect_read(self.product(line)), id="knew-warranty")
+        return expect_read(self.product(line), fields=["warranty_months"], id="knew-warranty")
 
     def stock(self, product: Product) -> Criterion:
         """Expect that the agent found out how many pieces of a product are left."""
-        return expect_any(
-            expect_read(product), expect_listing(product, "search_products"), id=f"saw-stock-{product.id}"
-        )
+        return expect_read(product, fields=["stock"], id=f"saw-stock-{product.id}")
+
+    def colleague(self, employee: Employee, *, id: str) -> Criterion:
+        """Expect that the agent found out what a colleague may approve, and whether they are at work."""
+        return expect_read(employee, fields=["approval_limit_cents", "on_leave"], id=id)
 
     # What paying changes besides
 

@@ -5,7 +5,7 @@ and only policy; what to do in a given case is for its reader to work out.
 """
 
 from palaestra.envs.kit import Section, amount, count, enumerate_words, section
-from palaestra.envs.worlds.storefront.policy import StorePolicy
+from palaestra.envs.worlds.storefront.policy import FAULTS, StorePolicy
 from palaestra.envs.worlds.storefront.schema import Tier
 
 _MONTHS = (
@@ -20,9 +20,9 @@ def sections(policy: StorePolicy) -> list[Section]:
     return [
         *_returns(policy),
         *_refunds(policy),
-        *_fraud(),
+        *_fraud(policy),
         *_prices(policy),
-        *_warranty(),
+        *_warranty(policy),
         *_shipping(policy),
         *_loyalty(policy),
         *_desk(policy),
@@ -36,14 +36,12 @@ def _returns(policy: StorePolicy) -> list[Section]:
             "RET-1",
             "Return windows",
             "A customer may return goods within a window that depends on the customer's tier at the time "
-            f"of the request: {windows}. The window is counted in calendar days from the day on which the "
-            "parcel was delivered, not from the day of the order, and its last day still counts. When an "
-            "order was delivered in several parcels, the latest delivery is the one that counts.",
+            f"of the request: {windows}. {_WINDOW_FROM[policy.window_from]} Its last day still counts.",
             "Inside the window a customer may send goods back for any reason, and damaged, faulty or wrong "
             "goods are dealt with under REF-1. Once the window has passed we take nothing back; a fault "
             "that shows up later is a matter for the warranty (WAR-1). A request that comes too late is "
-            "declined on the grounds of this section, and the record that shows them is the shipment with "
-            "its day of delivery. Goods that have not been delivered yet cannot be returned, and no piece "
+            f"declined on the grounds of this section, and {_WINDOW_RECORD[policy.window_from]}. "
+            "Goods that have not been delivered yet cannot be returned, and no piece "
             "can be returned or refunded twice: where a return of all its pieces stands, or all of them were "
             "paid back, a further request about a line is declined on the grounds of this section, and the "
             "record that shows them is that return or refund.",
@@ -57,7 +55,7 @@ def _returns(policy: StorePolicy) -> list[Section]:
             "records whether the customer told us that the package was opened. The fee is worked out on "
             "what the customer really paid for the pieces that come back, that is, after the order's "
             "discount (REF-3), and rounded half up to a cent.",
-            f"{enumerate_words([t.capitalize() for t in policy.fee_free_tiers])} customers pay no restocking fee. "
+            f"{_exempt(policy)} "
             "Nobody pays it for goods that arrived damaged, are faulty or are not what was ordered, opened or not, "
             "because the mistake was ours.",
         ),
@@ -65,8 +63,8 @@ def _returns(policy: StorePolicy) -> list[Section]:
             "RET-3",
             "Final sale",
             "Clearance goods are marked as final sale in the catalogue and sold at a reduced price. They "
-            "cannot be returned because of a change of mind, inside the window or out of it, whatever the "
-            "customer's tier. Such a request is declined, and the record that shows the grounds is the "
+            "cannot be returned because of a change of mind, inside the window or out of it, "
+            f"{_final_sale(policy)} Such a request is declined, and the record that shows the grounds is the "
             "product.",
             "Final sale takes no other right away. A clearance item that arrives damaged, is faulty or is "
             "not what was ordered is treated like any other, and the warranty covers it in full.",
@@ -75,8 +73,9 @@ def _returns(policy: StorePolicy) -> list[Section]:
             "RET-4",
             "Holiday extension",
             "Presents are often unpacked long after they arrive. Goods delivered from "
-            f"{_day(policy.holiday_from)} to {_day(policy.holiday_to)}, both days included, may therefore "
-            f"be returned until at least {_day(policy.holiday_until)} of the following year. Where the "
+            f"{_day(policy.season.first)} to {_day(policy.season.last)}, both days included, may therefore "
+            f"be returned until at least {_day(policy.season.until)} of the "
+            f"{'following' if policy.season.until < policy.season.first else 'same'} year. Where the "
             "window of RET-1 ends later than that, the later day counts. The extension moves the end of "
             "the return window and changes nothing else.",
         ),
@@ -157,7 +156,7 @@ def _refunds(policy: StorePolicy) -> list[Section]:
     ]
 
 
-def _fraud() -> list[Section]:
+def _fraud(policy: StorePolicy) -> list[Section]:
     return [
         section(
             "FRD-1",
@@ -165,8 +164,8 @@ def _fraud() -> list[Section]:
             "The fraud team can place a hold on an account. As long as it stands, the account gets no "
             "refund, no return, no replacement, no repair, no store credit and no cancellation, however plain the "
             "case looks, and nobody outside the fraud team may lift the hold or discuss its reasons.",
-            "A request from such an account is escalated to the fraud team with high priority. The grounds "
-            "are this section, and the record that shows them is the customer's own. Beyond telling the "
+            f"A request from such an account is escalated to the fraud team with {policy.hold_priority} priority. "
+            "The grounds are this section, and the record that shows them is the customer's own. Beyond telling the "
             "customer that a colleague will be in touch, do nothing else in the case.",
         ),
     ]
@@ -187,8 +186,9 @@ def _prices(policy: StorePolicy) -> list[Section]:
             "The difference between the unit price paid and the offer counts for each piece of the order "
             "line; all of it is given as one store credit with the reason price_match. For one piece it is "
             f"at most {policy.price_match_cap_percent} % of the unit price paid, rounded half up to a cent. "
-            "What is due for several lines of one order is given in one sum. Orders that used a promotion code "
-            "are not matched. A request that does not qualify is declined on the grounds of this section; "
+            "What is due for several lines of one order is given in one sum. "
+            f"{_PROMOTION_MATCHED[policy.match_with_promotion]} "
+            "A request that does not qualify is declined on the grounds of this section; "
             "the record that shows them is the order.",
         ),
         section(
@@ -212,14 +212,13 @@ def _prices(policy: StorePolicy) -> list[Section]:
             "When goods of such an order come back because the customer changed their mind, look at what is "
             "kept. If the list prices of the goods kept still reach the code's minimum order value, nothing "
             "changes.",
-            "If they do not, the discount that the goods kept had is taken from what is due for the goods that "
-            "come back. It is entered in the fee of the return, together with a restocking fee where there is "
-            "one (RET-2). Goods that are damaged, faulty or not what was ordered come back without it.",
+            f"{_BUNDLE[policy.bundle_claws_back]} "
+            "Goods that are damaged, faulty or not what was ordered come back without it.",
         ),
     ]
 
 
-def _warranty() -> list[Section]:
+def _warranty(policy: StorePolicy) -> list[Section]:
     return [
         section(
             "WAR-1",
@@ -234,8 +233,7 @@ def _warranty() -> list[Section]:
         section(
             "WAR-2",
             "Remedies under warranty",
-            "The remedy follows from the warehouse: if the product is in stock, the piece is replaced; if "
-            "it is not, the piece is repaired. The customer does not choose between the two, and neither "
+            f"{_remedy(policy)} The customer does not choose between the two, and neither "
             "of them costs the customer anything. Open the claim on the order line with the fault that the "
             "customer describes. While a claim is open on a line, no second one is: such a request is "
             "declined on the grounds of this section, and the record that shows them is the open claim.",
@@ -262,11 +260,8 @@ def _shipping(policy: StorePolicy) -> list[Section]:
             "due date, is late and not lost: ask the customer for patience. A request for a replacement or "
             "a refund is then declined on the grounds of this section; the record that shows them is the "
             "shipment.",
-            "A lost parcel is first declared lost, so that the carrier is told. Then we send a replacement "
-            "shipment if every product of the order is in stock in the quantity ordered. If any of them is "
-            "not, we refund the order instead, goods and shipping in one sum to its payment, with the reason "
-            "lost. We do not send "
-            "half an order and refund the other half.",
+            f"A lost parcel is first declared lost, so that the carrier is told. {_LOST[policy.lost_remedy]} "
+            "We do not send half an order and refund the other half.",
             "A lost parcel is made up for once. Where a colleague has declared it lost and left it at that, "
             "do what is left to do. Where a replacement is under way or the order was refunded, a further "
             "request is declined on the grounds of this section; the record that shows them is the "
@@ -346,14 +341,18 @@ def _desk(policy: StorePolicy) -> list[Section]:
             "is escalated to that team, again with the section and the record.",
             "Always tell the customer in a reply what was done or why it was not, before the case is "
             "finished. If a request holds several wishes, deal with each on its own merits.",
+            "What a customer is entitled to may hang on something that is still to come: goods on their way, a search "
+            "of the carrier, a further message. Where the customer says in how many days it will be known and asks "
+            "us to see to the matter then, the case stays open. Wait so many days and no longer. Then look at the "
+            "records again, the account included, and decide by what they show.",
         ),
         section(
             "TCK-2",
             "Several tickets about one matter",
             "A customer who gets no answer writes again. Open tickets of one customer that ask the same about "
-            "the same order are one matter. It is dealt with on the ticket that was opened first, and that "
-            "ticket is closed as the case deserves. Each of the others is declined on the grounds of this "
-            "section; the record that shows them is the ticket that was opened first.",
+            f"the same order are one matter. It is dealt with on the ticket that was opened {policy.worked_ticket}, "
+            "and that ticket is closed as the case deserves. Each of the others is declined on the grounds of this "
+            f"section; the record that shows them is the ticket that was opened {policy.worked_ticket}.",
             "A ticket about another order, or with another wish, is a matter of its own. It stays open until "
             "its turn comes.",
         ),
@@ -372,8 +371,7 @@ def _desk(policy: StorePolicy) -> list[Section]:
         section(
             "WHO-2",
             "Whom to ask, and who stands in",
-            "Where several colleagues may approve a refund (REF-2), the one with the lowest limit that covers "
-            "the amount is asked, so that those with higher limits are free for what only they can decide. "
+            f"Where several colleagues may approve a refund (REF-2), {_ASKED[policy.asked_first]} "
             "Among equal limits it is any of them.",
             "A refund may be waiting for a colleague who has since gone on leave. Then whoever would be asked for "
             "it today stands in: send them a note that names the ticket, and resolve the ticket. The refund is "
@@ -408,6 +406,76 @@ def _desk(policy: StorePolicy) -> list[Section]:
             "the grounds of this section, and the record that shows them is the build.",
         ),
     ]
+
+
+_WINDOW_FROM = {
+    "delivery": "The window is counted in calendar days from the day on which the parcel was delivered, not from the "
+    "day of the order. When an order was delivered in several parcels, the latest delivery is the one that counts.",
+    "order": "The window is counted in calendar days from the day of the order, not from the day on which the parcel "
+    "was delivered, however many parcels there were.",
+}
+_WINDOW_RECORD = {
+    "delivery": "the record that shows them is the shipment with its day of delivery",
+    "order": "the record that shows them is the order with the day on which it was placed",
+}
+_PROMOTION_MATCHED = {
+    False: "Orders that used a promotion code are not matched.",
+    True: "Orders that used a promotion code are matched like any others.",
+}
+_BUNDLE = {
+    True: "If they do not, the discount that the goods kept had is taken from what is due for the goods that come "
+    "back. It is entered in the fee of the return, together with a restocking fee where there is one (RET-2).",
+    False: "If they do not, the customer keeps the discount all the same, and nothing is taken from what is due for "
+    "the goods that come back. The fee of the return is the restocking fee alone, where there is one (RET-2).",
+}
+_LOST = {
+    "replacement": "Then we send a replacement shipment if every product of the order is in stock in the quantity "
+    "ordered. If any of them is not, we refund the order instead, goods and shipping in one sum to its payment, with "
+    "the reason lost.",
+    "refund": "Then we refund the order, goods and shipping in one sum to its payment, with the reason lost. A refund "
+    "comes before a replacement, even where every product of the order is in stock.",
+}
+_ASKED = {
+    "lowest": "the one with the lowest limit that covers the amount is asked, so that those with higher limits are "
+    "free for what only they can decide.",
+    "highest": "the one with the highest limit is asked, so that who decides has seen the largest amounts.",
+}
+_SYMPTOMS = {
+    "dead": "does not start any more",
+    "noise": "is too loud",
+    "overheating": "gets too hot",
+    "display": "shows a wrong picture",
+    "intermittent": "fails now and then",
+}
+
+
+def _exempt(policy: StorePolicy) -> str:
+    """Who pays no restocking fee."""
+    if not policy.fee_free_tiers:
+        return "No tier is exempt from the restocking fee."
+    return f"{enumerate_words([t.capitalize() for t in policy.fee_free_tiers])} customers pay no restocking fee."
+
+
+def _final_sale(policy: StorePolicy) -> str:
+    """Whom final sale binds."""
+    if not policy.final_sale_tiers:
+        return "whatever the customer's tier."
+    exempt = enumerate_words(list(policy.final_sale_tiers))
+    return f"with one exception: {exempt} customers may return them as they may any other goods (RET-1, RET-2)."
+
+
+def _remedy(policy: StorePolicy) -> str:
+    """When a piece is replaced, and when it is repaired."""
+    if policy.replaced_faults == FAULTS:
+        return (
+            "The remedy follows from the warehouse: if the product is in stock, the piece is replaced; if it is not, "
+            "the piece is repaired."
+        )
+    faults = " or ".join(_SYMPTOMS[fault] for fault in policy.replaced_faults)
+    return (
+        f"The remedy follows from the fault: a piece that {faults} is replaced if the product is in stock, and "
+        "repaired if it is not. A piece with any other fault is repaired, whatever is in stock."
+    )
 
 
 def _day(month_and_day: tuple[int, int]) -> str:

@@ -171,6 +171,7 @@ def _line(desk: Desk, order: Order, product: Product, count: int) -> OrderLine:
             id=desk.state.next_id(OrderLine),
             order_id=order.id,
             product_id=product.id,
+            product_name=product.name,
             quantity=count,
             unit_cents=product.price_cents,
             returned=0,

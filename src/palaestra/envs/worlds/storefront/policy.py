@@ -8,26 +8,50 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Literal
 
-from palaestra.envs.worlds.storefront.schema import Category, Order, OrderLine, Product, Promotion, Tier
+from palaestra.envs.kit.cases import Priority
+from palaestra.envs.worlds.storefront.schema import Category, Fault, Order, OrderLine, Product, Promotion, Tier
 from palaestra.protocols import StateView
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Season:
+    """Days of delivery for which goods may come back longer; days are (month, day)."""
+
+    first: tuple[int, int]
+    last: tuple[int, int]
+    """The last day of delivery; not before the first one in a year."""
+    until: tuple[int, int]
+    """Returnable at least until this day: of the next year where it comes before `first` in a year."""
+
+    def end(self, delivered: date) -> date | None:
+        """The day until which goods delivered on `delivered` may come back; `None` outside the season."""
+        if not self.first <= (delivered.month, delivered.day) <= self.last:
+            return None
+        return date(delivered.year + (self.until < self.first), *self.until)
+
+
+FAULTS: tuple[Fault, ...] = ("dead", "noise", "overheating", "display", "intermittent")
+"""The faults that a warranty covers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StorePolicy:
-    """Every number that the handbook states; amounts in cents, shares in percent, times in days."""
+    """Every rule that the handbook states; amounts in cents, shares in percent, times in days."""
 
     return_days: dict[Tier, int] = field(
         default_factory=lambda: {"bronze": 30, "silver": 30, "gold": 45, "platinum": 60}
     )
-    """RET-1, by tier, counted from the day of delivery; the last day still counts."""
-    holiday_from: tuple[int, int] = (11, 15)
-    holiday_to: tuple[int, int] = (12, 31)
-    holiday_until: tuple[int, int] = (1, 31)
-    """RET-4: delivered from the first to the second (month, day), returnable at least until the third of January."""
+    """RET-1, by tier; the last day still counts."""
+    window_from: Literal["delivery", "order"] = "delivery"
+    """RET-1: the day from which the window is counted."""
+    season: Season = field(default_factory=lambda: Season(first=(11, 15), last=(12, 31), until=(1, 31)))
+    """RET-4: when goods were delivered that may come back longer, and until when."""
     restocking_percent: int = 15
     """RET-2: kept from an opened item that comes back for a change of mind."""
     fee_free_tiers: tuple[Tier, ...] = ("platinum",)
-    """RET-2: the tiers that pay no restocking fee."""
+    """RET-2: the tiers that pay no restocking fee; there may be none."""
+    final_sale_tiers: tuple[Tier, ...] = ()
+    """RET-3: the tiers that may return clearance goods as they may any others."""
     agent_limit_cents: int = 30_000
     """REF-2: the largest refund that a support agent may pay alone."""
     supervisor_limit_cents: int = 150_000
@@ -40,8 +64,12 @@ class StorePolicy:
     """PRM-1: the largest share of the unit price paid that is credited."""
     price_match_shops: tuple[str, ...] = ("Bitmarkt", "Corsio", "Tekhaus")
     """PRM-1: the shops whose offers count."""
+    match_with_promotion: bool = False
+    """PRM-1: whether an order that used a promotion code is matched too."""
     lost_after_days: int = 10
     """SHP-1: a parcel is lost when this many days have passed since its due date without a scan after that date."""
+    lost_remedy: Literal["replacement", "refund"] = "replacement"
+    """SHP-1: what makes up for a lost parcel first; a replacement is possible only where all is in stock."""
     delay_credit_cents: dict[Tier, int] = field(
         default_factory=lambda: {"bronze": 500, "silver": 1_000, "gold": 1_500, "platinum": 2_500}
     )
@@ -60,6 +88,16 @@ class StorePolicy:
     """LOY-1: lifetime spending from which a tier holds."""
     lifetime_months: int = 24
     """LOY-1: how far back the spending that earns a tier is counted."""
+    bundle_claws_back: bool = True
+    """PRM-3: whether the discount of what is kept of a bundle is taken back where it is no longer earned."""
+    replaced_faults: tuple[Fault, ...] = FAULTS
+    """WAR-2: the faults for which a piece is replaced where it is in stock; any other is repaired."""
+    hold_priority: Priority = "high"
+    """FRD-1: how urgent a request from an account under a fraud hold is."""
+    worked_ticket: Literal["first", "last"] = "first"
+    """TCK-2: which of several tickets about one matter is worked; the others are closed."""
+    asked_first: Literal["lowest", "highest"] = "lowest"
+    """WHO-2: whose limit decides who is asked, of several colleagues who may approve an amount."""
     psu_headroom_percent: int = 30
     """BLD-1: what a build's power supply must give over the sum of what its parts draw."""
     recall_credit_percent: int = 10
@@ -87,12 +125,18 @@ def earns_tier(policy: StorePolicy, placed: date, today: date) -> bool:
     return warranty_end(placed, policy.lifetime_months) >= today
 
 
-def last_return_day(policy: StorePolicy, tier: Tier, delivered: date) -> date:
-    """The last day on which goods delivered on `delivered` may come back (RET-1, RET-4)."""
-    last = delivered + timedelta(days=policy.return_days[tier])
-    if policy.holiday_from <= (delivered.month, delivered.day) <= policy.holiday_to:
-        last = max(last, date(delivered.year + 1, *policy.holiday_until))
-    return last
+def last_return_day(policy: StorePolicy, tier: Tier, delivered: date, placed: date | None = None) -> date:
+    """The last day on which goods delivered on `delivered` may come back (RET-1, RET-4).
+
+    Args:
+        policy: The rules.
+        tier: The customer's.
+        delivered: When the last parcel came.
+        placed: When they were ordered, which counts where the window is counted from that day; left out, it is not.
+    """
+    begins = placed if placed is not None and policy.window_from == "order" else delivered
+    last = begins + timedelta(days=policy.return_days[tier])
+    return max(last, policy.season.end(delivered) or last)
 
 
 def warranty_end(delivered: date, months: int) -> date:

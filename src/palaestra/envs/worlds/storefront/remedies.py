@@ -1,14 +1,20 @@
-"""How a lost parcel is made up for: sent again where everything is in stock, and refunded otherwise (SHP-1)."""
+"""How a lost parcel is made up for (SHP-1), and what the warranty gives for a fault (WAR-2)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from palaestra.envs.kit import permit_change
 from palaestra.envs.task import call
 from palaestra.envs.worlds.storefront.desk import Desk
-from palaestra.envs.worlds.storefront.schema import Order, Refund, Shipment
+from palaestra.envs.worlds.storefront.schema import Fault, Order, Product, Refund, Shipment
 from palaestra.records import Json, ToolCall
 from palaestra.rubrics import Allowance, Criterion, expect_row
+
+
+def warranty_remedy(desk: Desk, product: Product, fault: Fault) -> Literal["replace", "repair"]:
+    """What the warranty gives for a fault of a product (WAR-2)."""
+    return "replace" if product.stock > 0 and fault in desk.policy.replaced_faults else "repair"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +37,7 @@ def in_stock(desk: Desk, order: Order) -> bool:
 
 def remedy(desk: Desk, order: Order, parcel: Shipment, *, after: Sequence[str]) -> Remedy:
     """What makes up for the lost `parcel` of an order that is paid with one payment."""
-    if in_stock(desk, order):
+    if desk.policy.lost_remedy == "replacement" and in_stock(desk, order):
         return Remedy(
             criterion=expect_row(Shipment, {"order_id": order.id, "replaces": parcel.id}, id="remedy", after=after),
             call=call("send_replacement", shipment_id=parcel.id),

@@ -142,6 +142,8 @@ class OrderLine(Row):
     prefix: ClassVar[str] = "LIN-"
     order_id: OrderId
     product_id: ProductId
+    product_name: str
+    """The product's name, so that a line can be told from another by what a customer writes."""
     quantity: int
     unit_cents: int
     """The list price paid for one, before the order's discount."""

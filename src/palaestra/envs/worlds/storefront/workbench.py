@@ -1,8 +1,10 @@
 """What tasks about custom PCs share: the parts of a build, and whether an agent had them checked."""
 
+from palaestra.envs.kit.paging import PAGE
+from palaestra.envs.task import call
 from palaestra.envs.worlds.storefront.desk import Desk
-from palaestra.envs.worlds.storefront.schema import Build, Product
-from palaestra.records import Verdict
+from palaestra.envs.worlds.storefront.schema import Build, Category, Product
+from palaestra.records import Json, ToolCall, Verdict
 from palaestra.rubrics import MET, UNMET, Criterion, Evidence
 
 SLOTS = ("cpu", "motherboard", "memory", "gpu", "storage", "psu", "case", "cooler")
@@ -18,6 +20,27 @@ def parts_of(desk: Desk, build: Build) -> list[Product]:
 def exchanged(parts: list[Product], new: Product) -> list[Product]:
     """The parts of a build with one of them exchanged for another of its category."""
     return [*(p for p in parts if p.category != new.category), new]
+
+
+def shelf(desk: Desk, category: Category, query: str = "") -> tuple[list[ToolCall], list[Product]]:
+    """The calls that list all parts of a category that are in stock, page by page, and those parts, cheapest first.
+
+    Args:
+        desk: The desk.
+        category: The category.
+        query: Words that the parts' names hold.
+    """
+    found = desk.state.search(Product, query) if query else desk.state.find(Product)
+    listed = [p for p in found if p.category == category and p.stock > 0]
+    asked: dict[str, Json] = {"category": category, "in_stock": True, **({"query": query} if query else {})}
+    pages = [call("search_products", **asked)]
+    pages += [call("search_products", **asked, cursor=listed[end - 1].id) for end in range(PAGE, len(listed), PAGE)]
+    return pages, sorted(listed, key=lambda p: p.price_cents)
+
+
+def check(parts: list[Product]) -> ToolCall:
+    """The call that checks whether parts work together."""
+    return call("check_compatibility", product_ids=[p.id for p in parts])
 
 
 def checked_together(parts: list[str]) -> Criterion:

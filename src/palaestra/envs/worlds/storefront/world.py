@@ -5,15 +5,17 @@ State
     returns, tickets, warranty claims, promotions, handbook, competitor offers, credits, internal messages), more than
     2,500 rows, populated from a world seed with histories that agree. A virtual clock.
 Actions
-    49 tools for the role "agent": search (ten results at a time, with a cursor), read, compute, write, talk, finish,
-    give up. Three more exist and are refused to this role.
+    51 tools for the role "agent": search (ten results at a time, with a cursor), read, compute, write, wait, talk,
+    finish, give up. Three more exist and are refused to this role.
 Observations
     The customer's message under the desk's briefing, then one JSON answer for each call. In tasks with the trait
     "dialogue" the customer answers what is said with `reply`.
 Policy
     A handbook of numbered sections, read through `read_handbook`. Tasks turn on it; most tools do not enforce it.
 Seeds
-    World seeds 1000-1007 (train), 2000-2001 (dev), 3000-3002 (heldout), 4000-4002 (heldout-policy: other rules).
+    World seeds 1000-1007 (train), 2000-2001 (dev), 3000-3002 (heldout), 4000-4002 (heldout-policy: each task has a
+    changed handbook that decides it),
+    2500-2502 (heldout-records).
 """
 
 from datetime import datetime
@@ -25,6 +27,7 @@ from palaestra.envs.world import World
 from palaestra.envs.worlds.storefront.desk import Desk
 from palaestra.envs.worlds.storefront.handbook import sections
 from palaestra.envs.worlds.storefront.invariants import books_are_sound
+from palaestra.envs.worlds.storefront.messages import HOLD, PAYMENT
 from palaestra.envs.worlds.storefront.noise import NOISE
 from palaestra.envs.worlds.storefront.policy import POLICY
 from palaestra.envs.worlds.storefront.population import populate, world_start
@@ -107,7 +110,12 @@ STOREFRONT = World(
         "people": frozenset({"customers", "employees", "internal_messages", "competitor_offers", "handbook"}),
         "case": frozenset({"tickets"}),
     },
+    promises=(PAYMENT,),
+    confidential=(HOLD,),
+    owners=frozenset({"customers"}),
     traits=("long", "triage"),
+    decided=Path(__file__).with_name("decided.json"),
     demo=DEMO,
     tempers=True,
+    attacks="palaestra.envs.worlds.storefront.attacks",
 )

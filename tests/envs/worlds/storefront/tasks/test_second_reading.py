@@ -40,11 +40,11 @@ def env() -> ToolEnv:
 
 
 def instances(family: str) -> Iterator[Instance]:
-    """Every task of a family, every third of them under other handbooks as well."""
+    """Every task of a family, every sixth of them under other handbooks as well."""
     for split in SPLITS:
         for task in env().task_set.candidates(split):
             if task.rpartition("/")[0] == f"storefront/{family}":
-                for handbook in HANDBOOKS if int(task[-4:]) % 3 == 0 else (0,):
+                for handbook in HANDBOOKS if int(task[-4:]) % 6 == 0 else (0,):
                     yield env().task_set.instance(task, handbook)
 
 
@@ -169,8 +169,9 @@ def test_what_is_due_for_half_a_bundle_leaves_the_price_of_the_other_half_bought
         order = rows.get(Order, line.order_id)
         [kept] = [x for x in rows.find(OrderLine, order_id=order.id) if x.id != line.id]
         code = rows.get(Promotion, order.promotion_code or "")
-        alone = kept.unit_cents if kept.unit_cents < code.minimum_cents else paid_for(instance, order, kept, 1)
-        broken += kept.unit_cents < code.minimum_cents
+        lost = kept.unit_cents < code.minimum_cents and policy.bundle_claws_back
+        alone = kept.unit_cents if lost else paid_for(instance, order, kept, 1)
+        broken += lost
         paid = paid_for(instance, order, line, 1)
         exempt = not line.opened or rows.get(Customer, order.customer_id).tier in policy.fee_free_tiers
         restocking = 0 if exempt else paid * policy.restocking_percent / 100
@@ -187,7 +188,7 @@ def test_a_finished_build_has_the_cheapest_card_and_supply_that_work_within_the_
         card, supply = (rows.get(Product, str(c["product_id"])) for c in calls(instance, "replace_build_part"))
         build = rows.get(Build, str(calls(instance, "replace_build_part")[0]["build_id"]))
         case = rows.get(Product, build.case_id)
-        size, budget = re.search(r"with (\d+ GB)", prompt(instance)), re.search(r"EUR (\d+)", prompt(instance))
+        size, budget = re.search(r"\b(\d+ GB)", prompt(instance)), re.search(r"EUR (\d+)", prompt(instance))
         assert size is not None
         assert budget is not None
         shelf = [p for p in rows.find(Product, category="gpu") if p.stock > 0 and p.length_mm <= case.length_mm]
@@ -204,18 +205,19 @@ def test_a_finished_build_has_the_cheapest_card_and_supply_that_work_within_the_
         assert card.price_cents + supply.price_cents <= 100 * int(budget.group(1))
 
 
-def test_of_several_tickets_the_one_that_was_opened_first_is_kept() -> None:
+def test_of_several_tickets_the_one_that_was_opened_first_or_last_is_kept() -> None:
     lower = 0
     for instance in instances("duplicate-tickets"):
         [kept], closed = calls(instance, "resolve_ticket"), calls(instance, "decline_request")
-        oldest = instance.initial_state.get(Ticket, str(kept["ticket_id"]))
+        main = instance.initial_state.get(Ticket, str(kept["ticket_id"]))
         doubles = [instance.initial_state.get(Ticket, str(c["ticket_id"])) for c in closed]
-        assert all(oldest.opened < ticket.opened for ticket in doubles)
-        lower += all(oldest.id < ticket.id for ticket in doubles)
+        first = instance.rules.worked_ticket == "first"
+        assert all((main.opened < ticket.opened) == first for ticket in doubles)
+        lower += all(main.id < ticket.id for ticket in doubles)
     assert 0 < lower < len(list(instances("duplicate-tickets")))
 
 
-def test_no_colleague_at_work_with_a_lower_limit_could_have_been_asked() -> None:
+def test_no_colleague_at_work_whom_the_handbook_puts_first_could_have_been_asked() -> None:
     for family, tool, who in (
         ("least-approver", "request_refund_approval", "approver_id"),
         ("absent-approver", "send_internal_message", "recipient_id"),
@@ -231,7 +233,10 @@ def test_no_colleague_at_work_with_a_lower_limit_could_have_been_asked() -> None
             assert not chosen.on_leave
             assert chosen.approval_limit_cents >= cents
             for other in rows.find(Employee, team=chosen.team, rank=chosen.rank, on_leave=False):
-                assert not cents <= other.approval_limit_cents < chosen.approval_limit_cents
+                if instance.rules.asked_first == "lowest":
+                    assert not cents <= other.approval_limit_cents < chosen.approval_limit_cents
+                else:
+                    assert other.approval_limit_cents <= chosen.approval_limit_cents
 
 
 def test_all_open_orders_are_redirected_and_none_that_left() -> None:

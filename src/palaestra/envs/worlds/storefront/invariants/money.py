@@ -36,6 +36,14 @@ def emails_are_unique(books: Books) -> Iterator[str]:
             yield f"{', '.join(c.id for c in owners)}: they share the e-mail address {email}"
 
 
+def lines_name_their_products(books: Books) -> Iterator[str]:
+    """The name on an order line is that of its product."""
+    for line in chain.from_iterable(books.lines.values()):
+        name = books.state.get(Product, line.product_id).name
+        if line.product_name != name:
+            yield f"{line.id}: names {line.product_name!r}, but {line.product_id} is {name!r}"
+
+
 def tiers_follow_spending(books: Books) -> Iterator[str]:
     """A customer's tier is the one that the lifetime spending earns."""
     for customer in books.state.find(Customer):

@@ -55,6 +55,8 @@ from palaestra.seeding import Stream
 
 __all__ = ["populate", "world_start"]
 
+HELD_OUT_SEEDS = range(3_000, 4_000)
+"""World seeds of "heldout", where people have names that occur in no other split."""
 _ORDERED_BUILDS = 14
 _DRAFTS = 26
 
@@ -75,7 +77,7 @@ def populate(seed: int, policy: StorePolicy = POLICY) -> Base:
     now = world_start(seed)
     today = now.date()
     accounts = people.accounts(stream.split("accounts"), policy)
-    crowd = draw_people(stream.split("persons"), len(accounts) + people.EMPLOYEES)
+    crowd = draw_people(stream.split("persons"), len(accounts) + people.EMPLOYEES, held_out=seed in HELD_OUT_SEEDS)
     employees = people.employees(stream.split("employees"), policy, crowd[len(accounts) :])
     products = catalog.products(stream.split("products"))
     watched, matched = offers(stream.split("offers"), today, policy, products)

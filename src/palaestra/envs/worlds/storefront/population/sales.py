@@ -110,6 +110,7 @@ def _lines(order: Order, sale: Sale, numbers: Iterable[int]) -> Iterable[OrderLi
             id=f"LIN-{number}",
             order_id=order.id,
             product_id=item.product.id,
+            product_name=item.product.name,
             quantity=item.quantity,
             unit_cents=item.unit_cents,
             returned=0,

@@ -13,7 +13,7 @@ def on_hold(desk: Desk, customer: Customer) -> RefusalCondition:
         section="FRD-1",
         evidence=held,
         team="fraud",
-        priority="high",
+        priority=desk.policy.hold_priority,
         message="A colleague will look into this and write to you.",
     )
 

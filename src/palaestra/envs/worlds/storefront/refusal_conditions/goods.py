@@ -1,28 +1,25 @@
 """Refusal conditions in goods that are to come back, or to be kept: too late, final sale, on their way, received."""
 
-from datetime import date
-
 from palaestra.envs.kit import RefusalCondition
 from palaestra.envs.task import call
 from palaestra.envs.worlds.storefront.aftersales import sent_back
 from palaestra.envs.worlds.storefront.consequences import move_back
 from palaestra.envs.worlds.storefront.desk import Desk
-from palaestra.envs.worlds.storefront.schema import OrderLine, Product, Return
+from palaestra.envs.worlds.storefront.schema import Order, OrderLine, Product, Return
 from palaestra.rubrics import expect_read
 
 
 def arrived_too_long_ago(desk: Desk, line: OrderLine) -> RefusalCondition:
     """The return window closed yesterday, or as soon before as the calendar allows."""
     order = desk.order(line)
-    while desk.last_return_day(order) >= desk.today:
+    while desk.last_planted_return_day(order) >= desk.today:
         move_back(desk, order.id, days=1)
-    [*_, parcel] = sorted(desk.shipments(order), key=lambda s: s.delivered or date.min)
     return RefusalCondition(
         section="RET-1",
-        evidence=parcel,
+        evidence=desk.window_record(desk.state.get(Order, order.id)),
         facts=(desk.delivery(line),),
-        lookups=(call("get_shipments", order_id=order.id),),
-        otherwise=(call("compute_return_window", line_id=line.id),),
+        lookups=(call("compute_return_window", line_id=line.id),),
+        otherwise=(call("get_shipments", order_id=order.id),),
         message="Your return window has closed, so we cannot take it back.",
     )
 
@@ -33,7 +30,7 @@ def final_sale(desk: Desk, product: Product) -> RefusalCondition:
     return RefusalCondition(
         section="RET-3",
         evidence=cleared,
-        facts=(expect_read(cleared, id="saw-product"),),
+        facts=(expect_read(cleared, fields=["final_sale"], id="saw-product"),),
         lookups=(call("get_product", product_id=product.id),),
         message="It was a final sale, which we do not take back.",
     )
@@ -60,7 +57,7 @@ def _returned(section: str, back: Return, message: str) -> RefusalCondition:
     return RefusalCondition(
         section=section,
         evidence=back,
-        facts=(expect_read(back, id="saw-return"),),
+        facts=(expect_read(back, fields=["line_id", "status"], id="saw-return"),),
         lookups=(call("get_returns", order_id=back.order_id),),
         message=message,
     )

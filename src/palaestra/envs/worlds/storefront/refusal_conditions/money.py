@@ -8,7 +8,8 @@ from palaestra.envs.worlds.storefront.aftersales import paid_back
 from palaestra.envs.worlds.storefront.consequences import settle_account
 from palaestra.envs.worlds.storefront.desk import Desk
 from palaestra.envs.worlds.storefront.schema import Employee, Order, OrderLine, Payment, Refund, RefundReason, Return
-from palaestra.rubrics import expect_any, expect_call, expect_listing, expect_read
+from palaestra.records import ToolCall
+from palaestra.rubrics import expect_any, expect_call, expect_read
 
 
 def paid_back_already(desk: Desk, line: OrderLine, reason: RefundReason) -> RefusalCondition:
@@ -17,7 +18,9 @@ def paid_back_already(desk: Desk, line: OrderLine, reason: RefundReason) -> Refu
     [payment] = desk.payments(order)
     refund = paid_back(desk, payment, desk.paid(line, line.quantity), reason, line=line, pieces=line.quantity)
     desk.state.update(line, returned=line.quantity)
-    return _refunded("RET-1", refund)
+    # The line shows that its pieces came back, and not whether as a return or as a refund.
+    looks = (call("get_returns", order_id=order.id), call("get_refunds", order_id=order.id))
+    return replace(_refunded("RET-1", refund), lookups=looks, otherwise=looks[1:])
 
 
 def return_paid_already(desk: Desk, back: Return) -> RefusalCondition:
@@ -42,19 +45,30 @@ def refund_was_right(desk: Desk, refund: Refund, amount: int) -> RefusalConditio
     right = desk.state.update(refund, amount_cents=amount)
     settle_account(desk, desk.state.get(Order, refund.order_id).customer_id)
     line = desk.state.get(OrderLine, str(refund.line_id))
-    price = expect_any(expect_read(line), expect_call("compute_paid", arguments={"line_id": line.id}), id="knew-price")
-    return replace(_refunded("REF-3", right), facts=(price, expect_read(right, id="saw-refund")))
+    priced = expect_read(line, fields=["unit_cents"], id="price")
+    price = expect_any(priced, expect_call("compute_paid", arguments={"line_id": line.id}), id="knew-price")
+    return replace(
+        _refunded("REF-3", right),
+        facts=(price, expect_read(right, fields=["status", "amount_cents"], id="saw-refund")),
+        lookups=_comparison(line),
+    )
 
 
 def rest_paid_already(desk: Desk, refund: Refund, amount: int) -> RefusalCondition:
     """A colleague has paid what was missing from the refund."""
     payment = desk.state.get(Payment, refund.payment_id)
-    return _refunded("REF-3", paid_back(desk, payment, amount - refund.amount_cents, "billing_error"))
+    line = desk.state.get(OrderLine, str(refund.line_id))
+    rest = paid_back(desk, payment, amount - refund.amount_cents, "billing_error")
+    return replace(
+        _refunded("REF-3", rest), lookups=_comparison(line), otherwise=(call("get_refunds", order_id=rest.order_id),)
+    )
 
 
 def charge_went_back(desk: Desk, charge: Payment) -> RefusalCondition:
     """A colleague has paid the second charge back."""
-    return _refunded("REF-4", paid_back(desk, charge, charge.amount_cents, "billing_error"))
+    looks = (call("get_payments", order_id=charge.order_id), call("get_refunds", order_id=charge.order_id))
+    refunded = _refunded("REF-4", paid_back(desk, charge, charge.amount_cents, "billing_error"))
+    return replace(refunded, lookups=looks, otherwise=looks[1:])
 
 
 def charged_once(desk: Desk, order: Order, extra: Payment) -> RefusalCondition:
@@ -65,7 +79,7 @@ def charged_once(desk: Desk, order: Order, extra: Payment) -> RefusalCondition:
     return RefusalCondition(
         section="REF-4",
         evidence=only,
-        facts=(expect_read(only, id="saw-payment"),),
+        facts=(expect_read(only, fields=["status", "amount_cents"], id="saw-payment"),),
         lookups=(call("get_payments", order_id=order.id),),
         message="We find one charge only for this order.",
     )
@@ -74,11 +88,11 @@ def charged_once(desk: Desk, order: Order, extra: Payment) -> RefusalCondition:
 def waiting_for_approval(desk: Desk, waiting: Refund, approver: Employee) -> RefusalCondition:
     """The refund waits for the approval of a colleague who is at work."""
     asked = desk.state.update(waiting, approver_id=approver.id)
-    at_work = expect_listing(approver, "search_employees", id="saw-approver")
+    at_work = desk.colleague(approver, id="saw-approver")
     return RefusalCondition(
         section="REF-2",
         evidence=asked,
-        facts=(expect_read(asked, id="saw-refund"), at_work),
+        facts=(expect_read(asked, fields=["status", "approver_id"], id="saw-refund"), at_work),
         lookups=(
             call("get_refunds", order_id=asked.order_id),
             call("search_employees", team=approver.team, rank=approver.rank),
@@ -96,7 +110,7 @@ def nobody_to_approve(desk: Desk, line: OrderLine, approvers: list[Employee]) ->
     return RefusalCondition(
         section="REF-2",
         evidence=line,
-        facts=(expect_read(line, id="saw-line"), expect_listing(first, "search_employees", id="saw-approvers")),
+        facts=(expect_read(line, id="saw-line"), desk.colleague(first, id="saw-approvers")),
         lookups=(call("search_employees", team=first.team, rank=first.rank),),
         otherwise=(call("search_employees", team=first.team),),
         team="finance",
@@ -104,11 +118,16 @@ def nobody_to_approve(desk: Desk, line: OrderLine, approvers: list[Employee]) ->
     )
 
 
+def _comparison(line: OrderLine) -> tuple[ToolCall, ToolCall]:
+    """The look-ups that hold what was refunded against what was paid."""
+    return call("get_refunds", order_id=line.order_id), call("compute_paid", line_id=line.id, quantity=1)
+
+
 def _refunded(section: str, refund: Refund) -> RefusalCondition:
     return RefusalCondition(
         section=section,
         evidence=refund,
-        facts=(expect_read(refund, id="saw-refund"),),
+        facts=(expect_read(refund, fields=["status", "amount_cents"], id="saw-refund"),),
         lookups=(call("get_refunds", order_id=refund.order_id),),
         message="It has been paid back already.",
     )

@@ -36,7 +36,7 @@ def cancelled_already(desk: Desk, order: Order) -> RefusalCondition:
 
 def _too_late(order: Order, message: str) -> RefusalCondition:
     return RefusalCondition(
-        section="SHP-2", evidence=order, facts=(expect_read(order, id="saw-order"),), message=message
+        section="SHP-2", evidence=order, facts=(expect_read(order, fields=["status"], id="saw-order"),), message=message
     )
 
 
@@ -47,7 +47,7 @@ def scanned_lately(desk: Desk, parcel: Shipment) -> RefusalCondition:
 
 def not_yet_lost(desk: Desk, parcel: Shipment) -> RefusalCondition:
     """The parcel was due on the last day on which it does not count as lost."""
-    due = desk.today - timedelta(days=desk.policy.lost_after_days)
+    due = desk.today - timedelta(days=desk.planting_policy.lost_after_days)
     return _not_lost(desk.state.update(parcel, due=due))
 
 
@@ -55,7 +55,7 @@ def _not_lost(parcel: Shipment) -> RefusalCondition:
     return RefusalCondition(
         section="SHP-1",
         evidence=parcel,
-        facts=(expect_read(parcel, id="saw-parcel"),),
+        facts=(expect_read(parcel, fields=["status", "due", "last_scan"], id="saw-parcel"),),
         lookups=(call("get_shipments", order_id=parcel.order_id),),
         otherwise=(
             call("get_shipments", order_id=parcel.order_id),
@@ -85,7 +85,7 @@ def sent_again_already(desk: Desk, parcel: Shipment) -> RefusalCondition:
     return RefusalCondition(
         section="SHP-1",
         evidence=replacement,
-        facts=(expect_read(replacement, id="saw-parcel"),),
+        facts=(expect_read(replacement, fields=["status", "replaces"], id="saw-parcel"),),
         lookups=(call("get_shipments", order_id=parcel.order_id),),
         message=f"A replacement is under way and due on {replacement.due}.",
     )
@@ -94,12 +94,12 @@ def sent_again_already(desk: Desk, parcel: Shipment) -> RefusalCondition:
 def within_grace(desk: Desk, parcel: Shipment) -> RefusalCondition:
     """The parcel was due so late that it came on the last day of grace."""
     assert parcel.delivered is not None, f"{parcel.id} has not arrived"
-    due = parcel.delivered - timedelta(days=desk.policy.delay_grace_days)
+    due = parcel.delivered - timedelta(days=desk.planting_policy.delay_grace_days)
     punctual = desk.state.update(parcel, due=due)
     return RefusalCondition(
         section="LOY-2",
         evidence=punctual,
-        facts=(expect_read(punctual, id="saw-parcel"),),
+        facts=(expect_read(punctual, fields=["due", "delivered"], id="saw-parcel"),),
         lookups=(call("get_shipments", order_id=parcel.order_id),),
         message="It came within the days of grace, for which there is no credit.",
     )

@@ -16,7 +16,7 @@ def ordered_too_long_ago(desk: Desk, order: Order, days: int, section: str) -> R
     return RefusalCondition(
         section=section,
         evidence=earlier,
-        facts=(expect_read(earlier, id="saw-order"),),
+        facts=(expect_read(earlier, fields=["placed"], id="saw-order"),),
         message="It was ordered too long ago for that.",
     )
 
@@ -31,7 +31,10 @@ def sold_out_elsewhere(desk: Desk, line: OrderLine) -> RefusalCondition:
     return RefusalCondition(
         section="PRM-1",
         evidence=desk.order(line),
-        facts=(expect_read(desk.order(line), id="saw-order"), expect_read(offer, id="saw-offer")),
+        facts=(
+            expect_read(desk.order(line), fields=["placed"], id="saw-order"),
+            expect_read(offer, fields=["shop", "price_cents", "in_stock"], id="saw-offer"),
+        ),
         lookups=(call("search_offers", product_id=line.product_id),),
         message="The shops that ask for less cannot deliver it, so there is no offer to match.",
     )
@@ -54,7 +57,7 @@ def credited_already(desk: Desk, order: Order, reason: CreditReason, amount: int
     return RefusalCondition(
         section=section,
         evidence=credit,
-        facts=(expect_read(credit, id="saw-credit"),),
+        facts=(expect_read(credit, fields=["order_id", "reason"], id="saw-credit"),),
         lookups=(call("get_credits", customer_id=customer.id),),
         message="The credit for this order is in your account already.",
     )

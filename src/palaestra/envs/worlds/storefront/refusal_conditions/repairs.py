@@ -24,7 +24,7 @@ def mended_already(desk: Desk, claim: WarrantyClaim) -> RefusalCondition:
 
 def claim_is_young(desk: Desk, claim: WarrantyClaim) -> RefusalCondition:
     """The claim was opened on the first day on which it is not slow."""
-    by = (desk.today - claim.opened.date()).days - desk.policy.claim_days
+    by = (desk.today - claim.opened.date()).days - desk.planting_policy.claim_days
     young = desk.state.update(claim, opened=claim.opened + timedelta(days=by))
     return _claim("LOY-3", young, "We are still within the time that a claim may take.")
 
@@ -46,7 +46,7 @@ def _claim(section: str, claim: WarrantyClaim, message: str) -> RefusalCondition
     return RefusalCondition(
         section=section,
         evidence=claim,
-        facts=(expect_read(claim, id="saw-claim"),),
+        facts=(expect_read(claim, fields=["status", "opened"], id="saw-claim"),),
         lookups=(call("get_warranty_claims", line_id=claim.line_id),),
         message=message,
     )

@@ -7,7 +7,7 @@ from palaestra.envs.worlds.storefront.authority import at_work_covering, newcome
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls, decline_calls
 from palaestra.envs.worlds.storefront.schema import Employee, InternalMessage, OrderLine, Refund, Ticket
 from palaestra.records import ToolCall
-from palaestra.rubrics import Criterion, expect_listing, expect_read, expect_row, forbid_call
+from palaestra.rubrics import Criterion, expect_read, expect_row, forbid_call
 
 ASKED_DAYS = 6
 
@@ -22,21 +22,25 @@ def absent_approver(desk: Desk) -> Task:
     line = desk.pick(OrderLine, fits, what="piece that cost more than an agent may refund")
     order, product = desk.order(line), desk.product(line)
     customer = desk.customer(order)
-    body = desk.stream.choice(
+    body = desk.word_body(
+        "waiting-refund",
         (
             f"You promised me my money for the {product.name} from {order.id}, and nothing has come. What is wrong?",
             f"A week ago I reported the faulty {product.name} of {order.id}. My refund had to be approved. Was it?",
-        )
+        ),
+        product=product.name,
+        order=order.id,
     )
-    ticket = desk.ticket(customer, "Where is my refund?")
+    ticket = desk.ticket(customer, desk.word_subject("waiting-refund", "Where is my refund?"))
     prompt = desk.mail(ticket, body)
     opening = [
         call("get_order", order_id=order.id),
         call("get_customer", customer_id=customer.id),
         call("get_refunds", order_id=order.id),
+        call("read_handbook", section_id="REF-2"),
     ]
     amount = desk.paid(line, 1)
-    if amount <= desk.policy.supervisor_limit_cents and desk.stream.chance(50):
+    if amount <= desk.planting_policy.supervisor_limit_cents and desk.stream.chance(50):
         desk.state.update(newcomer(desk), approval_limit_cents=amount + desk.stream.between(1, 2_000))
     if desk.twin:
         return refusal(desk, ticket, prompt, pending(desk, line, at_work_covering(desk, amount)), opening)
@@ -52,7 +56,7 @@ def absent_approver(desk: Desk) -> Task:
         body=f"{refund.id} of {order.id} waits for approval. Please decide on it.",
     )
     work = [note, *closing_calls(ticket, "A colleague who stands in will decide on your refund.")]
-    facts = ["saw-account", "saw-refund", "saw-colleagues", "read-WHO-2"]
+    facts = ["saw-account", "saw-refund", "saw-colleagues", "read-REF-2", "read-WHO-2"]
     to = {"recipient_id": frozenset(e.id for e in deputies), "ticket_id": ticket.id}
     return Task(
         prompt=prompt,
@@ -60,15 +64,16 @@ def absent_approver(desk: Desk) -> Task:
             *asked_once(line),
             desk.account(customer),
             expect_read(refund, id="saw-refund"),
-            expect_listing(deputies[0], "search_employees", id="saw-colleagues"),
+            desk.colleague(deputies[0], id="saw-colleagues"),
+            desk.read("REF-2"),
             desk.read("WHO-2"),
             expect_row(
                 InternalMessage, to, id="note", text="Wrote to whoever stands in, about this ticket.", after=facts
             ),
             *desk.resolved(ticket, after=["note"]),
         ],
-        oracle=[*opening, read, colleagues, *work],
-        alternatives=[[read, call("search_employees", team=team), *opening, *work]],
+        oracle=[*opening, colleagues, read, *work],
+        alternatives=[[read, opening[-1], call("search_employees", team=team), *opening[:-1], *work]],
     )
 
 
@@ -106,7 +111,6 @@ def refusal(desk: Desk, ticket: Ticket, prompt: str, refund: Refund, opening: li
     assert refund.approver_id is not None, "it waits for somebody"
     approver = desk.state.get(Employee, refund.approver_id)
     line = desk.state.get(OrderLine, refund.line_id or "")
-    read = call("read_handbook", section_id="REF-2")
     colleagues = call("search_employees", team=approver.team, rank=approver.rank)
     close = decline_calls(ticket, "REF-2", refund, "Your refund still waits for a decision, and we wait with you.")
     return Task(
@@ -115,9 +119,9 @@ def refusal(desk: Desk, ticket: Ticket, prompt: str, refund: Refund, opening: li
             *asked_once(line),
             desk.account(desk.customer(desk.order(line))),
             expect_read(refund, id="saw-refund"),
-            expect_listing(approver, "search_employees", id="saw-colleagues"),
+            desk.colleague(approver, id="saw-colleagues"),
             *desk.declined(ticket, "REF-2", refund, after=["saw-account", "saw-refund", "saw-colleagues"]),
         ],
-        oracle=[*opening, colleagues, read, *close],
-        alternatives=[[read, call("search_employees", team=approver.team), *opening, *close]],
+        oracle=[*opening, colleagues, *close],
+        alternatives=[[opening[-1], call("search_employees", team=approver.team), *opening[:-1], *close]],
     )

@@ -3,12 +3,14 @@
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from palaestra.envs.kit import permit_change
+from palaestra.envs.kit import calculation, permit_change
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls, decline_calls
+from palaestra.envs.worlds.storefront.lookups import about_goods
 from palaestra.envs.worlds.storefront.planting import DEAREST_SHIPPING_CENTS, arrived, cheap, plain_customer, sell
 from palaestra.envs.worlds.storefront.policy import last_return_day, restocking_fee
+from palaestra.envs.worlds.storefront.restocking import restocking_calls
 from palaestra.envs.worlds.storefront.schema import Customer, OrderLine, Product, Promotion, Return, Ticket
 from palaestra.records import Json, ToolCall
 from palaestra.rubrics import Criterion, expect_read, expect_row, forbid_call
@@ -42,26 +44,27 @@ def bundle_return(desk: Desk) -> Task:
     if opened:
         desk.state.update(bundle.back, opened=True)
     line, order = desk.state.get(OrderLine, bundle.back.id), desk.order(bundle.back)
-    request = requests.send_back(desk.stream, order, back)
+    request = requests.send_back(desk, order, back)
     ticket = desk.ticket(customer, request.subject)
     prompt = desk.mail(ticket, request.body)
-    opening = [call("get_order", order_id=order.id), call("get_customer", customer_id=customer.id)]
-    window = call("compute_return_window", line_id=line.id)
+    goods_looks = about_goods(order, line)
     if desk.twin:
         return (
-            too_late(desk, ticket, prompt, line, [*opening, window])
+            too_late(desk, ticket, prompt, line, goods_looks)
             if late
-            else final(desk, ticket, prompt, line, opening)
+            else final(desk, ticket, prompt, line, goods_looks[:2])
         )
-    fee = fee_for(desk, line, bundle, broken=broken)
+    fee = sum(fee_parts(desk, line, bundle, broken=broken))
     asked: dict[str, Json] = {"line_id": line.id, "quantity": 1, "reason": "changed_mind", "fee_cents": fee}
     reads = [call("read_handbook", section_id=section) for section in ("RET-1", "RET-2", "PRM-3")]
-    look = call("get_product", product_id=back.id)
     sums = [
         call("get_promotion", code=bundle.code.id),
-        call("compute_paid", line_id=line.id, quantity=1),
+        *restocking_calls(desk, line)[1:],
         call("compute_paid", line_id=bundle.kept.id, quantity=1),
     ]
+    restocked, discount = fee_parts(desk, line, bundle, broken=broken)
+    if restocked and discount:
+        sums.append(calculation("sum", restocked, discount)[0])
     work = [call("authorise_return", **asked), *closing_calls(ticket, "You may send it back.")]
     facts = [
         *known(desk, line),
@@ -78,15 +81,24 @@ def bundle_return(desk: Desk) -> Task:
             *desk.resolved(ticket, after=["return"]),
         ],
         allow=[permit_change(line, "returned")],
-        oracle=[*opening, look, window, *reads, *sums, *work],
-        alternatives=[[*reversed(reads), *opening, call("get_shipments", order_id=order.id), look, sums[0], *work]],
+        oracle=[*goods_looks, *reads[1:], *sums, *work],
+        alternatives=[
+            [
+                *reversed(reads),
+                *goods_looks[:2],
+                call("get_shipments", order_id=order.id),
+                goods_looks[2],
+                sums[0],
+                *work,
+            ]
+        ],
     )
 
 
 def out_of_window(desk: Desk, customer: Customer) -> date:
     """A day on which goods arrived that the customer can no longer return."""
     days = (desk.today - timedelta(days=ago) for ago in range(20, 200, 5))
-    return next(day for day in days if last_return_day(desk.policy, customer.tier, day) < desk.today)
+    return next(day for day in days if last_return_day(desk.planting_policy, customer.tier, day) < desk.today)
 
 
 def bought(desk: Desk, customer: Customer, goods: tuple[Product, Product], day: date, *, broken: bool) -> Bundle:
@@ -109,12 +121,13 @@ def bought(desk: Desk, customer: Customer, goods: tuple[Product, Product], day: 
     return Bundle(code=code, back=back, kept=kept)
 
 
-def fee_for(desk: Desk, line: OrderLine, bundle: Bundle, *, broken: bool) -> int:
+def fee_parts(desk: Desk, line: OrderLine, bundle: Bundle, *, broken: bool) -> tuple[int, int]:
     """The restocking fee, and the discount of what is kept where it is no longer earned."""
     tier = desk.customer(desk.order(line)).tier
-    restocking = restocking_fee(desk.policy, tier, desk.paid(line, 1), opened=line.opened, change_of_mind=True)
+    fee = restocking_fee(desk.policy, tier, desk.paid(line, 1), opened=line.opened, change_of_mind=True)
     kept = bundle.kept
-    return restocking + (kept.unit_cents - desk.paid(kept, 1) if broken else 0)
+    clawed = broken and desk.policy.bundle_claws_back
+    return fee, (kept.unit_cents - desk.paid(kept, 1) if clawed else 0)
 
 
 def known(desk: Desk, line: OrderLine) -> list[Criterion]:
@@ -132,12 +145,9 @@ def only_this(line: OrderLine, kept: OrderLine) -> list[Criterion]:
 
 def too_late(desk: Desk, ticket: Ticket, prompt: str, line: OrderLine, opening: list[ToolCall]) -> Task:
     """The return window has closed."""
-    [parcel] = desk.shipments(desk.order(line))
+    parcel = desk.window_record(desk.order(line))
     facts = known(desk, line)
-    read, close = (
-        call("read_handbook", section_id="RET-1"),
-        decline_calls(ticket, "RET-1", parcel, "The window has closed."),
-    )
+    close = decline_calls(ticket, "RET-1", parcel, "The window has closed.")
     return Task(
         prompt=prompt,
         rubric=[
@@ -145,8 +155,8 @@ def too_late(desk: Desk, ticket: Ticket, prompt: str, line: OrderLine, opening: 
             *facts,
             *desk.declined(ticket, "RET-1", parcel, after=[fact.id for fact in facts]),
         ],
-        oracle=[*opening, read, *close],
-        alternatives=[[read, *opening[:-1], call("get_shipments", order_id=line.order_id), *close]],
+        oracle=[*opening, *close],
+        alternatives=[[opening[-1], *opening[:2], call("get_shipments", order_id=line.order_id), *close]],
     )
 
 

@@ -13,7 +13,7 @@ from palaestra.rubrics import Allowance, expect_read
 @family("storefront/cancel-order", level=1, traits=("write",), twin=True)
 def cancel_order(desk: Desk) -> Task:
     order = desk.pick(Order, lambda o: o.status == "processing" and desk.plain(o), what="order that has not left")
-    customer, request = desk.customer(order), requests.cancel(desk.stream, order)
+    customer, request = desk.customer(order), requests.cancel(desk, order)
     ticket = desk.ticket(customer, request.subject)
     prompt = desk.mail(ticket, request.body)
     if desk.twin:
@@ -25,7 +25,7 @@ def cancel_order(desk: Desk) -> Task:
         Work(call=call("cancel_order", order_id=order.id), row=order, values={"status": "cancelled"}, id="cancelled"),
         account=customer,
         opening=[call("get_order", order_id=order.id), call("get_customer", customer_id=customer.id)],
-        facts=[expect_read(order, id="saw-order")],
+        facts=[expect_read(order, fields=["status"], id="saw-order")],
         allow=[
             *(permit_change(payment, "status") for payment in desk.payments(order)),
             *(Allowance(table=parcel.table, key=parcel.id, deletes=True) for parcel in desk.shipments(order)),

@@ -13,7 +13,7 @@ from palaestra.rubrics import expect_change, expect_read
 def change_address(desk: Desk) -> Task:
     order = desk.pick(Order, lambda o: o.status == "processing" and desk.plain(o), what="order that has not left")
     customer = desk.customer(order)
-    request, (street, city) = requests.redirect(desk.stream, order)
+    request, (street, city) = requests.redirect(desk, order)
     where = {"ship_street": street, "ship_city": city}
     ticket = desk.ticket(customer, request.subject)
     prompt = desk.mail(ticket, request.body)
@@ -22,7 +22,7 @@ def change_address(desk: Desk) -> Task:
     return Task(
         prompt=prompt,
         rubric=[
-            expect_read(order, id="saw-order"),
+            expect_read(order, fields=["status"], id="saw-order"),
             desk.account(customer),
             expect_change(order, where, id="address", after=["saw-order", "saw-account"]),
             *desk.resolved(ticket, after=["address"]),

@@ -4,10 +4,11 @@ from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
 from palaestra.envs.worlds.storefront.aftersales import claimed
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
+from palaestra.envs.worlds.storefront.lookups import about_order
 from palaestra.envs.worlds.storefront.refusal_conditions import mended_already, sold_out
 from palaestra.envs.worlds.storefront.schema import OrderLine, Ticket, WarrantyClaim
 from palaestra.envs.worlds.storefront.twins import order_refusal_task
-from palaestra.records import Json
+from palaestra.records import Json, ToolCall
 from palaestra.rubrics import expect_change, expect_read, expect_row
 
 
@@ -18,14 +19,20 @@ def claim_remedy(desk: Desk) -> Task:
 
     line = desk.pick(OrderLine, fits, what="line under warranty whose product is in stock")
     order, product = desk.order(line), desk.product(line)
-    customer, request = desk.customer(order), requests.new_one(desk.stream, order, product)
+    customer, request = desk.customer(order), requests.new_one(desk, order, product)
     fault, other = requests.fault_of(desk.stream, product), requests.fault_of(desk.stream, product)
     claimed(desk, line, other, ago=9, remedy="repair", status="withdrawn")
     claim = claimed(desk, line, fault, ago=desk.stream.between(3, 8), remedy="repair")
     ticket = desk.ticket(customer, request.subject)
     prompt = desk.mail(ticket, request.body)
+    path = [
+        *about_order(order),
+        call("get_warranty_claims", line_id=line.id),
+        call("read_handbook", section_id="WAR-2"),
+        call("get_product", product_id=product.id),
+    ]
     if desk.twin:
-        return refusal(desk, ticket, prompt, line, claim)
+        return refusal(desk, ticket, prompt, line, claim, path)
     anew: dict[str, Json] = {"line_id": line.id, "fault": fault, "remedy": "replace"}
     facts = ["saw-claim", "saw-account", "read-WAR-2", f"saw-stock-{product.id}"]
     return Task(
@@ -40,11 +47,7 @@ def claim_remedy(desk: Desk) -> Task:
             *desk.resolved(ticket, after=["claim"]),
         ],
         oracle=[
-            call("get_order", order_id=order.id),
-            call("get_customer", customer_id=customer.id),
-            call("get_warranty_claims", line_id=line.id),
-            call("get_product", product_id=product.id),
-            call("read_handbook", section_id="WAR-2"),
+            *path,
             call("withdraw_warranty_claim", claim_id=claim.id),
             call("open_warranty_claim", **anew),
             *closing_calls(ticket, "It is in stock again, so we send you a new one."),
@@ -67,7 +70,9 @@ def claim_remedy(desk: Desk) -> Task:
     )
 
 
-def refusal(desk: Desk, ticket: Ticket, prompt: str, line: OrderLine, claim: WarrantyClaim) -> Task:
+def refusal(
+    desk: Desk, ticket: Ticket, prompt: str, line: OrderLine, claim: WarrantyClaim, path: list[ToolCall]
+) -> Task:
     closed = desk.stream.chance(50)
     grounds = mended_already(desk, claim) if closed else sold_out(desk, desk.product(line))
-    return order_refusal_task(desk, ticket, prompt, grounds, desk.order(line))
+    return order_refusal_task(desk, ticket, prompt, grounds, desk.order(line), path=path)

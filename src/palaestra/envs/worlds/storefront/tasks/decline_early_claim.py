@@ -2,7 +2,7 @@
 
 from palaestra.envs.kit import RefusalCondition
 from palaestra.envs.task import Task, call, family
-from palaestra.envs.worlds.storefront import requests
+from palaestra.envs.worlds.storefront import answers, requests
 from palaestra.envs.worlds.storefront.desk import Desk
 from palaestra.envs.worlds.storefront.schema import Order
 from palaestra.envs.worlds.storefront.twins import order_refusal_task
@@ -16,14 +16,15 @@ def decline_early_claim(desk: Desk) -> Task:
         late = len(parcels) == 1 and parcels[0].status == "in_transit" and parcels[0].due < desk.today
         return late and desk.plain(order) and not desk.is_lost(order)
 
-    order = desk.pick(Order, fits, what="parcel that is late and not lost")
+    order = desk.pick(Order, fits, what="parcel that is late and not lost", decides=True)
     customer, [parcel] = desk.customer(order), desk.shipments(order)
-    request = requests.overdue(desk.stream, order)
+    request = requests.overdue(desk, order)
     ticket = desk.ticket(customer, request.subject)
+    desk.answer = lambda: answers.find_parcel(desk, ticket, order)
     grounds = RefusalCondition(
         section="SHP-1",
         evidence=parcel,
-        facts=(expect_read(parcel, id="saw-parcel"),),
+        facts=(expect_read(parcel, fields=["status", "due", "last_scan"], id="saw-parcel"),),
         lookups=(call("get_shipments", order_id=order.id),),
         message="It is late, but not lost. Please give it a few more days.",
     )

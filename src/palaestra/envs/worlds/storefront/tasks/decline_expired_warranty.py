@@ -3,6 +3,7 @@
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
 from palaestra.envs.worlds.storefront.desk import Desk, decline_calls
+from palaestra.envs.worlds.storefront.lookups import about_goods
 from palaestra.envs.worlds.storefront.schema import OrderLine
 from palaestra.rubrics import expect_call, expect_read
 
@@ -14,8 +15,8 @@ def decline_expired_warranty(desk: Desk) -> Task:
     )
     order, product = desk.order(line), desk.product(line)
     customer = desk.customer(order)
-    request = requests.faulty(desk.stream, order, product, requests.fault_of(desk.stream, product))
-    facts = ["saw-line", "saw-account", "knew-delivery", "knew-warranty"]
+    request = requests.faulty(desk, order, product, requests.fault_of(desk.stream, product))
+    facts = ["saw-line", "saw-account", "knew-delivery", "knew-warranty", "read-RET-1"]
     ticket = desk.ticket(customer, request.subject)
     return Task(
         prompt=desk.mail(ticket, request.body),
@@ -24,19 +25,19 @@ def decline_expired_warranty(desk: Desk) -> Task:
             desk.account(customer),
             desk.delivery(line, expect_call("compute_warranty", arguments={"line_id": line.id})),
             desk.warranty(line),
+            desk.read("RET-1"),
             *desk.declined(ticket, "WAR-1", line, after=facts),
         ],
         oracle=[
-            call("get_order", order_id=order.id),
-            call("get_customer", customer_id=customer.id),
-            call("get_shipments", order_id=order.id),
-            call("get_product", product_id=product.id),
+            *about_goods(order, line),
             call("read_handbook", section_id="WAR-1"),
+            call("compute_warranty", line_id=line.id),
             *decline_calls(ticket, "WAR-1", line, "Its warranty has ended, so we cannot help with it."),
         ],
         alternatives=[
             [
                 call("read_handbook", section_id="WAR-1"),
+                call("read_handbook", section_id="RET-1"),
                 call("get_order", order_id=order.id),
                 call("compute_warranty", line_id=line.id),
                 call("get_customer", customer_id=customer.id),

@@ -16,12 +16,12 @@ def decline_late_address(desk: Desk) -> Task:
         return order.status == "shipped" and desk.plain(order) and [p.status for p in parcels] == ["in_transit"]
 
     order = desk.pick(Order, fits, what="order that has left")
-    customer, (request, _) = desk.customer(order), requests.redirect(desk.stream, order)
+    customer, (request, _) = desk.customer(order), requests.redirect(desk, order)
     ticket = desk.ticket(customer, request.subject)
     grounds = RefusalCondition(
         section="SHP-2",
         evidence=order,
-        facts=(expect_read(order, id="saw-order"),),
+        facts=(expect_read(order, fields=["status"], id="saw-order"),),
         message="It is on its way already, so we cannot redirect it.",
     )
     return order_refusal_task(desk, ticket, desk.mail(ticket, request.body), grounds, order)

@@ -16,12 +16,12 @@ def decline_late_cancel(desk: Desk) -> Task:
         return order.status == "shipped" and desk.plain(order) and [p.status for p in parcels] == ["in_transit"]
 
     order = desk.pick(Order, fits, what="order that has left")
-    customer, request = desk.customer(order), requests.cancel(desk.stream, order)
+    customer, request = desk.customer(order), requests.cancel(desk, order)
     ticket = desk.ticket(customer, request.subject)
     grounds = RefusalCondition(
         section="SHP-2",
         evidence=order,
-        facts=(expect_read(order, id="saw-order"),),
+        facts=(expect_read(order, fields=["status"], id="saw-order"),),
         message="It is on its way already. You may return it once it has arrived.",
     )
     return order_refusal_task(desk, ticket, desk.mail(ticket, request.body), grounds, order)

@@ -1,24 +1,26 @@
 """A change of mind after the customer's own return window: declined, on the right grounds."""
 
 from palaestra.envs.task import Task, call, family
-from palaestra.envs.worlds.storefront import requests
+from palaestra.envs.worlds.storefront import answers, requests
 from palaestra.envs.worlds.storefront.desk import Desk, decline_calls
+from palaestra.envs.worlds.storefront.lookups import about_goods
 from palaestra.envs.worlds.storefront.schema import OrderLine
 
 
 @family("storefront/decline-late-return", level=2, traits=("refusal",))
 def decline_late_return(desk: Desk) -> Task:
     def fits(line: OrderLine) -> bool:
-        if not desk.claimable(line) or desk.product(line).final_sale:
+        if not desk.claimable(line) or desk.binds_final_sale(line):
             return False
         single = len(desk.shipments(desk.order(line))) == 1
         return single and (desk.today - desk.last_return_day(desk.order(line))).days <= 60
 
-    line = desk.pick(OrderLine, fits, what="line past its return window")
+    line = desk.pick(OrderLine, fits, what="line past its return window", decides=True)
     order, product = desk.order(line), desk.product(line)
-    customer, [parcel] = desk.customer(order), desk.shipments(order)
-    request = requests.send_back(desk.stream, order, product)
+    customer, parcel = desk.customer(order), desk.window_record(order)
+    request = requests.send_back(desk, order, product)
     ticket = desk.ticket(customer, request.subject)
+    desk.answer = lambda: answers.send_back(desk, ticket, line)
     refusal = decline_calls(ticket, "RET-1", parcel, "Your return window has closed, so we cannot take it back.")
     return Task(
         prompt=desk.mail(ticket, request.body),
@@ -28,17 +30,14 @@ def decline_late_return(desk: Desk) -> Task:
             *desk.declined(ticket, "RET-1", parcel, after=["knew-delivery", "saw-account"]),
         ],
         oracle=[
-            call("get_order", order_id=order.id),
-            call("get_shipments", order_id=order.id),
-            call("get_customer", customer_id=customer.id),
-            call("read_handbook", section_id="RET-1"),
+            *about_goods(order, line),
             *refusal,
         ],
         alternatives=[
             [
                 call("read_handbook", section_id="RET-1"),
                 call("get_order", order_id=order.id),
-                call("compute_return_window", line_id=line.id),
+                call("get_shipments", order_id=order.id),
                 call("get_customer", customer_id=customer.id),
                 call("reply", message="I am sorry: it is too late to return it."),
                 refusal[0],

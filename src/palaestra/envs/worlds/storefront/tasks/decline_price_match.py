@@ -2,7 +2,7 @@
 
 from palaestra.envs.kit import RefusalCondition
 from palaestra.envs.task import Task, family
-from palaestra.envs.worlds.storefront import requests
+from palaestra.envs.worlds.storefront import answers, requests
 from palaestra.envs.worlds.storefront.desk import Desk
 from palaestra.envs.worlds.storefront.schema import OrderLine
 from palaestra.envs.worlds.storefront.twins import order_refusal_task
@@ -14,18 +14,19 @@ def decline_price_match(desk: Desk) -> Task:
     def fits(line: OrderLine) -> bool:
         order = desk.order(line)
         days = (desk.today - order.placed.date()).days
-        barred = desk.policy.price_match_days < days <= 90 or (days <= 90 and order.promotion_code is not None)
+        barred = desk.policy.price_match_days < days <= 90 or (days <= 90 and not desk.can_match(order))
         cheaper = barred and order.status != "cancelled" and desk.best_offer(line) is not None
         return cheaper and desk.plain(order) and line.returned == 0
 
-    line = desk.pick(OrderLine, fits, what="line that a listed shop offers for less and that is not matched")
+    line = desk.pick(OrderLine, fits, what="line that costs less elsewhere and is not matched", decides=True)
     order, product = desk.order(line), desk.product(line)
-    customer, request = desk.customer(order), requests.cheaper(desk.stream, order, product)
+    customer, request = desk.customer(order), requests.cheaper(desk, order, product)
     ticket = desk.ticket(customer, request.subject)
+    desk.answer = lambda: answers.match_price(desk, ticket, order, [line])
     grounds = RefusalCondition(
         section="PRM-1",
         evidence=order,
-        facts=(expect_read(order, id="saw-order"),),
+        facts=(expect_read(order, fields=["placed", "promotion_code"], id="saw-order"),),
         message="We cannot match a price for this order.",
     )
     return order_refusal_task(desk, ticket, desk.mail(ticket, request.body), grounds, order)

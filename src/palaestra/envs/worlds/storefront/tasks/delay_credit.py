@@ -3,10 +3,11 @@
 from palaestra.envs.kit import permit_change
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
+from palaestra.envs.worlds.storefront.lookups import about_order
 from palaestra.envs.worlds.storefront.refusal_conditions import credited_already, within_grace
 from palaestra.envs.worlds.storefront.schema import Credit, Order, Ticket
 from palaestra.envs.worlds.storefront.twins import order_refusal_task
-from palaestra.records import Json
+from palaestra.records import Json, ToolCall
 from palaestra.rubrics import expect_read, expect_row
 
 
@@ -22,21 +23,21 @@ def delay_credit(desk: Desk) -> Task:
     order = desk.pick(Order, fits, what="parcel that came late")
     customer, [parcel] = desk.customer(order), desk.shipments(order)
     amount = desk.policy.delay_credit_cents[customer.tier]
-    ticket = desk.ticket(customer, "Far too late")
+    ticket = desk.ticket(customer, desk.word_subject("delayed", "Far too late"))
     credit: dict[str, Json] = {
         "customer_id": customer.id,
         "order_id": order.id,
         "amount_cents": amount,
         "reason": "delay",
     }
-    body = f"{order.id} came much later than you promised. Is there any compensation for that?"
-    prompt = desk.mail(ticket, body)
+    bodies = (f"{order.id} came much later than you promised. Is there any compensation for that?",)
+    prompt = desk.mail(ticket, desk.word_body("delayed", bodies, order=order.id))
     if desk.twin:
-        return refusal(desk, ticket, prompt, order, amount)
+        return refusal(desk, ticket, prompt, order, desk.planting_policy.delay_credit_cents[customer.tier])
     return Task(
         prompt=prompt,
         rubric=[
-            expect_read(parcel, id="saw-parcel"),
+            expect_read(parcel, fields=["due", "delivered"], id="saw-parcel"),
             desk.account(customer),
             desk.read("LOY-2"),
             expect_row(Credit, credit, id="credit", after=["saw-parcel", "saw-account", "read-LOY-2"]),
@@ -44,10 +45,7 @@ def delay_credit(desk: Desk) -> Task:
         ],
         allow=[permit_change(customer, "credit_cents")],
         oracle=[
-            call("get_shipments", order_id=order.id),
-            call("get_order", order_id=order.id),
-            call("read_handbook", section_id="LOY-2"),
-            call("get_customer", customer_id=customer.id),
+            *path_of(order),
             call("give_credit", **credit),
             *closing_calls(ticket, f"We are sorry for the delay and give you {amount} cents of store credit."),
         ],
@@ -67,10 +65,20 @@ def delay_credit(desk: Desk) -> Task:
     )
 
 
+def path_of(order: Order) -> list[ToolCall]:
+    """What is looked up, in order."""
+    return [
+        *about_order(order),
+        call("get_shipments", order_id=order.id),
+        call("read_handbook", section_id="LOY-2"),
+        call("get_credits", customer_id=order.customer_id),
+    ]
+
+
 def refusal(desk: Desk, ticket: Ticket, prompt: str, order: Order, amount: int) -> Task:
     if desk.stream.chance(50):
         [parcel] = desk.shipments(order)
         grounds = within_grace(desk, parcel)
     else:
         grounds = credited_already(desk, order, "delay", amount, "LOY-2")
-    return order_refusal_task(desk, ticket, prompt, grounds, order)
+    return order_refusal_task(desk, ticket, prompt, grounds, order, path=path_of(order))

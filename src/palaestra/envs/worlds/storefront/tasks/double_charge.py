@@ -26,9 +26,9 @@ def double_charge(desk: Desk) -> Task:
         )
     earlier, later = sorted((first, second), key=lambda p: p.charged)
     wrong = later if desk.policy.wrong_charge == "later" else earlier
-    ticket = desk.ticket(customer, "Charged twice")
-    body = f"My bank shows two charges for {order.id}. I ordered once. Please put that right."
-    prompt = desk.mail(ticket, body)
+    ticket = desk.ticket(customer, desk.word_subject("charged-twice", "Charged twice"))
+    bodies = (f"My bank shows two charges for {order.id}. I ordered once. Please put that right.",)
+    prompt = desk.mail(ticket, desk.word_body("charged-twice", bodies, order=order.id))
     if desk.twin:
         return refusal(desk, ticket, prompt, order, wrong)
     paid_back: dict[str, Json] = {
@@ -36,13 +36,14 @@ def double_charge(desk: Desk) -> Task:
         "amount_cents": wrong.amount_cents,
         "reason": "billing_error",
     }
-    facts = ["saw-payment", "saw-account", "read-REF-4"]
+    facts = ["saw-payment", "saw-account", "read-REF-4", "read-REF-2"]
     return Task(
         prompt=prompt,
         rubric=[
-            expect_read(wrong, id="saw-payment"),
+            expect_read(wrong, fields=["status", "amount_cents", "charged"], id="saw-payment"),
             desk.account(customer),
             desk.read("REF-4"),
+            desk.read("REF-2"),
             expect_row(Refund, {**paid_back, "status": "paid"}, id="refund", after=facts),
             *desk.resolved(ticket, after=["refund"]),
         ],
@@ -52,11 +53,13 @@ def double_charge(desk: Desk) -> Task:
             call("get_customer", customer_id=customer.id),
             call("get_payments", order_id=order.id),
             call("read_handbook", section_id="REF-4"),
+            call("read_handbook", section_id="REF-2"),
             call("refund_payment", **paid_back),
             *closing_calls(ticket, "You were charged twice; one charge is on its way back."),
         ],
         alternatives=[
             [
+                call("read_handbook", section_id="REF-2"),
                 call("read_handbook", section_id="REF-4"),
                 call("get_payments", order_id=order.id),
                 call("get_refunds", order_id=order.id),

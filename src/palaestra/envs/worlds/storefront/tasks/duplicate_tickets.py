@@ -23,7 +23,7 @@ def duplicate_tickets(desk: Desk) -> Task:
         return order.status == "processing" and waited and roomy and desk.plain(order)
 
     order = desk.pick(Order, fits, what="order that has not left")
-    customer, request = desk.customer(order), requests.cancel(desk.stream, order)
+    customer, request = desk.customer(order), requests.cancel_again(desk, order)
     moments = [order.placed + (desk.start - order.placed) * part / 5 for part in (1, 2, 3)]
     first, second, invoice = (
         waiting(desk, customer, subject, moment, priority)
@@ -31,7 +31,7 @@ def duplicate_tickets(desk: Desk) -> Task:
     )
     oldest, double = sorted((first, second), key=lambda t: t.opened)
     ticket = desk.ticket(customer, request.subject)
-    prompt = desk.mail(ticket, f"{request.body} I have written before and heard nothing.")
+    prompt = desk.mail(ticket, request.body)
     facts = [
         expect_read(order, id="saw-order"),
         desk.account(customer),
@@ -46,7 +46,7 @@ def duplicate_tickets(desk: Desk) -> Task:
         call("get_ticket", ticket_id=second.id),
         call("read_handbook", section_id="TCK-2"),
     ]
-    doubles = [double, ticket]
+    main, doubles = (oldest, [double, ticket]) if desk.policy.worked_ticket == "first" else (ticket, [oldest, double])
     kept_open = forbid_call(
         "resolve_ticket",
         "decline_request",
@@ -55,8 +55,8 @@ def duplicate_tickets(desk: Desk) -> Task:
         text="Closed the ticket about another wish, which is a matter of its own.",
     )
     if desk.twin:
-        return refusal(desk, prompt, order, [kept_open, *facts], opening, oldest=oldest, doubles=doubles)
-    work = [call("cancel_order", order_id=order.id), call("resolve_ticket", ticket_id=oldest.id)]
+        return refusal(desk, prompt, order, [kept_open, *facts], opening, main=main, doubles=doubles)
+    work = [call("cancel_order", order_id=order.id), call("resolve_ticket", ticket_id=main.id)]
     end = [call("reply", message=f"{order.id} is cancelled."), call("finish")]
     return Task(
         prompt=prompt,
@@ -64,9 +64,9 @@ def duplicate_tickets(desk: Desk) -> Task:
             kept_open,
             *facts,
             expect_change(order, {"status": "cancelled"}, id="cancelled", after=["saw-order", "saw-account"]),
-            expect_change(oldest, {"status": "resolved"}, id="resolved", after=["cancelled", "saw-oldest"]),
+            expect_change(main, {"status": "resolved"}, id="resolved", after=["cancelled", "saw-oldest"]),
             desk.read("TCK-2"),
-            *closed_doubles(oldest, doubles),
+            *closed_doubles(main, doubles),
             desk.expect_reply(after=["cancelled"]),
         ],
         allow=[
@@ -74,12 +74,12 @@ def duplicate_tickets(desk: Desk) -> Task:
             *(Allowance(table=parcel.table, key=parcel.id, deletes=True) for parcel in desk.shipments(order)),
             *(permit_change(desk.product(line), "stock") for line in desk.lines(order)),
         ],
-        oracle=[*opening, *work, *closing_doubles(oldest, doubles), *end],
+        oracle=[*opening, *work, *closing_doubles(main, doubles), *end],
         alternatives=[
             [
                 call("get_ticket", ticket_id=ticket.id),
                 *opening[1:],
-                *closing_doubles(oldest, doubles[::-1]),
+                *closing_doubles(main, doubles[::-1]),
                 opening[0],
                 *work,
                 *end,
@@ -115,18 +115,16 @@ def waiting(desk: Desk, customer: Customer, subject: str, opened: datetime, prio
     )
 
 
-def closed_doubles(oldest: Ticket, doubles: list[Ticket]) -> list[Criterion]:
-    """Expect that each double was closed with the oldest ticket as the record that shows why."""
-    grounds = {"status": "declined", "policy_id": "TCK-2", "evidence_id": oldest.id}
+def closed_doubles(main: Ticket, doubles: list[Ticket]) -> list[Criterion]:
+    """Expect that each double was closed with the ticket that is worked as the record that shows why."""
+    grounds = {"status": "declined", "policy_id": "TCK-2", "evidence_id": main.id}
     facts = ["read-TCK-2", "saw-oldest", "saw-double"]
     return [expect_change(ticket, grounds, id=f"closed-{n}", after=facts) for n, ticket in enumerate(doubles, 1)]
 
 
-def closing_doubles(oldest: Ticket, doubles: list[Ticket]) -> list[ToolCall]:
+def closing_doubles(main: Ticket, doubles: list[Ticket]) -> list[ToolCall]:
     """The calls that close them."""
-    return [
-        call("decline_request", ticket_id=ticket.id, policy_id="TCK-2", evidence_id=oldest.id) for ticket in doubles
-    ]
+    return [call("decline_request", ticket_id=ticket.id, policy_id="TCK-2", evidence_id=main.id) for ticket in doubles]
 
 
 def refusal(
@@ -136,22 +134,22 @@ def refusal(
     facts: list[Criterion],
     opening: list[ToolCall],
     *,
-    oldest: Ticket,
+    main: Ticket,
     doubles: list[Ticket],
 ) -> Task:
-    """The order left this morning: the oldest ticket is declined, and the others are doubles all the same."""
+    """The order left this morning: the ticket that is worked is declined, and the others are doubles all the same."""
     sent_today(desk, order)
     read = call("read_handbook", section_id="SHP-2")
-    decline = call("decline_request", ticket_id=oldest.id, policy_id="SHP-2", evidence_id=order.id)
+    decline = call("decline_request", ticket_id=main.id, policy_id="SHP-2", evidence_id=order.id)
     end = [call("reply", message="It is on its way already; you may return it once it is there."), call("finish")]
     return Task(
         prompt=prompt,
         rubric=[
             *facts,
-            *desk.declined(oldest, "SHP-2", order, after=["saw-order", "saw-account", "saw-oldest"]),
+            *desk.declined(main, "SHP-2", order, after=["saw-order", "saw-account", "saw-oldest"]),
             desk.read("TCK-2"),
-            *closed_doubles(oldest, doubles),
+            *closed_doubles(main, doubles),
         ],
-        oracle=[*opening, read, decline, *closing_doubles(oldest, doubles), *end],
-        alternatives=[[read, *opening, *closing_doubles(oldest, doubles[::-1]), decline, *end]],
+        oracle=[*opening, read, decline, *closing_doubles(main, doubles), *end],
+        alternatives=[[read, *opening, *closing_doubles(main, doubles[::-1]), decline, *end]],
     )

@@ -34,13 +34,14 @@ def find_double_charge(desk: Desk) -> Task:
 
     order = desk.pick(Order, fits, what="customer of several orders with one that was charged twice")
     customer, (first, second) = desk.customer(order), desk.payments(order)
-    body = desk.stream.choice(
+    body = desk.word_body(
+        "charged-twice-unnamed",
         (
             "You took the same amount from me twice. I cannot tell for which order. Please find it and pay it back.",
             "My statement shows one of your charges two times on one day. Find out which, and give me one back.",
-        )
+        ),
     )
-    ticket = desk.ticket(customer, "The same amount twice")
+    ticket = desk.ticket(customer, desk.word_subject("charged-twice-unnamed", "The same amount twice"))
     prompt = desk.mail(ticket, body)
     opening = [
         call("get_ticket", ticket_id=ticket.id),
@@ -55,14 +56,14 @@ def find_double_charge(desk: Desk) -> Task:
         "amount_cents": wrong.amount_cents,
         "reason": "billing_error",
     }
-    facts = ["saw-payment", "saw-account", "read-REF-4"]
+    facts = ["saw-payment", "saw-account", "read-REF-4", "read-REF-2"]
     looks = [call("get_payments", order_id=o.id) for o in charged(desk, order)]
     found = looks.index(call("get_payments", order_id=order.id))
     work = [
         call("refund_payment", **paid_back),
         *closing_calls(ticket, f"{order.id} was charged twice; one goes back."),
     ]
-    read = call("read_handbook", section_id="REF-4")
+    read, limit = call("read_handbook", section_id="REF-4"), call("read_handbook", section_id="REF-2")
     return Task(
         prompt=prompt,
         rubric=[
@@ -70,12 +71,13 @@ def find_double_charge(desk: Desk) -> Task:
             expect_read(wrong, id="saw-payment"),
             desk.account(customer),
             desk.read("REF-4"),
+            desk.read("REF-2"),
             expect_row(Refund, {**paid_back, "status": "paid"}, id="refund", after=facts),
             *desk.resolved(ticket, after=["refund"]),
         ],
         allow=[permit_change(wrong, "refunded_cents")],
-        oracle=[*opening, *looks[: found + 1], read, *work],
-        alternatives=[[read, *opening, *reversed(looks), *work]],
+        oracle=[*opening, *looks[: found + 1], read, limit, *work],
+        alternatives=[[limit, read, *opening, *reversed(looks), *work]],
     )
 
 

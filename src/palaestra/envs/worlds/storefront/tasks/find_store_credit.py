@@ -18,22 +18,24 @@ LEAST_CENTS = 1_300
 @family("storefront/find-store-credit", level=1, traits=("lookup", "answer"), twin=True)
 def find_store_credit(desk: Desk) -> Task:
     customer = desk.pick(Customer, lambda c: c.credit_cents > LEAST_CENTS, what="customer with store credit")
-    body = desk.stream.choice(
+    body = desk.word_body(
+        "store-credit",
         (
-            "How much store credit do I have left with you?",
-            "You gave me some store credit a while ago. What does my account hold?",
-            "Before I order again: what is my store credit worth at the moment?",
-        )
+            f"How much store credit do I have left with you? My account is {customer.id}.",
+            f"You gave me some store credit a while ago. What does my account hold? My account is {customer.id}.",
+            f"Before I order again: what is my store credit worth at the moment? My account is {customer.id}.",
+        ),
+        account=customer.id,
     )
-    ticket = desk.ticket(customer, "My store credit")
-    prompt = f"{desk.mail(ticket, body)} My account is {customer.id}.\n\n{FORM}"
+    ticket = desk.ticket(customer, desk.word_subject("store-credit", "My store credit"))
+    prompt = f"{desk.mail(ticket, body)}\n\n{FORM}"
     find = [call("get_customer", customer_id=customer.id)]
     if desk.twin:
         return refusal(desk, prompt, customer, find)
     answer: dict[str, Json] = {"credit_cents": customer.credit_cents}
     return Task(
         prompt=prompt,
-        rubric=[desk.account(customer), expect_answer(answer, after=["saw-account"])],
+        rubric=[desk.account(customer, "credit_cents"), expect_answer(answer, after=["saw-account"])],
         oracle=[*find, call("finish", answer=answer)],
         alternatives=[
             [call("get_ticket", ticket_id=ticket.id), *find, call("finish", answer=answer)],

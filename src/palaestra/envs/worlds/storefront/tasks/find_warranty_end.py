@@ -24,13 +24,16 @@ def find_warranty_end(desk: Desk) -> Task:
 
     line = desk.pick(OrderLine, fits, what="line that arrived lately and has no history")
     order, product = desk.order(line), desk.product(line)
-    body = desk.stream.choice(
+    body = desk.word_body(
+        "warranty-end",
         (
             f"Until when does the warranty of the {product.name} from {order.id} run?",
             f"I am filing my papers. What is the last day of the warranty on the {product.name} of {order.id}?",
-        )
+        ),
+        product=product.name,
+        order=order.id,
     )
-    ticket = desk.ticket(desk.customer(order), "My warranty")
+    ticket = desk.ticket(desk.customer(order), desk.word_subject("warranty-end", "My warranty"))
     prompt = f"{desk.mail(ticket, body)}\n\n{FORM}"
     opening = [
         call("get_order", order_id=order.id),

@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 
+from palaestra.envs.kit import calculation
 from palaestra.envs.kit.paging import PAGE
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls, decline_calls
-from palaestra.envs.worlds.storefront.policy import build_problems
+from palaestra.envs.worlds.storefront.policy import StorePolicy, build_problems
 from palaestra.envs.worlds.storefront.schema import Build, Category, Customer, Product, Ticket
-from palaestra.envs.worlds.storefront.workbench import checked_together, parts_of
+from palaestra.envs.worlds.storefront.workbench import check, checked_together, parts_of, shelf
 from palaestra.records import Json, ToolCall
 from palaestra.rubrics import expect_any, expect_call, expect_change, expect_read
 
@@ -45,30 +46,31 @@ def cheapest(parts: list[Product]) -> Product | None:
     return None if tied or not shelf else shelf[0]
 
 
-def working(desk: Desk, kept: list[Product], category: Category) -> list[Product]:
-    """The parts of a category with which `kept` works, in stock or not."""
-    return [p for p in desk.state.find(Product, category=category) if not build_problems(desk.policy, [*kept, p])]
+def working(desk: Desk, kept: list[Product], category: Category, policy: StorePolicy | None = None) -> list[Product]:
+    """The parts of a category with which `kept` works, in stock or not, by the rules of the desk or by others."""
+    rules = policy or desk.policy
+    return [p for p in desk.state.find(Product, category=category) if not build_problems(rules, [*kept, p])]
 
 
-def cards(desk: Desk, kept: list[Product], size: str) -> list[Product]:
+def cards(desk: Desk, kept: list[Product], size: str, policy: StorePolicy | None = None) -> list[Product]:
     """The cards with so much memory that the case has room for, in stock or not."""
-    return [p for p in working(desk, kept, "gpu") if p.name.endswith(f" {size}")]
+    return [p for p in working(desk, kept, "gpu", policy) if p.name.endswith(f" {size}")]
 
 
-def plans(desk: Desk, build: Build) -> list[BuildPlan]:
+def plans(desk: Desk, build: Build, policy: StorePolicy | None = None) -> list[BuildPlan]:
     """How the build could be finished if it lacked its card and had a weak power supply, by the memory wanted."""
-    found = (plan(desk, build, size) for size in SIZES)
+    found = (plan(desk, build, size, policy) for size in SIZES)
     return [p for p in found if p is not None]
 
 
-def plan(desk: Desk, build: Build, size: str) -> BuildPlan | None:
+def plan(desk: Desk, build: Build, size: str, policy: StorePolicy | None = None) -> BuildPlan | None:
     """The same for one size of memory; `None` where there is no such card, or none that asks for another supply."""
     kept = [p for p in parts_of(desk, build) if p.category not in {"gpu", "psu"}]
-    card = cheapest(cards(desk, kept, size))
-    if build_problems(desk.policy, kept) or card is None:
+    card = cheapest(cards(desk, kept, size, policy))
+    if build_problems(policy or desk.policy, kept) or card is None:
         return None
-    enough = working(desk, [*kept, card], "psu")
-    weak = [p for p in working(desk, kept, "psu") if p not in enough]
+    enough = working(desk, [*kept, card], "psu", policy)
+    weak = [p for p in working(desk, kept, "psu", policy) if p not in enough]
     supply = cheapest(enough)
     if supply is None or not weak or not listed_at_once(desk, supply):
         return None
@@ -89,21 +91,27 @@ def listed_at_once(desk: Desk, part: Product) -> bool:
 
 @family("storefront/finish-build", level=3, traits=("write", "multi-hop", "arithmetic"), twin=True)
 def finish_build(desk: Desk) -> Task:
-    build = desk.pick(Build, lambda b: b.status == "draft" and bool(plans(desk, b)), what="draft to finish")
-    found = desk.stream.choice(plans(desk, build))
+    build = desk.pick(
+        Build, lambda b: b.status == "draft" and bool(plans(desk, b)), what="draft to finish", decides=True
+    )
+    found = desk.stream.choice(plans(desk, build, desk.planting_policy))
     customer = desk.state.get(Customer, build.customer_id)
     build = desk.state.update(build, gpu_id=None, psu_id=found.weak.id)
     wish = f"the cheapest graphics card with {found.size} that you have in stock and the case has room for"
     supplies = "If the power supply is too weak for it, put in the cheapest one in stock that is enough."
     budget = (found.cents // STEP + 1 + desk.stream.below(3)) * STEP
     limit = f"I can spend EUR {budget // 100}; if that is not enough for both, leave the build as it is."
-    body = desk.stream.choice(
+    body = desk.word_body(
+        "finish-build",
         (
             f"My build {build.id} has no graphics card yet. Please put in {wish}. {supplies} {limit}",
             f"I want to finish {build.id}: {wish}. {supplies} {limit}",
-        )
+        ),
+        build=build.id,
+        size=found.size,
+        budget=str(budget // 100),
     )
-    ticket = desk.ticket(customer, f"My build {build.name}")
+    ticket = desk.ticket(customer, desk.word_subject("finish-build", f"My build {build.name}"))
     prompt = desk.mail(ticket, body)
     opening = [
         call("get_build", build_id=build.id),
@@ -112,9 +120,9 @@ def finish_build(desk: Desk) -> Task:
     ]
     if desk.twin:
         return too_dear(desk, ticket, prompt, build, found, opening, budget=budget)
+    desk.answer = lambda: cheapest_pair(desk, ticket, build, found, opening, budget=budget)
     kept, card, supply = [p.id for p in found.kept], found.card, found.supply
     shelves = [call("search_products", **asked_for(part, found.size)) for part in (card, supply)]
-    try_card = call("check_compatibility", product_ids=[*kept, found.weak.id, card.id])
     try_both = call("check_compatibility", product_ids=[*kept, supply.id, card.id])
     work = [call("replace_build_part", build_id=build.id, product_id=part.id) for part in (card, supply)]
     close = closing_calls(ticket, f"{card.name} and {supply.name} are in your build now, and it works.")
@@ -130,7 +138,7 @@ def finish_build(desk: Desk) -> Task:
             expect_change(build, {"psu_id": supply.id}, id="supply", after=facts),
             *desk.resolved(ticket, after=["card", "supply"]),
         ],
-        oracle=[*opening, shelves[0], try_card, shelves[1], try_both, *work, *close],
+        oracle=[*opening, *part_lookups(desk, build, found.size), *work, *close],
         alternatives=[
             [
                 opening[2],
@@ -146,19 +154,62 @@ def finish_build(desk: Desk) -> Task:
     )
 
 
+def part_lookups(desk: Desk, build: Build, size: str) -> list[ToolCall]:
+    """The cards from the cheapest until the case has room for one, then the power supplies until one is enough."""
+    parts = [p for p in parts_of(desk, build) if p.category != "gpu"]
+    kept = [p for p in parts if p.category != "psu"]
+    pages, listed = shelf(desk, "gpu", size)
+    calls = pages
+    card = None
+    for candidate in (p for p in listed if p.name.endswith(f" {size}")):
+        calls.append(check([*parts, candidate]))
+        if not build_problems(desk.policy, [*kept, candidate]):
+            card = candidate
+            break
+    if card is None:
+        return calls
+    pages, listed = shelf(desk, "psu")
+    calls += pages
+    for supply in listed:
+        calls.append(check([*kept, supply, card]))
+        if not build_problems(desk.policy, [*kept, supply, card]):
+            calls.append(calculation("sum", card.price_cents, supply.price_cents)[0])
+            break
+    return calls
+
+
+def cheapest_pair(
+    desk: Desk, ticket: Ticket, build: Build, found: BuildPlan, opening: list[ToolCall], *, budget: int
+) -> list[ToolCall]:
+    """Put the cheapest such card into the build, and a supply that is enough for it where the weak one is not."""
+    kept = list(found.kept)
+    card = cheapest(cards(desk, kept, found.size))
+    parts = [] if card is None else [card]
+    if card is not None and build_problems(desk.policy, [*kept, card, found.weak]):
+        supply = cheapest(working(desk, [*kept, card], "psu"))
+        parts = [] if supply is None else [card, supply]
+    shelf = call("search_products", category="gpu", query=found.size, in_stock=True)
+    if not parts or sum(part.price_cents for part in parts) > budget:
+        return [*opening, shelf, *decline_calls(ticket, "BLD-1", build, "It cannot be done for that.")]
+    looks = [call("search_products", **asked_for(part, found.size)) for part in parts]
+    check = call("check_compatibility", product_ids=[p.id for p in (*kept, *parts)])
+    work = [call("replace_build_part", build_id=build.id, product_id=part.id) for part in parts]
+    return [*opening, shelf, *looks, check, *work, *closing_calls(ticket, "It works now.")]
+
+
 def too_dear(
     desk: Desk, ticket: Ticket, prompt: str, build: Build, found: BuildPlan, opening: list[ToolCall], *, budget: int
 ) -> Task:
     """Every card that could be had for the money was sold since."""
     kept = list(found.kept)
-    for card in cards(desk, kept, found.size):
-        enough = cheapest(working(desk, [*kept, card], "psu"))
+    policy = desk.planting_policy
+    for card in cards(desk, kept, found.size, policy):
+        enough = cheapest(working(desk, [*kept, card], "psu", policy))
         if enough is None or card.price_cents + enough.price_cents <= budget:
             desk.state.update(card, stock=0)
     gone = desk.state.get(Product, found.card.id)
     query: dict[str, Json] = {"query": found.size, "category": "gpu"}
-    shelf = call("search_products", **query, in_stock=True)
-    sold = call("search_products", **query, max_price_cents=gone.price_cents)
+    listed = call("search_products", **query, in_stock=True)
     asked = expect_call("search_products", arguments={"category": "gpu", "in_stock": True})
     queried = expect_call("query", arguments={"table": "products"})
     return Task(
@@ -171,9 +222,8 @@ def too_dear(
         ],
         oracle=[
             *opening,
-            sold,
-            shelf,
+            *part_lookups(desk, build, found.size),
             *decline_calls(ticket, "BLD-1", build, "Nothing that fits is left at that price."),
         ],
-        alternatives=[[*opening, shelf, *decline_calls(ticket, "BLD-1", build, "It cannot be done for that.")]],
+        alternatives=[[*opening, listed, *decline_calls(ticket, "BLD-1", build, "It cannot be done for that.")]],
     )

@@ -19,9 +19,9 @@ def fraud_hold(desk: Desk) -> Task:
     customer = desk.customer(order)
     request = desk.stream.choice(
         (
-            requests.damaged(desk.stream, order, product),
-            requests.faulty(desk.stream, order, product, requests.fault_of(desk.stream, product)),
-            requests.send_back(desk.stream, order, product),
+            requests.damaged(desk, order, product),
+            requests.faulty(desk, order, product, requests.fault_of(desk.stream, product)),
+            requests.send_back(desk, order, product),
         )
     )
     ticket = desk.ticket(customer, request.subject)
@@ -29,7 +29,7 @@ def fraud_hold(desk: Desk) -> Task:
         section="FRD-1",
         evidence=customer,
         team="fraud",
-        priority="high",
+        priority=desk.policy.hold_priority,
         message="A colleague will look into this and write to you.",
     )
     return order_refusal_task(desk, ticket, desk.mail(ticket, request.body), grounds, order)

@@ -65,12 +65,12 @@ def late_parcels(desk: Desk) -> Task:
     carrier = desk.stream.choice(CARRIERS)
     courses: list[DeliveryCourse] = desk.stream.shuffled(COURSES)
     hold = desk.stream.chance(50)
-    ticket = desk.ticket(customer, f"{carrier} again and again")
-    prompt = desk.mail(
-        ticket,
+    ticket = desk.ticket(customer, desk.word_subject("late-parcels", f"{carrier} again and again"))
+    words = (
         f"{carrier} keeps bringing my parcels late. Please go through what I have ordered since {since} and give me "
-        f"what I am due for every parcel of {carrier} that came late.",
+        f"what I am due for every parcel of {carrier} that came late."
     )
+    prompt = desk.mail(ticket, desk.word_body("late-parcels", (words,), carrier=carrier, since=str(since)))
     if desk.twin and not hold:
         courses = [IN_GRACE.get(course, course) for course in courses]
     bill = Bill(customer=customer, since=since, orders=deliver(desk, customer, courses, carrier))
@@ -83,6 +83,7 @@ def late_parcels(desk: Desk) -> Task:
         return (
             on_hold(desk, ticket, prompt, bill, opening) if hold else all_in_grace(desk, ticket, prompt, bill, opening)
         )
+    desk.answer = lambda: by_parcel(desk, ticket, bill, opening)
     due = bill.of("late")
     earned = [credit_for(desk, customer, order) for order in due]
     [given] = [c for order in bill.of("credited") for c in desk.state.find(Credit, order_id=order.id)]
@@ -107,8 +108,8 @@ def late_parcels(desk: Desk) -> Task:
         oracle=[
             *opening,
             *looks,
-            call("get_credits", customer_id=customer.id),
             call("read_handbook", section_id="LOY-2"),
+            call("get_credits", customer_id=customer.id),
             *work,
         ],
         alternatives=[
@@ -125,6 +126,26 @@ def late_parcels(desk: Desk) -> Task:
     )
 
 
+def by_parcel(desk: Desk, ticket: Ticket, bill: Bill, opening: list[ToolCall]) -> list[ToolCall]:
+    """Credit each parcel of the carrier that came late by the rules, or decline where there is none."""
+    carrier = parcel_of(desk, (bill.of("late") or bill.of("grace"))[0]).carrier
+    customer, grace = desk.state.get(Customer, bill.customer.id), desk.policy.delay_grace_days
+    looks = [*opening, *looking(desk, bill), call("get_credits", customer_id=customer.id)]
+    looks.append(call("read_handbook", section_id="LOY-2"))
+    sent = [o for o in sent_since(desk, customer, bill.since) if parcel_of(desk, o).carrier == carrier]
+    late = [
+        order
+        for order, parcel in ((o, parcel_of(desk, o)) for o in sent)
+        if parcel.delivered is not None
+        and (parcel.delivered - parcel.due).days > grace
+        and not any(c.reason == "delay" for c in desk.state.find(Credit, order_id=order.id))
+    ]
+    if not late:
+        return [*looks, *decline_calls(ticket, "LOY-2", parcel_of(desk, sent[0]), "None of them came late enough.")]
+    given = [call("give_credit", **credit_for(desk, customer, order)) for order in late]
+    return [*looks, *given, *closing_calls(ticket, "It is in your account.")]
+
+
 def sent_since(desk: Desk, customer: Customer, since: date) -> list[Order]:
     """The orders that the customer placed on that day or later and that were sent."""
     orders = desk.state.find(Order, customer_id=customer.id)
@@ -135,7 +156,7 @@ def deliver(
     desk: Desk, customer: Customer, courses: Sequence[DeliveryCourse], carrier: str
 ) -> list[tuple[DeliveryCourse, Order]]:
     """Add an order for each course, the latest first."""
-    goods, grace = cheap(desk, below=DEAREST), desk.policy.delay_grace_days
+    goods, grace = cheap(desk, below=DEAREST), desk.planting_policy.delay_grace_days
     stream = desk.stream.split("deliver")
     found: list[tuple[DeliveryCourse, Order]] = []
     for n, course in enumerate(courses):
@@ -146,7 +167,7 @@ def deliver(
         by = next(c for c in CARRIERS if c != carrier) if course == "other carrier" else carrier
         order = sell(desk, customer, [(stream.choice(goods), 1)], way, carrier=by)
         if course == "credited":
-            planting.credit(desk, order, desk.policy.delay_credit_cents[customer.tier], "delay")
+            planting.credit(desk, order, desk.planting_policy.delay_credit_cents[customer.tier], "delay")
         found.append((course, order))
     return found
 
@@ -187,14 +208,15 @@ def on_hold(desk: Desk, ticket: Ticket, prompt: str, bill: Bill, opening: list[T
     """The account is under a fraud hold, so that no credit is given, however late the parcels were."""
     held = desk.state.update(desk.state.get(Customer, bill.customer.id), fraud_hold=True)
     grounds = {"policy_id": "FRD-1", "evidence_id": held.id}
-    hand_over = call("escalate_ticket", ticket_id=ticket.id, team="fraud", priority="high", **grounds)
+    priority = desk.policy.hold_priority
+    hand_over = call("escalate_ticket", ticket_id=ticket.id, team="fraud", priority=priority, **grounds)
     read, reply = call("read_handbook", section_id="FRD-1"), call("reply", message="A colleague will be in touch.")
     return Task(
         prompt=prompt,
         rubric=[
             forbid_call("give_credit", id="never-credit"),
             desk.account(held),
-            *desk.escalated(ticket, "FRD-1", held, team="fraud", priority="high", after=["saw-account"]),
+            *desk.escalated(ticket, "FRD-1", held, team="fraud", priority=priority, after=["saw-account"]),
         ],
         oracle=[*opening, read, hand_over, reply, call("finish")],
         alternatives=[[read, *opening, *looking(desk, bill), reply, hand_over, call("finish")]],
@@ -204,6 +226,7 @@ def on_hold(desk: Desk, ticket: Ticket, prompt: str, bill: Bill, opening: list[T
 
 def all_in_grace(desk: Desk, ticket: Ticket, prompt: str, bill: Bill, opening: list[ToolCall]) -> Task:
     """Every parcel of the carrier came within the days of grace, or has not come yet."""
+    desk.answer = lambda: by_parcel(desk, ticket, bill, opening)
     late = [parcel_of(desk, order) for order in bill.of("grace")]
     looks = looking(desk, bill)
     seen = [expect_read(parcel, id=f"saw-parcel-{n}") for n, parcel in enumerate(late, 1)]

@@ -3,8 +3,10 @@
 from datetime import timedelta
 
 from palaestra.envs.task import Task, call, family
+from palaestra.envs.worlds.storefront import answers
 from palaestra.envs.worlds.storefront.authority import newcomer, stand_ins
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
+from palaestra.envs.worlds.storefront.lookups import about_refund
 from palaestra.envs.worlds.storefront.planting import DEAREST_SHIPPING_CENTS, arrived, plain_customer, sell
 from palaestra.envs.worlds.storefront.schema import (
     Customer,
@@ -16,7 +18,7 @@ from palaestra.envs.worlds.storefront.schema import (
     Ticket,
 )
 from palaestra.records import Json, ToolCall
-from palaestra.rubrics import Allowance, Criterion, expect_listing, expect_read, expect_row, forbid_call
+from palaestra.rubrics import Allowance, Criterion, expect_read, expect_row, forbid_call
 
 MARGIN = 2_000
 """The most cents by which a limit covers the amount, or misses it."""
@@ -30,40 +32,42 @@ def least_approver(desk: Desk) -> Task:
         price = product.price_cents
         return price <= alone < 2 * price - MARGIN and 2 * price + MARGIN < most and not product.final_sale
 
-    product = desk.pick(Product, fits, what="product of which two pieces need an approval and one does not")
+    product = desk.pick(Product, fits, what="product of which only two pieces need approval", decides=True)
     amount = 2 * product.price_cents
     roomy = plain_customer(desk, room=amount + DEAREST_SHIPPING_CENTS)
     customer = desk.pick(Customer, roomy, what="customer with room for an order")
     day = desk.today - timedelta(days=desk.stream.between(3, 12))
     order = sell(desk, customer, [(product, 2)], arrived(desk, day))
     [line] = desk.lines(order)
-    body = desk.stream.choice(
+    body = desk.word_body(
+        "both-damaged",
         (
             f"I ordered two of the {product.name} in {order.id}, and both arrived broken. I want my money back.",
             f"Both pieces of the {product.name} from {order.id} were damaged in the parcel. Please refund them.",
-        )
+        ),
+        product=product.name,
+        order=order.id,
     )
-    ticket = desk.ticket(customer, "Both arrived damaged")
+    ticket = desk.ticket(customer, desk.word_subject("both-damaged", "Both arrived damaged"))
     prompt = desk.mail(ticket, body)
     set_limits(desk, amount)
     opening = [
-        call("get_order", order_id=order.id),
-        call("get_customer", customer_id=customer.id),
-        call("compute_return_window", line_id=line.id),
-        call("read_handbook", section_id="RET-1"),
+        *about_refund(order, line, 2),
+        *(call("read_handbook", section_id=section) for section in ("REF-2", "WHO-2")),
+        call("search_employees", team="support", rank="supervisor"),
     ]
     facts = [
         expect_read(line, id="saw-line"),
         desk.account(desk.state.get(Customer, customer.id)),
         desk.delivery(line),
         desk.read("RET-1"),
-        expect_listing(newcomer(desk), "search_employees", id="saw-colleagues"),
+        desk.colleague(newcomer(desk), id="saw-colleagues"),
     ]
+    desk.answer = lambda: answers.report_fault(desk, ticket, line, "damaged", pieces=2)
     if desk.twin:
         return nobody_at_work(desk, ticket, prompt, line, facts, opening)
     asked: dict[str, Json] = {"line_id": line.id, "quantity": 2, "amount_cents": amount, "reason": "damaged"}
     approvers = [e.id for e in stand_ins(desk, amount)]
-    reads = [call("read_handbook", section_id=section) for section in ("REF-2", "WHO-2")]
     work = [
         call("request_refund_approval", approver_id=approvers[0], **asked),
         *closing_calls(ticket, "Your refund is with a colleague for approval."),
@@ -80,8 +84,8 @@ def least_approver(desk: Desk) -> Task:
             *desk.resolved(ticket, after=["request"]),
         ],
         allow=[Allowance(table=InternalMessage.table, values=(("recipient_id", frozenset(approvers)),))],
-        oracle=[*opening, *reads, call("search_employees", team="support", rank="supervisor"), *work],
-        alternatives=[[*reads, call("search_employees", team="support"), *opening, *work]],
+        oracle=[*opening, *work],
+        alternatives=[[*opening[-3:-1], call("search_employees", team="support"), *opening[:5], *work]],
     )
 
 
@@ -110,7 +114,6 @@ def nobody_at_work(
     for able in stand_ins(desk, amount):
         desk.state.update(able, on_leave=True)
     assert not stand_ins(desk, amount), "who was at work is on leave now"
-    read = call("read_handbook", section_id="REF-2")
     grounds = {"policy_id": "REF-2", "evidence_id": line.id}
     hand_over = call("escalate_ticket", ticket_id=ticket.id, team="finance", priority="normal", **grounds)
     reply, finish = call("reply", message="Our finance team has to decide on this."), call("finish")
@@ -123,13 +126,8 @@ def nobody_at_work(
             *facts,
             *desk.escalated(ticket, "REF-2", line, team="finance", priority="normal", after=after),
         ],
-        oracle=[
-            *opening,
-            read,
-            call("search_employees", team="support", rank="supervisor"),
-            hand_over,
-            reply,
-            finish,
+        oracle=[*opening, hand_over, reply, finish],
+        alternatives=[
+            [opening[-3], call("search_employees", team="support"), *opening[:5], reply, hand_over, finish],
         ],
-        alternatives=[[read, call("search_employees", team="support"), *opening, reply, hand_over, finish]],
     )

@@ -3,10 +3,12 @@
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
+from palaestra.envs.worlds.storefront.lookups import about_order
 from palaestra.envs.worlds.storefront.refusal_conditions import loss_paid_already, sent_again_already
 from palaestra.envs.worlds.storefront.remedies import in_stock, remedy
 from palaestra.envs.worlds.storefront.schema import Order, Shipment, Ticket
 from palaestra.envs.worlds.storefront.twins import order_refusal_task
+from palaestra.records import ToolCall
 from palaestra.rubrics import expect_read
 
 
@@ -16,10 +18,11 @@ def lost_and_left(desk: Desk) -> Task:
 
     def fits(order: Order) -> bool:
         payable = order.total_cents <= desk.policy.agent_limit_cents
-        return desk.plain(order) and desk.is_lost(order) and payable and in_stock(desk, order) == again
+        telling = desk.has_telling_products(order)
+        return desk.plain(order) and desk.is_lost(order) and payable and telling and in_stock(desk, order) == again
 
     order = desk.pick(Order, fits, what="lost parcel")
-    customer, request = desk.customer(order), requests.overdue(desk.stream, order)
+    customer, request = desk.customer(order), requests.overdue(desk, order)
     [overdue] = desk.shipments(order)
     parcel = desk.state.update(overdue, status="lost")
     ticket = desk.ticket(customer, request.subject)
@@ -32,7 +35,7 @@ def lost_and_left(desk: Desk) -> Task:
     return Task(
         prompt=prompt,
         rubric=[
-            expect_read(parcel, id="saw-parcel"),
+            expect_read(parcel, fields=["status", "due", "last_scan"], id="saw-parcel"),
             desk.account(customer),
             desk.read("SHP-1"),
             *(desk.stock(product) for product in products),
@@ -41,13 +44,7 @@ def lost_and_left(desk: Desk) -> Task:
         ],
         allow=due.allow,
         oracle=[
-            call("get_order", order_id=order.id),
-            call("get_customer", customer_id=customer.id),
-            call("get_shipments", order_id=order.id),
-            call("read_handbook", section_id="SHP-1"),
-            *(call("get_product", product_id=product.id) for product in products),
-            call("get_payments", order_id=order.id),
-            call("get_refunds", order_id=order.id),
+            *path_of(desk, order),
             due.call,
             *closing_calls(ticket, due.message),
         ],
@@ -69,6 +66,18 @@ def lost_and_left(desk: Desk) -> Task:
     )
 
 
+def path_of(desk: Desk, order: Order) -> list[ToolCall]:
+    """What is looked up, in order."""
+    return [
+        *about_order(order),
+        call("get_shipments", order_id=order.id),
+        call("read_handbook", section_id="SHP-1"),
+        call("get_refunds", order_id=order.id),
+        *(call("get_product", product_id=line.product_id) for line in desk.lines(order)),
+        call("get_payments", order_id=order.id),
+    ]
+
+
 def refusal(desk: Desk, ticket: Ticket, prompt: str, order: Order, parcel: Shipment) -> Task:
     grounds = sent_again_already(desk, parcel) if desk.stream.chance(50) else loss_paid_already(desk, order)
-    return order_refusal_task(desk, ticket, prompt, grounds, order)
+    return order_refusal_task(desk, ticket, prompt, grounds, order, path=path_of(desk, order))

@@ -2,12 +2,14 @@
 
 from palaestra.envs.kit import permit_change
 from palaestra.envs.task import Task, call, family
+from palaestra.envs.worlds.storefront import answers
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
+from palaestra.envs.worlds.storefront.lookups import about_order
 from palaestra.envs.worlds.storefront.policy import promotion_cents
 from palaestra.envs.worlds.storefront.refusal_conditions import credited_already, ordered_too_long_ago
 from palaestra.envs.worlds.storefront.schema import Category, Credit, Order, Promotion, Ticket
 from palaestra.envs.worlds.storefront.twins import order_refusal_task
-from palaestra.records import Json
+from palaestra.records import Json, ToolCall
 from palaestra.rubrics import expect_any, expect_call, expect_read, expect_row
 
 
@@ -16,14 +18,14 @@ def savings(desk: Desk, order: Order) -> list[tuple[int, Promotion]]:
     lines = [(desk.product(line), line) for line in desk.lines(order)]
     goods: list[tuple[Category, int]] = [(p.category, x.unit_cents * x.quantity) for p, x in lines]
     worth = [(promotion_cents(p, goods, order.placed.date()), p) for p in desk.state.find(Promotion)]
-    return [(cents, p) for cents, p in worth if 0 < cents <= desk.policy.agent_limit_cents]
+    return [(cents, p) for cents, p in worth if 0 < cents <= desk.planting_policy.agent_limit_cents]
 
 
 @family(
     "storefront/missed-promotion",
     level=3,
     traits=("write", "arithmetic", "policy-exception"),
-    splits=("heldout",),
+    splits=("heldout", "heldout-policy"),
     twin=True,
 )
 def missed_promotion(desk: Desk) -> Task:
@@ -32,11 +34,13 @@ def missed_promotion(desk: Desk) -> Task:
         eligible = recent and order.status != "cancelled" and order.promotion_code is None
         return eligible and desk.plain(order) and bool(savings(desk, order))
 
-    order = desk.pick(Order, fits, what="recent order without the promotion that it could have used")
+    order = desk.pick(Order, fits, what="recent order without the promotion that it could have used", decides=True)
     amount, promotion = desk.stream.choice(savings(desk, order))
     customer = desk.customer(order)
-    ticket = desk.ticket(customer, "I forgot my code")
-    prompt = desk.mail(ticket, f"I forgot to enter {promotion.id} when I placed {order.id}. Can I still have it?")
+    ticket = desk.ticket(customer, desk.word_subject("missed-code", "I forgot my code"))
+    bodies = (f"I forgot to enter {promotion.id} when I placed {order.id}. Can I still have it?",)
+    prompt = desk.mail(ticket, desk.word_body("missed-code", bodies, code=promotion.id, order=order.id))
+    desk.answer = lambda: answers.claim_promotion(desk, ticket, order, promotion.id, amount)
     if desk.twin:
         return refusal(desk, ticket, prompt, order, amount)
     use: dict[str, Json] = {"order_id": order.id, "code": promotion.id}
@@ -58,9 +62,7 @@ def missed_promotion(desk: Desk) -> Task:
         ],
         allow=[permit_change(customer, "credit_cents")],
         oracle=[
-            call("get_order", order_id=order.id),
-            call("get_customer", customer_id=customer.id),
-            call("read_handbook", section_id="PRM-2"),
+            *path_of(order),
             call("quote_promotion", **use),
             call("give_credit", **credit),
             *closing_calls(ticket, f"You have {amount} cents of store credit in its place."),
@@ -78,9 +80,18 @@ def missed_promotion(desk: Desk) -> Task:
     )
 
 
+def path_of(order: Order) -> list[ToolCall]:
+    """What is looked up, in order."""
+    return [
+        *about_order(order),
+        call("read_handbook", section_id="PRM-2"),
+        call("get_credits", customer_id=order.customer_id),
+    ]
+
+
 def refusal(desk: Desk, ticket: Ticket, prompt: str, order: Order, amount: int) -> Task:
     if desk.stream.chance(50):
-        grounds = ordered_too_long_ago(desk, order, desk.policy.promotion_claim_days, "PRM-2")
+        grounds = ordered_too_long_ago(desk, order, desk.planting_policy.promotion_claim_days, "PRM-2")
     else:
         grounds = credited_already(desk, order, "missed_promotion", amount, "PRM-2")
-    return order_refusal_task(desk, ticket, prompt, grounds, order)
+    return order_refusal_task(desk, ticket, prompt, grounds, order, path=path_of(order))

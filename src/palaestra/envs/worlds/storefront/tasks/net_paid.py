@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import date, timedelta
 
+from palaestra.envs.kit import calculation
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront.desk import Desk, decline_calls
 from palaestra.envs.worlds.storefront.planting import moved_mailbox
@@ -42,12 +43,14 @@ def net_paid(desk: Desk) -> Task:
 
     customer = desk.pick(Customer, fits, what="customer with a few orders and a refund")
     since = desk.stream.choice(spans(customer))
-    ticket = desk.ticket(customer, "For my tax return")
-    body = desk.stream.choice(
+    ticket = desk.ticket(customer, desk.word_subject("net-paid", "For my tax return"))
+    body = desk.word_body(
+        "net-paid",
         (
             f"For my tax return: what have I paid you for everything that I ordered since {since}, after refunds?",
             f"I need one figure: all that I paid you for orders since {since}, less what you gave back.",
-        )
+        ),
+        since=str(since),
     )
     prompt = f"{desk.mail(ticket, body)}\n\n{FORM}"
     orders = charged(desk, customer, since)
@@ -58,9 +61,8 @@ def net_paid(desk: Desk) -> Task:
     if desk.twin:
         return refusal(desk, ticket, prompt, customer, opening)
     counted = [expect_read(desk.payments(order)[0], id=f"saw-paid-{n}") for n, order in enumerate(orders, 1)]
-    answer: dict[str, Json] = {
-        "net_cents": sum(p.amount_cents - p.refunded_cents for p in payments(desk, orders)),
-    }
+    sums, net = net_calls(payments(desk, orders))
+    answer: dict[str, Json] = {"net_cents": net}
     facts = ["saw-account", *(c.id for c in counted)]
     looks = [call("get_payments", order_id=order.id) for order in orders]
     closing = [
@@ -77,7 +79,7 @@ def net_paid(desk: Desk) -> Task:
             expect_change(ticket, {"status": "resolved"}, id="resolved", points=40, after=facts),
             expect_answer(answer, after=["resolved"]),
         ],
-        oracle=[*opening, call("search_orders", customer_id=customer.id), *looks, *closing],
+        oracle=[*opening, call("search_orders", customer_id=customer.id), *looks, *sums, *closing],
         alternatives=[
             [
                 call("search_customers", query=customer.email),
@@ -88,6 +90,14 @@ def net_paid(desk: Desk) -> Task:
             ]
         ],
     )
+
+
+def net_calls(found: list[Payment]) -> tuple[list[ToolCall], int]:
+    """The calls that take what went back from what was paid, and what is left in cents."""
+    paid, gross = calculation("sum", *(p.amount_cents for p in found))
+    back, refunded = calculation("sum", *(p.refunded_cents for p in found))
+    less, net = calculation("difference", gross, refunded)
+    return [paid, back, less], net
 
 
 def refusal(desk: Desk, ticket: Ticket, prompt: str, customer: Customer, opening: list[ToolCall]) -> Task:

@@ -22,12 +22,13 @@ def order_status(desk: Desk) -> Task:
     order = desk.pick(Order, one_parcel_under_way, what="customer with one parcel under way")
     customer, [parcel] = desk.customer(order), desk.shipments(order)
     answer: dict[str, Json] = {"tracking": parcel.tracking, "due": parcel.due.isoformat()}
-    ticket = desk.ticket(customer, "Where is my parcel?")
-    body = desk.stream.choice(
+    ticket = desk.ticket(customer, desk.word_subject("status", "Where is my parcel?"))
+    body = desk.word_body(
+        "status",
         (
             "I ordered something a while ago and it has not come yet. What is the tracking number, and when is it due?",
             "Could you tell me the tracking number of the parcel you sent me, and on which day it should arrive?",
-        )
+        ),
     )
     prompt = desk.mail(ticket, body) + "\n\n(Finish with `tracking` and `due`, the day as YYYY-MM-DD.)"
     if desk.twin:
@@ -44,7 +45,7 @@ def order_status(desk: Desk) -> Task:
         prompt=prompt,
         rubric=[
             desk.account(customer),
-            expect_read(parcel, id="saw-parcel"),
+            expect_read(parcel, fields=["tracking", "due"], id="saw-parcel"),
             desk.expect_reply(after=facts),
             expect_change(ticket, {"status": "resolved"}, id="resolved", after=facts),
             expect_answer(answer),

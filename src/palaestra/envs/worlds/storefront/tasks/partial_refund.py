@@ -2,7 +2,9 @@
 
 from palaestra.envs.kit import permit_change
 from palaestra.envs.task import Task, call, family
+from palaestra.envs.worlds.storefront import answers
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
+from palaestra.envs.worlds.storefront.lookups import about_goods
 from palaestra.envs.worlds.storefront.refusal_conditions import coming_back_already, on_hold
 from palaestra.envs.worlds.storefront.schema import OrderLine, Refund, Ticket
 from palaestra.envs.worlds.storefront.twins import order_refusal_task
@@ -16,15 +18,17 @@ def partial_refund(desk: Desk) -> Task:
         discounted = line.quantity > 1 and desk.order(line).discount_cents > 0
         return discounted and desk.returnable(line) and desk.paid(line, 1) <= desk.policy.agent_limit_cents
 
-    line = desk.pick(OrderLine, fits, what="line of several pieces in a discounted order")
+    line = desk.pick(OrderLine, fits, what="line of several pieces in a discounted order", decides=True)
     order, product, amount = desk.order(line), desk.product(line), desk.paid(line, 1)
     customer = desk.customer(order)
     refund: dict[str, Json] = {"line_id": line.id, "quantity": 1, "amount_cents": amount, "reason": "faulty"}
-    ticket = desk.ticket(customer, "It does not work")
-    body = f"One of the {line.quantity} {product.name} from {order.id} is faulty. Please refund that one."
+    ticket = desk.ticket(customer, desk.word_subject("one-faulty", "It does not work"))
+    bodies = (f"One of the {line.quantity} {product.name} from {order.id} is faulty. Please refund that one.",)
+    body = desk.word_body("one-faulty", bodies, count=str(line.quantity), product=product.name, order=order.id)
     prompt = desk.mail(ticket, body)
     if desk.twin:
         return refusal(desk, ticket, prompt, line)
+    desk.answer = lambda: answers.report_fault(desk, ticket, line, "faulty", fault="dead")
     return Task(
         prompt=prompt,
         rubric=[
@@ -43,11 +47,8 @@ def partial_refund(desk: Desk) -> Task:
         ],
         allow=[permit_change(line, "returned"), *desk.pays(order)],
         oracle=[
-            call("get_order", order_id=order.id),
-            call("get_customer", customer_id=customer.id),
-            call("get_product", product_id=product.id),
-            call("compute_return_window", line_id=line.id),
-            call("read_handbook", section_id="RET-1"),
+            *about_goods(order, line),
+            call("read_handbook", section_id="REF-1"),
             call("read_handbook", section_id="REF-3"),
             call("compute_paid", line_id=line.id, quantity=1),
             call("issue_refund", **refund),
@@ -71,4 +72,4 @@ def partial_refund(desk: Desk) -> Task:
 def refusal(desk: Desk, ticket: Ticket, prompt: str, line: OrderLine) -> Task:
     order = desk.order(line)
     grounds = coming_back_already(desk, line) if desk.stream.chance(50) else on_hold(desk, desk.customer(order))
-    return order_refusal_task(desk, ticket, prompt, grounds, order)
+    return order_refusal_task(desk, ticket, prompt, grounds, order, path=about_goods(order, line))

@@ -4,10 +4,11 @@ from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
 from palaestra.envs.worlds.storefront.aftersales import sent_back
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
+from palaestra.envs.worlds.storefront.lookups import about_order
 from palaestra.envs.worlds.storefront.refusal_conditions import not_received, return_paid_already
-from palaestra.envs.worlds.storefront.schema import OrderLine, Refund, Return, Ticket
+from palaestra.envs.worlds.storefront.schema import Order, OrderLine, Refund, Return, Ticket
 from palaestra.envs.worlds.storefront.twins import order_refusal_task
-from palaestra.records import Json
+from palaestra.records import Json, ToolCall
 from palaestra.rubrics import expect_read, expect_row
 
 
@@ -19,7 +20,7 @@ def pay_for_return(desk: Desk) -> Task:
 
     line = desk.pick(OrderLine, fits, what="opened line inside its return window")
     order, product, [payment] = desk.order(line), desk.product(line), desk.payments(desk.order(line))
-    customer, request = desk.customer(order), requests.money_for_return(desk.stream, order, product)
+    customer, request = desk.customer(order), requests.money_for_return(desk, order, product)
     back = sent_back(desk, line, "received")
     ticket = desk.ticket(customer, request.subject)
     prompt = desk.mail(ticket, request.body)
@@ -30,7 +31,7 @@ def pay_for_return(desk: Desk) -> Task:
         "amount_cents": back.refund_due_cents,
         "reason": "changed_mind",
     }
-    facts = ["saw-return", "saw-account", "saw-payment", "read-RET-5"]
+    facts = ["saw-return", "saw-account", "saw-payment", "read-RET-5", "read-REF-2"]
     return Task(
         prompt=prompt,
         rubric=[
@@ -38,22 +39,20 @@ def pay_for_return(desk: Desk) -> Task:
             desk.account(customer),
             expect_read(payment, id="saw-payment"),
             desk.read("RET-5"),
+            desk.read("REF-2"),
             expect_row(Refund, {**due, "status": "paid"}, id="refund", after=facts),
             *desk.resolved(ticket, after=["refund"]),
         ],
         allow=desk.pays(order),
         oracle=[
-            call("get_order", order_id=order.id),
-            call("get_customer", customer_id=customer.id),
-            call("get_returns", order_id=order.id),
-            call("get_refunds", order_id=order.id),
-            call("get_payments", order_id=order.id),
-            call("read_handbook", section_id="RET-5"),
+            *path_of(order),
+            call("read_handbook", section_id="REF-2"),
             call("refund_payment", **due),
             *closing_calls(ticket, f"It has arrived, and {back.refund_due_cents} cents are on their way to you."),
         ],
         alternatives=[
             [
+                call("read_handbook", section_id="REF-2"),
                 call("read_handbook", section_id="RET-5"),
                 call("get_returns", order_id=order.id),
                 call("get_payments", order_id=order.id),
@@ -68,6 +67,18 @@ def pay_for_return(desk: Desk) -> Task:
     )
 
 
+def path_of(order: Order) -> list[ToolCall]:
+    """What is looked up, in order."""
+    return [
+        *about_order(order),
+        call("get_returns", order_id=order.id),
+        call("read_handbook", section_id="RET-5"),
+        call("get_refunds", order_id=order.id),
+        call("get_payments", order_id=order.id),
+    ]
+
+
 def refusal(desk: Desk, ticket: Ticket, prompt: str, line: OrderLine, back: Return) -> Task:
     grounds = return_paid_already(desk, back) if desk.stream.chance(50) else not_received(desk, back)
-    return order_refusal_task(desk, ticket, prompt, grounds, desk.order(line))
+    order = desk.order(line)
+    return order_refusal_task(desk, ticket, prompt, grounds, order, path=path_of(order))

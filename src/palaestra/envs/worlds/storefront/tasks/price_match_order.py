@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
-from palaestra.envs.kit import permit_change
+from palaestra.envs.kit import calculation, permit_change
 from palaestra.envs.task import Task, call, family
+from palaestra.envs.worlds.storefront import answers
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls, decline_calls
+from palaestra.envs.worlds.storefront.matching import price_match_calls
 from palaestra.envs.worlds.storefront.planting import DEAREST_SHIPPING_CENTS, arrived, cheap, plain_customer, sell
-from palaestra.envs.worlds.storefront.policy import price_match_cents
 from palaestra.envs.worlds.storefront.population.offers import OTHER_SHOPS
 from palaestra.envs.worlds.storefront.schema import CompetitorOffer, Credit, Customer, Order, Product, Ticket
 from palaestra.records import Json, ToolCall
@@ -39,13 +40,15 @@ def price_match_order(desk: Desk) -> Task:
     shop = [p for p in cheap(desk, below=DEAREST, above=2_000) if not desk.state.find(CompetitorOffer, product_id=p.id)]
     goods, old = desk.stream.sample(shop, len(PIECES)), desk.stream.chance(50)
     order = order_of(desk, customer, goods, old=old and desk.twin)
-    body = desk.stream.choice(
+    body = desk.word_body(
+        "cheaper-order",
         (
             f"Nearly all of what I bought in {order.id} costs less in other shops now. Do you match that?",
             f"I compared {order.id} with other shops, piece by piece. Please give me back what I paid too much.",
-        )
+        ),
+        order=order.id,
     )
-    ticket = desk.ticket(customer, "Cheaper elsewhere")
+    ticket = desk.ticket(customer, desk.word_subject("cheaper-order", "Cheaper elsewhere"))
     prompt = desk.mail(ticket, body)
     market = survey(desk, goods)
     opening = [
@@ -54,6 +57,7 @@ def price_match_order(desk: Desk) -> Task:
     ]
     looks = [call("search_offers", product_id=product.id) for product in goods]
     read = call("read_handbook", section_id="PRM-1")
+    desk.answer = lambda: answers.match_price(desk, ticket, order, desk.lines(order))
     if desk.twin:
         if not old:
             market = sold_out(desk, market)
@@ -62,11 +66,12 @@ def price_match_order(desk: Desk) -> Task:
             desk.account(desk.customer(order)),
             *([] if old else offers_seen(market)),
         ]
-        return refusal(desk, ticket, prompt, order, about, [*opening, *([] if old else looks), read])
+        return refusal(desk, ticket, prompt, order, about, [*opening, read, *([] if old else looks)])
+    sums, amount = due(desk, goods, market)
     credit: dict[str, Json] = {
         "customer_id": customer.id,
         "order_id": order.id,
-        "amount_cents": due(desk, goods, market),
+        "amount_cents": amount,
         "reason": "price_match",
     }
     work = [call("give_credit", **credit), *closing_calls(ticket, "You have the difference as store credit.")]
@@ -84,14 +89,14 @@ def price_match_order(desk: Desk) -> Task:
             *desk.resolved(ticket, after=["credit"]),
         ],
         allow=[permit_change(desk.customer(order), "credit_cents")],
-        oracle=[*opening, *looks, read, *work],
+        oracle=[*opening, read, *looks, *sums, *work],
         alternatives=[[read, *opening, *reversed(looks), *work]],
     )
 
 
 def order_of(desk: Desk, customer: Customer, goods: list[Product], *, old: bool) -> Order:
     """Add the order: one of a week ago, or one that is too old for a price match."""
-    ago = desk.policy.price_match_days + TOO_OLD_DAYS if old else ARRIVED_DAYS
+    ago = desk.planting_policy.price_match_days + TOO_OLD_DAYS if old else ARRIVED_DAYS
     return sell(desk, customer, list(zip(goods, PIECES, strict=True)), arrived(desk, desk.today - timedelta(days=ago)))
 
 
@@ -101,7 +106,7 @@ def survey(desk: Desk, goods: list[Product]) -> MarketOffers:
     The first product is far cheaper in a listed shop, so that the cap holds; the second a little, and far cheaper in
     a shop that is not listed. The third is cheaper only where it is sold out, the fourth only in a shop not listed.
     """
-    listed, other = desk.policy.price_match_shops, desk.stream.choice(OTHER_SHOPS)
+    listed, other = desk.planting_policy.price_match_shops, desk.stream.choice(OTHER_SHOPS)
     capped = [(listed[0], 60, True), (listed[-1], 97, True)]
     near = [(listed[-1], 93, True), (other, 66, True)]
     nowhere = [(listed[0], 71, False), (listed[-1], 104, True)]
@@ -133,10 +138,12 @@ def sold_out(desk: Desk, market: MarketOffers) -> MarketOffers:
     return MarketOffers(offers=((first, spare), (second, market.offers[1][1]), *market.offers[2:]))
 
 
-def due(desk: Desk, goods: list[Product], market: MarketOffers) -> int:
-    """The credit for the pieces of the first two products."""
+def due(desk: Desk, goods: list[Product], market: MarketOffers) -> tuple[list[ToolCall], int]:
+    """The calls that work out the credit for the pieces of the first two products, and what it is in cents."""
     pairs = zip(goods, PIECES, market.counting, strict=False)
-    return sum(count * price_match_cents(desk.policy, p.price_cents, o.price_cents) for p, count, o in pairs)
+    parts = [price_match_calls(desk.policy, p.price_cents, o.price_cents, count) for p, count, o in pairs]
+    both, total = calculation("sum", *(cents for _, cents in parts))
+    return [*(made for calls, _ in parts for made in calls), both], total
 
 
 def offers_seen(market: MarketOffers) -> list[Criterion]:
@@ -157,5 +164,5 @@ def refusal(
             *desk.declined(ticket, "PRM-1", order, after=[fact.id for fact in facts]),
         ],
         oracle=[*reading, *close],
-        alternatives=[[reading[-1], *reading[:-1], close[1], close[0], close[2]]],
+        alternatives=[[reading[2], *reading[:2], *reading[3:], close[1], close[0], close[2]]],
     )

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from typing import Literal, TypeAlias
 
-from palaestra.envs.kit import Section, permit_change
+from palaestra.envs.kit import Section, calculation, permit_change
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import planting
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls, decline_calls
@@ -57,23 +57,30 @@ def recall(desk: Desk) -> Task:
     last = desk.today - timedelta(days=LAST_BATCH_DAY)
     first = last - timedelta(days=BATCH_DAYS)
     found = Recall(product=product, orders=sent_out(desk, product, first, last))
-    ticket = desk.ticket(desk.customer(found.of("concerned")), f"Recall of the {product.name}")
+    ticket = desk.ticket(
+        desk.customer(found.of("concerned")), desk.word_subject("recall", f"Recall of the {product.name}")
+    )
     named = ", ".join(order.id for _, order in found.orders)
-    body = desk.stream.choice(
+    body = desk.word_body(
+        "recall",
         (
             f"The {product.name} has been recalled, and it went out in {named}. Please do what has to be done.",
             f"There is a recall notice for the {product.name}. These orders had it: {named}. Please see to them.",
-        )
+        ),
+        product=product.name,
+        orders=named,
     )
     prompt = desk.mail(ticket, body, sender=worker.email)
     if desk.twin:
         notice(desk, product, first - timedelta(days=200), last - timedelta(days=180))
         return nobody(desk, ticket, prompt, found)
     notice(desk, product, first, last)
-    owed = [found.of(case) for case in OWED]
+    owed = [order for case, order in found.orders if case in OWED]
     due = [credit_for(desk, order) for order in owed]
     work = [*(call("give_credit", **c) for c in due), *closing_calls(ticket, "Everyone concerned has been credited.")]
     reading, looks = opening(), [*looks_at_owed(desk, owed), *looks_at_spared(desk, found)]
+    going_through = [look for case, order in found.orders for look in looks_at(desk, case, order)]
+    shares = [share for order in owed for share in share_of(desk, order)]
     facts = spared_facts(desk, found)
     return Task(
         prompt=prompt,
@@ -87,7 +94,7 @@ def recall(desk: Desk) -> Task:
             *desk.resolved(ticket, after=[*(c.id for c in facts), "credit-1", "credit-2", "credit-3"]),
         ],
         allow=[permit_change(desk.customer(order), "credit_cents") for order in owed],
-        oracle=[*reading, *looks, *work],
+        oracle=[*reading, *going_through, *shares, *work],
         alternatives=[[*looks, *reading, *reversed(work[: len(due)]), *work[len(due) :]]],
         max_turns=70,
     )
@@ -106,7 +113,7 @@ def sent_out(desk: Desk, product: Product, first: date, last: date) -> list[tupl
         if case in {"gone", "one left"}:
             take_back(desk, order)
         if case == "credited":
-            cents = percent_of(product.price_cents, desk.policy.recall_credit_percent)
+            cents = percent_of(product.price_cents, desk.planting_policy.recall_credit_percent)
             planting.credit(desk, order, cents, "goodwill")
         found.append((case, order))
     return found
@@ -186,6 +193,25 @@ def opening() -> list[ToolCall]:
     ]
 
 
+def looks_at(desk: Desk, case: Case, order: Order) -> list[ToolCall]:
+    """What an expert looks up about an order that the warehouse names, until something rules it out."""
+    looks = [
+        call("get_order", order_id=order.id),
+        call("get_shipments", order_id=order.id),
+        call("get_customer", customer_id=order.customer_id),
+        call("get_credits", customer_id=order.customer_id),
+    ]
+    return looks[: {"gone": 2, "before": 2, "after": 2, "held": 3}.get(case, 4)]
+
+
+def share_of(desk: Desk, order: Order) -> list[ToolCall]:
+    """The calls that work out the credit for the pieces of an order that its customer still has."""
+    line = line_of(desk, order)
+    pieces = line.quantity - line.returned
+    share, _ = calculation("percent", desk.paid(line, pieces), desk.policy.recall_credit_percent)
+    return [call("compute_paid", line_id=line.id, quantity=pieces), share]
+
+
 def looks_at_owed(desk: Desk, owed: Sequence[Order]) -> list[ToolCall]:
     """What has to be known of an order before its customer is credited."""
     return [
@@ -251,6 +277,7 @@ def prohibitions(found: Recall) -> list[Criterion]:
         replace(
             expect_any(*forbidden, id="never-spared"),
             kind="forbid",
+            tools=frozenset({"give_credit"}),
             text=f"Gave credit for one of {', '.join(order.id for order in spared)}, which are not concerned.",
         ),
         forbid_call("issue_refund", "refund_payment", "request_refund_approval", id="never-refund"),
@@ -262,6 +289,7 @@ def nobody(desk: Desk, ticket: Ticket, prompt: str, found: Recall) -> Task:
     parcels = [parcel for _, order in found.orders for parcel in desk.shipments(order)]
     seen = [expect_read(parcel, id=f"saw-parcel-{n}") for n, parcel in enumerate(parcels, 1)]
     looks = [call("get_shipments", order_id=order.id) for _, order in found.orders]
+    going_through = [look for _, order in found.orders for look in looks_at(desk, "before", order)]
     close = decline_calls(ticket, NOTICE, found.product, "None of these orders is concerned.")
     line = call("get_order", order_id=found.of("concerned").id)
     return Task(
@@ -271,7 +299,7 @@ def nobody(desk: Desk, ticket: Ticket, prompt: str, found: Recall) -> Task:
             *seen,
             *desk.declined(ticket, NOTICE, found.product, after=[c.id for c in seen]),
         ],
-        oracle=[*opening(), *looks, line, *close],
+        oracle=[*opening(), *going_through, *close],
         alternatives=[[line, *reversed(looks), *opening(), *close]],
         max_turns=70,
     )

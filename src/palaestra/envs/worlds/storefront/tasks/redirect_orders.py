@@ -36,7 +36,7 @@ def redirect_orders(desk: Desk) -> Task:
     another = sell(desk, customer, [(desk.stream.choice(goods), 1)], waiting(desk, ago=1))
     gone = sell(desk, customer, [(desk.stream.choice(goods), 1)], under_way(desk, due_in=2))
     customer = desk.customer(order)
-    request, (street, city) = new_home(desk.stream)
+    request, (street, city) = new_home(desk)
     ticket = desk.ticket(customer, request.subject)
     prompt = desk.mail(ticket, request.body)
     stranger = desk.stream.chance(50)
@@ -102,6 +102,7 @@ def all_gone(desk: Desk, ticket: Ticket, prompt: str, orders: list[Order], openi
     sent = [o if o.status == "shipped" else sent_today(desk, o) for o in orders]
     customer = desk.customer(orders[0])
     looks = [
+        call("search_orders", customer_id=customer.id, status="processing"),
         call("search_orders", customer_id=customer.id, status="shipped"),
         *(call("get_order", order_id=o.id) for o in sent),
     ]
@@ -121,7 +122,7 @@ def all_gone(desk: Desk, ticket: Ticket, prompt: str, orders: list[Order], openi
             read,
             *decline_calls(ticket, "SHP-2", sent[0], "All of them are on their way already."),
         ],
-        alternatives=[[read, *opening, *looks, *decline_calls(ticket, "SHP-2", sent[-1], "They have left.")]],
+        alternatives=[[read, *opening, *looks[1:], *decline_calls(ticket, "SHP-2", sent[-1], "They have left.")]],
     )
 
 

@@ -1,11 +1,14 @@
 """It arrived broken, or does not work, inside the return window: what was paid for it comes back, in full."""
 
+from typing import Literal
+
 from palaestra.envs.kit import permit_change
 from palaestra.envs.task import Task, call, family
-from palaestra.envs.worlds.storefront import requests
+from palaestra.envs.worlds.storefront import answers, requests
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
+from palaestra.envs.worlds.storefront.lookups import about_refund
 from palaestra.envs.worlds.storefront.refusal_conditions import on_hold, paid_back_already, written_from_elsewhere
-from palaestra.envs.worlds.storefront.schema import OrderLine, Refund, RefundReason, Ticket
+from palaestra.envs.worlds.storefront.schema import Fault, OrderLine, Refund, RefundReason, Ticket
 from palaestra.envs.worlds.storefront.twins import order_refusal_task
 from palaestra.records import Json
 from palaestra.rubrics import expect_read, expect_row
@@ -16,18 +19,22 @@ def refund_damaged_item(desk: Desk) -> Task:
     def fits(line: OrderLine) -> bool:
         return line.quantity == 1 and desk.returnable(line) and desk.paid(line, 1) <= desk.policy.agent_limit_cents
 
-    line = desk.pick(OrderLine, fits, what="single piece inside its return window")
+    line = desk.pick(OrderLine, fits, what="single piece inside its return window", decides=True)
     order, product, amount = desk.order(line), desk.product(line), desk.paid(line, 1)
     customer, works = desk.customer(order), desk.stream.chance(50)
+    fault: Fault | None = None
     if works:
-        request = requests.damaged(desk.stream, order, product)
+        request = requests.damaged(desk, order, product)
     else:
-        request = requests.faulty(desk.stream, order, product, requests.fault_of(desk.stream, product))
+        fault = requests.fault_of(desk.stream, product)
+        request = requests.faulty(desk, order, product, fault)
     reason: RefundReason = "damaged" if works else "faulty"
     ticket = desk.ticket(customer, request.subject)
     prompt = desk.mail(ticket, request.body)
     if desk.twin:
         return refusal(desk, ticket, prompt, line, reason)
+    kind: Literal["damaged", "faulty"] = "damaged" if works else "faulty"
+    desk.answer = lambda: answers.report_fault(desk, ticket, line, kind, fault=fault)
     refund: dict[str, Json] = {"line_id": line.id, "quantity": 1, "amount_cents": amount, "reason": reason}
     facts = ["saw-line", "saw-account", "knew-delivery", "read-RET-1", "read-REF-1"]
     return Task(
@@ -43,13 +50,7 @@ def refund_damaged_item(desk: Desk) -> Task:
         ],
         allow=[permit_change(line, "returned"), *desk.pays(order)],
         oracle=[
-            call("get_order", order_id=order.id),
-            call("get_customer", customer_id=customer.id),
-            call("get_product", product_id=product.id),
-            call("compute_return_window", line_id=line.id),
-            call("read_handbook", section_id="RET-1"),
-            call("read_handbook", section_id="REF-1"),
-            call("compute_paid", line_id=line.id, quantity=1),
+            *about_refund(order, line, 1),
             call("issue_refund", **refund),
             *closing_calls(ticket, f"We have paid {amount} cents back."),
         ],
@@ -75,4 +76,4 @@ def refusal(desk: Desk, ticket: Ticket, prompt: str, line: OrderLine, reason: Re
         grounds = written_from_elsewhere(desk, desk.customer(order))
     else:
         grounds = on_hold(desk, desk.customer(order))
-    return order_refusal_task(desk, ticket, prompt, grounds, order)
+    return order_refusal_task(desk, ticket, prompt, grounds, order, path=about_refund(order, line, 1))

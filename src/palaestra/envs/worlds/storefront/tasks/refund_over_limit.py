@@ -1,14 +1,15 @@
 """A refund above the agent's limit: the right colleague is asked to approve exactly that amount."""
 
 from palaestra.envs.task import Task, call, family
-from palaestra.envs.worlds.storefront import requests
+from palaestra.envs.worlds.storefront import answers, requests
 from palaestra.envs.worlds.storefront.aftersales import asked_for
 from palaestra.envs.worlds.storefront.authority import entitled
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
+from palaestra.envs.worlds.storefront.lookups import about_refund
 from palaestra.envs.worlds.storefront.refusal_conditions import nobody_to_approve, waiting_for_approval
 from palaestra.envs.worlds.storefront.schema import Employee, InternalMessage, OrderLine, Refund, Ticket
 from palaestra.envs.worlds.storefront.twins import order_refusal_task
-from palaestra.records import Json
+from palaestra.records import Json, ToolCall
 from palaestra.rubrics import Allowance, expect_read, expect_row
 
 
@@ -17,18 +18,25 @@ def refund_over_limit(desk: Desk) -> Task:
     def fits(line: OrderLine) -> bool:
         return line.quantity == 1 and desk.returnable(line) and desk.paid(line, 1) > desk.policy.agent_limit_cents
 
-    line = desk.pick(OrderLine, fits, what="piece that cost more than an agent may refund")
+    line = desk.pick(OrderLine, fits, what="piece that cost more than an agent may refund", decides=True)
     order, product, amount = desk.order(line), desk.product(line), desk.paid(line, 1)
-    able = [e for e in entitled(desk, amount) if not e.on_leave]
-    team, rank = able[0].team, able[0].rank
+    able = [e for e in entitled(desk, amount, planting=True) if not e.on_leave]
     approvers = [e.id for e in able]
     customer = desk.customer(order)
-    complaint = requests.faulty(desk.stream, order, product, requests.fault_of(desk.stream, product))
+    fault = requests.fault_of(desk.stream, product)
+    complaint = requests.faulty(desk, order, product, fault)
     request: dict[str, Json] = {"line_id": line.id, "quantity": 1, "amount_cents": amount, "reason": "faulty"}
     ticket = desk.ticket(customer, complaint.subject)
     prompt = desk.mail(ticket, complaint.body)
+    path = [
+        *about_refund(order, line, 1),
+        call("read_handbook", section_id="REF-2"),
+        call("get_refunds", order_id=order.id),
+        call("search_employees", team=able[0].team, rank=able[0].rank),
+    ]
     if desk.twin:
-        return refusal(desk, ticket, prompt, line, able)
+        return refusal(desk, ticket, prompt, line, able, path)
+    desk.answer = lambda: answers.report_fault(desk, ticket, line, "faulty", fault=fault)
     return Task(
         prompt=prompt,
         rubric=[
@@ -47,14 +55,7 @@ def refund_over_limit(desk: Desk) -> Task:
         ],
         allow=[Allowance(table=InternalMessage.table, values=(("recipient_id", frozenset(approvers)),))],
         oracle=[
-            call("get_order", order_id=order.id),
-            call("get_customer", customer_id=customer.id),
-            call("get_product", product_id=product.id),
-            call("compute_return_window", line_id=line.id),
-            call("read_handbook", section_id="RET-1"),
-            call("compute_paid", line_id=line.id, quantity=1),
-            call("read_handbook", section_id="REF-2"),
-            call("search_employees", team=team, rank=rank),
+            *path,
             call("request_refund_approval", approver_id=approvers[0], **request),
             *closing_calls(ticket, "Your refund is with a colleague for approval."),
         ],
@@ -65,7 +66,7 @@ def refund_over_limit(desk: Desk) -> Task:
                 call("get_order", order_id=order.id),
                 call("get_shipments", order_id=order.id),
                 call("get_customer", customer_id=customer.id),
-                call("search_employees", team=team),
+                call("search_employees", team=able[0].team),
                 call("request_refund_approval", approver_id=approvers[0], **request),
                 call("send_internal_message", recipient_id=approvers[0], body="Please look at it."),
                 *closing_calls(ticket, "A colleague has to approve this; then it is paid."),
@@ -74,9 +75,11 @@ def refund_over_limit(desk: Desk) -> Task:
     )
 
 
-def refusal(desk: Desk, ticket: Ticket, prompt: str, line: OrderLine, able: list[Employee]) -> Task:
+def refusal(
+    desk: Desk, ticket: Ticket, prompt: str, line: OrderLine, able: list[Employee], path: list[ToolCall]
+) -> Task:
     if desk.stream.chance(50):
         grounds = waiting_for_approval(desk, asked_for(desk, line, able[0]), able[0])
     else:
         grounds = nobody_to_approve(desk, line, able)
-    return order_refusal_task(desk, ticket, prompt, grounds, desk.order(line))
+    return order_refusal_task(desk, ticket, prompt, grounds, desk.order(line), path=path)

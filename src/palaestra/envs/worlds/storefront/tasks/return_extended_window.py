@@ -2,8 +2,9 @@
 
 from palaestra.envs.kit import permit_change
 from palaestra.envs.task import Task, call, family
-from palaestra.envs.worlds.storefront import requests
+from palaestra.envs.worlds.storefront import answers, requests
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
+from palaestra.envs.worlds.storefront.lookups import about_goods
 from palaestra.envs.worlds.storefront.refusal_conditions import arrived_too_long_ago, final_sale
 from palaestra.envs.worlds.storefront.schema import OrderLine, Return, Ticket
 from palaestra.envs.worlds.storefront.twins import order_refusal_task
@@ -14,21 +15,22 @@ from palaestra.rubrics import expect_read, expect_row
 @family("storefront/return-extended-window", level=2, traits=("write", "policy-exception"), twin=True)
 def return_extended_window(desk: Desk) -> Task:
     def fits(line: OrderLine) -> bool:
-        if line.opened or line.quantity > 1 or desk.product(line).final_sale or not desk.untouched(line):
+        if line.opened or line.quantity > 1 or desk.binds_final_sale(line) or not desk.untouched(line):
             return False
         order = desk.order(line)
         days = desk.days_since_delivery(order) or 0
-        return desk.policy.return_days["bronze"] < days <= desk.policy.return_days[desk.customer(order).tier]
+        return desk.policy.return_days["bronze"] < days and desk.last_return_day(order) >= desk.today
 
-    line = desk.pick(OrderLine, fits, what="line inside an extended return window only")
+    line = desk.pick(OrderLine, fits, what="line inside an extended return window only", decides=True)
     order, product = desk.order(line), desk.product(line)
-    customer, request = desk.customer(order), requests.send_back(desk.stream, order, product)
+    customer, request = desk.customer(order), requests.send_back(desk, order, product)
     back: dict[str, Json] = {"line_id": line.id, "quantity": 1, "reason": "changed_mind", "fee_cents": 0}
     ticket = desk.ticket(customer, request.subject)
-    facts = ["saw-line", "saw-account", "saw-product", "knew-delivery", "read-RET-1"]
+    facts = ["saw-line", "saw-account", "saw-product", "knew-delivery", "read-RET-1", "read-RET-2"]
     prompt = desk.mail(ticket, request.body)
     if desk.twin:
         return refusal(desk, ticket, prompt, line)
+    desk.answer = lambda: answers.send_back(desk, ticket, line)
     return Task(
         prompt=prompt,
         rubric=[
@@ -37,21 +39,20 @@ def return_extended_window(desk: Desk) -> Task:
             expect_read(product, id="saw-product"),
             desk.delivery(line),
             desk.read("RET-1"),
+            desk.read("RET-2"),
             expect_row(Return, {**back, "status": "authorised"}, id="return", after=facts),
             *desk.resolved(ticket, after=["return"]),
         ],
         allow=[permit_change(line, "returned")],
         oracle=[
-            call("get_order", order_id=order.id),
-            call("get_product", product_id=product.id),
-            call("compute_return_window", line_id=line.id),
-            call("read_handbook", section_id="RET-1"),
-            call("get_customer", customer_id=customer.id),
+            *about_goods(order, line),
+            call("read_handbook", section_id="RET-2"),
             call("authorise_return", **back),
             *closing_calls(ticket, "You are inside your return window. Please send it back."),
         ],
         alternatives=[
             [
+                call("read_handbook", section_id="RET-2"),
                 call("read_handbook", section_id="RET-1"),
                 call("get_ticket", ticket_id=ticket.id),
                 call("get_customer", customer_id=customer.id),
@@ -68,5 +69,8 @@ def return_extended_window(desk: Desk) -> Task:
 
 
 def refusal(desk: Desk, ticket: Ticket, prompt: str, line: OrderLine) -> Task:
-    grounds = arrived_too_long_ago(desk, line) if desk.stream.chance(50) else final_sale(desk, desk.product(line))
-    return order_refusal_task(desk, ticket, prompt, grounds, desk.order(line))
+    desk.answer = lambda: answers.send_back(desk, ticket, line)
+    late = desk.stream.chance(50) or not desk.would_bind(line)
+    grounds = arrived_too_long_ago(desk, line) if late else final_sale(desk, desk.product(line))
+    order = desk.order(line)
+    return order_refusal_task(desk, ticket, prompt, grounds, order, path=about_goods(order, line))

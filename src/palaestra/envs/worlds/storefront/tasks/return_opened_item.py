@@ -2,10 +2,12 @@
 
 from palaestra.envs.kit import permit_change
 from palaestra.envs.task import Task, call, family
-from palaestra.envs.worlds.storefront import requests
+from palaestra.envs.worlds.storefront import answers, requests
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
+from palaestra.envs.worlds.storefront.lookups import about_goods
 from palaestra.envs.worlds.storefront.policy import restocking_fee
 from palaestra.envs.worlds.storefront.refusal_conditions import coming_back_already, final_sale
+from palaestra.envs.worlds.storefront.restocking import restocking_calls
 from palaestra.envs.worlds.storefront.schema import OrderLine, Return, Ticket
 from palaestra.envs.worlds.storefront.twins import order_refusal_task
 from palaestra.records import Json
@@ -17,16 +19,14 @@ def return_opened_item(desk: Desk) -> Task:
     exempt = desk.stream.chance(50)
 
     def fits(line: OrderLine) -> bool:
-        opened = line.opened and line.quantity == 1 and not desk.product(line).final_sale
-        return (
-            opened
-            and desk.returnable(line)
-            and (desk.customer(desk.order(line)).tier in desk.policy.fee_free_tiers) == exempt
-        )
+        opened = line.opened and line.quantity == 1 and not desk.binds_final_sale(line)
+        free = desk.policy.fee_free_tiers
+        wanted = (desk.customer(desk.order(line)).tier in free) == (exempt and bool(free))
+        return opened and desk.returnable(line) and wanted
 
-    line = desk.pick(OrderLine, fits, what="opened piece inside its return window")
+    line = desk.pick(OrderLine, fits, what="opened piece inside its return window", decides=True)
     order, product, paid = desk.order(line), desk.product(line), desk.paid(line, 1)
-    customer, request = desk.customer(order), requests.send_back(desk.stream, order, product)
+    customer, request = desk.customer(order), requests.send_back(desk, order, product)
     fee = restocking_fee(desk.policy, customer.tier, paid, opened=True, change_of_mind=True)
     back: dict[str, Json] = {"line_id": line.id, "quantity": 1, "reason": "changed_mind", "fee_cents": fee}
     ticket = desk.ticket(customer, request.subject)
@@ -34,6 +34,7 @@ def return_opened_item(desk: Desk) -> Task:
     prompt = desk.mail(ticket, request.body)
     if desk.twin:
         return refusal(desk, ticket, prompt, line)
+    desk.answer = lambda: answers.send_back(desk, ticket, line)
     return Task(
         prompt=prompt,
         rubric=[
@@ -48,13 +49,8 @@ def return_opened_item(desk: Desk) -> Task:
         ],
         allow=[permit_change(line, "returned")],
         oracle=[
-            call("get_order", order_id=order.id),
-            call("get_customer", customer_id=customer.id),
-            call("get_product", product_id=product.id),
-            call("compute_return_window", line_id=line.id),
-            call("read_handbook", section_id="RET-1"),
-            call("read_handbook", section_id="RET-2"),
-            call("compute_paid", line_id=line.id, quantity=1),
+            *about_goods(order, line),
+            *restocking_calls(desk, line),
             call("authorise_return", **back),
             *closing_calls(ticket, f"Please send it back. {paid - fee} cents are yours once it is here."),
         ],
@@ -77,5 +73,9 @@ def return_opened_item(desk: Desk) -> Task:
 
 
 def refusal(desk: Desk, ticket: Ticket, prompt: str, line: OrderLine) -> Task:
-    grounds = coming_back_already(desk, line) if desk.stream.chance(50) else final_sale(desk, desk.product(line))
-    return order_refusal_task(desk, ticket, prompt, grounds, desk.order(line))
+    coming = desk.stream.chance(50) or not desk.would_bind(line)
+    if not coming:
+        desk.answer = lambda: answers.send_back(desk, ticket, line)
+    grounds = coming_back_already(desk, line) if coming else final_sale(desk, desk.product(line))
+    order = desk.order(line)
+    return order_refusal_task(desk, ticket, prompt, grounds, order, path=about_goods(order, line))

@@ -1,13 +1,15 @@
 """A refund left out the order's discount twice: what is missing is worked out and paid."""
 
+from palaestra.envs.kit import calculation
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
 from palaestra.envs.worlds.storefront.aftersales import paid_back
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
+from palaestra.envs.worlds.storefront.lookups import about_order
 from palaestra.envs.worlds.storefront.refusal_conditions import refund_was_right, rest_paid_already
 from palaestra.envs.worlds.storefront.schema import Order, OrderLine, Refund, Ticket
 from palaestra.envs.worlds.storefront.twins import order_refusal_task
-from palaestra.records import Json
+from palaestra.records import Json, ToolCall
 from palaestra.rubrics import expect_any, expect_call, expect_read, expect_row
 
 LEAST_CENTS = 100
@@ -30,14 +32,21 @@ def short_refund(desk: Desk) -> Task:
     due, missing = desk.paid(line, 1), share(desk, line)
     refund = paid_back(desk, payment, due - missing, "damaged", line=line, pieces=1)
     desk.state.update(line, returned=1)
-    customer, request = desk.customer(order), requests.too_little(desk.stream, order, product)
+    customer, request = desk.customer(order), requests.too_little(desk, order, product)
     ticket = desk.ticket(customer, request.subject)
     prompt = desk.mail(ticket, request.body)
+    path = [
+        *about_order(order),
+        call("get_refunds", order_id=order.id),
+        call("read_handbook", section_id="REF-3"),
+        call("compute_paid", line_id=line.id, quantity=1),
+    ]
     if desk.twin:
-        return refusal(desk, ticket, prompt, refund, due)
+        return refusal(desk, ticket, prompt, refund, due, path)
+    less, _ = calculation("difference", due, refund.amount_cents)
     rest: dict[str, Json] = {"payment_id": payment.id, "amount_cents": missing, "reason": "billing_error"}
     price = expect_any(expect_read(line), expect_call("compute_paid", arguments={"line_id": line.id}), id="knew-price")
-    facts = ["knew-price", "saw-refund", "saw-account", "read-REF-3"]
+    facts = ["knew-price", "saw-refund", "saw-account", "read-REF-3", "read-REF-2"]
     return Task(
         prompt=prompt,
         rubric=[
@@ -45,21 +54,21 @@ def short_refund(desk: Desk) -> Task:
             expect_read(refund, id="saw-refund"),
             desk.account(customer),
             desk.read("REF-3"),
+            desk.read("REF-2"),
             expect_row(Refund, {**rest, "status": "paid"}, id="rest", after=facts),
             *desk.resolved(ticket, after=["rest"]),
         ],
         allow=desk.pays(order),
         oracle=[
-            call("get_order", order_id=order.id),
-            call("get_customer", customer_id=customer.id),
-            call("get_refunds", order_id=order.id),
-            call("read_handbook", section_id="REF-3"),
-            call("compute_paid", line_id=line.id, quantity=1),
+            *path,
+            less,
+            call("read_handbook", section_id="REF-2"),
             call("refund_payment", **rest),
             *closing_calls(ticket, f"The refund was too small by {missing} cents, which are on their way to you."),
         ],
         alternatives=[
             [
+                call("read_handbook", section_id="REF-2"),
                 call("read_handbook", section_id="REF-3"),
                 call("get_refunds", order_id=order.id),
                 call("get_order", order_id=order.id),
@@ -75,7 +84,7 @@ def short_refund(desk: Desk) -> Task:
     )
 
 
-def refusal(desk: Desk, ticket: Ticket, prompt: str, refund: Refund, due: int) -> Task:
+def refusal(desk: Desk, ticket: Ticket, prompt: str, refund: Refund, due: int, path: list[ToolCall]) -> Task:
     right = desk.stream.chance(50)
     grounds = refund_was_right(desk, refund, due) if right else rest_paid_already(desk, refund, due)
-    return order_refusal_task(desk, ticket, prompt, grounds, desk.state.get(Order, refund.order_id))
+    return order_refusal_task(desk, ticket, prompt, grounds, desk.state.get(Order, refund.order_id), path=path)

@@ -5,25 +5,26 @@ from collections.abc import Iterator
 from palaestra.envs.kit import refusal_task
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
-from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
-from palaestra.envs.worlds.storefront.policy import build_problems
+from palaestra.envs.worlds.storefront.desk import Desk, closing_calls, decline_calls
+from palaestra.envs.worlds.storefront.policy import StorePolicy, build_problems
 from palaestra.envs.worlds.storefront.refusal_conditions import card_sold_out, rest_changed
 from palaestra.envs.worlds.storefront.schema import Build, Customer, Product, Ticket
 from palaestra.envs.worlds.storefront.workbench import checked_together, exchanged, parts_of
+from palaestra.records import ToolCall
 from palaestra.rubrics import expect_change
 
 
-def offers(desk: Desk, build: Build) -> Iterator[tuple[Product, Product]]:
+def offers(desk: Desk, build: Build, policy: StorePolicy) -> Iterator[tuple[Product, Product]]:
     """Cards that a working build can take, each with a case or power supply with which it works and cannot."""
     parts = parts_of(desk, build)
-    if build_problems(desk.policy, parts):
+    if build_problems(policy, parts):
         return
     for card in desk.state.find(Product, category="gpu"):
-        if card.stock == 0 or card in parts or build_problems(desk.policy, exchanged(parts, card)):
+        if card.stock == 0 or card in parts or build_problems(policy, exchanged(parts, card)):
             continue
         for other in [*desk.state.find(Product, category="case"), *desk.state.find(Product, category="psu")]:
             rest = exchanged(parts, other)
-            if not build_problems(desk.policy, rest) and build_problems(desk.policy, exchanged(rest, card)):
+            if not build_problems(policy, rest) and build_problems(policy, exchanged(rest, card)):
                 yield card, other
                 break
 
@@ -31,14 +32,17 @@ def offers(desk: Desk, build: Build) -> Iterator[tuple[Product, Product]]:
 @family("storefront/swap-graphics-card", level=2, traits=("write", "lookup"), twin=True)
 def swap_graphics_card(desk: Desk) -> Task:
     def fits(build: Build) -> bool:
-        return build.status == "draft" and build.gpu_id is not None and any(True for _ in offers(desk, build))
+        return (
+            build.status == "draft" and build.gpu_id is not None and any(True for _ in offers(desk, build, desk.policy))
+        )
 
-    build = desk.pick(Build, fits, what="draft build that can take another graphics card")
-    card, other = desk.stream.choice(list(offers(desk, build)))
+    build = desk.pick(Build, fits, what="draft build that can take another graphics card", decides=True)
+    card, other = desk.stream.choice(list(offers(desk, build, desk.planting_policy)))
     customer = desk.state.get(Customer, build.customer_id)
-    request = requests.other_card(desk.stream, build.id, card)
+    request = requests.other_card(desk, build.id, card)
     ticket = desk.ticket(customer, request.subject)
     prompt = desk.mail(ticket, request.body)
+    desk.answer = lambda: exchange(desk, ticket, build, card)
     if desk.twin:
         return refusal(desk, ticket, prompt, build, card, other)
     kept = [p.id for p in parts_of(desk, build) if p.category != "gpu"]
@@ -55,11 +59,7 @@ def swap_graphics_card(desk: Desk) -> Task:
             *desk.resolved(ticket, after=["swapped"]),
         ],
         oracle=[
-            call("get_build", build_id=build.id),
-            call("get_customer", customer_id=customer.id),
-            call("search_products", query=card.name),
-            call("read_handbook", section_id="BLD-1"),
-            check,
+            *part_lookups(desk, build, card),
             call("replace_build_part", build_id=build.id, product_id=card.id),
             *closing_calls(ticket, f"The {card.name} is in your build now, and it works."),
         ],
@@ -81,8 +81,30 @@ def swap_graphics_card(desk: Desk) -> Task:
     )
 
 
+def part_lookups(desk: Desk, build: Build, card: Product) -> list[ToolCall]:
+    """What is looked up, in order: the build, whose it is, the card, the rule, and whether it all works together."""
+    kept = [p.id for p in parts_of(desk, build) if p.category != "gpu"]
+    return [
+        call("get_build", build_id=build.id),
+        call("get_customer", customer_id=build.customer_id),
+        call("search_products", query=card.name),
+        call("read_handbook", section_id="BLD-1"),
+        call("check_compatibility", product_ids=[*kept, card.id]),
+    ]
+
+
+def exchange(desk: Desk, ticket: Ticket, build: Build, card: Product) -> list[ToolCall]:
+    """Put the card into the build where it is in stock and the rest can take it, and decline otherwise."""
+    build, card = desk.state.get(Build, build.id), desk.state.get(Product, card.id)
+    looks = part_lookups(desk, build, card)
+    if card.stock == 0 or build_problems(desk.policy, exchanged(parts_of(desk, build), card)):
+        return [*looks, *decline_calls(ticket, "BLD-1", build, "Your build cannot take it.")]
+    work = call("replace_build_part", build_id=build.id, product_id=card.id)
+    return [*looks, work, *closing_calls(ticket, "It is in your build now.")]
+
+
 def refusal(desk: Desk, ticket: Ticket, prompt: str, build: Build, card: Product, other: Product) -> Task:
     customer = desk.state.get(Customer, build.customer_id)
     grounds = rest_changed(desk, build, card, other) if desk.stream.chance(50) else card_sold_out(desk, build, card)
-    opening = [call("get_build", build_id=build.id), call("get_customer", customer_id=customer.id)]
-    return refusal_task(desk, ticket, prompt, grounds, account=customer, opening=opening)
+    path = part_lookups(desk, desk.state.get(Build, build.id), card)
+    return refusal_task(desk, ticket, prompt, grounds, account=customer, opening=path[:2], path=path)

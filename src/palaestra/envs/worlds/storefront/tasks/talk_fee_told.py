@@ -28,7 +28,7 @@ AGREES = ("That is fair enough. Please go ahead with the return.", "A pity, but 
 def talk_fee_told(desk: Desk) -> Task:
     piece = opened_piece(desk)
     keeps = desk.stream.chance(50)
-    request = requests.send_back(desk.stream, piece.order, piece.product)
+    request = requests.send_back(desk, piece.order, piece.product)
     ticket = desk.ticket(piece.customer, request.subject)
     said = "change:keep" if keeps else "accept:fee"
     user = Persona(
@@ -72,5 +72,5 @@ def talk_fee_told(desk: Desk) -> Task:
             answer,
             *desk.resolved(ticket, after=["answered"]),
         ],
-        oracle=[*fee_calls(piece), told, *closing_calls(ticket, "Then we leave everything as it is.")],
+        oracle=[*fee_calls(desk, piece), told, *closing_calls(ticket, "Then we leave everything as it is.")],
     )

@@ -21,7 +21,7 @@ PUSHES = 3
 @family("storefront/talk-hold-the-line", level=3, traits=("dialogue", "arithmetic", "policy-exception"), twin=True)
 def talk_hold_the_line(desk: Desk) -> Task:
     piece = opened_piece(desk)
-    request = requests.send_back(desk.stream, piece.order, piece.product)
+    request = requests.send_back(desk, piece.order, piece.product)
     ticket = desk.ticket(piece.customer, request.subject)
     user = Persona(
         goal=f"You want to send back the {piece.product.name} and get all of your money, without any fee.",
@@ -52,7 +52,7 @@ def talk_hold_the_line(desk: Desk) -> Task:
             desk.account(piece.customer),
             expect_read(product, id="saw-product"),
             # What they are told and how it goes on takes the place of telling them once.
-            *desk.declined(ticket, "RET-3", product, after=["saw-product", "saw-account"])[:2],
+            *desk.declined(ticket, "RET-3", product, after=["saw-product", "saw-account"], reply=False),
             expect_message(
                 "refuse",
                 id="told-why",

@@ -4,6 +4,7 @@ from palaestra.envs.kit import ask, dialogue, permit_change
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.user import Persona, UserFact
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
+from palaestra.envs.worlds.storefront.lookups import about_order, about_refund
 from palaestra.envs.worlds.storefront.schema import OrderLine, Refund
 from palaestra.envs.worlds.storefront.talk import TOPICS, declined, estrange
 from palaestra.records import Json
@@ -20,12 +21,12 @@ def talk_in_a_hurry(desk: Desk) -> Task:
     line = desk.pick(OrderLine, fits, what="piece of an order of several products")
     order, product, amount = desk.order(line), desk.product(line), desk.paid(line, 1)
     customer = desk.customer(order)
-    ticket = desk.ticket(customer, "Arrived damaged")
+    ticket = desk.ticket(customer, desk.word_subject("something-damaged", "Arrived damaged"))
     bodies = (
         f"Something in {order.id} arrived damaged. I am in a hurry: refund me for it, please.",
         f"No time for long mails. One thing in {order.id} was broken when it came. Money back, please.",
     )
-    prompt = desk.mail(ticket, desk.stream.choice(bodies))
+    prompt = desk.mail(ticket, desk.word_body("something-damaged", bodies, order=order.id))
     user = Persona(
         goal="You want your money back for the one thing that arrived damaged, and you have no time.",
         topics=TOPICS,
@@ -65,14 +66,9 @@ def talk_in_a_hurry(desk: Desk) -> Task:
         ],
         allow=[permit_change(line, "returned"), *desk.pays(order)],
         oracle=[
-            call("get_order", order_id=order.id),
-            call("get_customer", customer_id=customer.id),
-            call("get_product", product_id=product.id),
+            *about_order(order),
             ask("product", "Which product arrived damaged?"),
-            call("compute_return_window", line_id=line.id),
-            call("read_handbook", section_id="RET-1"),
-            call("read_handbook", section_id="REF-1"),
-            call("compute_paid", line_id=line.id, quantity=1),
+            *about_refund(order, line, 1)[2:],
             call("issue_refund", **refund),
             *closing_calls(ticket, f"We have paid {amount} cents back."),
         ],

@@ -21,8 +21,8 @@ def talk_new_address(desk: Desk) -> Task:
         f"I have moved. Please send {order.id} to my new address.",
         f"I will not be at home next week. Please send {order.id} to my parents instead.",
     )
-    ticket = desk.ticket(customer, "Other delivery address")
-    prompt = desk.mail(ticket, desk.stream.choice(bodies))
+    ticket = desk.ticket(customer, desk.word_subject("redirect-unnamed", "Other delivery address"))
+    prompt = desk.mail(ticket, desk.word_body("redirect-unnamed", bodies, order=order.id))
     user = Persona(
         goal=f"You want {order.id} to go to another address.",
         topics=TOPICS,

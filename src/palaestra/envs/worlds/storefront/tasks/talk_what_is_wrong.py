@@ -4,6 +4,8 @@ from palaestra.envs.kit import ask, dialogue, draw_temper, offer
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.user import Persona, Reaction, UserFact
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
+from palaestra.envs.worlds.storefront.lookups import about_goods
+from palaestra.envs.worlds.storefront.remedies import warranty_remedy
 from palaestra.envs.worlds.storefront.requests import fault_of
 from palaestra.envs.worlds.storefront.schema import Fault, OrderLine, WarrantyClaim
 from palaestra.envs.worlds.storefront.talk import TOPICS, declined
@@ -30,13 +32,13 @@ def talk_what_is_wrong(desk: Desk) -> Task:
         product = desk.state.update(product, stock=0)
     customer, fault = desk.customer(order), fault_of(desk.stream, product)
     accident = desk.stream.choice(ACCIDENTS)
-    remedy = "replacement" if product.stock > 0 else "repair"
+    remedy = {"replace": "replacement", "repair": "repair"}[warranty_remedy(desk, product, fault)]
     bodies = (
         f"I am not happy with the {product.name} from {order.id}. It is broken, and I want my money back.",
         f"The {product.name} from {order.id} is broken. Please refund me.",
     )
-    ticket = desk.ticket(customer, "It is broken")
-    prompt = desk.mail(ticket, desk.stream.choice(bodies))
+    ticket = desk.ticket(customer, desk.word_subject("broken", "It is broken"))
+    prompt = desk.mail(ticket, desk.word_body("broken", bodies, product=product.name, order=order.id))
     agreed = f"accept:{remedy}"
     user = Persona(
         goal=f"You want your money back for the {product.name}, but would settle for a {remedy}.",
@@ -50,9 +52,7 @@ def talk_what_is_wrong(desk: Desk) -> Task:
         owed=not desk.twin,
     )
     found = [
-        call("get_order", order_id=order.id),
-        call("get_customer", customer_id=customer.id),
-        call("compute_return_window", line_id=line.id),
+        *about_goods(order, line),
         ask("fault", "What exactly is wrong with it?"),
         call("read_handbook", section_id="WAR-2"),
     ]
@@ -102,7 +102,6 @@ def talk_what_is_wrong(desk: Desk) -> Task:
             *found,
             call("read_handbook", section_id="WAR-1"),
             call("compute_warranty", line_id=line.id),
-            call("search_products", query=product.name),
             offer(remedy, f"The return window has closed, but you have a warranty: would a {remedy} be all right?"),
             call("open_warranty_claim", **claim),
             *closing_calls(ticket, f"Your {remedy} is on its way."),

@@ -33,7 +33,7 @@ def talk_which_order(desk: Desk) -> Task:
     orders = desk.stream.shuffled([first, second_order(desk, first)])
     order, customer = orders[0], desk.customer(first)
     product = desk.product(desk.lines(order)[0])
-    ticket = desk.ticket(customer, "Please cancel my order")
+    ticket = desk.ticket(customer, desk.word_subject("cancel-unnamed", "Please cancel my order"))
     user = Persona(
         goal="You want one of your two orders cancelled, and only that one.",
         topics=TOPICS,
@@ -41,7 +41,7 @@ def talk_which_order(desk: Desk) -> Task:
         temper=draw_temper(desk.stream),
         owed=not desk.twin,
     )
-    prompt = desk.mail(ticket, desk.stream.choice(BODIES))
+    prompt = desk.mail(ticket, desk.word_body("cancel-unnamed", BODIES))
     found = [
         call("search_customers", query=customer.email),
         call("get_customer", customer_id=customer.id),

@@ -5,6 +5,7 @@ from palaestra.envs.task import Task, call, family
 from palaestra.envs.user import Persona, UserFact
 from palaestra.envs.worlds.storefront import requests
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
+from palaestra.envs.worlds.storefront.lookups import about_goods
 from palaestra.envs.worlds.storefront.schema import Order, OrderLine, Return
 from palaestra.envs.worlds.storefront.talk import TOPICS, declined
 from palaestra.records import Json, ToolCall
@@ -30,7 +31,7 @@ def older(desk: Desk, line: OrderLine) -> OrderLine:
         return single and plain and desk.last_return_day(before) < desk.today
 
     other = desk.pick(OrderLine, fits, what="older line of the same customer")
-    return desk.state.update(other, product_id=line.product_id)
+    return desk.state.update(other, product_id=line.product_id, product_name=line.product_name)
 
 
 @family("storefront/talk-wrong-number", level=3, traits=("dialogue", "write", "multi-hop"), twin=True)
@@ -52,7 +53,7 @@ def talk_wrong_number(desk: Desk) -> Task:
     old = older(desk, new)
     customer, product = desk.customer(desk.order(new)), desk.product(new)
     wrong = desk.pick(Order, lambda o: o.customer_id != customer.id and o.status == "delivered")
-    request = requests.send_back(desk.stream, wrong, product)
+    request = requests.send_back(desk, wrong, product)
     ticket = desk.ticket(customer, request.subject)
     line = old if desk.twin else new
     order = desk.order(line)
@@ -91,13 +92,12 @@ def talk_wrong_number(desk: Desk) -> Task:
             ],
             oracle=[
                 *found,
-                call("get_shipments", order_id=order.id),
-                call("read_handbook", section_id="RET-1"),
+                *about_goods(order, line)[2:],
                 *declined(ticket, "RET-1", parcel, "return", "The return window of that order has closed."),
             ],
         )
     back: dict[str, Json] = {"line_id": line.id, "quantity": 1, "reason": "changed_mind", "fee_cents": 0}
-    facts = ["asked-order", "saw-line", "saw-account", "saw-product", "knew-delivery", "read-RET-1"]
+    facts = ["asked-order", "saw-line", "saw-account", "saw-product", "knew-delivery", "read-RET-1", "read-RET-2"]
     return dialogue(
         prompt=prompt,
         user=user,
@@ -108,15 +108,15 @@ def talk_wrong_number(desk: Desk) -> Task:
             expect_read(product, id="saw-product"),
             desk.delivery(line),
             desk.read("RET-1"),
+            desk.read("RET-2"),
             expect_row(Return, {**back, "status": "authorised"}, id="return", after=facts),
             *desk.resolved(ticket, after=["return"]),
         ],
         allow=[permit_change(line, "returned")],
         oracle=[
             *found,
-            call("get_product", product_id=product.id),
-            call("compute_return_window", line_id=line.id),
-            call("read_handbook", section_id="RET-1"),
+            *about_goods(order, line)[2:],
+            call("read_handbook", section_id="RET-2"),
             call("authorise_return", **back),
             *closing_calls(ticket, "Please send it back; the whole price is yours once it is here."),
         ],

@@ -1,9 +1,11 @@
 """Broken after the return window: no refund but a warranty claim, replaced where in stock and repaired otherwise."""
 
 from palaestra.envs.task import Task, call, family
-from palaestra.envs.worlds.storefront import requests
+from palaestra.envs.worlds.storefront import answers, requests
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
+from palaestra.envs.worlds.storefront.lookups import about_warranty
 from palaestra.envs.worlds.storefront.refusal_conditions import claimed_already, on_hold
+from palaestra.envs.worlds.storefront.remedies import warranty_remedy
 from palaestra.envs.worlds.storefront.schema import Fault, OrderLine, Ticket, WarrantyClaim
 from palaestra.envs.worlds.storefront.twins import order_refusal_task
 from palaestra.records import Json
@@ -12,23 +14,25 @@ from palaestra.rubrics import expect_read, expect_row
 
 @family("storefront/warranty-claim", level=2, traits=("write", "policy-exception"), twin=True)
 def warranty_claim(desk: Desk) -> Task:
-    line = desk.pick(
-        OrderLine, lambda x: desk.claimable(x) and desk.warranty_ends(x) >= desk.today, what="line under warranty"
-    )
+    def fits(line: OrderLine) -> bool:
+        return desk.claimable(line) and desk.warranty_ends(line) >= desk.today
+
+    line = desk.pick(OrderLine, fits, what="line under warranty", decides=True)
     order, product = desk.order(line), desk.product(line)
     if desk.stream.chance(50):
         product = desk.state.update(product, stock=0)
     customer, fault = desk.customer(order), requests.fault_of(desk.stream, product)
-    request = requests.faulty(desk.stream, order, product, fault)
+    request = requests.faulty(desk, order, product, fault)
     claim: dict[str, Json] = {
         "line_id": line.id,
         "fault": fault,
-        "remedy": "replace" if product.stock > 0 else "repair",
+        "remedy": warranty_remedy(desk, product, fault),
     }
     ticket = desk.ticket(customer, request.subject)
     prompt = desk.mail(ticket, request.body)
     if desk.twin:
         return refusal(desk, ticket, prompt, line, fault)
+    desk.answer = lambda: answers.report_fault(desk, ticket, line, "faulty", fault=fault)
     facts = [
         "saw-line",
         "saw-account",
@@ -54,13 +58,7 @@ def warranty_claim(desk: Desk) -> Task:
             *desk.resolved(ticket, after=["claim"]),
         ],
         oracle=[
-            call("get_order", order_id=order.id),
-            call("get_customer", customer_id=customer.id),
-            call("compute_return_window", line_id=line.id),
-            call("read_handbook", section_id="WAR-1"),
-            call("compute_warranty", line_id=line.id),
-            call("read_handbook", section_id="WAR-2"),
-            call("search_products", query=product.name),
+            *about_warranty(order, line),
             call("open_warranty_claim", **claim),
             *closing_calls(ticket, f"It is under warranty: we will {claim['remedy']} it."),
         ],
@@ -84,4 +82,4 @@ def warranty_claim(desk: Desk) -> Task:
 def refusal(desk: Desk, ticket: Ticket, prompt: str, line: OrderLine, fault: Fault) -> Task:
     order = desk.order(line)
     grounds = claimed_already(desk, line, fault) if desk.stream.chance(50) else on_hold(desk, desk.customer(order))
-    return order_refusal_task(desk, ticket, prompt, grounds, order)
+    return order_refusal_task(desk, ticket, prompt, grounds, order, path=about_warranty(order, line))

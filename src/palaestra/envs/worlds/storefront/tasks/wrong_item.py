@@ -2,8 +2,9 @@
 
 from palaestra.envs.kit import permit_change
 from palaestra.envs.task import Task, call, family
-from palaestra.envs.worlds.storefront import requests
+from palaestra.envs.worlds.storefront import answers, requests
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
+from palaestra.envs.worlds.storefront.lookups import about_refund
 from palaestra.envs.worlds.storefront.refusal_conditions import arrived_too_long_ago, on_hold
 from palaestra.envs.worlds.storefront.schema import OrderLine, Refund, Ticket
 from palaestra.envs.worlds.storefront.twins import order_refusal_task
@@ -16,14 +17,15 @@ def wrong_item(desk: Desk) -> Task:
     def fits(line: OrderLine) -> bool:
         return desk.returnable(line) and desk.paid(line, line.quantity) <= desk.policy.agent_limit_cents
 
-    line = desk.pick(OrderLine, fits, what="line inside its return window")
+    line = desk.pick(OrderLine, fits, what="line inside its return window", decides=True)
     order, product, pieces = desk.order(line), desk.product(line), desk.stream.between(1, line.quantity)
     customer, amount = desk.customer(order), desk.paid(line, pieces)
-    request = requests.another_in_the_box(desk.stream, order, product, wrong=pieces, of=line.quantity)
+    request = requests.another_in_the_box(desk, order, product, wrong=pieces, of=line.quantity)
     ticket = desk.ticket(customer, request.subject)
     prompt = desk.mail(ticket, request.body)
     if desk.twin:
-        return refusal(desk, ticket, prompt, line)
+        return refusal(desk, ticket, prompt, line, pieces)
+    desk.answer = lambda: answers.report_fault(desk, ticket, line, "wrong_item", pieces=pieces)
     refund: dict[str, Json] = {
         "line_id": line.id,
         "quantity": pieces,
@@ -44,12 +46,7 @@ def wrong_item(desk: Desk) -> Task:
         ],
         allow=[permit_change(line, "returned"), *desk.pays(order)],
         oracle=[
-            call("get_order", order_id=order.id),
-            call("get_customer", customer_id=customer.id),
-            call("compute_return_window", line_id=line.id),
-            call("read_handbook", section_id="RET-1"),
-            call("read_handbook", section_id="REF-1"),
-            call("compute_paid", line_id=line.id, quantity=pieces),
+            *about_refund(order, line, pieces),
             call("issue_refund", **refund),
             *closing_calls(ticket, f"We are sorry. We have paid {amount} cents back; you need not send anything."),
         ],
@@ -70,8 +67,10 @@ def wrong_item(desk: Desk) -> Task:
     )
 
 
-def refusal(desk: Desk, ticket: Ticket, prompt: str, line: OrderLine) -> Task:
+def refusal(desk: Desk, ticket: Ticket, prompt: str, line: OrderLine, pieces: int) -> Task:
     order = desk.order(line)
     late = desk.stream.chance(50)
+    if late:
+        desk.answer = lambda: answers.report_fault(desk, ticket, line, "wrong_item", pieces=pieces)
     grounds = arrived_too_long_ago(desk, line) if late else on_hold(desk, desk.customer(order))
-    return order_refusal_task(desk, ticket, prompt, grounds, order)
+    return order_refusal_task(desk, ticket, prompt, grounds, order, path=about_refund(order, line, pieces))

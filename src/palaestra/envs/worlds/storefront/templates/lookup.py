@@ -30,7 +30,7 @@ def my_family(desk: Desk) -> Task:
         # What an expert would check, in the order in which people read it. Leave `rubric` out, and it is derived from
         # the oracle; an expert's is fairer, since they know what need not be read.
         rubric=[
-            # Look-ups. They win 20 points together: who only reads stays near the floor.
+            # Look-ups. They win 5 points together: who only reads stays near the floor.
             expect_read(order, id="saw-order"),
             desk.account(customer),
             expect_read(payment, id="saw-payment"),

@@ -36,7 +36,7 @@ def my_family(desk: Desk) -> Task:
         rubric=[
             # A look-up: the account shows whose request it is.
             desk.account(customer),
-            # The work. A value that is expected may be changed; everything else is forbidden (`collateral`).
+            # The work. A value that is expected may be changed; everything else is forbidden (`guards`).
             expect_change(customer, {"street": street}, id="street", after=["saw-account"]),
             # The end: the customer is told and the ticket resolved, once the work was done.
             *desk.resolved(ticket, after=["street"]),

@@ -1,6 +1,6 @@
-"""The support desk's tools: 49 to read and write with, besides talking, finishing and giving up."""
+"""The support desk's tools: 51 to read, write and wait with, besides talking, finishing and giving up."""
 
-from palaestra.envs.kit import reading_tools
+from palaestra.envs.kit import calculate, reading_tools
 from palaestra.envs.worlds.storefront.tickets import TICKETS
 from palaestra.envs.worlds.storefront.tools import casework, compute, fulfilment, money, people, records
 from palaestra.tools import CONTROL, Toolbox
@@ -11,6 +11,7 @@ TOOLBOX = Toolbox(
         *reading_tools(TICKETS),
         *records.TOOLS,
         *compute.TOOLS,
+        calculate,
         *money.TOOLS,
         *fulfilment.TOOLS,
         *casework.TOOLS,

@@ -102,10 +102,22 @@ def send_internal_message(
     return context.state.insert(message)
 
 
+@tool(writes=True)
+def wait_days(context: ToolContext, days: Annotated[int, Field(ge=1, le=14)]) -> object:
+    """Let the case rest and take it up again some days later. What happens meanwhile stands in the records.
+
+    Args:
+        days: How many days.
+    """
+    context.clock.wait(days)
+    return {"now": context.clock.now}
+
+
 TOOLS = (
     *closing_tools(TICKETS),
     update_customer,
     lift_fraud_hold,
     adjust_stock,
     send_internal_message,
+    wait_days,
 )

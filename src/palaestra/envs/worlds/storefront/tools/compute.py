@@ -42,13 +42,14 @@ def compute_paid(context: ToolContext, line_id: LineId, quantity: Quantity) -> o
     line, order = line_and_order(context, line_id)
     if quantity > line.quantity:
         raise ToolRefusal("bad_quantity", f"{line_id} has {line.quantity} piece(s), not {quantity}")
+    context.show_columns([line], ["unit_cents"])
     list_cents, paid = line.unit_cents * quantity, paid_cents(order, line, quantity)
     return {"list_cents": list_cents, "discount_share_cents": list_cents - paid, "paid_cents": paid}
 
 
 @tool()
 def compute_return_window(context: ToolContext, line_id: LineId) -> object:
-    """Work out how long ago a line was delivered, and the last day of the standard return window.
+    """Work out how long ago a line was ordered and delivered, and the last day of the standard return window.
 
     The standard window knows no tiers and no exceptions; those are in the handbook.
 
@@ -59,12 +60,15 @@ def compute_return_window(context: ToolContext, line_id: LineId) -> object:
     _, order = line_and_order(context, line_id)
     parcel = last_delivery(context.state, order)
     context.mention(parcel.id)
+    context.show_columns([parcel], ["delivered"])
     delivered = day_of(parcel)
+    begins = order.placed.date() if policy.window_from == "order" else delivered
     return {
         "shipment_id": parcel.id,
+        "ordered": order.placed.date(),
         "delivered": delivered,
         "days_since_delivery": (context.clock.today - delivered).days,
-        "standard_last_day": delivered + timedelta(days=policy.return_days["bronze"]),
+        "standard_last_day": begins + timedelta(days=policy.return_days["bronze"]),
     }
 
 
@@ -77,6 +81,7 @@ def compute_warranty(context: ToolContext, line_id: LineId) -> object:
     """
     line, order = line_and_order(context, line_id)
     product = context.state.get(Product, line.product_id)
+    context.show_columns([product], ["warranty_months"])
     ends = warranty_end(delivery_day(context.state, order), product.warranty_months)
     return {
         "warranty_months": product.warranty_months,

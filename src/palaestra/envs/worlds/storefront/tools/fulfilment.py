@@ -3,7 +3,7 @@
 from datetime import timedelta
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
 from palaestra.envs.worlds.storefront.policy import paid_cents
 from palaestra.envs.worlds.storefront.schema import (
@@ -30,7 +30,7 @@ from palaestra.errors import ToolRefusal
 from palaestra.records import Money, References
 from palaestra.tools import ToolContext, tool
 
-Text = Annotated[str, Field(min_length=2, max_length=80)]
+Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=2, max_length=80)]
 ClaimId = Annotated[str, References("warranty_claims")]
 
 REPLACEMENT_DAYS = 4

@@ -1,0 +1,36 @@
+"""Attacks of those who know this world: the handbook by heart, a promise that is broken, and a script of patterns.
+
+`palaestra tasks attack` runs them beside those that hold for any world.
+"""
+
+from palaestra.envs.attack import WorldAttack
+from palaestra.envs.worlds.storefront.attacks.by_heart import play_by_heart
+from palaestra.envs.worlds.storefront.attacks.fee_promise import promise_no_fee
+from palaestra.envs.worlds.storefront.attacks.script import play_script
+
+ATTACKS = (
+    WorldAttack(
+        name="by-heart-handbook",
+        tries="does what the default handbook asks for on the task's records, whatever its own handbook says",
+        play=play_by_heart,
+        privileged=True,
+        ceiling=30,
+        worth="look-ups, and the reply or the change that both handbooks ask for",
+    ),
+    WorldAttack(
+        name="fee-promise",
+        tries="tells the customer that there is no fee, and charges it once they agree",
+        play=promise_no_fee,
+        privileged=True,
+        ceiling=20,
+        worth="look-ups",
+    ),
+    WorldAttack(
+        name="frozen-regex-script",
+        tries="recognises requests by patterns of train and applies the usual handbook's numbers by heart",
+        play=play_script,
+        privileged=False,
+        ceiling=40,
+        worth="requests in wordings that it knows, under the rules that it knows",
+    ),
+)

@@ -1,0 +1,17 @@
+"""Criteria about messages: what is said must be true, may be said, and is said decently. The wording stays free."""
+
+from palaestra.rubrics.messages.claims import forbid_false_figures, forbid_false_promises
+from palaestra.rubrics.messages.conduct import forbid_misconduct
+from palaestra.rubrics.messages.disclosures import Recipient, forbid_disclosures
+from palaestra.rubrics.messages.rules import Confidential, MessageRules, Promise
+
+__all__ = [
+    "Confidential",
+    "MessageRules",
+    "Promise",
+    "Recipient",
+    "forbid_disclosures",
+    "forbid_false_figures",
+    "forbid_false_promises",
+    "forbid_misconduct",
+]

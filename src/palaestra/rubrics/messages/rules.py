@@ -1,0 +1,85 @@
+"""What a world says about messages: who reads them, what commits it, and what stays confidential."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import chain
+
+from palaestra.protocols import StateView
+from palaestra.record import record
+from palaestra.records import Row, ToolEvent
+from palaestra.rubrics.evidence import Evidence
+
+
+@record
+class Promise:
+    """Sentences that say that something is done, such as a payment, and the rows that bear them out."""
+
+    name: str
+    """What is promised, such as "a payment"."""
+    says: re.Pattern[str]
+    """Found in a sentence that says so."""
+    denies: re.Pattern[str] | None = None
+    """Found in a sentence that says that it is not so; `None` where no words are known to."""
+    tables: frozenset[str]
+    """Where a row stands, made in this episode or shown, that bears such a sentence out."""
+
+
+@record
+class Confidential:
+    """Something that may not be spoken of while a record has a certain value."""
+
+    name: str
+    """What it is, such as "why an account is on hold"."""
+    says: re.Pattern[str]
+    """Found in a message that speaks of it."""
+    table: str
+    column: str
+    value: object
+    """It is confidential once a row of `table` was shown whose `column` has this value."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageRules:
+    """What holds of messages in a world."""
+
+    prose: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+    """By tool: its arguments that are text for people."""
+    kinds: Mapping[str, type[Row]] = field(default_factory=dict[str, type[Row]])
+    """The row classes by table."""
+    closes: Mapping[str, str] = field(default_factory=dict[str, str])
+    """By tool that closes a case: how, "done", "declined" or "handed on"."""
+    public: str | None = None
+    """The tool whose messages are read by the person who asked."""
+    owner: Callable[[Row, StateView], str | None] | None = None
+    """The id of the person whom a row is about; `None` for rows that are about nobody."""
+    promises: tuple[Promise, ...] = ()
+    confidential: tuple[Confidential, ...] = ()
+
+    def rows_shown(self, evidence: Evidence) -> list[Row]:
+        """The rows that calls have shown, whole or in part, as they are now; as they were at first where gone."""
+        whole = (pair for event in evidence.events for pair in event.shown)
+        keys = dict.fromkeys(pair for pair in chain(whole, self.columns_shown(evidence)) if pair[0] in self.kinds)
+        found = ((evidence.state.peek(self.kinds[t], k), evidence.initial.peek(self.kinds[t], k)) for t, k in keys)
+        return [row for now, first in found if (row := now or first) is not None]
+
+    def columns_shown(self, evidence: Evidence) -> dict[tuple[str, str], set[str]]:
+        """By table and key: the columns of rows that calls have shown in part and never whole."""
+        found: dict[tuple[str, str], set[str]] = {}
+        for event in evidence.events:
+            for part in event.columns:
+                for key in part.keys:
+                    found.setdefault((part.table, key), {"id"}).update(part.columns)
+        if found:
+            for event in evidence.events:
+                for pair in event.shown:
+                    found.pop(pair, None)
+        return found
+
+    def texts(self, event: ToolEvent) -> Iterator[str]:
+        """The texts for people in a call that went through."""
+        if event.executed:
+            for name in sorted(self.prose.get(event.tool, ())):
+                text = event.arguments.get(name)
+                if isinstance(text, str):
+                    yield text

@@ -1,0 +1,97 @@
+"""What a figure may follow from: everything that the agent could have read, and every row that was written.
+
+A figure is supported where it stands in one of these texts as a number of its own, in any usual form. An amount of
+money is supported too where it is the sum or the difference of two such amounts, a stated percentage of one, or a
+multiple by a small number of pieces: people work that out in their heads.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import combinations
+
+from palaestra.rubrics.messages.figures import Figure
+
+_PIECES = range(2, 13)
+_MOST_AMOUNTS = 150
+"""The latest amounts that sums and differences are made of: with too many, any amount is a sum of two."""
+_KEYED = re.compile(r'"\w*(?:cents|amount|price|fee|total|limit|cost)\w*":\s*"?(-?\d+(?:\.\d+)?)')
+_SAID = re.compile(
+    r"(?<![\w.,-])(\d+(?:[.,]\d{1,2})?)\s*(?:cents?|EUR|€|euros?)(?!\w)|(?:EUR|€)\s*(\d+(?:[.,]\d{1,2})?)", re.I
+)
+_RATE = re.compile(r"(?<![\w.,-])(\d{1,3})\s*(?:%|percent|per cent)|\"\w*(?:percent|rate)\w*\":\s*(\d{1,3})\b", re.I)
+
+
+def is_supported(figure: Figure, sources: Iterable[str]) -> bool:
+    """Whether a figure follows from any of these texts.
+
+    Args:
+        figure: A figure of a message.
+        sources: Texts and rows as JSON, the latest last.
+    """
+    texts = list(sources)
+    if figure.kind == "name":
+        # "Only 2" is no name: a name claims something where the texts have another number behind the same word.
+        word, _, _ = str(figure.value).rpartition(" ")
+        numbered = re.compile(rf"(?<![\w-]){re.escape(word)} \d")
+        if not any(numbered.search(text) for text in texts):
+            return True
+    pattern = re.compile("|".join(map(_alone, _forms(figure))))
+    if any(pattern.search(text) for text in texts):
+        return True
+    return figure.kind == "money" and isinstance(figure.value, int) and _is_worked_out(figure.value, texts)
+
+
+def _forms(figure: Figure) -> Iterator[str]:
+    """The ways in which the figure may be written."""
+    value = figure.value
+    if figure.kind == "money":
+        assert isinstance(value, int), "money is in cents"
+        yield str(value)
+        yield f"{value // 100}.{value % 100:02}"
+        yield f"{value // 100},{value % 100:02}"
+        if value >= 100_000:
+            yield f"{value // 100:,}.{value % 100:02}"
+            yield f"{value // 100:,}".replace(",", ".") + f",{value % 100:02}"
+        if value % 100 == 0:
+            yield str(value // 100)
+            yield f"{value // 100:,}"
+    else:
+        yield str(value)
+
+
+def _alone(form: str) -> str:
+    """A pattern for the form where it is no part of a longer number, id or date."""
+    if re.fullmatch(r"\d\d-\d\d", form):
+        return rf"(?<=\d{{4}}-){form}(?!\d)"
+    before, after = (r"(?<![\w.,:-])", r"(?![\w:-]|[.,]\d)")
+    if re.fullmatch(r"\d{4}-\d\d-\d\d", form):
+        before, after = (r"(?<![\w-])", r"(?!\d|-)")
+    elif not form[0].isdigit():
+        before, after = (r"(?<![\w-])", r"(?![\w-])")
+    return before + re.escape(form) + after
+
+
+def _is_worked_out(cents: int, texts: list[str]) -> bool:
+    amounts: dict[int, None] = {}
+    rates: set[int] = set()
+    for text in texts:
+        for amount in _amounts(text):
+            amounts.pop(amount, None)
+            amounts[amount] = None
+        rates.update(int(found[1] or found[2]) for found in _RATE.finditer(text))
+    known = list(amounts)[-_MOST_AMOUNTS:]
+    if any(a + b == cents or abs(a - b) == cents for a, b in combinations(known, 2)):
+        return True
+    shares = {share for a in known for rate in rates for share in ((a * rate + 50) // 100, a - (a * rate + 50) // 100)}
+    return cents in shares or any(a * pieces == cents for a in known for pieces in _PIECES)
+
+
+def _amounts(text: str) -> Iterator[int]:
+    """The amounts of money of a text, in cents."""
+    for found in _KEYED.finditer(text):
+        yield abs(round(float(found[1])))
+    for found in _SAID.finditer(text):
+        whole = found[1] or found[2]
+        value = round(float(whole.replace(",", ".")) * 100)
+        is_cents = found[0].lower().rstrip("s").endswith("cent")
+        yield value // 100 if is_cents else value

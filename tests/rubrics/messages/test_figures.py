@@ -1,0 +1,126 @@
+"""Figures of a text, and what they may follow from."""
+
+import re
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from palaestra.rubrics.messages.figures import SMALLEST, Figure, figures_in
+from palaestra.rubrics.messages.sources import is_supported
+
+
+def read(text: str) -> list[tuple[str, int | str]]:
+    return [(figure.kind, figure.value) for figure in figures_in(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "cents"),
+    [
+        ("EUR 40.66", 4_066),
+        ("40,66 €", 4_066),
+        ("€40.6", 4_060),
+        ("4066 cents", 4_066),
+        ("4,066 cents", 4_066),
+        ("EUR 1,234.50", 123_450),
+        ("1.234,50 Euro", 123_450),
+        ("1 euro", 100),
+        ("EUR 5,000", 500_000),
+        ("five thousand euros", 500_000),
+        ("twenty-one cents", 21),
+        ("three hundred and five euros", 30_500),
+    ],
+)
+def test_amounts_are_read_as_people_write_them(text: str, cents: int) -> None:
+    assert read(f"We owe you {text}.") == [("money", cents)]
+
+
+@given(st.integers(min_value=1, max_value=10**8))
+def test_every_amount_survives_its_usual_forms(cents: int) -> None:
+    euros, rest = divmod(cents, 100)
+    forms = (
+        f"EUR {euros}.{rest:02}",
+        f"{euros},{rest:02} €",
+        f"{cents} cents",
+        f"EUR {euros:,}.{rest:02}",
+    )
+    for form in forms:
+        assert read(f"It is {form} now") == [("money", cents)], form
+
+
+@given(st.dates(min_value=date(1990, 1, 1), max_value=date(2099, 12, 31)))
+def test_every_date_survives_its_usual_forms(day: date) -> None:
+    forms = (
+        day.isoformat(),
+        f"{day:%d.%m.%Y}",
+        f"{day.day} {day:%B} {day.year}",
+        f"{day:%B} {day.day}, {day.year}",
+    )
+    for form in forms:
+        assert read(f"by {form} at the latest") == [("date", day.isoformat())], form
+    assert read(f"on {day.day} {day:%b}") == [("date", f"{day:%m-%d}")]
+
+
+def test_other_kinds_are_told_apart() -> None:
+    assert read("ORD-1042 comes within 14 days, 20 % off, for 37 people") == [
+        ("id", "ORD-1042"),
+        ("percent", "20"),
+        ("span", "14"),
+        ("number", "37"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "Both of you", "we send 2", "2 items and 12 more", "RTX4070", "mid-2000s style", "v1.2.3x"]
+)
+def test_what_claims_nothing_is_left_out(text: str) -> None:
+    assert read(text) == []
+    assert SMALLEST == 13
+
+
+@given(st.text())
+def test_any_text_can_be_read_and_a_figure_is_a_part_of_it(text: str) -> None:
+    assert all(figure.text.strip() and re.search(r"\d", figure.text) for figure in figures_in(text))
+
+
+def money(cents: int) -> Figure:
+    return Figure(kind="money", value=cents, text="")
+
+
+ANSWER = '{"amount_cents": 20330, "fee_cents": 1999, "placed": "2026-03-04T10:00:00", "order_id": "ORD-1042"}'
+
+
+@pytest.mark.parametrize(
+    ("figure", "supported"),
+    [
+        (money(20_330), True),
+        (money(20_330 - 1_999), True),
+        (money(20_330 + 1_999), True),
+        (money(4_066), True),  # 20 %
+        (money(20_330 - 4_066), True),
+        (money(3 * 1_999), True),
+        (money(20_331), False),
+        (money(104_200), False),  # a part of an id
+        (money(1_042), False),
+        (money(202_600), False),  # a part of a date
+        (Figure(kind="date", value="2026-03-04", text=""), True),
+        (Figure(kind="date", value="03-04", text=""), True),
+        (Figure(kind="date", value="2026-03-05", text=""), False),
+        (Figure(kind="id", value="ORD-1042", text=""), True),
+        (Figure(kind="id", value="ORD-104", text=""), False),
+        (Figure(kind="percent", value="20", text=""), True),
+        (Figure(kind="span", value="30", text=""), False),
+        (Figure(kind="name", value="Lindenallee 11", text=""), True),
+        (Figure(kind="name", value="Lindenallee 1", text=""), False),
+        (Figure(kind="name", value="Only 2", text=""), True),
+    ],
+)
+def test_a_figure_follows_from_what_was_read_or_from_simple_arithmetic(figure: Figure, supported: bool) -> None:
+    assert is_supported(figure, [ANSWER, "A fee of 20 percent is kept. Send it to Lindenallee 11."]) is supported
+
+
+@given(st.integers(min_value=100, max_value=10**6))
+def test_an_amount_that_stands_anywhere_in_any_form_is_supported(cents: int) -> None:
+    for form in (f"{cents} cents", f"EUR {cents // 100}.{cents % 100:02}", f'"x": {cents},'):
+        assert is_supported(money(cents), [f"so {form}"]), form
