@@ -21,7 +21,8 @@ def within(seconds: float, what: object) -> Generator[None]:
         raise DeadlineError(f"more than {seconds} s of processor time: {glimpse(what, 200)}")
 
     before = signal.signal(signal.SIGPROF, late)
-    signal.setitimer(signal.ITIMER_PROF, seconds)
+    # It strikes again: Python drops what is raised inside a callback of the garbage collector.
+    signal.setitimer(signal.ITIMER_PROF, seconds, seconds / 10)
     try:
         yield
     finally:

@@ -23,7 +23,8 @@ from property.budget import FUZZ_CALLS, FUZZ_SHARDS
 from property.deadline import within
 from property.junk import junk_action, junk_call
 
-pytestmark = pytest.mark.unmeasured
+# The bound on a turn is one on what a reader does, not on collections of what other tests left behind.
+pytestmark = [pytest.mark.unmeasured, pytest.mark.usefixtures("light_collections")]
 
 TASKS = (
     "storefront/cancel-order/0000",
