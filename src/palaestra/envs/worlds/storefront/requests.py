@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from palaestra.envs.kit import Letter
 from palaestra.envs.worlds.storefront.desk import Desk
 from palaestra.envs.worlds.storefront.letters import SYMPTOMS
+from palaestra.envs.worlds.storefront.places import draw_place
 from palaestra.envs.worlds.storefront.schema import Category, Fault, Order, Product
 from palaestra.seeding import Stream
 
@@ -29,32 +30,12 @@ def fault_of(stream: Stream, product: Product) -> Fault:
     return stream.choice([f for f, (_, categories) in _SYMPTOMS.items() if product.category in categories])
 
 
-_STREETS = ("Lindenweg 4", "Rue Verte 18", "Harbour Lane 7", "Via Nuova 31", "Kerkstraat 55", "Calle Mayor 12")
-_CITIES = ("Graz", "Lyon", "Cork", "Bologna", "Leiden", "Sevilla")
-
-
-_HELD_OUT_STREETS = (
-    "Amselgrund 12",
-    "Impasse du Moulin 5",
-    "Quarry Row 23",
-    "Vicolo Stretto 9",
-    "Dijkpad 40",
-    "Ronda Alta 17",
-)
-_HELD_OUT_CITIES = ("Villach", "Rennes", "Sligo", "Modena", "Zwolle", "Huelva")
 _CANCEL_SUBJECT = "Please cancel my order"
-
-
-def _draw_place(desk: Desk) -> tuple[str, str]:
-    """A street and a city; other ones in the split "heldout"."""
-    apart = desk.split == "heldout"
-    streets, cities = (_HELD_OUT_STREETS, _HELD_OUT_CITIES) if apart else (_STREETS, _CITIES)
-    return desk.stream.choice(streets), desk.stream.choice(cities)
 
 
 def redirect(desk: Desk, order: Order) -> tuple[Letter, tuple[str, str]]:
     """A wish to have an order sent elsewhere, and the street and city where."""
-    street, city = _draw_place(desk)
+    street, city = draw_place(desk)
     bodies = (
         f"I will be at work when it comes. Please send {order.id} to my office, {street} in {city}.",
         f"Please deliver {order.id} to a friend of mine instead: {street}, {city}.",
@@ -66,7 +47,7 @@ def redirect(desk: Desk, order: Order) -> tuple[Letter, tuple[str, str]]:
 
 def new_home(desk: Desk) -> tuple[Letter, tuple[str, str]]:
     """A wish to have everything that is still to come sent elsewhere, and the street and city where."""
-    street, city = _draw_place(desk)
+    street, city = draw_place(desk)
     bodies = (
         f"I have moved. Please send everything that I have ordered and not yet received to {street} in {city}.",
         f"Whatever is still to come from my orders, please deliver it to our new flat: {street}, {city}.",

@@ -4,19 +4,17 @@ from palaestra.envs.kit import ask, dialogue, draw_temper
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.user import Persona, UserFact
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
+from palaestra.envs.worlds.storefront.places import draw_place
 from palaestra.envs.worlds.storefront.schema import Order
 from palaestra.envs.worlds.storefront.talk import TOPICS, declined, send_off
 from palaestra.rubrics import expect_change, expect_question, expect_read
-
-STREETS = ("Birkenallee 9", "Rue des Lilas 27", "Mill Road 3", "Via Larga 44", "Molenweg 16", "Calle Nueva 8")
-CITIES = ("Linz", "Nantes", "Galway", "Parma", "Utrecht", "Granada")
 
 
 @family("storefront/talk-new-address", level=2, traits=("dialogue", "write"), twin=True)
 def talk_new_address(desk: Desk) -> Task:
     order = desk.pick(Order, lambda o: o.status == "processing" and desk.plain(o), what="order that has not left")
     customer = desk.customer(order)
-    street, city = desk.stream.choice(STREETS), desk.stream.choice(CITIES)
+    street, city = draw_place(desk)
     bodies = (
         f"I have moved. Please send {order.id} to my new address.",
         f"I will not be at home next week. Please send {order.id} to my parents instead.",
