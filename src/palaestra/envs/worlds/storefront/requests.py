@@ -23,14 +23,12 @@ _SYMPTOMS: dict[Fault, tuple[str, frozenset[Category]]] = {
     "display": ("shows stripes in the picture", frozenset({"gpu", "monitor"})),
     "intermittent": ("fails now and then for no reason", frozenset({"memory", "storage", "keyboard", "mouse", "cpu"})),
 }
+_CANCEL_SUBJECT = "Please cancel my order"
 
 
 def fault_of(stream: Stream, product: Product) -> Fault:
     """A fault that such a product can have."""
     return stream.choice([f for f, (_, categories) in _SYMPTOMS.items() if product.category in categories])
-
-
-_CANCEL_SUBJECT = "Please cancel my order"
 
 
 def redirect(desk: Desk, order: Order) -> tuple[Letter, tuple[str, str]]:
