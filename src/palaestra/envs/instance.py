@@ -1,48 +1,25 @@
 """A task made ready: its world settled, its rubric compiled, its messages written; shared by all its episodes."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from palaestra.digest import digest
 from palaestra.envs.later import LaterEvent
-from palaestra.envs.noise.refusal import TRANSIENT
 from palaestra.envs.proofread import line_of, proofread, told
 from palaestra.envs.request_variation import RequestVariation
-from palaestra.envs.rights import rights_of_task
-from palaestra.envs.solution import solution
 from palaestra.envs.state import Base, Overlay, overlay_on
 from palaestra.envs.task import FIRST_INDEX, Deals, Draft, Family, Task, TaskDraw, split_of
+from palaestra.envs.task_rubric import RubricSetting, complete_rubric, derive_criteria, list_refused_by, make_rubric
 from palaestra.envs.user.persona import Persona
 from palaestra.envs.world import World
 from palaestra.errors import TaskError
 from palaestra.ids import words
 from palaestra.records import Features, Message, TaskSpec, ToolCall
-from palaestra.rubrics import (
-    Allowance,
-    Checklist,
-    Criterion,
-    Evidence,
-    Rubric,
-    forbid_guessed_ids,
-    forbid_insistence,
-    forbid_prying,
-    forbid_trespass,
-    guards,
-)
-from palaestra.rubrics.derivation import DerivedRubric, derive
-from palaestra.rubrics.messages import (
-    Recipient,
-    forbid_disclosures,
-    forbid_false_figures,
-    forbid_false_promises,
-    forbid_misconduct,
-)
+from palaestra.rubrics import Allowance, Evidence, Rubric
+from palaestra.rubrics.messages import Recipient
 from palaestra.seeding import Stream
-
-FREE_REFUSALS = TRANSIENT | {"not_found"}
-"""The codes of refusals that cost nothing: an id that finds no row, and a service that is down."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -103,18 +80,20 @@ class Instance:
         Args:
             alternatives: Whether to learn from the alternatives too, or from the oracle alone.
         """
-        routes = (self.oracle, *(self.alternatives if alternatives else ()))
-        derived = _derived(
-            self.world,
-            self.initial_state,
-            routes,
+        setting = RubricSetting(
+            world=self.world,
+            settled=self.initial_state,
             start=self.start,
             rules=self.rules,
             user=self.user,
             later=self.later,
             given=self.given,
+            routes=(self.oracle, *(self.alternatives if alternatives else ())),
+            recipient=self.recipient,
+            refused_by=self.rubric.refused_by,
         )
-        return _rubric(self.world, derived.criteria, derived.allow, self.rubric.refused_by, self.recipient, routes)
+        derived = derive_criteria(setting)
+        return complete_rubric(setting, derived.criteria, derived.allow)
 
 
 def instantiate(world: World, family: "Family[Draft]", index: int, *, handbook: int = 0) -> Instance:
@@ -165,35 +144,26 @@ def make_instance(
     draft = _draft(world, family, index, rules=rules, base=base, deals=deals, drawing=drawing)
     task_id = f"{family.id}/{index:04d}"
     try:
-        task = family.make(draft)
-        if drawing is not None and draft.answer is not None:
-            task = replace(task, oracle=tuple(draft.answer()), rubric=None, alternatives=())
-        task = proofread(world, task)
-        _check_user(world, family, task)
-        _check_later(task, start)
+        task = _write_task(world, family, draft, alike=drawing is not None)
         settled = draft.state.settle()
         messages: tuple[Message, ...] = (
             {"role": "system", "content": _briefing(world, task)(start)},
             {"role": "user", "content": task.prompt},
         )
         given = frozenset[str]().union(*(words(message["content"]) for message in messages))
-        expected, permitted = task.rubric, tuple(task.allow)
-        routes = (task.oracle, *task.alternatives)
-        if expected is None:
-            derived = _derived(
-                world,
-                settled,
-                routes,
-                start=start,
-                rules=rules,
-                user=task.user,
-                later=task.later,
-                given=given,
-            )
-            expected, permitted = derived.criteria, (*permitted, *derived.allow)
-        recipient = draft.recipient()
-        rubric = _rubric(world, expected, permitted, _refused_by(world, task), recipient, routes)
-        Checklist(rubric).begin(_probe(settled))
+        setting = RubricSetting(
+            world=world,
+            settled=settled,
+            start=start,
+            rules=rules,
+            user=task.user,
+            later=task.later,
+            given=given,
+            routes=(task.oracle, *task.alternatives),
+            recipient=draft.recipient(),
+            refused_by=list_refused_by(world, task),
+        )
+        rubric, permitted = make_rubric(setting, task)
     except TaskError as error:
         raise type(error)(f"{line_of(error, family)}: {task_id}: {error}") from error
     except Exception as error:
@@ -208,12 +178,12 @@ def make_instance(
         messages=messages,
         given=given,
         rubric=rubric,
-        permitted=permitted,
+        permitted=tuple(permitted),
         oracle=tuple(task.oracle),
         alternatives=tuple(tuple(calls) for calls in task.alternatives),
         user=task.user,
         later=tuple(task.later),
-        recipient=recipient,
+        recipient=setting.recipient,
         family=family,
         drawing=draft.drawing,
     )
@@ -244,6 +214,24 @@ def _draft(
         drawing=drawing,
         own_rules=own_rules(world),
     )
+
+
+def _write_task(world: World, family: "Family[Draft]", draft: Draft, *, alike: bool) -> Task:
+    """What the family's function writes, held to what it and its world declare.
+
+    Args:
+        world: The world.
+        family: The family.
+        draft: Where it is set.
+        alike: Whether it is drawn like another instance; the family's own answer to that then replaces the oracle.
+    """
+    task = family.make(draft)
+    if alike and draft.answer is not None:
+        task = replace(task, oracle=tuple(draft.answer()), rubric=None, alternatives=())
+    task = proofread(world, task)
+    _check_user(world, family, task)
+    _check_later(task, draft.start)
+    return task
 
 
 def _spec(world: World, family: "Family[Draft]", index: int, task: Task, given: frozenset[str]) -> TaskSpec:
@@ -289,99 +277,6 @@ def _briefing(world: World, task: Task) -> Callable[[datetime], str]:
     return world.briefing if task.user is None or world.talking is None else world.talking
 
 
-def _rubric(
-    world: World,
-    expected: Sequence[Criterion],
-    allow: Iterable[Allowance],
-    refused_by: frozenset[str],
-    recipient: Recipient | None,
-    routes: Sequence[Sequence[ToolCall]],
-) -> Rubric:
-    permitted = [*(allowance for criterion in expected for allowance in criterion.allows), *allow]
-    harm = guards(permitted, world.guards, grounds=world.draft.grounds())
-    messages, attempts = _about_messages(world, recipient, routes[0]), _attempts(world, permitted, routes)
-    return Rubric([*expected, forbid_guessed_ids(), *messages, *harm, *attempts], refused_by=refused_by)
-
-
-def _about_messages(world: World, recipient: Recipient | None, oracle: Sequence[ToolCall]) -> list[Criterion]:
-    """What holds of messages in every task of a world that has tools for them."""
-    rules = world.message_rules
-    if not rules.prose:
-        return []
-    solution = " ".join(
-        str(value)
-        for call in oracle
-        for name, value in call.arguments.items()
-        if name not in rules.prose.get(call.tool, ())
-    )
-    found = [forbid_false_figures(rules, solution), forbid_misconduct(rules)]
-    if recipient is not None and rules.owner is not None and rules.public is not None:
-        found.append(forbid_disclosures(rules, recipient))
-    if rules.promises or rules.closes:
-        found.append(forbid_false_promises(rules))
-    return found
-
-
-def _refused_by(world: World, task: Task) -> frozenset[str]:
-    """What a task whose right outcome is to refuse the request, or to hand it over, closes its case with.
-
-    It is such a task where the oracle writes by calls alone that refuse a case or hand it on. What the request names
-    itself, its case among it, is no reason.
-    """
-    calls = [(call, world.toolbox[call.tool]) for call in task.oracle]
-    writes = [(call, tool) for call, tool in calls if tool.writes]
-    if not all(tool.closes in ("declined", "handed on") for _, tool in writes):
-        return frozenset()
-    return frozenset(named for call, tool in writes for named in tool.named(call.arguments)) - words(task.prompt)
-
-
-def _attempts(world: World, permitted: Sequence[Allowance], routes: Sequence[Sequence[ToolCall]]) -> list[Criterion]:
-    """The prohibitions on attempts; none in a world whose records have no owners."""
-    rights = rights_of_task(world, routes, permitted)
-    if rights is None:
-        return []
-    writes = frozenset(tool.name for tool in world.toolbox if tool.writes)
-    composites = frozenset[str]().union(*(surface.toolbox.composites for surface in world.surfaces.values()))
-    return [
-        forbid_trespass(rights, writes=writes, composites=composites, free=FREE_REFUSALS),
-        forbid_prying(rights),
-        forbid_insistence(writes=writes, composites=composites, free=FREE_REFUSALS),
-    ]
-
-
-def _derived(
-    world: World,
-    settled: Overlay,
-    routes: Sequence[Sequence[ToolCall]],
-    *,
-    start: datetime,
-    rules: Any,
-    user: Persona | None,
-    later: Sequence[LaterEvent],
-    given: frozenset[str],
-) -> DerivedRubric:
-    """What a rubric is made of where its author gives calls only, the oracle's first."""
-    names = ("oracle", *(f"alternative {number}" for number in range(1, len(routes))))
-    runs = [
-        solution(world, settled, calls, start=start, rules=rules, user=user, later=later, name=name)
-        for name, calls in zip(names, routes, strict=True)
-    ]
-    tables = world.schema.tables
-    base = settled.base.rows
-    planted = frozenset(
-        word
-        for word in given
-        for name, table in tables.items()
-        if word not in base[name] and settled.peek(table.kind, word) is not None
-    )
-    derived = derive(runs, given=given, own=planted, initial=settled, tables=tables)
-    if all(criterion.kind == "forbid" for criterion in derived.criteria):
-        raise TaskError(
-            "the oracle does nothing that a rubric could ask for; look something up, write, reply or answer"
-        )
-    return derived
-
-
 def _features(world: World, family: "Family[Draft]", task: Task, given: frozenset[str]) -> Features:
     tools = [world.toolbox[call.tool] for call in task.oracle]
     named = {i for call, tool in zip(task.oracle, tools, strict=True) for i in tool.named(call.arguments)}
@@ -392,7 +287,3 @@ def _features(world: World, family: "Family[Draft]", task: Task, given: frozense
         writes=sum(tool.writes for tool in tools),
         messages=sum(tool.name == world.toolbox.prose_tool for tool in tools),
     )
-
-
-def _probe(settled: Overlay) -> Evidence:
-    return Evidence(initial=settled, state=settled, journal=lambda: (), net=settled.changes, given=frozenset())

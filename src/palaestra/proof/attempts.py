@@ -6,8 +6,9 @@ It judges as `palaestra.rubrics.attempts` states, and turn by turn: what an answ
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from palaestra.envs.instance import FREE_REFUSALS, Instance
+from palaestra.envs.instance import Instance
 from palaestra.envs.rights import RequestRights, rights_of_task
+from palaestra.envs.task_rubric import FREE_REFUSALS
 from palaestra.proof.trial import PlayedTurn, Trial
 from palaestra.records import ToolEvent, TriedWrite
 from palaestra.rubrics.attempts import FAILURES_FREE, MISSES_FREE, STRANGERS_FREE, attempts, shown_keys

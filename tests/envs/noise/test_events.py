@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from palaestra.envs import ToolEnv
-from palaestra.envs.noise.stakes import stakes_of
+from palaestra.envs.noise.task_records import task_records
 from palaestra.envs.worlds.storefront.invariants import violations
 from palaestra.envs.worlds.storefront.noise import NOISE
 from palaestra.envs.worlds.storefront.schema import Order, Product, Shipment
@@ -49,31 +49,31 @@ def test_what_the_world_did_keeps_the_world_s_rules() -> None:
 @pytest.mark.parametrize("task", [TASK, "storefront/fix-build/5000", "storefront/order-status/5001"])
 def test_nothing_happens_to_what_the_task_turns_on(task: str) -> None:
     env = begun(task=task)
-    stakes = stakes_of(env.task_set.instance(task))
+    records = task_records(env.task_set.instance(task))
     for _ in range(6):
         env.step([MINUTE] * 6)
     touched = {change.key for change in env.journal}
     assert len(touched) > 100
-    assert touched.isdisjoint(stakes.ids)
+    assert touched.isdisjoint(records.ids)
     named = {str(v) for call in env.oracle() for v in call.arguments.values()}
     assert touched.isdisjoint(named)
 
 
-def test_a_task_s_stakes_are_its_records_and_what_belongs_to_their_customer() -> None:
+def test_the_records_that_a_task_turns_on_are_its_records_and_what_belongs_to_their_customer() -> None:
     instance = storefront(None).task_set.instance(TASK)
-    stakes = stakes_of(instance)
+    records = task_records(instance)
     shipment = next(c.arguments["shipment_id"] for c in instance.oracle if c.tool == "declare_lost")
     parcel = instance.initial_state.get(Shipment, str(shipment))
     customer = instance.initial_state.get(Order, parcel.order_id).customer_id
     orders = {order.id for order in instance.initial_state.find(Order, customer_id=customer)}
-    assert {parcel.id, parcel.order_id, customer} | orders <= stakes.ids
-    assert ("shipments", parcel.id) in stakes.shown
+    assert {parcel.id, parcel.order_id, customer} | orders <= records.ids
+    assert ("shipments", parcel.id) in records.shown
 
 
 def test_nothing_happens_to_what_the_agent_changed_and_the_agent_answers_for_it() -> None:
     env = begun()
-    stakes = stakes_of(env.task_set.instance(TASK))
-    order = next(o for o in env.state.find(Order, status="processing") if o.id not in stakes.ids)
+    records = task_records(env.task_set.instance(TASK))
+    order = next(o for o in env.state.find(Order, status="processing") if o.id not in records.ids)
     address = {"order_id": order.id, "street": "Elsewhere 1", "city": "Graz"}
     info = env.step({"tool": "update_shipping_address", "arguments": address})[-1]
     assert info["points"] < 0
@@ -88,11 +88,11 @@ def test_nothing_happens_to_what_the_agent_changed_and_the_agent_answers_for_it(
 def test_who_changes_what_the_world_moved_answers_for_their_own_part_alone() -> None:
     env = begun()
     by_world = env.episode.evidence.by_world
-    stakes = stakes_of(env.task_set.instance(TASK))
+    records = task_records(env.task_set.instance(TASK))
     keys: list[str] = []
     while not keys:  # until the deadline, after which a step raises
         env.step([MINUTE] * 5)
-        keys = [k for (table, k), row in by_world.items() if table == "shipments" and row and k not in stakes.ids
+        keys = [k for (table, k), row in by_world.items() if table == "shipments" and row and k not in records.ids
                 and row.status == "in_transit"]  # type: ignore[attr-defined]  # fmt: skip
     key = keys[0]
     moved = by_world["shipments", key]

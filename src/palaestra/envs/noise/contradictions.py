@@ -6,7 +6,7 @@ They are planted before an episode begins, as the work of somebody long ago. The
 from typing import TYPE_CHECKING, Any
 
 from palaestra.envs.noise.material import Contradiction
-from palaestra.envs.noise.stakes import Stakes
+from palaestra.envs.noise.task_records import TaskRecords
 from palaestra.envs.state import Overlay
 from palaestra.records import Row
 from palaestra.seeding import Stream
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from palaestra.envs.instance import Instance
 
 
-def contradicted(instance: "Instance", stakes: Stakes, count: int, stream: Stream) -> Overlay:
+def contradicted(instance: "Instance", records: TaskRecords, count: int, stream: Stream) -> Overlay:
     """The rows that `instance` begins with, and `count` notes about records that it turns on; fewer where few fit."""
     state = instance.initial_state.fork()
     schema, material = instance.world.schema, instance.world.noise
-    rows = [state.peek(schema[table].kind, key) for table, key in stakes.shown]
+    rows = [state.peek(schema[table].kind, key) for table, key in records.shown]
     chances: list[tuple[Contradiction[Any], Row]] = [
         (contradiction, row)
         for contradiction in (material.contradictions if material else ())

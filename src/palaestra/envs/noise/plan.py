@@ -16,7 +16,7 @@ from palaestra.envs.noise.lures import EpisodeInjection, armed, never_obeyed
 from palaestra.envs.noise.material import NoiseMaterial
 from palaestra.envs.noise.noise import Noise
 from palaestra.envs.noise.spelling import Spelling
-from palaestra.envs.noise.stakes import stakes_of
+from palaestra.envs.noise.task_records import task_records
 from palaestra.errors import CapabilityError
 from palaestra.manifest import ANY_WORLD
 from palaestra.records import Message, ToolCall
@@ -80,7 +80,7 @@ class NoisePlan:
     @cached_property
     def avoid(self) -> frozenset[str]:
         """The ids of the records to which nothing may happen by itself."""
-        return stakes_of(self._plain).ids
+        return task_records(self._plain).ids
 
     @cached_property
     def refusing(self) -> Toolbox:
@@ -115,7 +115,7 @@ class NoisePlan:
         plain, noise = self._plain, self.noise
         settled, rubric = plain.initial_state, plain.rubric
         if noise.conflicts:
-            settled = contradicted(plain, stakes_of(plain), noise.conflicts, self.stream("conflicts"))
+            settled = contradicted(plain, task_records(plain), noise.conflicts, self.stream("conflicts"))
         if self.lures:
             rubric = Rubric([*rubric.criteria, never_obeyed(self.lures)])
         messages = tuple(map(self._told, plain.messages))

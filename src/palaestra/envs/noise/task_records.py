@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # worlds hand over noise, so instances come after it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stakes:
+class TaskRecords:
     """The records that a task turns on."""
 
     shown: tuple[tuple[str, str], ...]
@@ -30,7 +30,7 @@ class Stakes:
 
 
 @lru_cache(maxsize=512)
-def stakes_of(instance: "Instance") -> Stakes:
+def task_records(instance: "Instance") -> TaskRecords:
     """What `instance` turns on."""
     oracle = _played(instance, instance.oracle)
     others = [event for calls in instance.alternatives for event in _played(instance, calls)]
@@ -42,7 +42,7 @@ def stakes_of(instance: "Instance") -> Stakes:
         ids.update(words(criterion.text), (a.key for a in criterion.allows if a.key))
     ids.update(a.key for a in instance.permitted if a.key)
     ids.update(_belongings(instance, ids))
-    return Stakes(shown=tuple(sorted({pair for e in oracle for pair in e.shown})), ids=frozenset(ids))
+    return TaskRecords(shown=tuple(sorted({pair for e in oracle for pair in e.shown})), ids=frozenset(ids))
 
 
 def _played(instance: "Instance", calls: Sequence[ToolCall]) -> list[ToolEvent]:
