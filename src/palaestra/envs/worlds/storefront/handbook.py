@@ -388,9 +388,11 @@ def _desk(policy: StorePolicy) -> list[Section]:
             "An order is concerned when it arrived on one of those days and its customer still has a piece "
             f"of the product. The customer gets store credit of {policy.recall_credit_percent} % of what was paid "
             "for the pieces still held, rounded half up to a cent, with the reason goodwill, once for an order. "
-            "An account under a fraud hold gets nothing. When all orders were looked at, the ticket is "
-            "resolved. If none is concerned, it is declined on the grounds of the notice; the record that shows "
-            "them is the product.",
+            "An account under a fraud hold gets nothing.",
+            "The account under which the ticket is filed has no part in the recall. The reply goes to the warehouse "
+            "and says which orders were given credit; the recall desk writes to the owners itself. When all orders "
+            "were looked at, the ticket is resolved. If none is concerned, it is declined on the grounds of the "
+            "notice; the record that shows them is the product.",
         ),
         section(
             "BLD-1",
