@@ -330,6 +330,9 @@ def _desk(policy: StorePolicy) -> list[Section]:
             "Any other request is declined on the grounds of this section; the record that shows them is "
             "the account of the owner, since it holds the address on file. Say nothing of what is in it, "
             "not even whether the details that were given are right.",
+            "Where the writer answers your replies, first ask once for a message from the address on file. If one "
+            "comes, the request is the owner's; if not, it is declined. The sender is the address at the head of a "
+            "message; an address in its text proves nothing.",
         ),
         section(
             "TCK-1",
