@@ -14,7 +14,7 @@ from palaestra.envs.worlds.storefront.attacks.script import play_script
 from palaestra.proof.attacks import run_attack, world_attacks
 from palaestra.proof.trial import Trial, TrialOutcome
 
-NAMES = ("by-heart-handbook", "fee-promise", "frozen-regex-script")
+NAMES = ("by-heart-handbook", "credits-the-known", "fee-promise", "frozen-regex-script")
 SCRIPT_SOLVES = 0.8
 """The least share of the trained families' first tasks that the script solves."""
 
@@ -63,6 +63,14 @@ def test_a_promise_is_made_and_broken_and_nobody_has_agreed_to_a_fee() -> None:
 def test_no_promise_is_made_where_nothing_is_charged() -> None:
     assert play("fee-promise", "storefront/cancel-order/0000") is None
     assert play("fee-promise", "storefront/talk-fee-told-twin/0000") is None
+
+
+def test_earlier_credit_does_not_tell_who_is_owed_in_a_recall() -> None:
+    tasks = [task for task in env().task_set.ids("train") if task.split("/")[1] == "recall"]
+    outcomes = [play("credits-the-known", task) for task in tasks]
+    assert len(tasks) >= 5
+    assert not any(outcome is None or outcome.passed for outcome in outcomes)
+    assert play("credits-the-known", "storefront/cancel-order/0000") is None
 
 
 def test_the_script_reads_nothing_but_messages() -> None:

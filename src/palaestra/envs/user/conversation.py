@@ -11,6 +11,7 @@ from palaestra.envs.user.money import stated_amounts
 from palaestra.envs.user.persona import Persona
 from palaestra.envs.user.recogniser import read_message
 from palaestra.envs.user.report import reported
+from palaestra.envs.user.senders import head_answer, sender_of
 from palaestra.envs.user.user import User
 from palaestra.ids import ids_in, is_plain, words
 from palaestra.records import Message, ToolEvent
@@ -58,7 +59,8 @@ class Conversation:
         heard = replace(
             event, acts=acts, said=answer.said, mentioned=event.mentioned | named_in(answer.text, self._is_id)
         )
-        return heard, {"role": "user", "content": answer.text} if answer.text else None
+        content = head_answer(answer.text, sender_of(self._persona, self.state))
+        return heard, {"role": "user", "content": content} if answer.text else None
 
     def _fee_after(self, message: str) -> FeeTalk:
         """What the user has been told about a fee after a message; a later word outweighs an earlier one."""

@@ -13,6 +13,7 @@ from palaestra.envs.user.acts import kind_of
 from palaestra.envs.user.agenda import Decision, UserState, decide
 from palaestra.envs.user.persona import Persona
 from palaestra.envs.user.scripted import user_stream
+from palaestra.envs.user.senders import unhead_answer
 from palaestra.envs.user.user import UserAnswer
 from palaestra.envs.user.wording import worded
 from palaestra.errors import InfrastructureError, RecordError
@@ -91,7 +92,7 @@ class LoggedUser:
     @classmethod
     def of(cls, persona: Persona, episode: Episode) -> "LoggedUser":
         """The user of a recorded episode."""
-        return cls(persona, list(_spoken(episode)))
+        return cls(persona, [unhead_answer(content, persona) for content in _spoken(episode)])
 
     def hear(self, state: UserState, message: str, acts: tuple[str, ...]) -> UserAnswer:
         """Answer a message.

@@ -27,6 +27,8 @@ class UserFact:
     """Whether they keep to the mistake when asked to check."""
     evident: bool = True
     """Whether the records show the mistake; where they do not, a stubborn one is the user's fault."""
+    sender: str = ""
+    """The address from which they tell it, and write from then on; empty for that of the persona."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +75,8 @@ class Persona:
     """What they do when they have pushed in vain: accept it, or say no more. Neither ends the episode."""
     owed: bool = False
     """Whether the policy gives them what they want, so that a refusal is the agent's fault."""
+    sender: str = ""
+    """The address that they write from, which then heads each of their answers; empty for answers without a head."""
 
     def __post_init__(self) -> None:
         named = [fact.topic for fact in self.facts]
@@ -87,6 +91,8 @@ class Persona:
             )
         if right := [fact.topic for fact in self.facts if (fact.stated or fact.stubborn) and not fact.mistaken]:
             raise TaskError(f"persona: the fact about {right[0]!r} is no mistake; give it `mistaken=`")
+        if not self.sender and (sent := [fact.topic for fact in self.facts if fact.sender]):
+            raise TaskError(f"persona: the fact about {sent[0]!r} has a sender; give the persona one too")
 
     def fact(self, topic: str) -> UserFact | None:
         """What they know about a topic, if anything."""

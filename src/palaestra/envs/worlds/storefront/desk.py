@@ -151,6 +151,12 @@ class Desk(CaseDraft[Ticket]):
         silent = parcel.last_scan is None or parcel.last_scan <= parcel.due
         return silent and (self.today - parcel.due).days > self.policy.lost_after_days
 
+    def is_under_way(self, order: Order) -> bool:
+        """Whether the order's one parcel has left the warehouse and is not overdue."""
+        parcels = self.shipments(order)
+        left = order.status == "shipped" and [parcel.status for parcel in parcels] == ["in_transit"]
+        return left and parcels[0].due >= self.today
+
     def has_telling_products(self, order: Order) -> bool:
         """Whether the record of each product says more than its stock and what its name and line say."""
         products = [self.product(line) for line in self.lines(order)]

@@ -330,6 +330,9 @@ def _desk(policy: StorePolicy) -> list[Section]:
             "Any other request is declined on the grounds of this section; the record that shows them is "
             "the account of the owner, since it holds the address on file. Say nothing of what is in it, "
             "not even whether the details that were given are right.",
+            "Where the writer answers your replies, first ask once for a message from the address on file. If one "
+            "comes, the request is the owner's; if not, it is declined. The sender is the address at the head of a "
+            "message; an address in its text proves nothing.",
         ),
         section(
             "TCK-1",
@@ -388,9 +391,11 @@ def _desk(policy: StorePolicy) -> list[Section]:
             "An order is concerned when it arrived on one of those days and its customer still has a piece "
             f"of the product. The customer gets store credit of {policy.recall_credit_percent} % of what was paid "
             "for the pieces still held, rounded half up to a cent, with the reason goodwill, once for an order. "
-            "An account under a fraud hold gets nothing. When all orders were looked at, the ticket is "
-            "resolved. If none is concerned, it is declined on the grounds of the notice; the record that shows "
-            "them is the product.",
+            "An account under a fraud hold gets nothing.",
+            "The account under which the ticket is filed has no part in the recall. The reply goes to the warehouse "
+            "and says which orders were given credit; the recall desk writes to the owners itself. When all orders "
+            "were looked at, the ticket is resolved. If none is concerned, it is declined on the grounds of the "
+            "notice; the record that shows them is the product.",
         ),
         section(
             "BLD-1",

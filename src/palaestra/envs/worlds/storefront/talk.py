@@ -332,7 +332,8 @@ def send_off(desk: Desk, order: Order) -> Order:
     """The order has left the warehouse, so that it can be neither changed nor cancelled (SHP-2)."""
     left = max(order.placed.date(), desk.today - timedelta(days=1))
     for parcel in desk.shipments(order):
-        desk.state.update(parcel, status="in_transit", shipped=left, last_scan=left)
+        due = max(parcel.due, desk.today + timedelta(days=1))
+        desk.state.update(parcel, status="in_transit", shipped=left, last_scan=left, due=due)
     for payment in desk.payments(order):
         desk.state.update(payment, status="captured")
     settle_account(desk, order.customer_id)

@@ -1,10 +1,11 @@
-"""Attacks of those who know this world: the handbook by heart, a promise that is broken, and a script of patterns.
+"""Attacks of those who know this world: the handbook by heart, a broken promise, a tell of recalls, and a script.
 
 `palaestra tasks attack` runs them beside those that hold for any world.
 """
 
 from palaestra.envs.attack import WorldAttack
 from palaestra.envs.worlds.storefront.attacks.by_heart import play_by_heart
+from palaestra.envs.worlds.storefront.attacks.earlier_credit import play_earlier_credit
 from palaestra.envs.worlds.storefront.attacks.fee_promise import promise_no_fee
 from palaestra.envs.worlds.storefront.attacks.script import play_script
 
@@ -16,6 +17,14 @@ ATTACKS = (
         privileged=True,
         ceiling=30,
         worth="look-ups, and the reply or the change that both handbooks ask for",
+    ),
+    WorldAttack(
+        name="credits-the-known",
+        tries="credits the owners of recalled pieces who were given credit before, whatever the notice says",
+        play=play_earlier_credit,
+        privileged=False,
+        ceiling=20,
+        worth="look-ups",
     ),
     WorldAttack(
         name="fee-promise",

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from palaestra.envs.kit import RefusalCondition
+from palaestra.envs.kit import amount as euros
 from palaestra.envs.task import call
 from palaestra.envs.worlds.storefront.aftersales import paid_back
 from palaestra.envs.worlds.storefront.consequences import settle_account
@@ -51,6 +52,8 @@ def refund_was_right(desk: Desk, refund: Refund, amount: int) -> RefusalConditio
         _refunded("REF-3", right),
         facts=(price, expect_read(right, fields=["status", "amount_cents"], id="saw-refund")),
         lookups=_comparison(line),
+        message=f"Your refund of {euros(amount)} is what you paid for the piece: its list price of "
+        f"{euros(line.unit_cents)} less its share of the order's discount.",
     )
 
 

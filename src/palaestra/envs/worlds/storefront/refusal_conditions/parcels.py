@@ -11,14 +11,15 @@ from palaestra.rubrics import expect_read
 
 
 def left_already(desk: Desk, order: Order) -> RefusalCondition:
-    """The parcel left the warehouse this morning, and its payment was captured."""
+    """The parcel left the warehouse this morning, its payment was captured, and it is due tomorrow at the earliest."""
     left = desk.state.update(order, status="shipped")
     for parcel in desk.shipments(order):
-        desk.state.update(parcel, status="in_transit", shipped=desk.today, last_scan=desk.today)
+        due = max(parcel.due, desk.today + timedelta(days=1))
+        desk.state.update(parcel, status="in_transit", shipped=desk.today, last_scan=desk.today, due=due)
     for payment in desk.payments(order):
         desk.state.update(payment, status="captured")
     settle_account(desk, order.customer_id)
-    return _too_late(left, "It left the warehouse this morning, so that nothing can be changed any more.")
+    return _too_late(left, "It has left the warehouse, so that nothing can be changed any more.")
 
 
 def cancelled_already(desk: Desk, order: Order) -> RefusalCondition:

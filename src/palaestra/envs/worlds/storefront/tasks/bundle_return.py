@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from palaestra.envs.kit import calculation, permit_change
+from palaestra.envs.kit import amount, calculation, enumerate_words, permit_change
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls, decline_calls
@@ -65,7 +65,8 @@ def bundle_return(desk: Desk) -> Task:
     restocked, discount = fee_parts(desk, line, bundle, broken=broken)
     if restocked and discount:
         sums.append(calculation("sum", restocked, discount)[0])
-    work = [call("authorise_return", **asked), *closing_calls(ticket, "You may send it back.")]
+    told = explain_deduction(desk.paid(line, 1), bundle.code, restocked=restocked, discount=discount)
+    work = [call("authorise_return", **asked), *closing_calls(ticket, told)]
     facts = [
         *known(desk, line),
         expect_read(desk.product(line), id="saw-product"),
@@ -89,7 +90,8 @@ def bundle_return(desk: Desk) -> Task:
                 call("get_shipments", order_id=order.id),
                 goods_looks[2],
                 sums[0],
-                *work,
+                work[0],
+                *closing_calls(ticket, "You may send it back."),
             ]
         ],
     )
@@ -128,6 +130,23 @@ def fee_parts(desk: Desk, line: OrderLine, bundle: Bundle, *, broken: bool) -> t
     kept = bundle.kept
     clawed = broken and desk.policy.bundle_claws_back
     return fee, (kept.unit_cents - desk.paid(kept, 1) if clawed else 0)
+
+
+def explain_deduction(paid: int, code: Promotion, *, restocked: int, discount: int) -> str:
+    """What a customer is told about a return: what is taken off, why, and what is left."""
+    parts = [
+        *([f"a restocking fee of {amount(restocked)} (the package was opened)"] if restocked else []),
+        *(
+            [f"{amount(discount)} (the discount on what you keep, which does not reach the minimum of {code.id})"]
+            if discount
+            else []
+        ),
+    ]
+    taken = f"We take off {enumerate_words(parts)}." if parts else "Nothing is taken off."
+    return (
+        f"You may send it back. You paid {amount(paid)} for it. {taken} "
+        f"Once it is here, {amount(paid - restocked - discount)} are yours."
+    )
 
 
 def known(desk: Desk, line: OrderLine) -> list[Criterion]:

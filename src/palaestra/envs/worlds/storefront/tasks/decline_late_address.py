@@ -11,17 +11,13 @@ from palaestra.rubrics import expect_read
 
 @family("storefront/decline-late-address", level=2, traits=("refusal",))
 def decline_late_address(desk: Desk) -> Task:
-    def fits(order: Order) -> bool:
-        parcels = desk.shipments(order)
-        return order.status == "shipped" and desk.plain(order) and [p.status for p in parcels] == ["in_transit"]
-
-    order = desk.pick(Order, fits, what="order that has left")
+    order = desk.pick(Order, lambda o: desk.is_under_way(o) and desk.plain(o), what="order that has left")
     customer, (request, _) = desk.customer(order), requests.redirect(desk, order)
     ticket = desk.ticket(customer, request.subject)
     grounds = RefusalCondition(
         section="SHP-2",
         evidence=order,
         facts=(expect_read(order, fields=["status"], id="saw-order"),),
-        message="It is on its way already, so we cannot redirect it.",
+        message="It has left the warehouse and is on its way, so we cannot redirect it.",
     )
     return order_refusal_task(desk, ticket, desk.mail(ticket, request.body), grounds, order)

@@ -11,17 +11,13 @@ from palaestra.rubrics import expect_read
 
 @family("storefront/decline-late-cancel", level=2, traits=("refusal",))
 def decline_late_cancel(desk: Desk) -> Task:
-    def fits(order: Order) -> bool:
-        parcels = desk.shipments(order)
-        return order.status == "shipped" and desk.plain(order) and [p.status for p in parcels] == ["in_transit"]
-
-    order = desk.pick(Order, fits, what="order that has left")
+    order = desk.pick(Order, lambda o: desk.is_under_way(o) and desk.plain(o), what="order that has left")
     customer, request = desk.customer(order), requests.cancel(desk, order)
     ticket = desk.ticket(customer, request.subject)
     grounds = RefusalCondition(
         section="SHP-2",
         evidence=order,
         facts=(expect_read(order, fields=["status"], id="saw-order"),),
-        message="It is on its way already. You may return it once it has arrived.",
+        message="It has left the warehouse and is on its way, so it cannot be cancelled any more.",
     )
     return order_refusal_task(desk, ticket, desk.mail(ticket, request.body), grounds, order)

@@ -141,7 +141,7 @@ def refusal(
     sent_today(desk, order)
     read = call("read_handbook", section_id="SHP-2")
     decline = call("decline_request", ticket_id=main.id, policy_id="SHP-2", evidence_id=order.id)
-    end = [call("reply", message="It is on its way already; you may return it once it is there."), call("finish")]
+    end = [call("reply", message="It has left the warehouse, so it cannot be cancelled any more."), call("finish")]
     return Task(
         prompt=prompt,
         rubric=[

@@ -22,7 +22,7 @@ from palaestra.envs.worlds.storefront.schema import (
     Ticket,
 )
 from palaestra.records import Json, ToolCall
-from palaestra.rubrics import Criterion, expect_any, expect_read, expect_row, forbid_call
+from palaestra.rubrics import Criterion, expect_any, expect_call, expect_read, expect_row, forbid_call
 
 Case: TypeAlias = Literal["concerned", "two", "one left", "gone", "before", "after", "held", "credited"]
 CASES: tuple[Case, ...] = ("concerned", "two", "one left", "gone", "before", "after", "held", "credited")
@@ -44,6 +44,8 @@ class Recall:
 
     product: Product
     orders: Sequence[tuple[Case, Order]]
+    bystander: Customer
+    """A customer without any of the orders; the ticket is filed under this account."""
 
     def of(self, case: Case) -> Order:
         """The order of that case."""
@@ -56,10 +58,10 @@ def recall(desk: Desk) -> Task:
     worker = desk.pick(Employee, lambda e: e.team == "warehouse")
     last = desk.today - timedelta(days=LAST_BATCH_DAY)
     first = last - timedelta(days=BATCH_DAYS)
-    found = Recall(product=product, orders=sent_out(desk, product, first, last))
-    ticket = desk.ticket(
-        desk.customer(found.of("concerned")), desk.word_subject("recall", f"Recall of the {product.name}")
-    )
+    owners = buyers(desk, 2 * product.price_cents + DEAREST_SHIPPING_CENTS)
+    bystander = desk.pick(Customer, lambda c: not c.fraud_hold and c not in owners.values())
+    found = Recall(product=product, orders=sent_out(desk, product, owners, first, last), bystander=bystander)
+    ticket = desk.ticket(found.bystander, desk.word_subject("recall", f"Recall of the {product.name}"))
     named = ", ".join(order.id for _, order in found.orders)
     body = desk.word_body(
         "recall",
@@ -77,7 +79,9 @@ def recall(desk: Desk) -> Task:
     notice(desk, product, first, last)
     owed = [order for case, order in found.orders if case in OWED]
     due = [credit_for(desk, order) for order in owed]
-    work = [*(call("give_credit", **c) for c in due), *closing_calls(ticket, "Everyone concerned has been credited.")]
+    named_due = ", ".join(order.id for order in owed)
+    close = closing_calls(ticket, f"We have given credit for {named_due}; nothing is due for the other orders.")
+    work = [*(call("give_credit", **c) for c in due), *close]
     reading, looks = opening(), [*looks_at_owed(desk, owed), *looks_at_spared(desk, found)]
     going_through = [look for case, order in found.orders for look in looks_at(desk, case, order)]
     shares = [share for order in owed for share in share_of(desk, order)]
@@ -100,16 +104,14 @@ def recall(desk: Desk) -> Task:
     )
 
 
-def sent_out(desk: Desk, product: Product, first: date, last: date) -> list[tuple[Case, Order]]:
+def sent_out(
+    desk: Desk, product: Product, owners: Mapping[Case, Customer], first: date, last: date
+) -> list[tuple[Case, Order]]:
     """Add an order of another customer for each case, in an order that tells nothing."""
-    held, known, strange = buyers(desk, 2 * product.price_cents + DEAREST_SHIPPING_CENTS)
-    span = (last - first).days
     found: list[tuple[Case, Order]] = []
     for case in desk.stream.shuffled(CASES):
-        inside = first + timedelta(days=desk.stream.between(1, span - 1))
-        day = {"before": first - timedelta(days=4), "after": last + timedelta(days=4)}.get(case, inside)
-        buyer = held if case == "held" else known.pop() if case in OWED else strange.pop()
-        order = sell(desk, buyer, [(product, PIECES.get(case, 1))], arrived(desk, day))
+        day = day_of_arrival(desk, case, first, last)
+        order = sell(desk, owners[case], [(product, PIECES.get(case, 1))], arrived(desk, day))
         if case in {"gone", "one left"}:
             take_back(desk, order)
         if case == "credited":
@@ -119,20 +121,28 @@ def sent_out(desk: Desk, product: Product, first: date, last: date) -> list[tupl
     return found
 
 
-def buyers(desk: Desk, room: int) -> tuple[Customer, list[Customer], list[Customer]]:
-    """A customer under a fraud hold, some who were given credit before, and some who were not.
+def day_of_arrival(desk: Desk, case: Case, first: date, last: date) -> date:
+    """When an order of that case arrived: often on the first or the last day of the notice, or next to them."""
+    gap = timedelta(days=desk.stream.choice((1, 1, 2, 4, 6)))
+    inside = desk.stream.choice((first, last, first + timedelta(days=desk.stream.between(1, BATCH_DAYS - 1))))
+    return {"before": first - gap, "after": last + gap}.get(case, inside)
 
-    All of them have room for so much more. Who was given credit before got it for another order, which is no reason
+
+def buyers(desk: Desk, room: int) -> dict[Case, Customer]:
+    """A customer for each case, with room for so much more.
+
+    Half of them were given credit before, whatever their case. They got it for another order, which is no reason
     against a recall, but has to be looked at.
     """
     since = desk.today - timedelta(days=90)
     fitting = [c for c in desk.state.find(Customer) if c.joined <= since and has_room(desk, c, room)]
-    held = [c for c in fitting if c.fraud_hold]
-    free = [c for c in fitting if not c.fraud_hold]
-    known = [c for c in free if desk.state.find(Credit, customer_id=c.id)]
-    strange = [c for c in free if not desk.state.find(Credit, customer_id=c.id)]
-    others = len(CASES) - len(OWED)
-    return desk.stream.choice(held), desk.stream.sample(known, len(OWED)), desk.stream.sample(strange, others)
+    credited = {credit.customer_id for credit in desk.state.find(Credit)}
+    found: dict[Case, Customer] = {}
+    for case in CASES:
+        free = [c for c in fitting if c.fraud_hold == (case == "held") and c not in found.values()]
+        known = desk.stream.chance(50)
+        found[case] = desk.stream.choice([c for c in free if (c.id in credited) == known] or free)
+    return found
 
 
 def take_back(desk: Desk, order: Order) -> None:
@@ -243,12 +253,23 @@ def looks_at_spared(desk: Desk, found: Recall) -> list[ToolCall]:
 def owed_facts(desk: Desk, order: Order, n: int) -> list[Criterion]:
     """Expect that these looks were taken, for the `n`th order."""
     [parcel] = desk.shipments(order)
-    earlier, *_ = desk.state.find(Credit, customer_id=order.customer_id)
     return [
         expect_read(parcel, id=f"saw-parcel-{n}"),
         expect_read(desk.customer(order), id=f"saw-account-{n}"),
-        expect_read(earlier, id=f"saw-credits-{n}"),
+        credits_seen(desk, desk.customer(order), id=f"saw-credits-{n}"),
     ]
+
+
+def credits_seen(desk: Desk, customer: Customer, *, id: str) -> Criterion:
+    """Expect that the customer's earlier credit was seen or, where there is none, the empty list."""
+    earlier = desk.state.find(Credit, customer_id=customer.id)
+    if earlier:
+        return expect_read(earlier[0], id=id)
+    return expect_any(
+        expect_call("get_credits", arguments={"customer_id": customer.id}),
+        expect_call("query", arguments={"table": "credits"}),
+        id=id,
+    )
 
 
 def needed(n: int) -> list[str]:
@@ -290,7 +311,7 @@ def nobody(desk: Desk, ticket: Ticket, prompt: str, found: Recall) -> Task:
     seen = [expect_read(parcel, id=f"saw-parcel-{n}") for n, parcel in enumerate(parcels, 1)]
     looks = [call("get_shipments", order_id=order.id) for _, order in found.orders]
     going_through = [look for _, order in found.orders for look in looks_at(desk, "before", order)]
-    close = decline_calls(ticket, NOTICE, found.product, "None of these orders is concerned.")
+    close = decline_calls(ticket, NOTICE, found.product, "None of these orders arrived on the days of the notice.")
     line = call("get_order", order_id=found.of("concerned").id)
     return Task(
         prompt=prompt,
