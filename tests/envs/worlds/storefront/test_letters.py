@@ -10,7 +10,7 @@ import pytest
 from palaestra.benchmarks.wording import recognise_kind
 from palaestra.benchmarks.wording.texts import words_of
 from palaestra.envs import Instance, TaskSet, bundled_tasks, open_world
-from palaestra.envs.kit.letters import compose_body
+from palaestra.envs.kit.letters import Surroundings, compose_body
 from palaestra.envs.kit.names import FIRST_NAMES, HELD_OUT_FIRST_NAMES, HELD_OUT_LAST_NAMES, LAST_NAMES
 from palaestra.envs.state import overlay_on
 from palaestra.envs.task import Split
@@ -155,9 +155,33 @@ def test_parts_around_a_request_name_no_record_and_no_amount() -> None:
     for kind in LETTERS.values():
         voices = [voice for voice, _ in kind.around.voices]
         parts = [*kind.around.subjects, *kind.around.asides, *kind.reasons, *kind.summaries]
+        parts += [subject for voice in voices for subject in voice.subjects]
         parts += [text for voice in voices for text in (*voice.greetings, *voice.histories, *voice.closings)]
         for part in (*parts, *kind.foreign_reasons.values()):
             assert not re.search(r"\d|EUR|€|\{", part), part
+
+
+def test_nothing_around_a_request_speaks_of_a_move_or_an_address() -> None:
+    for around in {id(kind.around): kind.around for kind in LETTERS.values()}.values():
+        parts = [*around.asides, *(text for voice, _ in around.voices for text in voice.histories)]
+        for part in parts:
+            assert not re.search(r"\b(?:mov(?:e|es|ed|ing)|building|address|renovat\w+|new home)\b", part), part
+
+
+def test_subject_greeting_and_closing_of_a_letter_are_of_one_voice() -> None:
+    for instance in made("heldout"):
+        subject, body = request_of(instance)
+        around = next(k.around for k in LETTERS.values() if k.around.voices and subject_fits(subject, k.around))
+        foreign = [voice for voice, _ in around.voices if subject in voice.subjects]
+        if foreign:
+            lower, [voice] = body.lower(), foreign
+            own = [text.lower() for text in (*voice.greetings, *voice.closings)]
+            others = [t.lower() for v, _ in around.voices if v is not voice for t in (*v.greetings, *v.closings)]
+            assert any(text in lower for text in own) or not any(text in lower for text in others), instance.spec.id
+
+
+def subject_fits(subject: str, around: Surroundings) -> bool:
+    return subject in around.subjects or any(subject in voice.subjects for voice, _ in around.voices)
 
 
 def test_every_way_to_ask_is_recognised_as_its_kind_in_every_style() -> None:
