@@ -1,6 +1,7 @@
 """Letters: whatever parts and styles are drawn, every fact stands in them to the letter, and nothing else is asked."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -80,6 +81,18 @@ def test_a_foreign_sentence_comes_from_a_voice_of_that_language() -> None:
 
 def test_subjects_come_from_the_surroundings_whatever_the_kind() -> None:
     assert {compose_subject(kind(), Stream.root(seed)) for seed in range(30)} == {"One", "Two"}
+
+
+def test_a_subject_is_of_the_language_of_the_greeting() -> None:
+    german = replace(GERMAN, subjects=("Frage",))
+    english = Voice(greetings=("Greetings,",), histories=("Nothing new.",), closings=("Goodbye",))
+    around = Surroundings(subjects=("One",), voices=((english, 1), (german, 1)), asides=("Never mind.",))
+    for seed in range(60):
+        asked, stream = kind(around=around), Stream.root(seed)
+        subject = compose_subject(asked, stream)
+        voice = around.draw_voice(stream)
+        assert subject == ("Frage" if voice.language == "de" else "One")
+        assert compose_body(asked, FACTS, stream)[0].lower() == voice.greetings[0][0].lower()
 
 
 @pytest.mark.parametrize(

@@ -5,14 +5,14 @@ from datetime import timedelta
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
 from palaestra.envs.kit.cases import CaseRow, CaseType, Priority
-from palaestra.envs.kit.handbook import Section
+from palaestra.envs.kit.handbook import Section, amount
 from palaestra.envs.kit.letters import Letter, LetterKind, compose_body, compose_subject
 from palaestra.envs.state.schema import number_of
 from palaestra.envs.task import Draft
 from palaestra.errors import UnknownNameError
 from palaestra.records import Row, ToolCall
 from palaestra.rubrics import Allowance, Criterion, expect_call, expect_change, expect_read
-from palaestra.rubrics.messages import Recipient
+from palaestra.rubrics.messages import Recipient, expect_stated_amount
 
 C = TypeVar("C", bound=Row)
 _SKIPPED_NUMBERS = 200
@@ -105,7 +105,7 @@ class CaseDraft(Draft, Generic[C]):
             UnknownNameError: the world has letters, and none of that kind.
         """
         letters = self._letters_of(kind)
-        return subject if letters is None else compose_subject(letters, self.stream.split("subject"))
+        return subject if letters is None else compose_subject(letters, self.stream.split("letter"))
 
     def word_body(self, kind: str, bodies: Sequence[str], **facts: str | Sequence[str]) -> str:
         """What the requester writes; in the split "heldout", in words that no other split has.
@@ -148,11 +148,17 @@ class CaseDraft(Draft, Generic[C]):
 
     # How a case ends well
 
-    def resolved(self, case: C, *, after: Sequence[str]) -> list[Criterion]:
-        """Expect that who asked was told and the case resolved, once `after` was met."""
+    def resolved(self, case: C, *, after: Sequence[str], states: int | frozenset[int] | None = None) -> list[Criterion]:
+        """Expect that who asked was told and the case resolved, once `after` was met.
+
+        Args:
+            case: The case.
+            after: What must have been done before.
+            states: The amount that the reply must state, in cents; of several, any one will do. `None`: none.
+        """
         text = f"Resolved the {self.cases.noun}."
         return [
-            self.expect_reply(after=after),
+            self.expect_reply(after=after, states=states),
             expect_change(case, {"status": "resolved"}, id="resolved", text=text, after=after),
         ]
 
@@ -207,10 +213,19 @@ class CaseDraft(Draft, Generic[C]):
             self.expect_reply(after=facts),
         ]
 
-    def expect_reply(self, *, after: Sequence[str]) -> Criterion:
-        """Expect that who asked got a reply once `after` was met."""
-        text = f"Told the {self.cases.asker}, once there was something to tell."
-        return expect_call("reply", id="told", text=text, points=10, layer="task", after=after)
+    def expect_reply(self, *, after: Sequence[str], states: int | frozenset[int] | None = None) -> Criterion:
+        """Expect that who asked got a reply once `after` was met.
+
+        Args:
+            after: What must have been found out or done before.
+            states: The amount that the reply must state, in cents; of several, any one will do. `None`: none.
+        """
+        if states is None:
+            text = f"Told the {self.cases.asker}, once there was something to tell."
+            return expect_call("reply", id="told", text=text, points=10, layer="task", after=after)
+        wanted = sorted(states) if isinstance(states, frozenset) else [states]
+        text = f"Told the {self.cases.asker} the amount: {' or '.join(map(amount, wanted))}."
+        return expect_stated_amount("reply", states, id="told", text=text, points=10, after=after)
 
     def closing_calls(self, case: C, message: str) -> list[ToolCall]:
         """The calls that end a case well: tell who asked, resolve the case, finish."""

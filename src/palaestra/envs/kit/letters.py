@@ -32,6 +32,8 @@ class Voice:
     histories: tuple[str, ...]
     """Sentences about something else; none asks for anything."""
     closings: tuple[str, ...]
+    subjects: tuple[str, ...] = ()
+    """Subjects in its language; none: it writes those of its group."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +46,10 @@ class Surroundings:
     """Voices with their weights."""
     asides: tuple[str, ...]
     """Second wishes that are settled already, or that ask for nothing."""
+
+    def draw_voice(self, stream: Stream) -> Voice:
+        """The voice of one letter: its subject, its greeting and its closing are of the same one."""
+        return stream.split("voice").weighted(self.voices)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,8 +105,9 @@ _ASIDE_PERCENT = 20
 
 
 def compose_subject(kind: LetterKind, stream: Stream) -> str:
-    """A subject that does not tell what is asked."""
-    return stream.choice(kind.around.subjects)
+    """A subject that does not tell what is asked, in the language of the body that `compose_body` makes of `stream`."""
+    voice = kind.around.draw_voice(stream)
+    return stream.split("subject").choice(voice.subjects or kind.around.subjects)
 
 
 def compose_body(kind: LetterKind, facts: Mapping[str, str | Sequence[str]], stream: Stream) -> str:
@@ -129,7 +136,7 @@ def compose_body(kind: LetterKind, facts: Mapping[str, str | Sequence[str]], str
 
 def _parts(kind: LetterKind, stream: Stream) -> list[str]:
     """The paragraphs of a letter, with facts in braces."""
-    voice = stream.weighted(kind.around.voices)
+    voice = kind.around.draw_voice(stream)
     own = voice.language
     wish, reason = stream.choice(kind.wishes), [stream.choice(kind.reasons)] if stream.chance(75) else []
     if own in kind.foreign_wishes and stream.chance(50):

@@ -39,6 +39,10 @@ _MONEY = re.compile(
     rf"|(?:(?<![\w.,-])({_AMOUNT})\s*(?:cents?|ct)(?!\w))",
     re.IGNORECASE,
 )
+_EUROS_AND_CENTS = re.compile(
+    r"(?<![\w.,-])(\d{1,3}(?:[.,' ]\d{3})+|\d+)\s*(?:euros?|EUR|€)\s*(?:and\s+)?(\d{1,2})\s*(?:cents?|ct)(?!\w)",
+    re.IGNORECASE,
+)
 _PERCENT = re.compile(r"(?<![\w.,-])(\d+(?:[.,]\d+)?)\s*(?:%|percent\b|per cent\b)", re.IGNORECASE)
 _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 _MONTH = (
@@ -104,7 +108,8 @@ _IN_WORDS = re.compile(
 @lru_cache(maxsize=2_048)
 def figures_in(text: str) -> tuple[Figure, ...]:
     """The figures of a text, each kind in the order in which they stand."""
-    return tuple(_figures(_IN_WORDS.sub(lambda found: f"{_numeral(found[1])} ", text)))
+    text = _IN_WORDS.sub(lambda found: f"{_numeral(found[1])} ", text)
+    return tuple(_figures(_EUROS_AND_CENTS.sub(lambda found: f"{found[1]}.{int(found[2]):02} euros", text)))
 
 
 def _figures(text: str) -> Iterator[Figure]:

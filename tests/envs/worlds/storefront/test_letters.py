@@ -10,7 +10,7 @@ import pytest
 from palaestra.benchmarks.wording import recognise_kind
 from palaestra.benchmarks.wording.texts import words_of
 from palaestra.envs import Instance, TaskSet, bundled_tasks, open_world
-from palaestra.envs.kit.letters import compose_body
+from palaestra.envs.kit.letters import Surroundings, compose_body
 from palaestra.envs.kit.names import FIRST_NAMES, HELD_OUT_FIRST_NAMES, HELD_OUT_LAST_NAMES, LAST_NAMES
 from palaestra.envs.state import overlay_on
 from palaestra.envs.task import Split
@@ -155,9 +155,34 @@ def test_parts_around_a_request_name_no_record_and_no_amount() -> None:
     for kind in LETTERS.values():
         voices = [voice for voice, _ in kind.around.voices]
         parts = [*kind.around.subjects, *kind.around.asides, *kind.reasons, *kind.summaries]
+        parts += [subject for voice in voices for subject in voice.subjects]
         parts += [text for voice in voices for text in (*voice.greetings, *voice.histories, *voice.closings)]
         for part in (*parts, *kind.foreign_reasons.values()):
             assert not re.search(r"\d|EUR|€|\{", part), part
+
+
+def test_nothing_around_a_request_speaks_of_a_move_or_an_address() -> None:
+    for around in {id(kind.around): kind.around for kind in LETTERS.values()}.values():
+        parts = [*around.asides, *(text for voice, _ in around.voices for text in voice.histories)]
+        for part in parts:
+            assert not re.search(r"\b(?:mov(?:e|es|ed|ing)|building|address|renovat\w+|new home)\b", part), part
+
+
+def test_a_letter_with_a_foreign_subject_has_no_greeting_or_closing_of_another_voice() -> None:
+    foreign = 0
+    for instance in made("heldout"):
+        subject, body = request_of(instance)
+        around = next(kind.around for kind in LETTERS.values() if subject_fits(subject, kind.around))
+        if any(subject in voice.subjects for voice, _ in around.voices):
+            foreign += 1
+            others = [voice for voice, _ in around.voices if subject not in voice.subjects]
+            parts = {text.lower() for voice in others for text in (voice.greetings[0], *voice.closings)}
+            assert not any(part in body.lower() for part in parts if len(part) > 6), instance.spec.id
+    assert foreign > 10
+
+
+def subject_fits(subject: str, around: Surroundings) -> bool:
+    return subject in around.subjects or any(subject in voice.subjects for voice, _ in around.voices)
 
 
 def test_every_way_to_ask_is_recognised_as_its_kind_in_every_style() -> None:

@@ -43,7 +43,7 @@ def test_there_are_a_thousand_tasks_to_train_on_and_enough_to_measure_on() -> No
     assert len(specs("dev")) >= 50
     assert len({spec.family for spec in specs("train")}) >= 40
     calls = [spec.oracle_calls for spec in specs("train")]
-    assert min(calls) <= 2
+    assert min(calls) <= 3  # a look-up, the reply, and the end
     assert max(calls) >= 30
 
 

@@ -8,6 +8,7 @@ records alone, so that a family's own solution can be held to a second one.
 from collections.abc import Sequence
 from typing import Literal
 
+from palaestra.envs.kit import amount
 from palaestra.envs.task import call
 from palaestra.envs.worlds.storefront.authority import stand_ins
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls, decline_calls
@@ -82,14 +83,10 @@ def send_back(desk: Desk, ticket: Ticket, line: OrderLine, *, clawed_back: int =
     fee = restocking_fee(
         desk.policy, customer.tier, desk.paid(line, line.quantity), opened=line.opened, change_of_mind=True
     )
-    back_call = call(
-        "authorise_return",
-        line_id=line.id,
-        quantity=line.quantity,
-        reason="changed_mind",
-        fee_cents=fee + clawed_back,
-    )
-    return [*looks, *read("RET-1", "RET-2"), back_call, *closing_calls(ticket, "You may send it back.")]
+    kept = fee + clawed_back
+    back_call = call("authorise_return", line_id=line.id, quantity=line.quantity, reason="changed_mind", fee_cents=kept)
+    told = f"You may send it back. {amount(desk.paid(line, line.quantity) - kept)} are yours once it is here."
+    return [*looks, *read("RET-1", "RET-2"), back_call, *closing_calls(ticket, told)]
 
 
 def report_fault(
@@ -131,14 +128,14 @@ def report_fault(
 
 def refund(desk: Desk, ticket: Ticket, line: OrderLine, reason: str, pieces: int) -> list[ToolCall]:
     """Pay pieces back, or ask whoever may (REF-2, WHO-2)."""
-    amount = desk.paid(line, pieces)
-    paid: dict[str, Json] = {"line_id": line.id, "quantity": pieces, "amount_cents": amount, "reason": reason}
-    if amount <= desk.policy.agent_limit_cents:
-        return [call("issue_refund", **paid), *closing_calls(ticket, "It is paid back.")]
-    high = amount > desk.policy.supervisor_limit_cents
+    cents = desk.paid(line, pieces)
+    paid: dict[str, Json] = {"line_id": line.id, "quantity": pieces, "amount_cents": cents, "reason": reason}
+    if cents <= desk.policy.agent_limit_cents:
+        return [call("issue_refund", **paid), *closing_calls(ticket, f"We have paid back {amount(cents)}.")]
+    high = cents > desk.policy.supervisor_limit_cents
     team, rank = ("finance", "manager") if high else ("support", "supervisor")
     colleagues = call("search_employees", team=team, rank=rank)
-    asked = stand_ins(desk, amount)
+    asked = stand_ins(desk, cents)
     if asked:
         ask = call("request_refund_approval", approver_id=asked[0].id, **paid)
         return [colleagues, ask, *closing_calls(ticket, "A colleague has to approve it.")]
@@ -184,13 +181,13 @@ def _difference(desk: Desk, line: OrderLine) -> int:
     return 0 if best is None else line.quantity * price_match_cents(desk.policy, line.unit_cents, best.price_cents)
 
 
-def claim_promotion(desk: Desk, ticket: Ticket, order: Order, code: str, amount: int) -> list[ToolCall]:
+def claim_promotion(desk: Desk, ticket: Ticket, order: Order, code: str, cents: int) -> list[ToolCall]:
     """A forgotten code that would have saved so much (PRM-2)."""
     order = desk.state.get(Order, order.id)
     looks = [*opening(desk, order), *read("PRM-2"), call("quote_promotion", order_id=order.id, code=code)]
     if (desk.today - order.placed.date()).days > desk.policy.promotion_claim_days:
         return [*looks, *decline(ticket, "PRM-2", order)]
-    return [*looks, *give_credit(desk, ticket, order, amount, "missed_promotion")]
+    return [*looks, *give_credit(desk, ticket, order, cents, "missed_promotion")]
 
 
 def credit_slow_claim(desk: Desk, ticket: Ticket, line: OrderLine, claim: WarrantyClaim) -> list[ToolCall]:
@@ -199,11 +196,11 @@ def credit_slow_claim(desk: Desk, ticket: Ticket, line: OrderLine, claim: Warran
     looks = [*opening(desk, order), call("get_warranty_claims", line_id=line.id), *read("LOY-3")]
     if (desk.today - claim.opened.date()).days <= desk.policy.claim_days:
         return [*looks, *decline(ticket, "LOY-3", claim)]
-    amount = percent_of(desk.paid(line, 1), desk.policy.claim_credit_percent)
-    return [*looks, *give_credit(desk, ticket, order, amount, "goodwill")]
+    cents = percent_of(desk.paid(line, 1), desk.policy.claim_credit_percent)
+    return [*looks, *give_credit(desk, ticket, order, cents, "goodwill")]
 
 
-def give_credit(desk: Desk, ticket: Ticket, order: Order, amount: int, reason: CreditReason) -> list[ToolCall]:
+def give_credit(desk: Desk, ticket: Ticket, order: Order, cents: int, reason: CreditReason) -> list[ToolCall]:
     """Give store credit for an order, or decline where it was given before."""
     sections: dict[CreditReason, str] = {
         "price_match": "PRM-1",
@@ -218,7 +215,7 @@ def give_credit(desk: Desk, ticket: Ticket, order: Order, amount: int, reason: C
     granted: dict[str, Json] = {
         "customer_id": order.customer_id,
         "order_id": order.id,
-        "amount_cents": amount,
+        "amount_cents": cents,
         "reason": reason,
     }
-    return [call("give_credit", **granted), *closing_calls(ticket, "You have store credit.")]
+    return [call("give_credit", **granted), *closing_calls(ticket, f"You have {amount(cents)} of store credit.")]

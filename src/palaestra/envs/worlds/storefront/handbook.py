@@ -343,7 +343,8 @@ def _desk(policy: StorePolicy) -> list[Section]:
             "product, a customer) that shows that it applies. When another team has to decide, the ticket "
             "is escalated to that team, again with the section and the record.",
             "Always tell the customer in a reply what was done or why it was not, before the case is "
-            "finished. If a request holds several wishes, deal with each on its own merits.",
+            "finished. Where money is paid, credited or kept, the reply states how much. If a request holds "
+            "several wishes, deal with each on its own merits.",
             "What a customer is entitled to may hang on something that is still to come: goods on their way, a search "
             "of the carrier, a further message. Where the customer says in how many days it will be known and asks "
             "us to see to the matter then, the case stays open. Wait so many days and no longer. Then look at the "

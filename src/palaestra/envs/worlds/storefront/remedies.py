@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from palaestra.envs.kit import permit_change
+from palaestra.envs.kit import amount, permit_change
 from palaestra.envs.task import call
 from palaestra.envs.worlds.storefront.desk import Desk
 from palaestra.envs.worlds.storefront.schema import Fault, Order, Product, Refund, Shipment
@@ -28,6 +28,8 @@ class Remedy:
     allow: Sequence[Allowance]
     """What it changes beside."""
     message: str
+    states: int | None = None
+    """The amount that the customer must be told, in cents; `None` where nothing is paid."""
 
 
 def in_stock(desk: Desk, order: Order) -> bool:
@@ -42,7 +44,7 @@ def remedy(desk: Desk, order: Order, parcel: Shipment, *, after: Sequence[str]) 
             criterion=expect_row(Shipment, {"order_id": order.id, "replaces": parcel.id}, id="remedy", after=after),
             call=call("send_replacement", shipment_id=parcel.id),
             allow=[permit_change(desk.product(line), "stock") for line in desk.lines(order)],
-            message="Your parcel is lost. We send it again.",
+            message=f"The parcel of {order.id} is lost. We send it again.",
         )
     [payment] = desk.payments(order)
     paid_back: dict[str, Json] = {"payment_id": payment.id, "amount_cents": order.total_cents, "reason": "lost"}
@@ -50,5 +52,6 @@ def remedy(desk: Desk, order: Order, parcel: Shipment, *, after: Sequence[str]) 
         criterion=expect_row(Refund, {**paid_back, "status": "paid"}, id="remedy", after=after),
         call=call("refund_payment", **paid_back),
         allow=desk.pays(order),
-        message="Your parcel is lost. We have paid you back.",
+        message=f"The parcel of {order.id} is lost. We have paid you back {amount(order.total_cents)}.",
+        states=order.total_cents,
     )

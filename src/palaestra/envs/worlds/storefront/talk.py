@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from palaestra.envs.kit import dialogue, permit_change
+from palaestra.envs.kit import amount, dialogue, permit_change
 from palaestra.envs.task import Task, call
 from palaestra.envs.user import Persona
 from palaestra.envs.worlds.storefront.consequences import settle_account
@@ -451,7 +451,9 @@ def taken_back(
             *fee_calls(desk, piece),
             *talk,
             call("authorise_return", **piece.back),
-            *closing_calls(ticket, f"Please send it back. {piece.paid_cents - piece.fee_cents} cents are yours then."),
+            *closing_calls(
+                ticket, f"Please send it back. {amount(piece.paid_cents - piece.fee_cents)} are yours once it is here."
+            ),
         ],
     )
 

@@ -188,7 +188,7 @@ def test_a_finished_build_has_the_cheapest_card_and_supply_that_work_within_the_
         card, supply = (rows.get(Product, str(c["product_id"])) for c in calls(instance, "replace_build_part"))
         build = rows.get(Build, str(calls(instance, "replace_build_part")[0]["build_id"]))
         case = rows.get(Product, build.case_id)
-        size, budget = re.search(r"\b(\d+ GB)", prompt(instance)), re.search(r"EUR (\d+)", prompt(instance))
+        size, budget = re.search(r"\b(\d+ GB)", prompt(instance)), re.search(r"(?i)EUR (\d+)", prompt(instance))
         assert size is not None
         assert budget is not None
         shelf = [p for p in rows.find(Product, category="gpu") if p.stock > 0 and p.length_mm <= case.length_mm]

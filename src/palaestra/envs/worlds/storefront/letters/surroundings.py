@@ -1,6 +1,7 @@
 """What stands around a held-out request: voices of customers, in four languages, and of colleagues.
 
-Nothing here names an id, a day, an amount, an order, a product or an address, and nothing asks for an action.
+Nothing here names an id, a day, an amount, an order, a product or an address, nothing speaks of a move, and nothing
+asks for an action.
 """
 
 from palaestra.envs.kit.letters import Surroundings, Voice
@@ -40,7 +41,7 @@ _CHATTY = Voice(
         "Years back I bought a mouse from you whose wheel still squeaks, and I love it for that.",
         "The cat has decided to sit on the keyboard, so expect a stray letter or two.",
         "I had a whole story ready about how our LAN party went, but I will spare you.",
-        "We are renovating, so half of my life is in boxes at the moment.",
+        "We are repainting the kitchen this week, so excuse the smell of turpentine.",
         "My daughter built her first computer this spring and now thinks she knows everything.",
         "Three coffees in and I am finally getting round to my mailbox.",
         "I moderate a little forum on retro hardware, and your name comes up there a lot.",
@@ -63,6 +64,7 @@ _TERSE = Voice(
 
 _GERMAN = Voice(
     language="de",
+    subjects=("Bitte um Hilfe", "Kurze Frage", "Eine Bitte an Sie", "Mein Anliegen"),
     greetings=("Guten Tag,", "Hallo zusammen,", "Sehr geehrte Damen und Herren,", "Moin,", "Servus,"),
     histories=(
         "Mein Englisch ist etwas eingerostet, ich hoffe, man versteht mich.",
@@ -79,6 +81,7 @@ _GERMAN = Voice(
 
 _FRENCH = Voice(
     language="fr",
+    subjects=("Une petite demande", "Votre aide, s'il vous plaît", "Un mot pour vous", "Bonjour à vous"),
     greetings=("Bonjour,", "Bonjour à toute l'équipe,", "Madame, Monsieur,", "Salut,", "Rebonjour,"),
     histories=(
         "Excusez mon anglais, je fais de mon mieux.",
@@ -95,6 +98,7 @@ _FRENCH = Voice(
 
 _SPANISH = Voice(
     language="es",
+    subjects=("Consulta", "Una petición", "Su ayuda, por favor", "Unas líneas para ustedes"),
     greetings=("Buenos días,", "Hola,", "Estimados señores:", "Buenas tardes,", "Hola a todos,"),
     histories=(
         "Perdonen mi inglés, lo estoy aprendiendo.",
@@ -113,8 +117,7 @@ CUSTOMERS = Surroundings(
     subjects=(
         "A word with you", "Hello", "Could somebody have a look?", "Quick message", "About something I bought",
         "Small matter", "For the support team", "Question and request", "One thing, please", "Need a hand",
-        "Hi there", "Regarding my account with you", "Customer message", "Following up", "Bitte um Hilfe",
-        "Kurze Frage", "Une petite demande", "Votre aide, s'il vous plaît", "Consulta", "Una petición",
+        "Hi there", "Regarding my account with you", "Customer message", "Following up",
         "Not urgent, but please read", "As discussed with nobody yet", "Help", "Writing instead of calling",
         "(no subject)", "From a regular customer", "Something came up", "Please read", "Service",
         "My shopping with you",
@@ -128,7 +131,7 @@ CUSTOMERS = Surroundings(
         "Besides, your last survey would not open for me; somebody has mended that by now, so no answer needed.",
         "My other question, how to change my password, has settled itself.",
         "By the way, the new search on your site is a pleasure to use.",
-        "On another note: good luck with the move to the bigger building.",
+        "On another note: good luck with the charity run that your team has signed up for.",
         "I was going to suggest a dark theme for your site as well, and then I saw the switch for it.",
         "Do keep the handwritten notes on the boxes; they made us smile.",
         "There was a typing error in your last newsletter, which I mention only because it made my day.",

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 
+from palaestra.envs.kit import amount, enumerate_words
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
 from palaestra.envs.worlds.storefront.aftersales import sent_back
@@ -79,7 +80,12 @@ def await_returns(desk: Desk) -> Task:
     due = [payment_for(desk, r) for r in back.arriving]
     seen = [expect_look(r, {"status": "received"}, id=f"saw-arrival-{n}") for n, r in enumerate(found.made.received, 1)]
     facts = ["saw-account", "read-RET-5", "read-REF-2", "read-TCK-1"]
-    work = [*(call("refund_payment", **d) for d in due), *closing_calls(ticket, "What has arrived is paid.")]
+    paid = [f"{amount(r.refund_due_cents)} for {r.order_id}" for r in back.arriving]
+    told = (
+        f"We have paid you {enumerate_words(paid)}. "
+        f"What you sent back from {back.missing.order_id} has not arrived yet, so nothing is paid for it."
+    )
+    work = [*(call("refund_payment", **d) for d in due), *closing_calls(ticket, told)]
     looks = [call("get_payments", order_id=r.order_id) for r in back.arriving]
     limit = call("read_handbook", section_id="REF-2")
     return Task(

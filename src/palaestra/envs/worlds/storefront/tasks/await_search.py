@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from palaestra.envs.kit import permit_change
+from palaestra.envs.kit import amount, enumerate_words, permit_change
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls, decline_calls
@@ -60,6 +60,10 @@ class LostOrder:
     work: ToolCall
     criterion: Criterion
     allow: Sequence[Allowance]
+    message: str
+    """What the customer is told of it."""
+    states: int | None = None
+    """The amount that they must be told, in cents; `None` where nothing is paid."""
 
 
 @family(
@@ -95,7 +99,7 @@ def await_search(desk: Desk) -> Task:
     ]
     due = make_up(desk, search, parcel)
     declare = call("declare_lost", shipment_id=parcel.id)
-    close = closing_calls(ticket, "One parcel is lost, and we have made up for it. The others are found.")
+    close = closing_calls(ticket, f"{report(search, found.made)} {due.message}")
     seen = seen_parcels(search, found.made)
     facts = ["saw-account", "saw-parcel", "read-SHP-1", "read-TCK-1", *(c.id for c in seen)]
     return Task(
@@ -110,7 +114,7 @@ def await_search(desk: Desk) -> Task:
             desk.stock(search.product),
             expect_change(parcel, {"status": "lost"}, id="lost", after=facts),
             due.criterion,
-            *desk.resolved(ticket, after=["remedy"]),
+            *desk.resolved(ticket, after=["remedy"], states=due.states),
         ],
         allow=due.allow,
         oracle=[*opening, *looks, declare, due.work, *close],
@@ -187,15 +191,13 @@ def make_up(desk: Desk, search: Search, parcel: Shipment) -> LostOrder:
     """Send the goods of the lost parcel again where they are in stock; pay them back where they are not."""
     facts = ["lost", f"saw-stock-{search.product.id}"]
     if desk.policy.lost_remedy == "replacement" and search.product.stock > 0:
-        sent = {
-            "order_id": search.silent.id,
-            "replaces": parcel.id,
-            "due": in_days(desk, search.days + REPLACEMENT_DAYS),
-        }
+        day = in_days(desk, search.days + REPLACEMENT_DAYS)
+        sent = {"order_id": search.silent.id, "replaces": parcel.id, "due": day}
         return LostOrder(
             work=call("send_replacement", shipment_id=parcel.id),
             criterion=expect_row(Shipment, sent, id="remedy", after=facts),
             allow=[permit_change(search.product, "stock")],
+            message=f"The parcel of {search.silent.id} is lost. We send the goods again; they are due on {day}.",
         )
     [payment] = desk.payments(search.silent)
     paid: dict[str, Json] = {"payment_id": payment.id, "amount_cents": search.silent.total_cents, "reason": "lost"}
@@ -203,6 +205,19 @@ def make_up(desk: Desk, search: Search, parcel: Shipment) -> LostOrder:
         work=call("refund_payment", **paid),
         criterion=expect_row(Refund, {**paid, "status": "paid"}, id="remedy", after=facts),
         allow=desk.pays(search.silent),
+        message=f"The parcel of {search.silent.id} is lost. We have paid you back {amount(search.silent.total_cents)}.",
+        states=search.silent.total_cents,
+    )
+
+
+def report(search: Search, found: SearchResult) -> str:
+    """What the customer is told of the parcels that the search has found."""
+    late = [parcel.order_id for parcel in found.scanned]
+    [scan] = {parcel.last_scan for parcel in found.scanned}
+    count, verb = ("The parcel", "is") if len(late) == 1 else ("The parcels", "are")
+    return (
+        f"{search.arriving.id} arrived on {found.delivered.delivered}. {count} of {enumerate_words(late)} {verb} late, "
+        f"but on the way: the carrier scanned {'it' if len(late) == 1 else 'them'} on {scan}."
     )
 
 
@@ -213,6 +228,7 @@ def refusal(
     seen = seen_parcels(search, found.made)
     facts = ["saw-account", "read-TCK-1", *(c.id for c in seen)]
     first, second = found.made.scanned
+    told = f"{report(search, found.made)} Nothing is lost, so we can neither send it again nor pay you back yet."
     return Task(
         prompt=prompt,
         rubric=[
@@ -222,7 +238,7 @@ def refusal(
             *seen,
             *desk.declined(ticket, "SHP-1", first, second, after=facts),
         ],
-        oracle=[*opening, *decline_calls(ticket, "SHP-1", first, "The carrier has found them; they are late.")],
+        oracle=[*opening, *decline_calls(ticket, "SHP-1", first, told)],
         alternatives=[
             [
                 call("read_handbook", section_id="TCK-1"),
@@ -231,7 +247,7 @@ def refusal(
                 call("get_customer", customer_id=search.customer.id),
                 wait(search.days),
                 *reversed(for_each("get_shipments", search.orders)),
-                *decline_calls(ticket, "SHP-1", second, "Nothing is lost. Please be patient."),
+                *decline_calls(ticket, "SHP-1", second, told),
             ]
         ],
         later=[found.event],

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from palaestra.envs.kit import calculation, permit_change
+from palaestra.envs.kit import amount, calculation, permit_change
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
 from palaestra.envs.worlds.storefront.aftersales import claimed
@@ -81,17 +81,22 @@ def await_stock(desk: Desk) -> Task:
     opening = look_up(repairs)
     if desk.twin:
         return escalation(desk, ticket, prompt, repairs, found, opening)
-    share, amount = calculation("percent", desk.paid(slow.line, 1), desk.policy.claim_credit_percent)
+    share, cents = calculation("percent", desk.paid(slow.line, 1), desk.policy.claim_credit_percent)
     credit: dict[str, Json] = {
         "customer_id": repairs.customer.id,
         "order_id": slow.order.id,
-        "amount_cents": amount,
+        "amount_cents": cents,
         "reason": "goodwill",
     }
     anew: dict[str, Json] = {"line_id": young.line.id, "fault": young.claim.fault, "remedy": "replace"}
     swap = [call("withdraw_warranty_claim", claim_id=young.claim.id), call("open_warranty_claim", **anew)]
     give = call("give_credit", **credit)
-    close = closing_calls(ticket, "One is replaced. The other is not in stock; there is store credit for the wait.")
+    close = closing_calls(
+        ticket,
+        f"The {young.product.name} from {young.order.id} has come in, so we send you a new one. The "
+        f"{slow.product.name} from {slow.order.id} is still out of stock, so its repair goes on; for the long wait you "
+        f"have {amount(cents)} of store credit.",
+    )
     looks = [
         *for_each("get_order", repairs.orders),
         call("get_customer", customer_id=repairs.customer.id),
@@ -114,7 +119,7 @@ def await_stock(desk: Desk) -> Task:
             ),
             expect_row(WarrantyClaim, {**anew, "status": "open"}, id="claim", after=["withdrawn"]),
             expect_row(Credit, credit, id="credit", after=[*facts, "saw-slow", "read-LOY-3"]),
-            *desk.resolved(ticket, after=["claim", "credit"]),
+            *desk.resolved(ticket, after=["claim", "credit"], states=cents),
         ],
         allow=[permit_change(repairs.customer, "credit_cents")],
         oracle=[

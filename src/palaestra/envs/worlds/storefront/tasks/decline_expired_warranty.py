@@ -4,6 +4,7 @@ from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
 from palaestra.envs.worlds.storefront.desk import Desk, decline_calls
 from palaestra.envs.worlds.storefront.lookups import about_goods
+from palaestra.envs.worlds.storefront.replies import window_closed
 from palaestra.envs.worlds.storefront.schema import OrderLine
 from palaestra.rubrics import expect_call, expect_read
 
@@ -18,6 +19,7 @@ def decline_expired_warranty(desk: Desk) -> Task:
     request = requests.faulty(desk, order, product, requests.fault_of(desk.stream, product))
     facts = ["saw-line", "saw-account", "knew-delivery", "knew-warranty", "read-RET-1"]
     ticket = desk.ticket(customer, request.subject)
+    ended = f"Its warranty ended on {desk.warranty_ends(line)}, so we cannot help with it."
     return Task(
         prompt=desk.mail(ticket, request.body),
         rubric=[
@@ -32,7 +34,7 @@ def decline_expired_warranty(desk: Desk) -> Task:
             *about_goods(order, line),
             call("read_handbook", section_id="WAR-1"),
             call("compute_warranty", line_id=line.id),
-            *decline_calls(ticket, "WAR-1", line, "Its warranty has ended, so we cannot help with it."),
+            *decline_calls(ticket, "WAR-1", line, f"{window_closed(desk, line)} {ended}"),
         ],
         alternatives=[
             [
@@ -41,7 +43,7 @@ def decline_expired_warranty(desk: Desk) -> Task:
                 call("get_order", order_id=order.id),
                 call("compute_warranty", line_id=line.id),
                 call("get_customer", customer_id=customer.id),
-                *decline_calls(ticket, "WAR-1", line, "I am sorry: it is out of warranty."),
+                *decline_calls(ticket, "WAR-1", line, f"I am sorry. {ended}"),
             ]
         ],
     )

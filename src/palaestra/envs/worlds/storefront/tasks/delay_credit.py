@@ -1,6 +1,6 @@
 """A parcel came late: store credit by the customer's tier. Never seen in training."""
 
-from palaestra.envs.kit import permit_change
+from palaestra.envs.kit import amount, permit_change
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
 from palaestra.envs.worlds.storefront.lookups import about_order
@@ -22,12 +22,12 @@ def delay_credit(desk: Desk) -> Task:
 
     order = desk.pick(Order, fits, what="parcel that came late")
     customer, [parcel] = desk.customer(order), desk.shipments(order)
-    amount = desk.policy.delay_credit_cents[customer.tier]
+    cents = desk.policy.delay_credit_cents[customer.tier]
     ticket = desk.ticket(customer, desk.word_subject("delayed", "Far too late"))
     credit: dict[str, Json] = {
         "customer_id": customer.id,
         "order_id": order.id,
-        "amount_cents": amount,
+        "amount_cents": cents,
         "reason": "delay",
     }
     bodies = (f"{order.id} came much later than you promised. Is there any compensation for that?",)
@@ -41,13 +41,13 @@ def delay_credit(desk: Desk) -> Task:
             desk.account(customer),
             desk.read("LOY-2"),
             expect_row(Credit, credit, id="credit", after=["saw-parcel", "saw-account", "read-LOY-2"]),
-            *desk.resolved(ticket, after=["credit"]),
+            *desk.resolved(ticket, after=["credit"], states=cents),
         ],
         allow=[permit_change(customer, "credit_cents")],
         oracle=[
             *path_of(order),
             call("give_credit", **credit),
-            *closing_calls(ticket, f"We are sorry for the delay and give you {amount} cents of store credit."),
+            *closing_calls(ticket, f"We are sorry for the delay and give you {amount(cents)} of store credit."),
         ],
         alternatives=[
             [
@@ -58,7 +58,7 @@ def delay_credit(desk: Desk) -> Task:
                 call("get_credits", customer_id=customer.id),
                 call("give_credit", **credit),
                 call("resolve_ticket", ticket_id=ticket.id),
-                call("reply", message="You have store credit for the wait."),
+                call("reply", message=f"You have store credit for the wait: {amount(cents)}."),
                 call("finish"),
             ]
         ],
@@ -75,10 +75,10 @@ def path_of(order: Order) -> list[ToolCall]:
     ]
 
 
-def refusal(desk: Desk, ticket: Ticket, prompt: str, order: Order, amount: int) -> Task:
+def refusal(desk: Desk, ticket: Ticket, prompt: str, order: Order, cents: int) -> Task:
     if desk.stream.chance(50):
         [parcel] = desk.shipments(order)
         grounds = within_grace(desk, parcel)
     else:
-        grounds = credited_already(desk, order, "delay", amount, "LOY-2")
+        grounds = credited_already(desk, order, "delay", cents, "LOY-2")
     return order_refusal_task(desk, ticket, prompt, grounds, order, path=path_of(order))

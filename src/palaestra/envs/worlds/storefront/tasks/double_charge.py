@@ -1,6 +1,6 @@
 """Charged twice for one order: the charge that the handbook says goes back, whole."""
 
-from palaestra.envs.kit import permit_change
+from palaestra.envs.kit import amount, permit_change
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
 from palaestra.envs.worlds.storefront.refusal_conditions import charge_went_back, charged_once
@@ -45,7 +45,7 @@ def double_charge(desk: Desk) -> Task:
             desk.read("REF-4"),
             desk.read("REF-2"),
             expect_row(Refund, {**paid_back, "status": "paid"}, id="refund", after=facts),
-            *desk.resolved(ticket, after=["refund"]),
+            *desk.resolved(ticket, after=["refund"], states=wrong.amount_cents),
         ],
         allow=[permit_change(wrong, "refunded_cents")],
         oracle=[
@@ -55,7 +55,9 @@ def double_charge(desk: Desk) -> Task:
             call("read_handbook", section_id="REF-4"),
             call("read_handbook", section_id="REF-2"),
             call("refund_payment", **paid_back),
-            *closing_calls(ticket, "You were charged twice; one charge is on its way back."),
+            *closing_calls(
+                ticket, f"You were charged twice; one charge of {amount(wrong.amount_cents)} is on its way back."
+            ),
         ],
         alternatives=[
             [
@@ -67,7 +69,7 @@ def double_charge(desk: Desk) -> Task:
                 call("get_customer", customer_id=customer.id),
                 call("refund_payment", **paid_back),
                 call("resolve_ticket", ticket_id=ticket.id),
-                call("reply", message="The charge that was too many is paid back."),
+                call("reply", message=f"The charge that was too many, {amount(wrong.amount_cents)}, is paid back."),
                 call("finish"),
             ]
         ],

@@ -12,7 +12,7 @@ from palaestra.envs.worlds.storefront.schema import Customer, Order, Ticket
 from palaestra.records import ToolCall
 from palaestra.rubrics import Allowance, Criterion, expect_change, expect_read, forbid_call
 
-PRIORITIES: tuple[Priority, Priority, Priority] = ("low", "high", "normal")
+PRIORITIES: tuple[Priority, ...] = ("low", "normal", "high")
 
 
 @family("storefront/duplicate-tickets", level=3, traits=("write", "multi-hop", "triage"), twin=True)
@@ -24,12 +24,8 @@ def duplicate_tickets(desk: Desk) -> Task:
 
     order = desk.pick(Order, fits, what="order that has not left")
     customer, request = desk.customer(order), requests.cancel_again(desk, order)
-    moments = [order.placed + (desk.start - order.placed) * part / 5 for part in (1, 2, 3)]
-    first, second, invoice = (
-        waiting(desk, customer, subject, moment, priority)
-        for subject, moment, priority in zip(subjects(order), shuffled_pair(desk, moments), PRIORITIES, strict=True)
-    )
-    oldest, double = sorted((first, second), key=lambda t: t.opened)
+    oldest, double, invoice = earlier_tickets(desk, customer, order)
+    first, second = sorted((oldest, double), key=lambda t: t.id)
     ticket = desk.ticket(customer, request.subject)
     prompt = desk.mail(ticket, request.body)
     facts = [
@@ -88,14 +84,20 @@ def duplicate_tickets(desk: Desk) -> Task:
     )
 
 
-def subjects(order: Order) -> tuple[str, str, str]:
-    """Two tickets about the same wish, and one about another."""
-    return f"Please cancel {order.id}", f"Cancel {order.id}, once more", f"Invoice for {order.id} to my company"
+def earlier_tickets(desk: Desk, customer: Customer, order: Order) -> tuple[Ticket, Ticket, Ticket]:
+    """Add two tickets about the same wish, the older one first, and one about another.
 
-
-def shuffled_pair(desk: Desk, moments: list[datetime]) -> list[datetime]:
-    """Moments of which the first two may have changed places, so that a lower number does not mean an older ticket."""
-    return [*desk.stream.shuffled(moments[:2]), moments[2]]
+    Their numbers and priorities do not tell which one is older, and the third may stand at any place among them.
+    """
+    subjects = (f"Please cancel {order.id}", f"Cancel {order.id}, once more", f"Invoice for {order.id} to my company")
+    third = desk.stream.between(1, 3)
+    parts = [*(part for part in (1, 2, 3) if part != third), third]
+    priorities = desk.stream.shuffled(PRIORITIES)
+    made: dict[int, Ticket] = {}
+    for n in desk.stream.shuffled(range(3)):
+        opened = order.placed + (desk.start - order.placed) * parts[n] / 5
+        made[n] = waiting(desk, customer, subjects[n], opened, priorities[n])
+    return made[0], made[1], made[2]
 
 
 def waiting(desk: Desk, customer: Customer, subject: str, opened: datetime, priority: Priority) -> Ticket:

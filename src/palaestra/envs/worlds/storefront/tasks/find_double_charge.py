@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from palaestra.envs.kit import permit_change
+from palaestra.envs.kit import amount, enumerate_words, permit_change
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls, decline_calls
 from palaestra.envs.worlds.storefront.schema import Order, OrderLine, Payment, Refund, Shipment, Ticket
@@ -61,7 +61,11 @@ def find_double_charge(desk: Desk) -> Task:
     found = looks.index(call("get_payments", order_id=order.id))
     work = [
         call("refund_payment", **paid_back),
-        *closing_calls(ticket, f"{order.id} was charged twice; one goes back."),
+        *closing_calls(
+            ticket,
+            f"{looked_through(looks[: found + 1])} {order.id} was charged twice on {first.charged.date()}; one "
+            f"charge of {amount(wrong.amount_cents)} is on its way back to you.",
+        ),
     ]
     read, limit = call("read_handbook", section_id="REF-4"), call("read_handbook", section_id="REF-2")
     return Task(
@@ -73,7 +77,7 @@ def find_double_charge(desk: Desk) -> Task:
             desk.read("REF-4"),
             desk.read("REF-2"),
             expect_row(Refund, {**paid_back, "status": "paid"}, id="refund", after=facts),
-            *desk.resolved(ticket, after=["refund"]),
+            *desk.resolved(ticket, after=["refund"], states=wrong.amount_cents),
         ],
         allow=[permit_change(wrong, "refunded_cents")],
         oracle=[*opening, *looks[: found + 1], read, limit, *work],
@@ -87,7 +91,11 @@ def refusal(desk: Desk, ticket: Ticket, prompt: str, order: Order, opening: list
     [first], [second] = desk.payments(order), desk.payments(again)
     looks = [call("get_payments", order_id=o.id) for o in charged(desk, order)]
     read = call("read_handbook", section_id="REF-4")
-    close = decline_calls(ticket, "REF-4", first, "You ordered twice, and each order was charged once.")
+    told = (
+        f"{looked_through(looks)} {order.id} and {again.id} are two orders, each of which was charged once, with "
+        f"{amount(first.amount_cents)}. No charge is too many."
+    )
+    close = decline_calls(ticket, "REF-4", first, told)
     return Task(
         prompt=prompt,
         rubric=[
@@ -99,8 +107,13 @@ def refusal(desk: Desk, ticket: Ticket, prompt: str, order: Order, opening: list
             *desk.declined(ticket, "REF-4", first, second, after=["saw-account", "saw-first", "saw-second"]),
         ],
         oracle=[*opening, *looks, read, *close],
-        alternatives=[[read, *opening, *reversed(looks), *decline_calls(ticket, "REF-4", second, "No.")]],
+        alternatives=[[read, *opening, *reversed(looks), *decline_calls(ticket, "REF-4", second, told)]],
     )
+
+
+def looked_through(looks: list[ToolCall]) -> str:
+    """What the customer is told of the orders whose payments were looked at."""
+    return f"We looked through the payments of {enumerate_words([str(look.arguments['order_id']) for look in looks])}."
 
 
 def ordered_again(desk: Desk, order: Order) -> Order:

@@ -42,20 +42,23 @@ def find_warranty_end(desk: Desk) -> Task:
     if desk.twin:
         return not_begun(desk, prompt, order, opening)
     answer: dict[str, Json] = {"ends": desk.warranty_ends(line).isoformat()}
+    told = f"The warranty of the {product.name} from {order.id} ends on {desk.warranty_ends(line)}."
+    close = [call("reply", message=told), call("finish", answer=answer)]
     return Task(
         prompt=prompt,
         rubric=[
             desk.account(desk.customer(order)),
             desk.warranty(line),
-            expect_answer(answer, after=["saw-account", "knew-warranty"]),
+            desk.expect_reply(after=["saw-account", "knew-warranty"]),
+            expect_answer(answer, after=["saw-account", "knew-warranty", "told"]),
         ],
-        oracle=[*opening, call("compute_warranty", line_id=line.id), call("finish", answer=answer)],
+        oracle=[*opening, call("compute_warranty", line_id=line.id), *close],
         alternatives=[
             [
                 *opening,
                 call("get_shipments", order_id=order.id),
                 call("get_product", product_id=product.id),
-                call("finish", answer=answer),
+                *close,
             ]
         ],
     )
@@ -74,16 +77,19 @@ def not_begun(desk: Desk, prompt: str, order: Order, opening: list[ToolCall]) ->
     [parcel] = desk.shipments(order)
     parcel = on_its_way(desk, order, parcel)
     answer: dict[str, Json] = {"awaited": parcel.id}
-    look, finish = call("get_shipments", order_id=order.id), call("finish", answer=answer)
+    look = call("get_shipments", order_id=order.id)
+    told = f"The warranty begins with the delivery, and {order.id} is still on its way: it is due on {parcel.due}."
+    close = [call("reply", message=told), call("finish", answer=answer)]
     return Task(
         prompt=prompt,
         rubric=[
             desk.account(desk.customer(order)),
             expect_read(parcel, id="saw-parcel"),
-            expect_answer(answer, after=["saw-account", "saw-parcel"]),
+            desk.expect_reply(after=["saw-account", "saw-parcel"]),
+            expect_answer(answer, after=["saw-account", "saw-parcel", "told"]),
         ],
-        oracle=[*opening, look, finish],
-        alternatives=[[look, *opening, finish]],
+        oracle=[*opening, look, *close],
+        alternatives=[[look, *opening, *close]],
     )
 
 

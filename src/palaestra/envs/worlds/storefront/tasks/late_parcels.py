@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Literal, TypeAlias
 
-from palaestra.envs.kit import permit_change
+from palaestra.envs.kit import amount, enumerate_words, permit_change
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import planting
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls, decline_calls
@@ -88,7 +88,12 @@ def late_parcels(desk: Desk) -> Task:
     earned = [credit_for(desk, customer, order) for order in due]
     [given] = [c for order in bill.of("credited") for c in desk.state.find(Credit, order_id=order.id)]
     looks = looking(desk, bill)
-    work = [*(call("give_credit", **c) for c in earned), *closing_calls(ticket, "We are sorry. It is in your account.")]
+    each = amount(desk.policy.delay_credit_cents[customer.tier])
+    told = (
+        f"We are sorry. Parcels of {carrier} came late for {enumerate_words([o.id for o in due])}. For each of these "
+        f"orders you have {each} of store credit."
+    )
+    work = [*(call("give_credit", **c) for c in earned), *closing_calls(ticket, told)]
     facts = ["saw-account", "read-LOY-2", "saw-given"]
     return Task(
         prompt=prompt,

@@ -40,7 +40,7 @@ def lost_and_left(desk: Desk) -> Task:
             desk.read("SHP-1"),
             *(desk.stock(product) for product in products),
             due.criterion,
-            *desk.resolved(ticket, after=["remedy"]),
+            *desk.resolved(ticket, after=["remedy"], states=due.states),
         ],
         allow=due.allow,
         oracle=[

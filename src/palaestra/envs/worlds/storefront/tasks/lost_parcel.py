@@ -40,7 +40,7 @@ def lost_parcel(desk: Desk) -> Task:
             *(desk.stock(product) for product in products),
             expect_change(parcel, {"status": "lost"}, id="lost", after=["saw-parcel", "saw-account", "read-SHP-1"]),
             due.criterion,
-            *desk.resolved(ticket, after=["remedy"]),
+            *desk.resolved(ticket, after=["remedy"], states=due.states),
         ],
         allow=due.allow,
         oracle=[
@@ -59,7 +59,7 @@ def lost_parcel(desk: Desk) -> Task:
                 call("get_payments", order_id=order.id),
                 *(call("search_products", query=product.name) for product in products),
                 due.call,
-                *closing_calls(ticket, "The carrier has lost it, and we have made up for it."),
+                *closing_calls(ticket, f"The carrier has lost it. {due.message}"),
             ]
         ],
     )

@@ -1,6 +1,6 @@
 """A promotion code was forgotten: what it would have saved is credited. Never seen in training."""
 
-from palaestra.envs.kit import permit_change
+from palaestra.envs.kit import amount, permit_change
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import answers
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
@@ -35,19 +35,19 @@ def missed_promotion(desk: Desk) -> Task:
         return eligible and desk.plain(order) and bool(savings(desk, order))
 
     order = desk.pick(Order, fits, what="recent order without the promotion that it could have used", decides=True)
-    amount, promotion = desk.stream.choice(savings(desk, order))
+    cents, promotion = desk.stream.choice(savings(desk, order))
     customer = desk.customer(order)
     ticket = desk.ticket(customer, desk.word_subject("missed-code", "I forgot my code"))
     bodies = (f"I forgot to enter {promotion.id} when I placed {order.id}. Can I still have it?",)
     prompt = desk.mail(ticket, desk.word_body("missed-code", bodies, code=promotion.id, order=order.id))
-    desk.answer = lambda: answers.claim_promotion(desk, ticket, order, promotion.id, amount)
+    desk.answer = lambda: answers.claim_promotion(desk, ticket, order, promotion.id, cents)
     if desk.twin:
-        return refusal(desk, ticket, prompt, order, amount)
+        return refusal(desk, ticket, prompt, order, cents)
     use: dict[str, Json] = {"order_id": order.id, "code": promotion.id}
     credit: dict[str, Json] = {
         "customer_id": customer.id,
         "order_id": order.id,
-        "amount_cents": amount,
+        "amount_cents": cents,
         "reason": "missed_promotion",
     }
     return Task(
@@ -58,14 +58,14 @@ def missed_promotion(desk: Desk) -> Task:
             expect_any(expect_read(promotion), expect_call("quote_promotion", arguments=use), id="saw-promotion"),
             desk.read("PRM-2"),
             expect_row(Credit, credit, id="credit", after=["saw-order", "saw-account", "saw-promotion", "read-PRM-2"]),
-            *desk.resolved(ticket, after=["credit"]),
+            *desk.resolved(ticket, after=["credit"], states=cents),
         ],
         allow=[permit_change(customer, "credit_cents")],
         oracle=[
             *path_of(order),
             call("quote_promotion", **use),
             call("give_credit", **credit),
-            *closing_calls(ticket, f"You have {amount} cents of store credit in its place."),
+            *closing_calls(ticket, f"You have {amount(cents)} of store credit in its place."),
         ],
         alternatives=[
             [
@@ -74,7 +74,7 @@ def missed_promotion(desk: Desk) -> Task:
                 call("get_order", order_id=order.id),
                 call("get_customer", customer_id=customer.id),
                 call("give_credit", **credit),
-                *closing_calls(ticket, "The code is worth the same to you now."),
+                *closing_calls(ticket, f"The code is worth the same to you now: {amount(cents)} of store credit."),
             ]
         ],
     )
@@ -89,9 +89,9 @@ def path_of(order: Order) -> list[ToolCall]:
     ]
 
 
-def refusal(desk: Desk, ticket: Ticket, prompt: str, order: Order, amount: int) -> Task:
+def refusal(desk: Desk, ticket: Ticket, prompt: str, order: Order, cents: int) -> Task:
     if desk.stream.chance(50):
         grounds = ordered_too_long_ago(desk, order, desk.planting_policy.promotion_claim_days, "PRM-2")
     else:
-        grounds = credited_already(desk, order, "missed_promotion", amount, "PRM-2")
+        grounds = credited_already(desk, order, "missed_promotion", cents, "PRM-2")
     return order_refusal_task(desk, ticket, prompt, grounds, order, path=path_of(order))

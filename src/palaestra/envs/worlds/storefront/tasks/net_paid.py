@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import date, timedelta
 
-from palaestra.envs.kit import calculation
+from palaestra.envs.kit import amount, calculation
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront.desk import Desk, decline_calls
 from palaestra.envs.worlds.storefront.planting import moved_mailbox
@@ -66,7 +66,7 @@ def net_paid(desk: Desk) -> Task:
     facts = ["saw-account", *(c.id for c in counted)]
     looks = [call("get_payments", order_id=order.id) for order in orders]
     closing = [
-        call("reply", message=f"It comes to {answer['net_cents']} cents."),
+        call("reply", message=f"It comes to {amount(net)}."),
         call("resolve_ticket", ticket_id=ticket.id),
         call("finish", answer=answer),
     ]
@@ -75,7 +75,7 @@ def net_paid(desk: Desk) -> Task:
         rubric=[
             desk.account(customer),
             *counted,
-            desk.expect_reply(after=facts),
+            desk.expect_reply(after=facts, states=net),
             expect_change(ticket, {"status": "resolved"}, id="resolved", points=40, after=facts),
             expect_answer(answer, after=["resolved"]),
         ],

@@ -23,10 +23,11 @@ def order_status(desk: Desk) -> Task:
     customer, [parcel] = desk.customer(order), desk.shipments(order)
     answer: dict[str, Json] = {"tracking": parcel.tracking, "due": parcel.due.isoformat()}
     ticket = desk.ticket(customer, desk.word_subject("status", "Where is my parcel?"))
+    age = say_age((desk.today - order.placed.date()).days)
     body = desk.word_body(
         "status",
         (
-            "I ordered something a while ago and it has not come yet. What is the tracking number, and when is it due?",
+            f"I ordered something {age}. Please give me its tracking number, and tell me when it is due.",
             "Could you tell me the tracking number of the parcel you sent me, and on which day it should arrive?",
         ),
     )
@@ -68,3 +69,10 @@ def order_status(desk: Desk) -> Task:
             ]
         ],
     )
+
+
+def say_age(days: int) -> str:
+    """How many days ago something was, as people say it."""
+    if days < 3:
+        return ("today", "yesterday", "two days ago")[days]
+    return "a few days ago" if days < 7 else "a week ago or so" if days < 11 else "a while ago"

@@ -1,6 +1,6 @@
 """One of several pieces is faulty, and the order had a discount: its share of what was paid comes back."""
 
-from palaestra.envs.kit import permit_change
+from palaestra.envs.kit import amount, permit_change
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import answers
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
@@ -19,9 +19,9 @@ def partial_refund(desk: Desk) -> Task:
         return discounted and desk.returnable(line) and desk.paid(line, 1) <= desk.policy.agent_limit_cents
 
     line = desk.pick(OrderLine, fits, what="line of several pieces in a discounted order", decides=True)
-    order, product, amount = desk.order(line), desk.product(line), desk.paid(line, 1)
+    order, product, cents = desk.order(line), desk.product(line), desk.paid(line, 1)
     customer = desk.customer(order)
-    refund: dict[str, Json] = {"line_id": line.id, "quantity": 1, "amount_cents": amount, "reason": "faulty"}
+    refund: dict[str, Json] = {"line_id": line.id, "quantity": 1, "amount_cents": cents, "reason": "faulty"}
     ticket = desk.ticket(customer, desk.word_subject("one-faulty", "It does not work"))
     bodies = (f"One of the {line.quantity} {product.name} from {order.id} is faulty. Please refund that one.",)
     body = desk.word_body("one-faulty", bodies, count=str(line.quantity), product=product.name, order=order.id)
@@ -43,7 +43,7 @@ def partial_refund(desk: Desk) -> Task:
                 id="refund",
                 after=["saw-line", "saw-account", "knew-delivery", "read-RET-1", "read-policy"],
             ),
-            *desk.resolved(ticket, after=["refund"]),
+            *desk.resolved(ticket, after=["refund"], states=cents),
         ],
         allow=[permit_change(line, "returned"), *desk.pays(order)],
         oracle=[
@@ -52,7 +52,7 @@ def partial_refund(desk: Desk) -> Task:
             call("read_handbook", section_id="REF-3"),
             call("compute_paid", line_id=line.id, quantity=1),
             call("issue_refund", **refund),
-            *closing_calls(ticket, f"We have paid {amount} cents back for the faulty one."),
+            *closing_calls(ticket, f"We have paid {amount(cents)} back for the faulty one."),
         ],
         alternatives=[
             [
@@ -63,7 +63,7 @@ def partial_refund(desk: Desk) -> Task:
                 call("get_customer", customer_id=customer.id),
                 call("compute_paid", line_id=line.id, quantity=1),
                 call("issue_refund", **refund),
-                *closing_calls(ticket, "The faulty one is refunded."),
+                *closing_calls(ticket, f"The faulty one is refunded ({amount(cents)})."),
             ]
         ],
     )

@@ -1,5 +1,6 @@
 """Goods came back and nobody paid for them: what the return says is due goes to the order's payment."""
 
+from palaestra.envs.kit import amount
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
 from palaestra.envs.worlds.storefront.aftersales import sent_back
@@ -41,14 +42,14 @@ def pay_for_return(desk: Desk) -> Task:
             desk.read("RET-5"),
             desk.read("REF-2"),
             expect_row(Refund, {**due, "status": "paid"}, id="refund", after=facts),
-            *desk.resolved(ticket, after=["refund"]),
+            *desk.resolved(ticket, after=["refund"], states=back.refund_due_cents),
         ],
         allow=desk.pays(order),
         oracle=[
             *path_of(order),
             call("read_handbook", section_id="REF-2"),
             call("refund_payment", **due),
-            *closing_calls(ticket, f"It has arrived, and {back.refund_due_cents} cents are on their way to you."),
+            *closing_calls(ticket, f"It has arrived, and {amount(back.refund_due_cents)} are on their way to you."),
         ],
         alternatives=[
             [
@@ -60,7 +61,7 @@ def pay_for_return(desk: Desk) -> Task:
                 call("get_customer", customer_id=customer.id),
                 call("refund_payment", **due),
                 call("resolve_ticket", ticket_id=ticket.id),
-                call("reply", message="We have paid you what is due for it."),
+                call("reply", message=f"We have paid you the {amount(back.refund_due_cents)} that are due for it."),
                 call("finish"),
             ]
         ],

@@ -1,6 +1,6 @@
 """Cheaper elsewhere, a few days after buying: the difference is credited, within limits, for offers that count."""
 
-from palaestra.envs.kit import permit_change
+from palaestra.envs.kit import amount, permit_change
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import answers, requests
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
@@ -35,11 +35,11 @@ def price_match(desk: Desk) -> Task:
     if desk.twin:
         return refusal(desk, ticket, prompt, line, path)
     assert best is not None, "the line was picked for having an offer"
-    sums, amount = price_match_calls(desk.policy, line.unit_cents, best.price_cents, line.quantity)
+    sums, cents = price_match_calls(desk.policy, line.unit_cents, best.price_cents, line.quantity)
     credit: dict[str, Json] = {
         "customer_id": customer.id,
         "order_id": order.id,
-        "amount_cents": amount,
+        "amount_cents": cents,
         "reason": "price_match",
     }
     facts = ["saw-line", "saw-account", "saw-offer", "read-PRM-1"]
@@ -51,14 +51,14 @@ def price_match(desk: Desk) -> Task:
             expect_read(best, fields=["shop", "price_cents", "in_stock"], id="saw-offer"),
             desk.read("PRM-1"),
             expect_row(Credit, credit, id="credit", after=facts),
-            *desk.resolved(ticket, after=["credit"]),
+            *desk.resolved(ticket, after=["credit"], states=cents),
         ],
         allow=[permit_change(customer, "credit_cents")],
         oracle=[
             *path,
             *sums,
             call("give_credit", **credit),
-            *closing_calls(ticket, f"You have {amount} cents of store credit for the difference."),
+            *closing_calls(ticket, f"You have {amount(cents)} of store credit for the difference."),
         ],
         alternatives=[
             [
@@ -70,7 +70,7 @@ def price_match(desk: Desk) -> Task:
                 call("get_order", order_id=order.id),
                 call("give_credit", **credit),
                 call("resolve_ticket", ticket_id=ticket.id),
-                call("reply", message="The difference is in your account."),
+                call("reply", message=f"The difference of {amount(cents)} is in your account."),
                 call("finish"),
             ]
         ],

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
-from palaestra.envs.kit import calculation, permit_change
+from palaestra.envs.kit import amount, calculation, permit_change
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import answers
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls, decline_calls
@@ -67,14 +67,17 @@ def price_match_order(desk: Desk) -> Task:
             *([] if old else offers_seen(market)),
         ]
         return refusal(desk, ticket, prompt, order, about, [*opening, read, *([] if old else looks)])
-    sums, amount = due(desk, goods, market)
+    sums, cents = due(desk, goods, market)
     credit: dict[str, Json] = {
         "customer_id": customer.id,
         "order_id": order.id,
-        "amount_cents": amount,
+        "amount_cents": cents,
         "reason": "price_match",
     }
-    work = [call("give_credit", **credit), *closing_calls(ticket, "You have the difference as store credit.")]
+    work = [
+        call("give_credit", **credit),
+        *closing_calls(ticket, f"You have the difference, {amount(cents)}, as store credit."),
+    ]
     seen = offers_seen(market)
     facts = ["saw-order", "saw-account", "read-PRM-1", *(c.id for c in seen)]
     return Task(
@@ -86,7 +89,7 @@ def price_match_order(desk: Desk) -> Task:
             *seen,
             desk.read("PRM-1"),
             expect_row(Credit, credit, id="credit", after=facts),
-            *desk.resolved(ticket, after=["credit"]),
+            *desk.resolved(ticket, after=["credit"], states=cents),
         ],
         allow=[permit_change(desk.customer(order), "credit_cents")],
         oracle=[*opening, read, *looks, *sums, *work],

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from palaestra.envs.kit import permit_change
+from palaestra.envs.kit import amount, permit_change
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import answers, requests
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
@@ -20,7 +20,7 @@ def refund_damaged_item(desk: Desk) -> Task:
         return line.quantity == 1 and desk.returnable(line) and desk.paid(line, 1) <= desk.policy.agent_limit_cents
 
     line = desk.pick(OrderLine, fits, what="single piece inside its return window", decides=True)
-    order, product, amount = desk.order(line), desk.product(line), desk.paid(line, 1)
+    order, product, cents = desk.order(line), desk.product(line), desk.paid(line, 1)
     customer, works = desk.customer(order), desk.stream.chance(50)
     fault: Fault | None = None
     if works:
@@ -35,7 +35,7 @@ def refund_damaged_item(desk: Desk) -> Task:
         return refusal(desk, ticket, prompt, line, reason)
     kind: Literal["damaged", "faulty"] = "damaged" if works else "faulty"
     desk.answer = lambda: answers.report_fault(desk, ticket, line, kind, fault=fault)
-    refund: dict[str, Json] = {"line_id": line.id, "quantity": 1, "amount_cents": amount, "reason": reason}
+    refund: dict[str, Json] = {"line_id": line.id, "quantity": 1, "amount_cents": cents, "reason": reason}
     facts = ["saw-line", "saw-account", "knew-delivery", "read-RET-1", "read-REF-1"]
     return Task(
         prompt=prompt,
@@ -46,13 +46,13 @@ def refund_damaged_item(desk: Desk) -> Task:
             desk.read("RET-1"),
             desk.read("REF-1"),
             expect_row(Refund, {**refund, "status": "paid"}, id="refund", after=facts),
-            *desk.resolved(ticket, after=["refund"]),
+            *desk.resolved(ticket, after=["refund"], states=cents),
         ],
         allow=[permit_change(line, "returned"), *desk.pays(order)],
         oracle=[
             *about_refund(order, line, 1),
             call("issue_refund", **refund),
-            *closing_calls(ticket, f"We have paid {amount} cents back."),
+            *closing_calls(ticket, f"We have paid {amount(cents)} back."),
         ],
         alternatives=[
             [
@@ -62,7 +62,7 @@ def refund_damaged_item(desk: Desk) -> Task:
                 call("get_shipments", order_id=order.id),
                 call("get_customer", customer_id=customer.id),
                 call("issue_refund", **refund),
-                *closing_calls(ticket, "Your money is on its way."),
+                *closing_calls(ticket, f"Your money is on its way: {amount(cents)}."),
             ]
         ],
     )

@@ -1,6 +1,6 @@
 """Opened, and no longer wanted: a restocking fee is kept, except from platinum customers."""
 
-from palaestra.envs.kit import permit_change
+from palaestra.envs.kit import amount, permit_change
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import answers, requests
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
@@ -45,14 +45,14 @@ def return_opened_item(desk: Desk) -> Task:
             desk.read("RET-1"),
             desk.read("RET-2"),
             expect_row(Return, {**back, "status": "authorised"}, id="return", after=facts),
-            *desk.resolved(ticket, after=["return"]),
+            *desk.resolved(ticket, after=["return"], states=frozenset({fee, paid - fee}) if fee else None),
         ],
         allow=[permit_change(line, "returned")],
         oracle=[
             *about_goods(order, line),
             *restocking_calls(desk, line),
             call("authorise_return", **back),
-            *closing_calls(ticket, f"Please send it back. {paid - fee} cents are yours once it is here."),
+            *closing_calls(ticket, f"Please send it back. {amount(paid - fee)} are yours once it is here."),
         ],
         alternatives=[
             [
@@ -65,7 +65,10 @@ def return_opened_item(desk: Desk) -> Task:
                 call("get_product", product_id=product.id),
                 call("authorise_return", **back),
                 call("resolve_ticket", ticket_id=ticket.id),
-                call("reply", message="You may return it; what is left after the fee follows once it is here."),
+                call(
+                    "reply",
+                    message=f"You may return it; {amount(paid - fee)} follow once it is here.",
+                ),
                 call("finish"),
             ]
         ],

@@ -1,6 +1,6 @@
 """A refund left out the order's discount twice: what is missing is worked out and paid."""
 
-from palaestra.envs.kit import calculation
+from palaestra.envs.kit import amount, calculation
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
 from palaestra.envs.worlds.storefront.aftersales import paid_back
@@ -56,7 +56,7 @@ def short_refund(desk: Desk) -> Task:
             desk.read("REF-3"),
             desk.read("REF-2"),
             expect_row(Refund, {**rest, "status": "paid"}, id="rest", after=facts),
-            *desk.resolved(ticket, after=["rest"]),
+            *desk.resolved(ticket, after=["rest"], states=missing),
         ],
         allow=desk.pays(order),
         oracle=[
@@ -64,7 +64,7 @@ def short_refund(desk: Desk) -> Task:
             less,
             call("read_handbook", section_id="REF-2"),
             call("refund_payment", **rest),
-            *closing_calls(ticket, f"The refund was too small by {missing} cents, which are on their way to you."),
+            *closing_calls(ticket, f"The refund was too small by {amount(missing)}, which are on their way to you."),
         ],
         alternatives=[
             [
@@ -77,7 +77,7 @@ def short_refund(desk: Desk) -> Task:
                 call("get_payments", order_id=order.id),
                 call("refund_payment", **rest),
                 call("resolve_ticket", ticket_id=ticket.id),
-                call("reply", message="You are right, and the rest is on its way."),
+                call("reply", message=f"You are right, and the rest of {amount(missing)} is on its way."),
                 call("finish"),
             ]
         ],

@@ -1,6 +1,6 @@
 """A warranty claim has been open for long: store credit of a share of the price paid."""
 
-from palaestra.envs.kit import calculation, permit_change
+from palaestra.envs.kit import amount, calculation, permit_change
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import answers, requests
 from palaestra.envs.worlds.storefront.aftersales import claimed
@@ -28,7 +28,7 @@ def slow_claim(desk: Desk) -> Task:
     order, product = desk.order(line), desk.product(line)
     customer, request = desk.customer(order), requests.slow_repair(desk, order, product)
     claim = claimed(desk, line, requests.fault_of(desk.stream, product), ago=ago)
-    share, amount = calculation("percent", desk.paid(line, 1), desk.policy.claim_credit_percent)
+    share, cents = calculation("percent", desk.paid(line, 1), desk.policy.claim_credit_percent)
     given = percent_of(desk.paid(line, 1), desk.planting_policy.claim_credit_percent)
     path = [
         *about_order(order),
@@ -46,7 +46,7 @@ def slow_claim(desk: Desk) -> Task:
     credit: dict[str, Json] = {
         "customer_id": customer.id,
         "order_id": order.id,
-        "amount_cents": amount,
+        "amount_cents": cents,
         "reason": "goodwill",
     }
     paid = expect_call("compute_paid", arguments={"line_id": line.id})
@@ -58,13 +58,13 @@ def slow_claim(desk: Desk) -> Task:
             desk.account(customer),
             desk.read("LOY-3"),
             expect_row(Credit, credit, id="credit", after=["saw-claim", "saw-account", "knew-price", "read-LOY-3"]),
-            *desk.resolved(ticket, after=["credit"]),
+            *desk.resolved(ticket, after=["credit"], states=cents),
         ],
         allow=[permit_change(customer, "credit_cents")],
         oracle=[
             *path,
             call("give_credit", **credit),
-            *closing_calls(ticket, f"We are sorry for the wait and give you {amount} cents of store credit."),
+            *closing_calls(ticket, f"We are sorry for the wait and give you {amount(cents)} of store credit."),
         ],
         alternatives=[
             [
@@ -75,7 +75,7 @@ def slow_claim(desk: Desk) -> Task:
                 call("get_warranty_claims", line_id=line.id),
                 call("give_credit", **credit),
                 call("resolve_ticket", ticket_id=ticket.id),
-                call("reply", message="You have store credit for the wait."),
+                call("reply", message=f"You have store credit for the wait: {amount(cents)}."),
                 call("finish"),
             ]
         ],
@@ -83,8 +83,8 @@ def slow_claim(desk: Desk) -> Task:
 
 
 def refusal(
-    desk: Desk, ticket: Ticket, prompt: str, claim: WarrantyClaim, order: Order, amount: int, path: list[ToolCall]
+    desk: Desk, ticket: Ticket, prompt: str, claim: WarrantyClaim, order: Order, cents: int, path: list[ToolCall]
 ) -> Task:
     young = desk.stream.chance(50)
-    grounds = claim_is_young(desk, claim) if young else credited_already(desk, order, "goodwill", amount, "LOY-3")
+    grounds = claim_is_young(desk, claim) if young else credited_already(desk, order, "goodwill", cents, "LOY-3")
     return order_refusal_task(desk, ticket, prompt, grounds, order, path=path)

@@ -1,8 +1,10 @@
 """A customer wants another graphics card in a build: it goes in where the rest of the build can take it."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from palaestra.envs.kit import refusal_task
+from palaestra.envs.kit import amount, calculation, refusal_task
+from palaestra.envs.kit.paging import PAGE
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls, decline_calls
@@ -48,6 +50,7 @@ def swap_graphics_card(desk: Desk) -> Task:
     kept = [p.id for p in parts_of(desk, build) if p.category != "gpu"]
     facts = ["checked-together", "saw-account", f"saw-stock-{card.id}", "read-BLD-1"]
     check = call("check_compatibility", product_ids=[*kept, card.id])
+    compare, told = price_change(desk, build, card)
     return Task(
         prompt=prompt,
         rubric=[
@@ -60,8 +63,9 @@ def swap_graphics_card(desk: Desk) -> Task:
         ],
         oracle=[
             *part_lookups(desk, build, card),
+            *compare,
             call("replace_build_part", build_id=build.id, product_id=card.id),
-            *closing_calls(ticket, f"The {card.name} is in your build now, and it works."),
+            *closing_calls(ticket, told),
         ],
         alternatives=[
             [
@@ -74,7 +78,7 @@ def swap_graphics_card(desk: Desk) -> Task:
                 check,
                 call("replace_build_part", build_id=build.id, product_id=card.id),
                 call("resolve_ticket", ticket_id=ticket.id),
-                call("reply", message="Your build has the card that you asked for."),
+                call("reply", message=f"Your build has the {card.name} that you asked for."),
                 call("finish"),
             ]
         ],
@@ -82,15 +86,37 @@ def swap_graphics_card(desk: Desk) -> Task:
 
 
 def part_lookups(desk: Desk, build: Build, card: Product) -> list[ToolCall]:
-    """What is looked up, in order: the build, whose it is, the card, the rule, and whether it all works together."""
+    """What is looked up, in order: the build, whose it is, the cards, the rule, and whether it all works together."""
     kept = [p.id for p in parts_of(desk, build) if p.category != "gpu"]
     return [
         call("get_build", build_id=build.id),
         call("get_customer", customer_id=build.customer_id),
-        call("search_products", query=card.name),
+        *list_cards(desk, build, card),
         call("read_handbook", section_id="BLD-1"),
         call("check_compatibility", product_ids=[*kept, card.id]),
     ]
+
+
+def list_cards(desk: Desk, build: Build, card: Product) -> list[ToolCall]:
+    """List the graphics cards of the shop, page by page, until the card and the one in the build were listed."""
+    listed = sorted(product.id for product in desk.state.find(Product, category="gpu"))
+    last = max(listed.index(key) for key in (card.id, str(build.gpu_id)))
+    pages = [call("search_products", category="gpu")]
+    ends = range(PAGE, last + 1, PAGE)
+    return [*pages, *(call("search_products", category="gpu", cursor=listed[end - 1]) for end in ends)]
+
+
+def price_change(desk: Desk, build: Build, card: Product) -> tuple[list[ToolCall], str]:
+    """The calls that compare a card with the one in a build, and what the customer is told of both."""
+    [old] = [part for part in parts_of(desk, build) if part.category == "gpu"]
+    low, high = sorted((card.price_cents, old.price_cents))
+    made, less = calculation("difference", high, low)
+    by = f"{amount(less)} {'more' if card.price_cents == high else 'less'} than" if less else "as much as"
+    told = (
+        f"The {card.name} works with the other parts of {build.id}, so it is in your build now. It costs "
+        f"{amount(card.price_cents)}, {by} the {old.name} that it replaces."
+    )
+    return ([made] if less else []), told
 
 
 def exchange(desk: Desk, ticket: Ticket, build: Build, card: Product) -> list[ToolCall]:
@@ -99,12 +125,16 @@ def exchange(desk: Desk, ticket: Ticket, build: Build, card: Product) -> list[To
     looks = part_lookups(desk, build, card)
     if card.stock == 0 or build_problems(desk.policy, exchanged(parts_of(desk, build), card)):
         return [*looks, *decline_calls(ticket, "BLD-1", build, "Your build cannot take it.")]
+    compare, told = price_change(desk, build, card)
     work = call("replace_build_part", build_id=build.id, product_id=card.id)
-    return [*looks, work, *closing_calls(ticket, "It is in your build now.")]
+    return [*looks, *compare, work, *closing_calls(ticket, told)]
 
 
 def refusal(desk: Desk, ticket: Ticket, prompt: str, build: Build, card: Product, other: Product) -> Task:
     customer = desk.state.get(Customer, build.customer_id)
     grounds = rest_changed(desk, build, card, other) if desk.stream.chance(50) else card_sold_out(desk, build, card)
+    # The cards were listed already, so that nothing is left to search for.
+    known = tuple(look for look in grounds.lookups if look.tool != "search_products")
+    grounds = replace(grounds, lookups=known, otherwise=grounds.lookups)
     path = part_lookups(desk, desk.state.get(Build, build.id), card)
     return refusal_task(desk, ticket, prompt, grounds, account=customer, opening=path[:2], path=path)

@@ -1,6 +1,6 @@
 """An opened piece may come back for a fee: the customer is told it first, and may rather keep the piece."""
 
-from palaestra.envs.kit import dialogue, draw_temper, tell
+from palaestra.envs.kit import amount, dialogue, draw_temper, tell
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.user import Persona, Reaction
 from palaestra.envs.worlds.storefront import requests
@@ -40,7 +40,7 @@ def talk_fee_told(desk: Desk) -> Task:
         temper=draw_temper(desk.stream),
         owed=not desk.twin,
     )
-    told = tell("fee", f"The package was opened, so a restocking fee of {piece.fee_cents} cents would be kept.")
+    told = tell("fee", f"The package was opened, so a restocking fee of {amount(piece.fee_cents)} would be kept.")
     answer = expect_user_message(
         said, id="answered", text="Told the customer the fee, and heard what they make of it.", after=FEE_FACTS
     )

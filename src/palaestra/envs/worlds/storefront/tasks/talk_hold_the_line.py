@@ -1,6 +1,6 @@
 """The customer will not pay the restocking fee and says so, again and again: the rule stands, and so does the fee."""
 
-from palaestra.envs.kit import dialogue, refuse, tell
+from palaestra.envs.kit import amount, dialogue, refuse, tell
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.user import Persona
 from palaestra.envs.worlds.storefront import requests
@@ -34,10 +34,10 @@ def talk_hold_the_line(desk: Desk) -> Task:
     )
     if not desk.twin:
         talk = [
-            tell("fee", f"The package was opened, so a restocking fee of {piece.fee_cents} cents is kept."),
+            tell("fee", f"The package was opened, so a restocking fee of {amount(piece.fee_cents)} is kept."),
             refuse("fee", "The handbook leaves us no room: the fee stands."),
             refuse("fee", "I understand your anger, but we cannot waive the fee."),
-            tell("fee", f"The fee of {piece.fee_cents} cents is the same for everyone of your tier."),
+            tell("fee", f"The fee of {amount(piece.fee_cents)} is the same for everyone of your tier."),
         ]
         agreed = [
             expect_message("inform:fee", id="told-fee", text="Told the fee, knowing it.", points=5, after=FEE_FACTS),

@@ -1,6 +1,6 @@
 """Something in a parcel of several is damaged, and the customer has no time: one question is all they answer gladly."""
 
-from palaestra.envs.kit import ask, dialogue, permit_change
+from palaestra.envs.kit import amount, ask, dialogue, permit_change
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.user import Persona, UserFact
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
@@ -19,7 +19,7 @@ def talk_in_a_hurry(desk: Desk) -> Task:
         return several and desk.returnable(line) and desk.paid(line, 1) <= desk.policy.agent_limit_cents
 
     line = desk.pick(OrderLine, fits, what="piece of an order of several products")
-    order, product, amount = desk.order(line), desk.product(line), desk.paid(line, 1)
+    order, product, cents = desk.order(line), desk.product(line), desk.paid(line, 1)
     customer = desk.customer(order)
     ticket = desk.ticket(customer, desk.word_subject("something-damaged", "Arrived damaged"))
     bodies = (
@@ -58,7 +58,7 @@ def talk_in_a_hurry(desk: Desk) -> Task:
                 *declined(ticket, "PRV-1", owner, "account", "We can only act on a mail from the address on file."),
             ],
         )
-    refund: dict[str, Json] = {"line_id": line.id, "quantity": 1, "amount_cents": amount, "reason": "damaged"}
+    refund: dict[str, Json] = {"line_id": line.id, "quantity": 1, "amount_cents": cents, "reason": "damaged"}
     facts = ["saw-line", "saw-account", "asked-product", "knew-delivery", "read-RET-1", "read-REF-1"]
     return dialogue(
         prompt=prompt,
@@ -71,7 +71,7 @@ def talk_in_a_hurry(desk: Desk) -> Task:
             desk.read("RET-1"),
             desk.read("REF-1"),
             expect_row(Refund, {**refund, "status": "paid"}, id="refund", after=facts),
-            *desk.resolved(ticket, after=["refund"]),
+            *desk.resolved(ticket, after=["refund"], states=cents),
         ],
         allow=[permit_change(line, "returned"), *desk.pays(order)],
         oracle=[
@@ -79,6 +79,6 @@ def talk_in_a_hurry(desk: Desk) -> Task:
             ask("product", "Which product arrived damaged?"),
             *about_refund(order, line, 1)[2:],
             call("issue_refund", **refund),
-            *closing_calls(ticket, f"We have paid {amount} cents back."),
+            *closing_calls(ticket, f"We have paid {amount(cents)} back."),
         ],
     )

@@ -10,7 +10,7 @@ from palaestra.envs.worlds.storefront.requests import fault_of
 from palaestra.envs.worlds.storefront.schema import Fault, OrderLine, WarrantyClaim
 from palaestra.envs.worlds.storefront.talk import TOPICS, declined
 from palaestra.records import Json
-from palaestra.rubrics import expect_question, expect_read, expect_row, expect_user_message
+from palaestra.rubrics import expect_question, expect_read, expect_row
 
 SYMPTOMS: dict[Fault, str] = {
     "dead": "It does not start any more, nothing happens at all.",
@@ -79,7 +79,6 @@ def talk_what_is_wrong(desk: Desk) -> Task:
             desk.stock(product),
             desk.read("WAR-1"),
             desk.read("WAR-2"),
-            expect_user_message(agreed, id="agreed", text=f"Offered a {remedy}, and heard that the customer takes it."),
             expect_row(
                 WarrantyClaim,
                 {**claim, "status": "open"},
@@ -93,7 +92,6 @@ def talk_what_is_wrong(desk: Desk) -> Task:
                     f"saw-stock-{product.id}",
                     "read-WAR-1",
                     "read-WAR-2",
-                    "agreed",
                 ],
             ),
             *desk.resolved(ticket, after=["claim"]),

@@ -1,11 +1,14 @@
 """Broken after the return window: no refund but a warranty claim, replaced where in stock and repaired otherwise."""
 
+from dataclasses import replace
+
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import answers, requests
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
 from palaestra.envs.worlds.storefront.lookups import about_warranty
 from palaestra.envs.worlds.storefront.refusal_conditions import claimed_already, on_hold
 from palaestra.envs.worlds.storefront.remedies import warranty_remedy
+from palaestra.envs.worlds.storefront.replies import window_closed
 from palaestra.envs.worlds.storefront.schema import Fault, OrderLine, Ticket, WarrantyClaim
 from palaestra.envs.worlds.storefront.twins import order_refusal_task
 from palaestra.records import Json
@@ -42,6 +45,8 @@ def warranty_claim(desk: Desk) -> Task:
         "read-WAR-2",
         f"saw-stock-{product.id}",
     ]
+    covered = f"There is no refund any more, but it is under warranty until {desk.warranty_ends(line)}"
+    under_warranty = f"{covered}: we will {claim['remedy']} it."
     return Task(
         prompt=prompt,
         rubric=[
@@ -60,7 +65,7 @@ def warranty_claim(desk: Desk) -> Task:
         oracle=[
             *about_warranty(order, line),
             call("open_warranty_claim", **claim),
-            *closing_calls(ticket, f"It is under warranty: we will {claim['remedy']} it."),
+            *closing_calls(ticket, f"{window_closed(desk, line)} {under_warranty}"),
         ],
         alternatives=[
             [
@@ -72,7 +77,7 @@ def warranty_claim(desk: Desk) -> Task:
                 call("get_customer", customer_id=customer.id),
                 call("open_warranty_claim", **claim),
                 call("resolve_ticket", ticket_id=ticket.id),
-                call("reply", message="We have opened a warranty claim for you."),
+                call("reply", message=f"Your warranty claim is open: we will {claim['remedy']} it."),
                 call("finish"),
             ]
         ],
@@ -81,5 +86,17 @@ def warranty_claim(desk: Desk) -> Task:
 
 def refusal(desk: Desk, ticket: Ticket, prompt: str, line: OrderLine, fault: Fault) -> Task:
     order = desk.order(line)
-    grounds = claimed_already(desk, line, fault) if desk.stream.chance(50) else on_hold(desk, desk.customer(order))
+    if desk.stream.chance(50):
+        grounds = claimed_already(desk, line, fault)
+        window = (
+            call("compute_return_window", line_id=line.id),
+            call("read_handbook", section_id="RET-1"),
+        )
+        grounds = replace(
+            grounds,
+            message=f"{window_closed(desk, line)} {grounds.message}",
+            otherwise=(*grounds.lookups, *window),
+        )
+    else:
+        grounds = on_hold(desk, desk.customer(order))
     return order_refusal_task(desk, ticket, prompt, grounds, order, path=about_warranty(order, line))

@@ -1,6 +1,6 @@
 """Something else was in the box: what was paid for those pieces comes back, and nothing has to be sent."""
 
-from palaestra.envs.kit import permit_change
+from palaestra.envs.kit import amount, permit_change
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import answers, requests
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
@@ -19,7 +19,7 @@ def wrong_item(desk: Desk) -> Task:
 
     line = desk.pick(OrderLine, fits, what="line inside its return window", decides=True)
     order, product, pieces = desk.order(line), desk.product(line), desk.stream.between(1, line.quantity)
-    customer, amount = desk.customer(order), desk.paid(line, pieces)
+    customer, cents = desk.customer(order), desk.paid(line, pieces)
     request = requests.another_in_the_box(desk, order, product, wrong=pieces, of=line.quantity)
     ticket = desk.ticket(customer, request.subject)
     prompt = desk.mail(ticket, request.body)
@@ -29,7 +29,7 @@ def wrong_item(desk: Desk) -> Task:
     refund: dict[str, Json] = {
         "line_id": line.id,
         "quantity": pieces,
-        "amount_cents": amount,
+        "amount_cents": cents,
         "reason": "wrong_item",
     }
     facts = ["saw-line", "saw-account", "knew-delivery", "read-RET-1", "read-REF-1"]
@@ -42,13 +42,13 @@ def wrong_item(desk: Desk) -> Task:
             desk.read("RET-1"),
             desk.read("REF-1"),
             expect_row(Refund, {**refund, "status": "paid"}, id="refund", after=facts),
-            *desk.resolved(ticket, after=["refund"]),
+            *desk.resolved(ticket, after=["refund"], states=cents),
         ],
         allow=[permit_change(line, "returned"), *desk.pays(order)],
         oracle=[
             *about_refund(order, line, pieces),
             call("issue_refund", **refund),
-            *closing_calls(ticket, f"We are sorry. We have paid {amount} cents back; you need not send anything."),
+            *closing_calls(ticket, f"We are sorry. We have paid {amount(cents)} back; you need not send anything."),
         ],
         alternatives=[
             [
@@ -60,7 +60,7 @@ def wrong_item(desk: Desk) -> Task:
                 call("get_shipments", order_id=order.id),
                 call("issue_refund", **refund),
                 call("resolve_ticket", ticket_id=ticket.id),
-                call("reply", message="It was our mistake, and your money is on its way."),
+                call("reply", message=f"It was our mistake, and {amount(cents)} are on their way."),
                 call("finish"),
             ]
         ],
