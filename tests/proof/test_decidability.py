@@ -189,7 +189,7 @@ def test_exchanging_the_names_of_two_lines_changes_what_is_read_before_the_choic
 DIALOGUE = """
     from palaestra.envs.kit import ask, with_user
     from palaestra.envs.user import Persona, UserFact
-    from palaestra.envs.worlds.storefront.talk import TOPICS
+    from palaestra.envs.worlds.storefront.topics import TOPICS
     prompt = desk.mail(ticket, f"May I send back a thing from {order.id}?")
     knows = UserFact(topic="product", says=f"The {product.name}.")
     user = Persona(goal="You want to send one thing back.", topics=TOPICS, facts=(knows,))

@@ -10,7 +10,7 @@ from corpus.fee_texts import NEVER_STATED
 from corpus.fee_texts import STATED as STATED_TEXTS
 from corpus.wording_labels import read_wordings
 from palaestra.envs.user import Conversation, Persona, Reaction, ScriptedUser, read_message, stated_amounts
-from palaestra.envs.worlds.storefront.talk import TOPICS
+from palaestra.envs.worlds.storefront.topics import TOPICS
 from worlds.bench import EVENT
 
 BUYER = Persona(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from corpus.act_texts import ROUNDS
 from palaestra.envs.user import read_message, recognise_acts
 from palaestra.envs.user.acts import KINDS, kind_of, topic_of
-from palaestra.envs.worlds.storefront.talk import TOPICS
+from palaestra.envs.worlds.storefront.topics import TOPICS
 from worlds.messages import MESSAGES
 
 SENTENCES = [message for message, _ in MESSAGES]

@@ -7,7 +7,7 @@ import pytest
 
 from corpus.wording_labels import FOLDER, ActLabel, Half, Wording, read_wordings
 from palaestra.envs.user.acts import KINDS
-from palaestra.envs.worlds.storefront.talk import TOPICS
+from palaestra.envs.worlds.storefront.topics import TOPICS
 
 HALVES: tuple[Half, ...] = ("dev", "heldout")
 LEAST_OF_A_HALF = 320

@@ -4,17 +4,16 @@ from palaestra.envs.kit import amount, dialogue, draw_temper, tell
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.user import Persona, Reaction
 from palaestra.envs.worlds.storefront import requests
-from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
-from palaestra.envs.worlds.storefront.talk import (
+from palaestra.envs.worlds.storefront.desk import Desk, closing_calls, decline_calls
+from palaestra.envs.worlds.storefront.opened_piece import (
     FEE_FACTS,
-    TOPICS,
-    clear_out,
-    declined,
     fee_calls,
     fee_facts,
     opened_piece,
-    taken_back,
+    return_opened_piece,
 )
+from palaestra.envs.worlds.storefront.refusal_changes import clear_out
+from palaestra.envs.worlds.storefront.topics import TOPICS
 from palaestra.rubrics import expect_read, expect_user_message
 
 KEEPS = (
@@ -59,11 +58,13 @@ def talk_fee_told(desk: Desk) -> Task:
                 call("get_customer", customer_id=piece.customer.id),
                 call("get_product", product_id=product.id),
                 call("read_handbook", section_id="RET-3"),
-                *declined(ticket, "RET-3", product, "return", "It was sold as final sale, so we cannot take it back."),
+                *decline_calls(
+                    ticket, "RET-3", product, "It was sold as final sale, so we cannot take it back.", about="return"
+                ),
             ],
         )
     if not keeps:
-        return taken_back(desk, piece, ticket, user, request.body, talk=[told], agreed=[answer])
+        return return_opened_piece(desk, piece, ticket, user, request.body, talk=[told], agreed=[answer])
     return dialogue(
         prompt=desk.mail(ticket, request.body),
         user=user,

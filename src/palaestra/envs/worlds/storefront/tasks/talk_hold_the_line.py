@@ -5,7 +5,9 @@ from palaestra.envs.task import Task, call, family
 from palaestra.envs.user import Persona
 from palaestra.envs.worlds.storefront import requests
 from palaestra.envs.worlds.storefront.desk import Desk
-from palaestra.envs.worlds.storefront.talk import FEE_FACTS, TOPICS, clear_out, opened_piece, taken_back
+from palaestra.envs.worlds.storefront.opened_piece import FEE_FACTS, opened_piece, return_opened_piece
+from palaestra.envs.worlds.storefront.refusal_changes import clear_out
+from palaestra.envs.worlds.storefront.topics import TOPICS
 from palaestra.rubrics import expect_message, expect_read, expect_user_message
 
 PLEAS = (
@@ -43,7 +45,7 @@ def talk_hold_the_line(desk: Desk) -> Task:
             expect_message("inform:fee", id="told-fee", text="Told the fee, knowing it.", points=5, after=FEE_FACTS),
             expect_user_message("accept", id="agreed", text="Held the line until the customer gave in."),
         ]
-        return taken_back(desk, piece, ticket, user, request.body, talk=talk, agreed=agreed)
+        return return_opened_piece(desk, piece, ticket, user, request.body, talk=talk, agreed=agreed)
     product = clear_out(desk, piece.product)
     return dialogue(
         prompt=desk.mail(ticket, request.body),

@@ -3,10 +3,11 @@
 from palaestra.envs.kit import amount, ask, dialogue, permit_change
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.user import Persona, UserFact
-from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
+from palaestra.envs.worlds.storefront.desk import Desk, closing_calls, decline_calls
 from palaestra.envs.worlds.storefront.lookups import about_order, about_refund
+from palaestra.envs.worlds.storefront.refusal_changes import estrange
 from palaestra.envs.worlds.storefront.schema import OrderLine, Refund
-from palaestra.envs.worlds.storefront.talk import TOPICS, declined, estrange
+from palaestra.envs.worlds.storefront.topics import TOPICS
 from palaestra.records import Json
 from palaestra.rubrics import expect_question, expect_read, expect_row
 
@@ -55,7 +56,9 @@ def talk_in_a_hurry(desk: Desk) -> Task:
                 call("get_customer", customer_id=owner.id),
                 call("read_handbook", section_id="PRV-1"),
                 ask("account", "Could you write to us again from the e-mail address of your account?"),
-                *declined(ticket, "PRV-1", owner, "account", "We can only act on a mail from the address on file."),
+                *decline_calls(
+                    ticket, "PRV-1", owner, "We can only act on a mail from the address on file.", about="account"
+                ),
             ],
         )
     refund: dict[str, Json] = {"line_id": line.id, "quantity": 1, "amount_cents": cents, "reason": "damaged"}

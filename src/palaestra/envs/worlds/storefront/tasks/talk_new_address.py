@@ -3,10 +3,11 @@
 from palaestra.envs.kit import ask, dialogue, draw_temper
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.user import Persona, UserFact
-from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
+from palaestra.envs.worlds.storefront.desk import Desk, closing_calls, decline_calls
 from palaestra.envs.worlds.storefront.places import draw_place
+from palaestra.envs.worlds.storefront.refusal_changes import send_off
 from palaestra.envs.worlds.storefront.schema import Order
-from palaestra.envs.worlds.storefront.talk import TOPICS, declined, send_off
+from palaestra.envs.worlds.storefront.topics import TOPICS
 from palaestra.rubrics import expect_change, expect_question, expect_read
 
 
@@ -43,7 +44,9 @@ def talk_new_address(desk: Desk) -> Task:
             oracle=[
                 *found,
                 call("read_handbook", section_id="SHP-2"),
-                *declined(ticket, "SHP-2", gone, "address", "It has left already, so we cannot redirect it."),
+                *decline_calls(
+                    ticket, "SHP-2", gone, "It has left already, so we cannot redirect it.", about="address"
+                ),
             ],
         )
     where = {"ship_street": street, "ship_city": city}

@@ -3,12 +3,12 @@
 from palaestra.envs.kit import ask, dialogue, draw_temper, offer
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.user import Persona, Reaction, UserFact
-from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
+from palaestra.envs.worlds.storefront.desk import Desk, closing_calls, decline_calls
 from palaestra.envs.worlds.storefront.lookups import about_goods
 from palaestra.envs.worlds.storefront.remedies import warranty_remedy
 from palaestra.envs.worlds.storefront.requests import fault_of
 from palaestra.envs.worlds.storefront.schema import Fault, OrderLine, WarrantyClaim
-from palaestra.envs.worlds.storefront.talk import TOPICS, declined
+from palaestra.envs.worlds.storefront.topics import TOPICS
 from palaestra.records import Json
 from palaestra.rubrics import expect_question, expect_read, expect_row
 
@@ -67,7 +67,10 @@ def talk_what_is_wrong(desk: Desk) -> Task:
                     ticket, "WAR-2", line, after=["saw-line", "saw-account", "knew-delivery", "asked-fault"]
                 ),
             ],
-            oracle=[*found, *declined(ticket, "WAR-2", line, "repair", "The warranty does not cover such damage.")],
+            oracle=[
+                *found,
+                *decline_calls(ticket, "WAR-2", line, "The warranty does not cover such damage.", about="repair"),
+            ],
         )
     claim: dict[str, Json] = {"line_id": line.id, "fault": fault, "remedy": remedy.replace("replacement", "replace")}
     return dialogue(

@@ -3,9 +3,10 @@
 from palaestra.envs.kit import ask, dialogue, draw_temper, permit_change
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.user import Persona, UserFact
-from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
+from palaestra.envs.worlds.storefront.desk import Desk, closing_calls, decline_calls
+from palaestra.envs.worlds.storefront.refusal_changes import send_off
 from palaestra.envs.worlds.storefront.schema import Order
-from palaestra.envs.worlds.storefront.talk import TOPICS, declined, send_off
+from palaestra.envs.worlds.storefront.topics import TOPICS
 from palaestra.rubrics import Allowance, expect_change, expect_question, expect_read
 
 BODIES = (
@@ -62,7 +63,9 @@ def talk_which_order(desk: Desk) -> Task:
             oracle=[
                 *found,
                 call("read_handbook", section_id="SHP-2"),
-                *declined(ticket, "SHP-2", gone, "cancellation", "It has left already, so we cannot cancel it."),
+                *decline_calls(
+                    ticket, "SHP-2", gone, "It has left already, so we cannot cancel it.", about="cancellation"
+                ),
             ],
         )
     return dialogue(

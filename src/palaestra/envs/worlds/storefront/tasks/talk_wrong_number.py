@@ -4,10 +4,10 @@ from palaestra.envs.kit import dialogue, draw_temper, permit_change
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.user import Persona, UserFact
 from palaestra.envs.worlds.storefront import requests
-from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
+from palaestra.envs.worlds.storefront.desk import Desk, closing_calls, decline_calls
 from palaestra.envs.worlds.storefront.lookups import about_goods
 from palaestra.envs.worlds.storefront.schema import Order, OrderLine, Return
-from palaestra.envs.worlds.storefront.talk import TOPICS, declined
+from palaestra.envs.worlds.storefront.topics import TOPICS
 from palaestra.records import Json, ToolCall
 from palaestra.rubrics import expect_question, expect_read, expect_row
 
@@ -93,7 +93,7 @@ def talk_wrong_number(desk: Desk) -> Task:
             oracle=[
                 *found,
                 *about_goods(order, line)[2:],
-                *declined(ticket, "RET-1", parcel, "return", "The return window of that order has closed."),
+                *decline_calls(ticket, "RET-1", parcel, "The return window of that order has closed.", about="return"),
             ],
         )
     back: dict[str, Json] = {"line_id": line.id, "quantity": 1, "reason": "changed_mind", "fee_cents": 0}
