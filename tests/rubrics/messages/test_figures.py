@@ -49,6 +49,18 @@ def test_every_amount_survives_its_usual_forms(cents: int) -> None:
         assert read(f"It is {form} now") == [("money", cents)], form
 
 
+@pytest.mark.parametrize("text", ["2026-27", "2026-13-45", "31.02.2026", "45/45/2026", "30 February 2026"])
+def test_what_is_written_as_a_date_and_is_none_is_a_false_figure(text: str) -> None:
+    """A trained policy ended its replies in "due on 2026-27"."""
+    assert read(f"It is due on {text}.") == [("date", text)]
+    assert not is_supported(figures_in(text)[0], [ANSWER])
+
+
+@pytest.mark.parametrize(("text", "day"), [("2026-5-2", "2026-05-02"), ("05/27/2026", "2026-05-27")])
+def test_days_without_zeros_or_with_the_month_first_are_dates(text: str, day: str) -> None:
+    assert read(f"It is due on {text}.") == [("date", day)]
+
+
 @given(st.dates(min_value=date(1990, 1, 1), max_value=date(2099, 12, 31)))
 def test_every_date_survives_its_usual_forms(day: date) -> None:
     forms = (

@@ -23,7 +23,8 @@ class Figure:
     value: int | str
     """Money in cents, a date in ISO form (without its year where the text gives none), otherwise what stands there.
 
-    A name is a capitalised word and the number after it, as in a street.
+    What is written as a date and is none ("2026-13-45") is kept as it is written, so that no record bears it out. A
+    name is a capitalised word and the number after it, as in a street.
     """
     text: str
     """As it is written."""
@@ -50,7 +51,7 @@ _MONTH = (
     r"|nov(?:ember)?|dec(?:ember)?)\.?"
 )
 _DATES = (
-    re.compile(r"(?<![\w-])(?P<y>\d{4})-(?P<m>\d{2})-(?P<d>\d{2})(?!\d)"),
+    re.compile(r"(?<![\w-])(?P<y>\d{4})-(?P<m>\d{1,2})-(?P<d>\d{1,2})(?!\d)"),
     re.compile(r"(?<![\w.])(?P<d>\d{1,2})\.(?P<m>\d{1,2})\.(?P<y>\d{4})(?!\d)"),
     re.compile(r"(?<![\w/])(?P<d>\d{1,2})/(?P<m>\d{1,2})/(?P<y>\d{4})(?!\d)"),
     re.compile(
@@ -58,6 +59,8 @@ _DATES = (
     ),
     re.compile(rf"(?<!\w)(?P<name>{_MONTH})\s+(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?:,?\s+(?P<y>\d{{4}}))?(?!\w)", re.I),
 )  # fmt: skip
+_NO_DATE = re.compile(r"(?<![\w.,-])(?:19|20)\d\d-(?!(?:0[1-9]|1[0-2])(?!\d))\d{1,3}(?![\w-])")
+"""What begins like a date and is none, such as "2026-27"; "2026-05" is a month."""
 _SPAN = re.compile(
     r"(?<![\w.,-])(\d+)[\s-]*(?:(?:business|working|calendar)\s+)?(?:hours?|days?|weeks?|months?|years?)\b",
     re.IGNORECASE,
@@ -125,8 +128,9 @@ def _figures(text: str) -> Iterator[Figure]:
         yield Figure(kind="id", value=match[0], text=match[0])
     for pattern in _DATES:
         for match in take(pattern):
-            if (day := _date(match)) is not None:
-                yield Figure(kind="date", value=day, text=match[0])
+            yield Figure(kind="date", value=_date(match) or match[0], text=match[0])
+    for match in take(_NO_DATE):
+        yield Figure(kind="date", value=match[0], text=match[0])
     for match in take(_MONEY):
         euros = match[1] or match[2]
         yield Figure(kind="money", value=_cents(euros) if euros else _cents(match[3]) // 100, text=match[0])
@@ -151,13 +155,17 @@ def _cents(amount: str) -> int:
 
 
 def _date(match: re.Match[str]) -> str | None:
+    """The day in ISO form; `None` where no calendar has it. A day with slashes may begin with its month."""
     parts = match.groupdict()
-    month = _MONTHS.index(parts["name"][:3].lower()) + 1 if parts.get("name") else int(parts["m"])
+    year, month = parts["y"], _MONTHS.index(parts["name"][:3].lower()) + 1 if parts.get("name") else int(parts["m"])
+    number = int(parts["d"])
+    if month > 12 and "/" in match[0]:
+        month, number = number, month
     try:
-        day = date(int(parts["y"] or 2000), month, int(parts["d"]))
+        day = date(int(year or 2000), month, number)
     except ValueError:
         return None
-    return day.isoformat() if parts["y"] else f"{day:%m-%d}"
+    return day.isoformat() if year else f"{day:%m-%d}"
 
 
 def _numeral(written: str) -> int:

@@ -8,6 +8,9 @@ from palaestra.envs.worlds.storefront.schema import Order
 from palaestra.records import Json
 from palaestra.rubrics import expect_answer, expect_change, expect_read
 
+RESOLVED = 15
+"""What closing the ticket wins: the answer is the work, and a wrong one must not pay."""
+
 
 @family("storefront/order-status", level=1, traits=("lookup", "multi-hop"), twin=True)
 def order_status(desk: Desk) -> Task:
@@ -48,7 +51,7 @@ def order_status(desk: Desk) -> Task:
             desk.account(customer),
             expect_read(parcel, fields=["tracking", "due"], id="saw-parcel"),
             desk.expect_reply(after=facts),
-            expect_change(ticket, {"status": "resolved"}, id="resolved", after=facts),
+            expect_change(ticket, {"status": "resolved"}, id="resolved", points=RESOLVED, after=facts),
             expect_answer(answer),
         ],
         oracle=[
