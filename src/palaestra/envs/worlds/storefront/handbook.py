@@ -25,7 +25,9 @@ def sections(policy: StorePolicy) -> list[Section]:
         *_warranty(policy),
         *_shipping(policy),
         *_loyalty(policy),
-        *_desk(policy),
+        *_cases(policy),
+        *_colleagues(policy),
+        *_goods(policy),
     ]
 
 
@@ -317,8 +319,7 @@ def _loyalty(policy: StorePolicy) -> list[Section]:
     ]
 
 
-def _desk(policy: StorePolicy) -> list[Section]:
-    agent = amount(policy.agent_limit_cents)
+def _cases(policy: StorePolicy) -> list[Section]:
     return [
         section(
             "PRV-1",
@@ -360,6 +361,12 @@ def _desk(policy: StorePolicy) -> list[Section]:
             "A ticket about another order, or with another wish, is a matter of its own. It stays open until "
             "its turn comes.",
         ),
+    ]
+
+
+def _colleagues(policy: StorePolicy) -> list[Section]:
+    agent = amount(policy.agent_limit_cents)
+    return [
         section(
             "WHO-1",
             "Who may do what",
@@ -382,6 +389,11 @@ def _desk(policy: StorePolicy) -> list[Section]:
             "not asked for again, since both would be paid. While the colleague is at work, their decision is "
             "waited for, however long it takes (REF-2).",
         ),
+    ]
+
+
+def _goods(policy: StorePolicy) -> list[Section]:
+    return [
         section(
             "REC-1",
             "Recalls",
