@@ -136,3 +136,10 @@ def test_a_figure_follows_from_what_was_read_or_from_simple_arithmetic(figure: F
 def test_an_amount_that_stands_anywhere_in_any_form_is_supported(cents: int) -> None:
     for form in (f"{cents} cents", f"EUR {cents // 100}.{cents % 100:02}", f'"x": {cents},'):
         assert is_supported(money(cents), [f"so {form}"]), form
+
+
+@given(st.integers(min_value=100, max_value=10**7))
+def test_an_amount_that_a_row_holds_is_supported_however_its_json_is_spaced(cents: int) -> None:
+    for row in (f'{{"refund_due_cents":{cents},"id":1}}', f'{{"refund_due_cents": {cents}}}'):
+        assert is_supported(money(cents), [row])
+        assert not is_supported(Figure(kind="number", value="30", text="30"), ['{"at":"10:30"}', "at 10:30"])

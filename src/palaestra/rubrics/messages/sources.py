@@ -63,7 +63,8 @@ def _alone(form: str) -> str:
     """A pattern for the form where it is no part of a longer number, id or date."""
     if re.fullmatch(r"\d\d-\d\d", form):
         return rf"(?<=\d{{4}}-){form}(?!\d)"
-    before, after = (r"(?<![\w.,:-])", r"(?![\w:-]|[.,]\d)")
+    # A colon between digits makes a time; one after a key of JSON makes nothing.
+    before, after = (r"(?<![\w.,-])(?<!\d:)", r"(?![\w:-]|[.,]\d)")
     if re.fullmatch(r"\d{4}-\d\d-\d\d", form):
         before, after = (r"(?<![\w-])", r"(?!\d|-)")
     elif not form[0].isdigit():
