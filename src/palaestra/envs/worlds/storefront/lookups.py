@@ -8,6 +8,9 @@ from palaestra.envs.task import call
 from palaestra.envs.worlds.storefront.schema import Order, OrderLine
 from palaestra.records import ToolCall
 
+CLOSING_POINTS = 15
+"""What closing the ticket wins where the answer is the work: a wrong answer must not pay."""
+
 
 def about_order(order: Order) -> list[ToolCall]:
     """The order that the request names, and whose it is."""

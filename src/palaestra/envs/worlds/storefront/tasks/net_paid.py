@@ -6,6 +6,7 @@ from datetime import date, timedelta
 from palaestra.envs.kit import amount, calculation
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront.desk import Desk, decline_calls
+from palaestra.envs.worlds.storefront.lookups import CLOSING_POINTS
 from palaestra.envs.worlds.storefront.planting import moved_mailbox
 from palaestra.envs.worlds.storefront.schema import Customer, Order, Payment, Refund, Ticket
 from palaestra.records import Json, ToolCall
@@ -76,7 +77,7 @@ def net_paid(desk: Desk) -> Task:
             desk.account(customer),
             *counted,
             desk.expect_reply(after=facts, states=net),
-            expect_change(ticket, {"status": "resolved"}, id="resolved", points=40, after=facts),
+            expect_change(ticket, {"status": "resolved"}, id="resolved", points=CLOSING_POINTS, after=facts),
             expect_answer(answer, after=["resolved"]),
         ],
         oracle=[*opening, call("search_orders", customer_id=customer.id), *looks, *sums, *closing],

@@ -3,13 +3,11 @@
 from palaestra.envs.kit import refusal_task
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront.desk import Desk
+from palaestra.envs.worlds.storefront.lookups import CLOSING_POINTS
 from palaestra.envs.worlds.storefront.refusal_conditions import written_from_elsewhere
 from palaestra.envs.worlds.storefront.schema import Order
 from palaestra.records import Json
 from palaestra.rubrics import expect_answer, expect_change, expect_read
-
-RESOLVED = 15
-"""What closing the ticket wins: the answer is the work, and a wrong one must not pay."""
 
 
 @family("storefront/order-status", level=1, traits=("lookup", "multi-hop"), twin=True)
@@ -51,7 +49,7 @@ def order_status(desk: Desk) -> Task:
             desk.account(customer),
             expect_read(parcel, fields=["tracking", "due"], id="saw-parcel"),
             desk.expect_reply(after=facts),
-            expect_change(ticket, {"status": "resolved"}, id="resolved", points=RESOLVED, after=facts),
+            expect_change(ticket, {"status": "resolved"}, id="resolved", points=CLOSING_POINTS, after=facts),
             expect_answer(answer),
         ],
         oracle=[
