@@ -52,7 +52,7 @@ def told(text: str, task: str = "storefront/partial-refund/0000") -> bool:
 
 def test_a_reply_must_state_what_was_paid() -> None:
     played = Trial(ToolEnv("storefront"), "storefront/partial-refund/0000")
-    [cents] = {c.arguments["amount_cents"] for c in played.calls if c.tool == "issue_refund"}
+    [cents] = [c.arguments["amount_cents"] for c in played.calls if c.tool == "issue_refund"]
     assert isinstance(cents, int)
     euros, rest = divmod(cents, 100)
     assert told(f"Good news: {euros},{rest:02} \u20ac are on their way.")

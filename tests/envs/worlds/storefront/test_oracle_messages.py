@@ -39,7 +39,7 @@ def texts(calls: tuple[ToolCall, ...]) -> Iterator[str]:
 
 def cents_of(instance: Instance) -> set[int]:
     """The amounts that a solution writes into records."""
-    found = {value for call in instance.oracle for name, value in call.arguments.items() if name.endswith("_cents")}
+    found = [value for call in instance.oracle for name, value in call.arguments.items() if name.endswith("_cents")]
     return {value for value in found if isinstance(value, int) and value >= 100}
 
 
