@@ -154,6 +154,8 @@ def tell_warranty_end(desk: Terminal) -> Script:
     order, _, _, line, _ = yield from _line(desk)
     warranty = yield from desk.ask("compute_warranty", line_id=line["id"])
     if warranty:
+        yield from desk.tell(f"Your warranty ends on {warranty['warranty_ends']}.")
         yield from desk.end(ends=warranty["warranty_ends"])
     parcels = yield from desk.ask("get_shipments", order_id=order["id"])
+    yield from desk.tell("Your warranty begins when the last parcel arrives.")
     yield from desk.end(awaited=parcels["shipments"][-1]["id"])

@@ -4,7 +4,7 @@ It plays as an agent does: each call is a turn, and it knows nothing but what th
 """
 
 import re
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from datetime import date
 from typing import Any, NoReturn, TypeAlias
 
@@ -45,6 +45,7 @@ class Terminal:
         self.known = day is not None and found is not None
         self.today = date.fromisoformat(day[0]) if day else date.min
         self.ticket, self.sender, self.subject, self.body = found.groups() if found else ("", "", "", mail)
+        self._cents: int | None = None
 
     def find(self, pattern: str) -> str:
         """The first group of a pattern in the body; empty where it does not occur."""
@@ -57,7 +58,10 @@ class Terminal:
         for message in answers:
             if message["role"] == "tool":
                 answer: Json = orjson.loads(message["content"])
-                return answer if isinstance(answer, dict) and "error" not in answer else {}
+                if not isinstance(answer, dict) or "error" in answer:
+                    return {}
+                self._note_amount(arguments, answer)
+                return answer
         return {}
 
     def pages(self, tool: str, **arguments: Json) -> Script:
@@ -76,9 +80,20 @@ class Terminal:
         for section in sections:
             yield from self.ask("read_handbook", section_id=section)
 
+    def _note_amount(self, arguments: Mapping[str, Json], answer: Mapping[str, Json]) -> None:
+        """Keep what a call pays, or what its answer says is due."""
+        cents = answer.get("refund_due_cents", arguments.get("amount_cents"))
+        if isinstance(cents, int):
+            self._cents = cents
+
+    def tell(self, message: str) -> Script:
+        """Tell the customer, with the amount that was paid last."""
+        figure = "" if self._cents is None else f" The amount is EUR {self._cents // 100}.{self._cents % 100:02}."
+        yield from self.ask("reply", message=f"{message}{figure}")
+
     def resolve(self, message: str) -> Script:
         """Tell the customer, resolve the ticket and stop."""
-        yield from self.ask("reply", message=message)
+        yield from self.tell(message)
         yield from self.ask("resolve_ticket", ticket_id=self.ticket)
         yield from self.end()
 
