@@ -87,7 +87,15 @@ def test_the_work_is_done_with_tools() -> None:
 
 @pytest.mark.usefixtures("checkout")
 @pytest.mark.parametrize(
-    "path", ["../groundtruth_workspace/owners.txt", "/etc/passwd", "inbox/../../log", "..", "\x00", "x" * 5_000]
+    "path",
+    [
+        "../groundtruth_workspace/owners.txt",
+        "/etc/passwd",
+        "inbox/../../log",
+        "..",
+        "\x00",
+        pytest.param("x" * 5_000, id="5000 letters"),
+    ],
 )
 def test_no_path_leads_out(path: str) -> None:
     env = begun()

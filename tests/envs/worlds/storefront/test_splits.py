@@ -6,7 +6,7 @@ from typing import Any
 import gymnasium as gym
 import pytest
 
-from palaestra.envs import SPLITS, ToolEnv
+from palaestra.envs import SPLITS, Instance, ToolEnv
 from palaestra.envs.kit import Section
 from palaestra.envs.task import Split
 from palaestra.envs.worlds.storefront.policy import POLICY, StorePolicy
@@ -29,12 +29,16 @@ def made(**switches: Any) -> ToolEnv:
 
 
 @cache
+def instances(split: str) -> tuple[Instance, ...]:
+    return tuple(made().task_set.instance(task) for task in made().task_set.ids(split))
+
+
 def specs(split: str) -> tuple[TaskSpec, ...]:
-    return tuple(made().task_set.instance(task).spec for task in made().task_set.ids(split))
+    return tuple(instance.spec for instance in instances(split))
 
 
 def rules_of(split: str) -> list[StorePolicy]:
-    return [made().task_set.instance(spec.id).rules for spec in specs(split)]
+    return [instance.rules for instance in instances(split)]
 
 
 def test_there_are_a_thousand_tasks_to_train_on_and_enough_to_measure_on() -> None:

@@ -41,6 +41,15 @@ def instances() -> list[Instance]:
     return [tasks().instance(task) for split in SPLITS for task in tasks().ids(split)]
 
 
+@cache
+def firsts() -> list[Instance]:
+    """The first task of every family in every split. The gate proves all of them, and a release names what it proved
+    (`tests/envs/test_release.py`), so these show what has changed since."""
+    found = {(i.spec.family, i.spec.split): i for i in reversed(instances())}
+    assert len(found) > 300
+    return list(reversed(found.values()))
+
+
 def make(**kwargs: Any) -> ToolEnv:
     env = gym.make(ENV_ID, **kwargs).unwrapped
     assert isinstance(env, ToolEnv)
@@ -102,9 +111,9 @@ def test_prompts_of_a_split_differ(split: str) -> None:
 
 
 @pytest.mark.parametrize("reward", ["checklist", "outcome"])
-def test_the_oracle_solves_every_task_with_every_point(reward: str) -> None:
+def test_the_oracle_solves_the_first_tasks_with_every_point(reward: str) -> None:
     env = make(reward=reward)
-    for instance in instances():
+    for instance in firsts():
         env.reset(seed=0, options={"task": instance.spec.id})
         steps = [env.step(as_action(call)) for call in env.oracle()]
         rewards, info, score = [step[1] for step in steps], steps[-1][4], env.score()
@@ -116,7 +125,7 @@ def test_the_oracle_solves_every_task_with_every_point(reward: str) -> None:
 
 
 def test_the_oracles_alternatives_solve_their_tasks_too() -> None:
-    routes = [(i.spec.id, calls) for i in instances() for calls in i.alternatives]
+    routes = [(i.spec.id, calls) for i in firsts() for calls in i.alternatives]
     assert len({task.rpartition("/")[0] for task, _ in routes}) >= 1
     env = make()
     for task, calls in routes:
@@ -127,7 +136,7 @@ def test_the_oracles_alternatives_solve_their_tasks_too() -> None:
 
 def test_the_oracle_names_no_id_that_it_has_not_been_shown() -> None:
     env = make()
-    for instance in instances():
+    for instance in firsts():
         env.reset(seed=0, options={"task": instance.spec.id})
         for call in env.oracle():
             known = set(env.episode.evidence.given).union(*(e.mentioned for e in env.events))
