@@ -40,7 +40,7 @@ def test_euros_and_cents_are_one_amount(cents: int) -> None:
     assert amounts_in(f"You get {euros} euros and {rest} cents.") == {cents}
 
 
-def told(text: str, task: str = "storefront/partial-refund/0000") -> bool:
+def states_amount(text: str, task: str = "storefront/partial-refund/0000") -> bool:
     """Whether a task's oracle meets its criterion about the reply when it writes this instead."""
     played = Trial(ToolEnv("storefront"), task)
     calls = [
@@ -55,10 +55,10 @@ def test_a_reply_must_state_what_was_paid() -> None:
     [cents] = [c.arguments["amount_cents"] for c in played.calls if c.tool == "issue_refund"]
     assert isinstance(cents, int)
     euros, rest = divmod(cents, 100)
-    assert told(f"Good news: {euros},{rest:02} \u20ac are on their way.")
-    assert told(f"{euros} euros and {rest} cents are yours again.")
-    assert not told("Good news: the money is on its way.")
-    assert not told(f"Good news: EUR {euros + 1}.{rest:02} are on their way.")
+    assert states_amount(f"Good news: {euros},{rest:02} \u20ac are on their way.")
+    assert states_amount(f"{euros} euros and {rest} cents are yours again.")
+    assert not states_amount("Good news: the money is on its way.")
+    assert not states_amount(f"Good news: EUR {euros + 1}.{rest:02} are on their way.")
 
 
 def test_any_of_several_amounts_will_do_and_the_criterion_names_them() -> None:

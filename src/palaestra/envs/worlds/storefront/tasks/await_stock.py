@@ -161,7 +161,7 @@ def plant(desk: Desk) -> Repairs:
         product = desk.stream.choice([p for p in cheap(desk, below=DEAREST) if has_faults(p) and p.stock > 0])
         fault = requests.fault_of(desk.stream, product)
         gone = desk.state.update(product, stock=0)
-        order = sold_long_ago(desk, customer, gone)
+        order = sell_long_ago(desk, customer, gone)
         [line] = desk.lines(order)
         claim = claimed(desk, line, fault, ago=ages[name], remedy="repair")
         found[name] = Repair(order=order, line=line, product=gone, claim=claim)
@@ -180,7 +180,7 @@ def has_faults(product: Product) -> bool:
     return product.category not in {"case", "cooler"} and product.warranty_months >= 12
 
 
-def sold_long_ago(desk: Desk, customer: Customer, product: Product) -> Order:
+def sell_long_ago(desk: Desk, customer: Customer, product: Product) -> Order:
     """Add an order that arrived so long ago that its return window is closed."""
     mark = len(desk.state.journal)
     for ago in ARRIVED_DAYS:

@@ -60,7 +60,7 @@ def recall(desk: Desk) -> Task:
     first = last - timedelta(days=BATCH_DAYS)
     owners = buyers(desk, 2 * product.price_cents + DEAREST_SHIPPING_CENTS)
     bystander = desk.pick(Customer, lambda c: not c.fraud_hold and c not in owners.values())
-    found = Recall(product=product, orders=sent_out(desk, product, owners, first, last), bystander=bystander)
+    found = Recall(product=product, orders=send_out(desk, product, owners, first, last), bystander=bystander)
     ticket = desk.ticket(found.bystander, desk.word_subject("recall", f"Recall of the {product.name}"))
     named = ", ".join(order.id for _, order in found.orders)
     body = desk.word_body(
@@ -104,7 +104,7 @@ def recall(desk: Desk) -> Task:
     )
 
 
-def sent_out(
+def send_out(
     desk: Desk, product: Product, owners: Mapping[Case, Customer], first: date, last: date
 ) -> list[tuple[Case, Order]]:
     """Add an order of another customer for each case, in an order that tells nothing."""
