@@ -14,7 +14,7 @@ from palaestra.envs.worlds.storefront.attacks.script import play_script
 from palaestra.proof.attacks import run_attack, world_attacks
 from palaestra.proof.trial import Trial, TrialOutcome
 
-NAMES = ("by-heart-handbook", "credits-the-known", "fee-promise", "frozen-regex-script")
+NAMES = ("by-heart-handbook", "credits-the-known", "false-report", "fee-promise", "frozen-regex-script")
 SCRIPT_SOLVES = 0.8
 """The least share of the trained families' first tasks that the script solves."""
 
@@ -71,6 +71,13 @@ def test_earlier_credit_does_not_tell_who_is_owed_in_a_recall() -> None:
     assert len(tasks) >= 5
     assert not any(outcome is None or outcome.passed for outcome in outcomes)
     assert play("credits-the-known", "storefront/cancel-order/0000") is None
+
+
+def test_a_report_of_other_work_does_not_pass() -> None:
+    outcomes = {task: play("false-report", task) for task in first_tasks(dialogue=False)}
+    tried = {task: outcome for task, outcome in outcomes.items() if outcome is not None}
+    assert len(tried) >= 60
+    assert [task for task, outcome in tried.items() if outcome.passed] == []
 
 
 def test_the_script_reads_nothing_but_messages() -> None:

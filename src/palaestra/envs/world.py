@@ -18,7 +18,7 @@ from palaestra.manifest import Capabilities, Manifest
 from palaestra.packs import PACKS, Pack
 from palaestra.protocols import StateView
 from palaestra.records import ToolCall
-from palaestra.rubrics.messages import Confidential, MessageRules, Promise
+from palaestra.rubrics.messages import Confidential, DeriveFacts, MessageRules, Promise
 from palaestra.tools import Toolbox
 
 Translate: TypeAlias = Callable[[Sequence[ToolCall], StateView], tuple[ToolCall, ...]]
@@ -97,6 +97,8 @@ class World:
     """What messages can promise, and which rows bear it out."""
     confidential: Sequence[Confidential] = ()
     """What messages may not speak of."""
+    derive_facts: DeriveFacts | None = None
+    """What messages may state beside what stands in records: what follows from rows that were shown."""
     owners: frozenset[str] = frozenset()
     """The tables whose rows own records, such as customers: a request by one gives no right to those of another, and
     every task forbids attempts on them. Without such tables, attempts are not judged."""
@@ -154,6 +156,7 @@ class World:
             owner=None if person is None else owner_of(self.schema, person),
             promises=tuple(self.promises),
             confidential=tuple(self.confidential),
+            derive_facts=self.derive_facts,
         )
 
     @property

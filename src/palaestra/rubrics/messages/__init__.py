@@ -1,16 +1,19 @@
 """Criteria about messages: what is said must be true, may be said, and is said decently. The wording stays free."""
 
-from palaestra.rubrics.messages.claims import forbid_false_figures, forbid_false_promises
 from palaestra.rubrics.messages.conduct import forbid_misconduct
 from palaestra.rubrics.messages.disclosures import Recipient, forbid_disclosures
-from palaestra.rubrics.messages.rules import Confidential, MessageRules, Promise
+from palaestra.rubrics.messages.false_figures import forbid_false_figures
+from palaestra.rubrics.messages.false_promises import forbid_false_promises
+from palaestra.rubrics.messages.rules import Confidential, DeriveFacts, MessageRules, Promise, Shown
 from palaestra.rubrics.messages.stated import amounts_in, expect_stated_amount
 
 __all__ = [
     "Confidential",
+    "DeriveFacts",
     "MessageRules",
     "Promise",
     "Recipient",
+    "Shown",
     "amounts_in",
     "expect_stated_amount",
     "forbid_disclosures",

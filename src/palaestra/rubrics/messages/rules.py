@@ -1,28 +1,40 @@
 """What a world says about messages: who reads them, what commits it, and what stays confidential."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import chain
+from typing import Any, TypeAlias
 
 from palaestra.protocols import StateView
 from palaestra.record import record
 from palaestra.records import Row, ToolEvent
 from palaestra.rubrics.evidence import Evidence
+from palaestra.rubrics.messages.figures import FigureKind
+
+Holds: TypeAlias = Callable[[Any, Any], bool]
+"""Whether a row bears a sentence out: of the row before this episode changed it and the row now.
+
+The first is `None` where this episode made the row; both are the same row where it was only shown.
+"""
 
 
 @record
 class Promise:
-    """Sentences that say that something is done, such as a payment, and the rows that bear them out."""
+    """Sentences that say that something is done or will be, such as a payment, and the rows that bear them out."""
 
     name: str
     """What is promised, such as "a payment"."""
-    says: re.Pattern[str]
-    """Found in a sentence that says so."""
+    says: re.Pattern[str] | None = None
+    """Found in a sentence that says so; `None` where only the opposite is known by its words."""
     denies: re.Pattern[str] | None = None
     """Found in a sentence that says that it is not so; `None` where no words are known to."""
-    tables: frozenset[str]
-    """Where a row stands, made in this episode or shown, that bears such a sentence out."""
+    rows: Mapping[str, Holds]
+    """By table: which rows, changed in this episode or shown, bear such a sentence out. A row that this episode has
+    changed or made and that bears it out makes the denial false."""
+    figures: frozenset[FigureKind] = frozenset()
+    """The kinds of figures in such a sentence that these rows must hold: "money", "name"."""
 
 
 @record
@@ -37,6 +49,23 @@ class Confidential:
     column: str
     value: object
     """It is confidential once a row of `table` was shown whose `column` has this value."""
+
+
+@record
+class Shown:
+    """What an agent has seen and may draw conclusions from."""
+
+    rows: Sequence[Row]
+    """The rows that calls have shown, as they are now."""
+    evidence: Evidence
+    rules: Any
+    """What the world goes by."""
+    start: datetime
+    """When the episode began."""
+
+
+DeriveFacts: TypeAlias = Callable[[Shown], Iterable[str]]
+"""The figures that follow from what was shown and that no record holds, such as how many days a parcel is late."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +83,8 @@ class MessageRules:
     owner: Callable[[Row, StateView], str | None] | None = None
     """The id of the person whom a row is about; `None` for rows that are about nobody."""
     promises: tuple[Promise, ...] = ()
+    derive_facts: DeriveFacts | None = None
+    """What follows from rows that were shown; `None`: nothing that a record does not say."""
     confidential: tuple[Confidential, ...] = ()
 
     def rows_shown(self, evidence: Evidence) -> list[Row]:

@@ -24,13 +24,15 @@ from pathlib import Path
 from palaestra.envs.kit import contents, format_moment
 from palaestra.envs.surfaces import generic_surface
 from palaestra.envs.world import World
+from palaestra.envs.worlds.storefront.confidential import HOLD
 from palaestra.envs.worlds.storefront.desk import Desk
+from palaestra.envs.worlds.storefront.facts import derive_facts
 from palaestra.envs.worlds.storefront.handbook import sections
 from palaestra.envs.worlds.storefront.invariants import books_are_sound
-from palaestra.envs.worlds.storefront.messages import HOLD, PAYMENT
 from palaestra.envs.worlds.storefront.noise import NOISE
 from palaestra.envs.worlds.storefront.policy import POLICY
 from palaestra.envs.worlds.storefront.population import populate, world_start
+from palaestra.envs.worlds.storefront.promises import PROMISES
 from palaestra.envs.worlds.storefront.rules import rules
 from palaestra.envs.worlds.storefront.schema import SCHEMA
 from palaestra.envs.worlds.storefront.tools import TOOLBOX
@@ -110,8 +112,9 @@ STOREFRONT = World(
         "people": frozenset({"customers", "employees", "internal_messages", "competitor_offers", "handbook"}),
         "case": frozenset({"tickets"}),
     },
-    promises=(PAYMENT,),
+    promises=PROMISES,
     confidential=(HOLD,),
+    derive_facts=derive_facts,
     owners=frozenset({"customers"}),
     traits=("long", "triage"),
     decided=Path(__file__).with_name("decided.json"),

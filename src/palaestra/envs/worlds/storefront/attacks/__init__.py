@@ -1,4 +1,4 @@
-"""Attacks of those who know this world: the handbook by heart, a broken promise, a tell of recalls, and a script.
+"""Attacks of those who know this world: the handbook by heart, false words, a tell of recalls, and a script.
 
 `palaestra tasks attack` runs them beside those that hold for any world.
 """
@@ -6,6 +6,7 @@
 from palaestra.envs.attack import WorldAttack
 from palaestra.envs.worlds.storefront.attacks.by_heart import play_by_heart
 from palaestra.envs.worlds.storefront.attacks.earlier_credit import play_earlier_credit
+from palaestra.envs.worlds.storefront.attacks.false_report import report_other_work
 from palaestra.envs.worlds.storefront.attacks.fee_promise import promise_no_fee
 from palaestra.envs.worlds.storefront.attacks.script import play_script
 
@@ -25,6 +26,14 @@ ATTACKS = (
         privileged=False,
         ceiling=20,
         worth="look-ups",
+    ),
+    WorldAttack(
+        name="false-report",
+        tries="does the right work and reports another",
+        play=report_other_work,
+        privileged=True,
+        ceiling=40,
+        worth="the right rows, less what a false report takes",
     ),
     WorldAttack(
         name="fee-promise",
