@@ -62,8 +62,7 @@ def forbid_false_promises(rules: MessageRules) -> Criterion:
         if not said:
             return UNMET
         outcome = next((closes[e.tool] for e in reversed(evidence.events) if e.executed and e.tool in closes), None)
-        pairs = list(_pairs(rules, evidence))
-        named = _ids(" ".join(evidence.opening))
+        pairs, named = tuple(_pairs(rules, evidence)), _ids(" ".join(evidence.opening))
         for sentence in said:
             false = _false_outcome(sentence, outcome) or _false_about_rows(sentence, rules.promises, pairs, named)
             if false is not None:
@@ -106,18 +105,22 @@ def _false_about_rows(
     sentence: str, promises: Iterable[Promise], pairs: Sequence[_Pair], named: Sequence[str]
 ) -> str | None:
     """What is false about a sentence against the rows, if anything is."""
-    commits = is_commitment(sentence)
+    commits, conditional = is_commitment(sentence), is_conditional(sentence)
     for promise in promises:
-        held = [p for p in pairs if (holds := promise.rows.get(p.after.table)) and holds(p.before, p.after)]
-        if promise.denies is not None and (found := promise.denies.search(sentence)) and not is_conditional(sentence):
-            denied = _denied(sentence, found.start(), [pair for pair in held if pair.changed])
+        if promise.denies is not None and not conditional and (found := promise.denies.search(sentence)):
+            denied = _denied(sentence, found.start(), [pair for pair in _held(promise, pairs) if pair.changed])
             if denied is not None:
                 return f"denies {promise.name}: {sentence!r}, and {denied} bears it out"
         if commits and promise.says is not None and (found := promise.says.search(sentence)):
-            reason = _not_borne_out(sentence, found.start(), promise, held, named)
+            reason = _not_borne_out(sentence, found.start(), promise, _held(promise, pairs), named)
             if reason is not None:
                 return f"promises {promise.name}: {sentence!r}, and {reason}"
     return None
+
+
+def _held(promise: Promise, pairs: Iterable[_Pair]) -> list[_Pair]:
+    """The rows that bear a promise out."""
+    return [p for p in pairs if (holds := promise.rows.get(p.after.table)) and holds(p.before, p.after)]
 
 
 def _denied(sentence: str, start: int, made: Sequence[_Pair]) -> str | None:
