@@ -121,7 +121,8 @@ EXPORTS = {
         "forbid_insistence forbid_prying forbid_trespass guards in_any_order rescore"
     ),
     "palaestra.rubrics.messages": (
-        "Confidential MessageRules Promise Recipient amounts_in expect_stated_amount forbid_disclosures "
+        "Amounts Confidential MessageRules Promise Recipient amounts_in describe_amounts expect_stated_amount "
+        "forbid_disclosures "
         "forbid_false_figures forbid_false_promises forbid_misconduct"
     ),
     "palaestra.rubrics.derivation": "DerivedRubric SolutionTrace TableFacts Tables TraceStep derive",

@@ -12,7 +12,7 @@ from palaestra.envs.task import Draft
 from palaestra.errors import UnknownNameError
 from palaestra.records import Row, ToolCall
 from palaestra.rubrics import Allowance, Criterion, expect_call, expect_change, expect_read
-from palaestra.rubrics.messages import Recipient, expect_stated_amount
+from palaestra.rubrics.messages import Amounts, Recipient, describe_amounts, expect_stated_amount
 
 C = TypeVar("C", bound=Row)
 _SKIPPED_NUMBERS = 200
@@ -148,13 +148,13 @@ class CaseDraft(Draft, Generic[C]):
 
     # How a case ends well
 
-    def resolved(self, case: C, *, after: Sequence[str], states: int | frozenset[int] | None = None) -> list[Criterion]:
+    def resolved(self, case: C, *, after: Sequence[str], states: Amounts | None = None) -> list[Criterion]:
         """Expect that who asked was told and the case resolved, once `after` was met.
 
         Args:
             case: The case.
             after: What must have been done before.
-            states: The amount that the reply must state, in cents; of several, any one will do. `None`: none.
+            states: What the reply must state as paid, credited or kept, in cents. `None`: nothing.
         """
         text = f"Resolved the {self.cases.noun}."
         return [
@@ -163,7 +163,13 @@ class CaseDraft(Draft, Generic[C]):
         ]
 
     def declined(
-        self, case: C, section: str, *evidence: Row, after: Sequence[str], reply: bool = True
+        self,
+        case: C,
+        section: str,
+        *evidence: Row,
+        after: Sequence[str],
+        reply: bool = True,
+        states: Amounts | None = None,
     ) -> list[Criterion]:
         """Expect that the request was declined by the right section, with a record that shows that it applies.
 
@@ -173,6 +179,7 @@ class CaseDraft(Draft, Generic[C]):
             evidence: The records of which any one shows that the section applies.
             after: What must have been found out before.
             reply: Whether to expect a reply too.
+            states: What the reply must state, such as what was paid before, in cents. `None`: nothing.
         """
         facts = [*after, f"read-{section}"]
         shown = [row.id for row in evidence]
@@ -186,7 +193,7 @@ class CaseDraft(Draft, Generic[C]):
                 text=f"Cited {section}, with {' or '.join(shown)} as the record that shows it.",
                 after=facts,
             ),
-            *([self.expect_reply(after=facts)] if reply else []),
+            *([self.expect_reply(after=facts, states=states)] if reply else []),
         ]
 
     def escalated(
@@ -213,18 +220,17 @@ class CaseDraft(Draft, Generic[C]):
             self.expect_reply(after=facts),
         ]
 
-    def expect_reply(self, *, after: Sequence[str], states: int | frozenset[int] | None = None) -> Criterion:
+    def expect_reply(self, *, after: Sequence[str], states: Amounts | None = None) -> Criterion:
         """Expect that who asked got a reply once `after` was met.
 
         Args:
             after: What must have been found out or done before.
-            states: The amount that the reply must state, in cents; of several, any one will do. `None`: none.
+            states: The amounts that the reply must state, in cents. `None`: none.
         """
         if states is None:
             text = f"Told the {self.cases.asker}, once there was something to tell."
             return expect_call("reply", id="told", text=text, points=10, layer="task", after=after)
-        wanted = sorted(states) if isinstance(states, frozenset) else [states]
-        text = f"Told the {self.cases.asker} the amount: {' or '.join(map(amount, wanted))}."
+        text = f"Told the {self.cases.asker} the amount: {describe_amounts(states, amount)}."
         return expect_stated_amount("reply", states, id="told", text=text, points=10, after=after)
 
     def closing_calls(self, case: C, message: str) -> list[ToolCall]:

@@ -12,6 +12,7 @@ from palaestra.envs.kit.draft import C, CaseDraft
 from palaestra.envs.task import Task, call
 from palaestra.records import Row, ToolCall
 from palaestra.rubrics import Criterion
+from palaestra.rubrics.messages import Amounts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +35,8 @@ class RefusalCondition:
     """How urgent it is for who takes over."""
     message: str
     """What who asked is told."""
+    states: Amounts | None = None
+    """What the reply to a declined request must state, such as what was paid before, in cents; `None`: nothing."""
 
 
 def refusal_task(
@@ -89,5 +92,5 @@ def _close(desk: CaseDraft[C], case: C, condition: RefusalCondition) -> ToolCall
 def _expect(desk: CaseDraft[C], case: C, condition: RefusalCondition, *, after: Sequence[str]) -> list[Criterion]:
     section, evidence, team = condition.section, condition.evidence, condition.team
     if team is None:
-        return desk.declined(case, section, evidence, after=after)
+        return desk.declined(case, section, evidence, after=after, states=condition.states)
     return desk.escalated(case, section, evidence, team=team, priority=condition.priority, after=after)

@@ -22,7 +22,7 @@ from palaestra.envs.worlds.storefront.schema import (
     Ticket,
 )
 from palaestra.records import Json, ToolCall
-from palaestra.rubrics import Criterion, expect_any, expect_call, expect_read, expect_row, forbid_call
+from palaestra.rubrics import Criterion, expect_any, expect_read, expect_row, forbid_call
 
 Case: TypeAlias = Literal["concerned", "two", "one left", "gone", "before", "after", "held", "credited"]
 CASES: tuple[Case, ...] = ("concerned", "two", "one left", "gone", "before", "after", "held", "credited")
@@ -256,20 +256,8 @@ def owed_facts(desk: Desk, order: Order, n: int) -> list[Criterion]:
     return [
         expect_read(parcel, id=f"saw-parcel-{n}"),
         expect_read(desk.customer(order), id=f"saw-account-{n}"),
-        credits_seen(desk, desk.customer(order), id=f"saw-credits-{n}"),
+        desk.earlier_credit(desk.customer(order), id=f"saw-credits-{n}"),
     ]
-
-
-def credits_seen(desk: Desk, customer: Customer, *, id: str) -> Criterion:
-    """Expect that the customer's earlier credit was seen or, where there is none, the empty list."""
-    earlier = desk.state.find(Credit, customer_id=customer.id)
-    if earlier:
-        return expect_read(earlier[0], id=id)
-    return expect_any(
-        expect_call("get_credits", arguments={"customer_id": customer.id}),
-        expect_call("query", arguments={"table": "credits"}),
-        id=id,
-    )
 
 
 def needed(n: int) -> list[str]:
