@@ -154,6 +154,7 @@ def find_parcel(desk: Desk, ticket: Ticket, order: Order) -> list[ToolCall]:
     return [
         *looks,
         call("get_payments", order_id=order.id),
+        *read(*due.sections),
         call("declare_lost", shipment_id=parcel.id),
         due.call,
         *closing_calls(ticket, due.message),

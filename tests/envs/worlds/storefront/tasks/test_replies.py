@@ -10,7 +10,7 @@ import pytest
 from palaestra.agents import oracle, rollout
 from palaestra.envs import SPLITS, Instance, ToolEnv
 from palaestra.envs.kit import amount
-from palaestra.envs.worlds.storefront.schema import Customer, Order, OrderLine, Shipment
+from palaestra.envs.worlds.storefront.schema import Customer, Order, OrderLine, Product, Shipment
 from palaestra.records import Json
 
 INSTANCES = 20
@@ -40,8 +40,23 @@ def last_reply(instance: Instance) -> str:
     return str(arguments(instance, "reply")[-1]["message"])
 
 
+def promises_clearance_goods_back(instance: Instance, order: str) -> bool:
+    """Whether the reply offers to take back goods of an order, and does not say that some of them are final sale."""
+    rows, told = instance.initial_state, last_reply(instance)
+    owner = rows.get(Customer, rows.get(Order, order).customer_id)
+    goods = [rows.get(Product, line.product_id) for line in rows.find(OrderLine, order_id=order)]
+    bound = [p for p in goods if p.final_sale and owner.tier not in instance.rules.final_sale_tiers]
+    offered = "send the goods back" in told
+    return offered and (len(bound) == len(goods) or not all(product.name in told for product in bound))
+
+
+def test_who_cancels_too_late_learns_what_they_can_do_instead() -> None:
+    for instance in instances("decline-late-cancel"):
+        assert "send the goods back" in last_reply(instance) or "final sale" in last_reply(instance)
+
+
 @pytest.mark.parametrize("family", [*LATE, *LATE_TALKS])
-def test_a_parcel_that_left_is_not_overdue_and_no_return_is_promised(family: str) -> None:
+def test_a_parcel_that_left_is_not_overdue_and_no_return_of_clearance_goods_is_promised(family: str) -> None:
     seen = 0
     for instance in instances(family):
         declined = [one for one in arguments(instance, "decline_request") if one["policy_id"] == "SHP-2"]
@@ -49,7 +64,7 @@ def test_a_parcel_that_left_is_not_overdue_and_no_return_is_promised(family: str
             parcels = instance.initial_state.find(Shipment, order_id=str(one["evidence_id"]))
             assert all(parcel.status == "in_transit" for parcel in parcels), instance.spec.id
             assert all(parcel.due >= instance.start.date() for parcel in parcels), instance.spec.id
-            assert "return" not in last_reply(instance)
+            assert not promises_clearance_goods_back(instance, str(one["evidence_id"])), last_reply(instance)
             assert "this morning" not in last_reply(instance)
             seen += 1
     assert seen >= 3
