@@ -10,7 +10,7 @@ import pytest
 from palaestra.agents import oracle, rollout
 from palaestra.envs import SPLITS, Instance, ToolEnv
 from palaestra.envs.kit import amount
-from palaestra.envs.worlds.storefront.schema import Customer, Order, OrderLine, Product, Shipment
+from palaestra.envs.worlds.storefront.schema import Customer, Order, OrderLine, Product, Refund, Shipment
 from palaestra.records import Json
 
 INSTANCES = 20
@@ -97,12 +97,18 @@ def test_a_declined_price_match_names_each_condition_that_fails() -> None:
         assert late or barred
 
 
+def paid_cents(instance: Instance, line: OrderLine) -> int:
+    """What was paid back for the order of a line so far: all that one piece cost."""
+    return sum(refund.amount_cents for refund in instance.initial_state.find(Refund, order_id=line.order_id))
+
+
 def test_a_customer_whose_refund_was_right_is_told_the_figures() -> None:
     seen = 0
     for instance in instances("short-refund-twin"):
         told, [one] = last_reply(instance), arguments(instance, "compute_paid")
         line = instance.initial_state.get(OrderLine, str(one["line_id"]))
         if "paid back already" in told:
+            assert amount(paid_cents(instance, line)) in told
             continue
         seen += 1
         assert amount(line.unit_cents) in told
