@@ -1,6 +1,7 @@
 """A draft of a world of cases: planting the case that a task is about, and what its rubric expects of its end."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
@@ -10,8 +11,8 @@ from palaestra.envs.kit.letters import Letter, LetterKind, compose_body, compose
 from palaestra.envs.state.schema import number_of
 from palaestra.envs.task import Draft
 from palaestra.errors import UnknownNameError
-from palaestra.records import Row, ToolCall
-from palaestra.rubrics import Allowance, Criterion, expect_call, expect_change, expect_read
+from palaestra.records import Row, ToolCall, Verdict
+from palaestra.rubrics import Allowance, Criterion, Evidence, expect_call, expect_change, expect_read
 from palaestra.rubrics.messages import Amounts, Recipient, describe_amounts, expect_stated_amount
 
 C = TypeVar("C", bound=Row)
@@ -170,6 +171,7 @@ class CaseDraft(Draft, Generic[C]):
         after: Sequence[str],
         reply: bool = True,
         states: Amounts | None = None,
+        others: Sequence[tuple[str, Row]] = (),
     ) -> list[Criterion]:
         """Expect that the request was declined by the right section, with a record that shows that it applies.
 
@@ -180,19 +182,22 @@ class CaseDraft(Draft, Generic[C]):
             after: What must have been found out before.
             reply: Whether to expect a reply too.
             states: What the reply must state, such as what was paid before, in cents. `None`: nothing.
+            others: Further sections that refuse it as well, each with the record that shows it. Who cites one has
+                read it.
         """
         facts = [*after, f"read-{section}"]
         shown = [row.id for row in evidence]
+        grounds = expect_change(
+            case,
+            {"policy_id": section, "evidence_id": frozenset(shown) if len(shown) > 1 else shown[0]},
+            id="grounds",
+            text=f"Cited {section}, with {' or '.join(shown)} as the record that shows it.",
+            after=facts,
+        )
         return [
             self.read(section),
             expect_change(case, {"status": "declined"}, id="declined", text="Declined the request.", after=facts),
-            expect_change(
-                case,
-                {"policy_id": section, "evidence_id": frozenset(shown) if len(shown) > 1 else shown[0]},
-                id="grounds",
-                text=f"Cited {section}, with {' or '.join(shown)} as the record that shows it.",
-                after=facts,
-            ),
+            _accept_others(grounds, case, others),
             *([self.expect_reply(after=facts, states=states)] if reply else []),
         ]
 
@@ -240,6 +245,25 @@ class CaseDraft(Draft, Generic[C]):
     def decline_calls(self, case: C, section: str, evidence: Row, message: str) -> list[ToolCall]:
         """The calls that end a case by declining it."""
         return self.cases.decline_calls(case, section, evidence, message)
+
+
+def _accept_others(grounds: Criterion, case: Row, others: Sequence[tuple[str, Row]]) -> Criterion:
+    """The criterion about grounds that accepts further pairs of a section that was read and a record."""
+    if not others:
+        return grounds
+    pairs = [(section, row.id) for section, row in others]
+    cited = [
+        (section, expect_change(case, {"policy_id": section, "evidence_id": key}, id=section)) for section, key in pairs
+    ]
+
+    def check(evidence: Evidence) -> Verdict:
+        verdict = grounds.check(evidence)
+        read = (c for section, c in cited if evidence.has_shown(Section.table, section, frozenset({"body"})))
+        return next((found for c in read if (found := c.check(evidence)).met), verdict) if not verdict.met else verdict
+
+    said = "".join(f" Or: {section}, with {key}." for section, key in pairs)
+    allows = (*grounds.allows, *(allowed for _, c in cited for allowed in c.allows))
+    return replace(grounds, check=check, allows=allows, text=f"{grounds.text}{said}")
 
 
 def letters_of(draft: type[Draft]) -> Mapping[str, LetterKind]:

@@ -3,7 +3,9 @@
 import pytest
 
 from palaestra.envs import ToolEnv
+from palaestra.envs.worlds.storefront.schema import Shipment
 from palaestra.proof.trial import Trial
+from palaestra.records import ToolCall
 
 READS = [
     ("recall-twin", "REC-1", 5000),
@@ -35,3 +37,23 @@ def test_whoever_pays_a_lost_parcel_back_has_read_what_they_may_pay(family: str)
             assert not played.vary([(call,) for call in unread]).passed
         paid.add(pays)
     assert paid == {True, False}
+
+
+def test_a_faulty_piece_with_an_open_claim_may_be_declined_as_too_late_by_whoever_has_read_so() -> None:
+    seen = 0
+    for index in range(6):
+        played = Trial(ToolEnv("storefront"), f"storefront/warranty-claim-twin/{index:04d}")
+        [closed] = [n for n, call in enumerate(played.calls) if call.tool in {"decline_request", "escalate_ticket"}]
+        if played.calls[closed].arguments["policy_id"] != "WAR-2":
+            continue
+        seen += 1
+        order = next(str(call.arguments["order_id"]) for call in played.calls if call.tool == "get_order")
+        [parcel] = played.instance.initial_state.find(Shipment, order_id=order)
+        late = {**played.calls[closed].arguments, "policy_id": "RET-1", "evidence_id": parcel.id}
+        calls = [*played.calls[:closed], ToolCall(tool="get_shipments", arguments={"order_id": order})]
+        calls += [ToolCall(tool="decline_request", arguments=late), *played.calls[closed + 1 :]]
+        assert played.vary([(call,) for call in calls]).passed
+        unread = [call for call in calls if call.arguments.get("section_id") != "RET-1"]
+        assert len(unread) < len(calls)
+        assert not played.vary([(call,) for call in unread]).passed
+    assert seen >= 2
