@@ -64,7 +64,7 @@ def rest_paid_already(desk: Desk, refund: Refund, amount: int) -> RefusalConditi
     paid = _refunded("REF-3", rest)
     return replace(
         paid,
-        facts=(_knew_price(line), expect_read(refund, fields=["amount_cents"], id="saw-first"), *paid.facts),
+        facts=(_knew_price(line), *paid.facts),
         lookups=_comparison(line),
         otherwise=(call("get_refunds", order_id=rest.order_id),),
         states=frozenset({rest.amount_cents, amount}),
