@@ -121,8 +121,8 @@ EXPORTS = {
         "forbid_insistence forbid_prying forbid_trespass guards in_any_order rescore"
     ),
     "palaestra.rubrics.messages": (
-        "Confidential DeriveFacts MessageRules Promise Recipient Shown amounts_in expect_stated_amount "
-        "forbid_disclosures forbid_false_figures forbid_false_promises forbid_misconduct"
+        "Amounts Confidential DeriveFacts MessageRules Promise Recipient Shown amounts_in describe_amounts "
+        "expect_stated_amount forbid_disclosures forbid_false_figures forbid_false_promises forbid_misconduct"
     ),
     "palaestra.rubrics.derivation": "DerivedRubric SolutionTrace TableFacts Tables TraceStep derive",
     "palaestra.tools": (

@@ -5,7 +5,7 @@ the same acts with the same effects in the same order, each after reading at lea
 answer. Attempts that harm (`attempts`) are not the same work, though they change no row; other refused calls are.
 Acts of one tool that follow each other may change places. The time at which something is done is no effect,
 since every further look-up moves the clock, and neither is the id that the world gives to a new row. The days that are
-waited are one, and a row that the world has changed by itself is known once it was shown since.
+waited are one. Once the world has changed something by itself, a row is known as it is then if it was shown since.
 
 "same work": so it is with the oracle's. "listed": so it is once values count as one that the rubric lists as equally
 right in the same column, and lists of the answer whose order does not count by the rubric are sorted.
@@ -125,32 +125,31 @@ def _known(trial: Trial, outcome: TrialOutcome) -> list[frozenset[str]]:
     start = trial.instance.start.isoformat()
     known = frozenset[str]().union(*(_told(message, start) for message in trial.instance.messages))
     found, talk = list[frozenset[str]](), trial.toolbox.prose_tool
-    moved: Counter[tuple[str, str]] = Counter()
+    happened = 0
     for turn in outcome.turns:
         found += [known for _ in _acts(turn, talk)]
         blind = {event.call_id for event in turn.events if not known.issuperset(event.named)}
         known = known.union(*(_told(m, start) for m in turn.observation if m.get("tool_call_id") not in blind))
-        known = known.union(*(seen for call_id, seen in _list_moved(turn, moved) if call_id not in blind))
+        known = known.union(*(seen for call_id, seen in _list_shown_since(turn, happened) if call_id not in blind))
+        happened += sum(event.tool == WORLD for event in turn.events)
         known = known.union(
             digest((e.tool, e.arguments)) for e in turn.events if _computes(e, talk) and e.call_id not in blind
         )
     return [*found, known]
 
 
-def _list_moved(turn: PlayedTurn, moved: Counter[tuple[str, str]]) -> Iterator[tuple[str, frozenset[str]]]:
-    """By the id of each call: the rows it shows that the world has changed by itself, each with how often by then.
+def _list_shown_since(turn: PlayedTurn, happened: int) -> Iterator[tuple[str, frozenset[str]]]:
+    """By the id of each call: the rows it shows, each with how often the world has changed something by then.
 
     Args:
         turn: The turn.
-        moved: How often the world has changed each row; this turn's changes are added.
+        happened: How often the world had changed something before it.
     """
-    first = 0
     for event in turn.events:
-        if event.tool == WORLD:
-            moved.update((change.table, change.key) for change in turn.changes[first : first + event.written])
-        first += event.written
-        shown = {*event.shown, *((part.table, key) for part in event.columns for key in part.keys)}
-        yield event.call_id, frozenset(digest((*row, moved[row])) for row in shown if row in moved)
+        happened += event.tool == WORLD
+        if happened:
+            shown = {*event.shown, *((part.table, key) for part in event.columns for key in part.keys)}
+            yield event.call_id, frozenset(digest((*row, happened)) for row in shown)
 
 
 def _effect_of(change: RowChange) -> tuple[str, str, frozenset[tuple[str, object]]]:

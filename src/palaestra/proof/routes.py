@@ -44,6 +44,8 @@ def _depends(trial: Trial, position: int) -> bool:
     first, second = trial.steps[position], trial.steps[position + 1]
     if second.call.tool in ENDINGS:
         return True
+    if first.changes and not first.event.written:
+        return True  # The world changed something by itself, so that a look before it is no look after it.
     awaited = {name for c in trial.instance.rubric.criteria if c.id in second.met for name in c.after}
     if awaited & first.met:
         return True

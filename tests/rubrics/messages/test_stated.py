@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from palaestra.envs import ToolEnv
 from palaestra.proof.trial import Trial
 from palaestra.records import ToolCall
-from palaestra.rubrics.messages import amounts_in, expect_stated_amount
+from palaestra.rubrics.messages import amounts_in, describe_amounts, expect_stated_amount
 
 FORMATS = (
     "EUR 12.30",
@@ -65,3 +65,45 @@ def test_any_of_several_amounts_will_do_and_the_criterion_names_them() -> None:
     criterion = expect_stated_amount("reply", frozenset({200, 100}), id="told")
     assert criterion.text == "Stated 100 cents or 200 cents in a message."
     assert criterion.tools == frozenset({"reply"})
+
+
+def told_by(task: str, *amounts: int) -> bool:
+    """Whether a task's oracle meets its criterion about the reply when it states these amounts and nothing else."""
+    return states_amount("; ".join(f"EUR {cents // 100}.{cents % 100:02}" for cents in amounts) or "Done.", task)
+
+
+@pytest.mark.parametrize(
+    ("family", "argument"),
+    [("await-returns", "amount_cents"), ("late-parcels", "amount_cents"), ("recall", "amount_cents")],
+)
+def test_a_reply_states_every_amount_that_was_given_or_their_sum(family: str, argument: str) -> None:
+    task = f"storefront/{family}/0000"
+    calls = Trial(ToolEnv("storefront"), task).calls
+    given = [c.arguments[argument] for c in calls if argument in c.arguments and c.tool != "percent"]
+    cents = [value for value in given if isinstance(value, int)]
+    assert len(cents) >= 2
+    assert told_by(task, *cents)
+    assert told_by(task, sum(cents))
+    assert not told_by(task)
+    assert told_by(task, cents[0]) == (len(set(cents)) == 1)
+
+
+@pytest.mark.parametrize("family", ["return-opened-item", "bundle-return", "await-answer"])
+def test_a_reply_states_the_fee_that_is_kept(family: str) -> None:
+    seen = 0
+    for index in range(6):
+        task = f"storefront/{family}/{index:04d}"
+        calls = Trial(ToolEnv("storefront"), task).calls
+        fees = [c.arguments["fee_cents"] for c in calls if c.tool == "authorise_return"]
+        fee = max(value for value in fees if isinstance(value, int))
+        seen += fee > 0
+        assert told_by(task, fee) or fee == 0
+        assert told_by(task) == (fee == 0)
+    assert seen >= 2
+
+
+def test_of_a_tuple_all_amounts_or_their_sum_are_stated() -> None:
+    assert describe_amounts((200, 100), str) == "100 and 200 or 300"
+    assert describe_amounts(frozenset({200, 100}), str) == "100 or 200"
+    assert describe_amounts((100, 100), str) == "100 or 200"
+    assert describe_amounts(100, str) == "100"

@@ -1,6 +1,7 @@
 """A draft of a world of cases: planting the case that a task is about, and what its rubric expects of its end."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
@@ -10,9 +11,9 @@ from palaestra.envs.kit.letters import Letter, LetterKind, compose_body, compose
 from palaestra.envs.state.schema import number_of
 from palaestra.envs.task import Draft
 from palaestra.errors import UnknownNameError
-from palaestra.records import Row, ToolCall
-from palaestra.rubrics import Allowance, Criterion, expect_call, expect_change, expect_read
-from palaestra.rubrics.messages import Recipient, expect_stated_amount
+from palaestra.records import Row, ToolCall, Verdict
+from palaestra.rubrics import Allowance, Criterion, Evidence, expect_call, expect_change, expect_read
+from palaestra.rubrics.messages import Amounts, Recipient, describe_amounts, expect_stated_amount
 
 C = TypeVar("C", bound=Row)
 _SKIPPED_NUMBERS = 200
@@ -148,13 +149,13 @@ class CaseDraft(Draft, Generic[C]):
 
     # How a case ends well
 
-    def resolved(self, case: C, *, after: Sequence[str], states: int | frozenset[int] | None = None) -> list[Criterion]:
+    def resolved(self, case: C, *, after: Sequence[str], states: Amounts | None = None) -> list[Criterion]:
         """Expect that who asked was told and the case resolved, once `after` was met.
 
         Args:
             case: The case.
             after: What must have been done before.
-            states: The amount that the reply must state, in cents; of several, any one will do. `None`: none.
+            states: What the reply must state as paid, credited or kept, in cents. `None`: nothing.
         """
         text = f"Resolved the {self.cases.noun}."
         return [
@@ -163,7 +164,14 @@ class CaseDraft(Draft, Generic[C]):
         ]
 
     def declined(
-        self, case: C, section: str, *evidence: Row, after: Sequence[str], reply: bool = True
+        self,
+        case: C,
+        section: str,
+        *evidence: Row,
+        after: Sequence[str],
+        reply: bool = True,
+        states: Amounts | None = None,
+        others: Sequence[tuple[str, Row]] = (),
     ) -> list[Criterion]:
         """Expect that the request was declined by the right section, with a record that shows that it applies.
 
@@ -173,20 +181,24 @@ class CaseDraft(Draft, Generic[C]):
             evidence: The records of which any one shows that the section applies.
             after: What must have been found out before.
             reply: Whether to expect a reply too.
+            states: What the reply must state, such as what was paid before, in cents. `None`: nothing.
+            others: Further sections that refuse it as well, each with the record that shows it. Who cites one has
+                read it.
         """
         facts = [*after, f"read-{section}"]
         shown = [row.id for row in evidence]
+        grounds = expect_change(
+            case,
+            {"policy_id": section, "evidence_id": frozenset(shown) if len(shown) > 1 else shown[0]},
+            id="grounds",
+            text=f"Cited {section}, with {' or '.join(shown)} as the record that shows it.",
+            after=facts,
+        )
         return [
             self.read(section),
             expect_change(case, {"status": "declined"}, id="declined", text="Declined the request.", after=facts),
-            expect_change(
-                case,
-                {"policy_id": section, "evidence_id": frozenset(shown) if len(shown) > 1 else shown[0]},
-                id="grounds",
-                text=f"Cited {section}, with {' or '.join(shown)} as the record that shows it.",
-                after=facts,
-            ),
-            *([self.expect_reply(after=facts)] if reply else []),
+            _accept_others(grounds, case, others),
+            *([self.expect_reply(after=facts, states=states)] if reply else []),
         ]
 
     def escalated(
@@ -213,18 +225,17 @@ class CaseDraft(Draft, Generic[C]):
             self.expect_reply(after=facts),
         ]
 
-    def expect_reply(self, *, after: Sequence[str], states: int | frozenset[int] | None = None) -> Criterion:
+    def expect_reply(self, *, after: Sequence[str], states: Amounts | None = None) -> Criterion:
         """Expect that who asked got a reply once `after` was met.
 
         Args:
             after: What must have been found out or done before.
-            states: The amount that the reply must state, in cents; of several, any one will do. `None`: none.
+            states: The amounts that the reply must state, in cents. `None`: none.
         """
         if states is None:
             text = f"Told the {self.cases.asker}, once there was something to tell."
             return expect_call("reply", id="told", text=text, points=10, layer="task", after=after)
-        wanted = sorted(states) if isinstance(states, frozenset) else [states]
-        text = f"Told the {self.cases.asker} the amount: {' or '.join(map(amount, wanted))}."
+        text = f"Told the {self.cases.asker} the amount: {describe_amounts(states, amount)}."
         return expect_stated_amount("reply", states, id="told", text=text, points=10, after=after)
 
     def closing_calls(self, case: C, message: str) -> list[ToolCall]:
@@ -234,6 +245,25 @@ class CaseDraft(Draft, Generic[C]):
     def decline_calls(self, case: C, section: str, evidence: Row, message: str) -> list[ToolCall]:
         """The calls that end a case by declining it."""
         return self.cases.decline_calls(case, section, evidence, message)
+
+
+def _accept_others(grounds: Criterion, case: Row, others: Sequence[tuple[str, Row]]) -> Criterion:
+    """The criterion about grounds that accepts further pairs of a section that was read and a record."""
+    if not others:
+        return grounds
+    pairs = [(section, row.id) for section, row in others]
+    cited = [
+        (section, expect_change(case, {"policy_id": section, "evidence_id": key}, id=section)) for section, key in pairs
+    ]
+
+    def check(evidence: Evidence) -> Verdict:
+        verdict = grounds.check(evidence)
+        read = (c for section, c in cited if evidence.has_shown(Section.table, section, frozenset({"body"})))
+        return next((found for c in read if (found := c.check(evidence)).met), verdict) if not verdict.met else verdict
+
+    said = "".join(f" Or: {section}, with {key}." for section, key in pairs)
+    allows = (*grounds.allows, *(allowed for _, c in cited for allowed in c.allows))
+    return replace(grounds, check=check, allows=allows, text=f"{grounds.text}{said}")
 
 
 def letters_of(draft: type[Draft]) -> Mapping[str, LetterKind]:

@@ -12,6 +12,7 @@ from palaestra.envs.kit.draft import C, CaseDraft
 from palaestra.envs.task import Task, call
 from palaestra.records import Row, ToolCall
 from palaestra.rubrics import Criterion
+from palaestra.rubrics.messages import Amounts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +35,10 @@ class RefusalCondition:
     """How urgent it is for who takes over."""
     message: str
     """What who asked is told."""
+    states: Amounts | None = None
+    """What the reply to a declined request must state, such as what was paid before, in cents; `None`: nothing."""
+    others: tuple[tuple[str, Row], ...] = ()
+    """Further sections by which it may be declined as well, each with the record that shows that it applies."""
 
 
 def refusal_task(
@@ -63,11 +68,23 @@ def refusal_task(
     close = _close(desk, case, condition)
     reply, finish = call("reply", message=condition.message), call("finish")
     other = condition.otherwise or condition.lookups
+    last = [
+        [
+            read,
+            *opening,
+            *other,
+            call("read_handbook", section_id=section),
+            reply,
+            desk.cases.decline(case, section, row),
+            finish,
+        ]
+        for section, row in condition.others
+    ]
     return Task(
         prompt=prompt,
         rubric=[*facts, *_expect(desk, case, condition, after=[fact.id for fact in facts])],
         oracle=[*follow_path(path, [*opening, *condition.lookups], read), close, reply, finish],
-        alternatives=[[read, *opening, *other, reply, close, finish]],
+        alternatives=[[read, *opening, *other, reply, close, finish], *last],
     )
 
 
@@ -89,5 +106,5 @@ def _close(desk: CaseDraft[C], case: C, condition: RefusalCondition) -> ToolCall
 def _expect(desk: CaseDraft[C], case: C, condition: RefusalCondition, *, after: Sequence[str]) -> list[Criterion]:
     section, evidence, team = condition.section, condition.evidence, condition.team
     if team is None:
-        return desk.declined(case, section, evidence, after=after)
+        return desk.declined(case, section, evidence, after=after, states=condition.states, others=condition.others)
     return desk.escalated(case, section, evidence, team=team, priority=condition.priority, after=after)

@@ -5,9 +5,10 @@ from palaestra.rubrics.messages.disclosures import Recipient, forbid_disclosures
 from palaestra.rubrics.messages.false_figures import forbid_false_figures
 from palaestra.rubrics.messages.false_promises import forbid_false_promises
 from palaestra.rubrics.messages.rules import Confidential, DeriveFacts, MessageRules, Promise, Shown
-from palaestra.rubrics.messages.stated import amounts_in, expect_stated_amount
+from palaestra.rubrics.messages.stated import Amounts, amounts_in, describe_amounts, expect_stated_amount
 
 __all__ = [
+    "Amounts",
     "Confidential",
     "DeriveFacts",
     "MessageRules",
@@ -15,6 +16,7 @@ __all__ = [
     "Recipient",
     "Shown",
     "amounts_in",
+    "describe_amounts",
     "expect_stated_amount",
     "forbid_disclosures",
     "forbid_false_figures",

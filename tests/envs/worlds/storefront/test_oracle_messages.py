@@ -8,7 +8,7 @@ import pytest
 
 from palaestra.envs import Instance, TaskSet, bundled_tasks, open_world
 from palaestra.envs.kit import amount
-from palaestra.envs.worlds.storefront.schema import Build, Product
+from palaestra.envs.worlds.storefront.schema import Build, Customer, Product
 from palaestra.records import ToolCall
 
 pytestmark = pytest.mark.xdist_group("storefront-letters")
@@ -75,3 +75,18 @@ def test_who_asks_for_money_too_late_learns_when_the_window_closed() -> None:
         instance = tasks().instance(f"storefront/warranty-claim/{index:04d}")
         [said] = texts(instance.oracle)
         assert re.search(r"on \d{4}-\d\d-\d\d, and your return window of \d+ days has closed", said)
+
+
+def test_who_writes_from_elsewhere_is_told_nothing_of_the_record_on_file() -> None:
+    seen = set[str]()
+    for instance in firsts():
+        owners = [c.arguments["evidence_id"] for c in instance.oracle if c.arguments.get("policy_id") == "PRV-1"]
+        if not owners:
+            continue
+        owner = instance.initial_state.get(Customer, str(owners[0]))
+        mailbox, _, host = owner.email.partition("@")
+        on_file = (mailbox, host, owner.name, owner.phone, owner.street, owner.city, owner.tier)
+        said = " ".join(text for path in (instance.oracle, *instance.alternatives) for text in texts(tuple(path)))
+        assert not [value for value in on_file if value in said], (instance.spec.id, said)
+        seen.add(instance.spec.family)
+    assert {"storefront/talk-in-a-hurry-twin", "storefront/talk-right-sender-twin"} <= seen

@@ -11,6 +11,7 @@ from palaestra.envs.task import call
 from palaestra.envs.worlds.storefront.schema import OrderLine, Payment, Product, Return, Shipment
 from palaestra.records import EndReason, Json, Score, ToolCall
 from palaestra.rubrics import WORLD
+from palaestra.rubrics.guards import SLIP
 
 FAMILIES = ("await-returns", "await-search", "await-stock", "await-answer")
 WORK = {
@@ -20,6 +21,8 @@ WORK = {
     "await-answer": "authorise_return",
 }
 """By family: the tool of which no call may be missing."""
+AGAIN = {"await-returns": "get_returns", "await-search": "get_shipments", "await-answer": "get_order"}
+"""By family: the look at records of which each has to be looked at again."""
 INDICES = (0, 1, 5000, 7000)
 TASKS = [f"storefront/{family}/{index:04d}" for family in FAMILIES for index in INDICES]
 
@@ -184,3 +187,45 @@ def test_the_word_that_comes_says_that_one_of_two_pieces_was_opened(env: ToolEnv
     opened = {str(b.arguments["line_id"]): env.state.get(OrderLine, str(b.arguments["line_id"])).opened for b in back}
     assert sorted(opened.values()) == [False, True]
     assert all(bool(b.arguments["fee_cents"]) == opened[str(b.arguments["line_id"])] for b in back)
+
+
+# What is looked at once the case has waited
+
+
+@pytest.mark.parametrize("twin", ["", "-twin"])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_record_that_decides_is_looked_at_again(env: ToolEnv, family: str, twin: str) -> None:
+    for index in INDICES:
+        task = f"storefront/{family}{twin}/{index:04d}"
+        calls = solution(env, task)
+        waiting = place_of(calls, "wait_days")
+        again = [n for n in range(waiting, len(calls)) if calls[n] in calls[:waiting]]
+        decisive = {"get_customer"} if family == "await-stock" or twin else {"get_customer", AGAIN[family]}
+        for missing in (n for n in again if calls[n].tool in decisive):
+            assert not play(env, task, [*calls[:missing], *calls[missing + 1 :]]).passed, (task, calls[missing])
+
+
+@pytest.mark.parametrize("index", INDICES)
+def test_who_credits_a_slow_repair_has_looked_at_its_goods_and_at_earlier_credits(env: ToolEnv, index: int) -> None:
+    task = f"storefront/await-stock/{index:04d}"
+    calls = solution(env, task)
+    looks = [n for n, made in enumerate(calls) if made.tool in {"get_product", "get_credits"}]
+    assert len(looks) == 3
+    for missing in looks:
+        assert not play(env, task, [*calls[:missing], *calls[missing + 1 :]]).passed, calls[missing]
+
+
+def test_a_day_too_long_costs_its_price_where_goods_are_sent_again(env: ToolEnv) -> None:
+    seen = 0
+    for index in range(12):
+        task = f"storefront/await-search/{index:04d}"
+        calls = solution(env, task)
+        if not any(made.tool == "send_replacement" for made in calls):
+            continue
+        seen += 1
+        place = place_of(calls, "wait_days")
+        said = [made if made.tool != "reply" else call("reply", message="We send it again.") for made in calls]
+        score = play(env, task, [*said[:place], call("wait_days", days=1), *said[place:]])
+        assert not score.passed
+        assert score.points == 100 - SLIP
+    assert seen >= 3

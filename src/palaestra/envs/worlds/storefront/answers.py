@@ -14,6 +14,7 @@ from palaestra.envs.worlds.storefront.authority import stand_ins
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls, decline_calls
 from palaestra.envs.worlds.storefront.policy import percent_of, price_match_cents, restocking_fee
 from palaestra.envs.worlds.storefront.remedies import remedy, warranty_remedy
+from palaestra.envs.worlds.storefront.restocking import explain_fee
 from palaestra.envs.worlds.storefront.schema import (
     Credit,
     CreditReason,
@@ -85,7 +86,7 @@ def send_back(desk: Desk, ticket: Ticket, line: OrderLine, *, clawed_back: int =
     )
     kept = fee + clawed_back
     back_call = call("authorise_return", line_id=line.id, quantity=line.quantity, reason="changed_mind", fee_cents=kept)
-    told = f"You may send it back. {amount(desk.paid(line, line.quantity) - kept)} are yours once it is here."
+    told = f"You may send it back. {explain_fee(desk.paid(line, line.quantity), kept)}"
     return [*looks, *read("RET-1", "RET-2"), back_call, *closing_calls(ticket, told)]
 
 
@@ -154,6 +155,7 @@ def find_parcel(desk: Desk, ticket: Ticket, order: Order) -> list[ToolCall]:
     return [
         *looks,
         call("get_payments", order_id=order.id),
+        *read(*due.sections),
         call("declare_lost", shipment_id=parcel.id),
         due.call,
         *closing_calls(ticket, due.message),

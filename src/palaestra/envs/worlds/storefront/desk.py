@@ -7,6 +7,7 @@ from palaestra.envs.worlds.storefront.letters import LETTERS
 from palaestra.envs.worlds.storefront.policy import StorePolicy, last_return_day, paid_cents, warranty_end
 from palaestra.envs.worlds.storefront.schema import (
     CompetitorOffer,
+    Credit,
     Customer,
     Employee,
     Order,
@@ -199,6 +200,17 @@ class Desk(CaseDraft[Ticket]):
     def stock(self, product: Product) -> Criterion:
         """Expect that the agent found out how many pieces of a product are left."""
         return expect_read(product, fields=["stock"], id=f"saw-stock-{product.id}")
+
+    def earlier_credit(self, customer: Customer, *, id: str = "saw-credits") -> Criterion:
+        """Expect that the customer's earlier credit was seen or, where there is none, the empty list."""
+        earlier = self.state.find(Credit, customer_id=customer.id)
+        if earlier:
+            return expect_read(earlier[0], id=id)
+        return expect_any(
+            expect_call("get_credits", arguments={"customer_id": customer.id}),
+            expect_call("query", arguments={"table": "credits"}),
+            id=id,
+        )
 
     def colleague(self, employee: Employee, *, id: str) -> Criterion:
         """Expect that the agent found out what a colleague may approve, and whether they are at work."""

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from palaestra.envs.kit import amount, dialogue, permit_change
+from palaestra.envs.kit import dialogue, permit_change
 from palaestra.envs.task import Task, call
 from palaestra.envs.user import Persona
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
 from palaestra.envs.worlds.storefront.lookups import about_goods
 from palaestra.envs.worlds.storefront.policy import restocking_fee
-from palaestra.envs.worlds.storefront.restocking import restocking_calls
+from palaestra.envs.worlds.storefront.restocking import explain_fee, restocking_calls
 from palaestra.envs.worlds.storefront.schema import Customer, Order, OrderLine, Product, Return, Ticket
 from palaestra.records import Json, ToolCall
 from palaestra.rubrics import Criterion, expect_read, expect_row
@@ -112,9 +112,7 @@ def return_opened_piece(
             *fee_calls(desk, piece),
             *talk,
             call("authorise_return", **piece.back),
-            *closing_calls(
-                ticket, f"Please send it back. {amount(piece.paid_cents - piece.fee_cents)} are yours once it is here."
-            ),
+            *closing_calls(ticket, f"Please send it back. {explain_fee(piece.paid_cents, piece.fee_cents)}"),
         ],
     )
 

@@ -28,6 +28,8 @@ class Remedy:
     allow: Sequence[Allowance]
     """What it changes beside."""
     message: str
+    sections: Sequence[str] = ()
+    """What of the handbook decides it, beside SHP-1: what an agent may pay alone, where money is paid."""
     states: int | None = None
     """The amount that the customer must be told, in cents; `None` where nothing is paid."""
 
@@ -49,9 +51,10 @@ def remedy(desk: Desk, order: Order, parcel: Shipment, *, after: Sequence[str]) 
     [payment] = desk.payments(order)
     paid_back: dict[str, Json] = {"payment_id": payment.id, "amount_cents": order.total_cents, "reason": "lost"}
     return Remedy(
-        criterion=expect_row(Refund, {**paid_back, "status": "paid"}, id="remedy", after=after),
+        criterion=expect_row(Refund, {**paid_back, "status": "paid"}, id="remedy", after=[*after, "read-REF-2"]),
         call=call("refund_payment", **paid_back),
         allow=desk.pays(order),
         message=f"The parcel of {order.id} is lost. We have paid you back {amount(order.total_cents)}.",
+        sections=("REF-2",),
         states=order.total_cents,
     )

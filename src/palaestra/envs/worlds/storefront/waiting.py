@@ -1,6 +1,6 @@
 """What tasks share in which a case waits (TCK-1): orders, what happens meanwhile, and the looks that are taken then."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Generic, TypeVar
@@ -13,7 +13,6 @@ from palaestra.envs.worlds.storefront.schema import Customer, Order, Tier
 from palaestra.envs.worlds.storefront.tools.casework import wait_days
 from palaestra.records import Row, ToolCall, Verdict
 from palaestra.rubrics import MET, UNMET, Criterion, Evidence, expect_read
-from palaestra.rubrics.criterion import has_values
 from palaestra.rubrics.guards import SLIP
 
 T = TypeVar("T")
@@ -104,20 +103,41 @@ def for_each(tool: str, orders: Sequence[Order]) -> list[ToolCall]:
     return [call(tool, order_id=order.id) for order in orders]
 
 
-def expect_look(row: Row, values: Mapping[str, object], *, id: str) -> Criterion:
-    """Expect that the agent looked this row up when it had these values; an earlier look does not count.
+def expect_look(row: Row, fields: Collection[str], *, days: int, id: str) -> Criterion:
+    """Expect that the agent looked this row up once the case had waited; what it saw before does not count (TCK-1).
 
     Args:
         row: The row as it is then.
-        values: The columns that decide, with the values that the world has given them.
+        fields: The columns that decide.
+        days: How many days the case waits.
         id: The criterion's id.
     """
-    look = expect_read(row, fields=values, id=id)
-    wanted = tuple(values.items())
+    look, columns = expect_read(row, fields=fields, id=id), frozenset(fields)
 
     def check(evidence: Evidence) -> Verdict:
-        now = evidence.state.peek(type(row), row.id)
-        return look.check(evidence) if now is not None and has_values(now, wanted) else UNMET
+        verdict = look.check(evidence)
+        return UNMET if verdict.met and not _has_shown_since(evidence, row, columns, days) else verdict
 
-    said = ", ".join(f"{name} = {value}" for name, value in values.items())
-    return replace(look, check=check, text=f"Looked at {row.id} ({row.table}) once it had {said}.")
+    text = f"Looked at {row.id} ({row.table}) once the case had waited for {days} days: {', '.join(sorted(columns))}."
+    return replace(look, check=check, text=text)
+
+
+def expect_account(desk: Desk, customer: Customer, days: int) -> Criterion:
+    """Expect a look at the account once the case had waited: a hold may have been placed meanwhile (TCK-1)."""
+    return expect_look(customer, desk.account_fields, days=days, id="saw-account")
+
+
+def _has_shown_since(evidence: Evidence, row: Row, columns: frozenset[str], days: int) -> bool:
+    """Whether the look-ups after a wait of so many days have shown these columns of a row."""
+    waited, shown = 0, set[str]()
+    for event in evidence.events:
+        if event.tool == wait_days.name and event.executed:
+            rest = event.arguments["days"]
+            waited += rest if isinstance(rest, int) else 0
+        elif waited >= days and not event.written:
+            if (row.table, row.id) in event.shown:
+                return True
+            for part in event.columns:
+                if part.table == row.table and row.id in part.keys:
+                    shown.update(part.columns)
+    return columns <= shown

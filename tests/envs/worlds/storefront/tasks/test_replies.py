@@ -10,7 +10,7 @@ import pytest
 from palaestra.agents import oracle, rollout
 from palaestra.envs import SPLITS, Instance, ToolEnv
 from palaestra.envs.kit import amount
-from palaestra.envs.worlds.storefront.schema import Customer, Order, OrderLine, Shipment
+from palaestra.envs.worlds.storefront.schema import Customer, Order, OrderLine, Product, Refund, Shipment
 from palaestra.records import Json
 
 INSTANCES = 20
@@ -40,8 +40,23 @@ def last_reply(instance: Instance) -> str:
     return str(arguments(instance, "reply")[-1]["message"])
 
 
+def promises_clearance_goods_back(instance: Instance, order: str) -> bool:
+    """Whether the reply offers to take back goods of an order, and does not say that some of them are final sale."""
+    rows, told = instance.initial_state, last_reply(instance)
+    owner = rows.get(Customer, rows.get(Order, order).customer_id)
+    goods = [rows.get(Product, line.product_id) for line in rows.find(OrderLine, order_id=order)]
+    bound = [p for p in goods if p.final_sale and owner.tier not in instance.rules.final_sale_tiers]
+    offered = "send the goods back" in told
+    return offered and (len(bound) == len(goods) or not all(product.name in told for product in bound))
+
+
+def test_who_cancels_too_late_learns_what_they_can_do_instead() -> None:
+    for instance in instances("decline-late-cancel"):
+        assert "send the goods back" in last_reply(instance) or "final sale" in last_reply(instance)
+
+
 @pytest.mark.parametrize("family", [*LATE, *LATE_TALKS])
-def test_a_parcel_that_left_is_not_overdue_and_no_return_is_promised(family: str) -> None:
+def test_a_parcel_that_left_is_not_overdue_and_no_return_of_clearance_goods_is_promised(family: str) -> None:
     seen = 0
     for instance in instances(family):
         declined = [one for one in arguments(instance, "decline_request") if one["policy_id"] == "SHP-2"]
@@ -49,7 +64,7 @@ def test_a_parcel_that_left_is_not_overdue_and_no_return_is_promised(family: str
             parcels = instance.initial_state.find(Shipment, order_id=str(one["evidence_id"]))
             assert all(parcel.status == "in_transit" for parcel in parcels), instance.spec.id
             assert all(parcel.due >= instance.start.date() for parcel in parcels), instance.spec.id
-            assert "return" not in last_reply(instance)
+            assert not promises_clearance_goods_back(instance, str(one["evidence_id"])), last_reply(instance)
             assert "this morning" not in last_reply(instance)
             seen += 1
     assert seen >= 3
@@ -82,12 +97,18 @@ def test_a_declined_price_match_names_each_condition_that_fails() -> None:
         assert late or barred
 
 
+def paid_cents(instance: Instance, line: OrderLine) -> int:
+    """What was paid back for the order of a line so far: all that one piece cost."""
+    return sum(refund.amount_cents for refund in instance.initial_state.find(Refund, order_id=line.order_id))
+
+
 def test_a_customer_whose_refund_was_right_is_told_the_figures() -> None:
     seen = 0
     for instance in instances("short-refund-twin"):
         told, [one] = last_reply(instance), arguments(instance, "compute_paid")
         line = instance.initial_state.get(OrderLine, str(one["line_id"]))
         if "paid back already" in told:
+            assert amount(paid_cents(instance, line)) in told
             continue
         seen += 1
         assert amount(line.unit_cents) in told

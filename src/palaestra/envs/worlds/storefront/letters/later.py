@@ -47,8 +47,8 @@ SEARCH_UNDER_WAY = LetterKind(
             "Hold this until the inquiry is over, and then remedy each delivery that must be given up."
         ),
         (
-            "There is an inquiry at the depot about {orders}; all of them stay away. It takes {days} days. Would you "
-            "hold this until then, and remedy whichever of them has vanished for good?"
+            "There is an inquiry at the depot about {orders}; none of them has come so far. It takes {days} days. "
+            "Would you hold this until then, and remedy whichever of them has vanished for good?"
         ),
         (
             "Kindly hold this for {days} days, as the depot has an inquiry open about {orders}, which I still expect. "

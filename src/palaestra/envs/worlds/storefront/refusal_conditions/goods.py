@@ -1,6 +1,6 @@
 """Refusal conditions in goods that are to come back, or to be kept: too late, final sale, on their way, received."""
 
-from palaestra.envs.kit import RefusalCondition
+from palaestra.envs.kit import RefusalCondition, amount
 from palaestra.envs.task import call
 from palaestra.envs.worlds.storefront.aftersales import sent_back
 from palaestra.envs.worlds.storefront.consequences import move_back
@@ -38,7 +38,10 @@ def final_sale(desk: Desk, product: Product) -> RefusalCondition:
 
 def coming_back_already(desk: Desk, line: OrderLine) -> RefusalCondition:
     """A return of every piece of the line was authorised."""
-    return _returned("RET-1", sent_back(desk, line, "authorised"), "A return is open for it; please send it as agreed.")
+    back = sent_back(desk, line, "authorised")
+    due = amount(back.refund_due_cents)
+    told = f"The return {back.id} is open for it; please send it as agreed. {due} are yours once it is here."
+    return _returned("RET-1", back, told)
 
 
 def received_already(desk: Desk, back: Return) -> RefusalCondition:

@@ -10,7 +10,7 @@ from palaestra.envs.worlds.storefront.consequences import settle_account
 from palaestra.envs.worlds.storefront.desk import Desk
 from palaestra.envs.worlds.storefront.schema import Employee, Order, OrderLine, Payment, Refund, RefundReason, Return
 from palaestra.records import ToolCall
-from palaestra.rubrics import expect_any, expect_call, expect_read
+from palaestra.rubrics import Criterion, expect_any, expect_call, expect_read
 
 
 def paid_back_already(desk: Desk, line: OrderLine, reason: RefundReason) -> RefusalCondition:
@@ -46,12 +46,11 @@ def refund_was_right(desk: Desk, refund: Refund, amount: int) -> RefusalConditio
     right = desk.state.update(refund, amount_cents=amount)
     settle_account(desk, desk.state.get(Order, refund.order_id).customer_id)
     line = desk.state.get(OrderLine, str(refund.line_id))
-    priced = expect_read(line, fields=["unit_cents"], id="price")
-    price = expect_any(priced, expect_call("compute_paid", arguments={"line_id": line.id}), id="knew-price")
     return replace(
         _refunded("REF-3", right),
-        facts=(price, expect_read(right, fields=["status", "amount_cents"], id="saw-refund")),
+        facts=(_knew_price(line), expect_read(right, fields=["status", "amount_cents"], id="saw-refund")),
         lookups=_comparison(line),
+        states=amount,
         message=f"Your refund of {euros(amount)} is what you paid for the piece: its list price of "
         f"{euros(line.unit_cents)} less its share of the order's discount.",
     )
@@ -62,8 +61,15 @@ def rest_paid_already(desk: Desk, refund: Refund, amount: int) -> RefusalConditi
     payment = desk.state.get(Payment, refund.payment_id)
     line = desk.state.get(OrderLine, str(refund.line_id))
     rest = paid_back(desk, payment, amount - refund.amount_cents, "billing_error")
+    paid = _refunded("REF-3", rest)
     return replace(
-        _refunded("REF-3", rest), lookups=_comparison(line), otherwise=(call("get_refunds", order_id=rest.order_id),)
+        paid,
+        facts=(_knew_price(line), *paid.facts),
+        lookups=_comparison(line),
+        otherwise=(call("get_refunds", order_id=rest.order_id),),
+        states=frozenset({rest.amount_cents, amount}),
+        message=f"The rest of {euros(rest.amount_cents)} was paid back already on {rest.created.date()}. With the "
+        f"first refund of {euros(refund.amount_cents)} you have all of the {euros(amount)} that you paid for it.",
     )
 
 
@@ -121,16 +127,23 @@ def nobody_to_approve(desk: Desk, line: OrderLine, approvers: list[Employee]) ->
     )
 
 
+def _knew_price(line: OrderLine) -> Criterion:
+    """Expect that the agent found out what was paid for a line."""
+    priced = expect_read(line, fields=["unit_cents"], id="price")
+    return expect_any(priced, expect_call("compute_paid", arguments={"line_id": line.id}), id="knew-price")
+
+
 def _comparison(line: OrderLine) -> tuple[ToolCall, ToolCall]:
     """The look-ups that hold what was refunded against what was paid."""
     return call("get_refunds", order_id=line.order_id), call("compute_paid", line_id=line.id, quantity=1)
 
 
 def _refunded(section: str, refund: Refund) -> RefusalCondition:
+    day = refund.created.date()
     return RefusalCondition(
         section=section,
         evidence=refund,
         facts=(expect_read(refund, fields=["status", "amount_cents"], id="saw-refund"),),
         lookups=(call("get_refunds", order_id=refund.order_id),),
-        message="It has been paid back already.",
+        message=f"{euros(refund.amount_cents)} were paid back for {refund.order_id} already on {day}.",
     )

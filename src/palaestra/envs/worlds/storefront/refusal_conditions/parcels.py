@@ -6,6 +6,7 @@ from palaestra.envs.kit import RefusalCondition
 from palaestra.envs.task import call
 from palaestra.envs.worlds.storefront.consequences import settle_account
 from palaestra.envs.worlds.storefront.desk import Desk
+from palaestra.envs.worlds.storefront.replies import send_back_later
 from palaestra.envs.worlds.storefront.schema import Order, Shipment
 from palaestra.rubrics import expect_read
 
@@ -19,7 +20,9 @@ def left_already(desk: Desk, order: Order) -> RefusalCondition:
     for payment in desk.payments(order):
         desk.state.update(payment, status="captured")
     settle_account(desk, order.customer_id)
-    return _too_late(left, "It has left the warehouse, so that nothing can be changed any more.")
+    return _too_late(
+        left, f"It has left the warehouse, so that nothing can be changed any more. {send_back_later(desk, left)}"
+    )
 
 
 def cancelled_already(desk: Desk, order: Order) -> RefusalCondition:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from palaestra.envs.kit import calculation, permit_change
+from palaestra.envs.kit import amount, calculation, enumerate_words, permit_change
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
 from palaestra.envs.worlds.storefront.aftersales import sent_back
@@ -15,6 +15,7 @@ from palaestra.envs.worlds.storefront.waiting import (
     TIERS,
     Meanwhile,
     draw_days,
+    expect_account,
     expect_look,
     for_each,
     forbid_longer,
@@ -76,24 +77,25 @@ def await_answer(desk: Desk) -> Task:
     ]
     work = [
         *(call("authorise_return", **b) for b in back),
-        *closing_calls(ticket, "Please send both back. For what was opened we keep a restocking fee."),
+        *closing_calls(ticket, explain_fee(desk, leaving, fee)),
     ]
-    facts = ["saw-account", "saw-opened", "read-RET-1", "read-RET-2", "read-TCK-1"]
+    facts = ["saw-account", "saw-opened", "saw-sealed", "read-RET-1", "read-RET-2", "read-TCK-1"]
     return Task(
         prompt=prompt,
         rubric=[
             forbid_longer(leaving.days),
-            desk.account(leaving.customer),
+            expect_account(desk, leaving.customer, leaving.days),
             *(desk.read(section) for section in ("RET-1", "RET-2", "TCK-1")),
             *(knew_delivery(desk, line, n) for n, line in enumerate(lines, 1)),
-            expect_look(found.made.opened, {"opened": True}, id="saw-opened"),
+            expect_look(found.made.opened, ["opened"], days=leaving.days, id="saw-opened"),
+            expect_look(leaving.sealed, ["opened"], days=leaving.days, id="saw-sealed"),
             *(
                 expect_row(
                     Return, {**b, "status": "authorised"}, id=f"return-{n}", after=[*facts, f"knew-delivery-{n}"]
                 )
                 for n, b in enumerate(back, 1)
             ),
-            *desk.resolved(ticket, after=["return-1", "return-2"]),
+            *desk.resolved(ticket, after=["return-1", "return-2"], states=fee),
         ],
         allow=[permit_change(line, "returned") for line in lines],
         oracle=[*opening, call("compute_paid", line_id=leaving.opened.id, quantity=1), share, *work],
@@ -101,11 +103,11 @@ def await_answer(desk: Desk) -> Task:
             [
                 *(call("read_handbook", section_id=section) for section in ("TCK-1", "RET-2", "RET-1")),
                 *for_each("get_order", leaving.orders),
-                call("get_customer", customer_id=leaving.customer.id),
                 *(call("compute_return_window", line_id=line.id) for line in lines),
                 call("reply", message="We keep your ticket open until then."),
                 wait(leaving.days - 1),
                 wait(1),
+                call("get_customer", customer_id=leaving.customer.id),
                 *reversed(for_each("get_order", leaving.orders)),
                 *reversed(work[:2]),
                 *work[2:],
@@ -113,6 +115,17 @@ def await_answer(desk: Desk) -> Task:
         ],
         later=[found.event],
         max_turns=50,
+    )
+
+
+def explain_fee(desk: Desk, leaving: Leaving, fee: int) -> str:
+    """What the customer is told of the two returns: the fee on the opened piece, and what is left of each."""
+    opened, sealed = desk.order(leaving.opened), desk.order(leaving.sealed)
+    left = desk.paid(leaving.opened, 1) - fee
+    return (
+        f"Please send both back. What you bought with {opened.id} was opened, so we keep a restocking fee of "
+        f"{amount(fee)}; {amount(left)} are yours once it is here. For what you bought with {sealed.id} it is "
+        f"{amount(desk.paid(leaving.sealed, 1))}."
     )
 
 
@@ -160,6 +173,11 @@ def look_up(desk: Desk, leaving: Leaving) -> list[ToolCall]:
     ]
 
 
+def arranged_already(returns: Sequence[Return]) -> str:
+    """That a colleague has arranged the returns, by number."""
+    return f"A colleague has arranged both returns already: {enumerate_words([back.id for back in returns])}."
+
+
 def knew_delivery(desk: Desk, line: OrderLine, n: int) -> Criterion:
     """Expect that the agent found out when the return window of the `n`th line began."""
     record = desk.window_record(desk.order(line))
@@ -179,21 +197,21 @@ def refusal(
         prompt=prompt,
         rubric=[
             forbid_longer(leaving.days),
-            desk.account(leaving.customer),
+            expect_account(desk, leaving.customer, leaving.days),
             desk.read("TCK-1"),
             *seen,
             *desk.declined(ticket, "RET-1", first, second, after=facts),
         ],
-        oracle=[*opening, *decline_calls(ticket, "RET-1", first, "A colleague has arranged both returns already.")],
+        oracle=[*opening, *decline_calls(ticket, "RET-1", first, arranged_already(found.made.returns))],
         alternatives=[
             [
                 call("read_handbook", section_id="TCK-1"),
                 call("read_handbook", section_id="RET-1"),
                 *for_each("get_order", leaving.orders),
-                call("get_customer", customer_id=leaving.customer.id),
                 wait(leaving.days),
+                call("get_customer", customer_id=leaving.customer.id),
                 *reversed(for_each("get_returns", leaving.orders)),
-                *decline_calls(ticket, "RET-1", second, "Both returns stand already."),
+                *decline_calls(ticket, "RET-1", second, arranged_already(found.made.returns)),
             ]
         ],
         later=[found.event],

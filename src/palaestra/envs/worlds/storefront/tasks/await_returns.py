@@ -14,6 +14,7 @@ from palaestra.envs.worlds.storefront.schema import Customer, Order, Refund, Ret
 from palaestra.envs.worlds.storefront.waiting import (
     Meanwhile,
     draw_days,
+    expect_account,
     expect_look,
     for_each,
     forbid_longer,
@@ -23,7 +24,7 @@ from palaestra.envs.worlds.storefront.waiting import (
     wait,
 )
 from palaestra.records import Json, ToolCall
-from palaestra.rubrics import expect_read, expect_row, forbid_call
+from palaestra.rubrics import Criterion, expect_read, expect_row, forbid_call
 
 DEAREST = 9_000
 ORDERS = 3
@@ -78,7 +79,9 @@ def await_returns(desk: Desk) -> Task:
     if desk.twin:
         return refusal(desk, ticket, prompt, back, found, opening)
     due = [payment_for(desk, r) for r in back.arriving]
-    seen = [expect_look(r, {"status": "received"}, id=f"saw-arrival-{n}") for n, r in enumerate(found.made.received, 1)]
+    seen = [
+        expect_look(r, ["status"], days=back.days, id=f"saw-arrival-{n}") for n, r in enumerate(found.made.received, 1)
+    ]
     facts = ["saw-account", "read-RET-5", "read-REF-2", "read-TCK-1"]
     paid = [f"{amount(r.refund_due_cents)} for {r.order_id}" for r in back.arriving]
     told = (
@@ -92,14 +95,19 @@ def await_returns(desk: Desk) -> Task:
         prompt=prompt,
         rubric=[
             forbid_longer(back.days),
-            desk.account(back.customer),
+            expect_account(desk, back.customer, back.days),
             *(desk.read(section) for section in ("RET-5", "REF-2", "TCK-1")),
             *seen,
+            saw_missing(back),
             *(
                 expect_row(Refund, d, id=f"refund-{n}", after=[*facts, f"saw-arrival-{n}"])
                 for n, d in enumerate(due, 1)
             ),
-            *desk.resolved(ticket, after=[f"refund-{n}" for n in range(1, len(due) + 1)]),
+            *desk.resolved(
+                ticket,
+                after=["saw-missing", *(f"refund-{n}" for n in range(1, len(due) + 1))],
+                states=tuple(r.refund_due_cents for r in back.arriving),
+            ),
         ],
         allow=[allowed for r in back.arriving for allowed in desk.pays(desk.state.get(Order, r.order_id))],
         oracle=[*opening, *looks, limit, *work],
@@ -109,11 +117,11 @@ def await_returns(desk: Desk) -> Task:
                 call("read_handbook", section_id="TCK-1"),
                 call("read_handbook", section_id="RET-5"),
                 *for_each("get_order", back.orders),
-                call("get_customer", customer_id=back.customer.id),
                 *looks,
                 call("reply", message="We keep your ticket open until then."),
                 wait(back.days - 1),
                 wait(1),
+                call("get_customer", customer_id=back.customer.id),
                 *reversed(for_each("get_returns", back.orders)),
                 *reversed(work[: len(due)]),
                 *work[len(due) :],
@@ -122,6 +130,11 @@ def await_returns(desk: Desk) -> Task:
         later=[found.event],
         max_turns=50,
     )
+
+
+def saw_missing(back: SentBack) -> Criterion:
+    """Expect a look at the return that has not arrived, once the others have."""
+    return expect_look(back.missing, ["status"], days=back.days, id="saw-missing")
 
 
 def send_back(desk: Desk) -> SentBack:
@@ -183,29 +196,34 @@ def refusal(
     """A colleague has paid for all that has arrived."""
     paid = found.made.paid
     seen = [expect_read(refund, id=f"saw-refund-{n}") for n, refund in enumerate(paid, 1)]
-    facts = ["saw-account", "read-TCK-1", *(c.id for c in seen)]
-    close = decline_calls(ticket, "RET-5", paid[0], "What has arrived was paid already, and the rest is not here yet.")
+    facts = ["saw-account", "read-TCK-1", "saw-missing", *(c.id for c in seen)]
+    sums = [f"{amount(refund.amount_cents)} for {refund.order_id}" for refund in paid]
+    told = (
+        f"What has arrived was paid on {paid[0].created.date()}: {enumerate_words(sums)}. What you sent back from "
+        f"{back.missing.order_id} is not here yet, so nothing is paid for it."
+    )
     return Task(
         prompt=prompt,
         rubric=[
             forbid_longer(back.days),
             forbid_call("refund_payment", "issue_refund", id="never-paid"),
-            desk.account(back.customer),
+            expect_account(desk, back.customer, back.days),
             desk.read("TCK-1"),
             *seen,
+            saw_missing(back),
             *desk.declined(ticket, "RET-5", *paid, back.missing, after=facts),
         ],
-        oracle=[*opening, *close],
+        oracle=[*opening, *decline_calls(ticket, "RET-5", paid[0], told)],
         alternatives=[
             [
                 call("read_handbook", section_id="RET-5"),
                 call("read_handbook", section_id="TCK-1"),
                 *for_each("get_order", back.orders),
-                call("get_customer", customer_id=back.customer.id),
                 wait(back.days),
+                call("get_customer", customer_id=back.customer.id),
                 *for_each("get_returns", back.orders),
                 *for_each("get_refunds", back.orders),
-                *decline_calls(ticket, "RET-5", back.missing, "It has not arrived, and the rest was paid."),
+                *decline_calls(ticket, "RET-5", back.missing, told),
             ]
         ],
         later=[found.event],

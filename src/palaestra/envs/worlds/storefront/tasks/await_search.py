@@ -14,6 +14,7 @@ from palaestra.envs.worlds.storefront.tools.fulfilment import REPLACEMENT_DAYS
 from palaestra.envs.worlds.storefront.waiting import (
     Meanwhile,
     draw_days,
+    expect_account,
     expect_look,
     for_each,
     forbid_longer,
@@ -24,7 +25,7 @@ from palaestra.envs.worlds.storefront.waiting import (
     wait,
 )
 from palaestra.records import Json, ToolCall
-from palaestra.rubrics import Allowance, Criterion, expect_change, expect_read, expect_row
+from palaestra.rubrics import Allowance, Criterion, expect_change, expect_row
 
 DEAREST = 9_000
 ORDERS = 3
@@ -32,7 +33,7 @@ ORDERS = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search:
-    """Orders that are overdue, as the customer names them: one arrives, one is scanned, and one stays away."""
+    """Orders that are overdue, as the customer names them: one arrives, one is scanned, one is silent."""
 
     customer: Customer
     orders: Sequence[Order]
@@ -58,6 +59,8 @@ class LostOrder:
     """What makes up for the lost parcel."""
 
     work: ToolCall
+    sections: Sequence[str] = ()
+    """What is to be read of the handbook before it, beside what the case needs anyway."""
     criterion: Criterion
     allow: Sequence[Allowance]
     message: str
@@ -92,27 +95,26 @@ def await_search(desk: Desk) -> Task:
     if desk.twin:
         return refusal(desk, ticket, prompt, search, found, opening)
     [parcel] = desk.shipments(search.silent)
+    due = make_up(desk, search, parcel)
     looks = [
         *for_each("get_refunds", [search.silent]),
         call("get_product", product_id=search.product.id),
         *for_each("get_payments", [search.silent]),
+        *(call("read_handbook", section_id=section) for section in due.sections),
     ]
-    due = make_up(desk, search, parcel)
     declare = call("declare_lost", shipment_id=parcel.id)
     close = closing_calls(ticket, f"{report(search, found.made)} {due.message}")
-    seen = seen_parcels(search, found.made)
-    facts = ["saw-account", "saw-parcel", "read-SHP-1", "read-TCK-1", *(c.id for c in seen)]
+    seen = [seen_silent(search, parcel), *seen_parcels(search, found.made)]
+    facts = ["read-SHP-1", "read-TCK-1", *(c.id for c in seen)]
     return Task(
         prompt=prompt,
         rubric=[
             forbid_longer(search.days),
-            desk.account(search.customer),
-            desk.read("SHP-1"),
-            desk.read("TCK-1"),
-            expect_read(parcel, fields=["status", "due", "last_scan"], id="saw-parcel"),
+            expect_account(desk, search.customer, search.days),
+            *(desk.read(section) for section in ("SHP-1", "TCK-1", *due.sections)),
             *seen,
-            desk.stock(search.product),
-            expect_change(parcel, {"status": "lost"}, id="lost", after=facts),
+            expect_look(search.product, ["stock"], days=search.days, id="saw-stock"),
+            expect_change(parcel, {"status": "lost"}, id="lost", after=["saw-account", *facts]),
             due.criterion,
             *desk.resolved(ticket, after=["remedy"], states=due.states),
         ],
@@ -122,10 +124,10 @@ def await_search(desk: Desk) -> Task:
             [
                 call("read_handbook", section_id="TCK-1"),
                 *for_each("get_order", search.orders),
-                call("get_customer", customer_id=search.customer.id),
                 call("reply", message="We keep your ticket open until the search is over."),
                 wait(search.days - 1),
                 wait(1),
+                call("get_customer", customer_id=search.customer.id),
                 *reversed(for_each("get_shipments", search.orders)),
                 call("read_handbook", section_id="SHP-1"),
                 declare,
@@ -177,22 +179,26 @@ def find(desk: Desk, search: Search) -> SearchResult:
 
 def seen_parcels(search: Search, found: SearchResult) -> list[Criterion]:
     """Expect a look at the parcels that the search has found, once it has found them."""
-    del search
     return [
-        expect_look(found.delivered, {"status": "delivered"}, id="saw-delivered"),
+        expect_look(found.delivered, ["status"], days=search.days, id="saw-delivered"),
         *(
-            expect_look(parcel, {"last_scan": parcel.last_scan}, id=f"saw-scan-{n}")
+            expect_look(parcel, ["last_scan"], days=search.days, id=f"saw-scan-{n}")
             for n, parcel in enumerate(found.scanned, 1)
         ),
     ]
 
 
+def seen_silent(search: Search, parcel: Shipment) -> Criterion:
+    """Expect a look at the parcel that the search has not found, once it is over."""
+    return expect_look(parcel, ["status", "due", "last_scan"], days=search.days, id="saw-parcel")
+
+
 def make_up(desk: Desk, search: Search, parcel: Shipment) -> LostOrder:
     """Send the goods of the lost parcel again where they are in stock; pay them back where they are not."""
-    facts = ["lost", f"saw-stock-{search.product.id}"]
+    facts = ["lost", "saw-account", "saw-parcel", "saw-stock"]
     if desk.policy.lost_remedy == "replacement" and search.product.stock > 0:
         day = in_days(desk, search.days + REPLACEMENT_DAYS)
-        sent = {"order_id": search.silent.id, "replaces": parcel.id, "due": day}
+        sent = {"order_id": search.silent.id, "replaces": parcel.id}
         return LostOrder(
             work=call("send_replacement", shipment_id=parcel.id),
             criterion=expect_row(Shipment, sent, id="remedy", after=facts),
@@ -203,7 +209,8 @@ def make_up(desk: Desk, search: Search, parcel: Shipment) -> LostOrder:
     paid: dict[str, Json] = {"payment_id": payment.id, "amount_cents": search.silent.total_cents, "reason": "lost"}
     return LostOrder(
         work=call("refund_payment", **paid),
-        criterion=expect_row(Refund, {**paid, "status": "paid"}, id="remedy", after=facts),
+        sections=["REF-2"],
+        criterion=expect_row(Refund, {**paid, "status": "paid"}, id="remedy", after=[*facts, "read-REF-2"]),
         allow=desk.pays(search.silent),
         message=f"The parcel of {search.silent.id} is lost. We have paid you back {amount(search.silent.total_cents)}.",
         states=search.silent.total_cents,
@@ -233,7 +240,7 @@ def refusal(
         prompt=prompt,
         rubric=[
             forbid_longer(search.days),
-            desk.account(search.customer),
+            expect_account(desk, search.customer, search.days),
             desk.read("TCK-1"),
             *seen,
             *desk.declined(ticket, "SHP-1", first, second, after=facts),
@@ -244,8 +251,8 @@ def refusal(
                 call("read_handbook", section_id="TCK-1"),
                 call("read_handbook", section_id="SHP-1"),
                 *for_each("get_order", search.orders),
-                call("get_customer", customer_id=search.customer.id),
                 wait(search.days),
+                call("get_customer", customer_id=search.customer.id),
                 *reversed(for_each("get_shipments", search.orders)),
                 *decline_calls(ticket, "SHP-1", second, told),
             ]

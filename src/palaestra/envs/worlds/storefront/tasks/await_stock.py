@@ -15,6 +15,7 @@ from palaestra.envs.worlds.storefront.tickets import TICKETS
 from palaestra.envs.worlds.storefront.waiting import (
     Meanwhile,
     draw_days,
+    expect_account,
     expect_look,
     for_each,
     forbid_longer,
@@ -97,34 +98,45 @@ def await_stock(desk: Desk) -> Task:
         f"{slow.product.name} from {slow.order.id} is still out of stock, so its repair goes on; for the long wait you "
         f"have {amount(cents)} of store credit.",
     )
+    account = call("get_customer", customer_id=repairs.customer.id)
+    earlier = call("get_credits", customer_id=repairs.customer.id)
     looks = [
         *for_each("get_order", repairs.orders),
-        call("get_customer", customer_id=repairs.customer.id),
         *(call("get_warranty_claims", line_id=repair.line.id) for repair in (young, slow)),
     ]
     stock = [call("get_product", product_id=repair.product.id) for repair in (young, slow)]
-    facts = ["saw-account", "saw-stock", "read-TCK-1"]
+    facts = ["saw-account", "read-TCK-1"]
     return Task(
         prompt=prompt,
         rubric=[
             forbid_longer(repairs.days),
             forbid_call("give_credit", arguments={"order_id": young.order.id}, id="never-young"),
-            desk.account(repairs.customer),
+            expect_account(desk, repairs.customer, repairs.days),
+            desk.earlier_credit(repairs.customer),
             *(desk.read(section) for section in ("WAR-2", "LOY-3", "TCK-1")),
             expect_read(young.claim, id="saw-young"),
             expect_read(slow.claim, id="saw-slow"),
-            expect_look(found.made.product, {"stock": found.made.product.stock}, id="saw-stock"),
+            expect_look(found.made.product, ["stock"], days=repairs.days, id="saw-stock"),
+            expect_look(slow.product, ["stock"], days=repairs.days, id="saw-slow-stock"),
             expect_change(
-                young.claim, {"status": "withdrawn"}, id="withdrawn", after=[*facts, "saw-young", "read-WAR-2"]
+                young.claim,
+                {"status": "withdrawn"},
+                id="withdrawn",
+                after=[*facts, "saw-young", "saw-stock", "read-WAR-2"],
             ),
             expect_row(WarrantyClaim, {**anew, "status": "open"}, id="claim", after=["withdrawn"]),
-            expect_row(Credit, credit, id="credit", after=[*facts, "saw-slow", "read-LOY-3"]),
+            expect_row(
+                Credit,
+                credit,
+                id="credit",
+                after=[*facts, "saw-slow", "saw-slow-stock", "saw-credits", "read-LOY-3"],
+            ),
             *desk.resolved(ticket, after=["claim", "credit"], states=cents),
         ],
         allow=[permit_change(repairs.customer, "credit_cents")],
         oracle=[
             *opening,
-            call("get_credits", customer_id=repairs.customer.id),
+            earlier,
             call("compute_paid", line_id=slow.line.id, quantity=1),
             share,
             give,
@@ -138,7 +150,9 @@ def await_stock(desk: Desk) -> Task:
                 call("reply", message="We keep your ticket open until then."),
                 wait(repairs.days - 1),
                 wait(1),
+                earlier,
                 *reversed(stock),
+                account,
                 *swap,
                 give,
                 *close,
@@ -225,7 +239,7 @@ def escalation(
             forbid_longer(repairs.days),
             forbid_call("give_credit", id="never-credit"),
             desk.read("TCK-1"),
-            expect_look(held, {"fraud_hold": True}, id="saw-hold"),
+            expect_look(held, ["fraud_hold"], days=repairs.days, id="saw-hold"),
             *desk.escalated(ticket, "FRD-1", held, team="fraud", priority=priority, after=["saw-hold", "read-TCK-1"]),
         ],
         oracle=[*opening, read, hand_over, reply, call("finish")],

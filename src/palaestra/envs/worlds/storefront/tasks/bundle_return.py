@@ -65,6 +65,7 @@ def bundle_return(desk: Desk) -> Task:
     restocked, discount = fee_parts(desk, line, bundle, broken=broken)
     if restocked and discount:
         sums.append(calculation("sum", restocked, discount)[0])
+    taken = tuple(part for part in (restocked, discount) if part)
     told = explain_deduction(desk.paid(line, 1), bundle.code, restocked=restocked, discount=discount)
     work = [call("authorise_return", **asked), *closing_calls(ticket, told)]
     facts = [
@@ -79,7 +80,7 @@ def bundle_return(desk: Desk) -> Task:
             *only_this(line, bundle.kept),
             *facts,
             expect_row(Return, {**asked, "status": "authorised"}, id="return", after=[fact.id for fact in facts]),
-            *desk.resolved(ticket, after=["return"]),
+            *desk.resolved(ticket, after=["return"], states=taken or None),
         ],
         allow=[permit_change(line, "returned")],
         oracle=[*goods_looks, *reads[1:], *sums, *work],
@@ -91,7 +92,7 @@ def bundle_return(desk: Desk) -> Task:
                 goods_looks[2],
                 sums[0],
                 work[0],
-                *closing_calls(ticket, "You may send it back."),
+                *closing_calls(ticket, f"You may send it back. We take off {amount(fee)} in all."),
             ]
         ],
     )

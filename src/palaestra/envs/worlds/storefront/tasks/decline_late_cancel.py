@@ -4,6 +4,7 @@ from palaestra.envs.kit import RefusalCondition
 from palaestra.envs.task import Task, family
 from palaestra.envs.worlds.storefront import requests
 from palaestra.envs.worlds.storefront.desk import Desk
+from palaestra.envs.worlds.storefront.replies import send_back_later
 from palaestra.envs.worlds.storefront.schema import Order
 from palaestra.envs.worlds.storefront.twins import order_refusal_task
 from palaestra.rubrics import expect_read
@@ -18,6 +19,7 @@ def decline_late_cancel(desk: Desk) -> Task:
         section="SHP-2",
         evidence=order,
         facts=(expect_read(order, fields=["status"], id="saw-order"),),
-        message="It has left the warehouse and is on its way, so it cannot be cancelled any more.",
+        message="It has left the warehouse and is on its way, so it cannot be cancelled any more. "
+        + send_back_later(desk, order),
     )
     return order_refusal_task(desk, ticket, desk.mail(ticket, request.body), grounds, order)

@@ -8,6 +8,7 @@ from palaestra.envs.worlds.storefront import requests
 from palaestra.envs.worlds.storefront.desk import Desk
 from palaestra.envs.worlds.storefront.planting import has_room, sent_today
 from palaestra.envs.worlds.storefront.population.cases import Priority
+from palaestra.envs.worlds.storefront.replies import send_back_later
 from palaestra.envs.worlds.storefront.schema import Customer, Order, Ticket
 from palaestra.records import ToolCall
 from palaestra.rubrics import Allowance, Criterion, expect_change, expect_read, forbid_call
@@ -52,14 +53,18 @@ def duplicate_tickets(desk: Desk) -> Task:
     )
     if desk.twin:
         return refusal(desk, prompt, order, [kept_open, *facts], opening, main=main, doubles=doubles)
+    read = call("read_handbook", section_id="SHP-2")
     work = [call("cancel_order", order_id=order.id), call("resolve_ticket", ticket_id=main.id)]
-    end = [call("reply", message=f"{order.id} is cancelled."), call("finish")]
+    end = [call("reply", message=f"{order.id} is cancelled; you will not be charged."), call("finish")]
     return Task(
         prompt=prompt,
         rubric=[
             kept_open,
             *facts,
-            expect_change(order, {"status": "cancelled"}, id="cancelled", after=["saw-order", "saw-account"]),
+            desk.read("SHP-2"),
+            expect_change(
+                order, {"status": "cancelled"}, id="cancelled", after=["saw-order", "saw-account", "read-SHP-2"]
+            ),
             expect_change(main, {"status": "resolved"}, id="resolved", after=["cancelled", "saw-oldest"]),
             desk.read("TCK-2"),
             *closed_doubles(main, doubles),
@@ -70,13 +75,14 @@ def duplicate_tickets(desk: Desk) -> Task:
             *(Allowance(table=parcel.table, key=parcel.id, deletes=True) for parcel in desk.shipments(order)),
             *(permit_change(desk.product(line), "stock") for line in desk.lines(order)),
         ],
-        oracle=[*opening, *work, *closing_doubles(main, doubles), *end],
+        oracle=[*opening, read, *work, *closing_doubles(main, doubles), *end],
         alternatives=[
             [
                 call("get_ticket", ticket_id=ticket.id),
                 *opening[1:],
                 *closing_doubles(main, doubles[::-1]),
                 opening[0],
+                read,
                 *work,
                 *end,
             ]
@@ -143,7 +149,8 @@ def refusal(
     sent_today(desk, order)
     read = call("read_handbook", section_id="SHP-2")
     decline = call("decline_request", ticket_id=main.id, policy_id="SHP-2", evidence_id=order.id)
-    end = [call("reply", message="It has left the warehouse, so it cannot be cancelled any more."), call("finish")]
+    told = f"It has left the warehouse, so it cannot be cancelled any more. {send_back_later(desk, order)}"
+    end = [call("reply", message=told), call("finish")]
     return Task(
         prompt=prompt,
         rubric=[

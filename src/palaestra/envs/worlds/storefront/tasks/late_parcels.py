@@ -107,7 +107,11 @@ def late_parcels(desk: Desk) -> Task:
                 expect_row(Credit, c, id=f"credit-{n}", points=POINTS, after=[*facts, f"saw-parcel-{n}"])
                 for n, c in enumerate(earned, 1)
             ),
-            *desk.resolved(ticket, after=[f"credit-{n}" for n in range(1, len(due) + 1)]),
+            *desk.resolved(
+                ticket,
+                after=[f"credit-{n}" for n in range(1, len(due) + 1)],
+                states=(desk.policy.delay_credit_cents[customer.tier],) * len(due),
+            ),
         ],
         allow=[permit_change(customer, "credit_cents")],
         oracle=[
@@ -148,7 +152,8 @@ def by_parcel(desk: Desk, ticket: Ticket, bill: Bill, opening: list[ToolCall]) -
     if not late:
         return [*looks, *decline_calls(ticket, "LOY-2", parcel_of(desk, sent[0]), "None of them came late enough.")]
     given = [call("give_credit", **credit_for(desk, customer, order)) for order in late]
-    return [*looks, *given, *closing_calls(ticket, "It is in your account.")]
+    each = amount(desk.policy.delay_credit_cents[customer.tier])
+    return [*looks, *given, *closing_calls(ticket, f"You have {each} of store credit for each of them.")]
 
 
 def sent_since(desk: Desk, customer: Customer, since: date) -> list[Order]:

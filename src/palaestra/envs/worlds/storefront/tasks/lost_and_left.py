@@ -32,12 +32,13 @@ def lost_and_left(desk: Desk) -> Task:
     products = [desk.product(line) for line in desk.lines(order)]
     facts = ["saw-parcel", "saw-account", "read-SHP-1", *(f"saw-stock-{product.id}" for product in products)]
     due = remedy(desk, order, parcel, after=facts)
+    limits = [call("read_handbook", section_id=section) for section in due.sections]
     return Task(
         prompt=prompt,
         rubric=[
             expect_read(parcel, fields=["status", "due", "last_scan"], id="saw-parcel"),
             desk.account(customer),
-            desk.read("SHP-1"),
+            *(desk.read(section) for section in ("SHP-1", *due.sections)),
             *(desk.stock(product) for product in products),
             due.criterion,
             *desk.resolved(ticket, after=["remedy"], states=due.states),
@@ -45,11 +46,13 @@ def lost_and_left(desk: Desk) -> Task:
         allow=due.allow,
         oracle=[
             *path_of(desk, order),
+            *limits,
             due.call,
             *closing_calls(ticket, due.message),
         ],
         alternatives=[
             [
+                *limits,
                 call("read_handbook", section_id="SHP-1"),
                 call("get_shipments", order_id=order.id),
                 call("get_order", order_id=order.id),

@@ -31,12 +31,13 @@ def lost_parcel(desk: Desk) -> Task:
         return refusal(desk, ticket, prompt, order)
     desk.answer = lambda: answers.find_parcel(desk, ticket, order)
     due = remedy(desk, order, parcel, after=["lost", *(f"saw-stock-{product.id}" for product in products)])
+    limits = [call("read_handbook", section_id=section) for section in due.sections]
     return Task(
         prompt=prompt,
         rubric=[
             expect_read(parcel, fields=["status", "due", "last_scan"], id="saw-parcel"),
             desk.account(customer),
-            desk.read("SHP-1"),
+            *(desk.read(section) for section in ("SHP-1", *due.sections)),
             *(desk.stock(product) for product in products),
             expect_change(parcel, {"status": "lost"}, id="lost", after=["saw-parcel", "saw-account", "read-SHP-1"]),
             due.criterion,
@@ -45,12 +46,14 @@ def lost_parcel(desk: Desk) -> Task:
         allow=due.allow,
         oracle=[
             *path_of(desk, order),
+            *limits,
             call("declare_lost", shipment_id=parcel.id),
             due.call,
             *closing_calls(ticket, due.message),
         ],
         alternatives=[
             [
+                *limits,
                 call("read_handbook", section_id="SHP-1"),
                 call("get_order", order_id=order.id),
                 call("get_shipments", order_id=order.id),

@@ -16,7 +16,8 @@ FORM = (
     "(Finish with `net_cents`: what was captured for orders placed on that day or later, less what went back to the "
     "payments, in cents. Amounts that are only authorised, or were voided, do not count.)"
 )
-SPANS = (150, 240, 365, 500)
+SPANS = (60, 90, 120, 150, 180, 240, 300, 365, 500)
+"""How many days ago the day may be that the customer names."""
 FEWEST, MOST = 3, 6
 
 
@@ -31,11 +32,18 @@ def payments(desk: Desk, orders: list[Order]) -> list[Payment]:
     return [payment for order in orders for payment in desk.payments(order)]
 
 
+def decides(desk: Desk, customer: Customer, since: date) -> bool:
+    """Whether the day leaves orders out, and the answer is not the sum that the account shows."""
+    some, every = charged(desk, customer, since), charged(desk, customer, date.min)
+    net = sum(p.amount_cents - p.refunded_cents for p in payments(desk, some))
+    return len(some) < len(every) and net != customer.lifetime_cents
+
+
 @family("storefront/net-paid", level=2, traits=("lookup", "answer", "multi-hop", "arithmetic"), twin=True)
 def net_paid(desk: Desk) -> Task:
     def spans(customer: Customer) -> list[date]:
         days = [desk.today - timedelta(days=span) for span in SPANS]
-        return [d for d in days if FEWEST <= len(charged(desk, customer, d)) <= MOST]
+        return [d for d in days if FEWEST <= len(charged(desk, customer, d)) <= MOST and decides(desk, customer, d)]
 
     def fits(customer: Customer) -> bool:
         orders = {o.id for o in desk.state.find(Order, customer_id=customer.id)}

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from typing import Literal, TypeAlias
 
-from palaestra.envs.kit import Section, calculation, permit_change
+from palaestra.envs.kit import Section, amount, calculation, enumerate_words, permit_change
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import planting
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls, decline_calls
@@ -22,7 +22,7 @@ from palaestra.envs.worlds.storefront.schema import (
     Ticket,
 )
 from palaestra.records import Json, ToolCall
-from palaestra.rubrics import Criterion, expect_any, expect_call, expect_read, expect_row, forbid_call
+from palaestra.rubrics import Criterion, expect_any, expect_read, expect_row, forbid_call
 
 Case: TypeAlias = Literal["concerned", "two", "one left", "gone", "before", "after", "held", "credited"]
 CASES: tuple[Case, ...] = ("concerned", "two", "one left", "gone", "before", "after", "held", "credited")
@@ -79,8 +79,9 @@ def recall(desk: Desk) -> Task:
     notice(desk, product, first, last)
     owed = [order for case, order in found.orders if case in OWED]
     due = [credit_for(desk, order) for order in owed]
-    named_due = ", ".join(order.id for order in owed)
-    close = closing_calls(ticket, f"We have given credit for {named_due}; nothing is due for the other orders.")
+    sums = [credited_cents(desk, order) for order in owed]
+    given = enumerate_words([f"{amount(cents)} for {order.id}" for cents, order in zip(sums, owed, strict=True)])
+    close = closing_calls(ticket, f"We have given store credit: {given}. Nothing is due for the other orders.")
     work = [*(call("give_credit", **c) for c in due), *close]
     reading, looks = opening(), [*looks_at_owed(desk, owed), *looks_at_spared(desk, found)]
     going_through = [look for case, order in found.orders for look in looks_at(desk, case, order)]
@@ -95,7 +96,9 @@ def recall(desk: Desk) -> Task:
             *(fact for n, order in enumerate(owed, 1) for fact in owed_facts(desk, order, n)),
             *facts,
             *(expect_row(Credit, c, id=f"credit-{n}", points=POINTS, after=needed(n)) for n, c in enumerate(due, 1)),
-            *desk.resolved(ticket, after=[*(c.id for c in facts), "credit-1", "credit-2", "credit-3"]),
+            *desk.resolved(
+                ticket, after=[*(c.id for c in facts), "credit-1", "credit-2", "credit-3"], states=tuple(sums)
+            ),
         ],
         allow=[permit_change(desk.customer(order), "credit_cents") for order in owed],
         oracle=[*reading, *going_through, *shares, *work],
@@ -188,10 +191,14 @@ def line_of(desk: Desk, order: Order) -> OrderLine:
 
 def credit_for(desk: Desk, order: Order) -> dict[str, Json]:
     """The credit that the owner of recalled pieces gets."""
-    line = line_of(desk, order)
-    paid = desk.paid(line, line.quantity - line.returned)
-    cents = percent_of(paid, desk.policy.recall_credit_percent)
+    cents = credited_cents(desk, order)
     return {"customer_id": order.customer_id, "order_id": order.id, "amount_cents": cents, "reason": "goodwill"}
+
+
+def credited_cents(desk: Desk, order: Order) -> int:
+    """How much that is, in cents."""
+    line = line_of(desk, order)
+    return percent_of(desk.paid(line, line.quantity - line.returned), desk.policy.recall_credit_percent)
 
 
 def opening() -> list[ToolCall]:
@@ -256,20 +263,8 @@ def owed_facts(desk: Desk, order: Order, n: int) -> list[Criterion]:
     return [
         expect_read(parcel, id=f"saw-parcel-{n}"),
         expect_read(desk.customer(order), id=f"saw-account-{n}"),
-        credits_seen(desk, desk.customer(order), id=f"saw-credits-{n}"),
+        desk.earlier_credit(desk.customer(order), id=f"saw-credits-{n}"),
     ]
-
-
-def credits_seen(desk: Desk, customer: Customer, *, id: str) -> Criterion:
-    """Expect that the customer's earlier credit was seen or, where there is none, the empty list."""
-    earlier = desk.state.find(Credit, customer_id=customer.id)
-    if earlier:
-        return expect_read(earlier[0], id=id)
-    return expect_any(
-        expect_call("get_credits", arguments={"customer_id": customer.id}),
-        expect_call("query", arguments={"table": "credits"}),
-        id=id,
-    )
 
 
 def needed(n: int) -> list[str]:
@@ -311,14 +306,17 @@ def nobody(desk: Desk, ticket: Ticket, prompt: str, found: Recall) -> Task:
     seen = [expect_read(parcel, id=f"saw-parcel-{n}") for n, parcel in enumerate(parcels, 1)]
     looks = [call("get_shipments", order_id=order.id) for _, order in found.orders]
     going_through = [look for _, order in found.orders for look in looks_at(desk, "before", order)]
-    close = decline_calls(ticket, NOTICE, found.product, "None of these orders arrived on the days of the notice.")
+    named = enumerate_words([order.id for _, order in found.orders])
+    told = f"None of {named} arrived on the days of the notice, so nothing is due for them."
+    close = decline_calls(ticket, NOTICE, found.product, told)
     line = call("get_order", order_id=found.of("concerned").id)
     return Task(
         prompt=prompt,
         rubric=[
             forbid_call("give_credit", id="never-credit"),
             *seen,
-            *desk.declined(ticket, NOTICE, found.product, after=[c.id for c in seen]),
+            desk.read("REC-1"),
+            *desk.declined(ticket, NOTICE, found.product, after=["read-REC-1", *(c.id for c in seen)]),
         ],
         oracle=[*opening(), *going_through, *close],
         alternatives=[[line, *reversed(looks), *opening(), *close]],

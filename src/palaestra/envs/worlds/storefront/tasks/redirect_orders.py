@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+from palaestra.envs.kit import enumerate_words
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls, decline_calls
 from palaestra.envs.worlds.storefront.planting import (
@@ -57,12 +58,18 @@ def redirect_orders(desk: Desk) -> Task:
         call("search_orders", customer_id=customer.id, status="shipped"),
         *(call("get_order", order_id=o.id) for o in (*open_orders, gone)),
     ]
-    close = closing_calls(ticket, f"Two orders go to {street}; {gone.id} has left and still comes to the old address.")
+    read = call("read_handbook", section_id="SHP-2")
+    told = (
+        f"{order.id} and {another.id} go to {street} in {city}. {gone.id} has left already, so it still comes to "
+        f"{gone.ship_street} in {gone.ship_city}."
+    )
+    close = closing_calls(ticket, told)
     there = {"ship_street": street, "ship_city": city}
     facts = [
         desk.account(customer),
         *(expect_read(o, id=f"saw-order-{n}") for n, o in enumerate(open_orders, 1)),
         expect_read(gone, id="saw-gone"),
+        desk.read("SHP-2"),
     ]
     return Task(
         prompt=prompt,
@@ -70,18 +77,19 @@ def redirect_orders(desk: Desk) -> Task:
             *kept(customer),
             *facts,
             *(
-                expect_change(o, there, id=f"redirected-{n}", after=["saw-account", f"saw-order-{n}"])
+                expect_change(o, there, id=f"redirected-{n}", after=["saw-account", f"saw-order-{n}", "read-SHP-2"])
                 for n, o in enumerate(open_orders, 1)
             ),
             *desk.resolved(ticket, after=["redirected-1", "redirected-2", "saw-gone"]),
         ],
-        oracle=[*opening, *looks, *moves, *close],
+        oracle=[*opening, *looks, read, *moves, *close],
         alternatives=[
             [
                 call("search_customers", query=customer.email),
                 call("search_orders", customer_id=customer.id),
                 *reversed(looks[2:]),
                 *opening,
+                read,
                 *reversed(moves),
                 *close,
             ]
@@ -108,6 +116,7 @@ def all_gone(desk: Desk, ticket: Ticket, prompt: str, orders: list[Order], openi
     ]
     read = call("read_handbook", section_id="SHP-2")
     seen = [expect_read(o, id=f"saw-order-{n}") for n, o in enumerate(sent, 1)]
+    told = f"{enumerate_words([o.id for o in sent])} have left the warehouse, so their address cannot be changed."
     return Task(
         prompt=prompt,
         rubric=[
@@ -120,9 +129,9 @@ def all_gone(desk: Desk, ticket: Ticket, prompt: str, orders: list[Order], openi
             *opening,
             *looks,
             read,
-            *decline_calls(ticket, "SHP-2", sent[0], "All of them are on their way already."),
+            *decline_calls(ticket, "SHP-2", sent[0], told),
         ],
-        alternatives=[[read, *opening, *looks[1:], *decline_calls(ticket, "SHP-2", sent[-1], "They have left.")]],
+        alternatives=[[read, *opening, *looks[1:], *decline_calls(ticket, "SHP-2", sent[-1], told)]],
     )
 
 

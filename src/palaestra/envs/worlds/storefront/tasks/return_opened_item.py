@@ -1,13 +1,13 @@
 """Opened, and no longer wanted: a restocking fee is kept, except from platinum customers."""
 
-from palaestra.envs.kit import amount, permit_change
+from palaestra.envs.kit import permit_change
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import answers, requests
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
 from palaestra.envs.worlds.storefront.lookups import about_goods
 from palaestra.envs.worlds.storefront.policy import restocking_fee
 from palaestra.envs.worlds.storefront.refusal_conditions import coming_back_already, final_sale
-from palaestra.envs.worlds.storefront.restocking import restocking_calls
+from palaestra.envs.worlds.storefront.restocking import explain_fee, restocking_calls
 from palaestra.envs.worlds.storefront.schema import OrderLine, Return, Ticket
 from palaestra.envs.worlds.storefront.twins import order_refusal_task
 from palaestra.records import Json
@@ -45,14 +45,14 @@ def return_opened_item(desk: Desk) -> Task:
             desk.read("RET-1"),
             desk.read("RET-2"),
             expect_row(Return, {**back, "status": "authorised"}, id="return", after=facts),
-            *desk.resolved(ticket, after=["return"], states=frozenset({fee, paid - fee}) if fee else None),
+            *desk.resolved(ticket, after=["return"], states=fee or None),
         ],
         allow=[permit_change(line, "returned")],
         oracle=[
             *about_goods(order, line),
             *restocking_calls(desk, line),
             call("authorise_return", **back),
-            *closing_calls(ticket, f"Please send it back. {amount(paid - fee)} are yours once it is here."),
+            *closing_calls(ticket, f"Please send it back. {explain_fee(paid, fee)}"),
         ],
         alternatives=[
             [
@@ -65,10 +65,7 @@ def return_opened_item(desk: Desk) -> Task:
                 call("get_product", product_id=product.id),
                 call("authorise_return", **back),
                 call("resolve_ticket", ticket_id=ticket.id),
-                call(
-                    "reply",
-                    message=f"You may return it; {amount(paid - fee)} follow once it is here.",
-                ),
+                call("reply", message=f"You may return it. {explain_fee(paid, fee)}"),
                 call("finish"),
             ]
         ],

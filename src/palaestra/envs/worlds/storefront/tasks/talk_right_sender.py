@@ -64,11 +64,12 @@ def talk_right_sender(desk: Desk) -> Task:
             expect_read(order, id="saw-order"),
             *facts,
             desk.read("PRV-1"),
+            desk.read("SHP-2"),
             expect_change(
                 order,
                 {"status": "cancelled"},
                 id="cancelled",
-                after=["saw-order", "saw-account", "asked-account", "read-PRV-1"],
+                after=["saw-order", "saw-account", "asked-account", "read-PRV-1", "read-SHP-2"],
             ),
             *desk.resolved(ticket, after=["cancelled"]),
         ],
@@ -79,6 +80,7 @@ def talk_right_sender(desk: Desk) -> Task:
         ],
         oracle=[
             *found,
+            call("read_handbook", section_id="SHP-2"),
             call("cancel_order", order_id=order.id),
             *closing_calls(ticket, f"Thank you. {order.id} is cancelled."),
         ],

@@ -1,11 +1,12 @@
 """Broken after the return window, and the customer wants money: what is wrong decides, and they settle for a remedy."""
 
-from palaestra.envs.kit import ask, dialogue, draw_temper, offer
+from palaestra.envs.kit import ask, dialogue, draw_temper, tell
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.user import Persona, Reaction, UserFact
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls, decline_calls
 from palaestra.envs.worlds.storefront.lookups import about_goods
 from palaestra.envs.worlds.storefront.remedies import warranty_remedy
+from palaestra.envs.worlds.storefront.replies import window_closed
 from palaestra.envs.worlds.storefront.requests import fault_of
 from palaestra.envs.worlds.storefront.schema import Fault, OrderLine, WarrantyClaim
 from palaestra.envs.worlds.storefront.topics import TOPICS
@@ -20,6 +21,14 @@ SYMPTOMS: dict[Fault, str] = {
     "intermittent": "Now and then it fails for no reason.",
 }
 ACCIDENTS = ("I dropped it, and now a corner is broken off.", "I spilled coffee over it, I am afraid.")
+
+
+def explain_remedy(desk: Desk, line: OrderLine, remedy: str) -> str:
+    """What the warranty gives, which the customer does not choose (WAR-1, WAR-2)."""
+    return (
+        f"{window_closed(desk, line)} There is no refund any more, but it is under warranty, which gives you a "
+        f"{remedy} free of charge."
+    )
 
 
 @family("storefront/talk-what-is-wrong", level=3, traits=("dialogue", "write", "policy-exception"), twin=True)
@@ -69,7 +78,13 @@ def talk_what_is_wrong(desk: Desk) -> Task:
             ],
             oracle=[
                 *found,
-                *decline_calls(ticket, "WAR-2", line, "The warranty does not cover such damage.", about="repair"),
+                *decline_calls(
+                    ticket,
+                    "WAR-2",
+                    line,
+                    "The warranty covers faults, and not such damage.",
+                    about="repair",
+                ),
             ],
         )
     claim: dict[str, Json] = {"line_id": line.id, "fault": fault, "remedy": remedy.replace("replacement", "replace")}
@@ -103,8 +118,8 @@ def talk_what_is_wrong(desk: Desk) -> Task:
             *found,
             call("read_handbook", section_id="WAR-1"),
             call("compute_warranty", line_id=line.id),
-            offer(remedy, f"The return window has closed, but you have a warranty: would a {remedy} be all right?"),
+            tell(remedy, explain_remedy(desk, line, remedy)),
             call("open_warranty_claim", **claim),
-            *closing_calls(ticket, f"Your {remedy} is on its way."),
+            *closing_calls(ticket, f"Your warranty claim for a {remedy} is open; our warranty team sees to it."),
         ],
     )

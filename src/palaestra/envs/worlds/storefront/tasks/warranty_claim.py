@@ -95,7 +95,8 @@ def refusal(desk: Desk, ticket: Ticket, prompt: str, line: OrderLine, fault: Fau
         grounds = replace(
             grounds,
             message=f"{window_closed(desk, line)} {grounds.message}",
-            otherwise=(*grounds.lookups, *window),
+            otherwise=(*grounds.lookups, *window, call("get_shipments", order_id=order.id)),
+            others=(("RET-1", desk.window_record(order)),),
         )
     else:
         grounds = on_hold(desk, desk.customer(order))

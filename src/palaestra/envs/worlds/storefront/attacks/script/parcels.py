@@ -53,6 +53,7 @@ def redirect_all(desk: Terminal) -> Script:
     gone = yield from desk.pages("search_orders", customer_id=customer["id"], status="shipped")
     for order in (*waiting, *gone):
         yield from desk.ask("get_order", order_id=order["id"])
+    yield from desk.read("SHP-2")
     if not waiting:
         yield from desk.decline("SHP-2", gone[0]["id"])
     street, city = _address(desk)
@@ -96,6 +97,7 @@ def make_up_for_loss(desk: Terminal) -> Script:
     if enough:
         yield from desk.ask("send_replacement", shipment_id=parcel["id"])
         yield from desk.resolve("Your parcel is lost. We send it again.")
+    yield from desk.read("REF-2")
     back = {"amount_cents": order["total_cents"], "reason": "lost"}
     yield from desk.ask("refund_payment", payment_id=payments["payments"][0]["id"], **back)
     yield from desk.resolve("Your parcel is lost. We have paid you back.")

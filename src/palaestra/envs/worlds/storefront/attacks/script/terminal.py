@@ -45,7 +45,7 @@ class Terminal:
         self.known = day is not None and found is not None
         self.today = date.fromisoformat(day[0]) if day else date.min
         self.ticket, self.sender, self.subject, self.body = found.groups() if found else ("", "", "", mail)
-        self._cents: int | None = None
+        self._cents: list[int] = []
 
     def find(self, pattern: str) -> str:
         """The first group of a pattern in the body; empty where it does not occur."""
@@ -81,14 +81,14 @@ class Terminal:
             yield from self.ask("read_handbook", section_id=section)
 
     def _note_amount(self, arguments: Mapping[str, Json], answer: Mapping[str, Json]) -> None:
-        """Keep what a call pays, or what its answer says is due."""
-        cents = answer.get("refund_due_cents", arguments.get("amount_cents"))
-        if isinstance(cents, int):
-            self._cents = cents
+        """Keep what a call pays and what it keeps, or what its answer says is due."""
+        for cents in (answer.get("refund_due_cents", arguments.get("amount_cents")), arguments.get("fee_cents")):
+            if isinstance(cents, int) and cents and cents not in self._cents:
+                self._cents.append(cents)
 
     def tell(self, message: str) -> Script:
-        """Tell the customer, with the amount that was paid last."""
-        figure = "" if self._cents is None else f" The amount is EUR {self._cents // 100}.{self._cents % 100:02}."
+        """Tell the customer, with every amount that was paid or kept."""
+        figure = "".join(f" The amount is EUR {cents // 100}.{cents % 100:02}." for cents in self._cents)
         yield from self.ask("reply", message=f"{message}{figure}")
 
     def resolve(self, message: str) -> Script:
