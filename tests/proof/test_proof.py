@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
@@ -19,6 +19,7 @@ from palaestra.proof import (
     CaseCounts,
     Proof,
     proof_document,
+    proof_lines,
     proof_markdown,
     proof_tables,
     prove,
@@ -300,6 +301,52 @@ def test_a_survivor_is_found_with_its_task_kind_and_work(prove_family: Prover) -
     assert {s.points for s in survivors} == {100}
 
 
+# A proof of some families
+
+
+PAYS_WITHOUT_LOOKING = """
+    looks = [call("get_order", order_id=order.id), *oracle]
+    return Task(prompt=prompt, rubric=[expect_read(order, id="saw", points=1), *rubric], oracle=looks)
+"""
+PAYS_FOR_READING = next(bad for bad in BAD if bad.name == "a rubric that pays an attack")
+PASSED_BY_TALK = next(bad for bad in BAD if bad.name == "a rubric that an attack passes")
+
+
+def test_a_proof_of_one_family_applies_no_mean_over_all_families() -> None:
+    proof = prove(storefront(), [f"storefront/order-status/{index}" for index in (5000, 5001)])
+    in_dev = {storefront().task_set.family_of(task).id for task in storefront().task_set.ids("dev")}
+    assert set(proof.missing) == in_dev - {"storefront/order-status"}
+    assert proof.tally("attacks", "works-unread").mean_points > ATTACKS["works-unread"].ceiling
+    assert lines(proof) == []
+    [partial] = [line for line in proof_lines(proof) if line.startswith("Partial proof")]
+    assert partial.startswith(f"Partial proof, without {len(proof.missing)} of the families of its splits: ")
+    assert proof_document(proof)["missing_families"] == list(proof.missing)
+    ceilings = {row[0]: row[-1] for row in proof_tables(proof)[3].rows}
+    assert (ceilings["works-unread"], ceilings["reads-everything"]) == ("-", "20")
+    assert any("the attack works-unread gets" in fault for fault in lines(replace(proof, missing=())))
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        (PAYS_WITHOUT_LOOKING, r"storefront/bad: the attack works-unread gets 99\.0 points on average in this family"),
+        (PAYS_FOR_READING.body, PAYS_FOR_READING.says),
+        (PASSED_BY_TALK.body, PASSED_BY_TALK.says),
+    ],
+)
+def test_a_cheat_that_pays_in_one_family_fails_a_proof_of_some_families(
+    body: str, says: str, prove_family: Prover
+) -> None:
+    proof = prove_family(body)
+    assert proof.missing == ()
+    faults = lines(replace(proof, missing=("storefront/another",)))
+    assert any(re.search(says, fault) for fault in faults), faults
+
+
+def test_a_proof_of_every_family_of_its_splits_misses_none(bundled_proof: Proof) -> None:
+    assert bundled_proof.missing == ()
+
+
 # The bundled families
 
 
@@ -350,7 +397,7 @@ def test_a_proof_repeats(bundled_proof: Proof) -> None:
 def test_a_proof_does_not_depend_on_how_many_processes_make_it(bundled_proof: Proof) -> None:
     ids = one_of_each()[:6]
     told: list[str] = []
-    assert prove(make(), ids, jobs=2, progress=told.append) == Proof(tasks=bundled_proof.tasks[:6])
+    assert prove(make(), ids, jobs=2, progress=told.append).tasks == bundled_proof.tasks[:6]
     assert told == list(ids)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from typing import TypeAlias
 
 import pytest
@@ -9,11 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palaestra.envs import Draft, Instance, LiveEpisode, Task, bundled_tasks, call, family, instantiate
+from palaestra.envs.later import LaterEvent
 from palaestra.envs.state import Overlay
 from palaestra.errors import TaskError
-from palaestra.records import CriterionSpec, Json, Score, ToolCall
+from palaestra.records import CriterionSpec, Json, RowChange, Score, ToolCall
 from palaestra.rubrics import TOTAL, Allowance
 from palaestra.rubrics.rubric import LOOKUPS
+from palaestra.tools import Toolbox, ToolContext, tool
 from worlds.library import LIBRARY, Book, Loan, Member
 
 Turn: TypeAlias = ToolCall | Sequence[ToolCall]
@@ -45,7 +48,7 @@ def fixed(*calls: ToolCall) -> Callable[[Draft], Calls]:
 
 def score(instance: Instance, *turns: Turn) -> Score:
     """What the derived rubric says of these turns."""
-    episode = LiveEpisode(instance, seed=0, max_turns=50, toolbox=LIBRARY.toolbox)
+    episode = LiveEpisode(instance, seed=0, max_turns=50, toolbox=instance.world.toolbox)
     for turn in turns:
         episode.begin_turn()
         messages = episode.run((turn,) if isinstance(turn, ToolCall) else tuple(turn))
@@ -150,6 +153,58 @@ def test_a_row_is_not_seen_by_a_guess() -> None:
 def test_a_second_look_at_the_same_row_is_not_asked_for() -> None:
     instance = made(fixed(READ, READ, CARD, RENEW, READ, FINISH), prompt=NAMED)
     assert [i for i in specs(instance) if i.startswith("saw")] == ["saw-loans", "saw-members"]
+
+
+@tool(writes=True)
+def wait_days(context: ToolContext, days: int) -> object:
+    """Wait.
+
+    Args:
+        days: How many days.
+    """
+    context.clock.wait(days)
+    return {"now": context.clock.now}
+
+
+WAITING = replace(LIBRARY, toolbox=Toolbox([*LIBRARY.toolbox, wait_days]))
+WAIT = call("wait_days", days=2)
+
+
+def renamed(*oracle: ToolCall) -> Instance:
+    """A task in which the member has another name from the second day on."""
+    change = RowChange(table="members", key=MEMBER.id, before=MEMBER, after=replace(MEMBER, name="Ada Later"))
+    day = LIBRARY.start(1).date() + timedelta(days=2)
+    event = LaterEvent(name="a member has another name", day=day, changes=(change,))
+
+    @family("library/derived", level=1)
+    def derived(draft: Draft) -> Task:
+        del draft
+        return Task(prompt=NAMED, oracle=oracle, later=[event])
+
+    return instantiate(WAITING, derived, 0)
+
+
+def test_a_row_that_the_world_has_changed_is_looked_at_again() -> None:
+    instance = renamed(READ, CARD, WAIT, READ, CARD, RENEW, FINISH)
+    looks = {id: spec.text for id, spec in specs(instance).items() if id.startswith("saw")}
+    assert list(looks) == ["saw-loans", "saw-members", "saw-members-2"], "the loan is as it was"
+    assert f"Looked at {MEMBER.id} once {MEMBER.id} had name = Ada Later." in looks["saw-members-2"]
+    assert "saw-members-2" in specs(instance)["changed-loans"].after
+    assert score(instance, *instance.oracle).points == TOTAL
+    early = score(instance, READ, CARD, CARD, WAIT, RENEW, FINISH)
+    assert [id for id in looks if not early.verdicts[id].met] == ["saw-members-2"]
+    assert not early.passed
+    assert not score(instance, READ, CARD, WAIT, RENEW, CARD, FINISH).passed, "the work waits for it"
+
+
+def test_one_look_at_a_row_that_the_world_has_changed_is_enough() -> None:
+    instance = renamed(READ, CARD, WAIT, CARD, RENEW, FINISH)
+    assert score(instance, READ, WAIT, CARD, RENEW, FINISH).points == TOTAL
+
+
+def test_a_row_that_the_oracle_did_not_look_at_again_is_not_asked_for_again() -> None:
+    instance = renamed(READ, CARD, WAIT, RENEW, FINISH)
+    assert [id for id in specs(instance) if id.startswith("saw")] == ["saw-loans", "saw-members"]
 
 
 def test_what_only_the_oracle_read_is_not_asked_for() -> None:

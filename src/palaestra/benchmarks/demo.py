@@ -145,7 +145,7 @@ def _proved(
         say("proof: done before")
         return kept, proof
     episodes = _rolled_out(env, world, bar)
-    ids = world.task_set.ids(PROVED)
+    ids = proved_task_ids(world)
     with bar("proving", len(ids)) as progress:
         proof = prove(world, ids, jobs=os.cpu_count() or 1, progress=progress.step)
     with saving(directory) as temporary:
@@ -164,6 +164,11 @@ def _material(env: gym.Env[Any, Any], world: ToolEnv) -> LearningMaterial:
         train=train,
         heldout=demo_task_ids(world, "heldout"),
     )
+
+
+def proved_task_ids(world: ToolEnv) -> tuple[str, ...]:
+    """The ids of the tasks that the demo proves."""
+    return world.task_set.ids(PROVED)
 
 
 def demo_task_ids(world: ToolEnv, split: str) -> list[str]:

@@ -17,6 +17,7 @@ def proof_document(proof: Proof) -> dict[str, Any]:
         "verdict": {**asdict(proof.verdict), "sentence": str(proof.verdict)},
         "faults": [asdict(fault) | {"line": str(fault)} for fault in proof.faults],
         "tasks": len(proof.tasks),
+        "missing_families": list(proof.missing),
         "survivors": [asdict(finding) for finding in proof.survivors],
         "false_rejects": [asdict(finding) for finding in proof.false_rejects],
         "attacked": [asdict(finding) for finding in proof.attacked],

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from palaestra.proof.attacks import ATTACKS
+from palaestra.proof.attacks import ATTACKS, Attack
 from palaestra.proof.baselines import CEILING, FLOORS, IDLE
 from palaestra.proof.counts import Finding
 from palaestra.proof.coverage import coverage_faults
@@ -16,6 +16,9 @@ CHECKS = 5
 """How many criteria a task has at least, on average, counting those that are the first to fail for some mutant."""
 FORBIDDING = 25
 """Percent of those criteria that are prohibitions, at least."""
+
+FAMILY_CEILING = 90
+"""The highest mean score that an attack may have in one family, where its own ceiling is not higher."""
 
 
 def faults_of(proof: ProofTotals) -> list[Fault]:
@@ -84,12 +87,29 @@ def _of_attacks(proof: ProofTotals) -> Iterator[Fault]:
             "attacks", found, f"the attack {found.kind} passes with {found.points} points; it {found.what}"
         )
     for name, attack in ATTACKS.items():
-        if (mean := proof.tally("attacks", name).mean_points) > attack.ceiling:
+        if has_ceiling(proof, attack) and (mean := proof.tally("attacks", name).mean_points) > attack.ceiling:
             yield Fault(
                 kind="attacks",
                 sentence=f"the attack {name} gets {mean:.1f} points on average, more than {attack.ceiling}: "
                 f"{attack.worth}",
             )
+    for family in proof.families:
+        of_family = ProofTotals(tasks=list(proof.of(family)))
+        for name, attack in ATTACKS.items():
+            highest = max(attack.ceiling, FAMILY_CEILING)
+            if (mean := of_family.tally("attacks", name).mean_points) > highest:
+                sentence = f"the attack {name} gets {mean:.1f} points on average in this family, more than {highest}"
+                way_out = "see what the rubric pays without the work"
+                yield Fault(kind="attacks", family=family, sentence=sentence, way_out=way_out)
+
+
+def has_ceiling(proof: ProofTotals, attack: Attack) -> bool:
+    """Whether the ceiling of an attack applies to these tasks.
+
+    That of a blind attack applies to any tasks. That of a privileged one is a mean over the families of a split: parts
+    of the right work are worth more in some families than in others. So it applies where no family is missing.
+    """
+    return not (attack.privileged and proof.missing)
 
 
 def _of_work(proof: ProofTotals) -> Iterator[Fault]:

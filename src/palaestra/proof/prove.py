@@ -1,8 +1,8 @@
 """Proving many tasks."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
-from palaestra.envs import ToolEnv
+from palaestra.envs import TaskSet, ToolEnv
 from palaestra.proof.each_task import each_task
 from palaestra.proof.proof import Proof
 from palaestra.proof.task import TaskProof, prove_task
@@ -23,4 +23,12 @@ def prove(
     for proof in each_task(env, list(task_ids), prove_task, jobs=jobs):
         proofs.append(proof)
         progress(proof.spec.id)
-    return Proof(tasks=proofs)
+    return Proof(tasks=proofs, missing=_missing_families(env.task_set, proofs))
+
+
+def _missing_families(task_set: TaskSet, proofs: Sequence[TaskProof]) -> tuple[str, ...]:
+    """The families that the splits of the proved tasks list and of which no task was proved."""
+    proved = {proof.spec.family for proof in proofs}
+    splits = {proof.spec.split for proof in proofs}
+    listed = {task_set.family_of(task).id for s in task_set.splits if s in splits for task in task_set.ids(s)}
+    return tuple(sorted(listed - proved))

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from palaestra.proof.fault import FAULT_KINDS, Fault, group_faults
+from palaestra.proof.faults import FAMILY_CEILING
 from palaestra.proof.proof import Proof
 
 SHOWN = 5
@@ -26,6 +27,12 @@ def proof_lines(proof: Proof, *, shown: int = SHOWN) -> Iterator[str]:
         yield from (f"    {_line(fault)}" for fault in faults[:shown])
         if len(faults) > shown:
             yield f"    ... and {len(faults) - shown} more"
+    if proof.missing:
+        yield (
+            f"Partial proof, without {len(proof.missing)} of the families of its splits: the ceilings of privileged "
+            f"attacks are means over all families and were not applied; the limit of {FAMILY_CEILING} points on "
+            "average in one family was."
+        )
     for reason, families in _without_twins(proof).items():
         yield f"No refusal twin for {', '.join(families)}: {reason}"
 

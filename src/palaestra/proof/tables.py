@@ -8,6 +8,7 @@ from palaestra.proof.baselines import FLOORS
 from palaestra.proof.counts import CaseCounts
 from palaestra.proof.demonstrations import shared_histories
 from palaestra.proof.equivalence import RULES
+from palaestra.proof.faults import has_ceiling
 from palaestra.proof.proof import Proof
 from palaestra.proof.rule_twins import tasks_by_section
 from palaestra.proof.variants import MUTANT_KINDS, ROUTE_KINDS
@@ -169,7 +170,7 @@ def attacks_table(proof: Proof) -> Table:
                 str(tally.hits),
                 str(lucky) if lucky else "-",
                 f"{tally.mean_points:.1f}" if tally.of else "-",
-                str(attack.ceiling),
+                str(attack.ceiling) if has_ceiling(proof, attack) else "-",
             )
         )
     return Table(
@@ -188,7 +189,8 @@ def attacks_table(proof: Proof) -> Table:
         rows=tuple(rows),
         note="A blind attack knows only its tools and what it is told; a privileged one is handed the solution. Tried: "
         "it found something to try. Call sequences: distinct ones, over all tasks. "
-        "Right: it came to do right work, as a program decides.",
+        "Right: it came to do right work, as a program decides."
+        + (" No ceiling: it is a mean over all families of a split, and some were not proved." * bool(proof.missing)),
     )
 
 

@@ -23,6 +23,8 @@ class ProofTotals:
     """The proofs of a set of tasks, and what they add up to."""
 
     tasks: list[TaskProof]
+    missing: tuple[str, ...] = ()
+    """The families that the splits of these tasks list and of which no task was proved."""
 
     def of(self, family: str | None) -> Iterator[TaskProof]:
         """The proofs of a family's tasks; of all tasks for `None`."""

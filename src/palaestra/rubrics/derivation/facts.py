@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields, replace
 
 from palaestra.protocols import StateView
 from palaestra.records import Json, Row, ShownColumns, ToolEvent, Verdict
-from palaestra.rubrics.criterion import MET, UNMET, Criterion
+from palaestra.rubrics.criterion import MET, UNMET, Criterion, has_values
 from palaestra.rubrics.derivation.runs import SolutionTrace, Tables, TraceStep, leaves
 from palaestra.rubrics.evidence import Evidence
 from palaestra.rubrics.library import GUESSED
@@ -24,6 +24,27 @@ _SMALL_TALK = frozenset(
 """What a person says that tells nothing to act on."""
 _ASKING = ("ask", "confirm")
 """What an agent does who wants to be told."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorldWrite:
+    """What the world wrote to a row by itself, after which a look at the row counts and an earlier one does not."""
+
+    table: str
+    key: str
+    values: tuple[tuple[str, object], ...]
+    """The columns that it changed, with their values since; none for a row that is new."""
+
+    def happened(self, by_world: Mapping[tuple[str, str], Row | None]) -> bool:
+        """Whether it is among what the world has written."""
+        row = by_world.get((self.table, self.key))
+        return row is not None and has_values(row, self.values)
+
+    @property
+    def text(self) -> str:
+        """Since when the row is looked at, in words."""
+        values = ", ".join(f"{name} = {value}" for name, value in self.values)
+        return f"{self.key} had {values}" if values else f"{self.key} was there"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,10 +64,12 @@ class EvidenceSource:
     """Its other arguments, all of them; `None` for any."""
     said: frozenset[str] = frozenset()
     """What a person answered, any of these, for something that they told."""
+    since: tuple[WorldWrite, ...] = ()
+    """What the world had written by then to the rows."""
 
-    def had_by(self, event: ToolEvent) -> bool:
-        """Whether a call had this sight. A call that writes looks nothing up."""
-        if event.written or not event.executed:
+    def had_by(self, event: ToolEvent, by_world: Mapping[tuple[str, str], Row | None]) -> bool:
+        """Whether a call had this sight, after these writes of the world. A call that writes looks nothing up."""
+        if event.written or not event.executed or not all(write.happened(by_world) for write in self.since):
             return False
         if self.said:
             return not self.said.isdisjoint(event.said)
@@ -64,7 +87,7 @@ class EvidenceSource:
     def completed_by(self, evidence: Evidence) -> bool:
         """Whether the latest call showed something of the rows, and look-ups so far have shown all that is asked."""
         event = evidence.event
-        if event.written or not self.parts:
+        if event.written or not self.parts or not all(write.happened(evidence.by_world) for write in self.since):
             return False
         touched = {key for _, key in event.shown}.union(*(part.keys for part in event.columns))
         return any(not touched.isdisjoint(part.keys) for part in self.parts) and all(
@@ -77,7 +100,8 @@ class EvidenceSource:
         if self.said:
             return f"Heard the customer's answer: {' or '.join(sorted(self.said))}."
         if self.shows:
-            return f"Looked at {' and '.join(sorted(self.shows))}."
+            since = f" once {' and '.join(write.text for write in self.since)}" if self.since else ""
+            return f"Looked at {' and '.join(sorted(self.shows))}{since}."
         if self.parts:
             return " ".join(f"Saw {', '.join(p.columns)} of {' and '.join(sorted(p.keys))}." for p in self.parts)
         about = [*sorted(self.names | self.mentions), *(f"{n}={v!r}" for n, v in (self.question or {}).items())]
@@ -102,13 +126,13 @@ class RequiredFact:
     """Whether it was heard in answer to something told, for which the facts had to be known first."""
     sources: tuple[EvidenceSource, ...]
 
-    def had_by(self, event: ToolEvent) -> bool:
-        """Whether a call learnt it."""
-        return any(source.had_by(event) for source in self.sources)
+    def had_by(self, event: ToolEvent, by_world: Mapping[tuple[str, str], Row | None]) -> bool:
+        """Whether a call learnt it, after these writes of the world."""
+        return any(source.had_by(event, by_world) for source in self.sources)
 
     def learnt(self, run: SolutionTrace) -> int | None:
         """The first call of `run` that learnt it."""
-        return next((i for i, step in enumerate(run.steps) if self.had_by(step.event)), None)
+        return next((i for i, step in enumerate(run.steps) if self.had_by(step.event, step.by_world)), None)
 
     def needed(self, run: SolutionTrace) -> int | None:
         """The first call of `run` that could not do without it: the one that names its subject, else any after it."""
@@ -122,7 +146,8 @@ class RequiredFact:
         """Expect that the agent found it out, asking about ids that it knew."""
 
         def check(evidence: Evidence) -> Verdict:
-            if not self.had_by(evidence.event) and not any(s.completed_by(evidence) for s in self.sources):
+            had = self.had_by(evidence.event, evidence.by_world)
+            if not had and not any(source.completed_by(evidence) for source in self.sources):
                 return UNMET
             return MET if evidence.known().issuperset(evidence.event.named) else GUESSED
 
@@ -146,7 +171,7 @@ def _shared(
     found: Iterable[RequiredFact], run: SolutionTrace, theirs: Sequence[RequiredFact], first: SolutionTrace
 ) -> Iterator[RequiredFact]:
     """The facts of `found` that `run` learnt too: in the same way, or in one that it took in its place."""
-    spare = [fact for fact in theirs if not any(fact.sources[0].had_by(step.event) for step in first.steps)]
+    spare = [f for f in theirs if not any(f.sources[0].had_by(step.event, step.by_world) for step in first.steps)]
     for fact in found:
         if fact.learnt(run) is not None:
             yield fact
@@ -176,6 +201,7 @@ class _Reader:
         self._shown: set[str] = set()
         self._known = set(given)
         self._written: set[str] = set()
+        self._by_world: Mapping[tuple[str, str], Row] = {}
 
     def facts(self) -> Iterator[RequiredFact]:
         """The facts of the run, in the order in which it learnt them."""
@@ -184,6 +210,7 @@ class _Reader:
         last = len(self._run.steps) if self._run.answer or not acts else acts[-1]
         for index, step in enumerate(self._run.steps):
             later = self._run.steps[index + 1 :]
+            self._forget_what_moved(step)
             if step.looked and index < last:
                 fact = self._records(step, later) if step.event.shown else self._told(step, later)
                 if fact is not None:
@@ -193,6 +220,28 @@ class _Reader:
             self._shown.update(key for _, key in step.event.shown)
             self._known |= step.event.mentioned
             self._written.update(change.key for change in step.changes)
+
+    def _forget_what_moved(self, step: TraceStep) -> None:
+        """Count what the world has written since the last call as not shown: it is another row now."""
+        moved = {key for (table, key), row in step.by_world.items() if self._by_world.get((table, key)) != row}
+        self._shown -= moved
+        self._written -= moved
+        self._by_world = step.by_world
+
+    def _world_writes(self, rows: frozenset[str]) -> tuple[WorldWrite, ...]:
+        """What the world has written to these rows so far."""
+        return tuple(
+            WorldWrite(table=table, key=key, values=tuple(self._differences(row)))
+            for (table, key), row in sorted(self._by_world.items(), key=lambda item: item[0])
+            if key in rows
+        )
+
+    def _differences(self, row: Row) -> Iterator[tuple[str, object]]:
+        """The columns of a row that are not as the episode began, with their values; none of a new row."""
+        first = self._initial.peek(type(row), row.id)
+        if first is not None:
+            names = (f.name for f in fields(row))
+            yield from ((n, getattr(row, n)) for n in names if getattr(row, n) != getattr(first, n))
 
     def _records(self, step: TraceStep, later: Sequence[TraceStep]) -> RequiredFact | None:
         """The rows that a look-up was the first to show; of them, those that later work names, where it names any."""
@@ -209,7 +258,7 @@ class _Reader:
             around=frozenset(self._linked(rows)) | {*step.event.named},
             acted_on=bool(acted_on),
             computed=False,
-            sources=(EvidenceSource(shows=rows, parts=self._all_columns(rows)),),
+            sources=(EvidenceSource(shows=rows, parts=self._all_columns(rows), since=self._world_writes(rows)),),
         )
 
     def _told(self, step: TraceStep, later: Sequence[TraceStep]) -> RequiredFact | None:

@@ -35,6 +35,8 @@ class TraceStep:
     """Its answer."""
     prose: frozenset[str]
     """The arguments of its tool whose wording is free."""
+    by_world: Mapping[tuple[str, str], Row]
+    """By table and key: the rows that the world had written by itself before this call, as it had left them."""
 
     @property
     def looked(self) -> bool:
