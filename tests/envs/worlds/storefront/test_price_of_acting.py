@@ -5,6 +5,7 @@ from functools import cache
 import pytest
 
 from palaestra.envs import ToolEnv, bundled_tasks
+from palaestra.envs.worlds.storefront.tools.casework import wait_days
 from palaestra.envs.worlds.storefront.world import STOREFRONT
 from palaestra.proof.trial import Trial, TrialOutcome
 from palaestra.records import EndReason, ToolCall
@@ -22,12 +23,12 @@ def tasks() -> dict[str, str]:
 
 
 def lookups(trial: Trial) -> list[ToolCall]:
-    """The oracle's calls that find something out: look-ups, and questions that the user answers."""
+    """The oracle's calls that find something out: look-ups, questions that the user answers, and waits for events."""
     asks = ("ask", "confirm", "offer")
     return [
         step.call
         for step in trial.steps
-        if not trial.tool(step.call.tool).writes
+        if (step.call.tool == wait_days.name or not trial.tool(step.call.tool).writes)
         and (step.call.tool != "reply" or step.call.arguments.get("act") in asks)
         and step.call.tool != "finish"
     ]
