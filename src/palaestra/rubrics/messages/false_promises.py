@@ -6,8 +6,9 @@ it speaks of what this episode changed, or of the records that the request names
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields
+from functools import partial
 from itertools import product
 
 from palaestra.record import record
@@ -40,10 +41,10 @@ _BESIDE = re.compile(
     re.IGNORECASE,
 )
 """An amount that is told beside the one that is promised, such as what was paid at first."""
-_NUMERALS = {"both": 2, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9}
+_NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+_NUMERALS = {"both": 2, **{word: number for number, word in enumerate(_NUMBERS, start=1)}}
 _MANY = re.compile(
-    # "One of your three parcels" speaks of one.
-    rf"(?<!\bof )(?<!\bof your )(?<!\bof the )(?<!\bof these )\b(all|each|every|{'|'.join(_NUMERALS)})\b"
+    rf"\b(?:all\s+)?({'|'.join(_NUMERALS)}|all|each|every)\b"
     r"(?:\s+of)?(?:\s+(?:the|your|these|those))?(?:\s+[\w-]+){0,2}?\s+"
     r"(?:(?:orders?|parcels?|shipments?|packages?|box(?:es)?|deliver(?:y|ies)|returns?|refunds?|claims?|charges?|debits?"
     r"|payments?|customers?|credits?)|(?P<pieces>items?|pieces?|modules?|units?|articles?|products?))\b"
@@ -63,6 +64,10 @@ class _Pair:
     @property
     def changed(self) -> bool:
         return self.before != self.after
+
+    def bears_out(self, promise: Promise) -> bool:
+        holds = promise.rows.get(self.after.table)
+        return holds is not None and holds(self.before, self.after)
 
     @property
     def text(self) -> str:
@@ -140,9 +145,10 @@ def _false_about_rows(
     """
     commits = is_commitment(sentence)
     for promise in promises:
-        held = [p for p in pairs if (holds := promise.rows.get(p.after.table)) and holds(p.before, p.after)]
+        held = [pair for pair in pairs if pair.bears_out(promise)]
         if promise.denies is not None and (found := promise.denies.search(sentence)) and not is_conditional(sentence):
-            denied = _denied(sentence, found.start(), [pair for pair in held if pair.changed], meant)
+            made = [pair for pair in pairs if pair.changed]
+            denied = _denied(sentence, found.start(), made, partial(_Pair.bears_out, promise=promise), meant)
             if denied is not None:
                 return f"denies {promise.name}: {sentence!r}, and {denied} bears it out"
         if commits and promise.says is not None and (found := promise.says.search(sentence)):
@@ -152,13 +158,20 @@ def _false_about_rows(
     return None
 
 
-def _denied(sentence: str, start: int, made: Sequence[_Pair], meant: Sequence[str]) -> str | None:
-    """The id of a row that this episode wrote and that the denial at `start` denies."""
-    found = (_bound(ids, made) for ids in (_ids(clause_at(sentence, start)), _ids(sentence), meant))
+def _denied(
+    sentence: str, start: int, made: Sequence[_Pair], holds: Callable[[_Pair], bool], meant: Sequence[str]
+) -> str | None:
+    """The id of a row that this episode wrote and that the denial at `start` denies.
+
+    A denial that names no record may speak of a row that was made and of which it is true.
+    """
+    held = [pair for pair in made if holds(pair)]
+    beside = {pair.after.table for pair in made if pair.before is None and not holds(pair)}
+    found = (_bound(ids, held) for ids in (_ids(clause_at(sentence, start)), _ids(sentence), meant))
     ids = next((ids for ids in found if ids), [])
-    if not ids and _OTHERS.search(sentence):
+    if not ids and (_OTHERS.search(sentence) or any(pair.after.table in beside for pair in held)):
         return None
-    return next((pair.after.id for pair in made if not ids or any(i in _values(pair.after) for i in ids)), None)
+    return next((pair.after.id for pair in held if not ids or any(i in _values(pair.after) for i in ids)), None)
 
 
 def _not_borne_out(
@@ -179,11 +192,13 @@ def _not_borne_out(
         meant = _bound(named, held)
         if meant and not any(pair.changed for pair in held) and not any(_is_about(held, i) for i in meant):
             return f"no row bears it out for {meant[0]}"
-        if (reason := _too_few(sentence, promise, held, meant)) is not None:
+        if (reason := _too_few(clause_at(sentence, start), promise, held, meant)) is not None:
             return reason
     if "money" in promise.figures:
         amounts = _money(_BESIDE.sub("", sentence)) or _money(sentence)
-        if amounts and not _adds_up(amounts, _amounts(held)):
+        known = _amounts(held)
+        told = not any(pair.changed for pair in held) and any(amount in known for amount in amounts)
+        if amounts and not told and not _adds_up(amounts, known):
             return "no row bears the amount out"
     return None
 
@@ -192,16 +207,17 @@ def _money(text: str) -> list[int]:
     return [f.value for f in figures_in(text) if f.kind == "money" and isinstance(f.value, int)]
 
 
-def _too_few(sentence: str, promise: Promise, held: Sequence[_Pair], meant: Sequence[str]) -> str | None:
-    """Why the rows that hold are fewer than a sentence says; `meant`: the ids that the request names."""
-    found = _MANY.search(sentence)
+def _too_few(clause: str, promise: Promise, held: Sequence[_Pair], meant: Sequence[str]) -> str | None:
+    """Why the rows that hold are fewer than a clause says; `meant`: the ids that the request names."""
+    found = _MANY.search(clause)
     if found is None:
         return None
     word = (found[1] or found["alone"]).lower()
     if found["pieces"]:
         # A row of money stands for as many pieces as it says; other rows may stand for any number of them.
         pieces = [getattr(pair.after, "quantity", 0) for pair in held if hasattr(pair.after, "quantity")]
-        if "money" not in promise.figures or word not in _NUMERALS or not pieces or 0 in pieces:
+        rows_of_pieces = "money" in promise.figures or len(pieces) == len(held)
+        if not rows_of_pieces or word not in _NUMERALS or not pieces or 0 in pieces:
             return None
         return f"{sum(pieces)} of them are so" if sum(pieces) < _NUMERALS[word] else None
     about = [i for i in meant if _is_about(held, i)]

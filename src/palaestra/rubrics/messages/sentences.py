@@ -3,7 +3,7 @@
 import re
 from functools import lru_cache
 
-_END = re.compile(r"(?<=[.!?;\n])\s+|\n+")
+_END = re.compile(r"(?<=[.!?;\n])(?<!str\.)(?<!Str\.)\s+|\n+")
 _HEDGE = re.compile(
     r"\b(?:not|no|none|never|cannot|nothing|neither|nor|unable|without|unless|if|whether|once|until|"
     r"when|as soon as|would|could|may|might|can (?:be \w+ )?only|only (?:if|while|for|before|within)|instead of|"
@@ -13,7 +13,7 @@ _HEDGE = re.compile(
 )
 
 _CONDITION = re.compile(
-    r"\b(?:if|whether|unless|would|could have|might|when|until|once|as soon as|had it)\b", re.IGNORECASE
+    r"\b(?:if|whether|unless|would|could have|might|when|until|once|as soon as|had it|not because)\b", re.IGNORECASE
 )
 _JOINT = re.compile(
     r"\b(?:so|because|which|but|while|since|whereas|although|though)\b|[;:]|"

@@ -48,6 +48,8 @@ class _Facts:
                 yield from self._days(row.placed.date(), self._policy.price_match_days)
             case Shipment():
                 yield from self._of_parcel(row)
+            case Customer():
+                yield f"{self._policy.return_days[row.tier]} days"
             case WarrantyClaim():
                 yield from self._days(row.opened.date(), self._policy.claim_days)
             case Promotion():
@@ -64,7 +66,7 @@ class _Facts:
                 return
 
     def _days(self, day: date, until: int) -> Iterator[str]:
-        """How long ago a day was, the last day of a time that begins with it, how far off that is, and the day after."""
+        """How long ago a day was, the last day of a time from it on, how far off that is, and the day after."""
         last = day + timedelta(days=until)
         yield f"{abs((self._today - day).days)} days"
         yield f"{abs((self._today - last).days)} days"
