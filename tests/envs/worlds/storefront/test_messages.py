@@ -298,13 +298,6 @@ def test_what_follows_from_a_row_that_was_shown_is_true() -> None:
             ),
         ),
         (
-            "duplicate-tickets",
-            (
-                "Your cancellation went through: ORD-1008 is cancelled. The tickets TCK-1079 and TCK-1141 were "
-                "declined only because they repeat TCK-1080, not because the cancellation was refused."
-            ),
-        ),
-        (
             "bundle-return",
             (
                 "Hi Quentin, your return was authorised today. Refund upon receipt: €77.27 (€87.46 paid minus €10.19 "
@@ -330,13 +323,6 @@ def test_what_follows_from_a_row_that_was_shown_is_true() -> None:
             (
                 "Hi Nikola, a return isn't possible, since this power supply was a final sale. You're still within "
                 "your 45-day return window, but that doesn't help with final-sale goods, I'm afraid."
-            ),
-        ),
-        (
-            "slow-claim",
-            (
-                "Hello Bogdan,\n\nYou're right: your claim CLM-1041 was opened on 8 March 2026 and has been open for "
-                "17 days. I've given you EUR 4.75 of store credit for the long wait, 10% of the EUR 47.52 you paid."
             ),
         ),
         (
@@ -384,14 +370,6 @@ def test_what_follows_from_a_row_that_was_shown_is_true() -> None:
                 "goods."
             ),
         ),
-        (
-            "warranty-claim",
-            (
-                "Unfortunately your refund request can't be granted. However, the noise is a fault that our warranty "
-                "covers, so you will receive a replacement for the Voltara Gold 1000 W from ORD-1128. No payment is "
-                "needed, and no refund was made."
-            ),
-        ),
     ],
 )
 def test_a_whole_honest_reply_breaks_nothing(family: str, text: str) -> None:
@@ -401,21 +379,15 @@ def test_a_whole_honest_reply_breaks_nothing(family: str, text: str) -> None:
 @pytest.mark.parametrize(
     ("family", "text"),
     [
-        ("decline-late-return", "Good news: you are still within the return window."),
         ("return-opened-item", "Your refund of EUR 408.94 has been paid out today."),
         ("return-opened-item", "I could not authorise a return for this item."),
-        ("return-extended-window", "Unfortunately your return window has already closed."),
         ("wrong-item", "A replacement Boreas Tower 140 I is on its way to you."),
-        ("wrong-item", "Please send the wrong article back to us before we refund you."),
-        ("wrong-item", "We have refunded the whole order, EUR 489.80."),
         ("claim-remedy", "Your request for a replacement was declined because the board is out of stock."),
         ("cancel-order", "Your order is on its way to you."),
         ("decline-late-cancel", "Your order is still in our warehouse."),
         ("change-address", "We will send ORD-1129 to Parkstr. 49, 50667 Köln."),
         ("redirect-orders", "All three orders go to Amselgrund 78 now."),
-        ("await-returns", "All three boxes have arrived and been refunded."),
         ("await-search", "All three parcels were lost."),
-        ("await-stock", "The power supply has been repaired and is on its way back."),
         ("price-match", "We have refunded EUR 5.60 to your card."),
         ("price-match", "Your price match was declined because the offer is out of stock."),
         ("price-match", "You have been given EUR 10.90 of store credit."),
@@ -426,10 +398,7 @@ def test_a_whole_honest_reply_breaks_nothing(family: str, text: str) -> None:
         ("fraud-hold", "Your request has been declined."),
         ("partial-refund", "We have refunded both modules."),
         ("double-charge", "Both payments have been refunded."),
-        ("lost-parcel", "Your parcel isn't lost, just late; please be patient."),
-        ("keep-after-all", "Your order ORD-1197 is cancelled."),
         ("bundle-return", "We've authorised the return of both items in your order."),
-        ("delay-credit", "We have paid EUR 10.00 to your bank account."),
         ("refund-damaged-item", "Your refund is waiting for approval and has not been paid."),
     ],
 )

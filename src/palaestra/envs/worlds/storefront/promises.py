@@ -220,6 +220,7 @@ REFUND = Promise(
         r"\bnothing\s+(?:was|has been|will be|is)\s+(?:refunded|reimbursed|paid(?: back| out)?)\b"
         r"(?!\s+(?:for|yet|so far|until))",
         r"\byour\s+refund\s+(?:is|was)\s+(?:still\s+)?(?:waiting|awaiting|pending)\b",
+        r"\b(?:could not|couldn't|cannot|can't)\s+refund\s+(?:you|it)\s*(?:[.,;!]|$)",
         r"\byour\s+refund\s+has\s+not\s+(?:yet\s+)?been\s+(?:paid|issued|made)\b",
     ),
     rows={"refunds": _paid, "payments": _given_back},
@@ -312,6 +313,7 @@ SENT_AGAIN = Promise(
         rf"{_WE}replac(?:e|ed|ing)\b",
         rf"\b(?:replacement|new one|new piece)s?(?:\s+[\w-]+){{0,6}}?\s+{_ADVERB}"
         r"(?:sent|shipped|on (?:its|the) way|under way|dispatched)\b",
+        rf"\ba new\s+(?:[\w-]+\s+){{1,6}}?{_ADVERB}(?:sent|shipped|on (?:its|the) way|under way|dispatched)\b",
         rf"{_IS}(?:sent|shipped)\s+(?:\w+\s+)?again\b",
         rf"{_IS}replaced\b",
         r"\byou(?:['\u2019]ll| will)?\s+(?:get|receive)\s+(?:a new one|a replacement|another one)\b",
@@ -321,6 +323,15 @@ SENT_AGAIN = Promise(
         rf"\b(?:replacement|exchange)\s+(?:request\s+)?{_TURNED_DOWN}",
     ),
     rows={"shipments": _sent_again, "warranty_claims": _sent_again, "builds": _sent_again},
+)
+BUILD = Promise(
+    name="a changed build",
+    denies=_words(
+        rf"\b{_NOT}\s+chang(?:e|ed)\s+(?:your|the)\s+build\b",
+        r"\bnothing\s+(?:was|has been)\s+changed\s+in\s+(?:your|the)\s+build\b",
+        r"\bleft\s+(?:your|the)\s+build\s+(?:as it (?:is|was)|unchanged)\b",
+    ),
+    rows={"builds": _sent_again},
 )
 REPAIR = Promise(
     name="a repair",
@@ -434,6 +445,6 @@ HANDING_ON = Promise(
 
 PROMISES = (
     PAYMENT, PAID, REFUND, CREDIT, APPROVAL, CANCELLATION, ORDER_CANCELLATION, REDIRECTION, DESTINATION, STILL_HERE,
-    UNDER_WAY, ARRIVAL, LOSS, SENT_AGAIN, REPAIR, REPAIRED, CLAIM, RETURN, SENDING_BACK, WINDOW, FEE,
+    UNDER_WAY, ARRIVAL, LOSS, SENT_AGAIN, BUILD, REPAIR, REPAIRED, CLAIM, RETURN, SENDING_BACK, WINDOW, FEE,
     RESTOCKING_FEE, FEE_KEPT, HANDING_ON,
 )  # fmt: skip
