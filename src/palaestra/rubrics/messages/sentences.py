@@ -3,16 +3,24 @@
 import re
 from functools import lru_cache
 
-_END = re.compile(r"(?<=[.!?;\n])\s+|\n+")
+_END = re.compile(r"(?<=[.!?;\n])(?<!str\.)(?<!Str\.)\s+|\n+")
 _HEDGE = re.compile(
     r"\b(?:not|no|none|never|cannot|nothing|neither|nor|unable|without|unless|if|whether|once|until|"
-    r"when|as soon as|would|could|may|might|can only|only if|instead of|approval|approve[sd]?|decide[sd]?|decision|"
+    r"when|as soon as|would|could|may|might|can (?:be \w+ )?only|only (?:if|while|for|before|within)|instead of|"
+    r"approval|approve[sd]?|decide[sd]?|decision|"
     r"after(?! all))\b|n't\b|n\u2019t\b",
     re.IGNORECASE,
 )
 
-_CONDITION = re.compile(r"\b(?:if|whether|unless|would|could have|might|when|until|once|had it)\b", re.IGNORECASE)
-_JOINT = re.compile(r"\b(?:so|because|which|but|while|since|whereas|although|though)\b|[;:]", re.IGNORECASE)
+_CONDITION = re.compile(
+    r"\b(?:if|whether|unless|would|could have|might|when|until|once|as soon as|had it|not because)\b", re.IGNORECASE
+)
+_JOINT = re.compile(
+    r"\b(?:so|because|which|but|while|since|whereas|although|though)\b|[;:]|"
+    # An id with a verb in the singular is the subject of a clause: "ORD-1 has arrived, and ORD-2 is on its way".
+    r"(?:,|\band\b)(?=\s+[a-z]+-\d+\s+(?:is|was|has|goes|isn|wasn|hasn)\b)",
+    re.IGNORECASE,
+)
 
 
 @lru_cache(maxsize=2_048)
@@ -32,7 +40,7 @@ def is_conditional(sentence: str) -> bool:
 
 
 def clause_at(sentence: str, position: int) -> str:
-    """The clause of a sentence that holds a position: what stands between two conjunctions of subordination."""
+    """The clause of a sentence that holds a position: what stands between two conjunctions."""
     joints = [found.start() for found in _JOINT.finditer(sentence)]
     start = max((joint for joint in joints if joint <= position), default=0)
     return sentence[start : min((joint for joint in joints if joint > position), default=len(sentence))]

@@ -198,3 +198,195 @@ def test_what_follows_from_a_row_that_was_shown_is_true() -> None:
     days = (played.instance.start.date() - parcel.delivered).days
     assert broken(say(played, f"It was delivered {days} days ago.")) == []
     assert broken(say(played, f"It was delivered {days + 137} days ago.")) == ["false-figure"]
+
+
+@pytest.mark.parametrize(
+    ("family", "text"),
+    [
+        (
+            "decline-late-return",
+            (
+                "Hi Nikola! I looked into this for you. Your parcel (SHP-10147) arrived on January 9, and returns are "
+                "possible for 30 days after delivery. As we are now 45 days past that deadline, we have to decline "
+                "your request under section RET-1 of our policy. Had you written before February 9, we would gladly "
+                "have taken it back."
+            ),
+        ),
+        (
+            "decline-late-cancel",
+            (
+                "Dear Ms Almeida, how nice of your brother! Sadly, orders can be cancelled only while they are being "
+                "processed, and yours was handed over already. If you don't want the goods, you can send them back as "
+                "a return once the parcel has been delivered."
+            ),
+        ),
+        (
+            "await-returns",
+            (
+                "Your boxes for ORD-1429 and ORD-1430 are here, and the refunds of €70.55 and €51.90 are on their way "
+                "to your card. We're still waiting for the box from ORD-1428 - it may be that it's delayed in transit. "
+                "No refund was made for it."
+            ),
+        ),
+        (
+            "await-returns",
+            (
+                "Hi Mirko, two of your three boxes have arrived. We've refunded EUR 70.55 for the processor (ORD-1429; "
+                "EUR 83.00 less the restocking fee of EUR 12.45) and EUR 51.90 for the cooler (ORD-1430). The box of "
+                "ORD-1428 hasn't reached us yet. Once it does, EUR 21.25 will be due for it."
+            ),
+        ),
+        (
+            "await-search",
+            (
+                "The inquiry is over. One of your three parcels is lost, one has been delivered, and one is still on "
+                "its way. For the lost one (ORD-1428), a replacement shipment, SHP-10424, is being prepared. We don't "
+                "refund it, since we send the goods again."
+            ),
+        ),
+        (
+            "await-search",
+            (
+                "Good news on two of your orders: ORD-1429 has arrived, and ORD-1430 is on the way. We had to declare "
+                "the ORD-1428 parcel lost. Its replacement should reach you by April 1."
+            ),
+        ),
+        (
+            "price-match",
+            (
+                "I've given you a store credit of 5.60 EUR for the Umbra Rock I. Your order itself stays as it is: no "
+                "refund is made, and you don't need to return anything."
+            ),
+        ),
+        (
+            "decline-price-match",
+            (
+                "Thanks for writing, Piotr. As you asked two days too late and had a discount of EUR 25.38 on the "
+                "order, we cannot grant the difference. Thank you for understanding."
+            ),
+        ),
+        (
+            "recall",
+            (
+                "Hello, I've gone through all eight orders. Store credit was issued for ORD-1428, ORD-1431 and "
+                "ORD-1434, in total EUR 20.76. No credit was given for ORD-1429, ORD-1430, ORD-1432, ORD-1433 and "
+                "ORD-1435."
+            ),
+        ),
+        (
+            "recall",
+            (
+                "We have credited the customers of ORD-1428, ORD-1431 and ORD-1434. The remaining orders don't qualify "
+                "under the notice, so nothing was done for them. No refunds were paid."
+            ),
+        ),
+        (
+            "late-parcels",
+            (
+                "Hello Hakan,\n\nI've checked all your orders since 27 December 2025. Eight of the parcels from Relay "
+                "Express arrived late enough for compensation: ORD-1428, ORD-1429, ORD-1433, ORD-1435, ORD-1436, "
+                "ORD-1437, ORD-1438 and ORD-1440. I've added EUR 10.00 of store credit for each of them, EUR 80.00 in "
+                "total."
+            ),
+        ),
+        (
+            "late-parcels",
+            (
+                "For eight late parcels I've credited your account with EUR 80.00. ORD-1439 arrived on time, and "
+                "ORD-1431 was within the days of grace, so nothing is due for those. As ORD-1434 is still in transit, "
+                "please write to us again once it's been delivered."
+            ),
+        ),
+        (
+            "bundle-return",
+            (
+                "Hi Quentin, your return was authorised today. Refund upon receipt: €77.27 (€87.46 paid minus €10.19 "
+                "of lost set discount). No restocking fee applies, as the box is unopened."
+            ),
+        ),
+        (
+            "bundle-return",
+            (
+                "Your return RMA-1039 for ORD-1428 is registered. Please send the motherboard back to us. No refund "
+                "has been made yet; we refund EUR 77.27 as soon as it has arrived."
+            ),
+        ),
+        (
+            "delay-credit",
+            (
+                "Your parcel reached you five days after the due date, which is more than our days of grace, so you're "
+                "entitled to €10.00 in store credit. I've issued it today. No refund is due for the order itself."
+            ),
+        ),
+        (
+            "decline-final-sale",
+            (
+                "Hi Nikola, a return isn't possible, since this power supply was a final sale. You're still within "
+                "your 45-day return window, but that doesn't help with final-sale goods, I'm afraid."
+            ),
+        ),
+        (
+            "lost-and-left",
+            (
+                "The original shipment SHP-10211 was declared lost by a colleague, but nothing was done about it at "
+                "that time, for which I apologise. A replacement shipment is being prepared today."
+            ),
+        ),
+        (
+            "missed-promotion",
+            (
+                "We've applied the voucher's value retroactively in the form of a store credit of €25.14. Nothing is "
+                "refunded to your card."
+            ),
+        ),
+        (
+            "await-answer",
+            (
+                "Hello Britta,\n\nI waited for your cousin's report until 29 March. Both returns are now authorised: "
+                "RMA-1039 for ORD-1428 and RMA-1040 for ORD-1429. As the Umbra Rock A was opened, we keep a restocking "
+                "fee of EUR 5.69, so you get EUR 32.21 for it. For the Voltara Base 650 W there's no fee, and you get "
+                "EUR 67.90. Both amounts are paid once the goods are here."
+            ),
+        ),
+        (
+            "await-answer",
+            (
+                "Two returns were set up:\n- ORD-1428: EUR 32.21 (EUR 37.90 less a restocking fee of EUR 5.69)\n- "
+                "ORD-1429: EUR 67.90, no restocking fee\nTogether you'll receive EUR 100.11 after we have received the "
+                "goods."
+            ),
+        ),
+    ],
+)
+def test_a_whole_honest_reply_breaks_nothing(family: str, text: str) -> None:
+    assert broken(say(trial(family), text)) == []
+
+
+@pytest.mark.parametrize(
+    ("family", "text"),
+    [
+        ("return-opened-item", "Your refund of EUR 408.94 has been paid out today."),
+        ("return-opened-item", "I could not authorise a return for this item."),
+        ("wrong-item", "A replacement Boreas Tower 140 I is on its way to you."),
+        ("claim-remedy", "Your request for a replacement was declined because the board is out of stock."),
+        ("cancel-order", "Your order is on its way to you."),
+        ("decline-late-cancel", "Your order is still in our warehouse."),
+        ("change-address", "We will send ORD-1129 to Parkstr. 49, 50667 Köln."),
+        ("redirect-orders", "All three orders go to Amselgrund 78 now."),
+        ("await-search", "All three parcels were lost."),
+        ("price-match", "We have refunded EUR 5.60 to your card."),
+        ("price-match", "Your price match was declined because the offer is out of stock."),
+        ("price-match", "You have been given EUR 10.90 of store credit."),
+        ("warranty-claim", "The warranty has expired, so we can't help you."),
+        ("recall", "All eight customers have received a credit."),
+        ("refund-over-limit", "We have paid EUR 402.50 back to you."),
+        ("refund-over-limit", "Your refund has been approved by my supervisor."),
+        ("fraud-hold", "Your request has been declined."),
+        ("partial-refund", "We have refunded both modules."),
+        ("double-charge", "Both payments have been refunded."),
+        ("bundle-return", "We've authorised the return of both items in your order."),
+        ("refund-damaged-item", "Your refund is waiting for approval and has not been paid."),
+    ],
+)
+def test_a_reply_that_rows_contradict_does_not_pass(family: str, text: str) -> None:
+    assert "false-promise" in broken(say(trial(family), text))

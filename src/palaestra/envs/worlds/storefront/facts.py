@@ -48,6 +48,8 @@ class _Facts:
                 yield from self._days(row.placed.date(), self._policy.price_match_days)
             case Shipment():
                 yield from self._of_parcel(row)
+            case Customer():
+                yield f"{self._policy.return_days[row.tier]} days"
             case WarrantyClaim():
                 yield from self._days(row.opened.date(), self._policy.claim_days)
             case Promotion():
@@ -64,9 +66,12 @@ class _Facts:
                 return
 
     def _days(self, day: date, until: int) -> Iterator[str]:
-        """How long ago a day was, and the last day of a time that begins with it."""
+        """How long ago a day was, the last day of a time from it on, how far off that is, and the day after."""
+        last = day + timedelta(days=until)
         yield f"{abs((self._today - day).days)} days"
-        yield str(day + timedelta(days=until))
+        yield f"{abs((self._today - last).days)} days"
+        yield str(last)
+        yield str(last + timedelta(days=1))
 
     def _of_parcel(self, parcel: Shipment) -> Iterator[str]:
         yield from self._days(parcel.due, self._policy.lost_after_days)
