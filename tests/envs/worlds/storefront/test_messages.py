@@ -90,7 +90,7 @@ def broken(outcome: TrialOutcome) -> list[str]:
                 ("decline-late-return", "We have authorised your return."),
                 ("decline-late-return", "Please send it back."),
                 ("decline-late-return", "A colleague will call you."),
-                ("return-extended-window", "We cannot take it back."),
+                ("return-extended-window", "You are inside your return window has closed, so we cannot take it back."),
                 ("return-extended-window", "We have refunded your money already."),
             )
         ),
