@@ -168,7 +168,7 @@ def _denied(
     held = [pair for pair in made if holds(pair)]
     beside = {pair.after.table for pair in made if pair.before is None and not holds(pair)}
     found = (_bound(ids, held) for ids in (_ids(clause_at(sentence, start)), _ids(sentence), meant))
-    ids = next((ids for ids in found if ids), [])
+    ids = next((ids for ids in found if ids), list[str]())
     if not ids and (_OTHERS.search(sentence) or any(pair.after.table in beside for pair in held)):
         return None
     return next((pair.after.id for pair in held if not ids or any(i in _values(pair.after) for i in ids)), None)
