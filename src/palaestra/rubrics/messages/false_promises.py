@@ -8,7 +8,7 @@ it speaks of what this episode changed, or of the records that the request names
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields
-from functools import partial
+from functools import cached_property, lru_cache, partial
 from itertools import product
 
 from palaestra.record import record
@@ -74,26 +74,34 @@ class _Pair:
         return self.after.json().decode()
 
 
+@record
+class _Statement:
+    """A promise that a sentence makes or denies."""
+
+    promise: Promise
+    position: int
+    """Where its words begin."""
+    denied: bool
+
+
 def forbid_false_promises(rules: MessageRules) -> Criterion:
     """Forbid messages that say that something is done, or is not, against what the rows say; judged at the end."""
     closes = rules.closes
-    tables = {table for promise in rules.promises for table in promise.rows}
-    promised = [kind for table, kind in rules.kinds.items() if table in tables]
 
     def check(evidence: Evidence) -> Verdict:
         said = [s for event in evidence.events for text in rules.texts(event) for s in sentences(text)]
         if not said:
             return UNMET
         outcome = next((closes[e.tool] for e in reversed(evidence.events) if e.executed and e.tool in closes), None)
-        pairs = list(_pairs(rules, evidence))
-        named = [i for i in _ids(" ".join(evidence.opening)) if any(evidence.state.peek(kind, i) for kind in promised)]
+        case = _Case(rules, evidence)
         before: list[str] = []
         for sentence in said:
-            false = _false_outcome(sentence, outcome) or _false_about_rows(
-                sentence, rules.promises, pairs, named, before if _BACK.search(sentence) else ()
-            )
-            if false is not None:
+            if (false := _false_outcome(sentence, outcome)) is not None:
                 return Verdict(met=True, reason=false)
+            meant = before if _BACK.search(sentence) else ()
+            for statement in _statements(rules, sentence):
+                if (false := _false_statement(sentence, statement, case, meant)) is not None:
+                    return Verdict(met=True, reason=false)
             before = _ids(sentence)[-1:] or before
         return UNMET
 
@@ -119,43 +127,55 @@ def _false_outcome(sentence: str, outcome: str | None) -> str | None:
     return None
 
 
-def _pairs(rules: MessageRules, evidence: Evidence) -> Iterator[_Pair]:
-    """The rows that a promise may rest on, each once."""
-    changed = set[tuple[str, str]]()
-    for change in evidence.changes:
-        changed.add((change.table, change.key))
-        if change.after is not None:
-            yield _Pair(before=change.before, after=change.after)
-    for row in rules.rows_shown(evidence):
-        if (row.table, row.id) not in changed:
-            yield _Pair(before=row, after=row)
+class _Case:
+    """The rows that sentences may speak of, found once one does."""
+
+    def __init__(self, rules: MessageRules, evidence: Evidence) -> None:
+        self._rules = rules
+        self._evidence = evidence
+
+    @cached_property
+    def pairs(self) -> Sequence[_Pair]:
+        """The rows that a promise may rest on, each once."""
+        changes = self._evidence.changes
+        changed = {(change.table, change.key) for change in changes}
+        shown = (r for r in self._rules.rows_shown(self._evidence) if (r.table, r.id) not in changed)
+        made = [_Pair(before=change.before, after=change.after) for change in changes if change.after is not None]
+        return [*made, *(_Pair(before=row, after=row) for row in shown)]
+
+    def named_beside(self, held: Sequence[_Pair]) -> list[str]:
+        """The ids that the request names, of rows that promises are about and of a kind which `held` names."""
+        tables = {table for promise in self._rules.promises for table in promise.rows}
+        kinds = [kind for table, kind in self._rules.kinds.items() if table in tables]
+        ids = _bound(_ids(" ".join(self._evidence.opening)), held)
+        return [i for i in ids if any(self._evidence.state.peek(kind, i) for kind in kinds)]
 
 
-def _false_about_rows(
-    sentence: str, promises: Iterable[Promise], pairs: Sequence[_Pair], named: Sequence[str], meant: Sequence[str]
-) -> str | None:
-    """What is false about a sentence against the rows, if anything is.
+@lru_cache(maxsize=4_096)
+def _statements(rules: MessageRules, sentence: str) -> tuple[_Statement, ...]:
+    """What a sentence promises and denies, by its words alone."""
+    return tuple(_read(rules.promises, sentence))
 
-    Args:
-        sentence: The sentence.
-        promises: What it may promise or deny.
-        pairs: The rows that may bear it out.
-        named: The ids that the request names.
-        meant: The id to which a word such as "it" in the sentence points back.
-    """
-    commits = is_commitment(sentence)
+
+def _read(promises: Iterable[Promise], sentence: str) -> Iterator[_Statement]:
+    commits, conditional = is_commitment(sentence), is_conditional(sentence)
     for promise in promises:
-        if promise.denies is not None and (found := promise.denies.search(sentence)) and not is_conditional(sentence):
-            made = [pair for pair in pairs if pair.changed]
-            denied = _denied(sentence, found.start(), made, partial(_Pair.bears_out, promise=promise), meant)
-            if denied is not None:
-                return f"denies {promise.name}: {sentence!r}, and {denied} bears it out"
-        if commits and promise.says is not None and (found := promise.says.search(sentence)):
-            held = [pair for pair in pairs if pair.bears_out(promise)]
-            reason = _not_borne_out(sentence, found.start(), promise, held, named)
-            if reason is not None:
-                return f"promises {promise.name}: {sentence!r}, and {reason}"
-    return None
+        if promise.denies is not None and not conditional and (found := promise.denies.search(sentence)):
+            yield _Statement(promise=promise, position=found.start(), denied=True)
+        if promise.says is not None and commits and (found := promise.says.search(sentence)):
+            yield _Statement(promise=promise, position=found.start(), denied=False)
+
+
+def _false_statement(sentence: str, statement: _Statement, case: _Case, meant: Sequence[str]) -> str | None:
+    """What is false about a statement of a sentence, if anything is; `meant`: the id to which "it" points back."""
+    promise = statement.promise
+    if statement.denied:
+        made = [pair for pair in case.pairs if pair.changed]
+        denied = _denied(sentence, statement.position, made, partial(_Pair.bears_out, promise=promise), meant)
+        return None if denied is None else f"denies {promise.name}: {sentence!r}, and {denied} bears it out"
+    held = [pair for pair in case.pairs if pair.bears_out(promise)]
+    reason = _not_borne_out(sentence, statement.position, promise, held, case)
+    return None if reason is None else f"promises {promise.name}: {sentence!r}, and {reason}"
 
 
 def _denied(
@@ -174,9 +194,7 @@ def _denied(
     return next((pair.after.id for pair in held if not ids or any(i in _values(pair.after) for i in ids)), None)
 
 
-def _not_borne_out(
-    sentence: str, start: int, promise: Promise, held: Sequence[_Pair], named: Sequence[str]
-) -> str | None:
+def _not_borne_out(sentence: str, start: int, promise: Promise, held: Sequence[_Pair], case: _Case) -> str | None:
     """Why the rows that hold do not bear a sentence out that makes the promise at `start`."""
     names = [str(f.value) for f in figures_in(sentence) if f.kind == "name"] if "name" in promise.figures else []
     if (unknown := next((n for n in names if not any(n in pair.text for pair in held)), None)) is not None:
@@ -189,7 +207,7 @@ def _not_borne_out(
     if (missing := next((i for i in ids if not _is_about(held, i)), None)) is not None:
         return f"no row bears it out for {missing}"
     if not ids:
-        meant = _bound(named, held)
+        meant = case.named_beside(held)
         if meant and not any(pair.changed for pair in held) and not any(_is_about(held, i) for i in meant):
             return f"no row bears it out for {meant[0]}"
         if (reason := _too_few(clause_at(sentence, start), promise, held, meant)) is not None:

@@ -68,9 +68,9 @@ DeriveFacts: TypeAlias = Callable[[Shown], Iterable[str]]
 """The figures that follow from what was shown and that no record holds, such as how many days a parcel is late."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MessageRules:
-    """What holds of messages in a world."""
+    """What holds of messages in a world. There is one for each world, and it is equal to itself alone."""
 
     prose: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     """By tool: its arguments that are text for people."""
