@@ -8,7 +8,8 @@ since every further look-up moves the clock, and neither is the id that the worl
 waited are one. Once the world has changed something by itself, a row is known as it is then if it was shown since.
 
 "same work": so it is with the oracle's. "listed": so it is once values count as one that the rubric lists as equally
-right in the same column, and lists of the answer whose order does not count by the rubric are sorted.
+right in the same column, and lists of the answer whose order does not count by the rubric are sorted. "alternative": so
+it is with an alternative of the author's; only what passes is compared with these.
 """
 
 import re
@@ -27,10 +28,11 @@ from palaestra.proof.trial import ENDINGS, PlayedTurn, Trial, TrialOutcome
 from palaestra.records import JsonObject, Message, RowChange, ToolEvent
 from palaestra.rubrics import WORLD
 
-Rule: TypeAlias = Literal["same work", "listed"]
+Rule: TypeAlias = Literal["same work", "listed", "alternative"]
 RULES: dict[Rule, str] = {
     "same work": "the same acts, each knowing as much, no attempt that harms, and the same end and answer",
     "listed": "the same work but for values that the rubric lists as equally right, or lists in another order",
+    "alternative": "the same as an alternative of the author's",
 }
 """The rules, and what each says."""
 
@@ -41,25 +43,32 @@ _NEW, _GONE = "(new)", "(gone)"
 
 
 def right_after_all(trial: Trial, outcome: TrialOutcome) -> Rule | None:
-    """The rule by which an outcome is the oracle's work; `None` where it is by none."""
-    if (outcome.end, outcome.waited) != (trial.outcome.end, trial.outcome.waited):
-        return None
+    """The rule by which an outcome is the oracle's work or an alternative's; `None` where it is by none."""
     if has_harmful_attempt(trial, outcome.turns):
         return None
+    if (rule := _same_work(trial, outcome, trial.outcome)) is not None or not outcome.passed:
+        return rule
+    return "alternative" if any(_same_work(trial, outcome, other) for other in trial.alternatives) else None
+
+
+def _same_work(trial: Trial, outcome: TrialOutcome, right: TrialOutcome) -> Rule | None:
+    """The rule by which an outcome is the same work as a right one; `None` where it is by none."""
+    if (outcome.end, outcome.waited) != (right.end, right.waited):
+        return None
     rule: Rule = "same work"
-    if outcome.answer != trial.outcome.answer:
+    if outcome.answer != right.answer:
         unordered = frozenset[str]().union(*(c.unordered for c in trial.instance.rubric.criteria))
-        if _unordered(outcome.answer, unordered) != _unordered(trial.outcome.answer, unordered):
+        if _unordered(outcome.answer, unordered) != _unordered(right.answer, unordered):
             return None
         rule = "listed"
-    done, meant = _effects(trial, outcome), _effects(trial, trial.outcome)
+    done, meant = _effects(trial, outcome), _effects(trial, right)
     if [tool for tool, _ in done] != [tool for tool, _ in meant]:
         return None
     if _runs(done, {}) != _runs(meant, {}):
         equal, rule = _equally_right(trial), "listed"
         if not equal or _runs(done, equal) != _runs(meant, equal):
             return None
-    knew = zip(_known(trial, outcome), _known(trial, trial.outcome), strict=True)
+    knew = zip(_known(trial, outcome), _known(trial, right), strict=True)
     return rule if all(mine >= theirs for mine, theirs in knew) else None
 
 

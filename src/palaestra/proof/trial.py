@@ -155,6 +155,11 @@ class Trial:
             self._without[position] = self.vary([(call,) for call in calls])
         return self._without[position]
 
+    @cached_property
+    def alternatives(self) -> tuple[TrialOutcome, ...]:
+        """What came of each of the author's alternatives."""
+        return tuple(self.vary([(call,) for call in calls]) for calls in self.instance.alternatives)
+
     def vary(self, turns: Sequence[Turn]) -> TrialOutcome:
         """Play `turns`; the part that equals the oracle's beginning is not played again."""
         shared = 0

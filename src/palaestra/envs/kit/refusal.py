@@ -68,24 +68,22 @@ def refusal_task(
     close = _close(desk, case, condition)
     reply, finish = call("reply", message=condition.message), call("finish")
     other = condition.otherwise or condition.lookups
-    last = [
-        [
-            read,
-            *opening,
-            *other,
-            call("read_handbook", section_id=section),
-            reply,
-            desk.cases.decline(case, section, row),
-            finish,
-        ]
-        for section, row in condition.others
-    ]
+    looks = follow_path(path, [*opening, *condition.lookups], read)
     return Task(
         prompt=prompt,
         rubric=[*facts, *_expect(desk, case, condition, after=[fact.id for fact in facts])],
-        oracle=[*follow_path(path, [*opening, *condition.lookups], read), close, reply, finish],
-        alternatives=[[read, *opening, *other, reply, close, finish], *last],
+        oracle=[*looks, close, reply, finish],
+        alternatives=[
+            [read, *opening, *other, reply, close, finish],
+            *([*looks, *_decline(desk, case, section, row, looks), reply, finish] for section, row in condition.others),
+        ],
     )
+
+
+def _decline(desk: CaseDraft[C], case: C, section: str, evidence: Row, looks: Sequence[ToolCall]) -> list[ToolCall]:
+    """The calls that decline a case under a section, which is read first where `looks` does not read it."""
+    read = call("read_handbook", section_id=section)
+    return [*([] if read in looks else [read]), desk.cases.decline(case, section, evidence)]
 
 
 def follow_path(path: Sequence[ToolCall], needed: Sequence[ToolCall], read: ToolCall) -> list[ToolCall]:
