@@ -15,6 +15,7 @@ from palaestra.records import Json, ToolCall
 from palaestra.rubrics import WORLD
 
 REFUND = "storefront/refund-damaged-item/0000"
+OTHER_GROUNDS = "storefront/warranty-claim-twin/0004"
 CREDITS = "storefront/late-parcels/0000"
 
 
@@ -42,6 +43,15 @@ def call(tool: str, **arguments: Json) -> ToolCall:
 @pytest.mark.parametrize("task", [REFUND, CREDITS])
 def test_the_oracles_own_work_is_the_same_work(task: str) -> None:
     assert judged(task, *trial(task).calls) == "same work"
+
+
+def test_the_work_of_an_alternative_is_right_and_less_of_it_is_not() -> None:
+    *_, other = trial(OTHER_GROUNDS).instance.alternatives
+    grounds = [call.arguments["policy_id"] for call in other if call.tool == "decline_request"]
+    assert grounds == ["RET-1"]
+    assert judged(OTHER_GROUNDS, *other) == "alternative"
+    assert judged(OTHER_GROUNDS, *(call for call in other if call.tool != "reply")) is None
+    assert judged(OTHER_GROUNDS, *(call for call in other if call.tool != "get_warranty_claims")) is None
 
 
 def test_further_lookups_and_refused_calls_change_nothing_though_they_move_the_clock() -> None:
