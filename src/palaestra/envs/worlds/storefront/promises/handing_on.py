@@ -1,0 +1,29 @@
+"""What messages promise of others: that a colleague takes over."""
+
+from palaestra.envs.worlds.storefront.promises.words import WE, words
+from palaestra.envs.worlds.storefront.schema import Refund, Ticket
+from palaestra.records import Row
+from palaestra.rubrics.messages import Promise
+
+
+def _handed_on(before: Row | None, after: Row) -> bool:
+    match after:
+        case Ticket():
+            return after.status == "escalated"
+        case Refund():
+            return after.status == "pending_approval"
+        case _:
+            return before is None
+
+
+HANDING_ON = Promise(
+    name="that somebody else takes over",
+    says=words(
+        rf"{WE}(?:forward|pass|hand|escalat|refer)\w*\s[^.]*\b(?:colleague|team|supervisor|manager|finance|specialist)\b",
+        rf"{WE}ask(?:ed|ing)?\s+(?:a|an|my|our|the)\s+(?:\w+\s+)?(?:colleague|team|supervisor|manager|specialist)\b",
+        r"\b(?:colleague|supervisor|manager|specialist|(?:finance|fraud|warranty|warehouse) team)\b[^.]*"
+        r"\b(?:will|is going to)\s+(?:\w+\s+)?"
+        r"(?:look|write|call|contact|get back|be in touch|take over|check|handle)\b",
+    ),
+    rows={"tickets": _handed_on, "refunds": _handed_on, "internal_messages": _handed_on},
+)

@@ -1,0 +1,54 @@
+"""What messages promise of parcels: that they travel, have arrived or are lost."""
+
+from palaestra.envs.worlds.storefront.promises.words import ADVERB, GOODS, words
+from palaestra.envs.worlds.storefront.schema import Order, Return, Shipment
+from palaestra.records import Row
+from palaestra.rubrics.messages import Promise
+
+
+def _arrived(_before: Row | None, after: Row) -> bool:
+    match after:
+        case Order() | Shipment():
+            return after.status == "delivered"
+        case Return():
+            return after.status == "received"
+        case _:
+            return False
+
+
+def _travels(_before: Row | None, after: Row) -> bool:
+    match after:
+        case Order():
+            return after.status in ("shipped", "delivered")
+        case Shipment():
+            return after.status in ("preparing", "in_transit")
+        case Return():
+            return after.status == "authorised"
+        case _:
+            return False
+
+
+def _lost(_before: Row | None, after: Row) -> bool:
+    return isinstance(after, Shipment) and after.status == "lost"
+
+
+ARRIVAL = Promise(
+    name="an arrival",
+    says=words(
+        rf"\b(?:has|have|['\u2019]ve)\s+{ADVERB}arrived\b",
+        rf"\b(?:was|were|been)\s+{ADVERB}delivered\b",
+        rf"\b{GOODS}\s+(?:\w+\s+){{0,3}}?arrived\b",
+    ),
+    rows={"orders": _arrived, "shipments": _arrived, "returns": _arrived},
+)
+UNDER_WAY = Promise(
+    name="that a parcel is on its way",
+    says=words(rf"\b{GOODS}\s+{ADVERB}(?:still\s+)?on\s+(?:its|the|their)\s+way\b(?!\s+back)"),
+    rows={"orders": _travels, "shipments": _travels, "returns": _travels},
+)
+LOSS = Promise(
+    name="a lost parcel",
+    says=words(rf"\b{GOODS}\s+{ADVERB}(?:officially\s+)?(?:declared\s+)?lost\b"),
+    denies=words(r"\b(?:is not|isn't|was not|wasn't|are not|aren't)\s+lost\b"),
+    rows={"shipments": _lost},
+)
