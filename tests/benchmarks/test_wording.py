@@ -130,7 +130,7 @@ def test_the_kind_of_a_text_is_that_of_the_wish_in_it() -> None:
 @pytest.mark.unmeasured
 def test_no_held_out_body_is_near_to_a_training_body() -> None:
     assert report().overlap <= MOST_OVERLAP / 2
-    assert report().overlap_with_terms <= 0.55  # 52.6 % were measured: the aim, for bodies without these terms, is 50 %
+    assert report().overlap_with_terms <= 0.55  # 53.4 % were measured: the aim, for bodies without these terms, is 50 %
     assert report().shared_subjects == 0
     assert report().held_out["bodies"] == report().held_out["requests"]
 
