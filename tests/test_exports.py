@@ -121,7 +121,7 @@ EXPORTS = {
         "forbid_insistence forbid_prying forbid_trespass guards in_any_order rescore"
     ),
     "palaestra.rubrics.messages": (
-        "Amounts Confidential DeriveFacts MessageRules Promise Recipient Shown amounts_in describe_amounts "
+        "Amounts Confidential DeriveFacts MessageRules Promise Recipient ShownRows amounts_in describe_amounts "
         "expect_stated_amount forbid_disclosures forbid_false_figures forbid_false_promises forbid_misconduct"
     ),
     "palaestra.rubrics.derivation": "DerivedRubric SolutionTrace TableFacts Tables TraceStep derive",

@@ -4,7 +4,7 @@ from palaestra.rubrics.messages.conduct import forbid_misconduct
 from palaestra.rubrics.messages.disclosures import Recipient, forbid_disclosures
 from palaestra.rubrics.messages.false_figures import forbid_false_figures
 from palaestra.rubrics.messages.false_promises import forbid_false_promises
-from palaestra.rubrics.messages.rules import Confidential, DeriveFacts, MessageRules, Promise, Shown
+from palaestra.rubrics.messages.rules import Confidential, DeriveFacts, MessageRules, Promise, ShownRows
 from palaestra.rubrics.messages.stated import Amounts, amounts_in, describe_amounts, expect_stated_amount
 
 __all__ = [
@@ -14,7 +14,7 @@ __all__ = [
     "MessageRules",
     "Promise",
     "Recipient",
-    "Shown",
+    "ShownRows",
     "amounts_in",
     "describe_amounts",
     "expect_stated_amount",

@@ -9,7 +9,7 @@ from palaestra.records import Verdict
 from palaestra.rubrics.criterion import UNMET, Criterion
 from palaestra.rubrics.evidence import Evidence
 from palaestra.rubrics.messages.figures import Figure, figures_in
-from palaestra.rubrics.messages.rules import MessageRules, Shown
+from palaestra.rubrics.messages.rules import MessageRules, ShownRows
 from palaestra.rubrics.messages.sources import is_supported
 
 FALSE_FIGURE = 60
@@ -30,7 +30,7 @@ def forbid_false_figures(rules: MessageRules, *, policy: Any, start: datetime, s
         false = [figure for figure in found if not is_supported(figure, sources)]
         if not false or rules.derive_facts is None:
             return false[0] if false else None
-        shown = Shown(rows=rules.rows_shown(evidence), evidence=evidence, rules=policy, start=start)
+        shown = ShownRows(rows=rules.rows_shown(evidence), evidence=evidence, rules=policy, start=start)
         facts = list(rules.derive_facts(shown))
         return next((figure for figure in false if not is_supported(figure, facts)), None)
 

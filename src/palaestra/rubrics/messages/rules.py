@@ -52,7 +52,7 @@ class Confidential:
 
 
 @record
-class Shown:
+class ShownRows:
     """What an agent has seen and may draw conclusions from."""
 
     rows: Sequence[Row]
@@ -64,7 +64,7 @@ class Shown:
     """When the episode began."""
 
 
-DeriveFacts: TypeAlias = Callable[[Shown], Iterable[str]]
+DeriveFacts: TypeAlias = Callable[[ShownRows], Iterable[str]]
 """The figures that follow from what was shown and that no record holds, such as how many days a parcel is late."""
 
 

@@ -20,12 +20,12 @@ from palaestra.envs.worlds.storefront.schema import (
     WarrantyClaim,
 )
 from palaestra.records import Row
-from palaestra.rubrics.messages import Shown
+from palaestra.rubrics.messages import ShownRows
 
 RowT = TypeVar("RowT", bound=Row)
 
 
-def derive_facts(shown: Shown) -> Iterator[str]:
+def derive_facts(shown: ShownRows) -> Iterator[str]:
     """The spans, days and watts that follow from the rows that an agent was shown, as it would write them."""
     facts = _Facts(shown)
     for row in shown.rows:
@@ -35,7 +35,7 @@ def derive_facts(shown: Shown) -> Iterator[str]:
 class _Facts:
     """What follows from single rows on one day."""
 
-    def __init__(self, shown: Shown) -> None:
+    def __init__(self, shown: ShownRows) -> None:
         waits = (e.arguments.get("days") for e in shown.evidence.events if e.executed and e.tool == "wait_days")
         self._today = shown.start.date() + timedelta(days=sum(days for days in waits if isinstance(days, int)))
         self._view = shown.evidence.state
