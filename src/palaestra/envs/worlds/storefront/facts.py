@@ -27,9 +27,9 @@ RowT = TypeVar("RowT", bound=Row)
 
 def derive_facts(shown: ShownRows) -> Iterator[str]:
     """The spans, days and watts that follow from the rows that an agent was shown, as it would write them."""
-    facts = _Facts(shown)
+    known = _Facts(shown)
     for row in shown.rows:
-        yield from facts.of(row)
+        yield from known.facts_of(row)
 
 
 class _Facts:
@@ -42,7 +42,7 @@ class _Facts:
         self._policy: StorePolicy = shown.rules
         self._rows = shown.rows
 
-    def of(self, row: Row) -> Iterator[str]:
+    def facts_of(self, row: Row) -> Iterator[str]:
         match row:
             case Order():
                 yield from self._days(row.placed.date(), self._policy.price_match_days)
@@ -86,12 +86,12 @@ class _Facts:
         yield from self._days(parcel.delivered, 0)
         yield f"{abs((parcel.delivered - parcel.due).days)} days"
         yield f"{(parcel.delivered - order.placed.date()).days} days"
-        for customer in self._shown(Customer, order.customer_id):
+        for customer in self._find_shown(Customer, order.customer_id):
             last = last_return_day(self._policy, customer.tier, parcel.delivered, order.placed.date())
             yield from self._days(last, 0)
         for line in self._rows:
             if isinstance(line, OrderLine) and line.order_id == order.id:
-                for goods in self._shown(Product, line.product_id):
+                for goods in self._find_shown(Product, line.product_id):
                     yield from self._days(warranty_end(parcel.delivered, goods.warranty_months), 0)
 
     def _of_build(self, build: Build) -> Iterator[str]:
@@ -107,6 +107,6 @@ class _Facts:
         yield f"{draw * (100 + self._policy.psu_headroom_percent) // 100} W"
         yield f"{-(-draw * (100 + self._policy.psu_headroom_percent) // 100)} W"
 
-    def _shown(self, kind: type[RowT], key: str) -> Iterator[RowT]:
+    def _find_shown(self, kind: type[RowT], key: str) -> Iterator[RowT]:
         """The row of that id, if it was shown."""
         return (row for row in self._rows if isinstance(row, kind) and row.id == key)

@@ -6,7 +6,7 @@ from palaestra.records import Row
 from palaestra.rubrics.messages import Promise
 
 
-def _sent_again(before: Row | None, after: Row) -> bool:
+def _is_sent_again(before: Row | None, after: Row) -> bool:
     match after:
         case Shipment():
             return after.replaces is not None
@@ -18,15 +18,15 @@ def _sent_again(before: Row | None, after: Row) -> bool:
             return False
 
 
-def _repaired(_before: Row | None, after: Row) -> bool:
+def _is_repaired(_before: Row | None, after: Row) -> bool:
     return isinstance(after, WarrantyClaim) and after.remedy == "repair" and after.status != "withdrawn"
 
 
-def _back_from_repair(_before: Row | None, after: Row) -> bool:
+def _is_back_from_repair(_before: Row | None, after: Row) -> bool:
     return isinstance(after, WarrantyClaim) and after.remedy == "repair" and after.status == "closed"
 
 
-def _too_late(_before: Row | None, after: Row) -> bool:
+def _is_too_late(_before: Row | None, after: Row) -> bool:
     """A request that was declined since the window has closed; the record is no return or refund."""
     return (
         isinstance(after, Ticket)
@@ -35,11 +35,11 @@ def _too_late(_before: Row | None, after: Row) -> bool:
     )
 
 
-def _claimed(_before: Row | None, after: Row) -> bool:
+def _is_claimed(_before: Row | None, after: Row) -> bool:
     return isinstance(after, WarrantyClaim) and after.status == "open"
 
 
-def _taken_back(_before: Row | None, after: Row) -> bool:
+def _is_taken_back(_before: Row | None, after: Row) -> bool:
     return isinstance(after, Return) and after.status != "cancelled"
 
 
@@ -60,7 +60,7 @@ SENT_AGAIN = Promise(
         rf"\b{NOT}\s+(?:be\s+)?(?:replaced?|sen[dt] (?:it |them )?again|send (?:you )?a (?:new|replacement))\b",
         rf"\b(?:replacement|exchange)\s+(?:request\s+)?{TURNED_DOWN}",
     ),
-    rows={"shipments": _sent_again, "warranty_claims": _sent_again, "builds": _sent_again},
+    rows={"shipments": _is_sent_again, "warranty_claims": _is_sent_again, "builds": _is_sent_again},
 )
 BUILD = Promise(
     name="a changed build",
@@ -69,18 +69,18 @@ BUILD = Promise(
         r"\bnothing\s+(?:was|has been)\s+changed\s+in\s+(?:your|the)\s+build\b",
         r"\bleft\s+(?:your|the)\s+build\s+(?:as it (?:is|was)|unchanged)\b",
     ),
-    rows={"builds": _sent_again},
+    rows={"builds": _is_sent_again},
 )
 REPAIR = Promise(
     name="a repair",
     says=words(rf"{WE}(?:repair(?:ed|ing)?|mend(?:ed)?)\b", rf"{IS}(?:repaired|mended)\b"),
     denies=words(rf"\b{NOT}\s+(?:be\s+)?(?:repair(?:ed)?|mend(?:ed)?)\b"),
-    rows={"warranty_claims": _repaired},
+    rows={"warranty_claims": _is_repaired},
 )
 REPAIRED = Promise(
     name="a repair that is over",
     says=words(r"\b(?:was|has been|have been|['\u2019]ve|we have)\s+(?:already\s+|now\s+)?(?:repaired|mended)\b"),
-    rows={"warranty_claims": _back_from_repair},
+    rows={"warranty_claims": _is_back_from_repair},
 )
 CLAIM = Promise(
     name="a warranty claim",
@@ -93,7 +93,7 @@ CLAIM = Promise(
         r"\bwarranty\s+is\s+over\b",
         rf"\bclaim\s+{TURNED_DOWN}",
     ),
-    rows={"warranty_claims": _claimed},
+    rows={"warranty_claims": _is_claimed},
 )
 RETURN = Promise(
     name="a return",
@@ -109,7 +109,7 @@ RETURN = Promise(
         r"\byour\s+return\s+(?:window|period)\s+(?:has|is)\s+(?:already\s+|unfortunately\s+)?"
         r"(?:closed|passed|ended|expired|over)\b",
     ),
-    rows={"returns": _taken_back},
+    rows={"returns": _is_taken_back},
 )
 SENDING_BACK = Promise(
     name="that goods come back",
@@ -118,7 +118,7 @@ SENDING_BACK = Promise(
         r"(?:the|your)(?:\s+[\w-]+){1,6}?)\s+back\b",
         r"\bplease\s+(?:now\s+)?return\s+(?:it|them|both|(?:the|your)(?:\s+[\w-]+){1,6}?)\s+to\s+us\b",
     ),
-    rows={"returns": _taken_back, "warranty_claims": _claimed},
+    rows={"returns": _is_taken_back, "warranty_claims": _is_claimed},
 )
 WINDOW = Promise(
     name="that the return window has closed",
@@ -127,5 +127,5 @@ WINDOW = Promise(
         r"(?:[\w-]+\s+)?return\s+(?:window|period)\b",
         r"\breturn\s+(?:window|period)\s+is\s+still\s+open\b",
     ),
-    rows={"tickets": _too_late},
+    rows={"tickets": _is_too_late},
 )

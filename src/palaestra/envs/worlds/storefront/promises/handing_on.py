@@ -6,7 +6,7 @@ from palaestra.records import Row
 from palaestra.rubrics.messages import Promise
 
 
-def _handed_on(before: Row | None, after: Row) -> bool:
+def _is_handed_on(before: Row | None, after: Row) -> bool:
     match after:
         case Ticket():
             return after.status == "escalated"
@@ -25,5 +25,5 @@ HANDING_ON = Promise(
         r"\b(?:will|is going to)\s+(?:\w+\s+)?"
         r"(?:look|write|call|contact|get back|be in touch|take over|check|handle)\b",
     ),
-    rows={"tickets": _handed_on, "refunds": _handed_on, "internal_messages": _handed_on},
+    rows={"tickets": _is_handed_on, "refunds": _is_handed_on, "internal_messages": _is_handed_on},
 )

@@ -9,29 +9,29 @@ from palaestra.rubrics.messages import Promise
 _OF_AMOUNT = r"(?:\s+\(?(?:of\s+)?(?:(?:EUR|\u20ac)\s*)?\d[\d.,]*(?:\s*(?:EUR|\u20ac|euros?)(?!\w))?\)?)?"
 
 
-def _made(before: Row | None, _after: Row) -> bool:
+def _is_made(before: Row | None, _after: Row) -> bool:
     return before is None
 
 
-def _paid(_before: Row | None, after: Row) -> bool:
+def _is_paid(_before: Row | None, after: Row) -> bool:
     return isinstance(after, Refund) and after.status == "paid"
 
 
-def _waits(_before: Row | None, after: Row) -> bool:
+def _is_waiting(_before: Row | None, after: Row) -> bool:
     return isinstance(after, Refund) and after.status == "pending_approval"
 
 
-def _given_back(_before: Row | None, after: Row) -> bool:
+def _is_given_back(_before: Row | None, after: Row) -> bool:
     return isinstance(after, Payment) and after.refunded_cents > 0
 
 
-def _with_fee(before: Row | None, after: Row) -> bool:
+def _has_fee(before: Row | None, after: Row) -> bool:
     return isinstance(after, Return) and before is None and after.fee_cents > 0
 
 
-def _with_restocking_fee(before: Row | None, after: Row) -> bool:
+def _has_restocking_fee(before: Row | None, after: Row) -> bool:
     """A fee that is a usual percentage of the price paid; what a lost discount takes off hardly is."""
-    if not isinstance(after, Return) or not _with_fee(before, after):
+    if not isinstance(after, Return) or not _has_fee(before, after):
         return False
     paid = after.fee_cents + after.refund_due_cents
     return any(percent_of(paid, percent) == after.fee_cents for percent in range(1, 31))
@@ -43,7 +43,7 @@ _COMES = (
     r"(?:approved|granted|accepted|issued|processed|confirmed|booked|sent|made|transferred|returned|on its way|"
     r"under way|reach|arrive|come|land|in your account|back with you)"
 )
-_PAID_ROWS = {"refunds": _paid, "credits": always, "payments": _given_back}
+_PAID_ROWS = {"refunds": _is_paid, "credits": always, "payments": _is_given_back}
 PAYMENT = Promise(
     name="a payment",
     says=words(
@@ -66,7 +66,7 @@ PAYMENT = Promise(
         rf"\byour\s+(?:compensation|money)\s+{TURNED_DOWN}",
     ),
     # The goods of a return that this episode has authorised are paid once they are here.
-    rows={**_PAID_ROWS, "refunds": always, "returns": _made},
+    rows={**_PAID_ROWS, "refunds": always, "returns": _is_made},
     figures=frozenset({"money"}),
 )
 PAID = Promise(
@@ -97,7 +97,7 @@ REFUND = Promise(
         r"\b(?:could not|couldn't|cannot|can't)\s+refund\s+(?:you|it)\s*(?:[.,;!]|$)",
         r"\byour\s+refund\s+has\s+not\s+(?:yet\s+)?been\s+(?:paid|issued|made)\b",
     ),
-    rows={"refunds": _paid, "payments": _given_back},
+    rows={"refunds": _is_paid, "payments": _is_given_back},
     figures=frozenset({"money"}),
 )
 CREDIT = Promise(
@@ -117,12 +117,12 @@ APPROVAL = Promise(
         rf"\b(?:refund|reimbursement){_OF_AMOUNT}\s+(?:is|was|has been|have been)\s+{ADVERB}approved\b",
         rf"\byour\s+(?:refund|reimbursement)\s+(?:request\s+)?{TURNED_DOWN}",
     ),
-    rows={"refunds": _waits},
+    rows={"refunds": _is_waiting},
 )
 RESTOCKING_FEE = Promise(
     name="a restocking fee",
     denies=words(r"\bno\s+restocking\s+fee\b"),
-    rows={"returns": _with_restocking_fee},
+    rows={"returns": _has_restocking_fee},
 )
 FEE_KEPT = Promise(
     name="a fee that was kept",
@@ -138,5 +138,5 @@ FEE = Promise(
         r"\b(?:is|was|been|be|have|has|['\u2019]ve|will)\s+waived?\b",
         r"^(?!.*\b(?:fee|less|deduct|minus|keep|kept|off)\b).*\b(?:full|whole|entire)\s+(?:price|amount|refund|money)\b",
     ),
-    rows={"returns": _with_fee},
+    rows={"returns": _has_fee},
 )

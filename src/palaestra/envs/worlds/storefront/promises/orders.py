@@ -6,7 +6,7 @@ from palaestra.records import Row
 from palaestra.rubrics.messages import Promise
 
 
-def _cancelled(_before: Row | None, after: Row) -> bool:
+def _is_cancelled(_before: Row | None, after: Row) -> bool:
     match after:
         case Order() | Return():
             return after.status == "cancelled"
@@ -18,13 +18,13 @@ def _cancelled(_before: Row | None, after: Row) -> bool:
             return False
 
 
-def _redirected(before: Row | None, after: Row) -> bool:
+def _is_redirected(before: Row | None, after: Row) -> bool:
     if not isinstance(after, Order) or not isinstance(before, Order):
         return False
     return (before.ship_street, before.ship_city) != (after.ship_street, after.ship_city)
 
 
-def _here(before: Row | None, after: Row) -> bool:
+def _is_here(before: Row | None, after: Row) -> bool:
     return any(isinstance(row, Order) and row.status == "processing" for row in (before, after))
 
 
@@ -42,7 +42,12 @@ CANCELLATION = Promise(
         rf"\b{NOT}\s+(?:be\s+|been\s+)?cancel(?:l?ed)?\b",
         r"\b(?:order|it|ORD-\d+)\s+still\s+stands\b",
     ),
-    rows={"orders": _cancelled, "returns": _cancelled, "payments": _cancelled, "warranty_claims": _cancelled},
+    rows={
+        "orders": _is_cancelled,
+        "returns": _is_cancelled,
+        "payments": _is_cancelled,
+        "warranty_claims": _is_cancelled,
+    },
 )
 ORDER_CANCELLATION = Promise(
     name="a cancelled order",
@@ -53,7 +58,7 @@ ORDER_CANCELLATION = Promise(
         rf"(?:^\W*|[,;:]\s+|\b(?:and|but|so|that)\s+)(?:(?:your|the)\s+)?(?:order\s+)?"
         rf"ORD-\d+\s+{ADVERB}cancell?ed\b",
     ),
-    rows={"orders": _cancelled},
+    rows={"orders": _is_cancelled},
 )
 REDIRECTION = Promise(
     name="another address",
@@ -69,7 +74,7 @@ REDIRECTION = Promise(
         rf"\b{NOT}\s+(?:change|update)\s+the\s+(?:\w+\s+)?address\b",
         r"\baddress\s+(?:could not|cannot|can't)\s+be\s+(?:changed|updated)\b",
     ),
-    rows={"orders": _redirected},
+    rows={"orders": _is_redirected},
 )
 DESTINATION = Promise(
     name="where an order goes",
@@ -85,5 +90,5 @@ STILL_HERE = Promise(
         r"\b(?:order|ORD-\d+)\s+(?:is|was)\s+still\s+"
         r"(?:in (?:our|the) warehouse|being (?:processed|prepared)|with us|here)\b"
     ),
-    rows={"orders": _here},
+    rows={"orders": _is_here},
 )

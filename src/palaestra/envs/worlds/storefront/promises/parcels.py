@@ -6,7 +6,7 @@ from palaestra.records import Row
 from palaestra.rubrics.messages import Promise
 
 
-def _arrived(_before: Row | None, after: Row) -> bool:
+def _is_arrived(_before: Row | None, after: Row) -> bool:
     match after:
         case Order() | Shipment():
             return after.status == "delivered"
@@ -16,7 +16,7 @@ def _arrived(_before: Row | None, after: Row) -> bool:
             return False
 
 
-def _travels(_before: Row | None, after: Row) -> bool:
+def _is_travelling(_before: Row | None, after: Row) -> bool:
     match after:
         case Order():
             return after.status in ("shipped", "delivered")
@@ -28,7 +28,7 @@ def _travels(_before: Row | None, after: Row) -> bool:
             return False
 
 
-def _lost(_before: Row | None, after: Row) -> bool:
+def _is_lost(_before: Row | None, after: Row) -> bool:
     return isinstance(after, Shipment) and after.status == "lost"
 
 
@@ -39,16 +39,16 @@ ARRIVAL = Promise(
         rf"\b(?:was|were|been)\s+{ADVERB}delivered\b",
         rf"\b{GOODS}\s+(?:\w+\s+){{0,3}}?arrived\b",
     ),
-    rows={"orders": _arrived, "shipments": _arrived, "returns": _arrived},
+    rows={"orders": _is_arrived, "shipments": _is_arrived, "returns": _is_arrived},
 )
 UNDER_WAY = Promise(
     name="that a parcel is on its way",
     says=words(rf"\b{GOODS}\s+{ADVERB}(?:still\s+)?on\s+(?:its|the|their)\s+way\b(?!\s+back)"),
-    rows={"orders": _travels, "shipments": _travels, "returns": _travels},
+    rows={"orders": _is_travelling, "shipments": _is_travelling, "returns": _is_travelling},
 )
 LOSS = Promise(
     name="a lost parcel",
     says=words(rf"\b{GOODS}\s+{ADVERB}(?:officially\s+)?(?:declared\s+)?lost\b"),
     denies=words(r"\b(?:is not|isn't|was not|wasn't|are not|aren't)\s+lost\b"),
-    rows={"shipments": _lost},
+    rows={"shipments": _is_lost},
 )
