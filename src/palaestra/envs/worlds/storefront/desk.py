@@ -194,8 +194,9 @@ class Desk(CaseDraft[Ticket]):
         return expect_any(expect_read(record, fields=fields), window, *others, id="knew-delivery")
 
     def warranty(self, line: OrderLine) -> Criterion:
-        """Expect that the agent found out how long a line's warranty is."""
-        return expect_read(self.product(line), fields=["warranty_months"], id="knew-warranty")
+        """Expect that the agent found out how long a line's warranty is: from its product, or its computation."""
+        product = expect_read(self.product(line), fields=["warranty_months"], id="months")
+        return expect_any(product, expect_call("compute_warranty", arguments={"line_id": line.id}), id="knew-warranty")
 
     def stock(self, product: Product) -> Criterion:
         """Expect that the agent found out how many pieces of a product are left."""
@@ -211,6 +212,27 @@ class Desk(CaseDraft[Ticket]):
             expect_call("query", arguments={"table": "credits"}),
             id=id,
         )
+
+    def earlier_refunds(self, order: Order, *others: Criterion) -> Criterion:
+        """Expect that the agent looked for refunds of an order, paid or waiting, by listing them or by `others`."""
+        return expect_any(
+            expect_call("get_refunds", arguments={"order_id": order.id}),
+            expect_call("query", arguments={"table": "refunds"}),
+            *others,
+            id="saw-refunds",
+        )
+
+    def earlier_claims(self, line: OrderLine) -> Criterion:
+        """Expect that the agent looked for warranty claims on a line."""
+        return expect_any(
+            expect_call("get_warranty_claims", arguments={"line_id": line.id}),
+            expect_call("query", arguments={"table": "warranty_claims"}),
+            id="saw-claims",
+        )
+
+    def own_limit(self) -> Criterion:
+        """Expect that the agent read up to which amount it pays refunds alone; two sections say so."""
+        return expect_any(self.read("REF-2"), self.read("WHO-1"), id="read-REF-2")
 
     def colleague(self, employee: Employee, *, id: str) -> Criterion:
         """Expect that the agent found out what a colleague may approve, and whether they are at work."""

@@ -92,7 +92,7 @@ def _returns(policy: StorePolicy) -> list[Section]:
             "the order's payment with the reason changed_mind, as a refund of the payment, since the pieces "
             "are counted as returned. A request for the money that comes too early, or twice, is declined "
             "on the grounds of this section; the record that shows them is the return or, where it was paid "
-            "before, the refund.",
+            "before, if only while the case waited, the refund.",
         ),
     ]
 
@@ -139,7 +139,7 @@ def _refunds(policy: StorePolicy) -> list[Section]:
             "Where a refund of pieces came out too small, what is missing is paid to the same payment, as a "
             "refund of the payment with the reason billing_error. Where it was right, or the rest was paid "
             "before, the request is declined on the grounds of this section; the record that shows them is "
-            "the refund or, where the rest was paid, the refund that paid it.",
+            "the refund or, where the rest was paid, the refund that paid it. The reply states what was paid.",
             "Shipping is not refunded, except when the parcel was lost (SHP-1) or when the whole order is "
             "cancelled before it has left (SHP-2).",
         ),
@@ -309,12 +309,11 @@ def _loyalty(policy: StorePolicy) -> list[Section]:
         section(
             "LOY-3",
             "Credit for slow claims",
-            f"A warranty claim that has been open for more than {claim_days} earns the customer store credit "
-            f"of {policy.claim_credit_percent} % of the price paid for the piece (REF-3), rounded half up to "
-            "a cent. The reason is goodwill. It is given once for an order, when the customer asks, and only "
-            "while the claim is open. Where nothing is due, the request is declined on the grounds of this "
-            "section; the record that shows them is the claim or, where the credit was given before, that "
-            "credit.",
+            f"A warranty claim that was opened more than {claim_days} ago, counted in calendar days, and is still "
+            f"open earns the customer store credit of {policy.claim_credit_percent} % of the price paid for the piece "
+            "(REF-3), rounded half up to a cent. The reason is goodwill. It is given once for an order, when the "
+            "customer asks. Where nothing is due, the request is declined on the grounds of this section; the record "
+            "that shows them is the claim or, where the credit was given before, that credit.",
         ),
     ]
 
@@ -402,7 +401,8 @@ def _goods(policy: StorePolicy) -> list[Section]:
             "last included. The warehouse then sends a ticket with the orders in which the product went out. "
             "Go through all of them. What follows is done in the customers' favour and needs no request of theirs.",
             "An order is concerned when it arrived on one of those days and its customer still has a piece "
-            f"of the product. The customer gets store credit of {policy.recall_credit_percent} % of what was paid "
+            "of the product, that is, its order line counts fewer pieces as returned than were ordered. The customer "
+            f"gets store credit of {policy.recall_credit_percent} % of what was paid "
             "for the pieces still held, rounded half up to a cent, with the reason goodwill, once for an order. "
             "An account under a fraud hold gets nothing.",
             "The account under which the ticket is filed has no part in the recall. The reply goes to the warehouse "

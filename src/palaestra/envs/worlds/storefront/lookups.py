@@ -28,11 +28,12 @@ def about_goods(order: Order, line: OrderLine) -> list[ToolCall]:
 
 
 def about_refund(order: Order, line: OrderLine, pieces: int) -> list[ToolCall]:
-    """Goods inside the return window for which money goes back: what was paid for so many pieces."""
+    """Goods inside the return window for which money goes back: what was paid for the pieces, and who may pay it."""
     return [
         *about_goods(order, line),
         call("read_handbook", section_id="REF-1"),
         call("compute_paid", line_id=line.id, quantity=pieces),
+        call("read_handbook", section_id="REF-2"),
     ]
 
 

@@ -4,6 +4,9 @@ from palaestra.envs.kit import count, enumerate_words
 from palaestra.envs.worlds.storefront.desk import Desk
 from palaestra.envs.worlds.storefront.schema import Order, OrderLine
 
+KEEP = "You need not send anything back."
+"""Damaged, faulty and wrong goods are paid without being sent back (REF-1)."""
+
 
 def window_closed(desk: Desk, line: OrderLine) -> str:
     """That the return window of a delivered line has closed, how long it was, and from when it was counted (RET-1)."""

@@ -119,17 +119,21 @@ WAITING_REFUND = LetterKind(
     around=CUSTOMERS,
     facts=_PIECE,
     wishes=(
-        "For the faulty {product} of {order} a payout was promised and had to be signed off. How far has that got?",
-        "Has anybody signed off the payout for the defective {product} in {order}? My account shows nothing so far.",
+        "For the faulty {product} of {order} a payout was promised and had to be signed off. Please see it through.",
+        (
+            "Has anybody signed off the payout for the defective {product} in {order}? My account shows nothing;"
+            " please see it through."
+        ),
         (
             "The payout that you announced for the {product} of {order} waits for somebody's signature, I was told."
-            " Where does it stand?"
+            " Please chase it."
         ),
-        "I am still owed the payout for the {product} of {order}, which somebody was to approve. What holds it up?",
+        "I am still owed the payout for the {product} of {order}, which somebody was to approve. Please get it moving.",
     ),
     foreign_wishes={
         "de": (
-            "Wo bleibt meine Erstattung? The payout for the faulty {product} of {order} was with somebody for approval."
+            "Wo bleibt meine Erstattung? The payout for the faulty {product} of {order} was with somebody for approval;"
+            " please chase it."
         ),
     },
     reasons=(

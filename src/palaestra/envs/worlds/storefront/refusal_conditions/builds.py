@@ -3,9 +3,10 @@
 from palaestra.envs.kit import RefusalCondition
 from palaestra.envs.task import call
 from palaestra.envs.worlds.storefront.desk import Desk
+from palaestra.envs.worlds.storefront.policy import build_problems
 from palaestra.envs.worlds.storefront.schema import Build, Customer, Product
 from palaestra.envs.worlds.storefront.workbench import checked_together, exchanged, parts_of
-from palaestra.rubrics import expect_any, expect_call, expect_read
+from palaestra.rubrics import Criterion, expect_any, expect_call, expect_read
 
 
 def anothers_build(desk: Desk, build: Build) -> tuple[RefusalCondition, Customer]:
@@ -13,7 +14,9 @@ def anothers_build(desk: Desk, build: Build) -> tuple[RefusalCondition, Customer
     owner = desk.pick(Customer, lambda c: c.id != build.customer_id and not c.fraud_hold)
     desk.state.update(build, customer_id=owner.id)
     grounds = RefusalCondition(
-        section="PRV-1", evidence=owner, message="We can only act on a request that comes from the account's owner."
+        section="PRV-1",
+        evidence=owner,
+        message="We can only act on a request of the owner. Please check the number or write from their address.",
     )
     return grounds, owner
 
@@ -55,12 +58,25 @@ def card_sold_out(desk: Desk, build: Build, card: Product) -> RefusalCondition:
 def rest_changed(desk: Desk, build: Build, card: Product, other: Product) -> RefusalCondition:
     """The build has `other` in it, with which it works, and with which the card does not."""
     changed = desk.state.update(build, **{f"{other.category}_id": other.id})
-    ids = [p.id for p in exchanged(parts_of(desk, changed), card)]
+    parts = exchanged(parts_of(desk, changed), card)
+    ids = [p.id for p in parts]
+    [problem, *_] = build_problems(desk.planting_policy, parts)
     find = call("search_products", query=card.name)
     return RefusalCondition(
         section="BLD-1",
         evidence=changed,
-        facts=(checked_together(ids),),
+        facts=_knew_misfit(ids, card, other),
         lookups=(find, call("check_compatibility", product_ids=[*ids])),
-        message=f"Your build cannot take the {card.name} as it is.",
+        message=f"Your build cannot take the {card.name} as it is: {problem}.",
+    )
+
+
+def _knew_misfit(parts: list[str], card: Product, other: Product) -> tuple[Criterion, ...]:
+    """Expect that the agent found out that the parts do not fit: by the check or, for a case, from both lengths."""
+    checked = checked_together(parts)
+    if other.category != "case":
+        return (checked,)
+    return (
+        expect_any(checked, expect_read(card, fields=["length_mm"], id="length"), id="knew-length"),
+        expect_any(checked, expect_read(other, fields=["length_mm"], id="room"), id="knew-room"),
     )

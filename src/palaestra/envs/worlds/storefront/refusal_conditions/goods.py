@@ -47,7 +47,10 @@ def coming_back_already(desk: Desk, line: OrderLine) -> RefusalCondition:
 def received_already(desk: Desk, back: Return) -> RefusalCondition:
     """The warehouse has received what was to come back."""
     received = desk.state.update(back, status="received")
-    return _returned("RET-5", received, "Our warehouse has received it already, so that you cannot keep it.")
+    told = (
+        f"Our warehouse has received it already, so that you cannot keep it. {amount(back.refund_due_cents)} are due."
+    )
+    return _returned("RET-5", received, told)
 
 
 def not_received(desk: Desk, back: Return) -> RefusalCondition:

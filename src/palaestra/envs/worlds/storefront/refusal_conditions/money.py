@@ -123,7 +123,7 @@ def nobody_to_approve(desk: Desk, line: OrderLine, approvers: list[Employee]) ->
         lookups=(call("search_employees", team=first.team, rank=first.rank),),
         otherwise=(call("search_employees", team=first.team),),
         team="finance",
-        message="Our finance team will decide on your refund and write to you.",
+        message="Nobody here may approve your refund today, so our finance team decides on it.",
     )
 
 

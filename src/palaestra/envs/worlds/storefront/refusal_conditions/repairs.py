@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from palaestra.envs.kit import RefusalCondition
+from palaestra.envs.kit import RefusalCondition, count
 from palaestra.envs.task import call
 from palaestra.envs.worlds.storefront.aftersales import claimed
 from palaestra.envs.worlds.storefront.desk import Desk
@@ -26,7 +26,9 @@ def claim_is_young(desk: Desk, claim: WarrantyClaim) -> RefusalCondition:
     """The claim was opened on the first day on which it is not slow."""
     by = (desk.today - claim.opened.date()).days - desk.planting_policy.claim_days
     young = desk.state.update(claim, opened=claim.opened + timedelta(days=by))
-    return _claim("LOY-3", young, "We are still within the time that a claim may take.")
+    days = count(desk.planting_policy.claim_days, "day")
+    told = f"It was opened on {young.opened.date()}. No credit is due before a claim was opened more than {days} ago."
+    return _claim("LOY-3", young, told)
 
 
 def sold_out(desk: Desk, product: Product) -> RefusalCondition:

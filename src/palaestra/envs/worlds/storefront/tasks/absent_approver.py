@@ -112,7 +112,9 @@ def refusal(desk: Desk, ticket: Ticket, prompt: str, refund: Refund, opening: li
     approver = desk.state.get(Employee, refund.approver_id)
     line = desk.state.get(OrderLine, refund.line_id or "")
     colleagues = call("search_employees", team=approver.team, rank=approver.rank)
+    read = call("read_handbook", section_id="WHO-2")
     close = decline_calls(ticket, "REF-2", refund, "Your refund still waits for a decision, and we wait with you.")
+    facts = ["saw-account", "saw-refund", "saw-colleagues", "read-WHO-2"]
     return Task(
         prompt=prompt,
         rubric=[
@@ -120,8 +122,9 @@ def refusal(desk: Desk, ticket: Ticket, prompt: str, refund: Refund, opening: li
             desk.account(desk.customer(desk.order(line))),
             expect_read(refund, id="saw-refund"),
             desk.colleague(approver, id="saw-colleagues"),
-            *desk.declined(ticket, "REF-2", refund, after=["saw-account", "saw-refund", "saw-colleagues"]),
+            desk.read("WHO-2"),
+            *desk.declined(ticket, "REF-2", refund, after=facts),
         ],
-        oracle=[*opening, colleagues, *close],
-        alternatives=[[opening[-1], call("search_employees", team=approver.team), *opening[:-1], *close]],
+        oracle=[*opening, colleagues, read, *close],
+        alternatives=[[opening[-1], read, call("search_employees", team=approver.team), *opening[:-1], *close]],
     )

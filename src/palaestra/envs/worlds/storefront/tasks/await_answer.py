@@ -79,7 +79,11 @@ def await_answer(desk: Desk) -> Task:
         *(call("authorise_return", **b) for b in back),
         *closing_calls(ticket, explain_fee(desk, leaving, fee)),
     ]
-    facts = ["saw-account", "saw-opened", "saw-sealed", "read-RET-1", "read-RET-2", "read-TCK-1"]
+    facts = ["saw-account", "read-RET-1", "read-RET-2", "read-TCK-1"]
+    looks = {
+        leaving.opened.id: expect_look(found.made.opened, ["opened"], days=leaving.days, id="saw-opened"),
+        leaving.sealed.id: expect_look(leaving.sealed, ["opened"], days=leaving.days, id="saw-sealed"),
+    }
     return Task(
         prompt=prompt,
         rubric=[
@@ -87,13 +91,16 @@ def await_answer(desk: Desk) -> Task:
             expect_account(desk, leaving.customer, leaving.days),
             *(desk.read(section) for section in ("RET-1", "RET-2", "TCK-1")),
             *(knew_delivery(desk, line, n) for n, line in enumerate(lines, 1)),
-            expect_look(found.made.opened, ["opened"], days=leaving.days, id="saw-opened"),
-            expect_look(leaving.sealed, ["opened"], days=leaving.days, id="saw-sealed"),
+            *(expect_read(desk.product(line), id=f"saw-product-{n}") for n, line in enumerate(lines, 1)),
+            *looks.values(),
             *(
                 expect_row(
-                    Return, {**b, "status": "authorised"}, id=f"return-{n}", after=[*facts, f"knew-delivery-{n}"]
+                    Return,
+                    {**b, "status": "authorised"},
+                    id=f"return-{n}",
+                    after=[*facts, looks[line.id].id, f"saw-product-{n}", f"knew-delivery-{n}"],
                 )
-                for n, b in enumerate(back, 1)
+                for n, (b, line) in enumerate(zip(back, lines, strict=True), 1)
             ),
             *desk.resolved(ticket, after=["return-1", "return-2"], states=fee),
         ],
@@ -104,6 +111,7 @@ def await_answer(desk: Desk) -> Task:
                 *(call("read_handbook", section_id=section) for section in ("TCK-1", "RET-2", "RET-1")),
                 *for_each("get_order", leaving.orders),
                 *(call("compute_return_window", line_id=line.id) for line in lines),
+                *(call("get_product", product_id=line.product_id) for line in lines),
                 call("reply", message="We keep your ticket open until then."),
                 wait(leaving.days - 1),
                 wait(1),

@@ -235,6 +235,7 @@ def refusal(
     seen = seen_parcels(search, found.made)
     facts = ["saw-account", "read-TCK-1", *(c.id for c in seen)]
     first, second = found.made.scanned
+    shown = (first, second, found.made.delivered)
     told = f"{report(search, found.made)} Nothing is lost, so we can neither send it again nor pay you back yet."
     return Task(
         prompt=prompt,
@@ -243,7 +244,7 @@ def refusal(
             expect_account(desk, search.customer, search.days),
             desk.read("TCK-1"),
             *seen,
-            *desk.declined(ticket, "SHP-1", first, second, after=facts),
+            *desk.declined(ticket, "SHP-1", *shown, after=facts),
         ],
         oracle=[*opening, *decline_calls(ticket, "SHP-1", first, told)],
         alternatives=[

@@ -26,7 +26,7 @@ from palaestra.envs.worlds.storefront.waiting import (
 )
 from palaestra.errors import DrawError
 from palaestra.records import Json, ToolCall
-from palaestra.rubrics import expect_change, expect_read, expect_row, forbid_call
+from palaestra.rubrics import expect_change, expect_row, forbid_call
 
 DEAREST = 12_000
 ARRIVED_DAYS = (80, 100, 120, 140, 160, 180, 200)
@@ -100,10 +100,7 @@ def await_stock(desk: Desk) -> Task:
     )
     account = call("get_customer", customer_id=repairs.customer.id)
     earlier = call("get_credits", customer_id=repairs.customer.id)
-    looks = [
-        *for_each("get_order", repairs.orders),
-        *(call("get_warranty_claims", line_id=repair.line.id) for repair in (young, slow)),
-    ]
+    claims = [call("get_warranty_claims", line_id=repair.line.id) for repair in (young, slow)]
     stock = [call("get_product", product_id=repair.product.id) for repair in (young, slow)]
     facts = ["saw-account", "read-TCK-1"]
     return Task(
@@ -114,8 +111,8 @@ def await_stock(desk: Desk) -> Task:
             expect_account(desk, repairs.customer, repairs.days),
             desk.earlier_credit(repairs.customer),
             *(desk.read(section) for section in ("WAR-2", "LOY-3", "TCK-1")),
-            expect_read(young.claim, id="saw-young"),
-            expect_read(slow.claim, id="saw-slow"),
+            expect_look(young.claim, ["status"], days=repairs.days, id="saw-young"),
+            expect_look(slow.claim, ["status"], days=repairs.days, id="saw-slow"),
             expect_look(found.made.product, ["stock"], days=repairs.days, id="saw-stock"),
             expect_look(slow.product, ["stock"], days=repairs.days, id="saw-slow-stock"),
             expect_change(
@@ -129,9 +126,9 @@ def await_stock(desk: Desk) -> Task:
                 Credit,
                 credit,
                 id="credit",
-                after=[*facts, "saw-slow", "saw-slow-stock", "saw-credits", "read-LOY-3"],
+                after=[*facts, "saw-slow", "saw-credits", "read-LOY-3"],
             ),
-            *desk.resolved(ticket, after=["claim", "credit"], states=cents),
+            *desk.resolved(ticket, after=["claim", "credit", "saw-slow-stock"], states=cents),
         ],
         allow=[permit_change(repairs.customer, "credit_cents")],
         oracle=[
@@ -146,10 +143,12 @@ def await_stock(desk: Desk) -> Task:
         alternatives=[
             [
                 *(call("read_handbook", section_id=section) for section in ("TCK-1", "LOY-3", "WAR-2")),
-                *looks,
+                *for_each("get_order", repairs.orders),
+                *claims,
                 call("reply", message="We keep your ticket open until then."),
                 wait(repairs.days - 1),
                 wait(1),
+                *claims,
                 earlier,
                 *reversed(stock),
                 account,
@@ -213,15 +212,17 @@ def come_in(desk: Desk, repairs: Repairs) -> Delivery:
 
 
 def look_up(repairs: Repairs) -> list[ToolCall]:
-    """Look at the repairs, wait, and look at the account and at the stock then."""
+    """Look at the repairs, wait, and look at the account, the repairs and the stock then."""
     named = [r for order in repairs.orders for r in (repairs.young, repairs.slow) if r.order.id == order.id]
+    claims = [call("get_warranty_claims", line_id=repair.line.id) for repair in named]
     return [
         *for_each("get_order", repairs.orders),
         call("get_customer", customer_id=repairs.customer.id),
-        *(call("get_warranty_claims", line_id=repair.line.id) for repair in named),
+        *claims,
         *(call("read_handbook", section_id=section) for section in ("WAR-2", "LOY-3", "TCK-1")),
         wait(repairs.days),
         call("get_customer", customer_id=repairs.customer.id),
+        *claims,
         *(call("get_product", product_id=repair.product.id) for repair in named),
     ]
 

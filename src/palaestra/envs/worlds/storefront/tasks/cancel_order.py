@@ -26,6 +26,7 @@ def cancel_order(desk: Desk) -> Task:
         account=customer,
         opening=[call("get_order", order_id=order.id), call("get_customer", customer_id=customer.id)],
         facts=[expect_read(order, fields=["status"], id="saw-order")],
+        sections=["SHP-2"],
         allow=[
             *(permit_change(payment, "status") for payment in desk.payments(order)),
             *(Allowance(table=parcel.table, key=parcel.id, deletes=True) for parcel in desk.shipments(order)),
@@ -38,6 +39,7 @@ def cancel_order(desk: Desk) -> Task:
                 call("get_customer", customer_id=customer.id),
                 call("search_orders", customer_id=customer.id, status="processing"),
                 call("get_order", order_id=order.id),
+                call("read_handbook", section_id="SHP-2"),
                 call("cancel_order", order_id=order.id),
                 call("resolve_ticket", ticket_id=ticket.id),
                 call("reply", message="It will not be sent, and you will not be charged."),

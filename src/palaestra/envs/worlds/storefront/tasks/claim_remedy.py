@@ -1,5 +1,7 @@
 """A repair was agreed on when the product was out of stock, and goods have come in: the claim is made anew."""
 
+from dataclasses import replace
+
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
 from palaestra.envs.worlds.storefront.aftersales import claimed
@@ -75,4 +77,10 @@ def refusal(
 ) -> Task:
     closed = desk.stream.chance(50)
     grounds = mended_already(desk, claim) if closed else sold_out(desk, desk.product(line))
+    if not closed:
+        looked = expect_read(claim, fields=["status"], id="saw-claim")
+        looks = (call("get_warranty_claims", line_id=line.id), *grounds.lookups)
+        grounds = replace(
+            grounds, facts=(looked, *grounds.facts), lookups=looks, otherwise=(looks[0], *grounds.otherwise)
+        )
     return order_refusal_task(desk, ticket, prompt, grounds, desk.order(line), path=path)

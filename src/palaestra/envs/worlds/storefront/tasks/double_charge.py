@@ -43,7 +43,7 @@ def double_charge(desk: Desk) -> Task:
             expect_read(wrong, fields=["status", "amount_cents", "charged"], id="saw-payment"),
             desk.account(customer),
             desk.read("REF-4"),
-            desk.read("REF-2"),
+            desk.own_limit(),
             expect_row(Refund, {**paid_back, "status": "paid"}, id="refund", after=facts),
             *desk.resolved(ticket, after=["refund"], states=wrong.amount_cents),
         ],

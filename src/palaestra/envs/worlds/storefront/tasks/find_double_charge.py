@@ -75,7 +75,7 @@ def find_double_charge(desk: Desk) -> Task:
             expect_read(wrong, id="saw-payment"),
             desk.account(customer),
             desk.read("REF-4"),
-            desk.read("REF-2"),
+            desk.own_limit(),
             expect_row(Refund, {**paid_back, "status": "paid"}, id="refund", after=facts),
             *desk.resolved(ticket, after=["refund"], states=wrong.amount_cents),
         ],

@@ -211,19 +211,23 @@ def too_dear(
     query: dict[str, Json] = {"query": found.size, "category": "gpu"}
     listed = call("search_products", **query, in_stock=True)
     asked = expect_call("search_products", arguments={"category": "gpu", "in_stock": True})
+    named = expect_call("search_products", arguments={"query": found.size, "in_stock": True})
     queried = expect_call("query", arguments={"table": "products"})
+    left = cheapest(cards(desk, kept, found.size, policy)) is not None
+    at_price = f" does it for EUR {budget // 100}" if left else " fits your build"
+    told = f"No graphics card with {found.size} in stock{at_price}, so we have left it as it is."
     return Task(
         prompt=prompt,
         rubric=[
             expect_read(build, id="saw-build"),
             desk.account(desk.state.get(Customer, build.customer_id)),
-            expect_any(desk.stock(gone), asked, queried, id="saw-shelf"),
+            expect_any(desk.stock(gone), asked, named, queried, id="saw-shelf"),
             *desk.declined(ticket, "BLD-1", build, after=["saw-build", "saw-account", "saw-shelf"]),
         ],
         oracle=[
             *opening,
             *part_lookups(desk, build, found.size),
-            *decline_calls(ticket, "BLD-1", build, "Nothing that fits is left at that price."),
+            *decline_calls(ticket, "BLD-1", build, told),
         ],
         alternatives=[[*opening, listed, *decline_calls(ticket, "BLD-1", build, "It cannot be done for that.")]],
     )

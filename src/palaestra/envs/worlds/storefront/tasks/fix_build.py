@@ -66,7 +66,10 @@ def fix_build(desk: Desk) -> Task:
             expect_read(build, id="saw-build"),
             desk.account(customer),
             expect_any(checked_together([*kept, part.id]), expect_read(part), id="checked"),
-            expect_change(build, {f"{slot}_id": part.id}, id="fixed", after=["saw-build", "saw-account", "checked"]),
+            desk.read("BLD-1"),
+            expect_change(
+                build, {f"{slot}_id": part.id}, id="fixed", after=["saw-build", "saw-account", "checked", "read-BLD-1"]
+            ),
             *desk.resolved(ticket, after=["fixed"]),
         ],
         oracle=[

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Literal, TypeAlias
 
-from palaestra.envs.kit import amount, enumerate_words, permit_change
+from palaestra.envs.kit import amount, count, enumerate_words, permit_change
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import planting
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls, decline_calls
@@ -91,7 +91,8 @@ def late_parcels(desk: Desk) -> Task:
     each = amount(desk.policy.delay_credit_cents[customer.tier])
     told = (
         f"We are sorry. Parcels of {carrier} came late for {enumerate_words([o.id for o in due])}. For each of these "
-        f"orders you have {each} of store credit."
+        f"orders you have {each} of store credit. The others came in time, within the days of grace or with another "
+        f"carrier, or were credited before. {waits(bill)}"
     )
     work = [*(call("give_credit", **c) for c in earned), *closing_calls(ticket, told)]
     facts = ["saw-account", "read-LOY-2", "saw-given"]
@@ -205,6 +206,12 @@ def looking(desk: Desk, bill: Bill) -> list[ToolCall]:
     return [*pages, *(call("get_shipments", order_id=o.id) for o in sent_since(desk, bill.customer, bill.since))]
 
 
+def waits(bill: Bill) -> str:
+    """What the customer is told of the parcel that has not arrived yet."""
+    [order] = bill.of("under way")
+    return f"{order.id} is still under way; please ask again once it has arrived."
+
+
 def spared(bill: Bill) -> list[Criterion]:
     """Forbid credit for the orders that earn none, each for its own reason."""
     return [
@@ -239,9 +246,12 @@ def all_in_grace(desk: Desk, ticket: Ticket, prompt: str, bill: Bill, opening: l
     desk.answer = lambda: by_parcel(desk, ticket, bill, opening)
     late = [parcel_of(desk, order) for order in bill.of("grace")]
     looks = looking(desk, bill)
-    seen = [expect_read(parcel, id=f"saw-parcel-{n}") for n, parcel in enumerate(late, 1)]
     sent = [p for o in sent_since(desk, bill.customer, bill.since) for p in desk.shipments(o)]
     parcels = [p for p in sent if p.carrier == late[0].carrier]
+    seen = [expect_read(parcel, id=f"saw-parcel-{n}") for n, parcel in enumerate(parcels, 1)]
+    told = (
+        f"Those that arrived came within {count(desk.policy.delay_grace_days, 'day')} of their due days. {waits(bill)}"
+    )
     read = call("read_handbook", section_id="LOY-2")
     return Task(
         prompt=prompt,
@@ -255,7 +265,7 @@ def all_in_grace(desk: Desk, ticket: Ticket, prompt: str, bill: Bill, opening: l
             *opening,
             *looks,
             read,
-            *decline_calls(ticket, "LOY-2", parcels[0], "They came within the days of grace."),
+            *decline_calls(ticket, "LOY-2", parcels[0], told),
         ],
         alternatives=[[read, *opening, *looks, *decline_calls(ticket, "LOY-2", parcels[-1], "Not late enough.")]],
         max_turns=60,

@@ -8,6 +8,7 @@ from palaestra.envs.worlds.storefront.authority import newcomer, stand_ins
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
 from palaestra.envs.worlds.storefront.lookups import about_refund
 from palaestra.envs.worlds.storefront.planting import DEAREST_SHIPPING_CENTS, arrived, plain_customer, sell
+from palaestra.envs.worlds.storefront.replies import KEEP
 from palaestra.envs.worlds.storefront.schema import (
     Customer,
     Employee,
@@ -53,7 +54,8 @@ def least_approver(desk: Desk) -> Task:
     set_limits(desk, amount)
     opening = [
         *about_refund(order, line, 2),
-        *(call("read_handbook", section_id=section) for section in ("REF-2", "WHO-2")),
+        call("get_refunds", order_id=order.id),
+        call("read_handbook", section_id="WHO-2"),
         call("search_employees", team="support", rank="supervisor"),
     ]
     facts = [
@@ -61,6 +63,8 @@ def least_approver(desk: Desk) -> Task:
         desk.account(desk.state.get(Customer, customer.id)),
         desk.delivery(line),
         desk.read("RET-1"),
+        desk.read("REF-1"),
+        desk.earlier_refunds(order),
         desk.colleague(newcomer(desk), id="saw-colleagues"),
     ]
     desk.answer = lambda: answers.report_fault(desk, ticket, line, "damaged", pieces=2)
@@ -70,7 +74,7 @@ def least_approver(desk: Desk) -> Task:
     approvers = [e.id for e in stand_ins(desk, amount)]
     work = [
         call("request_refund_approval", approver_id=approvers[0], **asked),
-        *closing_calls(ticket, "Your refund is with a colleague for approval."),
+        *closing_calls(ticket, f"Your refund is with a colleague for approval. {KEEP}"),
     ]
     wanted = {**asked, "status": "pending_approval", "approver_id": frozenset(approvers)}
     return Task(
@@ -85,7 +89,7 @@ def least_approver(desk: Desk) -> Task:
         ],
         allow=[Allowance(table=InternalMessage.table, values=(("recipient_id", frozenset(approvers)),))],
         oracle=[*opening, *work],
-        alternatives=[[*opening[-3:-1], call("search_employees", team="support"), *opening[:5], *work]],
+        alternatives=[[opening[-2], call("search_employees", team="support"), *opening[:-2], *work]],
     )
 
 
@@ -116,7 +120,8 @@ def nobody_at_work(
     assert not stand_ins(desk, amount), "who was at work is on leave now"
     grounds = {"policy_id": "REF-2", "evidence_id": line.id}
     hand_over = call("escalate_ticket", ticket_id=ticket.id, team="finance", priority="normal", **grounds)
-    reply, finish = call("reply", message="Our finance team has to decide on this."), call("finish")
+    told = f"Nobody here may approve it today, so our finance team decides. {KEEP}"
+    reply, finish = call("reply", message=told), call("finish")
     after = [fact.id for fact in facts]
     return Task(
         prompt=prompt,
@@ -128,6 +133,6 @@ def nobody_at_work(
         ],
         oracle=[*opening, hand_over, reply, finish],
         alternatives=[
-            [opening[-3], call("search_employees", team="support"), *opening[:5], reply, hand_over, finish],
+            [call("search_employees", team="support"), *opening[:-2], reply, hand_over, finish],
         ],
     )

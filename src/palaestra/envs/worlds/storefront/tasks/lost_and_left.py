@@ -30,8 +30,10 @@ def lost_and_left(desk: Desk) -> Task:
     if desk.twin:
         return refusal(desk, ticket, prompt, order, parcel)
     products = [desk.product(line) for line in desk.lines(order)]
-    facts = ["saw-parcel", "saw-account", "read-SHP-1", *(f"saw-stock-{product.id}" for product in products)]
+    stock = [desk.stock(product) for product in products]
+    facts = ["saw-parcel", "saw-account", "saw-refunds", "read-SHP-1", *(look.id for look in stock)]
     due = remedy(desk, order, parcel, after=facts)
+    paid = (expect_read(payment, fields=["refunded_cents"], id="paid") for payment in desk.payments(order))
     limits = [call("read_handbook", section_id=section) for section in due.sections]
     return Task(
         prompt=prompt,
@@ -39,7 +41,8 @@ def lost_and_left(desk: Desk) -> Task:
             expect_read(parcel, fields=["status", "due", "last_scan"], id="saw-parcel"),
             desk.account(customer),
             *(desk.read(section) for section in ("SHP-1", *due.sections)),
-            *(desk.stock(product) for product in products),
+            desk.earlier_refunds(order, *paid),
+            *stock,
             due.criterion,
             *desk.resolved(ticket, after=["remedy"], states=due.states),
         ],

@@ -50,6 +50,7 @@ def missed_promotion(desk: Desk) -> Task:
         "amount_cents": cents,
         "reason": "missed_promotion",
     }
+    facts = ["saw-order", "saw-account", "saw-promotion", "saw-credits", "read-PRM-2"]
     return Task(
         prompt=prompt,
         rubric=[
@@ -57,7 +58,8 @@ def missed_promotion(desk: Desk) -> Task:
             desk.account(customer),
             expect_any(expect_read(promotion), expect_call("quote_promotion", arguments=use), id="saw-promotion"),
             desk.read("PRM-2"),
-            expect_row(Credit, credit, id="credit", after=["saw-order", "saw-account", "saw-promotion", "read-PRM-2"]),
+            desk.earlier_credit(customer),
+            expect_row(Credit, credit, id="credit", after=facts),
             *desk.resolved(ticket, after=["credit"], states=cents),
         ],
         allow=[permit_change(customer, "credit_cents")],
@@ -73,6 +75,7 @@ def missed_promotion(desk: Desk) -> Task:
                 call("get_promotion", code=promotion.id),
                 call("get_order", order_id=order.id),
                 call("get_customer", customer_id=customer.id),
+                call("get_credits", customer_id=customer.id),
                 call("give_credit", **credit),
                 *closing_calls(ticket, f"The code is worth the same to you now: {amount(cents)} of store credit."),
             ]

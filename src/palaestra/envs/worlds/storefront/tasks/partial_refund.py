@@ -9,7 +9,7 @@ from palaestra.envs.worlds.storefront.refusal_conditions import coming_back_alre
 from palaestra.envs.worlds.storefront.schema import OrderLine, Refund, Ticket
 from palaestra.envs.worlds.storefront.twins import order_refusal_task
 from palaestra.records import Json
-from palaestra.rubrics import expect_any, expect_read, expect_row
+from palaestra.rubrics import expect_read, expect_row
 
 
 @family("storefront/partial-refund", level=2, traits=("write", "arithmetic", "policy-exception"), twin=True)
@@ -36,12 +36,13 @@ def partial_refund(desk: Desk) -> Task:
             desk.account(customer),
             desk.delivery(line),
             desk.read("RET-1"),
-            expect_any(desk.read("REF-3"), desk.read("REF-1"), id="read-policy"),
+            desk.read("REF-3"),
+            desk.own_limit(),
             expect_row(
                 Refund,
                 {**refund, "status": "paid"},
                 id="refund",
-                after=["saw-line", "saw-account", "knew-delivery", "read-RET-1", "read-policy"],
+                after=["saw-line", "saw-account", "knew-delivery", "read-RET-1", "read-REF-3", "read-REF-2"],
             ),
             *desk.resolved(ticket, after=["refund"], states=cents),
         ],
@@ -51,13 +52,15 @@ def partial_refund(desk: Desk) -> Task:
             call("read_handbook", section_id="REF-1"),
             call("read_handbook", section_id="REF-3"),
             call("compute_paid", line_id=line.id, quantity=1),
+            call("read_handbook", section_id="REF-2"),
             call("issue_refund", **refund),
-            *closing_calls(ticket, f"We have paid {amount(cents)} back for the faulty one."),
+            *closing_calls(
+                ticket, f"We have paid {amount(cents)} back for the faulty one; you need not send it to us."
+            ),
         ],
         alternatives=[
             [
-                call("read_handbook", section_id="REF-1"),
-                call("read_handbook", section_id="RET-1"),
+                *(call("read_handbook", section_id=section) for section in ("WHO-1", "REF-3", "RET-1")),
                 call("get_order", order_id=order.id),
                 call("get_shipments", order_id=order.id),
                 call("get_customer", customer_id=customer.id),

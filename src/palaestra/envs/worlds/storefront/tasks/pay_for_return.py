@@ -40,7 +40,7 @@ def pay_for_return(desk: Desk) -> Task:
             desk.account(customer),
             expect_read(payment, id="saw-payment"),
             desk.read("RET-5"),
-            desk.read("REF-2"),
+            desk.own_limit(),
             expect_row(Refund, {**due, "status": "paid"}, id="refund", after=facts),
             *desk.resolved(ticket, after=["refund"], states=back.refund_due_cents),
         ],

@@ -116,7 +116,10 @@ def all_gone(desk: Desk, ticket: Ticket, prompt: str, orders: list[Order], openi
     ]
     read = call("read_handbook", section_id="SHP-2")
     seen = [expect_read(o, id=f"saw-order-{n}") for n, o in enumerate(sent, 1)]
-    told = f"{enumerate_words([o.id for o in sent])} have left the warehouse, so their address cannot be changed."
+    told = (
+        f"{enumerate_words([o.id for o in sent])} have left the warehouse, so their address cannot be changed. "
+        "You may accept them and send the goods back."
+    )
     return Task(
         prompt=prompt,
         rubric=[
@@ -139,7 +142,8 @@ def from_elsewhere(desk: Desk, ticket: Ticket, prompt: str, customer: Customer, 
     """The message does not come from the address on file."""
     owner = moved_mailbox(desk, customer)
     read = call("read_handbook", section_id="PRV-1")
-    close = decline_calls(ticket, "PRV-1", owner, "Please write to us from the address on file.")
+    told = "We have changed nothing: please write to us from the address on file."
+    close = decline_calls(ticket, "PRV-1", owner, told)
     return Task(
         prompt=prompt,
         rubric=[

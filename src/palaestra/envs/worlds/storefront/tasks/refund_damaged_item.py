@@ -36,7 +36,7 @@ def refund_damaged_item(desk: Desk) -> Task:
     kind: Literal["damaged", "faulty"] = "damaged" if works else "faulty"
     desk.answer = lambda: answers.report_fault(desk, ticket, line, kind, fault=fault)
     refund: dict[str, Json] = {"line_id": line.id, "quantity": 1, "amount_cents": cents, "reason": reason}
-    facts = ["saw-line", "saw-account", "knew-delivery", "read-RET-1", "read-REF-1"]
+    facts = ["saw-line", "saw-account", "knew-delivery", "read-RET-1", "read-REF-1", "read-REF-2"]
     return Task(
         prompt=prompt,
         rubric=[
@@ -45,6 +45,7 @@ def refund_damaged_item(desk: Desk) -> Task:
             desk.delivery(line),
             desk.read("RET-1"),
             desk.read("REF-1"),
+            desk.own_limit(),
             expect_row(Refund, {**refund, "status": "paid"}, id="refund", after=facts),
             *desk.resolved(ticket, after=["refund"], states=cents),
         ],
@@ -52,10 +53,11 @@ def refund_damaged_item(desk: Desk) -> Task:
         oracle=[
             *about_refund(order, line, 1),
             call("issue_refund", **refund),
-            *closing_calls(ticket, f"We have paid {amount(cents)} back."),
+            *closing_calls(ticket, f"We have paid {amount(cents)} back; you need not send anything."),
         ],
         alternatives=[
             [
+                call("read_handbook", section_id="WHO-1"),
                 call("read_handbook", section_id="REF-1"),
                 call("read_handbook", section_id="RET-1"),
                 call("get_order", order_id=order.id),

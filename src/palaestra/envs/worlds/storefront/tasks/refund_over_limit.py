@@ -1,5 +1,7 @@
 """A refund above the agent's limit: the right colleague is asked to approve exactly that amount."""
 
+from dataclasses import replace
+
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import answers, requests
 from palaestra.envs.worlds.storefront.aftersales import asked_for
@@ -7,6 +9,7 @@ from palaestra.envs.worlds.storefront.authority import entitled
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
 from palaestra.envs.worlds.storefront.lookups import about_refund
 from palaestra.envs.worlds.storefront.refusal_conditions import nobody_to_approve, waiting_for_approval
+from palaestra.envs.worlds.storefront.replies import KEEP
 from palaestra.envs.worlds.storefront.schema import Employee, InternalMessage, OrderLine, Refund, Ticket
 from palaestra.envs.worlds.storefront.twins import order_refusal_task
 from palaestra.records import Json, ToolCall
@@ -30,26 +33,26 @@ def refund_over_limit(desk: Desk) -> Task:
     prompt = desk.mail(ticket, complaint.body)
     path = [
         *about_refund(order, line, 1),
-        call("read_handbook", section_id="REF-2"),
         call("get_refunds", order_id=order.id),
         call("search_employees", team=able[0].team, rank=able[0].rank),
     ]
     if desk.twin:
         return refusal(desk, ticket, prompt, line, able, path)
     desk.answer = lambda: answers.report_fault(desk, ticket, line, "faulty", fault=fault)
+    facts = ["saw-line", "saw-account", "knew-delivery", "read-RET-1", "read-REF-1"]
     return Task(
         prompt=prompt,
         rubric=[
             expect_read(line, id="saw-line"),
             desk.account(customer),
             desk.delivery(line),
-            desk.read("RET-1"),
-            desk.read("REF-2"),
+            *(desk.read(section) for section in ("RET-1", "REF-1", "REF-2")),
+            desk.earlier_refunds(order),
             expect_row(
                 Refund,
                 {**request, "status": "pending_approval", "approver_id": frozenset(approvers)},
                 id="request",
-                after=["saw-line", "saw-account", "knew-delivery", "read-RET-1", "read-REF-2"],
+                after=[*facts, "saw-refunds", "read-REF-2"],
             ),
             *desk.resolved(ticket, after=["request"]),
         ],
@@ -57,13 +60,13 @@ def refund_over_limit(desk: Desk) -> Task:
         oracle=[
             *path,
             call("request_refund_approval", approver_id=approvers[0], **request),
-            *closing_calls(ticket, "Your refund is with a colleague for approval."),
+            *closing_calls(ticket, f"Your refund is with a colleague for approval. {KEEP}"),
         ],
         alternatives=[
             [
-                call("read_handbook", section_id="REF-2"),
-                call("read_handbook", section_id="RET-1"),
+                *(call("read_handbook", section_id=section) for section in ("REF-2", "RET-1", "REF-1")),
                 call("get_order", order_id=order.id),
+                call("get_refunds", order_id=order.id),
                 call("get_shipments", order_id=order.id),
                 call("get_customer", customer_id=customer.id),
                 call("search_employees", team=able[0].team),
@@ -82,4 +85,11 @@ def refusal(
         grounds = waiting_for_approval(desk, asked_for(desk, line, able[0]), able[0])
     else:
         grounds = nobody_to_approve(desk, line, able)
+        rules = (desk.read("RET-1"), desk.read("REF-1"))
+        looks = path[: path.index(call("read_handbook", section_id="REF-2"))]
+        grounds = replace(
+            grounds,
+            facts=(desk.delivery(line), *rules, desk.earlier_refunds(desk.order(line)), *grounds.facts),
+            otherwise=(*looks, call("get_refunds", order_id=line.order_id), *grounds.otherwise),
+        )
     return order_refusal_task(desk, ticket, prompt, grounds, desk.order(line), path=path)

@@ -1,6 +1,6 @@
 """Past the standard window but inside the one of the customer's tier: it may still come back."""
 
-from palaestra.envs.kit import permit_change
+from palaestra.envs.kit import amount, permit_change
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import answers, requests
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
@@ -48,7 +48,11 @@ def return_extended_window(desk: Desk) -> Task:
             *about_goods(order, line),
             call("read_handbook", section_id="RET-2"),
             call("authorise_return", **back),
-            *closing_calls(ticket, "You are inside your return window. Please send it back."),
+            *closing_calls(
+                ticket,
+                "You are inside your return window. Please send it back; "
+                f"{amount(desk.paid(line, 1))} are yours once it is here.",
+            ),
         ],
         alternatives=[
             [

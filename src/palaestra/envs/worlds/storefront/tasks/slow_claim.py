@@ -50,6 +50,7 @@ def slow_claim(desk: Desk) -> Task:
         "reason": "goodwill",
     }
     paid = expect_call("compute_paid", arguments={"line_id": line.id})
+    facts = ["saw-claim", "saw-account", "saw-credits", "knew-price", "read-LOY-3"]
     return Task(
         prompt=prompt,
         rubric=[
@@ -57,7 +58,8 @@ def slow_claim(desk: Desk) -> Task:
             expect_read(claim, id="saw-claim"),
             desk.account(customer),
             desk.read("LOY-3"),
-            expect_row(Credit, credit, id="credit", after=["saw-claim", "saw-account", "knew-price", "read-LOY-3"]),
+            desk.earlier_credit(customer),
+            expect_row(Credit, credit, id="credit", after=facts),
             *desk.resolved(ticket, after=["credit"], states=cents),
         ],
         allow=[permit_change(customer, "credit_cents")],
@@ -73,6 +75,7 @@ def slow_claim(desk: Desk) -> Task:
                 call("get_customer", customer_id=customer.id),
                 call("get_order", order_id=order.id),
                 call("get_warranty_claims", line_id=line.id),
+                call("get_credits", customer_id=customer.id),
                 call("give_credit", **credit),
                 call("resolve_ticket", ticket_id=ticket.id),
                 call("reply", message=f"You have store credit for the wait: {amount(cents)}."),

@@ -62,7 +62,7 @@ def talk_hold_the_line(desk: Desk) -> Task:
                 points=10,
                 after=["saw-product", "saw-account", "read-RET-3"],
             ),
-            expect_user_message("accept", id="heard-out", text="Held the line until the customer gave in."),
+            expect_user_message("accept", id="heard-out", text="Held the line until the customer gave in.", points=20),
         ],
         oracle=[
             call("get_order", order_id=piece.order.id),

@@ -62,7 +62,7 @@ def talk_in_a_hurry(desk: Desk) -> Task:
             ],
         )
     refund: dict[str, Json] = {"line_id": line.id, "quantity": 1, "amount_cents": cents, "reason": "damaged"}
-    facts = ["saw-line", "saw-account", "asked-product", "knew-delivery", "read-RET-1", "read-REF-1"]
+    facts = ["saw-line", "saw-account", "asked-product", "knew-delivery", "read-RET-1", "read-REF-1", "read-REF-2"]
     return dialogue(
         prompt=prompt,
         user=user,
@@ -73,6 +73,7 @@ def talk_in_a_hurry(desk: Desk) -> Task:
             desk.delivery(line),
             desk.read("RET-1"),
             desk.read("REF-1"),
+            desk.own_limit(),
             expect_row(Refund, {**refund, "status": "paid"}, id="refund", after=facts),
             *desk.resolved(ticket, after=["refund"], states=cents),
         ],
@@ -82,6 +83,6 @@ def talk_in_a_hurry(desk: Desk) -> Task:
             ask("product", "Which product arrived damaged?"),
             *about_refund(order, line, 1)[2:],
             call("issue_refund", **refund),
-            *closing_calls(ticket, f"We have paid {amount(cents)} back."),
+            *closing_calls(ticket, f"We have paid {amount(cents)} back; you need not send anything."),
         ],
     )

@@ -6,6 +6,7 @@ from palaestra.envs.user import Persona, UserFact
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls, decline_calls
 from palaestra.envs.worlds.storefront.places import draw_place
 from palaestra.envs.worlds.storefront.refusal_changes import send_off
+from palaestra.envs.worlds.storefront.replies import send_back_later
 from palaestra.envs.worlds.storefront.schema import Order
 from palaestra.envs.worlds.storefront.topics import TOPICS
 from palaestra.rubrics import expect_change, expect_question, expect_read
@@ -45,11 +46,16 @@ def talk_new_address(desk: Desk) -> Task:
                 *found,
                 call("read_handbook", section_id="SHP-2"),
                 *decline_calls(
-                    ticket, "SHP-2", gone, "It has left already, so we cannot redirect it.", about="address"
+                    ticket,
+                    "SHP-2",
+                    gone,
+                    f"It has left already, so we cannot redirect it. {send_back_later(desk, gone)}",
+                    about="address",
                 ),
             ],
         )
     where = {"ship_street": street, "ship_city": city}
+    facts = ["saw-order", "saw-account", "asked-address", "read-SHP-2"]
     return dialogue(
         prompt=prompt,
         user=user,
@@ -57,11 +63,13 @@ def talk_new_address(desk: Desk) -> Task:
             expect_read(order, id="saw-order"),
             desk.account(customer),
             expect_question("address"),
-            expect_change(order, where, id="address", after=["saw-order", "saw-account", "asked-address"]),
+            desk.read("SHP-2"),
+            expect_change(order, where, id="address", after=facts),
             *desk.resolved(ticket, after=["address"]),
         ],
         oracle=[
             *found,
+            call("read_handbook", section_id="SHP-2"),
             ask("address", "What is the street and the city of the new address?"),
             call("update_shipping_address", order_id=order.id, street=street, city=city),
             *closing_calls(ticket, f"We will send {order.id} to {street}, {city}."),

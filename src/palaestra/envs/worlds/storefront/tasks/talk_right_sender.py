@@ -82,6 +82,6 @@ def talk_right_sender(desk: Desk) -> Task:
             *found,
             call("read_handbook", section_id="SHP-2"),
             call("cancel_order", order_id=order.id),
-            *closing_calls(ticket, f"Thank you. {order.id} is cancelled."),
+            *closing_calls(ticket, f"Thank you. {order.id} is cancelled; you will not be charged."),
         ],
     )

@@ -11,7 +11,7 @@ from palaestra.envs.worlds.storefront.requests import fault_of
 from palaestra.envs.worlds.storefront.schema import Fault, OrderLine, WarrantyClaim
 from palaestra.envs.worlds.storefront.topics import TOPICS
 from palaestra.records import Json
-from palaestra.rubrics import expect_question, expect_read, expect_row
+from palaestra.rubrics import expect_call, expect_question, expect_read, expect_row
 
 SYMPTOMS: dict[Fault, str] = {
     "dead": "It does not start any more, nothing happens at all.",
@@ -65,7 +65,9 @@ def talk_what_is_wrong(desk: Desk) -> Task:
         ask("fault", "What exactly is wrong with it?"),
         call("read_handbook", section_id="WAR-2"),
     ]
-    facts = [expect_read(line, id="saw-line"), desk.account(customer), desk.delivery(line), expect_question("fault")]
+    computed = expect_call("compute_warranty", arguments={"line_id": line.id})
+    delivery = desk.delivery(line, computed)
+    facts = [expect_read(line, id="saw-line"), desk.account(customer), delivery, expect_question("fault")]
     if desk.twin:
         return dialogue(
             prompt=prompt,
@@ -95,6 +97,7 @@ def talk_what_is_wrong(desk: Desk) -> Task:
             *facts,
             desk.warranty(line),
             desk.stock(product),
+            desk.earlier_claims(line),
             desk.read("WAR-1"),
             desk.read("WAR-2"),
             expect_row(
@@ -107,6 +110,7 @@ def talk_what_is_wrong(desk: Desk) -> Task:
                     "knew-delivery",
                     "asked-fault",
                     "knew-warranty",
+                    "saw-claims",
                     f"saw-stock-{product.id}",
                     "read-WAR-1",
                     "read-WAR-2",
@@ -118,6 +122,7 @@ def talk_what_is_wrong(desk: Desk) -> Task:
             *found,
             call("read_handbook", section_id="WAR-1"),
             call("compute_warranty", line_id=line.id),
+            call("get_warranty_claims", line_id=line.id),
             tell(remedy, explain_remedy(desk, line, remedy)),
             call("open_warranty_claim", **claim),
             *closing_calls(ticket, f"Your warranty claim for a {remedy} is open; our warranty team sees to it."),

@@ -5,6 +5,7 @@ from palaestra.envs.task import Task, call, family
 from palaestra.envs.user import Persona, UserFact
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls, decline_calls
 from palaestra.envs.worlds.storefront.refusal_changes import send_off
+from palaestra.envs.worlds.storefront.replies import send_back_later
 from palaestra.envs.worlds.storefront.schema import Order
 from palaestra.envs.worlds.storefront.topics import TOPICS
 from palaestra.rubrics import Allowance, expect_change, expect_question, expect_read
@@ -64,7 +65,11 @@ def talk_which_order(desk: Desk) -> Task:
                 *found,
                 call("read_handbook", section_id="SHP-2"),
                 *decline_calls(
-                    ticket, "SHP-2", gone, "It has left already, so we cannot cancel it.", about="cancellation"
+                    ticket,
+                    "SHP-2",
+                    gone,
+                    f"It has left already, so we cannot cancel it. {send_back_later(desk, gone)}",
+                    about="cancellation",
                 ),
             ],
         )

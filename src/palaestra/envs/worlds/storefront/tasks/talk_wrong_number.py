@@ -1,6 +1,6 @@
 """The customer gives the number of somebody else's order, and has bought the product twice: ask them to look again."""
 
-from palaestra.envs.kit import dialogue, draw_temper, permit_change
+from palaestra.envs.kit import amount, dialogue, draw_temper, permit_change
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.user import Persona, UserFact
 from palaestra.envs.worlds.storefront import requests
@@ -118,6 +118,6 @@ def talk_wrong_number(desk: Desk) -> Task:
             *about_goods(order, line)[2:],
             call("read_handbook", section_id="RET-2"),
             call("authorise_return", **back),
-            *closing_calls(ticket, "Please send it back; the whole price is yours once it is here."),
+            *closing_calls(ticket, f"Please send it back; {amount(desk.paid(line, 1))} are yours once it is here."),
         ],
     )

@@ -12,7 +12,7 @@ from palaestra.envs.worlds.storefront.replies import window_closed
 from palaestra.envs.worlds.storefront.schema import Fault, OrderLine, Ticket, WarrantyClaim
 from palaestra.envs.worlds.storefront.twins import order_refusal_task
 from palaestra.records import Json
-from palaestra.rubrics import expect_read, expect_row
+from palaestra.rubrics import expect_call, expect_read, expect_row
 
 
 @family("storefront/warranty-claim", level=2, traits=("write", "policy-exception"), twin=True)
@@ -41,6 +41,7 @@ def warranty_claim(desk: Desk) -> Task:
         "saw-account",
         "knew-delivery",
         "knew-warranty",
+        "saw-claims",
         "read-WAR-1",
         "read-WAR-2",
         f"saw-stock-{product.id}",
@@ -52,14 +53,13 @@ def warranty_claim(desk: Desk) -> Task:
         rubric=[
             expect_read(line, id="saw-line"),
             desk.account(customer),
-            desk.delivery(line),
+            desk.delivery(line, expect_call("compute_warranty", arguments={"line_id": line.id})),
             desk.warranty(line),
+            desk.earlier_claims(line),
             desk.stock(product),
             desk.read("WAR-1"),
             desk.read("WAR-2"),
-            expect_row(
-                WarrantyClaim, {**claim, "status": "open"}, id="claim", after=[*facts, f"saw-stock-{product.id}"]
-            ),
+            expect_row(WarrantyClaim, {**claim, "status": "open"}, id="claim", after=facts),
             *desk.resolved(ticket, after=["claim"]),
         ],
         oracle=[
@@ -75,6 +75,7 @@ def warranty_claim(desk: Desk) -> Task:
                 call("get_product", product_id=product.id),
                 call("get_shipments", order_id=order.id),
                 call("get_customer", customer_id=customer.id),
+                call("get_warranty_claims", line_id=line.id),
                 call("open_warranty_claim", **claim),
                 call("resolve_ticket", ticket_id=ticket.id),
                 call("reply", message=f"Your warranty claim is open: we will {claim['remedy']} it."),

@@ -32,7 +32,7 @@ def wrong_item(desk: Desk) -> Task:
         "amount_cents": cents,
         "reason": "wrong_item",
     }
-    facts = ["saw-line", "saw-account", "knew-delivery", "read-RET-1", "read-REF-1"]
+    facts = ["saw-line", "saw-account", "knew-delivery", "read-RET-1", "read-REF-1", "read-REF-2"]
     return Task(
         prompt=prompt,
         rubric=[
@@ -41,6 +41,7 @@ def wrong_item(desk: Desk) -> Task:
             desk.delivery(line),
             desk.read("RET-1"),
             desk.read("REF-1"),
+            desk.own_limit(),
             expect_row(Refund, {**refund, "status": "paid"}, id="refund", after=facts),
             *desk.resolved(ticket, after=["refund"], states=cents),
         ],
@@ -52,6 +53,7 @@ def wrong_item(desk: Desk) -> Task:
         ],
         alternatives=[
             [
+                call("read_handbook", section_id="WHO-1"),
                 call("read_handbook", section_id="REF-1"),
                 call("read_handbook", section_id="RET-1"),
                 call("get_ticket", ticket_id=ticket.id),
