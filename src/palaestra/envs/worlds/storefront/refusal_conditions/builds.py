@@ -65,18 +65,15 @@ def rest_changed(desk: Desk, build: Build, card: Product, other: Product) -> Ref
     return RefusalCondition(
         section="BLD-1",
         evidence=changed,
-        facts=_knew_misfit(ids, card, other),
+        facts=(_knew_misfit(ids, other),),
         lookups=(find, call("check_compatibility", product_ids=[*ids])),
         message=f"Your build cannot take the {card.name} as it is: {problem}.",
     )
 
 
-def _knew_misfit(parts: list[str], card: Product, other: Product) -> tuple[Criterion, ...]:
-    """Expect that the agent found out that the parts do not fit: by the check or, for a case, from both lengths."""
+def _knew_misfit(parts: list[str], other: Product) -> Criterion:
+    """Expect that the agent found out that the parts do not fit: by the check or, for a case, from its room."""
     checked = checked_together(parts)
     if other.category != "case":
-        return (checked,)
-    return (
-        expect_any(checked, expect_read(card, fields=["length_mm"], id="length"), id="knew-length"),
-        expect_any(checked, expect_read(other, fields=["length_mm"], id="room"), id="knew-room"),
-    )
+        return checked
+    return expect_any(checked, expect_read(other, fields=["length_mm"], id="room"), id="checked-together")

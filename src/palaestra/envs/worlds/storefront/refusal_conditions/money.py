@@ -119,7 +119,7 @@ def nobody_to_approve(desk: Desk, line: OrderLine, approvers: list[Employee]) ->
     return RefusalCondition(
         section="REF-2",
         evidence=line,
-        facts=(expect_read(line, id="saw-line"), desk.colleague(first, id="saw-approvers")),
+        facts=(desk.colleague(first, id="saw-approvers"),),
         lookups=(call("search_employees", team=first.team, rank=first.rank),),
         otherwise=(call("search_employees", team=first.team),),
         team="finance",

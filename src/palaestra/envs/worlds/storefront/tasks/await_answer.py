@@ -91,7 +91,10 @@ def await_answer(desk: Desk) -> Task:
             expect_account(desk, leaving.customer, leaving.days),
             *(desk.read(section) for section in ("RET-1", "RET-2", "TCK-1")),
             *(knew_delivery(desk, line, n) for n, line in enumerate(lines, 1)),
-            *(expect_read(desk.product(line), id=f"saw-product-{n}") for n, line in enumerate(lines, 1)),
+            *(
+                expect_read(desk.product(line), fields=["final_sale"], id=f"saw-product-{n}")
+                for n, line in enumerate(lines, 1)
+            ),
             *looks.values(),
             *(
                 expect_row(
@@ -142,9 +145,11 @@ def plant(desk: Desk) -> Leaving:
     paying: list[Tier] = [tier for tier in TIERS if tier not in desk.policy.fee_free_tiers]
     customer = pick_customer(desk, 2, DEAREST, tiers=paying)
     days, first = draw_days(desk), desk.stream.below(2)
+    one, *goods = desk.stream.shuffled(cheap(desk, below=DEAREST))
+    other = next(product for product in goods if product.category != one.category)
     orders = [
         sell(desk, customer, [(product, 1)], arrived(desk, desk.today - timedelta(days=1 + n)))
-        for n, product in enumerate(desk.stream.sample(cheap(desk, below=DEAREST), 2))
+        for n, product in enumerate((one, other))
     ]
     lines = [line for order in orders for line in desk.lines(order)]
     return Leaving(
