@@ -13,6 +13,7 @@ from palaestra.trainers.loops.grpo import GrpoLoop
 from palaestra.trainers.loops.loop import Loop, StageResult, run_loop
 from palaestra.trainers.loops.material import demonstrations_of, initial_policy, tasks_of, worlds_of
 from palaestra.trainers.loops.record import RecordedRun, recorded_batches
+from palaestra.trainers.loops.saves import SaveConfig
 from palaestra.trainers.loops.sft import SftLoop
 from palaestra.trainers.objectives import Metrics
 from palaestra.trainers.policy import Policy
@@ -27,7 +28,9 @@ WORLD = WorldConfig(env_id=LIBRARY_ID, imports=("worlds.registration", "crash.mo
 POLICY = PolicyConfig(
     model=ModelConfig(hidden=32, layers=1, heads=1, kv_heads=1, head_dim=32, mlp=64, context=512, vocabulary=600)
 )
-SFT = SftConfig(steps=30, batch=4, warmup_steps=2, learner=LearnerConfig(lr=0.02), save_every=5)
+SFT = SftConfig(
+    steps=30, batch=4, warmup_steps=2, learner=LearnerConfig(lr=0.02), save=SaveConfig(every=5, background=False)
+)
 SYNC = GrpoConfig(
     steps=4,
     group_size=4,

@@ -28,7 +28,7 @@ from palaestra.cli import (
     worlds,
 )
 from palaestra.cli.extra import missing_extra
-from palaestra.errors import PalaestraError
+from palaestra.errors import PalaestraError, StoppedError
 from palaestra.version import __version__
 
 app = typer.Typer(
@@ -78,6 +78,9 @@ def main() -> None:
     except BrokenPipeError:  # `palaestra tasks list | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except StoppedError as stopped:
+        Console(stderr=True).print(str(stopped), markup=False, highlight=False, soft_wrap=True)
+        sys.exit(128 + stopped.signal)
     except PalaestraError as error:
         _fail(error)
     except ModuleNotFoundError as error:

@@ -24,6 +24,7 @@ from palaestra.trainers.engines.engine import InFlight
 from palaestra.trainers.engines.native import NativeConfig
 from palaestra.trainers.engines.vllm import VllmConfig
 from palaestra.trainers.learner import LearnerConfig
+from palaestra.trainers.loops.saves import SaveConfig
 from palaestra.trainers.monitors import AlarmConfig
 from palaestra.trainers.objectives import COLUMNS, ObjectiveConfig
 from palaestra.trainers.rollouts.budget import PlayConfig
@@ -131,8 +132,7 @@ class SftConfig:
     warmup_steps: int = 20
     """Steps over which the learning rate rises; afterwards it falls, linearly, to a tenth."""
     learner: LearnerConfig = field(default_factory=lambda: LearnerConfig(lr=3e-3))
-    save_every: int = 25
-    """Steps between two saves."""
+    save: SaveConfig = field(default_factory=lambda: SaveConfig(every=25))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,8 +165,8 @@ class GrpoConfig:
     in_flight: InFlight = "keep"
     """What new weights do to turns under way."""
     alarms: AlarmConfig = field(default_factory=AlarmConfig)
-    save_every: int = 1
-    """Steps between two saves; what was rolled out between them is recorded, and not lost."""
+    save: SaveConfig = field(default_factory=SaveConfig)
+    """When it is saved; what was rolled out since a save is recorded, and not lost."""
 
     def __post_init__(self) -> None:
         if self.play.top_p != 1:
@@ -211,6 +211,8 @@ RENAMED = {
     "policy.fresh": "policy.model",
     "policy.start": "policy.checkpoint",
     "sft.rise": "sft.warmup_steps",
+    "sft.save_every": "sft.save.every",
+    "grpo.save_every": "grpo.save.every",
 }
 """Settings of earlier versions, and their names now."""
 _FINGERPRINT_NAMES = {"warmup_steps": "rise"}

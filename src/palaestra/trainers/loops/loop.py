@@ -10,18 +10,27 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
-from io import BytesIO
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ParamSpec, TypeAlias, TypeVar
 
-import orjson
 import torch
-from pydantic import TypeAdapter, ValidationError
+from safetensors import SafetensorError
 
-from palaestra.durable import saving, sweep, verified
-from palaestra.errors import CheckpointError, RecordError
+from palaestra.durable import sweep
+from palaestra.errors import CheckpointError, RecordError, StoppedError
 from palaestra.trainers.learner import Learner, LearnerConfig
+from palaestra.trainers.loops.saves import (
+    CHECKPOINT,
+    SaveConfig,
+    Saver,
+    StageProgress,
+    StageSnapshot,
+    restore,
+    save_base,
+    take_snapshot,
+)
+from palaestra.trainers.loops.stopping import StopRequest
 from palaestra.trainers.model.decoder import Decoder
 from palaestra.trainers.monitors import Tracker
 from palaestra.trainers.objectives import Metrics
@@ -30,38 +39,6 @@ from palaestra.trainers.progress import OpenProgressBar, silent
 
 P = ParamSpec("P")
 T = TypeVar("T")
-CHECKPOINT = "checkpoint"
-_PROGRESS, _OPTIMISER, _KEPT, _HELD, _ADAPTERS = "progress.json", "optimiser.pt", "kept.json", "held.pt", "adapters"
-
-
-@dataclass(kw_only=True)
-class StageProgress:
-    """How far a stage is."""
-
-    config: str
-    """A hash of what the stage was asked to do."""
-    step: int = 0
-    """Steps that are done."""
-    seconds: float = 0.0
-    """Spent on them, over all runs of the stage."""
-    history: list[Metrics] = field(default_factory=list[Metrics])
-    """A row for each step."""
-
-
-_READER = TypeAdapter(StageProgress)
-
-
-def read_progress(saved: Path) -> StageProgress:
-    """How far the stage is whose checkpoint stands at `saved`.
-
-    Raises:
-        RecordError: there is no whole one.
-    """
-    whole = verified(saved)
-    try:
-        return _READER.validate_json((whole / _PROGRESS).read_bytes())
-    except (OSError, ValidationError) as error:
-        raise RecordError(f"{whole}: {_PROGRESS} cannot be read ({error})") from error
 
 
 MakeLearner: TypeAlias = Callable[[Decoder, LearnerConfig], Learner]
@@ -77,9 +54,12 @@ class LearnerThread:
 
     def __init__(self, threads: int) -> None:
         self._executor = ThreadPoolExecutor(1, "learner", torch.set_num_threads, (threads,))
+        self.begun = 0
+        """How often it was given work."""
 
     async def do(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Do `work` there and wait for it."""
+        self.begun += 1
         return await asyncio.wrap_future(self._executor.submit(work, *args, **kwargs))
 
     def close(self) -> None:
@@ -92,7 +72,7 @@ class Loop(ABC):
 
     name: str
     learner: LearnerConfig
-    save_every: int
+    save: SaveConfig
 
     @abstractmethod
     def fingerprint(self) -> str:
@@ -173,6 +153,7 @@ def run_loop(
         StorageError: the disk refuses; the last save stands.
         DivergedError: the loss is no number; the last save stands.
         InfrastructureError: worlds or engine failed more than can be borne; the last save stands.
+        StoppedError: the process was asked to stop; the stage is saved as it was after its last whole step.
     """
     torch.set_num_threads(threads)
     return asyncio.run(_run(loop, directory, threads, trackers, learners, bar, say))
@@ -193,38 +174,130 @@ async def _run(
     policy, learner, progress, kept, held = _resumed(loop, saved, learners, say)
     if loop.done(progress) >= 1:
         return StageResult(policy=_trained(policy, learner), progress=progress, directory=saved)
-    thread = LearnerThread(threads)
+    if learner.adapters is not None:
+        save_base(policy, directory)
+    stage = _Stage(loop, policy, learner, progress, LearnerThread(threads), Saver(saved))
     opened = [make(directory, progress.step) for make in trackers]
     try:
         await loop.open(policy, learner, directory, step=progress.step, kept=kept, held=held)
-        with bar(loop.name, 100) as shown:
+        with bar(loop.name, 100) as shown, stage.stop.listening():
             ticks = 0
-            while (done := loop.done(progress)) < 1:
-                metrics = await _timed(loop, thread, progress, done)
+            while (done := loop.done(progress)) < 1 and stage.stop.signal is None:
+                if (metrics := await stage.step(done)) is None:
+                    break
                 for tracker in opened:
                     tracker.log(progress.step, metrics)
                 done = min(1.0, loop.done(progress))
-                if progress.step % loop.save_every == 0 or done == 1:
-                    await thread.do(_save, policy, learner, progress, loop.keep(), loop.hold(), saved)
+                await stage.save_if_due(last=done == 1)
                 for _ in range(ticks, int(done * 100)):
                     shown.step(f"step {progress.step}")
                 ticks = int(done * 100)
+            if done < 1:
+                await stage.save(whole=False)
+                raise _stopped(loop, stage, saved)
     finally:
         await loop.close()
-        thread.close()
+        stage.close()
         for tracker in opened:
             tracker.close()
     return StageResult(policy=_trained(policy, learner), progress=progress, directory=saved)
 
 
-async def _timed(loop: Loop, thread: LearnerThread, progress: StageProgress, done: float) -> Metrics:
-    begun = time.monotonic()
-    metrics = await loop.step(thread, progress.step, done)
-    progress.step += 1
-    progress.seconds += time.monotonic() - begun
-    metrics = {**metrics, "step": progress.step, "seconds": round(progress.seconds, 3)}
-    progress.history.append(metrics)
-    return metrics
+class _Stage:
+    """A stage under way: its steps, one after the other, and its saves."""
+
+    def __init__(
+        self,
+        loop: Loop,
+        policy: Policy,
+        learner: Learner,
+        progress: StageProgress,
+        thread: LearnerThread,
+        saver: Saver,
+    ) -> None:
+        self.progress = progress
+        self.stop = StopRequest()
+        self._loop = loop
+        self._policy = policy
+        self._learner = learner
+        self._thread = thread
+        self._saver = saver
+        self._due = False
+        self._saved_at = time.monotonic()
+
+    async def step(self, done: float) -> Metrics | None:
+        """Take the next step; `None` where it was asked to stop before anything of it was trained."""
+        begun, idle = time.monotonic(), self._thread.begun
+        taken = asyncio.ensure_future(self._loop.step(self._thread, self.progress.step, done))
+        asked = asyncio.ensure_future(self.stop.wait())
+        try:
+            await asyncio.wait({taken, asked}, return_when=asyncio.FIRST_COMPLETED)
+            if not taken.done() and self._thread.begun == idle:  # later the weights are between two steps
+                taken.cancel()
+            metrics = await taken
+        except asyncio.CancelledError:
+            if self.stop.signal is None:
+                raise
+            return None
+        finally:
+            taken.cancel()
+            asked.cancel()
+        self.progress.step += 1
+        self.progress.seconds += time.monotonic() - begun
+        row = {**metrics, "step": self.progress.step, "seconds": round(self.progress.seconds, 3)}
+        self.progress.history.append(row)
+        return row
+
+    async def save_if_due(self, *, last: bool) -> None:
+        """Begin a save where one is due and none is being written; the last is waited for.
+
+        Raises:
+            StorageError: the disk refused this one or the one before.
+        """
+        config = self._loop.save
+        minutes = (time.monotonic() - self._saved_at) / 60
+        self._due = self._due or self.progress.step % config.every == 0
+        self._due = self._due or (config.minutes is not None and minutes >= config.minutes)
+        if last:
+            await self.save(whole=True)
+        elif self._saver.is_free() and self._due:
+            self._saver.begin(await self._snapshot(copy=config.background, whole=False))
+            if not config.background:
+                await self._saver.finish()
+
+    async def save(self, *, whole: bool) -> None:
+        """Save now, and return when the save stands."""
+        await self._saver.finish()
+        self._saver.begin(await self._snapshot(copy=False, whole=whole))
+        await self._saver.finish()
+
+    async def _snapshot(self, *, copy: bool, whole: bool) -> StageSnapshot:
+        self._due, self._saved_at = False, time.monotonic()
+        kept, held = self._loop.keep(), self._loop.hold()
+        return await self._thread.do(
+            take_snapshot,
+            self._policy,
+            self._learner,
+            self.progress,
+            kept=kept,
+            held=held,
+            copy=copy,
+            whole=whole,
+        )
+
+    def close(self) -> None:
+        """End both threads, when what they are doing is done."""
+        self._thread.close()
+        self._saver.close()
+
+
+def _stopped(loop: Loop, stage: _Stage, saved: Path) -> StoppedError:
+    assert stage.stop.signal is not None, "a stage that is not done was asked to stop"
+    return StoppedError(
+        f"{stage.stop.signal.name}: {loop.name} stopped after step {stage.progress.step} and is saved in {saved}; the "
+        "same command goes on from there",
+        stage.stop.signal,
+    )
 
 
 def _resumed(
@@ -235,24 +308,21 @@ def _resumed(
         policy = loop.start()
         return policy, learners(policy.model, loop.learner), StageProgress(config=fingerprint), b"", {}
     try:
-        whole = verified(saved)
-        progress = read_progress(saved)
-        kept = (whole / _KEPT).read_bytes()
-    except (RecordError, OSError, ValidationError) as error:
+        found = restore(saved)
+    except (RecordError, OSError, SafetensorError) as error:
         raise CheckpointError(f"{error}; or remove {saved.parent} to begin {loop.name} anew") from error
-    if progress.config != fingerprint:
+    if found.progress.config != fingerprint:
         raise CheckpointError(
             f"{saved.parent} is a {loop.name} of other settings; give another folder, or remove it to begin anew"
         )
     policy = loop.start()  # what adapters are added to; the learner's state holds all weights that it trains
     learner = learners(policy.model, loop.learner)
-    state: Any = torch.load(whole / _OPTIMISER, weights_only=True)
-    learner.restore(state)
-    broken = "" if whole == saved else f" ({saved} is damaged, the save before it is whole)"
+    learner.restore(found.state)
+    progress = found.progress
+    broken = "" if found.directory == saved else f" ({saved} is damaged, the save before it is whole)"
     where = f"done before, {progress.step} steps" if loop.done(progress) >= 1 else f"goes on from step {progress.step}"
     say(f"{loop.name}: {where}{broken}")
-    held: Any = torch.load(whole / _HELD, weights_only=True) if (whole / _HELD).exists() else {}
-    return policy, learner, progress, kept, held
+    return policy, learner, progress, found.kept, found.held
 
 
 def _trained(policy: Policy, learner: Learner) -> Policy:
@@ -262,23 +332,3 @@ def _trained(policy: Policy, learner: Learner) -> Policy:
     merged = policy.copy()
     merged.model.load_state_dict(dict(learner.weights()), strict=False)  # a tied output layer is left out
     return merged
-
-
-def _save(
-    policy: Policy, learner: Learner, progress: StageProgress, kept: bytes, held: Mapping[str, Any], saved: Path
-) -> None:
-    with saving(saved) as temporary:
-        _trained(policy, learner).save(temporary)
-        if learner.adapters is not None:
-            learner.adapters.save(temporary / _ADAPTERS)
-        (temporary / _OPTIMISER).write_bytes(_dumped(learner.state()))
-        if held:
-            (temporary / _HELD).write_bytes(_dumped(held))
-        (temporary / _PROGRESS).write_bytes(orjson.dumps(asdict(progress)))
-        (temporary / _KEPT).write_bytes(kept)
-
-
-def _dumped(state: Mapping[str, Any]) -> bytes:
-    into = BytesIO()  # torch hides what the disk says of a file of its own
-    torch.save(state, into)
-    return into.getvalue()

@@ -157,6 +157,16 @@ class GroupSource:
         self._order.take_these([group.index for group in groups])
         self._hand(groups)
 
+    def skip(self, indices: Sequence[int]) -> None:
+        """Drop groups, begun or yet to begin, so that no step takes them; comes before the first `take`."""
+        assert self._filler is None, "skip comes before the first take"
+        for index in indices:
+            while self._order.begun <= index:
+                self._grow()
+            if index in self._groups:  # else an earlier process has dropped it
+                self._drop(self._groups[index])
+                self._count(quarantined=1)
+
     def advance(self, version: int) -> None:
         """The weights are at this version now: so many steps have been trained.
 
