@@ -174,12 +174,11 @@ class GrpoLoop(Loop):
             self._built.restore(state["objective"])
             self._source.restore(load_state(orjson.dumps(state["source"])))
             self._pool.pressure.restore(PressureState(**state["pressure"]))
+        self._settle()
 
     async def step(self, thread: LearnerThread, step: int, done: float) -> Metrics:
         """One batch of groups, and the updates on it."""
         del done
-        # A synchronous run that is stopped in its rollouts takes the step anew, so that it comes to the same end.
-        self._settled = self._state() if self._config.limits.staleness == 0 else None
         groups = await self._groups(step)
         self._guard.check_episodes(group.episodes[0] for group in groups if group.episodes)
         episodes = [episode for group in groups for episode in group.episodes]
@@ -194,12 +193,12 @@ class GrpoLoop(Loop):
         await self._engine.update_weights(self._learning.weights(), step + 1, in_flight=self._config.in_flight)
         self._source.advance(step + 1)
         drawn = {DRAWN: float(sum(map(sampled_tokens, episodes)))}
-        self._settled = None
         metrics = {**rollout_metrics(episodes), **drawn, **trained, **self._gauged()}
         for alarm in self._alarms.check(metrics, step):
             self._say(f"alarm, step {step}: {alarm.sentence}")
             if alarm.action == "refresh":
                 self._source.drop_older(step + 1)
+        self._settle()
         return metrics
 
     async def _groups(self, step: int) -> list[RolloutGroup]:
@@ -299,6 +298,13 @@ class GrpoLoop(Loop):
     def keep(self) -> bytes:
         """The state of the alarms, and of the rollouts: complete groups, and trajectories under way."""
         return self._settled or self._state()
+
+    def _settle(self) -> None:
+        """Note the state between two steps of a synchronous run, before any rollout of the next one has begun.
+
+        A run that is stopped in its rollouts takes that step anew, and so comes to the same end.
+        """
+        self._settled = self._state() if self._config.limits.staleness == 0 else None
 
     def _state(self) -> bytes:
         source = orjson.Fragment(dump_state(self._source.state()))
