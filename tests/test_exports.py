@@ -160,8 +160,9 @@ EXPORTS = {
         "read_config recorded_batches run run_loop tasks_of worlds_of"
     ),
     "palaestra.trainers.monitors": (
-        "TRACKERS Alarm AlarmAction AlarmConfig Alarms Collapse JsonLinesTracker OpenTracker TerminalTracker Tracker "
-        "collapse policy_metrics read_log rollout_metrics sampled_tokens step_line"
+        "TRACKERS Alarm AlarmAction AlarmConfig Alarms Collapse JsonLinesTracker OpenTracker StageEvent "
+        "StageReporter Tracker collapse policy_metrics read_log rollout_metrics sampled_tokens step_figures "
+        "tracker_named"
     ),
     "palaestra.trainers.objectives": (
         "COLUMNS PARTS PLUGS Aggregation BuiltObjective ComposedObjective Loss Masking Metrics Objective "

@@ -20,6 +20,7 @@ from palaestra.cli import (
     play,
     reference,
     rubrics,
+    runs,
     scaffold,
     suites,
     tasks,
@@ -51,6 +52,7 @@ app.add_typer(bench.app, name="bench")
 app.add_typer(objectives.app, name="objectives")
 app.add_typer(suites.app, name="suites")
 app.add_typer(worlds.app, name="worlds")
+app.add_typer(runs.app, name="runs")
 app.command()(demo.demo)
 app.command()(train.train)
 app.command()(reference.reference)

@@ -300,9 +300,9 @@ def test_a_world_that_fails_once_costs_a_try_and_nothing_else(
     monkeypatch.setenv(DEED, f"{deed}:{tmp_path / 'once'}")
     (tmp_path / "once").touch()
     said: Told = []
-    world = replace(WORLD, env_id=MOODY_ID, where="processes", workers=2)
+    world = replace(WORLD, env_id=MOODY_ID, where="processes", workers=2, timeouts=Timeouts(step=3.0))
     config = replace(SYNC, steps=1)
-    result = run(grpo_loop(warm, config, world=world, said=said, timeouts=Timeouts(step=3.0)), tmp_path / "grpo")
+    result = run(grpo_loop(warm, config, world=world, said=said), tmp_path / "grpo")
     assert not (tmp_path / "once").exists(), "it did fail"
     assert any("try 1 of 3 failed" in text for text in said)
     run(grpo_loop(warm, config), tmp_path / "straight")

@@ -26,7 +26,7 @@ from palaestra.trainers.loops.loop import LearnerThread, Loop
 from palaestra.trainers.loops.observed import ObservedStep
 from palaestra.trainers.loops.record import RecordedBatch, RecordedRun, StageRecord, check_same
 from palaestra.trainers.loops.saves import StageProgress
-from palaestra.trainers.monitors import Alarms, rollout_metrics, sampled_tokens
+from palaestra.trainers.monitors import Alarms, StageEvent, rollout_metrics, sampled_tokens
 from palaestra.trainers.objectives import Metrics, PreparedStep
 from palaestra.trainers.policy import Policy
 from palaestra.trainers.rollouts.groups import RolloutGroup, TaskPlan
@@ -103,6 +103,8 @@ class GrpoLoop(Loop):
         self._critic: Critic | None = None
         self._opened = AsyncExitStack()
         self._settled: bytes | None = None
+        self._events: list[StageEvent] = []
+        self._phase = "opening the worlds"
 
     def fingerprint(self) -> str:
         """A hash of what decides the result: settings but for how many steps, tasks, world, seed and beginning."""
@@ -154,7 +156,7 @@ class GrpoLoop(Loop):
         stack.push_async_callback(self._worlds.close)
         self._engine = engine_of(config, policy, directory, sink=self._record.event, replay=self._replay)
         stack.push_async_callback(self._engine.close)
-        self._pool = RolloutPool(self._engine, self._worlds, policy.codec, config.play, config.pool, say=self._say)
+        self._pool = RolloutPool(self._engine, self._worlds, policy.codec, config.play, config.pool, say=self._fault)
         stack.push_async_callback(self._pool.close)
         self._source = GroupSource(
             self._pool,
@@ -164,7 +166,7 @@ class GrpoLoop(Loop):
             version=step,
             wanted=self._wanted,
             refill=self._built.recipe.refill,
-            say=self._say,
+            say=self._fault,
         )
         stack.push_async_callback(self._source.close)
         await self._engine.update_weights(learner.weights(), step)
@@ -179,7 +181,9 @@ class GrpoLoop(Loop):
     async def step(self, thread: LearnerThread, step: int, done: float) -> Metrics:
         """One batch of groups, and the updates on it."""
         del done
+        self._phase = "rollouts"
         groups = await self._groups(step)
+        self._phase = f"training on {sum(len(group.episodes) for group in groups)} episodes"
         self._guard.check_episodes(group.episodes[0] for group in groups if group.episodes)
         episodes = [episode for group in groups for episode in group.episodes]
         try:
@@ -194,8 +198,10 @@ class GrpoLoop(Loop):
         self._source.advance(step + 1)
         drawn = {DRAWN: float(sum(map(sampled_tokens, episodes)))}
         metrics = {**rollout_metrics(episodes), **drawn, **trained, **self._gauged()}
-        for alarm in self._alarms.check(metrics, step):
-            self._say(f"alarm, step {step}: {alarm.sentence}")
+        alarms = self._alarms.check(metrics, step)
+        metrics["alarms"] = float(len(alarms))
+        for alarm in alarms:
+            self._happened(alarm.name, f"alarm, step {step}: {alarm.sentence}")
             if alarm.action == "refresh":
                 self._source.drop_older(step + 1)
         self._settle()
@@ -208,7 +214,8 @@ class GrpoLoop(Loop):
             self._pool.pressure.restore(recorded.pressure)
             return recorded.groups
         for batch in self._record.quarantined:
-            self._say(f"step {batch.step}: {len(batch.groups)} groups are left out, since training on them diverged")
+            text = f"step {batch.step}: {len(batch.groups)} groups are left out, since training on them diverged"
+            self._happened("quarantine", text)
             self._source.skip(batch.groups)
         self._record.quarantined.clear()
         if self._replay is None:
@@ -219,6 +226,30 @@ class GrpoLoop(Loop):
             check_same(groups, expected, step)
         self._record.batch(RecordedBatch(step=step, groups=groups, pressure=self._pool.pressure.state()))
         return groups
+
+    def _happened(self, name: str, text: str) -> None:
+        """Say it at once, and keep it for the trackers."""
+        self._say(text)
+        self._events.append(StageEvent(name=name, text=text))
+
+    def _fault(self, text: str) -> None:
+        self._happened("fault", text)
+
+    def events(self) -> list[StageEvent]:
+        """Alarms, faults of worlds, groups that were dropped or left out."""
+        happened, self._events = self._events, []
+        return happened
+
+    def doing(self) -> str:
+        """Training, or how far the rollouts are."""
+        if self._phase != "rollouts":
+            return self._phase
+        counts = self._source.counts()
+        return (
+            f"rollouts: {self._source.complete} of {self._config.limits.per_step} groups are complete, "
+            f"{self._source.under_way} trajectories are under way, {counts.finished} have ended so far; "
+            f"{self._pool.waits()}"
+        )
 
     def _wanted(self, group: RolloutGroup) -> bool:
         """Whether some filter would not leave all of it out."""

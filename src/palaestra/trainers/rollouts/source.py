@@ -91,6 +91,11 @@ class GroupSource:
         """Groups that were begun and neither taken nor dropped."""
         return len(self._groups)
 
+    @property
+    def complete(self) -> int:
+        """Groups that are complete and wait to be taken."""
+        return len(self._order.complete)
+
     def gauge(self) -> LoadReading:
         """How it is doing since it was last asked."""
         return self._meter.read(pending=self.pending, buffered=len(self._order.complete), staleness=self._staleness)

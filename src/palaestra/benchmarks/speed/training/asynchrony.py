@@ -20,10 +20,10 @@ from palaestra.trainers.engines.native import NativeConfig
 from palaestra.trainers.learner import LearnerConfig
 from palaestra.trainers.loops.config import GrpoConfig, PolicyConfig, SftConfig, WorldConfig
 from palaestra.trainers.loops.grpo import GrpoLoop
-from palaestra.trainers.loops.loop import run_loop
 from palaestra.trainers.loops.material import demonstrations_of, initial_policy, tasks_of, worlds_of
 from palaestra.trainers.loops.saves import SaveConfig
 from palaestra.trainers.loops.sft import SftLoop
+from palaestra.trainers.loops.stage import run_loop
 from palaestra.trainers.monitors import Tracker
 from palaestra.trainers.objectives import Metrics, ObjectiveConfig, part
 from palaestra.trainers.policy import Policy
