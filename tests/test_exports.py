@@ -155,13 +155,14 @@ EXPORTS = {
         "Learner LearnerConfig LoraConfig Precision ProcessGroup TokenScores join_process_group score_tokens"
     ),
     "palaestra.trainers.loops": (
-        "GrpoConfig GrpoLoop Loop ModelConfig PolicyConfig RecordedRun RunPlan SftConfig SftLoop StageProgress "
-        "StageResult TrainConfig WorldConfig demonstrations_of initial_policy load_config plan_run read_config "
-        "recorded_batches run run_loop tasks_of worlds_of"
+        "GrpoConfig GrpoLoop Loop ModelConfig PolicyConfig RecordedRun RunPlan SaveConfig SftConfig SftLoop "
+        "StageProgress StageResult TrainConfig WorldConfig demonstrations_of initial_policy load_config plan_run "
+        "read_config recorded_batches run run_loop tasks_of worlds_of"
     ),
     "palaestra.trainers.monitors": (
-        "TRACKERS Alarm AlarmAction AlarmConfig Alarms Collapse JsonLinesTracker OpenTracker TerminalTracker Tracker "
-        "collapse policy_metrics read_log rollout_metrics sampled_tokens step_line"
+        "TRACKERS Alarm AlarmAction AlarmConfig Alarms Collapse JsonLinesTracker OpenTracker StageEvent "
+        "StageReporter Tracker collapse policy_metrics read_log rollout_metrics sampled_tokens step_figures "
+        "tracker_named"
     ),
     "palaestra.trainers.objectives": (
         "COLUMNS PARTS PLUGS Aggregation BuiltObjective ComposedObjective Loss Masking Metrics Objective "

@@ -20,6 +20,7 @@
     ├── StorageError (OSError)            a file could not be written; nothing was lost
     ├── ConfigError (ValueError)          a file of settings breaks a rule
     ├── DivergedError (ArithmeticError)   training came to a loss or gradient that is no number
+    ├── StoppedError (RuntimeError)       training was asked to stop, and has saved
     ├── ReplayError (RuntimeError)        a recorded run cannot be gone through again as it was
     └── InfrastructureError (RuntimeError)  the world failed, not the agent; never a reward
         ├── EngineError                   what draws tokens failed
@@ -189,6 +190,21 @@ class ConfigError(PalaestraError, ValueError):
 
 class DivergedError(PalaestraError, ArithmeticError):
     """Training came to a loss or a gradient that is not a finite number. The weights of the step before stand."""
+
+
+class StoppedError(PalaestraError, RuntimeError):
+    """Training was asked to stop by a signal, and has saved; the same command goes on.
+
+    Attributes:
+        signal: Its number.
+    """
+
+    def __init__(self, message: str, number: int = 15) -> None:
+        super().__init__(message)
+        self.signal = number
+
+    def __reduce__(self) -> tuple[type["StoppedError"], tuple[str, int]]:
+        return type(self), (str(self), self.signal)
 
 
 class ReplayError(PalaestraError, RuntimeError):

@@ -51,6 +51,11 @@ class Log:
         """How many records it holds."""
         return len(self._ends) - 1
 
+    @property
+    def closed(self) -> bool:
+        """Whether nothing can be appended any more, after `close` or a fault."""
+        return self._file is None
+
     def append(self, record: bytes) -> None:
         """Write one record behind the others.
 

@@ -10,16 +10,17 @@ from palaestra.trainers.engines.native import NativeConfig
 from palaestra.trainers.learner import LearnerConfig
 from palaestra.trainers.loops.config import GrpoConfig, ModelConfig, PolicyConfig, SftConfig, WorldConfig
 from palaestra.trainers.loops.grpo import GrpoLoop
-from palaestra.trainers.loops.loop import Loop, StageResult, run_loop
+from palaestra.trainers.loops.loop import Loop
 from palaestra.trainers.loops.material import demonstrations_of, initial_policy, tasks_of, worlds_of
 from palaestra.trainers.loops.record import RecordedRun, recorded_batches
+from palaestra.trainers.loops.saves import SaveConfig
 from palaestra.trainers.loops.sft import SftLoop
+from palaestra.trainers.loops.stage import StageResult, run_loop
 from palaestra.trainers.objectives import Metrics
 from palaestra.trainers.policy import Policy
 from palaestra.trainers.rollouts.budget import PlayConfig
 from palaestra.trainers.rollouts.pool import PoolConfig
 from palaestra.trainers.rollouts.staleness import Staleness
-from palaestra.trainers.rollouts.worlds import Timeouts
 from palaestra.trajectory import Episode
 from worlds.registration import LIBRARY_ID
 
@@ -27,7 +28,9 @@ WORLD = WorldConfig(env_id=LIBRARY_ID, imports=("worlds.registration", "crash.mo
 POLICY = PolicyConfig(
     model=ModelConfig(hidden=32, layers=1, heads=1, kv_heads=1, head_dim=32, mlp=64, context=512, vocabulary=600)
 )
-SFT = SftConfig(steps=30, batch=4, warmup_steps=2, learner=LearnerConfig(lr=0.02), save_every=5)
+SFT = SftConfig(
+    steps=30, batch=4, warmup_steps=2, learner=LearnerConfig(lr=0.02), save=SaveConfig(every=5, background=False)
+)
 SYNC = GrpoConfig(
     steps=4,
     group_size=4,
@@ -60,7 +63,6 @@ def grpo_loop(
     config: GrpoConfig,
     *,
     world: WorldConfig = WORLD,
-    timeouts: Timeouts | None = None,
     seed: int = 0,
     replay: RecordedRun | None = None,
     said: Told | None = None,
@@ -69,7 +71,7 @@ def grpo_loop(
     return GrpoLoop(
         config,
         tasks=tasks_of(WORLD),
-        worlds=partial(worlds_of, world, start.codec.format.name, timeouts=timeouts),
+        worlds=partial(worlds_of, world, start.codec.format.name),
         seed=seed,
         start=start,
         say=(said if said is not None else Told()).append,

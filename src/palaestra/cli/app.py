@@ -20,6 +20,7 @@ from palaestra.cli import (
     play,
     reference,
     rubrics,
+    runs,
     scaffold,
     suites,
     tasks,
@@ -28,7 +29,7 @@ from palaestra.cli import (
     worlds,
 )
 from palaestra.cli.extra import missing_extra
-from palaestra.errors import PalaestraError
+from palaestra.errors import PalaestraError, StoppedError
 from palaestra.version import __version__
 
 app = typer.Typer(
@@ -51,6 +52,7 @@ app.add_typer(bench.app, name="bench")
 app.add_typer(objectives.app, name="objectives")
 app.add_typer(suites.app, name="suites")
 app.add_typer(worlds.app, name="worlds")
+app.add_typer(runs.app, name="runs")
 app.command()(demo.demo)
 app.command()(train.train)
 app.command()(reference.reference)
@@ -78,6 +80,9 @@ def main() -> None:
     except BrokenPipeError:  # `palaestra tasks list | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except StoppedError as stopped:
+        Console(stderr=True).print(str(stopped), markup=False, highlight=False, soft_wrap=True)
+        sys.exit(128 + stopped.signal)
     except PalaestraError as error:
         _fail(error)
     except ModuleNotFoundError as error:

@@ -20,6 +20,8 @@ from palaestra.tools import CHAT_FORMATS, ChatFormat
 from palaestra.trainers.codec import Codec
 
 _CARD = "palaestra.json"
+ADAPTERS, BASE = "adapters", "base"
+"""In a save: the folder of its adapters. Beside saves: the policy that the adapters are trained on."""
 logging.disable_progress_bar()  # transformers draws one for every save, over whatever else is being shown
 
 
@@ -50,6 +52,23 @@ def check_folder(directory: Path, *, format_name: str | None = None) -> ChatForm
         if whole != directory:
             raise CheckpointError(f"{directory} is damaged; the save before it is whole: give {whole} instead")
     return CHAT_FORMATS.get(format_name or _format_of(directory))
+
+
+def base_of(directory: Path) -> Path | None:
+    """The policy that a folder of adapters alone belongs to; `None` for a folder that holds a whole policy.
+
+    Raises:
+        CheckpointError: it is not there.
+    """
+    if (directory / "config.json").is_file() or not (directory / _CARD).is_file():
+        return None
+    card = orjson.loads((directory / _CARD).read_bytes())
+    if BASE not in card:
+        return None
+    base = (directory / str(card[BASE])).resolve()
+    if not base.is_dir():
+        raise CheckpointError(f"{directory} holds adapters of {base}, which is not there; keep the two side by side")
+    return base
 
 
 def _format_of(directory: Path) -> str:
@@ -96,11 +115,18 @@ def read_with(kind: Any, directory: Path, what: str, **how: Any) -> Any:
         ) from error
 
 
-def save_codec(codec: Codec, directory: Path) -> None:
-    """Write the tokenizer and the name of the chat format."""
+def save_codec(codec: Codec, directory: Path, *, based: bool = False) -> None:
+    """Write the tokenizer and the name of the chat format.
+
+    Args:
+        codec: Both.
+        directory: The policy's folder.
+        based: Whether the folder holds adapters alone, of the policy in `base` beside it.
+    """
     with told_as_disk_errors(directory):
         codec.tokenizer.save_pretrained(directory)
-    (directory / _CARD).write_bytes(orjson.dumps({"format": codec.format.name}))
+    card = {"format": codec.format.name, **({BASE: f"../{BASE}"} if based else {})}
+    (directory / _CARD).write_bytes(orjson.dumps(card))
 
 
 @contextmanager

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from palaestra.trainers.codec import Codec
-from palaestra.trainers.folder import check_folder, digest_weights, load_codec, save_codec
+from palaestra.trainers.folder import ADAPTERS, base_of, check_folder, digest_weights, load_codec, save_codec
+from palaestra.trainers.model.adapters import merge_adapters
 from palaestra.trainers.model.checkpoint import load_decoder, save_decoder
 from palaestra.trainers.model.decoder import Decoder
 
@@ -34,6 +35,8 @@ class Policy:
 def load_policy(directory: Path, *, format_name: str | None = None) -> Policy:
     """A policy from disk: one that Palaestra saved, or any Qwen3 or Llama in Hugging Face's layout.
 
+    Adapters that a run has saved are worked into the policy that they belong to.
+
     Weights are held in single precision whatever they were saved in, since small updates vanish in half of it.
 
     Args:
@@ -44,6 +47,10 @@ def load_policy(directory: Path, *, format_name: str | None = None) -> Policy:
         CheckpointError: the folder is no checkpoint, is damaged, or its parts do not fit together.
         UnknownNameError: there is no such chat format.
     """
+    if (base := base_of(directory)) is not None:
+        policy = load_policy(base, format_name=format_name)
+        merge_adapters(policy.model, directory / ADAPTERS)
+        return policy
     form = check_folder(directory, format_name=format_name)
     model = load_decoder(directory)
     return Policy(model=model, codec=load_codec(directory, form, embedded=model.shape.vocabulary))

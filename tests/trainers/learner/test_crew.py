@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from palaestra.trainers.loops import load_config, plan_run, run
-from palaestra.trainers.loops.loop import read_progress
+from palaestra.trainers.loops.saves import read_progress
 from palaestra.trainers.policy import load_policy
 from worlds.registration import LIBRARY_ID
 

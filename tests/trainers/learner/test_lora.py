@@ -123,7 +123,7 @@ def test_a_learner_goes_on_from_its_state() -> None:
 def test_peft_reads_what_is_saved_and_comes_to_the_same_logits(tmp_path: Path) -> None:
     learner = trained()
     assert learner.adapters is not None
-    learner.adapters.save(tmp_path / "adapters")
+    learner.adapters.save(tmp_path / "adapters", learner.state()["weights"])
     base = in_transformers(decoder(), tmp_path / "base")
     adapted = PeftModel.from_pretrained(base, tmp_path / "adapters")
     ids = torch.tensor([sequences()[-1].ids])

@@ -83,7 +83,7 @@ def test_a_setting_of_an_earlier_version_is_refused_with_its_new_name(former: st
         inner = inner.setdefault(part, {})
     inner[last] = "x"
     assert f"{former}: in version {__version__} it is called {RENAMED[former]!r}; rename it" in told(table)
-    attrgetter(RENAMED[former])(TrainConfig(sft=SftConfig()))  # the new name is one
+    attrgetter(RENAMED[former])(TrainConfig(sft=SftConfig(), grpo=GrpoConfig()))  # the new name is one
 
 
 def test_a_stage_of_an_earlier_version_can_go_on() -> None:

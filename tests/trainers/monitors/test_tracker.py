@@ -1,22 +1,22 @@
 """Trackers: what was logged can be read again, and after a resume no step is there twice."""
 
 import sys
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 import wandb
-from rich.console import Console
 from tensorboard.backend.event_processing.event_accumulator import (  # type: ignore[import-untyped]
     EventAccumulator,
 )
 
 from palaestra.errors import ConfigError, RecordError, StorageError
-from palaestra.trainers.monitors import TRACKERS, JsonLinesTracker, TerminalTracker, Tracker, read_log, step_line
+from palaestra.records import JsonObject
+from palaestra.trainers.monitors import JsonLinesTracker, Tracker, read_log, tracker_named
 from palaestra.trainers.monitors.tensorboard import TensorBoardTracker
 from palaestra.trainers.monitors.tracker import LOG
 from palaestra.trainers.monitors.wandb import WandbTracker
+from palaestra.trainers.objectives import Metrics
 
 
 def test_what_is_logged_stands_in_the_file_at_once(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def scalars(directory: Path) -> dict[str, list[tuple[int, float]]]:
 
 
 def test_tensorboard_reads_what_was_logged(tmp_path: Path) -> None:
-    tracker = TensorBoardTracker(tmp_path, 0)
+    tracker = TensorBoardTracker(tmp_path, 0, {})
     tracker.log(1, {"reward/mean": 0.25, "solved": 0.5})
     tracker.log(2, {"reward/mean": 0.75, "solved": 1.0})
     tracker.event(2, "KL jump", "look")
@@ -107,15 +107,16 @@ def test_tensorboard_reads_what_was_logged(tmp_path: Path) -> None:
         "reward/mean": [(1, 0.25), (2, 0.75)],
         "solved": [(1, 0.5), (2, 1.0)],
         "KL jump/text_summary": [],
+        "settings/text_summary": [],
     }
 
 
 def test_tensorboard_forgets_steps_that_are_taken_back(tmp_path: Path) -> None:
-    first = TensorBoardTracker(tmp_path, 0)
+    first = TensorBoardTracker(tmp_path, 0, {})
     for step in range(1, 6):
         first.log(step, {"loss": float(step)})
     first.close()
-    second = TensorBoardTracker(tmp_path, 3)
+    second = TensorBoardTracker(tmp_path, 3, {})
     second.log(4, {"loss": 40.0})
     second.close()
     assert scalars(tmp_path)["loss"] == [(1, 1.0), (2, 2.0), (3, 3.0), (4, 40.0)]
@@ -124,13 +125,13 @@ def test_tensorboard_forgets_steps_that_are_taken_back(tmp_path: Path) -> None:
 def test_wandb_keeps_a_run_offline_and_goes_on_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {"MODE": "offline", "SILENT": "true", "CONSOLE": "off"}.items():
         monkeypatch.setenv(f"WANDB_{name}", value)
-    first = WandbTracker(tmp_path, 0)
+    first = WandbTracker(tmp_path, 0, {})
     first.log(1, {"reward/mean": 0.25})
     first.event(1, "KL jump", "look at it")
     first.close()
     first.close()
     begun = (tmp_path / "wandb-id.txt").read_text()
-    second = WandbTracker(tmp_path, 1)
+    second = WandbTracker(tmp_path, 1, {})
     second.log(2, {"reward/mean": 0.625})
     second.close()
     wandb.teardown()  # as at the process's end: its own process writes what is left
@@ -143,45 +144,55 @@ def test_wandb_keeps_a_run_offline_and_goes_on_with_it(tmp_path: Path, monkeypat
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"), [("jsonl", JsonLinesTracker), ("tensorboard", TensorBoardTracker), ("wandb", WandbTracker)]
+    ("name", "kind"),
+    [
+        ("jsonl", JsonLinesTracker),
+        ("tensorboard", TensorBoardTracker),
+        ("wandb", WandbTracker),
+        (f"{__name__}:Listed", None),
+    ],
 )
 def test_each_tracker_can_be_opened_by_its_name(
-    name: str, kind: type[Tracker], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, kind: type[Tracker] | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WANDB_MODE", "disabled")
-    tracker = TRACKERS[name](tmp_path, 0)
+    tracker = tracker_named(name)(tmp_path, 0, {"seed": 1})
     tracker.close()
-    assert type(tracker) is kind
+    assert type(tracker) is (kind or Listed)
 
 
 def test_wandb_that_is_not_installed_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "wandb", None)
     monkeypatch.delitem(sys.modules, "palaestra.trainers.monitors.wandb")
     with pytest.raises(ConfigError, match="pip install wandb"):
-        TRACKERS["wandb"](tmp_path, 0)
+        tracker_named("wandb")(tmp_path, 0, {})
 
 
-def test_a_terminal_is_told_a_line_for_each_step() -> None:
-    seen = StringIO()
-    tracker = TerminalTracker(Console(file=seen, force_terminal=True, width=200, color_system=None))
-    tracker.log(7, {"reward/mean": 0.25, "solved": 0.5, "speed/tokens": 1234.5})
-    tracker.event(7, "KL jump", "look")
-    tracker.close()
-    assert seen.getvalue().splitlines() == [
-        "step    7  reward 0.250  solved 50%  tokens/s 1,234",
-        "step    7  KL jump: look",
-    ]
+class Listed(Tracker):
+    """A tracker of a user's, that lists what it is told."""
+
+    def __init__(self, directory: Path, done: int, settings: JsonObject) -> None:
+        self.told: list[object] = [directory.name, done, settings]
+
+    def log(self, step: int, metrics: Metrics) -> None:
+        self.told.append((step, metrics))
+
+    def event(self, step: int, name: str, text: str) -> None:
+        self.told.append((step, name, text))
+
+    def close(self) -> None:
+        self.told.append("closed")
 
 
-def test_nothing_is_told_where_nobody_looks() -> None:
-    seen = StringIO()
-    tracker = TerminalTracker(Console(file=seen))
-    tracker.log(1, {"loss": 1.0})
-    tracker.event(1, "KL jump", "look")
-    assert seen.getvalue() == ""
-
-
-def test_a_line_holds_what_is_known() -> None:
-    assert step_line(1, {}) == "step    1"
-    known = {"loss": 0.5, "policy/entropy": 1.0, "speed/busy": 0.9, "staleness/mean": 1.25}
-    assert step_line(12, known) == "step   12  loss 0.500  entropy 1.00  busy 90%  stale 1.2"
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("tensorbord", "did you mean 'tensorboard'"),
+        ("no_such_module:Tracker", "cannot be loaded .*write module:name"),
+        (f"{__name__}:Nothing", "cannot be loaded"),
+        (f"{__name__}:__name__", "is to be called"),
+    ],
+)
+def test_a_tracker_that_is_none_is_refused_with_the_way_out(name: str, sentence: str) -> None:
+    with pytest.raises(ConfigError, match=sentence):
+        tracker_named(name)

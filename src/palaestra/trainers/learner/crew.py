@@ -6,6 +6,7 @@ in the same sums. Where one process dies, torchrun ends the others, and the run 
 """
 
 import os
+import signal
 from collections.abc import Collection, Generator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
@@ -45,6 +46,8 @@ class ProcessGroup:
     def follow(self) -> None:
         """Do as the first does, until it calls `dismiss`; for all others."""
         learner: Learner | None = None
+        for number in (signal.SIGTERM, signal.SIGINT):  # the first saves, which takes all of them, and then ends them
+            signal.signal(number, signal.SIG_IGN)
         while (told := self._hear()) is not None:
             call, arguments, settings = told
             if call == "make":
@@ -125,9 +128,9 @@ class _First(Learner):
         self._crew.tell("weights")
         return super().weights()
 
-    def state(self) -> dict[str, Any]:
-        self._crew.tell("state")
-        return super().state()
+    def state(self, *, copy: bool = True) -> dict[str, Any]:
+        self._crew.tell("state", copy=copy)
+        return super().state(copy=copy)
 
     def restore(self, state: Mapping[str, Any]) -> None:
         self._crew.tell("restore", state)

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.distributed.device_mesh import DeviceMesh
 
 from palaestra.errors import CheckpointError, ConfigError, DivergedError
@@ -63,7 +63,12 @@ class Learner:
         self.steps = 0
         """Steps taken."""
         # The same weights in modules of their own, for adapters, checkpoints and shards to be put into.
-        self._model = deepcopy(model, {id(weight): weight for weight in model.parameters()})
+        frozen = config.lora is not None  # the same memory then, under parameters of their own: others may train theirs
+        shared = {
+            id(weight): nn.Parameter(weight.detach(), requires_grad=False) if frozen else weight
+            for weight in model.parameters()
+        }
+        self._model = deepcopy(model, shared)
         self.adapters = None if config.lora is None else _adapted(self._model, config.lora)
         """In place of the weights; `None` where those are trained themselves."""
         half = config.precision == "bf16"
@@ -188,10 +193,17 @@ class Learner:
             return self.adapters.merged()
         return {name: whole(weight.detach()) for name, weight in self._model.named_parameters()}
 
-    def state(self) -> dict[str, Any]:
-        """All that the next step depends on, as dictionaries of tensors; a copy."""
-        weights = {name: whole(weight.detach()).clone() for name, weight in self._trained.items()}
-        return {"steps": self.steps, "weights": weights, "optimiser": self._optimiser.state()}
+    def state(self, *, copy: bool = True) -> dict[str, Any]:
+        """All that the next step depends on, as dictionaries of tensors.
+
+        Args:
+            copy: Whether they must outlast the next step: copies in the memory of the CPU. Otherwise they may be the
+                learner's own.
+        """
+        weights = {name: whole(weight.detach()) for name, weight in self._trained.items()}
+        if copy:
+            weights = {name: weight.to("cpu", copy=True) for name, weight in weights.items()}
+        return {"steps": self.steps, "weights": weights, "optimiser": self._optimiser.state(copy=copy)}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on from what `state` gave.

@@ -15,9 +15,10 @@ from palaestra.errors import UnknownNameError
 from palaestra.trainers.folder import told_as_disk_errors
 from palaestra.trainers.learner.config import LoraConfig
 from palaestra.trainers.learner.sharding import whole
+from palaestra.trainers.model.adapters import ADAPTER, TENSORS, peft_name
 from palaestra.trainers.model.decoder import Decoder
 
-_ADAPTER, _BASE = "default", ".base_layer"
+_BASE = ".base_layer"
 
 
 class Adapters:
@@ -42,7 +43,7 @@ class Adapters:
         )
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.seed)
-            inject_adapter_in_model(self._config, model, adapter_name=_ADAPTER)
+            inject_adapter_in_model(self._config, model, adapter_name=ADAPTER)
 
     def merged(self) -> Mapping[str, Tensor]:
         """The decoder's weights as they would be with the adapters worked in, by their names without adapters."""
@@ -52,27 +53,27 @@ class Adapters:
             if ".lora_" not in name
         }
         for name, layer in self._layers():
-            down, up = (whole(part[_ADAPTER].weight.detach()) for part in (layer.lora_A, layer.lora_B))
+            down, up = (whole(part[ADAPTER].weight.detach()) for part in (layer.lora_A, layer.lora_B))
             weights[f"{name}.weight"] = torch.addmm(
-                weights[f"{name}.weight"], up, down, alpha=float(layer.scaling[_ADAPTER])
+                weights[f"{name}.weight"], up, down, alpha=float(layer.scaling[ADAPTER])
             )
         return weights
 
-    def save(self, directory: Path) -> None:
+    def save(self, directory: Path, weights: Mapping[str, Tensor]) -> None:
         """Write `adapter_config.json` and `adapter_model.safetensors`, as peft reads them.
+
+        Args:
+            directory: The folder.
+            weights: The adapters' weights, by their names in the decoder.
 
         Raises:
             OSError: the disk refuses.
         """
-        tensors: dict[str, Tensor] = {}
-        for name, layer in self._layers():
-            for part in ("lora_A", "lora_B"):
-                weight = whole(getattr(layer, part)[_ADAPTER].weight.detach())
-                tensors[f"base_model.model.{name}.{part}.weight"] = weight.contiguous()
+        tensors = {peft_name(name): weight.contiguous() for name, weight in weights.items()}
         with told_as_disk_errors(directory):
             directory.mkdir(parents=True, exist_ok=True)
             self._config.save_pretrained(str(directory))
-            save_file(tensors, directory / "adapter_model.safetensors", metadata={"format": "pt"})
+            save_file(tensors, directory / TENSORS, metadata={"format": "pt"})
 
     def _layers(self) -> Generator[tuple[str, Any]]:
         # Any: peft declares little of what a layer of its own has.

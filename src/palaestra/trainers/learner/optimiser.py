@@ -42,10 +42,13 @@ class Optimiser:
         for weight in self._weights.values():
             weight.grad = None
 
-    def state(self) -> dict[str, dict[str, Tensor]]:
-        """The moments of each weight that has been trained, and how often it was."""
+    def state(self, *, copy: bool = True) -> dict[str, dict[str, Tensor]]:
+        """The moments of each weight that has been trained, and how often it was; a copy, or the optimiser's own."""
         return {
-            name: {key: whole(value).detach().clone() for key, value in self.adamw.state[weight].items()}
+            name: {
+                key: whole(value).detach().to("cpu", copy=True) if copy else whole(value).detach()
+                for key, value in self.adamw.state[weight].items()
+            }
             for name, weight in self._weights.items()
             if weight in self.adamw.state
         }

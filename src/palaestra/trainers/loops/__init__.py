@@ -11,11 +11,13 @@ from palaestra.trainers.loops.config import (
     read_config,
 )
 from palaestra.trainers.loops.grpo import GrpoLoop
-from palaestra.trainers.loops.loop import Loop, StageProgress, StageResult, run_loop
+from palaestra.trainers.loops.loop import Loop
 from palaestra.trainers.loops.material import demonstrations_of, initial_policy, tasks_of, worlds_of
 from palaestra.trainers.loops.record import RecordedRun, recorded_batches
 from palaestra.trainers.loops.run import RunPlan, plan_run, run
+from palaestra.trainers.loops.saves import SaveConfig, StageProgress
 from palaestra.trainers.loops.sft import SftLoop
+from palaestra.trainers.loops.stage import StageResult, run_loop
 
 __all__ = [
     "GrpoConfig",
@@ -25,6 +27,7 @@ __all__ = [
     "PolicyConfig",
     "RecordedRun",
     "RunPlan",
+    "SaveConfig",
     "SftConfig",
     "SftLoop",
     "StageProgress",

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from difflib import get_close_matches
 from math import isfinite
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, cast, get_args, get_type_hints
+from typing import Any, Literal, cast, get_args, get_type_hints
 
 import orjson
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
@@ -24,16 +24,15 @@ from palaestra.trainers.engines.engine import InFlight
 from palaestra.trainers.engines.native import NativeConfig
 from palaestra.trainers.engines.vllm import VllmConfig
 from palaestra.trainers.learner import LearnerConfig
-from palaestra.trainers.monitors import AlarmConfig
+from palaestra.trainers.loops.saves import SaveConfig
+from palaestra.trainers.monitors import AlarmConfig, tracker_named
 from palaestra.trainers.objectives import COLUMNS, ObjectiveConfig
 from palaestra.trainers.rollouts.budget import PlayConfig
 from palaestra.trainers.rollouts.groups import GroupRule
 from palaestra.trainers.rollouts.pool import PoolConfig
 from palaestra.trainers.rollouts.staleness import Staleness
+from palaestra.trainers.rollouts.worlds import Timeouts
 from palaestra.version import __version__
-
-TrackerName: TypeAlias = Literal["jsonl", "tensorboard", "wandb"]
-
 
 _NAME = re.compile(r"[A-Za-z0-9][\w-]*", re.ASCII)
 _NO_SWITCHES = {
@@ -69,6 +68,8 @@ class WorldConfig:
     """This process, worker processes, or Ray actors on any number of machines."""
     workers: int | None = None
     """Processes or actors; as many as there are processors when it is not said."""
+    timeouts: Timeouts = field(default_factory=Timeouts)
+    """Seconds that a world in another process may take for its answers."""
 
     def __post_init__(self) -> None:
         if self.pack is not None and self.env_id is not None:
@@ -131,8 +132,7 @@ class SftConfig:
     warmup_steps: int = 20
     """Steps over which the learning rate rises; afterwards it falls, linearly, to a tenth."""
     learner: LearnerConfig = field(default_factory=lambda: LearnerConfig(lr=3e-3))
-    save_every: int = 25
-    """Steps between two saves."""
+    save: SaveConfig = field(default_factory=lambda: SaveConfig(every=25))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,8 +165,8 @@ class GrpoConfig:
     in_flight: InFlight = "keep"
     """What new weights do to turns under way."""
     alarms: AlarmConfig = field(default_factory=AlarmConfig)
-    save_every: int = 1
-    """Steps between two saves; what was rolled out between them is recorded, and not lost."""
+    save: SaveConfig = field(default_factory=SaveConfig)
+    """When it is saved; what was rolled out since a save is recorded, and not lost."""
 
     def __post_init__(self) -> None:
         if self.play.top_p != 1:
@@ -201,7 +201,8 @@ class TrainConfig:
     policy: PolicyConfig = field(default_factory=PolicyConfig)
     sft: SftConfig | None = None
     grpo: GrpoConfig | None = None
-    trackers: tuple[TrackerName, ...] = ("jsonl", "tensorboard")
+    trackers: tuple[str, ...] = ("jsonl", "tensorboard")
+    """Where figures and events are written: `jsonl`, `tensorboard`, `wandb`, or `module:name` of one's own."""
     contamination_lists: tuple[Path, ...] = ()
     """Lists of prompts that nothing may be learnt from, besides those that come with Palaestra."""
 
@@ -211,6 +212,8 @@ RENAMED = {
     "policy.fresh": "policy.model",
     "policy.start": "policy.checkpoint",
     "sft.rise": "sft.warmup_steps",
+    "sft.save_every": "sft.save.every",
+    "grpo.save_every": "grpo.save.every",
 }
 """Settings of earlier versions, and their names now."""
 _FINGERPRINT_NAMES = {"warmup_steps": "rise"}
@@ -257,6 +260,8 @@ def read_config(table: Mapping[str, Any], *, where: str = "the settings") -> Tra
         raise ConfigError(f"{where}: {'; '.join(faults)}") from error
     if not config.world:
         raise ConfigError(f"{where}: there is no world to learn in; add a section [world]")
+    for name in config.trackers:
+        tracker_named(name)
     if config.sft is None and config.grpo is None:
         raise ConfigError(f"{where}: there is nothing to do; add a section [sft], [grpo] or both")
     return config

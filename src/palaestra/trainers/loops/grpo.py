@@ -14,6 +14,7 @@ import orjson
 
 from palaestra.contamination import Guard
 from palaestra.digest import digest
+from palaestra.errors import DivergedError
 from palaestra.seeding import Stream
 from palaestra.trainers.critic import Critic, value_reading
 from palaestra.trainers.data.batch import TokenBatch, concatenate
@@ -21,10 +22,11 @@ from palaestra.trainers.data.order import Share
 from palaestra.trainers.learner import Learner
 from palaestra.trainers.loops.config import GrpoConfig, settings_of
 from palaestra.trainers.loops.engines import engine_of
-from palaestra.trainers.loops.loop import LearnerThread, Loop, StageProgress
+from palaestra.trainers.loops.loop import LearnerThread, Loop
 from palaestra.trainers.loops.observed import ObservedStep
 from palaestra.trainers.loops.record import RecordedBatch, RecordedRun, StageRecord, check_same
-from palaestra.trainers.monitors import Alarms, rollout_metrics, sampled_tokens
+from palaestra.trainers.loops.saves import StageProgress
+from palaestra.trainers.monitors import Alarms, StageEvent, rollout_metrics, sampled_tokens
 from palaestra.trainers.objectives import Metrics, PreparedStep
 from palaestra.trainers.policy import Policy
 from palaestra.trainers.rollouts.groups import RolloutGroup, TaskPlan
@@ -83,7 +85,7 @@ class GrpoLoop(Loop):
         shares: Sequence[Share] = (),
     ) -> None:
         self.learner = config.learner
-        self.save_every = config.save_every
+        self.save = config.save
         self._config = config
         self._plan = TaskPlan(tasks, size=config.group_size, seed=seed, name=self.name, shares=shares)
         self._tasks = sorted(tasks)
@@ -100,10 +102,13 @@ class GrpoLoop(Loop):
         self._reference: TrainableModel | None = None
         self._critic: Critic | None = None
         self._opened = AsyncExitStack()
+        self._settled: bytes | None = None
+        self._events: list[StageEvent] = []
+        self._phase = "opening the worlds"
 
     def fingerprint(self) -> str:
         """A hash of what decides the result: settings but for how many steps, tasks, world, seed and beginning."""
-        settings = settings_of(self._config, without=("steps", "tokens", "save_every"))
+        settings = settings_of(self._config, without=("steps", "tokens", "save"))
         return digest(
             [
                 settings,
@@ -118,8 +123,8 @@ class GrpoLoop(Loop):
         )
 
     def start(self) -> Policy:
-        """A copy of the policy to begin with."""
-        return self._start.copy()
+        """The policy to begin with: a copy, unless it is frozen and adapters are trained."""
+        return self._start if self.learner.lora is not None else self._start.copy()
 
     def done(self, progress: StageProgress) -> float:
         """The share of the steps, or of the tokens where those are what there is."""
@@ -138,7 +143,7 @@ class GrpoLoop(Loop):
         if "norm_R" in self._built.requires:
             learner.check_norms()
         if "ref_T" in self._built.requires:
-            self._reference = Learner(self._start.copy().model, replace(config.learner, lora=None))
+            self._reference = Learner(self._start.model, replace(config.learner, lora=None))
         if self._built.critic is not None:
             device = config.critic.learner.device or config.learner.device
             how = replace(config.critic, learner=replace(config.critic.learner, device=device))
@@ -151,7 +156,7 @@ class GrpoLoop(Loop):
         stack.push_async_callback(self._worlds.close)
         self._engine = engine_of(config, policy, directory, sink=self._record.event, replay=self._replay)
         stack.push_async_callback(self._engine.close)
-        self._pool = RolloutPool(self._engine, self._worlds, policy.codec, config.play, config.pool, say=self._say)
+        self._pool = RolloutPool(self._engine, self._worlds, policy.codec, config.play, config.pool, say=self._fault)
         stack.push_async_callback(self._pool.close)
         self._source = GroupSource(
             self._pool,
@@ -161,7 +166,7 @@ class GrpoLoop(Loop):
             version=step,
             wanted=self._wanted,
             refill=self._built.recipe.refill,
-            say=self._say,
+            say=self._fault,
         )
         stack.push_async_callback(self._source.close)
         await self._engine.update_weights(learner.weights(), step)
@@ -171,22 +176,35 @@ class GrpoLoop(Loop):
             self._built.restore(state["objective"])
             self._source.restore(load_state(orjson.dumps(state["source"])))
             self._pool.pressure.restore(PressureState(**state["pressure"]))
+        self._settle()
 
     async def step(self, thread: LearnerThread, step: int, done: float) -> Metrics:
         """One batch of groups, and the updates on it."""
         del done
+        self._phase = "rollouts"
         groups = await self._groups(step)
+        self._phase = f"training on {sum(len(group.episodes) for group in groups)} episodes"
         self._guard.check_episodes(group.episodes[0] for group in groups if group.episodes)
         episodes = [episode for group in groups for episode in group.episodes]
-        trained = await thread.do(self._train, groups, step)
+        try:
+            trained = await thread.do(self._train, groups, step)
+        except DivergedError as error:
+            self._record.quarantine(step, groups, str(error))
+            raise DivergedError(
+                f"{error}. Its batch is in {self._record.quarantine_file}: the same command goes on from the last save "
+                "and leaves the batch out"
+            ) from error
         await self._engine.update_weights(self._learning.weights(), step + 1, in_flight=self._config.in_flight)
         self._source.advance(step + 1)
         drawn = {DRAWN: float(sum(map(sampled_tokens, episodes)))}
         metrics = {**rollout_metrics(episodes), **drawn, **trained, **self._gauged()}
-        for alarm in self._alarms.check(metrics, step):
-            self._say(f"alarm, step {step}: {alarm.sentence}")
+        alarms = self._alarms.check(metrics, step)
+        metrics["alarms"] = float(len(alarms))
+        for alarm in alarms:
+            self._happened(alarm.name, f"alarm, step {step}: {alarm.sentence}")
             if alarm.action == "refresh":
                 self._source.drop_older(step + 1)
+        self._settle()
         return metrics
 
     async def _groups(self, step: int) -> list[RolloutGroup]:
@@ -195,6 +213,11 @@ class GrpoLoop(Loop):
             self._source.retake(recorded.groups)
             self._pool.pressure.restore(recorded.pressure)
             return recorded.groups
+        for batch in self._record.quarantined:
+            text = f"step {batch.step}: {len(batch.groups)} groups are left out, since training on them diverged"
+            self._happened("quarantine", text)
+            self._source.skip(batch.groups)
+        self._record.quarantined.clear()
         if self._replay is None:
             groups = await self._source.take(self._config.patience)
         else:
@@ -203,6 +226,30 @@ class GrpoLoop(Loop):
             check_same(groups, expected, step)
         self._record.batch(RecordedBatch(step=step, groups=groups, pressure=self._pool.pressure.state()))
         return groups
+
+    def _happened(self, name: str, text: str) -> None:
+        """Say it at once, and keep it for the trackers."""
+        self._say(text)
+        self._events.append(StageEvent(name=name, text=text))
+
+    def _fault(self, text: str) -> None:
+        self._happened("fault", text)
+
+    def events(self) -> list[StageEvent]:
+        """Alarms, faults of worlds, groups that were dropped or left out."""
+        happened, self._events = self._events, []
+        return happened
+
+    def doing(self) -> str:
+        """Training, or how far the rollouts are."""
+        if self._phase != "rollouts":
+            return self._phase
+        counts = self._source.counts()
+        return (
+            f"rollouts: {self._source.complete} of {self._config.limits.per_step} groups are complete, "
+            f"{self._source.under_way} trajectories are under way, {counts.finished} have ended so far; "
+            f"{self._pool.waits()}"
+        )
 
     def _wanted(self, group: RolloutGroup) -> bool:
         """Whether some filter would not leave all of it out."""
@@ -281,6 +328,16 @@ class GrpoLoop(Loop):
 
     def keep(self) -> bytes:
         """The state of the alarms, and of the rollouts: complete groups, and trajectories under way."""
+        return self._settled or self._state()
+
+    def _settle(self) -> None:
+        """Note the state between two steps of a synchronous run, before any rollout of the next one has begun.
+
+        A run that is stopped in its rollouts takes that step anew, and so comes to the same end.
+        """
+        self._settled = self._state() if self._config.limits.staleness == 0 else None
+
+    def _state(self) -> bytes:
         source = orjson.Fragment(dump_state(self._source.state()))
         pressure = self._pool.pressure.state()
         return orjson.dumps(

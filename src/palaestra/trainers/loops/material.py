@@ -25,7 +25,7 @@ from palaestra.trainers.model.shape import DecoderShape
 from palaestra.trainers.policy import Policy, load_policy
 from palaestra.trainers.progress import OpenProgressBar, silent
 from palaestra.trainers.rollouts.world import RolloutWorlds
-from palaestra.trainers.rollouts.worlds import LocalWorlds, ProcessWorlds, Timeouts, WorldSpec
+from palaestra.trainers.rollouts.worlds import LocalWorlds, ProcessWorlds, WorldSpec
 from palaestra.trajectory import Episode, read_episodes
 from palaestra.transcript import transcript_of
 
@@ -110,13 +110,12 @@ def demonstrations_of(config: WorldConfig, *, file: Path | None = None, bar: Ope
     return episodes
 
 
-def worlds_of(config: WorldConfig, action_format: str, *, timeouts: Timeouts | None = None) -> RolloutWorlds:
+def worlds_of(config: WorldConfig, action_format: str) -> RolloutWorlds:
     """Where the worlds that are played in come from.
 
     Args:
         config: Which, and where.
         action_format: In which the policy's text is read.
-        timeouts: How long a world elsewhere may take; those of this process cannot be waited for.
     """
     env_id = env_id_of(config)
     spec = WorldSpec(
@@ -130,10 +129,10 @@ def worlds_of(config: WorldConfig, action_format: str, *, timeouts: Timeouts | N
         return LocalWorlds(spec)
     workers = config.workers or os.cpu_count() or 1
     if config.where == "processes":
-        return ProcessWorlds(spec, workers=workers, timeouts=timeouts)
+        return ProcessWorlds(spec, workers=workers, timeouts=config.timeouts)
     from palaestra.trainers.rollouts.worlds.actors import RayWorlds  # noqa: PLC0415  Ray is an extra
 
-    return RayWorlds(spec, actors=workers, timeouts=timeouts)
+    return RayWorlds(spec, actors=workers, timeouts=config.timeouts)
 
 
 def _opened(config: WorldConfig) -> Any:

@@ -4,7 +4,7 @@ With the batches a killed run trains again on what it had rolled out, bit for bi
 schedule as well a whole run can be gone through again.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,11 +13,11 @@ from pydantic import TypeAdapter, ValidationError
 
 from palaestra.errors import RecordError, ReplayError
 from palaestra.log import Log, read_log
-from palaestra.trainers.loops.loop import CHECKPOINT, read_progress
+from palaestra.trainers.loops.saves import CHECKPOINT, read_progress
 from palaestra.trainers.rollouts.groups import RolloutGroup
 from palaestra.trainers.rollouts.pressure import PressureState
 
-_BATCHES, _SCHEDULE = "batches.jsonl", "schedule-{}.jsonl"
+_BATCHES, _SCHEDULE, _QUARANTINE = "batches.jsonl", "schedule-{}.jsonl", "quarantine.jsonl"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +28,18 @@ class RecordedBatch:
     groups: list[RolloutGroup]
     pressure: PressureState
     """How many trajectories the engine was found to carry when they were taken."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuarantinedBatch:
+    """A batch on which training diverged: no step is trained on it again."""
+
+    step: int
+    groups: tuple[int, ...]
+    """The indices of its groups."""
+    tasks: tuple[str, ...]
+    """What they played."""
+    reason: str
 
 
 class StageRecord:
@@ -41,13 +53,31 @@ class StageRecord:
     def __init__(self, directory: Path, *, step: int) -> None:
         self._log = Log(directory / _BATCHES)
         self._schedule = Log(directory / _SCHEDULE.format(len(_schedules(directory))))
-        self.kept = {batch.step: batch for batch in recorded_batches(directory) if batch.step >= step}
+        self.quarantine_file = directory / _QUARANTINE
+        """Where batches are listed that training diverged on."""
+        quarantined = quarantined_batches(directory)
+        barred = {(batch.step, batch.groups) for batch in quarantined}
+        self.kept = {
+            batch.step: batch
+            for batch in recorded_batches(directory)
+            if batch.step >= step and (batch.step, _indices(batch.groups)) not in barred
+        }
         """What later steps were trained on already, before the process that did it ended."""
+        self.quarantined = [batch for batch in quarantined if batch.step >= step]
+        """What later steps must not be trained on."""
 
     def batch(self, batch: RecordedBatch) -> None:
         """Write down what a step trains on; on the disk when this returns."""
         self._log.append(orjson.dumps(batch, option=orjson.OPT_NON_STR_KEYS, default=sorted))  # a set has no order
         self._log.sync()
+
+    def quarantine(self, step: int, groups: Sequence[RolloutGroup], reason: str) -> None:
+        """Write down that training on these groups diverged; on the disk when this returns."""
+        tasks = tuple(sorted({episode.task.id for group in groups for episode in group.episodes}))
+        batch = QuarantinedBatch(step=step, groups=_indices(groups), tasks=tasks, reason=reason)
+        with Log(self.quarantine_file) as log:
+            log.append(orjson.dumps(batch))
+            log.sync()
 
     def event(self, line: bytes) -> None:
         """Write down a decision of the engine."""
@@ -55,7 +85,8 @@ class StageRecord:
 
     def close(self) -> None:
         """Put everything on the disk."""
-        self._schedule.sync()
+        if not self._schedule.closed:  # by a fault, which somebody was told
+            self._schedule.sync()
         self._log.close()
         self._schedule.close()
 
@@ -81,7 +112,25 @@ def recorded_batches(directory: Path) -> Iterator[RecordedBatch]:
             ) from error
 
 
+def quarantined_batches(directory: Path) -> list[QuarantinedBatch]:
+    """The batches on which the run in `directory` diverged, in order.
+
+    Raises:
+        RecordError: a line cannot be read.
+    """
+    path = directory / _QUARANTINE
+    try:
+        return [_QUARANTINED.validate_json(line) for line in (read_log(path) if path.exists() else ())]
+    except ValidationError as error:
+        raise RecordError(f"{path}: {error.errors()[0]['msg']}; remove the folder to begin anew") from error
+
+
+def _indices(groups: Sequence[RolloutGroup]) -> tuple[int, ...]:
+    return tuple(group.index for group in groups)
+
+
 _BATCH: TypeAdapter[RecordedBatch] = TypeAdapter(RecordedBatch)
+_QUARANTINED: TypeAdapter[QuarantinedBatch] = TypeAdapter(QuarantinedBatch)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

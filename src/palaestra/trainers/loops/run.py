@@ -5,18 +5,22 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+import orjson
+
 from palaestra.contamination import Guard
 from palaestra.durable import write_file
+from palaestra.records import JsonObject
 from palaestra.trainers.data.order import Share
 from palaestra.trainers.learner import Learner
 from palaestra.trainers.loops.config import TrainConfig, config_document
 from palaestra.trainers.loops.grpo import GrpoLoop
-from palaestra.trainers.loops.loop import MakeLearner, StageResult, run_loop
+from palaestra.trainers.loops.loop import MakeLearner
 from palaestra.trainers.loops.material import initial_policy
 from palaestra.trainers.loops.record import RecordedRun
 from palaestra.trainers.loops.sft import SftLoop
+from palaestra.trainers.loops.stage import StageResult, run_loop
 from palaestra.trainers.loops.worlds import RunWorlds
-from palaestra.trainers.monitors import TRACKERS
+from palaestra.trainers.monitors import OpenTracker, Tracker, tracker_named
 from palaestra.trainers.policy import Policy
 from palaestra.trainers.progress import OpenProgressBar, silent
 from palaestra.trajectory import Episode
@@ -56,6 +60,10 @@ def plan_run(config: TrainConfig, *, bar: OpenProgressBar = silent) -> RunPlan:
     return RunPlan(config=config, worlds=worlds, demonstrations=demonstrations, shares=shares, policy=policy)
 
 
+def _open_tracker(opened: OpenTracker, settings: JsonObject, directory: Path, done: int) -> Tracker:
+    return opened(directory, done, settings)
+
+
 def _check_openings(guard: Guard, worlds: RunWorlds, *, bar: OpenProgressBar) -> None:
     """Look at every task before the first step, lest a run be refused when it is half done."""
     with bar("openings", len(worlds.tasks)) as shown:
@@ -88,7 +96,8 @@ def run(
     """
     config = plan.config
     write_file(out / "config.json", config_document(config))
-    trackers = [TRACKERS[name] for name in config.trackers]
+    settings: JsonObject = orjson.loads(config_document(config))
+    trackers = [partial(_open_tracker, tracker_named(name), settings) for name in config.trackers]
     guard = Guard(config.contamination_lists)
     carry = partial(run_loop, threads=config.threads, trackers=trackers, learners=learners, bar=bar, say=say)
 

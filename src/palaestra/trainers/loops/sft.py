@@ -14,7 +14,8 @@ from palaestra.trainers.data.flatten import flatten_tokens
 from palaestra.trainers.data.order import Share, WeightedDeal
 from palaestra.trainers.learner import Learner
 from palaestra.trainers.loops.config import SftConfig, settings_of
-from palaestra.trainers.loops.loop import LearnerThread, Loop, StageProgress
+from palaestra.trainers.loops.loop import LearnerThread, Loop
+from palaestra.trainers.loops.saves import StageProgress
 from palaestra.trainers.objectives import Metrics, SupervisedObjective
 from palaestra.trainers.policy import Policy
 from palaestra.trajectory import Episode
@@ -54,7 +55,7 @@ class SftLoop(Loop):
         (guard or Guard()).check_episodes(demonstrations)
         self.name = name
         self.learner = config.learner
-        self.save_every = config.save_every
+        self.save = config.save
         self._config = config
         self._episodes = demonstrations
         self._seed = seed
@@ -65,13 +66,13 @@ class SftLoop(Loop):
 
     def fingerprint(self) -> str:
         """A hash of the settings, the demonstrations, the seed and the beginning; measured time is no setting."""
-        settings = settings_of(self._config, without=("seconds", "demonstrations"))
+        settings = settings_of(self._config, without=("seconds", "demonstrations", "save"))
         parts = [self.name, settings, self._seed, [episode.digest() for episode in self._episodes]]
         return digest([*parts, self._start.digest(), *([self._shares] if len(self._shares) > 1 else [])])
 
     def start(self) -> Policy:
-        """A copy of the policy to begin with."""
-        return self._start.copy()
+        """The policy to begin with: a copy, unless it is frozen and adapters are trained."""
+        return self._start if self.learner.lora is not None else self._start.copy()
 
     def done(self, progress: StageProgress) -> float:
         """The share of the steps, or of the time where that is what there is."""

@@ -20,7 +20,7 @@ from palaestra.trainers.folder import read_with, told_as_disk_errors
 from palaestra.trainers.model.decoder import Decoder
 from palaestra.trainers.model.shape import DecoderShape, RopeScaling
 
-_WEIGHTS = "model.safetensors"
+WEIGHTS = "model.safetensors"
 _INDEX = "model.safetensors.index.json"
 _OUTPUT, _EMBEDDING = "lm_head.weight", "model.embed_tokens.weight"
 _INITIAL_DEVIATION = 0.02
@@ -68,14 +68,22 @@ def save_decoder(decoder: Decoder, directory: Path) -> None:
     Raises:
         OSError: the disk refuses.
     """
-    weights = {name: weight.detach().contiguous() for name, weight in decoder.state_dict().items()}
-    if decoder.shape.tied:
-        del weights[_OUTPUT]
-    config = _config_of(decoder.shape, weights[_EMBEDDING].dtype)
+    save_weights(decoder.shape, {name: weight.detach() for name, weight in decoder.state_dict().items()}, directory)
+
+
+def save_weights(shape: DecoderShape, weights: Mapping[str, Tensor], directory: Path) -> None:
+    """Write the same from weights by name; of tied ones, the output layer's is left out.
+
+    Raises:
+        OSError: the disk refuses.
+    """
+    left_out = {_OUTPUT} if shape.tied else set[str]()
+    weights = {name: weight.contiguous() for name, weight in weights.items() if name not in left_out}
+    config = _config_of(shape, weights[_EMBEDDING].dtype)
     with told_as_disk_errors(directory):
         directory.mkdir(parents=True, exist_ok=True)
         config.save_pretrained(directory)
-        save_file(weights, directory / _WEIGHTS, metadata={"format": "pt"})
+        save_file(weights, directory / WEIGHTS, metadata={"format": "pt"})
 
 
 def _empty(shape: DecoderShape) -> Decoder:
@@ -93,10 +101,10 @@ def _assembled(shape: DecoderShape, weights: Mapping[str, Tensor]) -> Decoder:
 
 def _read_weights(directory: Path) -> Generator[tuple[str, Tensor]]:
     """Every weight by name; one shard is open at a time."""
-    names: Iterable[str] = [_WEIGHTS]
-    if not (directory / _WEIGHTS).is_file():
+    names: Iterable[str] = [WEIGHTS]
+    if not (directory / WEIGHTS).is_file():
         if not (directory / _INDEX).is_file():
-            raise FileNotFoundError(f"no file named {_WEIGHTS} or {_INDEX}")
+            raise FileNotFoundError(f"no file named {WEIGHTS} or {_INDEX}")
         index: dict[str, Any] = orjson.loads((directory / _INDEX).read_bytes())
         names = sorted({str(name) for name in index["weight_map"].values()})
     for name in names:

@@ -6,10 +6,10 @@ Trackers whose packages are heavy stand in modules of their own, `tensorboard` a
 from palaestra.trainers.monitors.alarms import Alarm, AlarmAction, AlarmConfig, Alarms
 from palaestra.trainers.monitors.collapse import Collapse, collapse
 from palaestra.trainers.monitors.policy import policy_metrics
+from palaestra.trainers.monitors.reporter import StageEvent, StageReporter, step_figures
 from palaestra.trainers.monitors.rollouts import rollout_metrics, sampled_tokens
-from palaestra.trainers.monitors.terminal import TerminalTracker, step_line
 from palaestra.trainers.monitors.tracker import JsonLinesTracker, Tracker, read_log
-from palaestra.trainers.monitors.trackers import TRACKERS, OpenTracker
+from palaestra.trainers.monitors.trackers import TRACKERS, OpenTracker, tracker_named
 
 __all__ = [
     "TRACKERS",
@@ -20,12 +20,14 @@ __all__ = [
     "Collapse",
     "JsonLinesTracker",
     "OpenTracker",
-    "TerminalTracker",
+    "StageEvent",
+    "StageReporter",
     "Tracker",
     "collapse",
     "policy_metrics",
     "read_log",
     "rollout_metrics",
     "sampled_tokens",
-    "step_line",
+    "step_figures",
+    "tracker_named",
 ]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import wandb
 
+from palaestra.records import JsonObject
 from palaestra.trainers.monitors.tracker import Tracker
 from palaestra.trainers.objectives.objective import Metrics
 
@@ -19,15 +20,19 @@ class WandbTracker(Tracker):
     wandb takes no step back: of a step that it was told before, it keeps what it has, and says so.
 
     Args:
-        directory: Where the run is kept; the folder's name is the run's.
+        directory: Where the run is kept; its name is that of the run and of the stage.
         done: Steps that are done; without any, a new run is begun.
+        settings: Of the run, by which runs are found and compared.
     """
 
-    def __init__(self, directory: Path, done: int) -> None:
+    def __init__(self, directory: Path, done: int, settings: JsonObject) -> None:
         directory.mkdir(parents=True, exist_ok=True)
         known = directory / _ID
         begun = known.read_text() if done and known.exists() else None
-        self._run = wandb.init(project="palaestra", name=directory.name, dir=directory, id=begun, resume="allow")
+        name = f"{directory.parent.name}-{directory.name}"
+        self._run = wandb.init(
+            project="palaestra", name=name, dir=directory, id=begun, resume="allow", config=dict(settings)
+        )
         known.write_text(self._run.id)
 
     def log(self, step: int, metrics: Metrics) -> None:

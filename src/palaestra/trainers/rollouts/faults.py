@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from math import isfinite
 
 from palaestra.errors import ConfigError, EngineError, WaitError
 from palaestra.trainers.engines.engine import Completion, Engine, EngineStats, InFlight, TurnRequest, Weights
@@ -86,6 +87,10 @@ class PatientEngine(Engine):
     async def _drawn(self, request: TurnRequest, flight: RolloutStatus) -> Completion:
         with flight.waits("the engine"):
             completion = await self._engine.generate(request)
+        if not all(map(isfinite, completion.logprobs)):
+            raise EngineError(
+                f"a log-probability of {request.trajectory} is no finite number; its weights or arithmetic are unsound"
+            )
         self._told()
         return completion
 

@@ -91,6 +91,11 @@ class GroupSource:
         """Groups that were begun and neither taken nor dropped."""
         return len(self._groups)
 
+    @property
+    def complete(self) -> int:
+        """Groups that are complete and wait to be taken."""
+        return len(self._order.complete)
+
     def gauge(self) -> LoadReading:
         """How it is doing since it was last asked."""
         return self._meter.read(pending=self.pending, buffered=len(self._order.complete), staleness=self._staleness)
@@ -156,6 +161,16 @@ class GroupSource:
             )
         self._order.take_these([group.index for group in groups])
         self._hand(groups)
+
+    def skip(self, indices: Sequence[int]) -> None:
+        """Drop groups, begun or yet to begin, so that no step takes them; comes before the first `take`."""
+        assert self._filler is None, "skip comes before the first take"
+        for index in indices:
+            while self._order.begun <= index:
+                self._grow()
+            if index in self._groups:  # else an earlier process has dropped it
+                self._drop(self._groups[index])
+                self._count(quarantined=1)
 
     def advance(self, version: int) -> None:
         """The weights are at this version now: so many steps have been trained.

@@ -52,7 +52,7 @@ class SourceCounts:
 
     Each trajectory has one fate: `started` is the sum of `finished`, `failed`, `straggled`, `cancelled` and those under
     way. Each group has one too: `groups` is the sum of `taken`, `broken`, `stale`,
-    `unwanted` and those pending.
+    `unwanted`, `quarantined` and those pending.
     """
 
     started: int = 0
@@ -83,11 +83,13 @@ class SourceCounts:
     """Dropped because they were begun under weights too old."""
     unwanted: int = 0
     """Dropped because a filter would leave them out, and others were drawn in their place."""
+    quarantined: int = 0
+    """Dropped because a step on them diverged."""
 
     @property
     def dropped(self) -> int:
         """Groups that no step takes, whatever for."""
-        return self.broken + self.stale + self.unwanted
+        return self.broken + self.stale + self.unwanted + self.quarantined
 
 
 @record

@@ -1,8 +1,11 @@
 """A world as the pool sees it: somewhere, slow perhaps, and apt to fail."""
 
 from abc import ABC, abstractmethod
+from itertools import chain
+from math import isfinite
 from typing import Any, Literal, TypeAlias
 
+from palaestra.errors import ReplyError
 from palaestra.records import EndReason
 from palaestra.steps import AgentView, ResetRecord
 from palaestra.trajectory import Episode
@@ -50,9 +53,32 @@ class RolloutWorld(ABC):
 
         Raises:
             InfrastructureError: the world is gone, and the episode with it.
+            ReplyError: it paid what is no finite number.
         """
         episode: Episode = await self.ask("episode")
+        check_finite(episode)
         return episode
+
+
+def check_finite(episode: Episode) -> None:
+    """Refuse an episode that was paid or scored with NaN or infinity: one such reward makes a whole step worthless.
+
+    Raises:
+        ReplyError: the message names the first such number.
+    """
+    rewards = ((f"the reward of turn {n}", turn.reward) for n, turn in enumerate(episode.turns, 1))
+    layers = (
+        (f"the {layer} points of turn {n}", points)
+        for n, turn in enumerate(episode.turns, 1)
+        for layer, points in turn.components.items()
+    )
+    score = (("the score", episode.score.points), ("the score's total", episode.score.total))
+    for name, number in chain(rewards, layers, score):
+        if not isfinite(number):
+            raise ReplyError(
+                f"{name} of {episode.task.id} is {number}; rewards are finite numbers. Mend the environment: until "
+                "then its episode counts neither as a success nor as a failure"
+            )
 
 
 class RolloutWorlds(ABC):

@@ -20,9 +20,10 @@ from palaestra.trainers.engines.native import NativeConfig
 from palaestra.trainers.learner import LearnerConfig
 from palaestra.trainers.loops.config import GrpoConfig, PolicyConfig, SftConfig, WorldConfig
 from palaestra.trainers.loops.grpo import GrpoLoop
-from palaestra.trainers.loops.loop import run_loop
 from palaestra.trainers.loops.material import demonstrations_of, initial_policy, tasks_of, worlds_of
+from palaestra.trainers.loops.saves import SaveConfig
 from palaestra.trainers.loops.sft import SftLoop
+from palaestra.trainers.loops.stage import run_loop
 from palaestra.trainers.monitors import Tracker
 from palaestra.trainers.objectives import Metrics, ObjectiveConfig, part
 from palaestra.trainers.policy import Policy
@@ -124,7 +125,7 @@ class _Bench:
             play=PlayConfig(context=_CONTEXT, turn=scale.turn),
             pool=PoolConfig(agents=scale.agents),
             engine=NativeConfig(rows=scale.agents),
-            save_every=steps,
+            save=SaveConfig(every=steps),
         )
 
 
@@ -132,7 +133,7 @@ def _warmed(steps: int) -> Policy:
     """A small policy that has seen the oracle for a few steps."""
     demonstrations = demonstrations_of(_WORLD)
     fresh = initial_policy(PolicyConfig(), demonstrations, seed=0)
-    loop = SftLoop(SftConfig(steps=steps, save_every=steps), demonstrations, seed=0, start=fresh)
+    loop = SftLoop(SftConfig(steps=steps, save=SaveConfig(every=steps)), demonstrations, seed=0, start=fresh)
     with TemporaryDirectory() as folder:
         return run_loop(loop, Path(folder), threads=torch.get_num_threads(), say=_ignored).policy
 

@@ -1,0 +1,277 @@
+"""A stage at work: its steps, one after the other, its saves, and its end, asked for or not."""
+
+import asyncio
+import time
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+
+from palaestra.durable import sweep
+from palaestra.errors import CheckpointError, RecordError, StoppedError
+from palaestra.trainers.learner import Learner
+from palaestra.trainers.loops.loop import LearnerThread, Loop, MakeLearner
+from palaestra.trainers.loops.saves import (
+    CHECKPOINT,
+    Saver,
+    StageProgress,
+    StageSnapshot,
+    restore,
+    save_base,
+    take_snapshot,
+)
+from palaestra.trainers.loops.stopping import StopRequest
+from palaestra.trainers.monitors import StageReporter, Tracker
+from palaestra.trainers.objectives import Metrics
+from palaestra.trainers.policy import Policy
+from palaestra.trainers.progress import OpenProgressBar, silent
+
+_BEAT_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageResult:
+    """A stage that has come to its end."""
+
+    policy: Policy
+    progress: StageProgress
+    directory: Path
+    """Its last save: a checkpoint in Hugging Face's layout."""
+
+
+def run_loop(
+    loop: Loop,
+    directory: Path,
+    *,
+    threads: int,
+    trackers: Sequence[Callable[[Path, int], Tracker]] = (),
+    learners: MakeLearner = Learner,
+    bar: OpenProgressBar = silent,
+    say: Callable[[str], None] = print,
+) -> StageResult:
+    """Run a stage to its end, from its last save if there is one.
+
+    Args:
+        loop: What to do.
+        directory: Its folder: `checkpoint` and `checkpoint.previous` inside it, and what the loop and trackers log.
+        threads: Of the arithmetic, for the learner and for what else there is.
+        trackers: Each opens a tracker in a folder, for steps from a number on.
+        learners: Makes the learner; a crew's where it is spread over processes.
+        bar: Opens a progress bar.
+        say: Told, in a sentence, where the stage goes on from.
+
+    Raises:
+        CheckpointError: the save there is of other settings, or no save of it is whole.
+        StorageError: the disk refuses; the last save stands.
+        DivergedError: the loss is no number; the last save stands.
+        InfrastructureError: worlds or engine failed more than can be borne; the last save stands.
+        StoppedError: the process was asked to stop; the stage is saved as it was after its last whole step.
+    """
+    torch.set_num_threads(threads)
+    return asyncio.run(_run(loop, directory, threads, trackers, learners, bar, say))
+
+
+async def _run(
+    loop: Loop,
+    directory: Path,
+    threads: int,
+    trackers: Sequence[Callable[[Path, int], Tracker]],
+    learners: MakeLearner,
+    bar: OpenProgressBar,
+    say: Callable[[str], None],
+) -> StageResult:
+    directory.mkdir(parents=True, exist_ok=True)
+    saved = directory / CHECKPOINT
+    sweep(saved)
+    policy, learner, progress, kept, held = _resumed(loop, saved, learners, say)
+    if loop.done(progress) >= 1:
+        return StageResult(policy=_trained(policy, learner), progress=progress, directory=saved)
+    if learner.adapters is not None:
+        save_base(policy, directory)
+    stage = _Stage(loop, policy, learner, progress, LearnerThread(threads), Saver(saved))
+    opened = [make(directory, progress.step) for make in trackers]
+    try:
+        await loop.open(policy, learner, directory, step=progress.step, kept=kept, held=held)
+        reporter = StageReporter(loop.name, say, done=loop.done(progress))
+        with bar(loop.name, 100) as shown, stage.stop.listening(), stage.beating(reporter):
+            ticks = 0
+            while (done := loop.done(progress)) < 1 and stage.stop.signal is None:
+                if (metrics := await stage.step(done)) is None:
+                    break
+                events = loop.events()
+                for tracker in opened:
+                    tracker.log(progress.step, metrics)
+                    for event in events:
+                        tracker.event(progress.step, event.name, event.text)
+                done = min(1.0, loop.done(progress))
+                await stage.save_if_due(last=done == 1)
+                reporter.step(progress.step, metrics, done=done, saved=stage.saved)
+                for _ in range(ticks, int(done * 100)):
+                    shown.step(f"step {progress.step}")
+                ticks = int(done * 100)
+            if done < 1:
+                await stage.save(whole=False)
+                raise _stopped(loop, stage, saved)
+    finally:
+        await loop.close()
+        stage.close()
+        for tracker in opened:
+            tracker.close()
+    return StageResult(policy=_trained(policy, learner), progress=progress, directory=saved)
+
+
+class _Stage:
+    """A stage under way: its steps, one after the other, and its saves."""
+
+    def __init__(
+        self,
+        loop: Loop,
+        policy: Policy,
+        learner: Learner,
+        progress: StageProgress,
+        thread: LearnerThread,
+        saver: Saver,
+    ) -> None:
+        self.progress = progress
+        self.stop = StopRequest()
+        self._loop = loop
+        self._policy = policy
+        self._learner = learner
+        self._thread = thread
+        self._saver = saver
+        self._due = False
+        self.saved = progress.step
+        """The step of the last save that stands."""
+        self._writing = progress.step
+        self._saved_at = time.monotonic()
+
+    async def step(self, done: float) -> Metrics | None:
+        """Take the next step; `None` where it was asked to stop before anything of it was trained."""
+        begun, idle = time.monotonic(), self._thread.begun
+        taken = asyncio.ensure_future(self._loop.step(self._thread, self.progress.step, done))
+        asked = asyncio.ensure_future(self.stop.wait())
+        try:
+            await asyncio.wait({taken, asked}, return_when=asyncio.FIRST_COMPLETED)
+            if not taken.done() and self._thread.begun == idle:  # later the weights are between two steps
+                taken.cancel()
+            metrics = await taken
+        except asyncio.CancelledError:
+            if self.stop.signal is None:
+                raise
+            return None
+        finally:
+            taken.cancel()
+            asked.cancel()
+        self.progress.step += 1
+        self.progress.seconds += time.monotonic() - begun
+        row = {**metrics, "step": self.progress.step, "seconds": round(self.progress.seconds, 3)}
+        self.progress.history.append(row)
+        return row
+
+    async def save_if_due(self, *, last: bool) -> None:
+        """Begin a save where one is due and none is being written; the last is waited for.
+
+        Raises:
+            StorageError: the disk refused this one or the one before.
+        """
+        config = self._loop.save
+        minutes = (time.monotonic() - self._saved_at) / 60
+        self._due = self._due or self.progress.step % config.every == 0
+        self._due = self._due or (config.minutes is not None and minutes >= config.minutes)
+        if self._saver.is_free():
+            self.saved = self._writing
+        if last:
+            await self.save(whole=True)
+        elif self._saver.is_free() and self._due:
+            self._saver.begin(await self._snapshot(copy=config.background, whole=False))
+            if not config.background:
+                await self._saver.finish()
+                self.saved = self._writing
+
+    async def save(self, *, whole: bool) -> None:
+        """Save now, and return when the save stands."""
+        await self._saver.finish()
+        self._saver.begin(await self._snapshot(copy=False, whole=whole))
+        await self._saver.finish()
+        self.saved = self._writing
+
+    @contextmanager
+    def beating(self, reporter: StageReporter) -> Generator[None]:
+        """Say every now and then what the stage is doing, where nothing else is said."""
+
+        async def beat() -> None:
+            while True:
+                await asyncio.sleep(_BEAT_SECONDS)
+                reporter.beat(self.progress.step, self._loop.doing())
+
+        beating = asyncio.ensure_future(beat())
+        try:
+            yield
+        finally:
+            beating.cancel()
+
+    async def _snapshot(self, *, copy: bool, whole: bool) -> StageSnapshot:
+        self._due, self._saved_at, self._writing = False, time.monotonic(), self.progress.step
+        kept, held = self._loop.keep(), self._loop.hold()
+        return await self._thread.do(
+            take_snapshot,
+            self._policy,
+            self._learner,
+            self.progress,
+            kept=kept,
+            held=held,
+            copy=copy,
+            whole=whole,
+        )
+
+    def close(self) -> None:
+        """End both threads, when what they are doing is done."""
+        self._thread.close()
+        self._saver.close()
+
+
+def _stopped(loop: Loop, stage: _Stage, saved: Path) -> StoppedError:
+    assert stage.stop.signal is not None, "a stage that is not done was asked to stop"
+    return StoppedError(
+        f"{stage.stop.signal.name}: {loop.name} stopped after step {stage.progress.step} and is saved in {saved}; the "
+        "same command goes on from there",
+        stage.stop.signal,
+    )
+
+
+def _resumed(
+    loop: Loop, saved: Path, learners: MakeLearner, say: Callable[[str], None]
+) -> tuple[Policy, Learner, StageProgress, bytes, Mapping[str, Any]]:
+    fingerprint = loop.fingerprint()
+    if not saved.exists() and not saved.with_name(saved.name + ".previous").exists():
+        policy = loop.start()
+        return policy, learners(policy.model, loop.learner), StageProgress(config=fingerprint), b"", {}
+    try:
+        found = restore(saved)
+    except (RecordError, OSError, SafetensorError) as error:
+        raise CheckpointError(f"{error}; or remove {saved.parent} to begin {loop.name} anew") from error
+    if found.progress.config != fingerprint:
+        raise CheckpointError(
+            f"{saved.parent} is a {loop.name} of other settings; give another folder, or remove it to begin anew"
+        )
+    policy = loop.start()  # what adapters are added to; the learner's state holds all weights that it trains
+    learner = learners(policy.model, loop.learner)
+    learner.restore(found.state)
+    progress = found.progress
+    broken = "" if found.directory == saved else f" ({saved} is damaged, the save before it is whole)"
+    where = f"done before, {progress.step} steps" if loop.done(progress) >= 1 else f"goes on from step {progress.step}"
+    say(f"{loop.name}: {where}{broken}")
+    return policy, learner, progress, found.kept, found.held
+
+
+def _trained(policy: Policy, learner: Learner) -> Policy:
+    """The policy as it is now, adapters worked in and shares put together."""
+    if learner.in_place:
+        return policy
+    merged = policy.copy()
+    merged.model.load_state_dict(dict(learner.weights()), strict=False)  # a tied output layer is left out
+    return merged

@@ -1,0 +1,100 @@
+"""How a stage goes, in lines for people: on a terminal beside the bar, and in a log."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from palaestra.trainers.objectives.objective import Metrics
+
+STEP_SECONDS, QUIET_SECONDS = 5.0, 30.0
+"""The least time between the lines of two steps, and the most without any line."""
+_FIGURES: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "reward/mean": ("reward", "{:.2f}"),
+        "solved": ("solved", "{:.0%}"),
+        "loss": ("loss", "{:.3f}"),
+        "policy/entropy": ("entropy", "{:.2f}"),
+        "speed/tokens": ("tokens/s", "{:,.0f}"),
+        "speed/busy": ("busy", "{:.0%}"),
+        "staleness/mean": ("stale", "{:.1f}"),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageEvent:
+    """Something that happened in a stage and that a person may want to find again."""
+
+    name: str
+    """Its kind, such as the alarm's name."""
+    text: str
+
+
+class StageReporter:
+    """Says how a stage goes.
+
+    A step has a line unless the last one was said a moment ago; where nothing was said for long, a line says what the
+    stage is doing.
+
+    Args:
+        name: The stage's.
+        say: Takes a line.
+        done: The share of the stage that was done before, 0 to 1.
+        clock: Seconds, as `time.monotonic` tells them.
+    """
+
+    def __init__(
+        self, name: str, say: Callable[[str], None], *, done: float = 0.0, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._name = name
+        self._say = say
+        self._clock = clock
+        self._done_before = done
+        self._began = clock()
+        self._said_step: float | None = None
+        self._said = self._began
+
+    def step(self, step: int, metrics: Metrics, *, done: float, saved: int) -> None:
+        """A step is done.
+
+        Args:
+            step: Steps that are done.
+            metrics: Its figures.
+            done: The share of the stage that is done.
+            saved: The step of the last save that stands.
+        """
+        now = self._clock()
+        if self._said_step is not None and now - self._said_step < STEP_SECONDS and done < 1:
+            return
+        self._said_step = now
+        share = (done - self._done_before) or 1.0
+        left = (now - self._began) / share * (1 - done)
+        remaining = f", about {say_seconds(left)} left" if done < 1 else ""
+        line = f"{self._name} step {step}: {done:.0%} in {say_seconds(now - self._began)}{remaining}"
+        self._put("  ".join([line, *step_figures(metrics), f"saved at {saved}"]))
+
+    def event(self, step: int, event: StageEvent) -> None:
+        """Something happened."""
+        self._put(f"{self._name} step {step}: {event.name}: {event.text}")
+
+    def beat(self, step: int, doing: str) -> None:
+        """Say what the stage is doing, if nothing was said for long."""
+        if self._clock() - self._said >= QUIET_SECONDS:
+            self._put(f"{self._name} step {step + 1}, {say_seconds(self._clock() - self._began)}: {doing}")
+
+    def _put(self, line: str) -> None:
+        self._said = self._clock()
+        self._say(line)
+
+
+def step_figures(metrics: Metrics) -> list[str]:
+    """What a person wants to know of a step; figures that are missing are left out."""
+    return [f"{word} {form.format(metrics[name])}" for name, (word, form) in _FIGURES.items() if name in metrics]
+
+
+def say_seconds(seconds: float) -> str:
+    """A time as people say it."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
