@@ -11,6 +11,7 @@ import pytest
 from palaestra.errors import ConfigError
 from palaestra.trainers.loops.config import (
     RENAMED,
+    GrpoConfig,
     SftConfig,
     TrainConfig,
     config_document,
