@@ -91,7 +91,7 @@ FARMING = Detector(
     looks_for="repeats calls, makes far too many, guesses ids and cursors, or tries workflows that fail",
     rules=(
         DetectionRule(name="calls", threshold=150, honest=72, measure=_calls),
-        DetectionRule(name="repeated calls", threshold=4, honest=1, measure=_repeated),
+        DetectionRule(name="repeated calls", threshold=4, honest=2, measure=_repeated),
         DetectionRule(name="guessed ids", threshold=3, honest=0, measure=_guessed_ids),
         DetectionRule(name="guessed cursors", threshold=1, honest=0, measure=_guessed_cursors),
         DetectionRule(name="further pages", threshold=8, honest=3, measure=_pages),

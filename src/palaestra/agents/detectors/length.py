@@ -55,8 +55,8 @@ LENGTH = Detector(
     name="length",
     looks_for="pads or repeats what it writes",
     rules=(
-        DetectionRule(name="characters of one text", threshold=1_500, honest=250, measure=_one_text),
-        DetectionRule(name="characters of all texts", threshold=4_000, honest=354, measure=_all_texts),
+        DetectionRule(name="characters of one text", threshold=1_500, honest=363, measure=_one_text),
+        DetectionRule(name="characters of all texts", threshold=4_000, honest=363, measure=_all_texts),
         DetectionRule(name="characters of an answer", threshold=400, honest=46, measure=_answer),
         DetectionRule(name="% of a text's phrases that repeat", threshold=20, honest=0, measure=_repetition),
         DetectionRule(name="times that one text is written", threshold=3, honest=1, measure=_same_text),

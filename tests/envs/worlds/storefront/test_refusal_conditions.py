@@ -317,7 +317,8 @@ def no_card(desk: Desk) -> RefusalCondition:
 
 
 def other_case(desk: Desk) -> RefusalCondition:
-    card, case = (desk.pick(Product, lambda p, c=c: p.category == c) for c in ("gpu", "case"))  # type: ignore[misc]
+    card = max(desk.state.find(Product, category="gpu"), key=lambda p: p.length_mm)
+    case = desk.pick(Product, lambda p: p.category == "case" and p.length_mm < card.length_mm)
     return refusal_conditions.rest_changed(desk, draft(desk), card, case)
 
 
