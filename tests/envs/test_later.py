@@ -163,13 +163,35 @@ def test_a_new_row_takes_the_next_free_id_and_a_changed_one_keeps_what_the_agent
     assert state.get(Return, back.id).status == "received"
 
 
-def test_a_row_that_is_gone_stays_gone(env: ToolEnv) -> None:
+def test_an_event_of_a_row_that_is_gone_does_not_happen(env: ToolEnv) -> None:
     state = env.instance.initial_state.fork()
     [change] = [c for c in later_of(env).changes if c.table == "returns"][:1]
     assert isinstance(change.before, Return)
     state.delete(change.before)
-    happen(LaterEvent(name="goods come back", day=date(2031, 1, 1), changes=(change,)), state)
-    assert state.peek(Return, change.key) is None
+    written = len(state.journal)
+    happen(later_of(env), state)
+    assert len(state.journal) == written
+
+
+def test_goods_of_a_cancelled_return_neither_arrive_nor_are_paid(env: ToolEnv) -> None:
+    before, _ = parts(env)
+    [change, *_] = [c for c in later_of(env).changes if c.table == "returns"]
+    play(env, before[:-1])
+    env.step({"tool": "cancel_return", "arguments": {"return_id": change.key}})
+    written = len(env.journal)
+    play(env, before[-1:])
+    assert env.state.get(Return, change.key).status == "cancelled"
+    assert len(env.journal) == written
+    assert [event.written for event in env.events if event.tool == WORLD] == [0]
+
+
+def test_a_column_that_an_event_changes_twice_may_be_as_its_first_change_saw_it(env: ToolEnv) -> None:
+    state = env.instance.initial_state.fork()
+    [change, *_] = [c for c in later_of(env).changes if c.table == "returns"]
+    assert isinstance(change.after, Return)
+    again = replace(change, before=change.after, after=replace(change.after, status="cancelled"))
+    happen(LaterEvent(name="goods come back", day=date(2031, 1, 1), changes=(change, again)), state)
+    assert state.get(Return, change.key).status == "cancelled"
 
 
 def test_events_are_counted_by_their_days() -> None:

@@ -27,19 +27,20 @@ class LaterEvent:
 
 
 def happen(event: LaterEvent, state: State) -> None:
-    """Write what an event does.
+    """Write what an event does, all of it or nothing.
 
-    It changes the columns that its author changed. A row that the agent has deleted stays so, and a new row takes the
-    next free id.
+    It changes the columns that its author changed, and a new row takes the next free id. Where the agent has deleted a
+    row or written to a column that the event would change, it does not happen: goods of a cancelled return never
+    arrive, and nobody pays for them.
     """
+    if not _can_happen(event, state):
+        return
     for change in event.changes:
         assert change.after is not None, f"{event.name} deletes {change.key}"
         if change.before is None:
             state.insert(replace(change.after, id=state.next_id(type(change.after))))
-            continue
-        row = state.peek(type(change.after), change.key)
-        if row is not None:
-            state.update(row, **_differences(change))
+        else:
+            state.update(state.get(type(change.after), change.key), **_differences(change))
 
 
 def happen_by(events: Sequence[LaterEvent], today: date, state: State, *, happened: int) -> int:
@@ -73,6 +74,20 @@ def log_world_event(call_id: str, name: str, written: int) -> ToolEvent:
         shown=(),
         mentioned=frozenset(),
     )
+
+
+def _can_happen(event: LaterEvent, state: State) -> bool:
+    seen: set[tuple[str, str, str]] = set()
+    for change in event.changes:
+        if change.before is None:
+            continue
+        row = state.peek(type(change.before), change.key)
+        # Of several changes to a column the first one saw it as it was before the event.
+        columns = [name for name in _differences(change) if (change.table, change.key, name) not in seen]
+        if row is None or any(getattr(row, name) != getattr(change.before, name) for name in columns):
+            return False
+        seen.update((change.table, change.key, name) for name in columns)
+    return True
 
 
 def _differences(change: RowChange) -> dict[str, object]:

@@ -140,7 +140,8 @@ def test_interrupted_supervised_learning_goes_on_to_the_same_weights(tmp_path: P
     again = run(sft_loop(steps=40), tmp_path / "broken", said=said)
     assert again.policy.digest() == straight.policy.digest()
     assert figures(again) == figures(straight)
-    assert said == ([f"sft: goes on from step {at // SFT.save.every * SFT.save.every}"] if at >= SFT.save.every else [])
+    saved = at // SFT.save.every * SFT.save.every
+    assert [line for line in said if "goes on" in line] == ([f"sft: goes on from step {saved}"] if saved else [])
 
 
 @pytest.mark.parametrize("at", [1, 3])

@@ -63,10 +63,10 @@ def pay_back(desk: Terminal, line: Fields, pieces: int, reason: str) -> Script:
     paid = yield from desk.ask("compute_paid", line_id=line["id"], quantity=pieces)
     asked = {"line_id": line["id"], "quantity": pieces, "amount_cents": paid["paid_cents"], "reason": reason}
     if paid["paid_cents"] <= 30_000:
-        yield from desk.read("RET-1", "REF-1", "REF-3")
+        yield from desk.read("RET-1", "REF-1", "REF-2", "REF-3")
         yield from desk.ask("issue_refund", **asked)
         yield from desk.resolve("We have paid it back.")
-    yield from desk.read("RET-1", "REF-2", "WHO-2")
+    yield from desk.read("RET-1", "REF-1", "REF-2", "WHO-2")
     approver = yield from choose_approver(desk, paid["paid_cents"])
     if not approver:
         yield from desk.escalate("REF-2", line["id"], team="finance", priority="normal")

@@ -56,7 +56,7 @@ def undo_charge(desk: Terminal) -> Script:
 def _refund_later(desk: Terminal, charges: list[Fields]) -> Script:
     wrong = max(charges, key=lambda p: p["charged"])
     back = {"payment_id": wrong["id"], "amount_cents": wrong["amount_cents"], "reason": "billing_error"}
-    yield from desk.read("REF-4")
+    yield from desk.read("REF-2", "REF-4")
     yield from desk.ask("refund_payment", **back)
     yield from desk.resolve("You were charged twice; one charge is on its way back.")
 
@@ -96,7 +96,7 @@ def pay_rest(desk: Terminal) -> Script:
     missing = paid["paid_cents"] - refund["amount_cents"]
     if missing <= 0:
         yield from desk.decline("REF-3", refund["id"])
-    yield from desk.read("REF-3")
+    yield from desk.read("REF-2", "REF-3")
     rest = {"payment_id": refund["payment_id"], "amount_cents": missing, "reason": "billing_error"}
     yield from desk.ask("refund_payment", **rest)
     yield from desk.resolve("The rest is on its way to you.")
@@ -115,7 +115,7 @@ def pay_for_return(desk: Terminal) -> Script:
             yield from desk.decline("RET-5", refund["id"])
     if back["status"] != "received":
         yield from desk.decline("RET-5", back["id"])
-    yield from desk.read("RET-5")
+    yield from desk.read("REF-2", "RET-5")
     due = {"amount_cents": back["refund_due_cents"], "reason": "changed_mind"}
     yield from desk.ask("refund_payment", payment_id=payments["payments"][0]["id"], **due)
     yield from desk.resolve("It has arrived, and your money is on its way.")
