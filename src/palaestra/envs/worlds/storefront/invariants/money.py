@@ -186,6 +186,7 @@ def returns_name_one_order(books: Books) -> Iterator[str]:
             continue
         if not 1 <= back.quantity <= line.quantity:
             yield f"{back.id}: is for {back.quantity} piece(s) of {line.id}, which has {line.quantity}"
+            continue
         # Pieces sent back one by one cost together what the line cost: a price depends on how many went before.
         paid = {
             paid_cents(order, line, before + back.quantity) - paid_cents(order, line, before)
