@@ -88,7 +88,7 @@ class Sampler:
             ids_BQ,
             attention_mask=self._cache.place(place_BQ),
             position_ids=place_BQ,
-            past_key_values=self._cache,
+            cache=self._cache,
             use_cache=True,
         )
         for row, ids in zip(self.rows, new, strict=True):
