@@ -309,14 +309,14 @@ def test_a_manifest_that_breaks_a_rule_names_file_key_and_rule(tmp_path: Path, o
     assert old in text
     (folder / "world.toml").write_text(text.replace(old, new))
     with pytest.raises(PackError, match=says) as fault:
-        read_manifest(folder)
+        read_manifest(folder / "world.toml")
     assert str(folder / "world.toml") in str(fault.value)
 
 
 def test_a_manifest_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
     path = write_pack(tmp_path / "clinic") / "world.toml"
     path.write_text(path.read_text(), encoding="utf-8-sig", newline="\r\n")
-    assert read_manifest(path.parent).id == "clinic"
+    assert read_manifest(path).id == "clinic"
 
 
 @pytest.mark.parametrize(

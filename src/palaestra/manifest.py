@@ -10,7 +10,6 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, Strict, ValidationError
 
 from palaestra.errors import PackError, UnknownNameError
-from palaestra.packs import MANIFEST
 from palaestra.record import record
 from palaestra.records import JsonObject
 
@@ -88,17 +87,18 @@ class _File(BaseModel):
     pack: Manifest
 
 
-def read_manifest(folder: Path) -> Manifest:
-    """The manifest of the pack in `folder`.
+def read_manifest(path: Path) -> Manifest:
+    """The manifest of a pack, a file in the pack's folder.
 
     Raises:
         PackError: there is none, or it breaks a rule; the message names file, key and rule.
     """
-    path = folder / MANIFEST
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8-sig"))  # some editors begin a file with a mark
     except FileNotFoundError:
-        raise PackError(f"{folder}: there is no {MANIFEST} in it; a world pack is a folder with a manifest") from None
+        raise PackError(
+            f"{path.parent}: there is no {path.name} in it; a world pack is a folder with a manifest"
+        ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise PackError(f"{path}: cannot be read ({error})") from error
     except (ValueError, RecursionError) as error:  # a number of thousands of digits, or brackets thousands deep

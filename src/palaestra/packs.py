@@ -78,7 +78,7 @@ class Pack:
         folder = self.folder
         if folder is None:
             return None
-        found = read_manifest(folder)
+        found = read_manifest(folder / MANIFEST)
         if (found.id, found.version) != (self.id, self.version):
             raise PackError(
                 f"{folder / MANIFEST}: declares {found.id}-v{found.version}, but {self.source} registers it as "
@@ -230,7 +230,7 @@ def pack_at(place: str | Path, *, env_id: str | None = None) -> Pack:
         from palaestra.manifest import read_manifest  # noqa: PLC0415
 
         folder = path.resolve()
-        manifest = read_manifest(folder)
+        manifest = read_manifest(folder / MANIFEST)
         return _at(manifest.id, manifest.version, str(folder), env_id)
     if text.endswith(".py"):
         if not path.is_file():
