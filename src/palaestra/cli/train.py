@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.console import Console
 
 from palaestra.cli.console import output
 from palaestra.cli.progress import bar
@@ -40,6 +41,7 @@ def train(
     """
     from palaestra.trainers.learner import Learner, join_process_group  # noqa: PLC0415  torch takes seconds
     from palaestra.trainers.loops import load_config, plan_run, run  # noqa: PLC0415
+    from palaestra.trainers.progress import silent  # noqa: PLC0415
 
     settings = load_config(config, settings=setting or ())
     console = output()
@@ -56,7 +58,9 @@ def train(
             console.print(_plan_table(plan).for_terminal())
             return
         learners = Learner if crew is None else crew.learner
-        result = run(plan, out or Path("runs") / config.stem, replay=replay, learners=learners, bar=bar, say=say)
+        # In a log the stages' own lines say more than a bar's would.
+        shown = bar if Console(stderr=True).is_terminal else silent
+        result = run(plan, out or Path("runs") / config.stem, replay=replay, learners=learners, bar=shown, say=say)
     last = result.progress.history[-1]
     if "reward/mean" in last:
         console.print(f"the last batch of rollouts scored {last['reward/mean']:.1f} on average", highlight=False)
