@@ -11,6 +11,7 @@ from itertools import combinations
 
 from palaestra.rubrics.messages.figures import Figure
 
+_ID_DIGITS = 3
 _PIECES = range(2, 13)
 _MOST_AMOUNTS = 150
 """The latest amounts that sums and differences are made of: with too many, any amount is a sum of two."""
@@ -35,7 +36,13 @@ def is_supported(figure: Figure, sources: Iterable[str]) -> bool:
         numbered = re.compile(rf"(?<![\w-]){re.escape(word)} \d")
         if not any(numbered.search(text) for text in texts):
             return True
-    pattern = re.compile("|".join(map(_alone, _forms(figure))))
+    patterns = list(map(_alone, _forms(figure)))
+    if figure.kind == "money":
+        patterns.extend(_round_euros(figure))
+    elif figure.kind == "number" and str(figure.value).isdecimal() and len(str(figure.value)) >= _ID_DIGITS:
+        # "Orders 1431 and 1436" and "ORD-1428/1429" name ids.
+        patterns.append(rf"(?<![\w-])[A-Z]{{2,}}-{figure.value}(?!\w)")
+    pattern = re.compile("|".join(patterns))
     if any(pattern.search(text) for text in texts):
         return True
     return figure.kind == "money" and isinstance(figure.value, int) and _is_worked_out(figure.value, texts)
@@ -52,11 +59,21 @@ def _forms(figure: Figure) -> Iterator[str]:
         if value >= 100_000:
             yield f"{value // 100:,}.{value % 100:02}"
             yield f"{value // 100:,}".replace(",", ".") + f",{value % 100:02}"
-        if value % 100 == 0:
-            yield str(value // 100)
-            yield f"{value // 100:,}"
     else:
         yield str(value)
+
+
+def _round_euros(figure: Figure) -> Iterator[str]:
+    """Patterns for whole euros without decimals: beside a currency, or where words say that it is an amount."""
+    assert isinstance(figure.value, int), "money is in cents"
+    euros, rest = divmod(figure.value, 100)
+    if rest:
+        return
+    for form in dict.fromkeys((str(euros), f"{euros:,}", f"{euros:,}".replace(",", "."))):
+        written = re.escape(form)
+        yield rf"(?:\b(?:EUR|euros?)|\u20ac)\s*{written}(?![\w-]|[.,]\d)"
+        yield rf"(?<![\w.,-]){written}(?:[.,]-)?\s*(?:EUR\b|\u20ac|[Ee]uros?\b)"
+        yield rf"\b(?:budget(?: of| is)?|limit(?: of| is)?|maximum(?: of| is)?|at most|no more than|up to)\s+{written}(?![\w:%-]|[.,]\d| %)"
 
 
 def _alone(form: str) -> str:

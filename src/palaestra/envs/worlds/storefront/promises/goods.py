@@ -86,7 +86,7 @@ CLAIM = Promise(
     name="a warranty claim",
     says=words(
         rf"{WE}(?:open|file|register|start|log|creat)\w*\s+(?:\w+\s+){{0,3}}?claim\b",
-        rf"\bclaim\s+{ADVERB}(?:open|opened|filed|registered|accepted|started|created)\b",
+        rf"\bclaim\s+{ADVERB}(?:open|opened|filed|registered|accepted|started|created)\b(?!\s+on\b)",
     ),
     denies=words(
         r"\bwarranty\s+(?:has\s+)?(?:already\s+|unfortunately\s+)?(?:expired|ended|run out)\b",

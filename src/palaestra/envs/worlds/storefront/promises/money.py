@@ -119,6 +119,7 @@ APPROVAL = Promise(
     ),
     rows={"refunds": _is_waiting},
 )
+_POSTAGE = r"\s+for\s+(?:(?:the|a|your)\s+)?(?:return\s+)?(?:labels?|postage|shipping|sending|collection|transport)\b"
 RESTOCKING_FEE = Promise(
     name="a restocking fee",
     denies=words(r"\bno\s+restocking\s+fee\b"),
@@ -132,9 +133,12 @@ FEE_KEPT = Promise(
 FEE = Promise(
     name="a fee",
     denies=words(
-        r"\bno\s+(?:fees?|charges?|deductions?)\b",
+        rf"\bno\s+(?:fees?|charges?|deductions?)\b(?!{_POSTAGE})",
         r"\bwithout\s+(?:a|any)\s+(?:\w+\s+)?(?:fee|deduction)\b",
-        r"\bfree of charge\b",
+        # Not "sending it back is free of charge".
+        r"\b(?:returns?|it|they|both|everything|this|that|ORD-\d+|RMA-\d+)\s+(?:is|are|was|comes?|will be)\s+"
+        r"(?:\w+\s+){0,2}?free of charge\b",
+        r"\b(?:take|accept)\w*\s+[\w-]+\s+back\s+free of charge\b",
         r"\b(?:is|was|been|be|have|has|['\u2019]ve|will)\s+waived?\b",
         r"^(?!.*\b(?:fee|less|deduct|minus|keep|kept|off)\b).*\b(?:full|whole|entire)\s+(?:price|amount|refund|money)\b",
     ),
