@@ -69,7 +69,9 @@ def test_any_of_several_amounts_will_do_and_the_criterion_names_them() -> None:
 
 def told_by(task: str, *amounts: int) -> bool:
     """Whether a task's oracle meets its criterion about the reply when it states these amounts and nothing else."""
-    return states_amount("; ".join(f"EUR {cents // 100}.{cents % 100:02}" for cents in amounts) or "Done.", task)
+    return states_amount(
+        "; ".join(f"EUR {cents // 100}.{cents % 100:02}" for cents in amounts) or "It is arranged.", task
+    )
 
 
 @pytest.mark.parametrize(

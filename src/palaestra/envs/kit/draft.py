@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
 from palaestra.envs.kit.cases import CaseRow, CaseType, Priority
@@ -12,8 +12,8 @@ from palaestra.envs.state.schema import number_of
 from palaestra.envs.task import Draft
 from palaestra.errors import UnknownNameError
 from palaestra.records import Row, ToolCall, Verdict
-from palaestra.rubrics import Allowance, Criterion, Evidence, expect_call, expect_change, expect_read
-from palaestra.rubrics.messages import Amounts, Recipient, describe_amounts, expect_stated_amount
+from palaestra.rubrics import Allowance, Criterion, Evidence, expect_change, expect_read
+from palaestra.rubrics.messages import Amounts, Recipient, describe_amounts, expect_stated_amount, expect_told
 
 C = TypeVar("C", bound=Row)
 _SKIPPED_NUMBERS = 200
@@ -225,16 +225,20 @@ class CaseDraft(Draft, Generic[C]):
             self.expect_reply(after=facts),
         ]
 
-    def expect_reply(self, *, after: Sequence[str], states: Amounts | None = None) -> Criterion:
-        """Expect that who asked got a reply once `after` was met.
+    def expect_reply(
+        self, *, after: Sequence[str], states: Amounts | None = None, day: date | None = None
+    ) -> Criterion:
+        """Expect that who asked got a reply that tells something once `after` was met.
 
         Args:
             after: What must have been found out or done before.
             states: The amounts that the reply must state, in cents. `None`: none.
+            day: The day that the reply must state, where no amount is. `None`: none.
         """
         if states is None:
-            text = f"Told the {self.cases.asker}, once there was something to tell."
-            return expect_call("reply", id="told", text=text, points=10, layer="task", after=after)
+            what = "once there was something to tell" if day is None else f"the day: {day}"
+            text = f"Told the {self.cases.asker}{',' if day is None else ''} {what}."
+            return expect_told("reply", id="told", day=day, text=text, points=10, after=after)
         text = f"Told the {self.cases.asker} the amount: {describe_amounts(states, amount)}."
         return expect_stated_amount("reply", states, id="told", text=text, points=10, after=after)
 

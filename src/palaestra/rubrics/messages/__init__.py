@@ -6,7 +6,7 @@ from palaestra.rubrics.messages.false_figures import forbid_false_figures
 from palaestra.rubrics.messages.false_promises import forbid_false_promises
 from palaestra.rubrics.messages.figures import figures_in
 from palaestra.rubrics.messages.rules import Confidential, DeriveFacts, MessageRules, Promise, ShownRows
-from palaestra.rubrics.messages.stated import Amounts, amounts_in, describe_amounts, expect_stated_amount
+from palaestra.rubrics.messages.stated import Amounts, amounts_in, describe_amounts, expect_stated_amount, expect_told
 
 __all__ = [
     "Amounts",
@@ -19,6 +19,7 @@ __all__ = [
     "amounts_in",
     "describe_amounts",
     "expect_stated_amount",
+    "expect_told",
     "figures_in",
     "forbid_disclosures",
     "forbid_false_figures",

@@ -63,8 +63,9 @@ _EVERY = re.compile(r"\b(?:both|(?<!at )all|each|every|neither|none)\b", re.IGNO
 _BACK = re.compile(r"\b(?:for|of|on|about) (?:it|them|this|that|these|those)\b", re.IGNORECASE)
 """What points back to the records of the sentence before."""
 _BESIDE = re.compile(
-    r"(?:%\s+of|\bpercent\s+of|\bof the|\bout of|\binstead of|\brather than|\byou(?:['\u2019]d| had| have)? paid|(?:list |unit |total )?price of"
-    r"|\bcosts?)\s+(?=(?:EUR|\u20ac)?\s*\d)(?:(?:EUR|\u20ac)\s*)?\d[\d.,]*(?:\s*(?:EUR|\u20ac|euros?)(?!\w))?",
+    r"(?:%\s+of|\bpercent\s+of|\bof the|\bout of|\binstead of|\brather than|\byou(?:['\u2019]d| had| have)? paid"
+    r"|\b(?:list |unit |total )?price of|\bcosts?)\s+"
+    r"(?=(?:EUR|\u20ac)?\s*\d)(?:(?:EUR|\u20ac)\s*)?\d[\d.,]*(?:\s*(?:EUR|\u20ac|euros?)(?!\w))?",
     re.IGNORECASE,
 )
 """An amount that is told beside the one that is promised, such as what was paid at first."""
@@ -205,12 +206,9 @@ class _Case:
         return [kind for table, kind in self._rules.kinds.items() if table in tables]
 
     def follows(self, key: str, held: Sequence[_Pair]) -> bool:
-        """Whether a record was made because of one that is held, as a parcel is that replaces a lost one."""
-        ids = {pair.after.id for pair in held}
-        return any(
-            pair.after.id == key and pair.before is None and not ids.isdisjoint(_ids_of(pair.after))
-            for pair in self.pairs
-        )
+        """Whether a record was made in place of one that is held, as the parcel is that replaces a lost one."""
+        made = [pair.after for pair in self.pairs if pair.after.id == key and pair.before is None]
+        return any(_comes_of(row, pair.after) for row in made for pair in held)
 
     def named_beside(self, held: Sequence[_Pair]) -> list[str]:
         """The ids that the request names, of rows that promises are about and of a kind which `held` names."""
@@ -256,6 +254,8 @@ def _denied(sentence: str, start: int, case: _Case, holds: Callable[[_Pair], boo
     made = [pair for pair in case.pairs if pair.changed]
     held = [pair for pair in made if holds(pair)]
     clause = _in_brackets(sentence, start) or clause_at(sentence, start)
+    if clause.lower().startswith("without"):
+        clause = clause_at(sentence, max(0, sentence.index(clause) - 1)) + clause
     found = (_bound(ids, held) for ids in (_ids(clause), _ids(sentence), meant))
     ids = next((ids for ids in found if ids), list[str]())
     if not ids and _EVERY.search(clause) is None:
@@ -298,7 +298,11 @@ def _not_borne_out(sentence: str, start: int, promise: Promise, held: Sequence[_
         known = _amounts(held)
         told = not any(pair.changed for pair in held) and any(amount in known for amount in beside or stated)
         less = _LESS.search(sentence) is not None
-        if stated and not told and not any(_adds_up(amounts, known, less) for amounts in (beside, stated) if amounts):
+        if (
+            stated
+            and not told
+            and not any(_adds_up(amounts, known, less=less) for amounts in (beside, stated) if amounts)
+        ):
             return "no row bears the amount out"
     return None
 
@@ -334,6 +338,12 @@ def _ids(text: str) -> list[str]:
 
 def _values(row: Row) -> Iterator[object]:
     return (getattr(row, f.name) for f in fields(row))
+
+
+def _comes_of(made: Row, held: Row) -> bool:
+    """Whether a row names another, or is of its kind and names what it names."""
+    names = set(_ids_of(made))
+    return held.id in names or (made.table == held.table and not names.isdisjoint(_ids_of(held)))
 
 
 def _ids_of(row: Row) -> Iterator[str]:
@@ -374,7 +384,7 @@ def _amounts(pairs: Iterable[_Pair]) -> frozenset[int]:
     return frozenset(found | set(totals.values()))
 
 
-def _adds_up(stated: Sequence[int], known: frozenset[int], less: bool) -> bool:
+def _adds_up(stated: Sequence[int], known: frozenset[int], *, less: bool) -> bool:
     """Whether amounts are known ones, their parts, or parts and what they come to.
 
     "EUR 45, of which EUR 40 and EUR 5" and "EUR 50 less EUR 5" speak of EUR 45, and so does "EUR 45, EUR 15 a piece".

@@ -7,8 +7,11 @@ _END = re.compile(r"(?<=[.!?;\n])(?<!str\.)(?<!Str\.)\s+|\n+")
 _NEGATION = re.compile(
     r"\b(?:not|no|none|never|cannot|nothing|neither|nor|unable|without)\b|n't\b|n\u2019t\b", re.IGNORECASE
 )
+_IF = r"if(?! (?:you (?:have|need|want|would|like|wish|still)|anything|there (?:is|are) any|in doubt|possible)\b)"
+_AS_SOON = r"as soon as(?! (?:possible|we can|i can)\b)"
+"""Neither "if you have questions" nor "as soon as possible" makes a promise depend on anything."""
 _HEDGE = re.compile(
-    r"\b(?:unless|if|whether|once|until|when|as soon as|would|could(?! not|n['\u2019]t)|may|might|"
+    rf"\b(?:unless|{_IF}|whether|once|until|when|{_AS_SOON}|would|could(?! not|n['\u2019]t)|may|might|"
     r"can (?:be \w+ )?only|only (?:if|while|for|before|within)|instead of|"
     r"approval|approve[sd]?|decide[sd]?|decision|after(?! all))\b|"
     # A plan for what is not known yet: "we will refund each box that has arrived by then".
@@ -17,7 +20,7 @@ _HEDGE = re.compile(
 )
 
 _CONDITION = re.compile(
-    r"\b(?:if|whether|unless|would|could have|might|when|until|once|as soon as|had it|not because)\b", re.IGNORECASE
+    rf"\b(?:{_IF}|whether|unless|would|could have|might|when|until|once|{_AS_SOON}|had it|not because)\b", re.IGNORECASE
 )
 _VERB = re.compile(
     r"\b(?:is|are|was|were|has|have|had|will|can|cannot|could|may|do|does|did|gets?|got|keep|kept|stays?|stayed|goes"
@@ -33,7 +36,7 @@ _SUBJECT = (
     r"(?:the|your|its|their|our|another|both)\s+(?:[\w-]+\s+){1,8}?(?:is|are|was|were|has|have|will|goes|go|comes?)\b)"
 )
 _JOINT = re.compile(
-    r"\b(?:so|because|which|but|while|since|whereas|although|though)\b|[;:]|\s-\s|,(?=\s+no\s)|"
+    r"\b(?:so|because|which|but|while|since|whereas|although|though|without)\b|[;:]|\s-\s|,(?=\s+no\s)|"
     rf"(?P<soft>,|\band\b)(?=\s+{_SUBJECT})",
     re.IGNORECASE,
 )

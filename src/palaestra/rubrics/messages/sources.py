@@ -73,7 +73,10 @@ def _round_euros(figure: Figure) -> Iterator[str]:
         written = re.escape(form)
         yield rf"(?:\b(?:EUR|euros?)|\u20ac)\s*{written}(?![\w-]|[.,]\d)"
         yield rf"(?<![\w.,-]){written}(?:[.,]-)?\s*(?:EUR\b|\u20ac|[Ee]uros?\b)"
-        yield rf"\b(?:budget(?: of| is)?|limit(?: of| is)?|maximum(?: of| is)?|at most|no more than|up to)\s+{written}(?![\w:%-]|[.,]\d| %)"
+        yield (
+            r"\b(?:(?:budget|limit|maximum)(?: of| is)?|at most|no more than|up to)\s+"
+            rf"{written}(?![\w:%-]|[.,]\d| %)"
+        )
 
 
 def _alone(form: str) -> str:

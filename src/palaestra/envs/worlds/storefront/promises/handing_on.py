@@ -19,10 +19,11 @@ def _is_handed_on(before: Row | None, after: Row) -> bool:
             return before is None
 
 
+_NO_THANKS = r"(?![^.]*\b(?:thanks|kind words|praise|compliments?)\b)"
 HANDING_ON = Promise(
     name="that somebody else takes over",
     says=words(
-        rf"{WE}(?:forward|pass|hand|escalat|refer)\w*\s(?![^.]*\b(?:thanks|kind words|praise|compliments?)\b)[^.]*\b(?:colleague|team|supervisor|manager|finance|specialist)\b",
+        rf"{WE}(?:forward|pass|hand|escalat|refer)\w*\s{_NO_THANKS}[^.]*\b(?:colleague|team|supervisor|manager|finance|specialist)\b",
         rf"{WE}ask(?:ed|ing)?\s+(?:a|an|my|our|the)\s+(?:\w+\s+)?(?:colleague|team|supervisor|manager|specialist)\b",
         r"\b(?:colleague|supervisor|manager|specialist|(?:finance|fraud|warranty|warehouse) team)\b[^.]*"
         r"\b(?:will|is going to)\s+(?:\w+\s+)?"
