@@ -70,7 +70,7 @@ def bundle_return(desk: Desk) -> Task:
     work = [call("authorise_return", **asked), *closing_calls(ticket, told)]
     facts = [
         *known(desk, line),
-        expect_read(desk.product(line), id="saw-product"),
+        expect_read(desk.product(line), fields=["final_sale"], id="saw-product"),
         expect_read(bundle.code, id="saw-code"),
     ]
     facts += [desk.read(section) for section in ("RET-1", "RET-2", "PRM-3")]
@@ -188,7 +188,7 @@ def final(desk: Desk, ticket: Ticket, prompt: str, line: OrderLine, opening: lis
     facts = [
         expect_read(line, id="saw-line"),
         desk.account(desk.customer(desk.order(line))),
-        expect_read(product, id="saw-product"),
+        expect_read(product, fields=["final_sale"], id="saw-product"),
     ]
     return Task(
         prompt=prompt,

@@ -67,8 +67,8 @@ def redirect_orders(desk: Desk) -> Task:
     there = {"ship_street": street, "ship_city": city}
     facts = [
         desk.account(customer),
-        *(expect_read(o, id=f"saw-order-{n}") for n, o in enumerate(open_orders, 1)),
-        expect_read(gone, id="saw-gone"),
+        *(expect_read(o, fields=["status"], id=f"saw-order-{n}") for n, o in enumerate(open_orders, 1)),
+        expect_read(gone, fields=["status"], id="saw-gone"),
         desk.read("SHP-2"),
     ]
     return Task(
@@ -115,7 +115,7 @@ def all_gone(desk: Desk, ticket: Ticket, prompt: str, orders: list[Order], openi
         *(call("get_order", order_id=o.id) for o in sent),
     ]
     read = call("read_handbook", section_id="SHP-2")
-    seen = [expect_read(o, id=f"saw-order-{n}") for n, o in enumerate(sent, 1)]
+    seen = [expect_read(o, fields=["status"], id=f"saw-order-{n}") for n, o in enumerate(sent, 1)]
     told = (
         f"{enumerate_words([o.id for o in sent])} have left the warehouse, so their address cannot be changed. "
         "You may accept them and send the goods back."

@@ -51,7 +51,7 @@ def talk_which_order(desk: Desk) -> Task:
         ask("order", "You have more than one order with us. Which order do you mean?"),
         call("get_order", order_id=order.id),
     ]
-    facts = [expect_question("order"), expect_read(order, id="saw-order"), desk.account(customer)]
+    facts = [expect_question("order"), expect_read(order, fields=["status"], id="saw-order"), desk.account(customer)]
     if desk.twin:
         gone = send_off(desk, order)
         return dialogue(

@@ -105,7 +105,7 @@ def talk_wrong_number(desk: Desk) -> Task:
             expect_question("order"),
             expect_read(line, id="saw-line"),
             desk.account(customer),
-            expect_read(product, id="saw-product"),
+            expect_read(product, fields=["final_sale"], id="saw-product"),
             desk.delivery(line),
             desk.read("RET-1"),
             desk.read("RET-2"),
