@@ -87,9 +87,7 @@ def test_checks_that_together_cover_every_part_are_as_good_as_one(index: int) ->
         ("finish-build-twin", {"in_stock": True, "query": "99 GB"}),
     ],
 )
-def test_a_search_narrower_than_the_request_shows_nothing_about_the_stock(
-    family: str, narrow: dict[str, Json]
-) -> None:
+def test_a_search_narrower_than_the_request_shows_nothing_about_the_stock(family: str, narrow: dict[str, Json]) -> None:
     tried = 0
     for index in range(5000, 5008):
         played = trial(family, index)

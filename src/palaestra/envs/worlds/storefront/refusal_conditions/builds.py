@@ -5,7 +5,7 @@ from dataclasses import replace
 from palaestra.envs.kit import RefusalCondition
 from palaestra.envs.task import call
 from palaestra.envs.worlds.storefront.desk import Desk
-from palaestra.envs.worlds.storefront.policy import build_problems
+from palaestra.envs.worlds.storefront.policy import needed_watts
 from palaestra.envs.worlds.storefront.schema import Build, Customer, Product
 from palaestra.envs.worlds.storefront.stock_search import searched_for
 from palaestra.envs.worlds.storefront.workbench import exchanged, knew_misfit, parts_of, shelf
@@ -36,7 +36,7 @@ def parts_sold_out(desk: Desk, build: Build, parts: list[Product]) -> RefusalCon
             replace(searched_for(desk, gone), id="saw-shelf"),
         ),
         lookups=tuple(shelf(desk, category)[0]),
-        message=f"No {category} that we have in stock makes your build work.",
+        message=f"No {category} that we have in stock makes {build.id} work, so we have left it as it is.",
     )
 
 
@@ -48,7 +48,7 @@ def card_sold_out(desk: Desk, build: Build, card: Product) -> RefusalCondition:
         evidence=build,
         facts=(desk.stock(gone),),
         lookups=(call("search_products", query=gone.name),),
-        message=f"The {gone.name} is out of stock.",
+        message=f"The {gone.name} is out of stock, so we have left {build.id} as it is.",
     )
 
 
@@ -57,13 +57,16 @@ def rest_changed(desk: Desk, build: Build, card: Product, other: Product) -> Ref
     changed = desk.state.update(build, **{f"{other.category}_id": other.id})
     parts = exchanged(parts_of(desk, changed), card)
     ids = [p.id for p in parts]
-    [problem, *_] = build_problems(desk.planting_policy, parts)
+    if other.category == "case":
+        reason = f"The {card.name} is {card.length_mm} mm long, and the {other.name} takes {other.length_mm} mm"
+    else:
+        needed = needed_watts(desk.planting_policy, parts)
+        reason = f"With the {card.name} your build needs {needed} W, and the {other.name} gives {other.watts} W"
     find = call("search_products", query=card.name)
     return RefusalCondition(
         section="BLD-1",
         evidence=changed,
         facts=(knew_misfit(desk.planting_policy, parts),),
         lookups=(find, call("check_compatibility", product_ids=[*ids])),
-        message=f"Your build cannot take the {card.name} as it is: {problem}.",
+        message=f"{reason}, so we have left {build.id} as it is.",
     )
-

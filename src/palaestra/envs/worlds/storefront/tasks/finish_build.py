@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from palaestra.envs.kit import calculation
+from palaestra.envs.kit import amount, calculation
 from palaestra.envs.kit.paging import PAGE
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls, decline_calls
@@ -126,7 +126,8 @@ def finish_build(desk: Desk) -> Task:
     shelves = [call("search_products", **asked_for(part, found.size)) for part in (card, supply)]
     try_both = call("check_compatibility", product_ids=[*kept, supply.id, card.id])
     work = [call("replace_build_part", build_id=build.id, product_id=part.id) for part in (card, supply)]
-    close = closing_calls(ticket, f"{card.name} and {supply.name} are in your build now, and it works.")
+    told = f"The {card.name} and the {supply.name} are in {build.id} now, for {amount(found.cents)} together. It works."
+    close = closing_calls(ticket, told)
     facts = ["saw-build", "saw-account", "read-BLD-1"]
     return Task(
         prompt=prompt,
@@ -137,7 +138,7 @@ def finish_build(desk: Desk) -> Task:
             desk.read("BLD-1"),
             expect_change(build, {"gpu_id": card.id}, id="card", after=facts),
             expect_change(build, {"psu_id": supply.id}, id="supply", after=facts),
-            # A draft can be changed back, so that the check may follow the exchange, as long as it comes before the end.
+            # A draft can be changed back, so that the check may follow the exchange, before the end.
             *desk.resolved(ticket, after=["card", "supply", "checked-together"]),
         ],
         oracle=[*opening, *part_lookups(desk, build, found.size), *work, *close],
@@ -220,7 +221,9 @@ def too_dear(
         rubric=[
             expect_read(build, id="saw-build"),
             desk.account(desk.state.get(Customer, build.customer_id)),
-            expect_any(desk.stock(gone), searched_for(desk, [p for p in sold if p.price_cents <= budget]), id="saw-shelf"),
+            expect_any(
+                desk.stock(gone), searched_for(desk, [p for p in sold if p.price_cents <= budget]), id="saw-shelf"
+            ),
             *desk.declined(ticket, "BLD-1", build, after=["saw-build", "saw-account", "saw-shelf"]),
         ],
         oracle=[

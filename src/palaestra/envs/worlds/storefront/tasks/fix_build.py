@@ -67,16 +67,14 @@ def fix_build(desk: Desk) -> Task:
             desk.account(customer),
             expect_any(knew_fit([*kept, part]), expect_read(part), id="checked"),
             desk.read("BLD-1"),
-            expect_change(
-                build, {f"{slot}_id": part.id}, id="fixed", after=["saw-build", "saw-account", "read-BLD-1"]
-            ),
-            # A draft can be changed back, so that the check may follow the exchange, as long as it comes before the end.
+            expect_change(build, {f"{slot}_id": part.id}, id="fixed", after=["saw-build", "saw-account", "read-BLD-1"]),
+            # A draft can be changed back, so that the check may follow the exchange, before the end.
             *desk.resolved(ticket, after=["fixed", "checked"]),
         ],
         oracle=[
             *part_lookups(desk, build, slot),
             call("replace_build_part", build_id=build.id, product_id=part.id),
-            *closing_calls(ticket, f"{part.name} is in your build now, and it works."),
+            *closing_calls(ticket, f"The {part.name} is in {build.id} now, and it works."),
         ],
         alternatives=[
             [

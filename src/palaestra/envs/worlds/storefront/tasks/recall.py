@@ -97,7 +97,10 @@ def recall(desk: Desk) -> Task:
             *facts,
             *(expect_row(Credit, c, id=f"credit-{n}", points=POINTS, after=needed(n)) for n, c in enumerate(due, 1)),
             *desk.resolved(
-                ticket, after=[*(c.id for c in facts), "credit-1", "credit-2", "credit-3"], states=tuple(sums)
+                ticket,
+                after=[*(c.id for c in facts), "credit-1", "credit-2", "credit-3"],
+                states=tuple(sums),
+                names=owed,
             ),
         ],
         allow=[permit_change(desk.customer(order), "credit_cents") for order in owed],

@@ -78,8 +78,12 @@ def talk_which_order(desk: Desk) -> Task:
         user=user,
         rubric=[
             *facts,
+            desk.read("SHP-2"),
             expect_change(
-                order, {"status": "cancelled"}, id="cancelled", after=["asked-order", "saw-order", "saw-account"]
+                order,
+                {"status": "cancelled"},
+                id="cancelled",
+                after=["asked-order", "saw-order", "saw-account", "read-SHP-2"],
             ),
             *desk.resolved(ticket, after=["cancelled"]),
         ],
@@ -90,6 +94,7 @@ def talk_which_order(desk: Desk) -> Task:
         ],
         oracle=[
             *found,
+            call("read_handbook", section_id="SHP-2"),
             call("cancel_order", order_id=order.id),
             *closing_calls(ticket, f"{order.id} is cancelled; you will not be charged."),
         ],
