@@ -1,4 +1,4 @@
-"""Right work by other routes than the solution's: a list that shows what decides, a reminder, and what is to be named."""
+"""Right work by other routes than the solution's: a list that shows what decides, a reminder, and what to name."""
 
 import re
 from collections.abc import Sequence
