@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from palaestra.envs.user.clauses import Clause, clauses_of
 from palaestra.envs.user.courtesies import APOLOGISE
+from palaestra.envs.user.asked_topics import asked_by_form
 from palaestra.envs.user.fees import denies_fee, names_fee, speaks_of_fee, states_fee
 from palaestra.envs.user.questions import is_check_tag
 from palaestra.envs.user.requests import BOTH, YES_NO
@@ -221,13 +222,15 @@ class Listener:
     def _topics_of_question(self, clause: Clause, spots: Sequence[Spot], plain: Sequence[Spot]) -> list[str]:
         """What a question is about: first in each of its parts, or what it points back to."""
         text = _without_rivals(clause.text)
+        if asked := asked_by_form(text, spots, kind=str(clause.kind)):
+            return asked
         if clause.kind == "confirm" and BOTH.search(text) and not spots:
             return list(dict.fromkeys(spot.topic for spot in (plain or self._before)))
         if clause.points and not (spots and spots[0].topic in THINGS and spots[0].topic != "fault"):
             pointed = _antecedent(plain) or _antecedent(self._before)
             if pointed:
                 return [pointed]
-        if clause.kind == "ask" and _HOW.match(text) and {"fault", "product"} <= {spot.topic for spot in spots}:
+        if clause.kind == "ask" and _HOW.match(text) and "fault" in {spot.topic for spot in spots}:
             return ["fault"]
         if (
             clause.kind == "ask"
@@ -309,8 +312,9 @@ def _head(spots: Sequence[Spot], *, wishes: bool = False) -> str:
     for spot in spots:
         if spot.topic in ("account", "quantity"):
             return spot.topic
-    if wishes and spots[0].topic not in THINGS:
-        return spots[0].topic
+    dealings = [spot.topic for spot in spots if spot.topic not in THINGS]
+    if wishes and dealings:
+        return dealings[0]
     if len(spots) > 1 and spots[0].topic == "fault" and spots[1].start == spots[0].end + 1:
         return spots[1].topic
     things = [spot.topic for spot in spots if spot.topic in THINGS]
@@ -320,5 +324,7 @@ def _head(spots: Sequence[Spot], *, wishes: bool = False) -> str:
 def _antecedent(spots: Sequence[Spot]) -> str:
     """What "which one" points to: what there are several of, or else the first thing that is no account."""
     several = [spot.topic for spot in spots if spot.several and spot.topic in THINGS]
+    if not several and sum(spot.topic == "product" for spot in spots) > 1:
+        return "product"
     things = [spot.topic for spot in spots if spot.topic in THINGS and spot.topic != "account"]
     return next(iter([*several, *things, *(spot.topic for spot in spots)]), "")
