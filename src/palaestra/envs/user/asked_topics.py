@@ -30,6 +30,10 @@ _PRODUCT = re.compile(
     r"|^(?:and |so |at )*which of the (?!(?:two|three|orders?|purchases?|four|five|options?|addresses)\b)"
     r"(?:(?:two|three|four|five) )?(?!orders|purchases|of|one)[\w-]+s\b"
 )
+_WHERE_TO = re.compile(
+    r"^(?:and |so |then )*(?:where|(?:to|at) (?:which|what) \w+)\b(?! did| was| were| in| on)(?!.*\bback\b)"
+    r".*\b(?:send|sending|ship|shipping|deliver\w*|bring|go|going|drop|live|moving|post|sent|brought|shipped)\b"
+)
 _RUNS = re.compile(r"^(?:and |so )*(?:do|does|did|can|has)(?: not)? (?:the|your) (?:[\w-]+ )?$")
 """Stands before the thing of which a question asks whether it does something."""
 
@@ -43,6 +47,8 @@ def asked_by_form(text: str, spots: Sequence[Spot], *, kind: str) -> list[str]:
         return list(dict.fromkeys([*others, *(named if both else []), "quantity"]))
     if kind != "ask":
         return []
+    if _WHERE_TO.match(text):
+        return ["address"]
     if _PRODUCT.search(text) and not any(spot.topic in ("order", "address", "quantity") for spot in spots):
         return ["product"]
     if {spot.topic for spot in spots} == {"product"} and _RUNS.match(text[: spots[0].start]):

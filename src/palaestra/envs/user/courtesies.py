@@ -43,6 +43,8 @@ _REACH = (
 CLOSE = Phrases(
     r"(?:good ?)?bye(?:[ -]bye)?|farewell|so long(?! as)|see you|see ya|cheerio|ciao|adieu|ta-ta|toodle\w*"
     r"|cheers then",
+    r"cya|^later$|(?:catch|see) (?:you|ya)|mind how you go|have a (?:\w+ )?one$|have yourself an?"
+    r"|(?:call|consider) (?:this|it|that) (?:settled|closed|done|resolved)|take it easy",
     r"case closed|over and out|signing off",
     rf"^(?:(?:and|so|do|please|then|now|well|you|just|to all) )?(?:have (?!a (?:new|look)|bought|had|been)|enjoy"
     rf"|may|happy|good|nice|great|lovely|wonderful|pleasant|sunny|relaxing|merry|wish(?:ing)?|here is to"

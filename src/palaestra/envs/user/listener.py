@@ -21,8 +21,8 @@ THINGS = frozenset({"order", "product", "account", "quantity", "fault", "address
 
 DEEDS = ("ask", "confirm", "offer", "refuse")
 _INSTEAD_OF = re.compile(
-    r"\b(?:instead of|rather than|in place of|and not|not just|as opposed to) (?:an? |the "
-    r"|your )?[\w-]+"
+    r"\b(?:instead of|rather than|in place of|and not|not just|as opposed to|(?<=, )not) (?:an? |the "
+    r"|your )?[\w-]+(?: of (?=address)\w+)?"
 )
 _IDIOM = re.compile(
     r"\b(?:(?:piece|bit)s? of (?:information|advice|news|data)|(?:typing|spelling|clerical|copying) (?:error"
@@ -62,10 +62,10 @@ _OPEN_QUESTION = re.compile(
 )
 """A question that may be about nothing in particular."""
 _WISHES = re.compile(
-    r"^(?!.*\b(?:which|what|who|where|how)\b).*\b(?:want|like|wish|prefer|decided|asked|mean"
+    r"^(?!.*\b(?:which|what|who|where|how|that you)\b).*\b(?:want|like|wish|prefer|decided|asked|mean"
     r"|meant|going) to\b|\b(?:want|like|wish)\b.*\b(?:cancelled|canceled|returned|replaced|repaired|exchanged"
     r"|refunded)\b"
-    r"|^(?:cancel|return|repair|replace|exchange|refund)\b"
+    r"|(?:^|: |, )(?:cancel|return|repair|replace|exchange|refund)\b"
 )
 """Says what the reader wants to do; the dealing is then what a question is about."""
 _OTHER_THAN_FEE = frozenset({"replacement", "repair", "exchange", "cancellation", "address"})
@@ -154,7 +154,7 @@ class Listener:
         for clause in clauses:
             refused = clause.kind == "refuse" and not states_fee(clause.text)
             asked = clause.kind in ("ask", "confirm") or (clause.kind == "offer" and not states_fee(clause.text))
-            apologetic = APOLOGISE.found_in(clause.text)
+            apologetic = APOLOGISE.found_in(clause.text) and not states_fee(clause.text)
             free = denies_fee(clause.text) and not names_fee(clause.text) and self._deals(sentence.text)
             if (
                 clause.kind != "small-talk"
@@ -255,6 +255,10 @@ class Listener:
     def _topics_of_deal(self, clause: Clause, spots: Sequence[Spot], plain: Sequence[Spot]) -> list[str]:
         """What an offer or a refusal is about: dealings before things, and things before nothing."""
         nothing: Sequence[Spot] = ()
+        if clause.kind == "offer" and speaks_of_fee(clause.text) and not denies_fee(clause.text):
+            return ["fee"]
+        if clause.kind == "refuse" and not spots and any(spot.topic == "address" for spot in plain):
+            return ["address"]
         for named in (
             spots,
             plain if clause.kind != "refuse" or not spots else nothing,
@@ -279,7 +283,7 @@ class Listener:
             ):
                 return list(dict.fromkeys([*dealings, "address"]))[:2]
             if dealings:
-                return dealings[:2] if named is spots or _CHOICE.search(clause.text) else dealings[:1]
+                return dealings[:3] if named is spots or _CHOICE.search(clause.text) else dealings[:1]
             if named is spots:
                 address = [s.topic for s in named if s.topic in ("address", "account")]
                 if address:
