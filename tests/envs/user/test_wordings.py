@@ -13,7 +13,7 @@ HALVES: tuple[Half, ...] = ("dev", "heldout")
 LEAST_OF_A_HALF = 320
 LEAST_OF_A_KIND = 60
 """Wordings in which a kind of act occurs, and wordings of two or more sentences, in each half."""
-ID: dict[Half, str] = {"dev": r"(?:dev|heldout)-\d{3}", "heldout": r"\w+-\d{3}"}
+ID: dict[Half, str] = {"dev": r"(?:dev|heldout|fresh|more)-\d{3}", "heldout": r"(?!dev-|fresh-|more-)\w+-\d{3}"}
 """Lines for development that were held out once keep their ids."""
 MOST_ALIKE = 0.5
 """Jaccard index on word 3-grams that a held-out wording must stay below with every wording for development."""

@@ -168,6 +168,7 @@ def denies_fee(text: str) -> bool:
     return any(_denies(segment, encode_clause(segment)) for segment in _SEGMENT.split(text))
 
 
+@lru_cache(maxsize=2_048)
 def states_fee(text: str, *, asks: bool = False) -> bool:
     """Whether a normalised clause states a fee with its amount."""
     return read_fee([Sentence(text=text, asks=asks)]) == "stated"

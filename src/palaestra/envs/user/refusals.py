@@ -170,7 +170,7 @@ WEAK_REFUSE = Phrases(
     r"(?:has|have) no warranty|(?:is|are) not (?:covered|under warranty)|sold (?:as (?:seen|is)"
     r"|as (?:a )?final sale)|final sale|clearance",
     r"not covered|sold out|out of stock",
-    r"(?:is|are|was|were) (?:off|greyed out|locked|blocked)(?! (?:the|your|to)\b)",
+    r"(?:is|are|was|were) (?:off|greyed out)(?! (?:the|your|to)\b)",
 )
 """Says why not: a refusal where the message says no in no other way."""
 
