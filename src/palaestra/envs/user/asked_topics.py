@@ -23,7 +23,8 @@ _ACTED_ON = (
     r"|mend(?:ed)?|refund(?:ed)?|broken|damaged)"
 )
 _PRODUCT = re.compile(
-    rf"^(?:and |so |just )*(?:(?:for )?what) (?:exactly )?(?:(?:is|was) it (?:that )?)?(?:would|do|did|shall|should|are|got"
+    rf"^(?:and |so |just )*(?:(?:for )?what) (?:exactly )?(?:(?:is|was) it (?:that )?)?(?:would|do|did"
+    rf"|shall|should|are|got"
     rf"|were|you|we)\b"
     rf"(?! happen)(?:(?! when| with| if)[^?])*\b{_ACTED_ON}\b(?! to\b)(?:,? (?:the|a) .*)?$"
     r"|^(?:and |so )*(?:is|was) it the [\w-]+(?: [\w-]+)?(?:, the [\w-]+)* or (?:the|its) [\w-]+"

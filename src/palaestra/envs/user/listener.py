@@ -3,9 +3,9 @@
 import re
 from collections.abc import Sequence
 
+from palaestra.envs.user.asked_topics import asked_by_form
 from palaestra.envs.user.clauses import Clause, clauses_of
 from palaestra.envs.user.courtesies import APOLOGISE
-from palaestra.envs.user.asked_topics import asked_by_form
 from palaestra.envs.user.fees import denies_fee, names_fee, speaks_of_fee, states_fee
 from palaestra.envs.user.questions import is_check_tag
 from palaestra.envs.user.requests import BOTH, YES_NO
