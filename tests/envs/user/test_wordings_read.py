@@ -7,10 +7,10 @@ from palaestra.envs.user import Reading, read_message
 from palaestra.envs.worlds.storefront.topics import TOPICS
 
 RIGHT_OF_ANSWERED: dict[Half, float] = {"dev": 0.92, "heldout": 0.79}
-"""On "dev", 1,914 of 2,067 are right. The rules were written on a part of these lines. A held-out half that was used up since
-was read right in 321 of 401 answers at the only look: 80.0 %."""
+"""On "dev", 1,914 of 2,067 are right. The rules were written on a part of these lines. The last held-out half, used up
+since, was read right in 321 of 401 answers at the only look: 80.0 %."""
 STATED_HEARD: dict[Half, float] = {"dev": 0.82, "heldout": 0.6}
-"""On "dev", 105 of 126 are heard. A fee that is not heard costs a question; one heard wrongly would cost a false consent."""
+"""On "dev", 105 of 126 are heard. A fee not heard costs a question; one heard wrongly would cost a false consent."""
 UNCLEAR_AT_MOST = 0.10
 
 
