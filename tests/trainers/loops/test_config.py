@@ -9,16 +9,8 @@ import orjson
 import pytest
 
 from palaestra.errors import ConfigError
-from palaestra.trainers.loops.config import (
-    RENAMED,
-    GrpoConfig,
-    SftConfig,
-    TrainConfig,
-    config_document,
-    load_config,
-    read_config,
-    settings_of,
-)
+from palaestra.trainers.loops.config import GrpoConfig, SftConfig, TrainConfig
+from palaestra.trainers.loops.reading import RENAMED, config_document, load_config, read_config
 from palaestra.trainers.objectives import Aggregation, ComposedObjective
 from palaestra.trainers.objectives.trust import Clip
 from palaestra.version import __version__
@@ -85,11 +77,6 @@ def test_a_setting_of_an_earlier_version_is_refused_with_its_new_name(former: st
     inner[last] = "x"
     assert f"{former}: in version {__version__} it is called {RENAMED[former]!r}; rename it" in told(table)
     attrgetter(RENAMED[former])(TrainConfig(sft=SftConfig(), grpo=GrpoConfig()))  # the new name is one
-
-
-def test_a_stage_of_an_earlier_version_can_go_on() -> None:
-    assert "rise" in settings_of(SftConfig(), without=())
-    assert "warmup_steps" not in settings_of(SftConfig(), without=())
 
 
 def test_all_mistakes_are_told_at_once() -> None:
