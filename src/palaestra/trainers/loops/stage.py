@@ -267,8 +267,8 @@ def _resumed(
     check_changes(compare_settings(found.progress.settings, loop.settings()), amend=amend, where=saved.parent)
     if found.progress.config != fingerprint:
         raise CheckpointError(
-            f"{saved.parent} is a {loop.name} with another seed or beginning, other tasks, demonstrations or parts of an "
-            "objective, or of an earlier version; give another folder, or remove it to begin anew"
+            f"{saved.parent} is a {loop.name} with another seed or beginning, other tasks, demonstrations or parts of "
+            "an objective, or of an earlier version; give another folder, or remove it to begin anew"
         )
     found.progress.settings = loop.settings()
     policy = loop.start()  # what adapters are added to; the learner's state holds all weights that it trains
