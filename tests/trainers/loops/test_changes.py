@@ -223,7 +223,7 @@ def test_a_setting_of_no_stage_is_changed_at_the_step_of_the_last_stage(folder: 
 
 
 def test_an_amended_run_goes_on_with_the_new_value_and_needs_no_second_amendment(folder: Path) -> None:
-    kl = 'grpo.objective.parts={regularisers=[{part="kl", coefficient=0.01}]}'
+    kl = 'grpo.objective.parts={regularisers=[{part="kl", estimator="k3", coefficient=0.01}]}'
     new = ["grpo.learner.lr=1e-4", "grpo.updates=1", "grpo.limits.staleness=1", kl]
     start(folder, "grpo.steps=3", *new, amend=True)
     assert read_progress(folder / "grpo" / "checkpoint").settings["grpo.learner.lr"] == 1e-4

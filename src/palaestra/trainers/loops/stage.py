@@ -13,6 +13,7 @@ from safetensors import SafetensorError
 
 from palaestra.durable import sweep
 from palaestra.errors import CheckpointError, RecordError, StoppedError
+from palaestra.trainers.folder import BASE
 from palaestra.trainers.learner import Learner
 from palaestra.trainers.loops.changes import check_changes, compare_settings
 from palaestra.trainers.loops.loop import LearnerThread, Loop, MakeLearner
@@ -90,7 +91,8 @@ async def _run(
 ) -> StageResult:
     directory.mkdir(parents=True, exist_ok=True)
     saved = directory / CHECKPOINT
-    sweep(saved)
+    for name in (CHECKPOINT, BASE):
+        sweep(directory / name)
     policy, learner, progress, kept, held = _resumed(loop, saved, learners, say, amend=amend)
     if loop.done(progress) >= 1:
         return StageResult(policy=_trained(policy, learner), progress=progress, directory=saved)
