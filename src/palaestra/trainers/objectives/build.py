@@ -185,7 +185,6 @@ def build(recipe: Recipe) -> BuiltObjective:
             aggregation=recipe.aggregation,
             rates=of("rate"),
             requires=reads.union(recipe.ratio.requires()),
-            pulls=any(part.pulls for part in parts),
         )
     return BuiltObjective(
         recipe=recipe, objective=objective, rewards=of("reward"), filters=of("filter"), parts=parts, made=made

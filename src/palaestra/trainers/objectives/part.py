@@ -50,8 +50,9 @@ class Part:
     """Facts that it cannot be without, each with the reason."""
     reinforce: bool = True
     """Whether the gradient is that of REINFORCE, weighed and masked, where all ratios are 1."""
-    pulls: bool = False
-    """Whether it moves tokens whose advantage is 0."""
+    pulls: bool = True
+    """Of trust regions: whether it may move tokens whose advantage is 0. Where it says that it does not, a step leaves
+    out trajectories all of whose advantages are 0, which changes nothing; otherwise it sees every trajectory."""
     denominator: Denominator = "original"
     """Of masks: what means are over, unless the recipe says otherwise."""
     each_group: bool = False
@@ -96,7 +97,7 @@ def part(
     conflicts: Mapping[str, str] | None = None,
     needs: Mapping[str, str] | None = None,
     reinforce: bool = True,
-    pulls: bool = False,
+    pulls: bool = True,
     denominator: Denominator = "original",
     each_group: bool = False,
 ) -> Callable[[C], C]:
