@@ -5,10 +5,11 @@ A part is a function, or a frozen dataclass whose fields are its settings and wh
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 from palaestra.errors import DefinitionError, UnknownNameError
+from palaestra.trainers.objectives.settings import setting_defaults
 from palaestra.trainers.presets import Confidence
 
 Plug: TypeAlias = Literal[
@@ -19,8 +20,6 @@ Plug: TypeAlias = Literal[
 PLUGS: tuple[Plug, ...] = get_args(Plug)
 Denominator: TypeAlias = Literal["survivors", "original"]
 """Whether means are over the tokens that a mask keeps, or over all that were there."""
-TO_BE_SAID = "to be said"
-"""In place of the default of a setting that has none."""
 C = TypeVar("C", bound=Callable[..., Any])
 
 
@@ -66,14 +65,7 @@ class Part:
     @property
     def settings(self) -> dict[str, str]:
         """The names of its settings, each with its default in words."""
-        if self.is_function:
-            return {}
-        make: Any = self.make  # Any: a dataclass of anybody's
-        return {
-            one.name: TO_BE_SAID if one.default is MISSING and one.default_factory is MISSING else f"{one.default}"
-            for one in fields(make)
-            if one.init
-        }
+        return setting_defaults(self.make)
 
     @property
     def doc(self) -> str:

@@ -346,7 +346,8 @@ class GroupSource:
         """Who waited for what."""
         lacking = [growing for growing in self._groups.values() if growing.verdict() == "growing"]
         listed = ", ".join(
-            f"{growing.index} ({growing.planned - growing.count(None)} of {growing.planned} ended)" for growing in lacking[:8]
+            f"{growing.index} ({growing.planned - growing.count(None)} of {growing.planned} ended)"
+            for growing in lacking[:8]
         )
         more = f" and {len(lacking) - 8} more" if len(lacking) > 8 else ""
         behind = ""
