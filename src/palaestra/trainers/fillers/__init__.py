@@ -3,7 +3,7 @@
 from palaestra.trainers.fillers.assemble import BatchFiller
 from palaestra.trainers.fillers.chat import ChatModelConfig
 from palaestra.trainers.fillers.choose import ChosenFiller, choose_fillers, comparisons_of, needs_of
-from palaestra.trainers.fillers.filler import FILLERS, Filler, FillColumn, NumberKind, check_column, column, fillers_of
+from palaestra.trainers.fillers.filler import FILLERS, FillColumn, Filler, NumberKind, check_column, column, fillers_of
 from palaestra.trainers.fillers.inputs import FillerInput, Need
 from palaestra.trainers.fillers.judge import JudgeLabels, JudgeScores, read_judgements
 from palaestra.trainers.fillers.reference_solution import (

@@ -39,9 +39,7 @@ class ChosenFiller:
         """
         values = self.fill(given)
         found = values if isinstance(values, Mapping) else dict.fromkeys(self.filler.columns, values)
-        if missing := sorted(set(self.columns) - found.keys()):
-            found = {**found, missing[0]: None}
-        return {name: check_column(found[name], name, self.filler, given.batch) for name in self.columns}
+        return {name: check_column(found.get(name), name, self.filler, given.batch) for name in self.columns}
 
     def describe(self) -> list[Any]:
         """What decides what it gives, as plain JSON."""
@@ -163,6 +161,6 @@ def _check_time(filler: Filler, names: list[str], built: BuiltObjective) -> None
         late = sorted(reads & set(names))
         if late and part.plug == "filter" and "policy" in filler.needs:
             raise ConfigError(
-                f"filter {part.name} reads {late[0]}, which {filler.name!r} fills in after filters, with a pass through "
+                f"filter {part.name} reads {late[0]}, which {filler.name!r} fills in after filters, with passes of "
                 "the policy; choose another filler"
             )

@@ -91,7 +91,7 @@ def column(
             raise DefinitionError(f"filler {filler!r}: it needs {need!r}; there are: {', '.join(get_args(Need))}")
     if "policy" in needs and not repeatable:
         raise DefinitionError(
-            f"filler {filler!r}: it needs the policy, whose passes are made again and not recorded; give repeatable=True"
+            f"filler {filler!r}: it needs the policy, whose passes are repeated and not recorded; give repeatable=True"
         )
     for name in names:
         declare_column(name, meaning=meaning, is_return=is_return)

@@ -1,4 +1,4 @@
-"""Columns from what the world paid for each turn: a checklist in the place of a judge. Axes: U turns, R trajectories."""
+"""Columns from what the world paid for each turn: a checklist in place of a judge. Axes: U turns, R trajectories."""
 
 from dataclasses import dataclass
 

@@ -233,7 +233,7 @@ class GrpoLoop(Loop):
         return metrics
 
     async def _groups(self, step: int) -> tuple[list[RolloutGroup], dict[str, Tensor]]:
-        """What step number `step` trains on, with the columns that are not made again: what is recorded, or what comes."""
+        """What step number `step` trains on, with the columns that are recorded: what is recorded for it, or comes."""
         if (recorded := self._record.kept.get(step)) is not None:
             self._source.retake(recorded.groups)
             self._pool.pressure.restore(recorded.pressure)

@@ -136,8 +136,8 @@ def regrown(group: GroupState, plan: GroupPlan, rule: GroupRule) -> tuple[OpenGr
     growing = OpenGroup(group.index, group.version, plan, rule)
     if growing.planned != group.size:
         raise CheckpointError(
-            f"group {group.index} plays {growing.planned} trajectories, and {group.size} were planned when it was saved; "
-            "go on with the plan that the run began with"
+            f"group {group.index} plays {growing.planned} trajectories, and {group.size} were planned when it was "
+            "saved; go on with the plan that the run began with"
         )
     while len(growing.members) < len(group.members):
         growing.add()
