@@ -36,6 +36,7 @@ class NewsBonus:
     """Ids of one turn that count."""
 
     def __call__(self, batch: TokenBatch) -> Tensor:
+        """What each turn is paid, [U]."""
         return batch.reward_U + self.coefficient * batch.column("news_U").clamp_max(self.most)
 
 

@@ -11,12 +11,16 @@ from torch import Tensor
 from crash.loops import SYNC, Stopped, demonstrations, grpo_loop, run, sft_loop
 from judged import ASKED
 from palaestra.errors import ConfigError, InfrastructureError, ReplayError
+from palaestra.trainers.data.demonstration import demonstration
+from palaestra.trainers.data.flatten import flatten
+from palaestra.trainers.fillers import FillerInput, choose_fillers
 from palaestra.trainers.loops import GrpoConfig, GrpoLoop, RecordedRun, load_config, plan_run, recorded_batches
 from palaestra.trainers.loops import run as run_plan
 from palaestra.trainers.loops.record import check_same
 from palaestra.trainers.objectives import Metrics, ObjectiveConfig
 from palaestra.trainers.policy import Policy
 from palaestra.trainers.rollouts.groups import RolloutGroup
+from palaestra.transcript import transcript_of
 from worlds.registration import LIBRARY_ID
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "train" / "own_objective"
@@ -85,12 +89,12 @@ def test_what_the_judge_said_decides_what_is_learnt(warm: Policy, tmp_path: Path
 
 
 def test_a_judge_that_fails_ends_the_run_and_loses_no_rollout(warm: Policy, tmp_path: Path) -> None:
-    """With another judge the run goes on with the groups that were taken; the judge's name is part of a run."""
+    """Nothing was saved yet, so that another judge may take over: of the groups that were taken."""
     whole = run(grpo_loop(warm, judged_by("Capricious")), tmp_path / "whole")
     ASKED.clear()
     loop = grpo_loop(warm, judged_by("Capricious"))
     broken = grpo_loop(warm, judged_by("Failing", tries=2))
-    with pytest.raises(InfrastructureError, match="the judge judged:Failing failed 2 times .*the judge is gone; mend"):
+    with pytest.raises(InfrastructureError, match=r"the judge judged:Failing failed 2 times .*the judge is gone; mend"):
         run(broken, tmp_path / "broken")
     [batch] = recorded_batches(tmp_path / "broken")
     assert batch.columns == {}
@@ -161,12 +165,7 @@ def test_the_example_of_an_objective_of_ones_own_trains(tmp_path: Path, monkeypa
     assert result.policy.digest() != other.policy.digest()
 
 
-def test_what_the_example_counts_is_what_answers_named_for_the_first_time(warm: Policy, tmp_path: Path) -> None:
-    from palaestra.trainers.data.demonstration import demonstration
-    from palaestra.trainers.data.flatten import flatten
-    from palaestra.trainers.fillers import FillerInput, choose_fillers
-    from palaestra.transcript import transcript_of
-
+def test_what_the_example_counts_is_what_answers_named_for_the_first_time(warm: Policy) -> None:
     config = ObjectiveConfig(preset=str(EXAMPLE / "preset.toml"))
     (chosen,) = choose_fillers(config.built(), {}, defaults=config.columns())
     episode = demonstrations()[0]
