@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from palaestra.errors import ConfigError, DefinitionError
+from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.data.flatten import flatten
 from palaestra.trainers.fillers import FILLERS, FillerInput, choose_fillers, column, fillers_of
 from palaestra.trainers.fillers.inputs import Need
@@ -190,7 +191,7 @@ def test_a_runs_choice_goes_before_the_presets() -> None:
         assert found.filler.name == name
 
 
-def keep(batch: Any) -> Tensor:
+def keep(batch: TokenBatch) -> Tensor:
     """Keeps all."""
     return batch.return_R.isfinite()
 
