@@ -197,15 +197,15 @@ def keep(batch: TokenBatch) -> Tensor:
 
 
 def test_filters_read_no_column_that_is_filled_in_after_them() -> None:
-    part("filter", "late", formula="", requires=("gold_R",))(keep)
-    built = ObjectiveConfig(parts={"filters": ["late"]}).built()
+    part("filter", "fillers-late", formula="", requires=("gold_R",))(keep)
+    built = ObjectiveConfig(parts={"filters": ["fillers-late"]}).built()
     with pytest.raises(
-        ConfigError, match="filter late reads gold_R, which 'reference-solution' fills in after filters"
+        ConfigError, match="filter fillers-late reads gold_R, which 'reference-solution' fills in after filters"
     ):
         choose_fillers(built, {"gold_R": "reference-solution"})
-    part("filter", "early", formula="", requires=("process_R",), each_group=True)(keep)
-    with pytest.raises(ConfigError, match=r"filter early reads process_R .*looks at each group before"):
-        ObjectiveConfig(parts={"filters": ["early"]})
+    part("filter", "fillers-early", formula="", requires=("process_R",), each_group=True)(keep)
+    with pytest.raises(ConfigError, match=r"filter fillers-early reads process_R .*looks at each group before"):
+        ObjectiveConfig(parts={"filters": ["fillers-early"]})
 
 
 OWN = '''
