@@ -89,6 +89,7 @@ def complete(
     values = {
         "anchor_U": torch.randint(0, 3, (turns_there,), generator=draw),
         "passed_R": passed_R,
+        "total_R": torch.ones(trajectories, dtype=torch.float64),
         "done_R": torch.ones(trajectories, dtype=torch.float64),
         "task_R": group_R + 100,
         "agent_R": torch.zeros(trajectories, dtype=torch.long),

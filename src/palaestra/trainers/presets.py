@@ -24,6 +24,8 @@ class Preset:
     confidence: Confidence
     recipe: Mapping[str, Any]
     """What it says of the parts; the rest is `Recipe`'s default."""
+    constants: Mapping[str, str]
+    """Where the value of each constant is from, by `part.setting`: a section of a paper, a file of code, or ours."""
     advice: Mapping[str, str]
     """Settings of the paper's runs that are no part of the objective."""
 
@@ -48,6 +50,7 @@ def preset(name: str) -> Preset:
         sources=tuple(table.pop("sources")),
         confidence=table.pop("confidence"),
         advice=table.pop("advice", {}),
+        constants=table.pop("constants", {}),
         recipe=table,
     )
 

@@ -28,12 +28,13 @@ from palaestra.trainers.objectives import (
     whole,
 )
 from palaestra.trainers.objectives.aggregation import Aggregation
-from palaestra.trainers.objectives.compatible import check_columns, check_facts, check_refill
+from palaestra.trainers.objectives.compatible import check_columns, check_conversion, check_facts, check_refill
 from palaestra.trainers.objectives.composed import ComposedObjective, Masking
 from palaestra.trainers.objectives.objective import Objective
 from palaestra.trainers.objectives.part import TO_BE_SAID, Denominator, Part, Plug, part_of
 from palaestra.trainers.objectives.parts import Filter, Mask, Regulariser, Requiring, Reward, Stateful, ValueReader
 from palaestra.trainers.objectives.recipe import REPLACED, Recipe, Spec, named, over
+from palaestra.trainers.objectives.rewards import RewardUnit
 from palaestra.trainers.objectives.term import Term
 from palaestra.trainers.objectives.whole.objective import WholeTrajectoryObjective
 from palaestra.trainers.presets import preset
@@ -62,10 +63,12 @@ class ObjectiveConfig:
             ConfigError: no preset is called so, or a section is unknown or makes no sense.
         """
         try:
-            table = over(preset(self.preset).recipe, self.parts)
+            below = preset(self.preset).recipe
         except UnknownNameError as error:
             raise ConfigError(str(error)) from error
-        recipe = read_recipe(table)
+        if self.parts and below.get("unit") == "any":  # it is known of the preset's parts, and not of others
+            below = {name: value for name, value in below.items() if name != "unit"}
+        recipe = read_recipe(over(below, self.parts))
         if recipe.whole is not None and (unused := sorted(REPLACED & self.parts.keys())):
             raise ConfigError(f"objective.parts: {', '.join(unused)} would not be used, for `whole` takes their place")
         return recipe
@@ -87,12 +90,20 @@ class BuiltObjective:
 
     recipe: Recipe
     objective: Objective
+    unit: RewardUnit | None
+    """Converts what is paid; `None` where it stays as it is."""
     rewards: tuple[Reward, ...]
+    """All others, in order."""
     filters: tuple[Filter, ...]
     parts: tuple[Part, ...]
     """What is known of every part, in the recipe's order."""
     made: tuple[object, ...]
     """The parts themselves, in the same order."""
+
+    @property
+    def returns(self) -> float | None:
+        """What constants assume that a solved task returns; `None` where rewards stay as the world pays them."""
+        return None if self.unit is None or self.unit.size is not None else self.unit.returns
 
     @property
     def critic(self) -> ValueReader | None:
@@ -106,6 +117,14 @@ class BuiltObjective:
         """The columns that something of it reads."""
         return self.objective.requires.union(*map(_reads, self.made, self.parts))
 
+    def convert(self, batch: TokenBatch) -> TokenBatch:
+        """The batch with what was paid in the unit that constants assume.
+
+        Raises:
+            ConfigError: the world does not say what a solved task pays.
+        """
+        return batch if self.unit is None else self.unit.convert(batch)
+
     def wanted(self, batch: TokenBatch) -> bool:
         """Whether those filters keep anything that look at each group alone.
 
@@ -113,6 +132,7 @@ class BuiltObjective:
             batch: Of one group.
         """
         own = (one for one, part in zip(self.made, self.parts, strict=True) if part.each_group)
+        batch = self.convert(batch)
         return all(bool(cast("Filter", one)(batch).any()) for one in own)
 
     def state(self) -> dict[str, object]:
@@ -159,6 +179,7 @@ def build(recipe: Recipe) -> BuiltObjective:
     parts = tuple(_part(plug, name) for plug, name, _ in specs)
     check_facts(recipe, parts)
     check_refill(recipe, parts)
+    check_conversion(recipe)
     made = tuple(_made(plug, name, settings) for plug, name, settings in specs)
     reads = frozenset[str]().union(*map(_reads, made, parts))
     for one, part in zip(made, parts, strict=True):
@@ -187,8 +208,15 @@ def build(recipe: Recipe) -> BuiltObjective:
             requires=reads.union(recipe.ratio.requires()),
             pulls=any(part.pulls for part in parts),
         )
+    conversion = [one for one in of("reward") if isinstance(one, RewardUnit)]
     return BuiltObjective(
-        recipe=recipe, objective=objective, rewards=of("reward"), filters=of("filter"), parts=parts, made=made
+        recipe=recipe,
+        objective=objective,
+        unit=conversion[0] if conversion else None,
+        rewards=tuple(one for one in of("reward") if not isinstance(one, RewardUnit)),
+        filters=of("filter"),
+        parts=parts,
+        made=made,
     )
 
 

@@ -15,6 +15,7 @@ further rollouts are whoever's who calls the objective, and `palaestra train` re
 COLUMNS: Mapping[str, tuple[Filler, str]] = {
     "anchor_U": ("rollout", "what the world showed before the turn, without history, as a number (GiGPO)"),
     "passed_R": ("rollout", "1 where the task was solved, else 0, whatever was paid"),
+    "total_R": ("rollout", "what the rubric pays for a solved task; 0 where the world does not say"),
     "done_R": ("rollout", "1 where the world ended the episode, 0 where it was cut short"),
     "task_R": ("rollout", "the task, as a number that stays the same from batch to batch"),
     "agent_R": ("rollout", "who acted, as a number"),
