@@ -26,7 +26,7 @@ from palaestra.trainers.engines.vllm import VllmConfig
 from palaestra.trainers.learner import LearnerConfig
 from palaestra.trainers.loops.saves import SaveConfig
 from palaestra.trainers.monitors import AlarmConfig, tracker_named
-from palaestra.trainers.objectives import COLUMNS, ObjectiveConfig
+from palaestra.trainers.objectives import COLUMNS, ObjectiveConfig, corrects_stale
 from palaestra.trainers.rollouts.budget import PlayConfig
 from palaestra.trainers.rollouts.groups import GroupRule
 from palaestra.trainers.rollouts.pool import PoolConfig

@@ -137,6 +137,10 @@ def corrects_stale(recipe: Recipe) -> bool:
     regresses or ranks what was drawn, whoever drew it.
     """
     facts = recipe.facts()
-    if recipe.whole is not None or "advantage/v-trace" in facts or any(fact.startswith("correction/") for fact in facts):
+    if (
+        recipe.whole is not None
+        or "advantage/v-trace" in facts
+        or any(fact.startswith("correction/") for fact in facts)
+    ):
         return True
     return recipe.ratio.anchor == "rollout" and facts.isdisjoint(_BLIND)

@@ -10,7 +10,7 @@ from palaestra.trainers.objectives.part import Plug
 from palaestra.trainers.objectives.ratio import RatioConfig
 
 Unit: TypeAlias = float | Literal["any"]
-"""What constants assume that a solved task returns; `any` where an objective does not depend on the scale of rewards."""
+"""What constants assume that a solved task returns; `any` where the scale of rewards changes nothing."""
 Spec: TypeAlias = str | Mapping[str, Any]
 """A part: its name, or a table of settings whose `part` is the name."""
 

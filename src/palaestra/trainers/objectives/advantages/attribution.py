@@ -26,7 +26,7 @@ Scheme: TypeAlias = Literal["allocation", "decoupled"]
 @part(
     "advantage",
     "adca",
-    formula="A_t = sum_{k >= t} (alpha z_g(w_k) + [k last] z_g(R)), w of the outcome's sign, sum_k w_k = +-1, or +-base",
+    formula="A_t = sum_{k >= t} (alpha z_g(w_k) + [k last] z_g(R)), sum_k w_k = +-1, or w = +-base",
     sources=("arXiv:2511.10395", "github.com/modelscope/AgentEvolver"),
     confidence="code",
     requires=("label_U",),
@@ -38,10 +38,10 @@ class Adca:
 
     With `allocation` each turn gets a share of the outcome's sign, large where the judge's word fits the outcome and
     small elsewhere, so that a trajectory's shares add up to +1 or -1. With `decoupled`, which the authors recommend, it
-    gets `base` where it is good and -`base` where it is not. They are normalised over the group, in which each trajectory counts
-    the same, the normalised return is added at the last turn, and each turn has the sum from it on. A trajectory
-    without rivals has advantage 0, unlike in the authors' code, which compares its turns with each other. Neutral, as
-    GRPO with the population's standard deviation, with `alpha` 0 and the outcome at the last turn.
+    gets `base` where it is good and -`base` where it is not. They are normalised over the group, in which each
+    trajectory counts the same, the normalised return is added at the last turn, and each turn has the sum from it on.
+    A trajectory without rivals has advantage 0, unlike in the authors' code, which compares its turns with each other.
+    Neutral, as GRPO with the population's standard deviation, with `alpha` 0 and the outcome at the last turn.
     """
 
     scheme: Scheme = "allocation"

@@ -59,9 +59,7 @@ class RewardUnit:
         factor_R = self._divisor(batch)
         paid = {name: batch.columns[name] for name in PAID_COLUMNS if name in batch.columns}
         factor_U = factor_R[batch.trajectory_U]
-        return replace(
-            batch, reward_U=batch.reward_U / factor_U, return_R=batch.return_R / factor_R
-        ).with_columns(
+        return replace(batch, reward_U=batch.reward_U / factor_U, return_R=batch.return_R / factor_R).with_columns(
             {name: value / (factor_U[:, None] if name == "layers_UL" else factor_R) for name, value in paid.items()}
         )
 
