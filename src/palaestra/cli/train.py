@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from palaestra.cli.console import output
+from palaestra.cli.objectives import describe_unit
 from palaestra.cli.progress import bar
 from palaestra.packs import DEFAULT, PACKS
 from palaestra.table import Table
@@ -101,9 +102,15 @@ def _plan_table(plan: "RunPlan") -> Table:
     if config.grpo is not None:
         grpo, limits = config.grpo, config.grpo.limits
         trajectories = limits.per_step * grpo.group_size
+        totals = plan.worlds.totals
         number = 2 if grpo.engine.precision == "bf16" else 4
         kept = 2 * shape.layers * shape.kv_heads * shape.head_dim * number
         drawn = min(grpo.pool.agents, grpo.engine.rows) * grpo.play.context
+        built = grpo.objective.built()
+        rows += [
+            ("returns" if len(totals) == 1 else f"returns, {world}", describe_unit(built, total))
+            for world, total in totals.items()
+        ]
         rows.append(("grpo", f"{grpo.steps} steps of {limits.per_step} groups, {trajectories} trajectories"))
         rows.append(("rollouts", f"{grpo.pool.agents} at once, at most {limits.bound} versions old"))
         rows.append(

@@ -19,7 +19,7 @@ from palaestra.trainers.objectives import COLUMNS, ObjectiveConfig, presets
 from palaestra.trainers.policy import Policy, load_policy
 from palaestra.trajectory import Episode
 
-CRITIC = CriticConfig(learner=LearnerConfig(lr=1e-3), unit=100.0)
+CRITIC = CriticConfig(learner=LearnerConfig(lr=1e-3))
 TRAINABLE = [
     name
     for name in presets()

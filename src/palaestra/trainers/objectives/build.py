@@ -131,8 +131,8 @@ class BuiltObjective:
         Args:
             batch: Of one group.
         """
-        own = (one for one, part in zip(self.made, self.parts, strict=True) if part.each_group)
-        batch = self.convert(batch)
+        own = [one for one, part in zip(self.made, self.parts, strict=True) if part.each_group]
+        batch = self.convert(batch) if own else batch
         return all(bool(cast("Filter", one)(batch).any()) for one in own)
 
     def state(self) -> dict[str, object]:
