@@ -69,7 +69,7 @@ def batch_of(
 
 
 def _columns(episodes: Sequence[ToyEpisode], turns: Sequence[ToyTurn]) -> dict[str, Tensor]:
-    """Everybody is one agent, every turn can be read and calls one tool; the rubric is one expectation, and pays 1."""
+    """Everybody is one agent, every turn can be read and calls one tool; the rubric is one expectation."""
     zero_U = torch.zeros(len(turns), dtype=torch.float64)
     one_R = torch.ones(len(episodes), dtype=torch.float64)
     layers_UL = torch.zeros(len(turns), len(LAYERS), dtype=torch.float64)
@@ -78,7 +78,7 @@ def _columns(episodes: Sequence[ToyEpisode], turns: Sequence[ToyTurn]) -> dict[s
     return {
         "anchor_U": torch.tensor([turn.anchor for turn in turns]),
         "passed_R": _floats(episode.passed for episode in episodes),
-        "total_R": one_R,
+        "total_R": _floats(episode.total for episode in episodes),
         "done_R": _floats(episode.done for episode in episodes),
         "task_R": torch.tensor([episode.task for episode in episodes]),
         "agent_R": torch.zeros(len(episodes), dtype=torch.long),
