@@ -96,6 +96,7 @@ def complete(
         "tools_U": flags_U.double(),
         "layers_UL": torch.stack([reward_U, *(torch.zeros_like(reward_U) for _ in range(LAYERS - 1))], 1),
         "met_UC": (torch.rand(turns_there, CRITERIA, generator=draw) < 0.5).double(),
+        "open_UC": (torch.arange(turns_there * CRITERIA).reshape(turns_there, CRITERIA) % 4 > 0).double(),
         "points_RC": torch.full((trajectories, CRITERIA), 1 / CRITERIA, dtype=torch.float64),
         "switch_U": flags_U.double(),
         "goal_U": torch.randint(0, 3, (turns_there,), generator=draw),

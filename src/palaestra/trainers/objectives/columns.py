@@ -22,6 +22,7 @@ COLUMNS: Mapping[str, tuple[Filler, str]] = {
     "tools_U": ("rollout", "distinct calls of the turn that were carried out and nobody refused"),
     "layers_UL": ("rollout", "what the turn was paid, by layer of the rubric: selection, params, outcome, task"),
     "met_UC": ("rollout", "1 where the criterion was met after the turn; padded with 0"),
+    "open_UC": ("rollout", "1 where all that the criterion is after were met before the turn; padded with 0"),
     "points_RC": ("rollout", "what share of the rubric's points each expectation is worth; padded with 0"),
     "switch_U": ("rollout", "1 where the turn began a new subgoal (planner format), else 0"),
     "goal_U": ("rollout", "the turn's subgoal, as a number"),
