@@ -30,7 +30,7 @@ COLUMNS: Mapping[str, tuple[Filler, str]] = {
     "entropy_T": ("policy", "of the distribution it was one draw from, in nats, then"),
     "square_T": ("policy", "the sum of that distribution's squared probabilities"),
     "proxy_T": ("policy", "its log-probability under that distribution without its least likely tokens (Lp-Reg)"),
-    "prompt_R": ("given", "the mean log-probability of the prompt's tokens (ProGRPO)"),
+    "prompt_R": ("policy", "the mean log-probability of the prompt's tokens then (ProGRPO)"),
     "now_T": ("now", "log-probability of each trained token before this very step"),
     "norm_R": ("norms", "the squared norm of the gradient of the trajectory's log-probability"),
     "ref_T": ("reference", "log-probability of each trained token under the reference policy"),
