@@ -191,7 +191,7 @@ EXPORTS = {
     "palaestra.trainers.objectives.rewards": (
         "KlInReward Laconic RewardUnit SoftOverlong ToolBonus overlong_penalty pay_at_end"
     ),
-    "palaestra.trainers.objectives.transforms": "Arm BatchNorm DropSmall confidences",
+    "palaestra.trainers.objectives.transforms": "Arm BatchNorm ChecklistStream DropSmall confidences normalised_stream",
     "palaestra.trainers.objectives.trust": (
         "Cispo Clip ClipCov Dcpo Dppo Gmpo KlCov Lad LpReg Luffy Maspo Reinforce Sapo SquarePenalty StepColumns "
         "Surrogate TrustRegion UnclippedRatio Vespo covariance generator"

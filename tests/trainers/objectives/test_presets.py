@@ -86,7 +86,7 @@ def test_every_part_is_in_some_preset_or_is_known_to_be_an_option() -> None:
     own = {key for key, part in PARTS.items() if part.make.__module__.startswith("palaestra.trainers.")}
     assert {f"{plug}/{name}" for plug, name in own - used} == {
         "advantage/reinforce-pp-kl", "mask/anchors", "mask/invalid-turns", "regulariser/move", "reward/kl-in-reward",
-        "reward/potential", "reward/soft-overlong", "reward/unit",
+        "reward/potential", "reward/soft-overlong",
     }  # fmt: skip
 
 
