@@ -109,6 +109,8 @@ def complete(
         "norm_R": 0.5 + torch.rand(trajectories, generator=draw, dtype=torch.float64),
         "value_T": at_own(0.3 * normal(tokens)),
         "values_UH": 0.3 * normal(turns_there, 3),
+        "promise_U": 0.3
+        * torch.randn(turns_there, generator=torch.Generator().manual_seed(seed + 77), dtype=torch.float64),
         "greedy_R": passed_R.flip(0),
         "label_U": flags_U.double(),
         "gold_U": -torch.rand(turns_there, generator=draw, dtype=torch.float64),

@@ -32,6 +32,7 @@ NOT_REINFORCE: Mapping[str, str] = {
 """Compositions whose gradient is not REINFORCE's where all ratios are 1, beside losses of whole trajectories."""
 NOT_CENTRED: Mapping[str, str] = {
     "adca": "it credits steps by a judge's labels",
+    "agent_prm": "its baseline is a critic",
     "blockwise": "its blocks are paid apart from the return",
     "cm2": "it reads which criteria were met",
     "dcpo": "it remembers earlier visits",

@@ -36,6 +36,7 @@ COLUMNS: Mapping[str, tuple[Filler, str]] = {
     "ref_T": ("reference", "log-probability of each trained token under the reference policy"),
     "value_T": ("critic", "what the critic expects at each trained token"),
     "values_UH": ("critic", "what the planner's critic expects of each turn: high, low, switch (HiPER)"),
+    "promise_U": ("critic", "what the critic expects of each turn, once it is written (AgentPRM)"),
     "greedy_R": ("given", "the return of a rollout of the same task without chance (ReMax)"),
     "label_U": ("given", "1 where a judge calls the turn good, else 0 (ADCA)"),
     "gold_U": ("given", "the mean log-probability of the reference answer after the turn (MIG, IGPO)"),
