@@ -161,8 +161,8 @@ EXPORTS = {
     ),
     "palaestra.trainers.monitors": (
         "TRACKERS Alarm AlarmAction AlarmConfig Alarms Collapse JsonLinesTracker OpenTracker StageEvent "
-        "StageReporter Tracker collapse policy_metrics read_log rollout_metrics sampled_tokens step_figures "
-        "tracker_named"
+        "StageReporter Tracker collapse difficulty_metrics policy_metrics read_log rollout_metrics sampled_tokens "
+        "solve_rates step_figures template_metrics tracker_named"
     ),
     "palaestra.trainers.objectives": (
         "COLUMNS PARTS PLUGS Aggregation BuiltObjective ComposedObjective Loss Masking Metrics Objective "

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from palaestra.trainers.data.batch import TokenBatch, concatenate
-from palaestra.trainers.monitors import policy_metrics
+from palaestra.trainers.monitors import difficulty_metrics, policy_metrics
 from palaestra.trainers.objectives import Metrics, PreparedStep
 
 
@@ -28,8 +28,12 @@ class ObservedStep:
         return self._loss(logp_T, entropy_T, batch)
 
     def metrics(self, *, version: int) -> Metrics:
-        """How far the weights, of this version, were from those that drew the tokens; see `policy_metrics`."""
+        """How far the weights, of this version, were from those that drew the tokens, and what groups weighed.
+
+        See `policy_metrics` and `difficulty_metrics`.
+        """
         if not self._seen:
             return {}
         batches, logps, entropies = zip(*self._seen, strict=True)
-        return policy_metrics(concatenate(batches), torch.cat(logps), torch.cat(entropies), version=version)
+        found = policy_metrics(concatenate(batches), torch.cat(logps), torch.cat(entropies), version=version)
+        return found | difficulty_metrics(self.prepared.batch)
