@@ -6,7 +6,8 @@ multiple by a small number of pieces: people work that out in their heads.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import combinations
 
 from palaestra.rubrics.messages.figures import Figure
@@ -29,16 +30,20 @@ def is_supported(figure: Figure, sources: Iterable[str]) -> bool:
         sources: Texts and rows as JSON, the latest last.
     """
     texts = list(sources)
+    if stands_in(figure, texts):
+        return True
     if figure.kind == "name":
         # "Only 2" is no name: a name claims something where the texts have another number behind the same word.
         word, _, _ = str(figure.value).rpartition(" ")
         numbered = re.compile(rf"(?<![\w-]){re.escape(word)} \d")
-        if not any(numbered.search(text) for text in texts):
-            return True
-    pattern = re.compile("|".join(map(_alone, _forms(figure))))
-    if any(pattern.search(text) for text in texts):
-        return True
+        return not any(numbered.search(text) for text in texts)
     return figure.kind == "money" and isinstance(figure.value, int) and _is_worked_out(figure.value, texts)
+
+
+def stands_in(figure: Figure, texts: Sequence[str]) -> bool:
+    """Whether a figure stands in any of these texts as a number of its own, in any usual form."""
+    # A pattern that begins with what must not stand before it is tried at every character; most texts lack the form.
+    return any(form in text and _alone(form).search(text) for form in _forms(figure) for text in texts)
 
 
 def _forms(figure: Figure) -> Iterator[str]:
@@ -59,17 +64,18 @@ def _forms(figure: Figure) -> Iterator[str]:
         yield str(value)
 
 
-def _alone(form: str) -> str:
+@lru_cache(maxsize=4_096)
+def _alone(form: str) -> re.Pattern[str]:
     """A pattern for the form where it is no part of a longer number, id or date."""
     if re.fullmatch(r"\d\d-\d\d", form):
-        return rf"(?<=\d{{4}}-){form}(?!\d)"
+        return re.compile(rf"(?<=\d{{4}}-){form}(?!\d)")
     # A colon between digits makes a time; one after a key of JSON makes nothing.
     before, after = (r"(?<![\w.,-])(?<!\d:)", r"(?![\w:-]|[.,]\d)")
     if re.fullmatch(r"\d{4}-\d\d-\d\d", form):
         before, after = (r"(?<![\w-])", r"(?!\d|-)")
     elif not form[0].isdigit():
         before, after = (r"(?<![\w-])", r"(?![\w-])")
-    return before + re.escape(form) + after
+    return re.compile(before + re.escape(form) + after)
 
 
 def _is_worked_out(cents: int, texts: list[str]) -> bool:
