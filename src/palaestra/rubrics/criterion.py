@@ -126,6 +126,8 @@ class Criterion:
     """The changes that meeting it makes."""
     unordered: frozenset[str] = frozenset()
     """The values of an answer whose order does not count, by name."""
+    names: frozenset[str] = frozenset()
+    """The ids of the records that a message must name."""
 
     def spec(self, points: int) -> CriterionSpec:
         """The criterion as a record, worth `points`."""

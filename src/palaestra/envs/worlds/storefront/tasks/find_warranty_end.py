@@ -84,7 +84,7 @@ def not_begun(desk: Desk, prompt: str, order: Order, opening: list[ToolCall]) ->
         prompt=prompt,
         rubric=[
             desk.account(desk.customer(order)),
-            expect_read(parcel, id="saw-parcel"),
+            expect_read(parcel, fields=["status"], id="saw-parcel"),
             desk.expect_reply(after=["saw-account", "saw-parcel"]),
             expect_answer(answer, after=["saw-account", "saw-parcel", "told"]),
         ],
