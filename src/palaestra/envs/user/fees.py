@@ -85,7 +85,7 @@ _DOUBT = re.compile(
     r" cases|up to|between|at least|at most|about(?= AMOUNT| \d| eur)|around|roughly|approximately|or (?:so|more|less"
     r"|none)|would have(?! to)|had you|not sure|not know|no idea|example|e ?g|for instance|imagine|suppose"
     r"|assuming|pretend"
-    r"|hypothetical\w*|in theory|estimate\w*|guess|probably|likely|not yet|from case to case|would only|only (?:if"
+    r"|hypothetical\w*|in theory|keep (?:it|them|the [a-z-]+) (?:and|for|at)\b|estimate\w*|guess|probably|likely|not yet|from case to case|would only|only (?:if"
     r"|when|for)|range\w*)\b"
 )
 _CONDITION = re.compile(

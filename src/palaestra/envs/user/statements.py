@@ -99,7 +99,7 @@ _NEGATED_GRANT = re.compile(
     r"|longer on|wrong))(?: [\w'-]+){0,5}? (?:changed?"
     r"|chang(?:e|ing)|refund\w*|(?:pay|give|take|get|have|accept|send|hand)(?:ing)? (?:\w+ ){1,3}back|returns?"
     r"|returned|cancel\w*|replac\w*|exchang\w*|swap\w*"
-    r"|repair\w*|fix(?:ed)?|redirect\w*|rerout\w*|waiv\w*|accept\w*|poss?ible|help|exceptions?|approv\w*|grant\w*"
+    r"|repair\w*|mend\w*|switch (?:the|your|its|to)|halt\w*|have it back|extend\w*|lower\w*|fix(?:ed)?|redirect\w*|rerout\w*|waiv\w*|accept\w*|poss?ible|help|exceptions?|approv\w*|grant\w*"
     r"|honou?r\w*|undo(?:ne)?|stop(?:ped)?"
     r"|permitted|allow\w*|eligible|entitled|reimburs\w*|amend\w*|alter\w*|revers\w*|recall\w*|intercept\w*"
     r"|go back on|budge|negotiable|on the cards|comply"
