@@ -164,8 +164,13 @@ EXPORTS = {
         "StageReporter Tracker collapse policy_metrics read_log rollout_metrics sampled_tokens step_figures "
         "tracker_named"
     ),
+    "palaestra.trainers.fillers": (
+        "FILLERS BatchFiller ChatModelConfig ChosenFiller FillColumn Filler FillerInput JudgeLabels JudgeScores Need "
+        "NumberKind Probe ReferenceSolutionLogprobs RewardLabels answer_calls check_column choose_fillers column "
+        "comparisons_of fillers_of mean_logprobs needs_of probes_of read_judgements"
+    ),
     "palaestra.trainers.objectives": (
-        "COLUMNS PARTS PLUGS Aggregation BuiltObjective ComposedObjective Loss Masking Metrics Objective "
+        "COLUMNS PARTS PLUGS Aggregation BuiltObjective Column ComposedObjective Loss Masking Metrics Objective "
         "ObjectiveConfig Part PreparedStep Preset RatioConfig Recipe SupervisedObjective Surrogate Term "
         "UpdateSchedule build import_parts part part_of preset presets read_recipe"
     ),

@@ -1,6 +1,6 @@
 """`palaestra objectives`: which objectives there are, what they are made of, and who says so."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,7 +10,8 @@ from palaestra.errors import ConfigError, UnknownNameError
 from palaestra.table import Table
 
 if TYPE_CHECKING:
-    from palaestra.trainers.objectives import BuiltObjective, Part, Preset
+    from palaestra.trainers.fillers import Filler
+    from palaestra.trainers.objectives import BuiltObjective, Column, Part, Preset
 
 app = typer.Typer(
     help="List training objectives: presets and their parts.",
@@ -71,19 +72,36 @@ def _list_presets() -> Table:
     "`palaestra objectives show mine --import my_losses.py`"
 )
 def show(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a preset or a part.")], imports: Import = None
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Name of a preset, a part or a column, or a preset's file.")
+    ],
+    imports: Import = None,
 ) -> None:
-    """Show a preset's parts, or all metadata of a part."""
-    from palaestra.trainers.objectives import PARTS, ObjectiveConfig, import_parts, preset, presets  # noqa: PLC0415
+    """Show a preset's parts, all metadata of a part, or the fillers of a column."""
+    from palaestra.trainers.fillers import fillers_of  # noqa: PLC0415
+    from palaestra.trainers.objectives import (  # noqa: PLC0415
+        COLUMNS,
+        PARTS,
+        ObjectiveConfig,
+        import_parts,
+        preset,
+        presets,
+    )
+    from palaestra.trainers.presets import is_preset_file  # noqa: PLC0415
 
     for module in imports or ():
         import_parts(module)
     console = output()
-    tables = _preset_tables(preset(name), ObjectiveConfig(preset=name).built()) if name in presets() else []
+    tables: list[Table] = []
+    if name in presets() or is_preset_file(name):
+        built = ObjectiveConfig(preset=name).built()
+        tables += _preset_tables(preset(name), built)
     tables += [table for part in PARTS.values() if part.name == name for table in _part_tables(part)]
+    if name in COLUMNS:
+        tables += _column_tables(name, COLUMNS[name], fillers_of(name))
     if not tables:
-        known = {*presets(), *(part.name for part in PARTS.values())}
-        raise UnknownNameError.of("preset or part", name, known, "(`palaestra objectives list` lists all)")
+        known = {*presets(), *(part.name for part in PARTS.values()), *COLUMNS}
+        raise UnknownNameError.of("preset, part or column", name, known, "(`palaestra objectives list` lists all)")
     for table in tables:
         console.print(table.for_terminal())
 
@@ -119,7 +137,7 @@ def _preset_tables(preset: "Preset", built: "BuiltObjective") -> list[Table]:
         )
     ]
     if reads := sorted(built.requires):
-        filled = tuple((name, COLUMNS[name][0], COLUMNS[name][1]) for name in reads)
+        filled = tuple((name, _origin(name, preset), COLUMNS[name].meaning) for name in reads)
         tables.append(Table(title="What it reads", columns=("column", "filled in by", "what it is"), rows=filled))
     if preset.advice:
         tables.append(Table(title="Advice", columns=("setting", "value"), rows=tuple(preset.advice.items())))
@@ -139,6 +157,31 @@ def _part_tables(part: "Part") -> list[Table]:
     tables = [Table(title=f"{part.plug} {part.name}: {part.doc}", columns=("what", "it says"), rows=tuple(rows))]
     if known := part.settings:
         tables.append(Table(title="Settings", columns=("name", "default"), rows=tuple(known.items())))
+    return tables
+
+
+def _origin(name: str, preset: "Preset") -> str:
+    """What fills in a column of a preset's."""
+    from palaestra.trainers.fillers import fillers_of  # noqa: PLC0415
+    from palaestra.trainers.objectives import COLUMNS  # noqa: PLC0415
+
+    if (source := COLUMNS[name].source) != "given":
+        return source
+    known = [filler.name for filler in fillers_of(name)]
+    if (chosen := preset.columns.get(name)) is not None:
+        return f"filler {chosen if isinstance(chosen, str) else chosen.get('filler')}"
+    return f"a filler that the run chooses: {' or '.join(known)}" if known else "a filler of your own"
+
+
+def _column_tables(name: str, column: "Column", fillers: "Sequence[Filler]") -> list[Table]:
+    """What a column is, and what can fill it in."""
+    rows = [("what it is", column.meaning), ("filled in by", "a filler" if column.source == "given" else column.source)]
+    tables = [Table(title=f"column {name}", columns=("what", "it says"), rows=tuple(rows))]
+    for filler in fillers:
+        about = [("what it gives", filler.doc), ("columns", ", ".join(filler.columns))]
+        about += [("needs", ", ".join(sorted(filler.needs)) or "nothing but the records")]
+        about += [(f"setting {setting}", default) for setting, default in filler.settings.items()]
+        tables.append(Table(title=f"filler {filler.name}", columns=("what", "it says"), rows=tuple(about)))
     return tables
 
 

@@ -39,7 +39,7 @@ def column(name: str, *episodes: Episode) -> list[Any]:
 
 def plain(episodes: Sequence[Episode]) -> dict[str, list[object]]:
     """What the columns say, turn by turn; identities as whatever they are told apart by."""
-    told: dict[str, list[object]] = {name: [] for name, (filler, _) in COLUMNS.items() if filler == "rollout"}
+    told: dict[str, list[object]] = {name: [] for name, one in COLUMNS.items() if one.source == "rollout"}
     width = max(sum(spec.kind == "expect" for spec in one.rubric) for one in episodes)
     for one in episodes:
         expected = [spec for spec in one.rubric if spec.kind == "expect"]

@@ -23,10 +23,11 @@ from palaestra.trainers.critic import CriticConfig
 from palaestra.trainers.engines.engine import InFlight
 from palaestra.trainers.engines.native import NativeConfig
 from palaestra.trainers.engines.vllm import VllmConfig
+from palaestra.trainers.fillers import ChosenFiller, choose_fillers
 from palaestra.trainers.learner import LearnerConfig
 from palaestra.trainers.loops.saves import SaveConfig
 from palaestra.trainers.monitors import AlarmConfig, tracker_named
-from palaestra.trainers.objectives import COLUMNS, ObjectiveConfig
+from palaestra.trainers.objectives import BuiltObjective, ObjectiveConfig
 from palaestra.trainers.rollouts.budget import PlayConfig
 from palaestra.trainers.rollouts.groups import GroupRule
 from palaestra.trainers.rollouts.pool import PoolConfig
@@ -148,6 +149,9 @@ class GrpoConfig:
     updates: int = 2
     """Optimiser steps on each batch; with more than one, the clip has something to do."""
     objective: ObjectiveConfig = field(default_factory=ObjectiveConfig)
+    columns: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Fillers of the columns that the objective reads, by column: a filler's name, or a table with `filler` and its
+    settings. They go before those of the preset."""
     learner: LearnerConfig = field(default_factory=lambda: LearnerConfig(lr=2e-4, layout="shared"))
     critic: CriticConfig = field(default_factory=CriticConfig)
     """For objectives that compare what came with what was expected."""
@@ -181,12 +185,15 @@ class GrpoConfig:
             raise ValueError(
                 f"critic.lead={self.critic.lead}, steps={self.steps}: the policy is never trained; take more steps"
             )
-        for column in sorted(built.requires):
-            if COLUMNS[column][0] == "given":
-                raise ValueError(
-                    f"objective: it reads {column} ({COLUMNS[column][1]}), which rollouts do not give; take other "
-                    "parts, or call the objective from a loop of your own that fills it in"
-                )
+        self.fillers(built)
+
+    def fillers(self, built: BuiltObjective) -> tuple[ChosenFiller, ...]:
+        """What fills in the columns that neither rollouts nor passes give.
+
+        Raises:
+            ConfigError: a column has no filler, or settings of fillers make no sense.
+        """
+        return choose_fillers(built, self.columns, defaults=self.objective.columns())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

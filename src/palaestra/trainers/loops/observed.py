@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from palaestra.trainers.data.batch import TokenBatch, concatenate
+from palaestra.trainers.fillers.inputs import DEMONSTRATION
 from palaestra.trainers.monitors import policy_metrics
 from palaestra.trainers.objectives import Metrics, PreparedStep
 
@@ -32,4 +33,7 @@ class ObservedStep:
         if not self._seen:
             return {}
         batches, logps, entropies = zip(*self._seen, strict=True)
-        return policy_metrics(concatenate(batches), torch.cat(logps), torch.cat(entropies), version=version)
+        batch = concatenate(batches)
+        if (demonstration_R := batch.columns.get(DEMONSTRATION)) is not None:  # no weights drew its tokens
+            batch = replace(batch, trained_T=batch.trained_T & ~demonstration_R[batch.trajectory_T])
+        return policy_metrics(batch, torch.cat(logps), torch.cat(entropies), version=version)

@@ -11,6 +11,7 @@ from palaestra.contamination import Guard
 from palaestra.durable import write_file
 from palaestra.records import JsonObject
 from palaestra.trainers.data.order import Share
+from palaestra.trainers.fillers import needs_of
 from palaestra.trainers.learner import Learner
 from palaestra.trainers.loops.config import TrainConfig, config_document
 from palaestra.trainers.loops.grpo import GrpoLoop
@@ -50,7 +51,7 @@ def plan_run(config: TrainConfig, *, bar: OpenProgressBar = silent) -> RunPlan:
     worlds = RunWorlds(config.world)
     for spec, said in worlds.first_openings():
         guard.check(spec, said)
-    needed = config.sft is not None or config.policy.checkpoint is None
+    needed = config.sft is not None or config.policy.checkpoint is None or _fillers_need_them(config)
     file = config.sft.demonstrations if config.sft is not None else None
     demonstrations, shares = worlds.demonstrations(file=file, bar=bar) if needed else ([], [])
     guard.check_episodes(demonstrations)
@@ -58,6 +59,13 @@ def plan_run(config: TrainConfig, *, bar: OpenProgressBar = silent) -> RunPlan:
         _check_openings(guard, worlds, bar=bar)  # no list of ours has a task of ours to learn from
     policy = initial_policy(config.policy, demonstrations, seed=config.seed)
     return RunPlan(config=config, worlds=worlds, demonstrations=demonstrations, shares=shares, policy=policy)
+
+
+def _fillers_need_them(config: TrainConfig) -> bool:
+    """Whether fillers of columns read demonstrations."""
+    if config.grpo is None:
+        return False
+    return bool(needs_of(config.grpo.fillers(config.grpo.objective.built())) & {"demonstrations", "experts"})
 
 
 def _open_tracker(opened: OpenTracker, settings: JsonObject, directory: Path, done: int) -> Tracker:
@@ -109,6 +117,7 @@ def run(
         result = carry(sft, out / "sft")
     if config.grpo is not None:
         policy = result.policy if result else plan.policy
+        file = config.sft.demonstrations if config.sft is not None else None
         loop = GrpoLoop(
             config.grpo,
             tasks=plan.worlds.tasks,
@@ -120,6 +129,7 @@ def run(
             replay=RecordedRun.of(replay / "grpo") if replay else None,
             guard=guard,
             shares=plan.worlds.shares if len(plan.worlds.shares) > 1 else (),
+            demonstrations=plan.worlds.by_reference(plan.demonstrations, file=file) if plan.demonstrations else {},
         )
         result = carry(loop, out / "grpo")
     assert result is not None, "settings without a stage are refused when they are read"

@@ -2,7 +2,7 @@
 
 from palaestra.trainers.objectives.aggregation import Aggregation
 from palaestra.trainers.objectives.build import BuiltObjective, ObjectiveConfig, build, import_parts, read_recipe
-from palaestra.trainers.objectives.columns import COLUMNS
+from palaestra.trainers.objectives.columns import COLUMNS, Column
 from palaestra.trainers.objectives.composed import ComposedObjective, Masking
 from palaestra.trainers.objectives.objective import Loss, Metrics, Objective, PreparedStep
 from palaestra.trainers.objectives.part import PARTS, PLUGS, Part, part, part_of
@@ -19,6 +19,7 @@ __all__ = [
     "PLUGS",
     "Aggregation",
     "BuiltObjective",
+    "Column",
     "ComposedObjective",
     "Loss",
     "Masking",

@@ -1,18 +1,57 @@
-"""The columns that parts of objectives may read, and who fills them in. Axes: T tokens, U turns, R trajectories.
+"""The columns that parts of objectives may read, and where each comes from.
 
-Those of rollouts are there always; a pass through a model is taken only where some part of the objective reads what it
-gives.
+A name ends in its axes: T tokens, U turns or R trajectories first, and any further ones after it.
+
+Columns of rollouts are always there. A pass through a model is taken only where some part of the objective reads what
+it gives. Columns that are `given` come from fillers, which the settings choose: see `trainers/fillers`.
 """
 
+import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-Filler: TypeAlias = Literal["rollout", "policy", "now", "norms", "reference", "critic", "given"]
-"""What was recorded of the episodes; a pass through the policy as the batch's first step finds it, or as each step
-does; a backward pass for each trajectory; the reference policy; the critic; or nobody here: judges, teachers and
-further rollouts are whoever's who calls the objective, and `palaestra train` refuses a recipe that reads theirs."""
+from palaestra.errors import DefinitionError
 
-COLUMNS: Mapping[str, tuple[Filler, str]] = {
+ColumnSource: TypeAlias = Literal["rollout", "policy", "now", "norms", "reference", "critic", "given"]
+"""What was recorded of the episodes; a pass through the policy as the batch's first step finds it, or as each step
+does; a backward pass for each trajectory; the reference policy; the critic; or a filler: a judge, further rollouts,
+demonstrations, or a function of a user's."""
+_NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*_[TUR][A-Z]*", re.ASCII)
+_RETURNS = frozenset({"greedy_R", "counterfactual_R"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """A column that parts may read."""
+
+    source: ColumnSource
+    meaning: str
+    is_return: bool = False
+    """Whether it is in the units of returns, so that a change of their unit changes it too."""
+
+
+def declare_column(name: str, *, meaning: str = "", is_return: bool = False) -> Column:
+    """The column of that name; a new one is declared, for fillers to fill in.
+
+    Raises:
+        DefinitionError: the name does not end in axes, a pass fills the column in, or a new one has no meaning.
+    """
+    if (known := COLUMNS.get(name)) is not None:
+        if known.source != "given":
+            raise DefinitionError(f"column {name!r} is filled in by {known.source!r} already; choose another name")
+        return known
+    if not _NAME.fullmatch(name):
+        raise DefinitionError(
+            f"column {name!r}: a name is small letters and its axes, the first of which is T (tokens), U (turns) or R "
+            "(trajectories), such as surprise_U"
+        )
+    if not meaning:
+        raise DefinitionError(f"column {name!r} is new, and nothing says what it is; give its meaning")
+    return COLUMNS.setdefault(name, Column(source="given", meaning=meaning, is_return=is_return))
+
+
+_OURS: Mapping[str, tuple[ColumnSource, str]] = {
     "anchor_U": ("rollout", "what the world showed before the turn, without history, as a number (GiGPO)"),
     "passed_R": ("rollout", "1 where the task was solved, else 0, whatever was paid"),
     "done_R": ("rollout", "1 where the world ended the episode, 0 where it was cut short"),
@@ -49,3 +88,8 @@ COLUMNS: Mapping[str, tuple[Filler, str]] = {
     "attention_T": ("given", "how much the token attends to what a tool or an image said (AT-RL)"),
     "prompt_RF": ("given", "features of the prompt, without gradient (log-partition functions)"),
 }
+COLUMNS: dict[str, Column] = {
+    name: Column(source=source, meaning=meaning, is_return=name in _RETURNS)
+    for name, (source, meaning) in _OURS.items()
+}
+"""Every column; `declare_column` adds those of users."""

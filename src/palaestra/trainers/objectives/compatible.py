@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 
 from palaestra.errors import ConfigError
-from palaestra.trainers.objectives.columns import COLUMNS, Filler
+from palaestra.trainers.objectives.columns import COLUMNS, ColumnSource
 from palaestra.trainers.objectives.part import Part, Plug
 from palaestra.trainers.objectives.recipe import Recipe
 
@@ -38,7 +38,7 @@ RULES = (
     ("whole/*", "rate/*", "it has no importance weights to look at"),
 )
 """What does not go together, whichever parts there are: two patterns of facts, and why."""
-_LATER: Mapping[Plug, frozenset[Filler]] = {
+_LATER: Mapping[Plug, frozenset[ColumnSource]] = {
     "filter": frozenset({"policy", "now", "norms", "reference", "critic"}),
     "reward": frozenset({"now", "critic"}),
 }
@@ -99,12 +99,17 @@ def check_columns(part: Part, requires: Iterable[str], *, valued: bool) -> None:
             raise ConfigError(
                 f"{part.plug} {part.name} reads {column}, which nobody fills in; there are: {', '.join(COLUMNS)}"
             )
-        filler, meaning = COLUMNS[column]
-        if filler in _LATER.get(part.plug, ()):
+        source, meaning = COLUMNS[column].source, COLUMNS[column].meaning
+        if source in _LATER.get(part.plug, ()):
             raise ConfigError(
                 f"{part.plug} {part.name} reads {column} ({meaning}), which is filled in only after it was asked"
             )
-        if filler == "critic" and not valued:
+        if part.each_group and source == "given":
+            raise ConfigError(
+                f"{part.plug} {part.name} reads {column} ({meaning}), which a filler fills in once a step's groups are "
+                "complete, and looks at each group before; register it without each_group"
+            )
+        if source == "critic" and not valued:
             raise ConfigError(
                 f"{part.plug} {part.name} reads {column} ({meaning}), and the advantage has no critic; take one "
                 "that has, such as gae"
