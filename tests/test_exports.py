@@ -142,7 +142,7 @@ EXPORTS = {
         "WorldConfig demonstrations_of initial_policy load_config load_policy plan_run play_jobs read_config "
         "recorded_batches run run_loop tasks_of worlds_of"
     ),
-    "palaestra.trainers.critic": "Critic CriticConfig ValueReading value_reading",
+    "palaestra.trainers.critic": "Critic CriticConfig CriticLoss ValueReading value_reading",
     "palaestra.trainers.data.layouts": "LAYOUTS LayoutName packed_layout padded_layout shared_layout",
     "palaestra.trainers.engines.native": (
         "EngineArrivals EnginePlan EngineSchedule FreeSchedule NativeConfig NativeEngine ReplaySchedule "
@@ -175,14 +175,15 @@ EXPORTS = {
         "UpdateSchedule build import_parts part part_of preset presets read_recipe"
     ),
     "palaestra.trainers.objectives.advantages": (
-        "Adca BiLevelGae BlockwiseAdvantage Cm2 DrMas Estimates Gae Gdpo Gigpo Gpg GroupAdvantage Hiper History Igpo "
-        "Mig MtGrpo Opob OpobProxy Otb PassAtK Potential ReinforcePlus ReinforcePlusKl Sharp Streams VTrace "
-        "VTraceValues ValueAdvantage Vapo attributed_advantages block_advantages checklist_advantages "
-        "first_satisfaction gae gae_estimates gigpo_advantages gpg_factor group_advantages hiper_streams leads "
-        "leave_one_out leave_one_out_values likelihood_gains maxrl monotone_gains mtgrpo_advantages "
-        "off_optimal_baseline opo potential_differences reinforce_plus_baseline remax returns_to_go rloo "
-        "role_advantages shaped_rewards shapley_values shares token_baseline token_rewards turn_advantages vtrace "
-        "whiten"
+        "Adca AgentPrm BiLevelGae BlockwiseAdvantage Cm2 DrMas Estimates Gae Gdpo Gigpo Gpg GroupAdvantage "
+        "Hiper History Igpo Mig MtGrpo Opob OpobProxy Otb PassAtK Potential ReinforcePlus ReinforcePlusKl "
+        "Sharp Streams VTrace VTraceValues ValueAdvantage Vapo action_numbers attributed_advantages "
+        "block_advantages checklist_advantages first_satisfaction gae gae_estimates gigpo_advantages "
+        "gpg_factor group_advantages hiper_streams leads leave_one_out leave_one_out_values likelihood_gains "
+        "maxrl monotone_gains monte_carlo_targets mtgrpo_advantages off_optimal_baseline opo "
+        "potential_differences reinforce_plus_baseline remax returns_to_go rloo role_advantages "
+        "shaped_rewards shapley_values shares state_values td_targets token_baseline token_rewards "
+        "turn_advantages vtrace whiten"
     ),
     "palaestra.trainers.objectives.corrections": (
         "DecoupledWeight IcePop SequenceTis TokenTis log_mismatch proximal_logprobs"
@@ -196,7 +197,7 @@ EXPORTS = {
     "palaestra.trainers.objectives.rewards": (
         "KlInReward Laconic RewardUnit SoftOverlong ToolBonus overlong_penalty pay_at_end"
     ),
-    "palaestra.trainers.objectives.transforms": "Arm BatchNorm DropSmall confidences",
+    "palaestra.trainers.objectives.transforms": "Arm BatchNorm ChecklistStream DropSmall confidences normalised_stream",
     "palaestra.trainers.objectives.trust": (
         "Cispo Clip ClipCov Dcpo Dppo Gmpo KlCov Lad LpReg Luffy Maspo Reinforce Sapo SquarePenalty StepColumns "
         "Surrogate TrustRegion UnclippedRatio Vespo covariance generator"

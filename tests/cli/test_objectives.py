@@ -51,6 +51,15 @@ def test_a_preset_that_fills_gaps_says_how_many() -> None:
     assert "refill" not in said("show", "grpo")
 
 
+def test_a_pipeline_is_explained_stage_by_stage_in_the_order_of_a_step() -> None:
+    shown = said("show", "recipe_2026")
+    stages = ("mixed", "laconic", "gigpo", "checklist-stream", "maspo", "sequence-tis", "s2t", "ess")
+    explained = shown.partition("What each part does")[2]
+    assert [*stages] == sorted(stages, key=explained.index)
+    for alternative in ("hiper in its place", "DAPO's clip-higher"):
+        assert alternative in shown
+
+
 def test_a_mask_says_what_means_are_over() -> None:
     assert "survivors" in said("show", "s2t")
 

@@ -96,6 +96,7 @@ def complete(
         "tools_U": flags_U.double(),
         "layers_UL": torch.stack([reward_U, *(torch.zeros_like(reward_U) for _ in range(LAYERS - 1))], 1),
         "met_UC": (torch.rand(turns_there, CRITERIA, generator=draw) < 0.5).double(),
+        "open_UC": (torch.arange(turns_there * CRITERIA).reshape(turns_there, CRITERIA) % 4 > 0).double(),
         "points_RC": torch.full((trajectories, CRITERIA), 1 / CRITERIA, dtype=torch.float64),
         "switch_U": flags_U.double(),
         "goal_U": torch.randint(0, 3, (turns_there,), generator=draw),
@@ -108,6 +109,8 @@ def complete(
         "norm_R": 0.5 + torch.rand(trajectories, generator=draw, dtype=torch.float64),
         "value_T": at_own(0.3 * normal(tokens)),
         "values_UH": 0.3 * normal(turns_there, 3),
+        "promise_U": 0.3
+        * torch.randn(turns_there, generator=torch.Generator().manual_seed(seed + 77), dtype=torch.float64),
         "greedy_R": passed_R.flip(0),
         "label_U": flags_U.double(),
         "gold_U": -torch.rand(turns_there, generator=draw, dtype=torch.float64),

@@ -22,6 +22,10 @@ _SURE = (
     "Sure, by whom the formula is: code, the authors' or a peer's; paper, its text; secondary, a transcription; "
     "derived, ours."
 )
+_ORDER = (
+    "filter", "reward", "advantage", "transform", "trust", "correction", "mask", "regulariser", "rate", "whole",
+)  # fmt: skip
+"""Plugs in the order in which a step comes to them."""
 Import = Annotated[list[str] | None, typer.Option("--import", help="Module or .py file with your own parts.")]
 
 
@@ -112,6 +116,7 @@ def _preset_tables(preset: "Preset", built: "BuiltObjective") -> list[Table]:
 
     recipe = built.recipe
     settings = {(plug, name): said for plug, name, said in recipe.specs()}
+    parts = sorted(built.parts, key=lambda one: _ORDER.index(one.plug))
     rows: list[tuple[str, ...]] = [
         (
             one.plug,
@@ -121,7 +126,7 @@ def _preset_tables(preset: "Preset", built: "BuiltObjective") -> list[Table]:
             ", ".join(one.sources),
             one.confidence,
         )
-        for one in built.parts
+        for one in parts
     ]
     if recipe.whole is None:
         rows.append(("ratio", f"{recipe.ratio.granularity}, to {recipe.ratio.anchor}", "", "", "", ""))
@@ -136,6 +141,10 @@ def _preset_tables(preset: "Preset", built: "BuiltObjective") -> list[Table]:
             rows=tuple(rows),
         )
     ]
+    does = tuple((one.plug, one.name, one.doc) for one in parts)
+    tables.append(
+        Table(title="What each part does, in the order of a step", columns=("goes", "name", "does"), rows=does)
+    )
     if reads := sorted(built.requires):
         filled = tuple((name, _origin(name, preset), COLUMNS[name].meaning) for name in reads)
         tables.append(Table(title="What it reads", columns=("column", "filled in by", "what it is"), rows=filled))

@@ -32,6 +32,7 @@ NOT_REINFORCE: Mapping[str, str] = {
 """Compositions whose gradient is not REINFORCE's where all ratios are 1, beside losses of whole trajectories."""
 NOT_CENTRED: Mapping[str, str] = {
     "adca": "it credits steps by a judge's labels",
+    "agent_prm": "its baseline is a critic",
     "blockwise": "its blocks are paid apart from the return",
     "cm2": "it reads which criteria were met",
     "dcpo": "it remembers earlier visits",
@@ -86,7 +87,7 @@ def test_every_part_is_in_some_preset_or_is_known_to_be_an_option() -> None:
     own = {key for key, part in PARTS.items() if part.make.__module__.startswith("palaestra.trainers.")}
     assert {f"{plug}/{name}" for plug, name in own - used} == {
         "advantage/reinforce-pp-kl", "mask/anchors", "mask/invalid-turns", "regulariser/move", "reward/kl-in-reward",
-        "reward/potential", "reward/soft-overlong", "reward/unit", "transform/arm",
+        "reward/potential", "reward/soft-overlong",
     }  # fmt: skip
 
 

@@ -85,6 +85,7 @@ def _columns(episodes: Sequence[ToyEpisode], turns: Sequence[ToyTurn]) -> dict[s
         "tools_U": torch.ones_like(zero_U),
         "layers_UL": layers_UL,
         "met_UC": _floats(met)[:, None],
+        "open_UC": torch.ones_like(zero_U)[:, None],
         "points_RC": one_R[:, None],
         "switch_U": _floats(turn.switch for turn in turns),
         "goal_U": torch.tensor([turn.goal for turn in turns]),

@@ -35,6 +35,7 @@ def drawn(seed: int, kind: torch.dtype) -> TokenBatch:
         "goal_U": torch.from_numpy(rng.integers(-1, 2, turns)) * 2**61,
         "agent_R": torch.from_numpy(rng.integers(0, 2, trajectories)) - 2**62,
         "met_UC": flags(turns, 3),
+        "open_UC": flags(turns, 3),
         "points_RC": torch.tensor([[0.5, 0.25, 0.25]] * trajectories, dtype=kind),
         "gold_U": -numbers(turns).abs(),
         "gold_R": -numbers(trajectories).abs(),
