@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import cast
 
 from palaestra.envs.kit.paging import PAGE
 from palaestra.envs.state.base import row_words, words_of
-from palaestra.envs.state.query import conditions
+from palaestra.envs.state.query import Where, conditions
 from palaestra.envs.state.schema import TableInfo
 from palaestra.envs.worlds.storefront.desk import Desk
 from palaestra.envs.worlds.storefront.schema import Product
@@ -64,4 +65,4 @@ def _fits(info: TableInfo, event: ToolEvent, part: Product) -> bool:
             where["stock >"] = 0
         if asked.get("max_price_cents") is not None:
             where["price_cents <="] = asked["max_price_cents"]
-    return all(condition.holds(part) for condition in conditions(info, where))
+    return all(condition.holds(part) for condition in conditions(info, cast("Where", where)))
