@@ -23,7 +23,8 @@ _ACTED_ON = (
     r"|mend(?:ed)?|refund(?:ed)?|broken|damaged)"
 )
 _PRODUCT = re.compile(
-    rf"^(?:and |so |just )*(?:(?:for )?what) (?:exactly )?(?:(?:is|was) it (?:that )?)?(?:would|do|did|shall|should|are|got"
+    rf"^(?:and |so |just )*(?:(?:for )?what) (?:exactly )?(?:(?:is|was) it (?:that )?)?(?:would|do|did"
+    rf"|shall|should|are|got"
     rf"|were|you|we)\b"
     rf"(?! happen)(?:(?! when| with| if)[^?])*\b{_ACTED_ON}\b(?! to\b)(?:,? (?:the|a) .*)?$"
     r"|^(?:and |so )*(?:is|was) it the [\w-]+(?: [\w-]+)?(?:, the [\w-]+)* or (?:the|its) [\w-]+"
@@ -33,6 +34,10 @@ _PRODUCT = re.compile(
 _WHERE_TO = re.compile(
     r"^(?:and |so |then )*(?:where|(?:to|at) (?:which|what) \w+)\b(?! did| was| were| in| on)(?!.*\bback\b)"
     r".*\b(?:send|sending|ship|shipping|deliver\w*|bring|go|going|drop|live|moving|post|sent|brought|shipped)\b"
+)
+_BEHAVES = re.compile(
+    r"\b(?:what (?:the|your) [\w-]+|what it|how (?:the|your) [\w-]+|how it) (?:does|do|is doing|did|is acting|behaves?"
+    r"|acts?|fails?|shows?)\b|\bwhat is (?:not working|broken|wrong)\b|\bdoing wrong\b"
 )
 _RUNS = re.compile(r"^(?:and |so )*(?:do|does|did|can|has)(?: not)? (?:the|your) (?:[\w-]+ )?$")
 """Stands before the thing of which a question asks whether it does something."""
@@ -47,6 +52,8 @@ def asked_by_form(text: str, spots: Sequence[Spot], *, kind: str) -> list[str]:
         return list(dict.fromkeys([*others, *(named if both else []), "quantity"]))
     if kind != "ask":
         return []
+    if _BEHAVES.search(text) and not any(spot.topic in ("order", "address") for spot in spots):
+        return ["fault"]
     if _WHERE_TO.match(text):
         return ["address"]
     if _PRODUCT.search(text) and not any(spot.topic in ("order", "address", "quantity") for spot in spots):

@@ -46,7 +46,7 @@ _CUT = re.compile(
     r"|let|describe|explain|name|say|send|give|state|do|is|are|all the best|hope|wish|kindly|therefore|so"
     r"|unfortunately)\b)"
     r"|,\s*(?=ord-\d+ (?:is|has|was|will)\b)|(?<=regret)\s(?=that (?:no|we can|i can|we will|i will)\b)"
-    r"|(?<=to say)[,:]?\s(?=(?:that )?)|(?<=sorry),\s(?=no \w)|(?<=apologies),\s(?=no \w)"
+    r"|(?<=sorry to say)[,:]?\s|(?<=sorry),\s(?=no \w)|(?<=apologies),\s(?=no \w)"
     r"|:\s+(?=(?:your|our|my|which|what|how|where|who|could|can|would|please|may|is|are|do|does|did|i|we|you"
     r"|the|a|no|it|shall|should|there)\b)"
     r"|\s(?=which (?:is why|means)\b)|\s(?=meaning\b)"

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Sequence
 
+from palaestra.envs.user.asked_topics import asked_by_form
 from palaestra.envs.user.clauses import Clause, clauses_of
 from palaestra.envs.user.courtesies import APOLOGISE
-from palaestra.envs.user.asked_topics import asked_by_form
 from palaestra.envs.user.fees import denies_fee, names_fee, speaks_of_fee, states_fee
 from palaestra.envs.user.questions import is_check_tag
 from palaestra.envs.user.requests import BOTH, YES_NO
@@ -29,7 +29,7 @@ _IDIOM = re.compile(
     r"|mistake)s?|(?:for|on) (?:my|our|your) part"
     r"|part of (?:it|this|that|the (?:reason|problem|process))|in part|an? error on our|(?:error|problem) of ours"
     r"|thing is|one thing|things up|the whole thing|first thing|a thing"
-    r"|by mistake|in order(?= to\b|$)|no problem)\b"
+    r"|(?:tele)?phone number|(?:serial|number) plate|by mistake|in order(?= to\b|$)|no problem)\b"
 )
 """Phrases with a word that names a topic elsewhere."""
 _RIVALS = ("instead of", "rather than", "in place of", "not ", "opposed")
@@ -255,7 +255,7 @@ class Listener:
     def _topics_of_deal(self, clause: Clause, spots: Sequence[Spot], plain: Sequence[Spot]) -> list[str]:
         """What an offer or a refusal is about: dealings before things, and things before nothing."""
         nothing: Sequence[Spot] = ()
-        if clause.kind == "offer" and speaks_of_fee(clause.text) and not denies_fee(clause.text):
+        if clause.kind == "offer" and states_fee(clause.text):
             return ["fee"]
         if clause.kind == "refuse" and not spots and any(spot.topic == "address" for spot in plain):
             return ["address"]

@@ -14,8 +14,10 @@ _WH_OFFER = re.compile(
     r"|look|grab)"
     r"\b(?! wrong| like when)|what (?:do|would|will|should) (?:you|i|we) (?:say|think|prefer|rather|like|make of"
     r"|reckon|want me"
-    r"|want us|choose|do(?: for you)? instead)\b(?! (?:to )?(?:return|cancel|change|happen|send|exchange|swap|us to|me to))|why (?:do not|not)\b"
-    r"|which (?:one |option |of (?:the|these) \w+ )?(?:would|will) (?:suit|be better|you sooner)\b|which (?:(?:one|of (?:the|these|those)(?: \w+)?|option|way|solution|of them) )?(?:(?:do|would|will"
+    r"|want us|choose|do(?: for you)? instead)\b(?! (?:to )?(?:return|cancel|change|happen|send|exchange"
+    r"|swap|us to|me to))|why (?:do not|not)\b"
+    r"|which (?:one |option |of (?:the|these) \w+ )?(?:would|will) (?:suit|be better|you sooner)\b"
+    r"|which (?:(?:one|of (?:the|these|those)(?: \w+)?|option|way|solution|of them) )?(?:(?:do|would|will"
     r"|should) (?:you|it|we|i)"
     r" )?(?:prefer|fancy|like|choose|rather|suits?|appeals?|go for|opt|take)\b(?!.*\b(?:cancel|return|send back"
     r"|change)\b)"
@@ -70,7 +72,8 @@ def question_mood(text: str) -> Mood | None:
 _CHECK_TAG = re.compile(
     r"^(?:(?:have|did|do) i (?:\w+ )?(?:summed|sum|grasp(?:ed)?|followed?|noted?|have|get|got|understood?)"
     r" (?:it|that|this|you|everything|all of it)(?: \w+){0,2}|(?:do|does) (?:that|this|it|these)(?: still)?"
-    r" (?:match|tally|agree|fit)\b.*|is that how\b.*|is (?:that|this|it) how\b.*|yes|right|correct|true|no|(?:both|all|everything) (?:right|correct|true)|is that so|is that (?:right"
+    r" (?:match|tally|agree|fit)\b.*|is that how\b.*|is (?:that|this|it) how\b.*|yes|right|correct|true"
+    r"|no|(?:both|all|everything) (?:right|correct|true)|is that so|is that (?:right"
     r"|correct)|am i right|(?:have|did) i (?:got|get|understood?) (?:it|that|this|you)"
     r"(?: right| correctly)?)$"
 )
@@ -107,7 +110,9 @@ def _you(rest: str, text: str) -> Mood | None:
         r"(?:want|like) to (?:cancel|change)", rest
     ):
         return "offer"
-    if re.match(r"(?:still |then |now )?(?:return|send (?:it|that|this|them) back|have (?:it|that|this|them)\b|let us)", rest):
+    if re.match(
+        r"(?:still |then |now )?(?:return|send (?:it|that|this|them) back|have (?:it|that|this|them)\b|let us)", rest
+    ):
         return "offer" if re.match(r"(?:will|would)\b", text) else None
     if re.match(r"(?:quite |really |absolutely )?(?:sure|certain|positive|confident)\b", rest):
         return "confirm"

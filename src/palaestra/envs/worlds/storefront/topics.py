@@ -2,21 +2,23 @@
 
 from collections.abc import Mapping
 
-_GOODS = tuple(
-    (
-        "lamp chair kettle toaster grinder mug cup plate bowl vase jar table desk shelf shelves sofa armchair "
-        "mattress pillow blanket towel candle jacket shirt shoe boot dress coat backpack suitcase phone tablet laptop "
-        "printer camera headphones headset speaker charger keyboard router drone scanner blender mixer oven microwave "
-        "fridge freezer cooker dryer heater radio television projector bike bicycle scooter helmet tent pan pot knife "
-        "knives clock mirror rug carpet curtain toy puzzle necklace bracelet notebook saucer teapot bottle umbrella "
-        "racket pump appliance gadget earbuds console controller cushion basket kit puck tripod guitar drill stool "
-        "bench cabinet wardrobe tumbler vacuum machine garment sweater trousers jeans glove scarf"
-    ).split()
-)
+_GOODS_WORDS = """
+lamp chair kettle toaster grinder mug cup plate bowl vase jar table desk shelf shelves sofa armchair mattress pillow
+blanket towel candle jacket shirt shoe boot dress coat backpack suitcase phone tablet laptop printer camera headphones
+headset speaker charger keyboard router drone scanner blender mixer oven microwave fridge freezer cooker dryer heater
+radio television projector bike bicycle scooter helmet tent pan pot knife knives clock mirror rug carpet curtain toy
+puzzle necklace bracelet notebook saucer teapot bottle umbrella racket pump appliance gadget earbuds console
+controller cushion basket kit puck tripod guitar drill stool bench cabinet wardrobe tumbler vacuum machine garment
+sweater trousers jeans glove scarf
+"""
+_GOODS = tuple(_GOODS_WORDS.split())
 """Kinds of goods: each names a product."""
 
 TOPICS: Mapping[str, tuple[str, ...]] = {
-    "order": ("reference", "purchase reference", "delivery number",
+    "order": (
+        "reference",
+        "purchase reference",
+        "delivery number",
         "order",
         "order number",
         "number of the order",
@@ -35,8 +37,36 @@ TOPICS: Mapping[str, tuple[str, ...]] = {
         "this number",
         "your purchases",
     ),
-    "product": ("product", "item", "article", "piece", "part", "unit", "prd-#", "device", "goods", "model", "thing", *_GOODS),
-    "address": ("where are you moving", "what place", "which place", "say where", "another place", "somewhere else", "elsewhere", "new location", "different street", "other street", "different address", "drop-off location", "house nr", "alter the label", "a place",
+    "product": (
+        "product",
+        "item",
+        "article",
+        "piece",
+        "part",
+        "unit",
+        "prd-#",
+        "device",
+        "goods",
+        "model",
+        "thing",
+        *_GOODS,
+    ),
+    "address": (
+        "where are you moving",
+        "what place",
+        "which place",
+        "say where",
+        "another place",
+        "somewhere else",
+        "elsewhere",
+        "new location",
+        "different street",
+        "other street",
+        "different address",
+        "drop-off location",
+        "house nr",
+        "alter the label",
+        "a place",
         "address",
         "street",
         "house number",
@@ -78,7 +108,26 @@ TOPICS: Mapping[str, tuple[str, ...]] = {
         "redirecting",
         "where shall we send",
     ),
-    "fault": ("up with", "damage", "damaged", "the trouble", "is the trouble", "playing up", "plays up", "goes on when", "crack", "the matter", "matter is", "rattle", "rattles", "leak", "leaks", "jammed", "does it behave", "acting", "it behave",
+    "fault": (
+        "up with",
+        "damage",
+        "damaged",
+        "the trouble",
+        "is the trouble",
+        "playing up",
+        "plays up",
+        "goes on when",
+        "crack",
+        "the matter",
+        "matter is",
+        "rattle",
+        "rattles",
+        "leak",
+        "leaks",
+        "jammed",
+        "does it behave",
+        "acting",
+        "it behave",
         "fault",
         "problem",
         "symptom",
@@ -156,7 +205,10 @@ TOPICS: Mapping[str, tuple[str, ...]] = {
         "flicker",
         "flickers",
     ),
-    "quantity": ("count of the", "recount", "count again",
+    "quantity": (
+        "count of the",
+        "recount",
+        "count again",
         "how many",
         "quantity",
         "number of pieces",
@@ -182,7 +234,18 @@ TOPICS: Mapping[str, tuple[str, ...]] = {
         "# of them",
     ),
     "fee": ("fee", "restocking fee", "deduction", "restocking charge", "return charge", "handling charge", "surcharge"),
-    "refund": ("money returned", "your money returned", "half of it back", "get * of it back", "half * back", "euros back", "eur # back", "eur # * back", "released your", "hand you back", "the money",
+    "refund": (
+        "money returned",
+        "your money returned",
+        "half of it back",
+        "get * of it back",
+        "half * back",
+        "euros back",
+        "eur # back",
+        "eur # * back",
+        "released your",
+        "hand you back",
+        "the money",
         "refund",
         "refunded",
         "refunding",
@@ -211,7 +274,14 @@ TOPICS: Mapping[str, tuple[str, ...]] = {
         "pay you back",
         "on your card",
     ),
-    "return": ("have it back", "send it to us", "return label", "send a label", "send the label", "a label", "back to us",
+    "return": (
+        "have it back",
+        "send it to us",
+        "return label",
+        "send a label",
+        "send the label",
+        "a label",
+        "back to us",
         "return",
         "returned",
         "returning",
@@ -240,7 +310,16 @@ TOPICS: Mapping[str, tuple[str, ...]] = {
         "non-returnable",
         "hand * back",
     ),
-    "replacement": ("fresh one", "brand-new one", "another in stock", "send you another", "send another", "another out", "another sent", "new piece", "sent another",
+    "replacement": (
+        "fresh one",
+        "brand-new one",
+        "another in stock",
+        "send you another",
+        "send another",
+        "another out",
+        "another sent",
+        "new piece",
+        "sent another",
         "replacement",
         "replace",
         "replaced",
@@ -258,7 +337,12 @@ TOPICS: Mapping[str, tuple[str, ...]] = {
         *(f"new {good}" for good in _GOODS),
         "substitute",
     ),
-    "repair": ("workshop", "technician", "mending", "have a go at it", "looked after by",
+    "repair": (
+        "workshop",
+        "technician",
+        "mending",
+        "have a go at it",
+        "looked after by",
         "repair",
         "repaired",
         "repairing",
@@ -270,7 +354,28 @@ TOPICS: Mapping[str, tuple[str, ...]] = {
         "mend",
         "mended",
     ),
-    "cancellation": ("stop it", "stopping it", "stop the delivery", "stop the parcel", "stopping the delivery", "stopping the parcel", "stopped the order", "stopped your order", "scrap the order", "scrap it", "call it back", "halt", "annul", "annulled", "cancel the order", "cancel your order", "cancel this order", "order cancelled", "order is cancelled", "order has been cancelled", "pulled it from the queue",
+    "cancellation": (
+        "stop it",
+        "stopping it",
+        "stop the delivery",
+        "stop the parcel",
+        "stopping the delivery",
+        "stopping the parcel",
+        "stopped the order",
+        "stopped your order",
+        "scrap the order",
+        "scrap it",
+        "call it back",
+        "halt",
+        "annul",
+        "annulled",
+        "cancel the order",
+        "cancel your order",
+        "cancel this order",
+        "order cancelled",
+        "order is cancelled",
+        "order has been cancelled",
+        "pulled it from the queue",
         "cancellation",
         "cancel",
         "cancelled",
@@ -285,7 +390,10 @@ TOPICS: Mapping[str, tuple[str, ...]] = {
         "be stopped",
         "calling * off",
     ),
-    "account": ("customer's details", "somebody else's", "another customer",
+    "account": (
+        "customer's details",
+        "somebody else's",
+        "another customer",
         "account",
         "e-mail",
         "email",
