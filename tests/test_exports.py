@@ -170,7 +170,7 @@ EXPORTS = {
         "comparisons_of fillers_of mean_logprobs needs_of probes_of read_judgements"
     ),
     "palaestra.trainers.objectives": (
-        "COLUMNS PARTS PLUGS Aggregation BuiltObjective Column ComposedObjective Loss Masking Metrics Objective "
+        "COLUMNS PARTS PLUGS Aggregation BatchColumn BuiltObjective ComposedObjective Loss Masking Metrics Objective "
         "ObjectiveConfig Part PreparedStep Preset RatioConfig Recipe SupervisedObjective Surrogate Term "
         "UpdateSchedule build import_parts part part_of preset presets read_recipe"
     ),

@@ -11,7 +11,7 @@ from palaestra.table import Table
 
 if TYPE_CHECKING:
     from palaestra.trainers.fillers import Filler
-    from palaestra.trainers.objectives import BuiltObjective, Column, Part, Preset
+    from palaestra.trainers.objectives import BatchColumn, BuiltObjective, Part, Preset
 
 app = typer.Typer(
     help="List training objectives: presets and their parts.",
@@ -182,7 +182,7 @@ def _origin(name: str, preset: "Preset") -> str:
     return f"a filler that the run chooses: {' or '.join(known)}" if known else "a filler of your own"
 
 
-def _column_tables(name: str, column: "Column", fillers: "Sequence[Filler]") -> list[Table]:
+def _column_tables(name: str, column: "BatchColumn", fillers: "Sequence[Filler]") -> list[Table]:
     """What a column is, and what can fill it in."""
     rows = [("what it is", column.meaning), ("filled in by", "a filler" if column.source == "given" else column.source)]
     tables = [Table(title=f"column {name}", columns=("what", "it says"), rows=tuple(rows))]

@@ -74,6 +74,18 @@ def is_preset_file(name: str) -> bool:
     return name.endswith(".toml")
 
 
+_KINDS: Mapping[str, type] = {
+    "summary": str,
+    "sources": list,
+    "confidence": str,
+    "advice": dict,
+    "columns": dict,
+    "imports": list,
+}
+"""What a preset's file says beside its recipe, which is checked when it is built."""
+_WORDS: Mapping[type, str] = {str: "text", list: "a list of texts", dict: "a table"}
+
+
 def _user_preset(name: str) -> Preset:
     module, colon, inside = name.rpartition(":")
     try:
@@ -84,6 +96,9 @@ def _user_preset(name: str) -> Preset:
         raise ConfigError(f"preset {name}: the file cannot be read ({error}); give its path, or module:file") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"preset {name} is no TOML: {error}") from error
+    for key, kind in _KINDS.items():
+        if not isinstance(table.get(key, kind()), kind):
+            raise ConfigError(f"preset {name}: {key} is {table[key]!r}; it is to be {_WORDS[kind]}")
     folder = Path(str(file)).parent
     return Preset(
         name=Path(inside).stem,

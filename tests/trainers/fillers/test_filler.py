@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from palaestra.errors import ConfigError, DefinitionError
+from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.data.flatten import flatten
 from palaestra.trainers.fillers import FILLERS, FillerInput, choose_fillers, column, fillers_of
 from palaestra.trainers.fillers.inputs import Need
@@ -124,7 +125,7 @@ def test_a_filler_that_breaks_a_rule_is_not_registered(
     before = dict(FILLERS), dict(COLUMNS)
     with pytest.raises(DefinitionError, match=told):
         column(*names, **{"filler": "mine", **declared})(nothing)
-    assert (FILLERS, COLUMNS) == before
+    assert before == (FILLERS, COLUMNS)
 
 
 def test_the_same_filler_may_be_registered_again_and_several_may_fill_in_one_column() -> None:
@@ -135,7 +136,9 @@ def test_the_same_filler_may_be_registered_again_and_several_may_fill_in_one_col
 
 @pytest.mark.parametrize("need", ["policy", "demonstrations", "greedy"])
 def test_what_a_filler_did_not_declare_to_need_is_not_there(need: Need) -> None:
-    with pytest.raises(DefinitionError, match=rf"a filler reads '{need}' and did not declare it; .*needs=\('{need}',\)"):
+    with pytest.raises(
+        DefinitionError, match=rf"a filler reads '{need}' and did not declare it; .*needs=\('{need}',\)"
+    ):
         GIVEN.comparisons("greedy") if need == "greedy" else getattr(GIVEN, need)
 
 
@@ -145,7 +148,10 @@ def test_what_a_filler_did_not_declare_to_need_is_not_there(need: Need) -> None:
 @pytest.mark.parametrize(
     ("chosen", "told"),
     [
-        ({}, r'it reads label_U .*no filler is chosen for it; add \[grpo.columns\] label_U = "judge".*\'rewards\': 1 wh'),
+        (
+            {},
+            r'it reads label_U .*no filler is chosen for it; add \[grpo.columns\] label_U = "judge".*\'rewards\': 1 wh',
+        ),
         ({"label_U": "rewrads"}, "columns.label_U: unknown filler 'rewrads'; did you mean 'rewards'"),
         ({"label_U": {"threshold": 1}}, "give the name of a filler, or a table with 'filler'"),
         ({"label_U": {"filler": "rewards", "treshold": 1}}, "unknown setting 'treshold'; did you mean 'threshold'"),
@@ -185,19 +191,21 @@ def test_a_runs_choice_goes_before_the_presets() -> None:
         assert found.filler.name == name
 
 
-def keep(batch: Any) -> Tensor:
+def keep(batch: TokenBatch) -> Tensor:
     """Keeps all."""
     return batch.return_R.isfinite()
 
 
 def test_filters_read_no_column_that_is_filled_in_after_them() -> None:
-    part("filter", "late", formula="", requires=("gold_R",))(keep)
-    built = ObjectiveConfig(parts={"filters": ["late"]}).built()
-    with pytest.raises(ConfigError, match="filter late reads gold_R, which 'reference-solution' fills in after filters"):
+    part("filter", "fillers-late", formula="", requires=("gold_R",))(keep)
+    built = ObjectiveConfig(parts={"filters": ["fillers-late"]}).built()
+    with pytest.raises(
+        ConfigError, match="filter fillers-late reads gold_R, which 'reference-solution' fills in after filters"
+    ):
         choose_fillers(built, {"gold_R": "reference-solution"})
-    part("filter", "early", formula="", requires=("process_R",), each_group=True)(keep)
-    with pytest.raises(ConfigError, match="filter early reads process_R .*looks at each group before"):
-        ObjectiveConfig(parts={"filters": ["early"]})
+    part("filter", "fillers-early", formula="", requires=("process_R",), each_group=True)(keep)
+    with pytest.raises(ConfigError, match=r"filter fillers-early reads process_R .*looks at each group before"):
+        ObjectiveConfig(parts={"filters": ["fillers-early"]})
 
 
 OWN = '''

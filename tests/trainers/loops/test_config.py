@@ -171,7 +171,7 @@ def test_the_relatives_of_grpo_are_settings_of_its_objective() -> None:
         ({"parts": {"trust": {"hihg": 0.3}}}, "trust clip: unknown setting 'hihg'; did you mean 'high'"),
         ({"parts": {"trust": {"low": -1}}}, "distances from 1 are not negative"),
         ({"parts": {"trsut": "clip"}}, "trsut"),
-        ({"parts": {"advantage": "remax"}}, "it reads greedy_R .* which rollouts do not give"),
+        ({"parts": {"advantage": "remax"}}, "it reads greedy_R .* no filler is chosen for it"),
         ({"imports": ["no_such_module"]}, "no_such_module cannot be imported"),
     ],
 )

@@ -22,8 +22,8 @@ from palaestra.trajectory import Episode
 CRITIC = CriticConfig(learner=LearnerConfig(lr=1e-3), unit=100.0)
 COLUMNS: dict[str, dict[str, str]] = {"adca": {"label_U": "rewards"}, "prof": {"process_R": "rewards"}}
 """Fillers of the presets that leave the choice to the run."""
-FILLED = ("adca", "igpo", "luffy", "mig", "prof", "remax", "sharp", "spin")
-"""Those whose columns come from fillers."""
+FILLED = ("igpo", "luffy", "remax")
+"""Of each kind of filler one: passes through the policy, demonstrations, further rollouts."""
 REMEMBERING = ("hiper", "seeupo", "ppo", "dcpo", "laconic", "flowrl", "vcpo_async", "grpo_kl", *FILLED)
 """Those that keep something beside the policy between steps, take their steps otherwise, or have fillers."""
 

@@ -1,5 +1,7 @@
 """The chat model that a judge asks: one behind a server, or one of a user's."""
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from palaestra.agents.remote import EndpointConfig, RemoteChat, RemoteChatConfig
@@ -37,14 +39,16 @@ class ChatModelConfig:
                 "model.key_variable, model.options: they are of a server; give base_url, or leave them out"
             )
 
-    def open(self) -> ChatModel:
-        """The model.
+    @contextmanager
+    def open(self) -> Generator[ChatModel]:
+        """The model; connections to its server are closed at the end of the block.
 
         Raises:
             ConfigError: what makes it cannot be loaded.
         """
         if self.base_url is None:
-            model: ChatModel = load_plugin(self.name, setting="model.name")()
-            return model
+            yield load_plugin(self.name, setting="model.name")()
+            return
         endpoint = EndpointConfig(base_url=self.base_url, key_variable=self.key_variable)
-        return RemoteChat(RemoteChatConfig(endpoint=endpoint, model=self.name, options=self.options))
+        with RemoteChat(RemoteChatConfig(endpoint=endpoint, model=self.name, options=self.options)) as model:
+            yield model

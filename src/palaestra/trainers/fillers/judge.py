@@ -59,10 +59,9 @@ class _Judge:
         self, given: FillerInput, instruction: str, read: Callable[[str], float], *, outcome: bool
     ) -> Tensor:
         """What the model says of each turn, as `read` reads it, [U]."""
-        model = self.model.open()
-        ask = partial(self._ask, model, instruction, read, outcome=outcome)
         seeds = [Stream.root("judge", given.seed, place).below(2**31) for place in range(len(given.episodes))]
-        with ThreadPoolExecutor(self.concurrency, "judge") as threads:
+        with self.model.open() as model, ThreadPoolExecutor(self.concurrency, "judge") as threads:
+            ask = partial(self._ask, model, instruction, read, outcome=outcome)
             found = list(threads.map(ask, given.episodes, self._turns(given), seeds))
         return torch.tensor(list(chain.from_iterable(found)), dtype=torch.float32)
 

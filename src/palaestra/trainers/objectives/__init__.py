@@ -2,7 +2,7 @@
 
 from palaestra.trainers.objectives.aggregation import Aggregation
 from palaestra.trainers.objectives.build import BuiltObjective, ObjectiveConfig, build, import_parts, read_recipe
-from palaestra.trainers.objectives.columns import COLUMNS, Column
+from palaestra.trainers.objectives.columns import COLUMNS, BatchColumn
 from palaestra.trainers.objectives.composed import ComposedObjective, Masking
 from palaestra.trainers.objectives.objective import Loss, Metrics, Objective, PreparedStep
 from palaestra.trainers.objectives.part import PARTS, PLUGS, Part, part, part_of
@@ -18,8 +18,8 @@ __all__ = [
     "PARTS",
     "PLUGS",
     "Aggregation",
+    "BatchColumn",
     "BuiltObjective",
-    "Column",
     "ComposedObjective",
     "Loss",
     "Masking",

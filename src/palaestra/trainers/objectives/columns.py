@@ -22,7 +22,7 @@ _RETURNS = frozenset({"greedy_R", "counterfactual_R"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
+class BatchColumn:
     """A column that parts may read."""
 
     source: ColumnSource
@@ -31,7 +31,7 @@ class Column:
     """Whether it is in the units of returns, so that a change of their unit changes it too."""
 
 
-def declare_column(name: str, *, meaning: str = "", is_return: bool = False) -> Column:
+def declare_column(name: str, *, meaning: str = "", is_return: bool = False) -> BatchColumn:
     """The column of that name; a new one is declared, for fillers to fill in.
 
     Raises:
@@ -48,7 +48,7 @@ def declare_column(name: str, *, meaning: str = "", is_return: bool = False) -> 
         )
     if not meaning:
         raise DefinitionError(f"column {name!r} is new, and nothing says what it is; give its meaning")
-    return COLUMNS.setdefault(name, Column(source="given", meaning=meaning, is_return=is_return))
+    return COLUMNS.setdefault(name, BatchColumn(source="given", meaning=meaning, is_return=is_return))
 
 
 _OURS: Mapping[str, tuple[ColumnSource, str]] = {
@@ -90,8 +90,8 @@ _OURS: Mapping[str, tuple[ColumnSource, str]] = {
     "attention_T": ("given", "how much the token attends to what a tool or an image said (AT-RL)"),
     "prompt_RF": ("given", "features of the prompt, without gradient (log-partition functions)"),
 }
-COLUMNS: dict[str, Column] = {
-    name: Column(source=source, meaning=meaning, is_return=name in _RETURNS)
+COLUMNS: dict[str, BatchColumn] = {
+    name: BatchColumn(source=source, meaning=meaning, is_return=name in _RETURNS)
     for name, (source, meaning) in _OURS.items()
 }
 """Every column; `declare_column` adds those of users."""
