@@ -122,7 +122,8 @@ EXPORTS = {
     ),
     "palaestra.rubrics.messages": (
         "Amounts Confidential DeriveFacts MessageRules Promise Recipient ShownRows amounts_in describe_amounts "
-        "expect_stated_amount forbid_disclosures forbid_false_figures forbid_false_promises forbid_misconduct"
+        "expect_stated_amount expect_told figures_in forbid_disclosures forbid_false_figures forbid_false_promises "
+        "forbid_misconduct"
     ),
     "palaestra.rubrics.derivation": "DerivedRubric SolutionTrace TableFacts Tables TraceStep derive",
     "palaestra.tools": (

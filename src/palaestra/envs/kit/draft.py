@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
 from palaestra.envs.kit.cases import CaseRow, CaseType, Priority
@@ -13,8 +13,8 @@ from palaestra.envs.state.schema import number_of
 from palaestra.envs.task import Draft
 from palaestra.errors import UnknownNameError
 from palaestra.records import Row, ToolCall, Verdict
-from palaestra.rubrics import Allowance, Criterion, Evidence, expect_call, expect_change, expect_read
-from palaestra.rubrics.messages import Amounts, Recipient, describe_amounts, expect_stated_amount
+from palaestra.rubrics import Allowance, Criterion, Evidence, expect_change, expect_read
+from palaestra.rubrics.messages import Amounts, Recipient, describe_amounts, expect_stated_amount, expect_told
 
 C = TypeVar("C", bound=Row)
 _SKIPPED_NUMBERS = 200
@@ -230,18 +230,25 @@ class CaseDraft(Draft, Generic[C]):
         ]
 
     def expect_reply(
-        self, *, after: Sequence[str], states: Amounts | None = None, names: Sequence[Row] = ()
+        self,
+        *,
+        after: Sequence[str],
+        states: Amounts | None = None,
+        day: date | None = None,
+        names: Sequence[Row] = (),
     ) -> Criterion:
-        """Expect that who asked got a reply once `after` was met.
+        """Expect that who asked got a reply that tells something once `after` was met.
 
         Args:
             after: What must have been found out or done before.
             states: The amounts that the reply must state, in cents. `None`: none.
+            day: The day that the reply must state, where no amount is. `None`: none.
             names: The records that the same reply must name, by their ids or the numbers of these.
         """
         if states is None:
-            text = f"Told the {self.cases.asker}, once there was something to tell."
-            told = expect_call("reply", id="told", text=text, points=10, layer="task", after=after)
+            what = "once there was something to tell" if day is None else f"the day: {day}"
+            text = f"Told the {self.cases.asker}{',' if day is None else ''} {what}."
+            told = expect_told("reply", id="told", day=day, text=text, points=10, after=after)
         else:
             text = f"Told the {self.cases.asker} the amount: {describe_amounts(states, amount)}."
             told = expect_stated_amount("reply", states, id="told", text=text, points=10, after=after)

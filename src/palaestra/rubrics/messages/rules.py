@@ -45,10 +45,12 @@ class Confidential:
     """What it is, such as "why an account is on hold"."""
     says: re.Pattern[str]
     """Found in a message that speaks of it."""
-    table: str
-    column: str
-    value: object
+    table: str = ""
+    column: str = ""
+    value: object = None
     """It is confidential once a row of `table` was shown whose `column` has this value."""
+    to_strangers: bool = False
+    """Whether it is confidential to whoever has no record, whatever was shown; the three above are empty then."""
 
 
 @record

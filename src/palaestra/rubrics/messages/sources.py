@@ -12,6 +12,7 @@ from itertools import combinations
 
 from palaestra.rubrics.messages.figures import Figure
 
+_ID_DIGITS = 3
 _PIECES = range(2, 13)
 _MOST_AMOUNTS = 150
 """The latest amounts that sums and differences are made of: with too many, any amount is a sum of two."""
@@ -43,7 +44,9 @@ def is_supported(figure: Figure, sources: Iterable[str]) -> bool:
 def stands_in(figure: Figure, texts: Sequence[str]) -> bool:
     """Whether a figure stands in any of these texts as a number of its own, in any usual form."""
     # A pattern that begins with what must not stand before it is tried at every character; most texts lack the form.
-    return any(form in text and _alone(form).search(text) for form in _forms(figure) for text in texts)
+    if any(form in text and _alone(form).search(text) for form in _forms(figure) for text in texts):
+        return True
+    return any(pattern.search(text) for pattern in _otherwise(figure) for text in texts)
 
 
 def _forms(figure: Figure) -> Iterator[str]:
@@ -57,11 +60,36 @@ def _forms(figure: Figure) -> Iterator[str]:
         if value >= 100_000:
             yield f"{value // 100:,}.{value % 100:02}"
             yield f"{value // 100:,}".replace(",", ".") + f",{value % 100:02}"
-        if value % 100 == 0:
-            yield str(value // 100)
-            yield f"{value // 100:,}"
     else:
         yield str(value)
+
+
+@lru_cache(maxsize=4_096)
+def _otherwise(figure: Figure) -> tuple[re.Pattern[str], ...]:
+    """Patterns for what stands for the figure in other forms: whole euros without decimals, ids by their number."""
+    if figure.kind == "money":
+        return tuple(map(re.compile, _round_euros(figure)))
+    number = str(figure.value)
+    if figure.kind == "number" and number.isdecimal() and len(number) >= _ID_DIGITS:
+        # "Orders 1431 and 1436" and "ORD-1428/1429" name ids.
+        return (re.compile(rf"(?<![\w-])[A-Z]{{2,}}-{number}(?!\w)"),)
+    return ()
+
+
+def _round_euros(figure: Figure) -> Iterator[str]:
+    """Patterns for whole euros without decimals: beside a currency, or where words say that it is an amount."""
+    assert isinstance(figure.value, int), "money is in cents"
+    euros, rest = divmod(figure.value, 100)
+    if rest:
+        return
+    for form in dict.fromkeys((str(euros), f"{euros:,}", f"{euros:,}".replace(",", "."))):
+        written = re.escape(form)
+        yield rf"(?:\b(?:EUR|euros?)|\u20ac)\s*{written}(?![\w-]|[.,]\d)"
+        yield rf"(?<![\w.,-]){written}(?:[.,]-)?\s*(?:EUR\b|\u20ac|[Ee]uros?\b)"
+        yield (
+            r"\b(?:(?:budget|limit|maximum)(?: of| is)?|at most|no more than|up to)\s+"
+            rf"{written}(?![\w:%-]|[.,]\d| %)"
+        )
 
 
 @lru_cache(maxsize=4_096)

@@ -49,7 +49,7 @@ def find_warranty_end(desk: Desk) -> Task:
         rubric=[
             desk.account(desk.customer(order)),
             desk.warranty(line),
-            desk.expect_reply(after=["saw-account", "knew-warranty"]),
+            desk.expect_reply(after=["saw-account", "knew-warranty"], day=desk.warranty_ends(line)),
             expect_answer(answer, after=["saw-account", "knew-warranty", "told"]),
         ],
         oracle=[*opening, call("compute_warranty", line_id=line.id), *close],

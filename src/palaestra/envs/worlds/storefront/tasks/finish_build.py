@@ -193,7 +193,7 @@ def cheapest_pair(
         parts = [] if supply is None else [card, supply]
     shelf = call("search_products", category="gpu", query=found.size, in_stock=True)
     if not parts or sum(part.price_cents for part in parts) > budget:
-        return [*opening, shelf, *decline_calls(ticket, "BLD-1", build, "It cannot be done for that.")]
+        return [*opening, shelf, *decline_calls(ticket, "BLD-1", build, "No card fits your build and your budget.")]
     looks = [call("search_products", **asked_for(part, found.size)) for part in parts]
     check = call("check_compatibility", product_ids=[p.id for p in (*kept, *parts)])
     work = [call("replace_build_part", build_id=build.id, product_id=part.id) for part in parts]
@@ -231,5 +231,7 @@ def too_dear(
             *part_lookups(desk, build, found.size),
             *decline_calls(ticket, "BLD-1", build, told),
         ],
-        alternatives=[[*opening, listed, *decline_calls(ticket, "BLD-1", build, "It cannot be done for that.")]],
+        alternatives=[
+            [*opening, listed, *decline_calls(ticket, "BLD-1", build, "No card fits your build and your budget.")]
+        ],
     )
