@@ -27,7 +27,7 @@ TOKENS, TURNS = len(GIVEN.batch.ids_T), len(GIVEN.batch.reward_U)
 def unchanged() -> Iterator[None]:
     """What a test registers is gone after it."""
     registered: tuple[dict[Any, Any], ...] = (COLUMNS, FILLERS, PARTS)
-    before = [dict(table) for table in registered]
+    before: list[dict[Any, Any]] = [dict(table) for table in registered]
     yield
     for table, kept in zip(registered, before, strict=True):
         table.clear()
@@ -123,8 +123,9 @@ def test_a_filler_that_breaks_a_rule_is_not_registered(
     names: tuple[str, ...], declared: dict[str, Any], told: str
 ) -> None:
     before = dict(FILLERS), dict(COLUMNS)
+    settings: dict[str, Any] = {"filler": "mine", **declared}
     with pytest.raises(DefinitionError, match=told):
-        column(*names, **{"filler": "mine", **declared})(nothing)
+        column(*names, **settings)(nothing)
     assert before == (FILLERS, COLUMNS)
 
 

@@ -55,7 +55,7 @@ def test_a_score_is_the_mean_over_turns_and_the_judge_is_not_told_the_outcome() 
 
 
 def test_the_judge_reads_what_the_agent_saw_and_did_and_whether_it_came_off() -> None:
-    with chat_server(behaviour=answering(lambda *_: "GOOD")) as server:
+    with chat_server(behaviour=answering(lambda n, turns: "GOOD")) as server:
         JudgeLabels(model=model(server.url), concurrency=1, characters=40)(GIVEN)
     assert len({asked.body["seed"] for asked in server.asked}) == len(EPISODES)
     for asked, episode in zip(server.asked, EPISODES, strict=True):

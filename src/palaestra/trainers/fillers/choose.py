@@ -94,7 +94,8 @@ def _group(found: Mapping[str, tuple[Filler, Mapping[str, Any]]], built: BuiltOb
 def comparisons_of(chosen: tuple[ChosenFiller, ...]) -> tuple[Purpose, ...]:
     """The further rollouts of each group that they need."""
     needs = needs_of(chosen)
-    return tuple(purpose for purpose in get_args(Purpose) if purpose in needs)
+    known: tuple[Purpose, ...] = get_args(Purpose)
+    return tuple(purpose for purpose in known if purpose in needs)
 
 
 def needs_of(chosen: tuple[ChosenFiller, ...]) -> frozenset[Need]:
