@@ -162,8 +162,8 @@ EXPORTS = {
     ),
     "palaestra.trainers.monitors": (
         "TRACKERS Alarm AlarmAction AlarmConfig Alarms Collapse JsonLinesTracker OpenTracker StageEvent "
-        "StageReporter Tracker collapse policy_metrics read_log rollout_metrics sampled_tokens step_figures "
-        "tracker_named"
+        "StageReporter Tracker collapse difficulty_metrics policy_metrics read_log rollout_metrics sampled_tokens "
+        "solve_rates step_figures template_metrics tracker_named"
     ),
     "palaestra.trainers.fillers": (
         "FILLERS BatchFiller ChatModelConfig ChosenFiller FillColumn Filler FillerInput JudgeLabels JudgeScores Need "

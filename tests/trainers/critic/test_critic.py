@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -184,9 +185,9 @@ def test_the_state_of_other_heads_is_refused() -> None:
         ({"learner": LearnerConfig(lr=1e-3, precision="bf16")}, "in single precision"),
     ],
 )
-def test_settings_that_make_no_sense_are_refused(settings: dict[str, object], told: str) -> None:
+def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any], told: str) -> None:
     with pytest.raises(ValueError, match=told):
-        CriticConfig(**settings)  # type: ignore[arg-type]
+        CriticConfig(**settings)
 
 
 # The promise of turns, and its losses
@@ -235,7 +236,7 @@ def test_the_progress_loss_is_over_pairs_of_turns_of_one_trajectory() -> None:
 
 
 @pytest.mark.parametrize("settings", [{"loss": "cross-entropy"}, {"progress": 1.0}])
-def test_a_promise_is_learnt_in_any_division(settings: dict[str, object]) -> None:
+def test_a_promise_is_learnt_in_any_division(settings: dict[str, Any]) -> None:
     one = batch()
     read, target_U = value_reading(one, "promise_U"), soft_targets(one)
     whole, divided = critic(config(**settings)), critic(config(micro=20, **settings))
@@ -248,6 +249,6 @@ def test_a_promise_is_learnt_in_any_division(settings: dict[str, object]) -> Non
 @pytest.mark.parametrize(
     ("settings", "match"), [({"loss": "cross-entropy", "clip": 0.2}, "clip=0.2"), ({"progress": -1.0}, "progress=-1")]
 )
-def test_losses_that_make_no_sense_are_refused(settings: dict[str, object], match: str) -> None:
+def test_losses_that_make_no_sense_are_refused(settings: dict[str, Any], match: str) -> None:
     with pytest.raises(ValueError, match=match):
         config(**settings)

@@ -1,5 +1,6 @@
 """Every preset is trained with, in a world; so is one of a user's own."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -64,6 +65,22 @@ def test_what_was_interrupted_comes_to_the_end_of_what_was_not(name: str, warm: 
     resumed = trained(warm, settings, tmp_path / "broken")
     assert resumed.policy.digest() == whole.policy.digest()
     assert whole.policy.digest() != warm.digest()
+
+
+def test_a_step_tells_which_groups_it_learnt_from_and_a_probe_what_texts_tell_of_their_tasks(
+    warm: Policy, tmp_path: Path
+) -> None:
+    plain, probed = config("grpo", steps=2), replace(config("grpo", steps=2), probe=2, probe_prompts=3)
+    without, with_it = (trained(warm, one, tmp_path / str(one.probe)) for one in (plain, probed))
+    assert without.policy.digest() == with_it.policy.digest()
+    first, second = with_it.progress.history
+    assert first["collapse/chance"] >= 1 / 3
+    assert first["collapse/information"] <= math.log(1 / first["collapse/chance"]) + 1e-6
+    assert "collapse/information" not in second
+    shares = [value for name, value in first.items() if name.startswith("gradient/solved/")]
+    assert sum(shares) == pytest.approx(1.0)
+    with pytest.raises(ValueError, match="probe=-1"):
+        replace(plain, probe=-1)
 
 
 def test_a_planners_critic_learns_what_to_expect(warm: Policy, tmp_path: Path) -> None:

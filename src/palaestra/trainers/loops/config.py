@@ -169,6 +169,11 @@ class GrpoConfig:
     in_flight: InFlight = "keep"
     """What new weights do to turns under way."""
     alarms: AlarmConfig = field(default_factory=AlarmConfig)
+    probe: int = 0
+    """Every how many steps it is measured whether first turns still depend on their tasks (`collapse/...`); 0 for
+    never."""
+    probe_prompts: int = 8
+    """Tasks of a probe at most; it puts every first turn behind every prompt."""
     save: SaveConfig = field(default_factory=SaveConfig)
     """When it is saved; what was rolled out since a save is recorded, and not lost."""
 
@@ -177,6 +182,11 @@ class GrpoConfig:
             raise ValueError(
                 f"play.top_p={self.play.top_p}: the learner scores tokens under the whole distribution, and ratios to "
                 "those that drew them would be off; train with 1, and narrow it when you evaluate"
+            )
+        if self.probe < 0 or self.probe_prompts < 2:
+            raise ValueError(
+                f"probe={self.probe}, probe_prompts={self.probe_prompts}: a probe is every so many steps, 0 for never, "
+                "and compares 2 tasks or more"
             )
         built = self.objective.built()
         if self.updates < 1:

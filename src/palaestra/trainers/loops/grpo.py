@@ -29,7 +29,15 @@ from palaestra.trainers.loops.loop import LearnerThread, Loop
 from palaestra.trainers.loops.observed import ObservedStep
 from palaestra.trainers.loops.record import RecordedBatch, RecordedColumn, RecordedRun, StageRecord, check_same
 from palaestra.trainers.loops.saves import StageProgress
-from palaestra.trainers.monitors import Alarms, StageEvent, rollout_metrics, sampled_tokens
+from palaestra.trainers.monitors import (
+    Alarms,
+    StageEvent,
+    rollout_metrics,
+    sampled_tokens,
+    solve_rates,
+    template_metrics,
+)
+from palaestra.trainers.monitors.difficulty import SOLVED
 from palaestra.trainers.objectives import Metrics, PreparedStep
 from palaestra.trainers.policy import Policy
 from palaestra.trainers.rollouts.groups import RolloutGroup, TaskPlan
@@ -132,7 +140,7 @@ class GrpoLoop(Loop):
 
     def fingerprint(self) -> str:
         """A hash of what decides the result: settings but for how many steps, tasks, world, seed and beginning."""
-        settings = settings_of(self._config, without=("steps", "tokens", "save", "columns"))
+        settings = settings_of(self._config, without=("steps", "tokens", "save", "columns", "probe", "probe_prompts"))
         return digest(
             [
                 settings,
@@ -314,9 +322,10 @@ class GrpoLoop(Loop):
         config, built = self._config, self._built
         temperature = config.play.temperature
         given = self._filler.fill(self._assemble(groups, step), columns)
-        batch = filter_trajectories(given.batch, built)
+        probed = self._probed(given.batch, step)
+        batch = filter_trajectories(given.batch.with_columns({SOLVED: solve_rates(given.batch)}), built)
         if not batch.trajectories:
-            return {}
+            return probed
         batch = fill_columns(
             batch, initial_columns(built), self._learning, reference=self._reference, temperature=temperature
         )
@@ -333,7 +342,7 @@ class GrpoLoop(Loop):
         if self._critic is not None:
             batch, expected = self._valued(self._critic, batch, stream)
             if step < config.critic.lead:
-                return expected
+                return {**probed, **expected}
         if built.recipe.schedule.name == "turns":
             metrics = train_turn_by_turn(
                 batch,
@@ -357,7 +366,18 @@ class GrpoLoop(Loop):
                 look=look,
             )
         # Where both say something the learner's figures stand: over several processes they are of all.
-        return {**(observed[0].metrics(version=step) if observed else {}), **expected, **metrics}
+        return {**probed, **(observed[0].metrics(version=step) if observed else {}), **expected, **metrics}
+
+    def _probed(self, batch: TokenBatch, step: int) -> Metrics:
+        """Whether texts still depend on their tasks, at the steps that the settings say."""
+        config = self._config
+        if not config.probe or step % config.probe:
+            return {}
+
+        def score(crossed: TokenBatch) -> Tensor:
+            return self._learning.columns(crossed, ["logp"], temperature=config.play.temperature)["logp"]
+
+        return template_metrics(batch, score, prompts=config.probe_prompts)
 
     def _valued(self, critic: Critic, batch: TokenBatch, stream: Stream) -> tuple[TokenBatch, Metrics]:
         """The batch with what the critic expected of it; afterwards the critic has learnt what came."""

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.objectives.advantages.turns import at_tokens, places
+from palaestra.trainers.objectives.advantages.unread import unread_rewards
 from palaestra.trainers.objectives.part import part
 from palaestra.trainers.objectives.segments import centred, mean_over, numbered, sum_over
 
@@ -25,6 +26,7 @@ Assignment: TypeAlias = Literal["trajectory", "turn", "step"]
     sources=("arXiv:2602.12268", "github.com/namezhenzhang/CM2-RLCR-Tool-Agent"),
     confidence="code",
     requires=("met_UC", "points_RC", "open_UC"),
+    conflicts=unread_rewards("criteria"),
     neutral={"assignment": "trajectory", "least": 1},
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
