@@ -116,7 +116,7 @@ def test_a_replay_with_other_weights_is_told(
     whole: tuple[StageResult, Path], config: GrpoConfig, tmp_path: Path
 ) -> None:
     other = run(sft_loop(steps=2), tmp_path / "sft").policy
-    with pytest.raises(ReplayError, match="with other settings, tasks, seed or beginning"):
+    with pytest.raises(ReplayError, match="with another seed, other tasks, another beginning"):
         run(grpo_loop(other, config, replay=RecordedRun.of(whole[1])), tmp_path / "again")
 
 
@@ -220,7 +220,7 @@ def test_figures_are_told_by_how_old_the_weights_were(whole: tuple[StageResult, 
 def test_other_settings_do_not_go_on(warm: Policy, tmp_path: Path) -> None:
     run(grpo_loop(warm, replace(SYNC, steps=1)), tmp_path / "grpo")
     other = replace(SYNC, learner=LearnerConfig(lr=1e-5))
-    with pytest.raises(CheckpointError, match="of other settings; give another folder"):
+    with pytest.raises(CheckpointError, match=r"grpo.learner.lr: 0.002 -> 1e-05 \(trajectory\); give --amend"):
         run(grpo_loop(warm, other), tmp_path / "grpo")
 
 

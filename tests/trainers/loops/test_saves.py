@@ -258,6 +258,14 @@ def test_adapters_are_saved_alone_until_the_stage_ends_and_make_a_policy_with_th
     assert load_policy(saved).digest() == straight.digest()
 
 
+def test_what_a_killed_write_of_the_base_left_is_swept(warm: Policy, tmp_path: Path) -> None:
+    left = tmp_path / "grpo" / ".base.abcdefgh.tmp"
+    left.mkdir(parents=True)
+    config = replace(SYNC, steps=1, learner=LearnerConfig(lr=2e-2, lora=LoraConfig(rank=4)))
+    run(grpo_loop(warm, config), tmp_path / "grpo")
+    assert not left.exists()
+
+
 def test_adapters_without_their_base_say_what_is_missing(warm: Policy, tmp_path: Path) -> None:
     config = replace(SYNC, learner=LearnerConfig(lr=2e-2, lora=LoraConfig(rank=4)))
     loop = grpo_loop(warm, config)

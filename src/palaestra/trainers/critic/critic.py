@@ -16,6 +16,7 @@ from palaestra.trainers.critic.places import ValueReading
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.data.layouts import LAYOUTS
 from palaestra.trainers.data.micro import split
+from palaestra.trainers.device import resolve_device
 from palaestra.trainers.learner.optimiser import Optimiser, check_fit
 from palaestra.trainers.model.decoder import Decoder
 from palaestra.trainers.objectives import Metrics
@@ -36,7 +37,7 @@ class Critic:
     def __init__(self, model: Decoder, config: CriticConfig, *, heads: int) -> None:
         self.config = config
         self._model = deepcopy(model).float()
-        device = config.learner.device or model.lm_head.weight.device
+        device = model.lm_head.weight.device if config.learner.device is None else resolve_device(config.learner.device)
         self._head = nn.Linear(model.shape.hidden, heads, device=device)
         nn.init.zeros_(self._head.weight)
         nn.init.zeros_(self._head.bias)

@@ -12,23 +12,26 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+from pydantic import TypeAdapter
 from torch import Tensor
 
 from palaestra.contamination import Guard
 from palaestra.digest import digest
 from palaestra.errors import DivergedError
+from palaestra.records import Json
 from palaestra.seeding import Stream
 from palaestra.trainers.critic import Critic, value_reading
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.data.order import Share
 from palaestra.trainers.fillers import BatchFiller, FillerInput, comparisons_of
 from palaestra.trainers.learner import Learner
-from palaestra.trainers.loops.config import GrpoConfig, settings_of
+from palaestra.trainers.loops.config import GrpoConfig
 from palaestra.trainers.loops.engines import engine_of
 from palaestra.trainers.loops.loop import LearnerThread, Loop
 from palaestra.trainers.loops.observed import ObservedStep
 from palaestra.trainers.loops.record import RecordedBatch, RecordedColumn, RecordedRun, StageRecord, check_same
 from palaestra.trainers.loops.saves import StageProgress
+from palaestra.trainers.loops.setting_classes import flat_settings
 from palaestra.trainers.monitors import (
     Alarms,
     StageEvent,
@@ -139,12 +142,9 @@ class GrpoLoop(Loop):
         self._phase = "opening the worlds"
 
     def fingerprint(self) -> str:
-        """A hash of what decides the result: settings but for how many steps, tasks, world, seed and beginning."""
-        settings = settings_of(self._config, without=("steps", "tokens", "save", "columns", "probe", "probe_prompts"))
+        """A hash of the tasks, the world, the seed, the beginning, and the texts of parts of one's own."""
         return digest(
             [
-                settings,
-                asdict(self._built.recipe),
                 self._config.objective.sources(),
                 self._tasks,
                 self._world,
@@ -154,6 +154,10 @@ class GrpoLoop(Loop):
                 *([self._filler.describe()] if self._chosen else []),
             ]
         )
+
+    def settings(self) -> dict[str, Json]:
+        """See `Loop`."""
+        return flat_settings(TypeAdapter(GrpoConfig).dump_python(self._config, mode="json"), GrpoConfig, "grpo.")
 
     def start(self) -> Policy:
         """The policy to begin with: a copy, unless it is frozen and adapters are trained."""
@@ -171,7 +175,7 @@ class GrpoLoop(Loop):
         """Make engine and worlds; rollouts begin when a step first needs some that are not recorded."""
         config, stack = self._config, self._opened
         if self._replay is not None:
-            self._replay.check(self.fingerprint())
+            self._replay.check(self.fingerprint(), self.settings())
         self._learning = learner
         if "norm_R" in self._built.requires:
             learner.check_norms()
@@ -206,7 +210,7 @@ class GrpoLoop(Loop):
         if kept:
             state = orjson.loads(kept)
             self._alarms.restore(state["alarms"])
-            self._built.restore(state["objective"])
+            self._built.restore({**self._built.state(), **state["objective"]})  # parts may have been changed
             self._source.restore(load_state(orjson.dumps(state["source"])))
             self._pool.pressure.restore(PressureState(**state["pressure"]))
         self._settle()

@@ -16,6 +16,8 @@ from torch import Tensor
 
 from palaestra.errors import RecordError, ReplayError
 from palaestra.log import Log, read_log
+from palaestra.records import Json
+from palaestra.trainers.loops.changes import compare_settings
 from palaestra.trainers.loops.saves import CHECKPOINT, read_progress
 from palaestra.trainers.rollouts.groups import RolloutGroup
 from palaestra.trainers.rollouts.pressure import PressureState
@@ -179,7 +181,9 @@ class RecordedRun:
     batches: Mapping[int, RecordedBatch]
     """By step."""
     fingerprint: str
-    """Of what it was asked to do."""
+    """Of what it worked on."""
+    settings: Mapping[str, Json]
+    """By their full names."""
 
     @classmethod
     def of(cls, directory: Path) -> "RecordedRun":
@@ -193,23 +197,29 @@ class RecordedRun:
         if len(schedules) != 1:
             what = "was interrupted, and its engine began anew" if schedules else "has none"
             raise ReplayError(f"{directory}: a replay needs the record of one engine from its first step; this {what}")
+        progress = read_progress(directory / CHECKPOINT)
         return cls(
             directory=directory,
             schedule=read_log(schedules[0]),
             batches={batch.step: batch for batch in recorded_batches(directory)},
-            fingerprint=read_progress(directory / CHECKPOINT).config,
+            fingerprint=progress.config,
+            settings=progress.settings,
         )
 
-    def check(self, fingerprint: str) -> None:
+    def check(self, fingerprint: str, settings: Mapping[str, Json]) -> None:
         """Hold a run that is to replay this one to what this one was asked to do.
 
         Raises:
             ReplayError: it is asked for something else.
         """
+        changes = [change for change in compare_settings(self.settings, settings) if change.rule.ends_replay]
+        if changes:
+            listed = ", ".join(change.sentence() for change in changes)
+            raise ReplayError(f"{self.directory} was run with other settings: {listed}; replay with its own")
         if fingerprint != self.fingerprint:
             raise ReplayError(
-                f"{self.directory} was run with other settings, tasks, seed or beginning; replay with those in its "
-                "config.json and with the policy that it began with"
+                f"{self.directory} was run with another seed, other tasks, another beginning or other parts of an "
+                "objective; replay with those in its config.json and with the policy that it began with"
             )
 
     def of_step(self, step: int) -> RecordedBatch:
