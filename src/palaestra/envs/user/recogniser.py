@@ -3,9 +3,9 @@
 Plain rules over English: sentence by sentence, clause by clause, what kind of clause it is, then which topics it
 names. `questions`, `statements` and `asked_topics` read a clause by its form and by classes of words (`vocabulary`);
 `requests`, `proposals`, `refusals` and `courtesies` list further phrases; `fees` reads what is said about a fee. A
-clause that names no topic is about what its neighbours or the sentence before it spoke of. It never fails, and case, white space,
-doubled marks and typographic quotes do not matter. Rather than guess it says that it did not understand: a list of
-keywords is no question, a question of no known form is not answered, and acts that clash were misheard.
+clause that names no topic is about what its neighbours or the sentence before it spoke of. It never fails, and case,
+white space, doubled marks and typographic quotes do not matter. Rather than guess it says that it did not understand: a
+list of keywords is no question, a question of no known form is not answered, and acts that clash were misheard.
 What it does not do: other languages, irony.
 """
 
