@@ -1,6 +1,5 @@
 """What `palaestra bench saves` measures, in this process; the command gives each part of it a process of its own."""
 
-from pathlib import Path
 
 import pytest
 
