@@ -63,8 +63,9 @@ EXPORTS = {
     "palaestra.benchmarks.speed.peers": "INSTALLATION PEERS Adapter adapter",
     "palaestra.benchmarks.speed.server": "NAME is_contained server_tasks time_server",
     "palaestra.benchmarks.speed.training": (
-        "SpeedComparison SpeedSection TrainingReport TrainingScale WorkRate bench_async bench_engine bench_train "
-        "device_of scale_of training_markdown training_tables"
+        "SAVES_FULL SAVES_QUICK SaveCosts SavesReport SpeedComparison SpeedSection TrainingReport TrainingScale "
+        "WorkRate bench_async bench_engine bench_saves bench_train device_of saves_markdown saves_table scale_of "
+        "training_markdown training_tables"
     ),
     "palaestra.benchmarks.statistics": (
         "FEWEST FULL QUICK CoverageScale MeanEstimate Observation Unit coverage_table estimate_mean estimate_share "

@@ -1,5 +1,7 @@
 """Names of devices are resolved as torch has them here, or refused with the way out."""
 
+from typing import Any
+
 import pytest
 import torch
 
@@ -61,10 +63,10 @@ def test_a_critic_is_where_its_policy_is() -> None:
 
 @pytest.mark.parametrize("section", ["sft.learner", "grpo.learner", "grpo.critic.learner", "grpo.engine"])
 def test_the_setting_whose_device_is_missing_is_named(section: str) -> None:
-    table: dict[str, object] = {"sft": {}, "grpo": {}}
+    table: dict[str, Any] = {"sft": {}, "grpo": {}}
     inner = table
     for part in section.split("."):
-        inner = inner.setdefault(part, {})  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
+        inner = inner.setdefault(part, {})
     inner["device"] = f"cuda:{COUNT}"
     with pytest.raises(ConfigError, match=rf"{section}.device='cuda:{COUNT}'"):
         place(read_config(table))

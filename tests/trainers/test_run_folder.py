@@ -78,12 +78,23 @@ def test_the_command_shows_which_settings_were_changed_at_which_step(tmp_path: P
     run = write_run(tmp_path / "a", lr=0.1)
     entries = [
         LineageEntry(
-            stage="grpo", step=7, setting=name, before=before, after=after, kind=kind, ends_replay=kind == "trajectory"
-        )
-        for name, before, after, kind in (
-            ("grpo.learner.lr", 0.2, 0.1, "trajectory"),
-            ("grpo.patience", None, 9.0, "operational"),
-        )
+            stage="grpo",
+            step=7,
+            setting="grpo.learner.lr",
+            before=0.2,
+            after=0.1,
+            kind="trajectory",
+            ends_replay=True,
+        ),
+        LineageEntry(
+            stage="grpo",
+            step=7,
+            setting="grpo.patience",
+            before=None,
+            after=9.0,
+            kind="operational",
+            ends_replay=False,
+        ),
     ]
     append_lineage(run, entries[:1])
     append_lineage(run, entries)  # what stands there already is not repeated
