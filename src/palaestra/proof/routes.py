@@ -13,7 +13,10 @@ from palaestra.seeding import Stream
 from palaestra.tools import legal_call
 
 EXTRA_READS = 4
-PARAPHRASES = ("All done.", "Kia ora! Here is what we did for you; write again if anything is unclear.")
+PARAPHRASES = (
+    "You find the outcome in our records.",
+    "Kia ora! Here is what we did for you; write again if anything is unclear.",
+)
 
 
 def routes(trial: Trial) -> Iterator[Variant]:

@@ -1,6 +1,5 @@
 """What `palaestra bench saves` measures, in this process; the command gives each part of it a process of its own."""
 
-
 import pytest
 
 from palaestra.benchmarks.speed.training import SaveCosts, SavesReport, saves, saves_markdown, saves_table
