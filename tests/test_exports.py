@@ -174,7 +174,7 @@ EXPORTS = {
     "palaestra.trainers.objectives": (
         "COLUMNS PARTS PLUGS Aggregation BatchColumn BuiltObjective ComposedObjective Loss Masking Metrics Objective "
         "ObjectiveConfig Part PreparedStep Preset RatioConfig Recipe SupervisedObjective Surrogate Term "
-        "UpdateSchedule build import_parts part part_of preset presets read_recipe"
+        "UpdateSchedule build constants corrects_stale import_parts part part_of preset presets read_recipe"
     ),
     "palaestra.trainers.objectives.advantages": (
         "Adca AgentPrm BiLevelGae BlockwiseAdvantage Cm2 DrMas Estimates Gae Gdpo Gigpo Gpg GroupAdvantage "

@@ -89,6 +89,7 @@ def complete(
     values = {
         "anchor_U": torch.randint(0, 3, (turns_there,), generator=draw),
         "passed_R": passed_R,
+        "total_R": torch.ones(trajectories, dtype=torch.float64),
         "done_R": torch.ones(trajectories, dtype=torch.float64),
         "task_R": group_R + 100,
         "agent_R": torch.zeros(trajectories, dtype=torch.long),
@@ -193,6 +194,14 @@ class Step:
             return torch.zeros_like(logp_T)  # nothing has a gradient, so nothing was put through
         (found_T,) = torch.autograd.grad(loss, logp_T)
         return found_T
+
+
+def gradient(built: BuiltObjective, batch: TokenBatch) -> Tensor:
+    """Of a step, in the log-probability of each token of `batch`, a little off the old ones; 0 of what filters drop."""
+    step = step_of(built, batch.with_columns({"own_T": torch.arange(len(batch.ids_T))}))
+    found_T = torch.zeros(len(batch.ids_T), dtype=torch.float64)
+    found_T[step.batch.column("own_T")] = step.gradient((step.batch.column("old_T") + 0.05).clamp_max(-0.01))
+    return found_T
 
 
 class Frozen:

@@ -36,17 +36,54 @@ def objectives() -> None:
 
 @app.command(
     name="list",
-    epilog="Examples: `palaestra objectives list`, `palaestra objectives list --parts`, "
+    epilog="Examples: `palaestra objectives list`, `palaestra objectives list --constants`, `palaestra objectives list "
+    "--parts`, "
     "`palaestra objectives list --parts --import my_losses.py`",
 )
 def list_(
     parts: Annotated[bool, typer.Option("--parts", help="List the parts instead of the presets.")] = False,  # noqa: FBT002
+    constants: Annotated[  # noqa: FBT002
+        bool, typer.Option("--constants", help="List the presets' units and constants, with the source of each.")
+    ] = False,
     imports: Import = None,
 ) -> None:
-    """List the presets, or the parts."""
+    """List the presets, their constants, or the parts."""
     if imports and not parts:
         raise ConfigError("--import names modules with parts, which only --parts lists; add --parts")
-    output().print((_list_parts(imports or ()) if parts else _list_presets()).for_terminal())
+    if parts and constants:
+        raise ConfigError("--constants lists presets, and --parts lists parts; give one of them")
+    table = list_constants() if constants else _list_parts(imports or ()) if parts else _list_presets()
+    output().print(table.for_terminal())
+
+
+def list_constants() -> Table:
+    """The unit and the constants of every preset; those of one source in a row."""
+    from palaestra.trainers.objectives import ObjectiveConfig, constants, preset, presets  # noqa: PLC0415
+
+    rows: list[tuple[str, ...]] = []
+    for name in presets():
+        built, sources = ObjectiveConfig(preset=name).built(), preset(name).constants
+        found = {key: value for key, value in constants(built).items() if key != "unit"}
+        unit = "any" if built.returns is None else f"return {built.returns:g}"
+        if built.returns is not None and (source := sources.get("unit")):
+            rows.append((name, unit, "", source))
+        by_source: dict[str, list[str]] = {}
+        for key, value in found.items():
+            by_source.setdefault(sources.get(key, ""), []).append(f"{key}={_number(value)}")
+        rows += [(name, unit, ", ".join(keys), source) for source, keys in by_source.items()]
+        if not rows or rows[-1][0] != name:
+            rows.append((name, unit, "none", ""))
+    return Table(
+        title="Constants of the presets",
+        columns=("preset", "unit", "constants", "source"),
+        rows=tuple(rows),
+        note="Unit, what constants assume that a solved task returns: rewards are converted to it, but for any, where "
+        "the scale of rewards changes nothing. Without constants a row is about the unit.",
+    )
+
+
+def _number(value: object) -> str:
+    return f"{value:g}" if isinstance(value, int | float) else f"{value}"
 
 
 def _list_parts(imports: Iterable[str]) -> Table:
@@ -112,7 +149,7 @@ def show(
 
 def _preset_tables(preset: "Preset", built: "BuiltObjective") -> list[Table]:
     """What a preset is made of, what it reads, and what its paper advises."""
-    from palaestra.trainers.objectives import COLUMNS  # noqa: PLC0415
+    from palaestra.trainers.objectives import COLUMNS, constants  # noqa: PLC0415
 
     recipe = built.recipe
     settings = {(plug, name): said for plug, name, said in recipe.specs()}
@@ -139,6 +176,7 @@ def _preset_tables(preset: "Preset", built: "BuiltObjective") -> list[Table]:
             title=f"{preset.name}: {preset.summary} ({', '.join(preset.sources)}; {preset.confidence})",
             columns=("goes", "name", "settings", "formula", "sources", "sure"),
             rows=tuple(rows),
+            note=f"Unit: {describe_unit(built)}.",
         )
     ]
     does = tuple((one.plug, one.name, one.doc) for one in parts)
@@ -148,9 +186,34 @@ def _preset_tables(preset: "Preset", built: "BuiltObjective") -> list[Table]:
     if reads := sorted(built.requires):
         filled = tuple((name, _origin(name, preset), COLUMNS[name].meaning) for name in reads)
         tables.append(Table(title="What it reads", columns=("column", "filled in by", "what it is"), rows=filled))
+    stated = constants(built)
+    if stated:
+        told = tuple((name, _number(value), preset.constants.get(name, "")) for name, value in stated.items())
+        tables.append(Table(title="Constants", columns=("constant", "value", "source"), rows=told))
     if preset.advice:
         tables.append(Table(title="Advice", columns=("setting", "value"), rows=tuple(preset.advice.items())))
     return tables
+
+
+def describe_unit(built: "BuiltObjective", total: float | None = None) -> str:
+    """What becomes of returns before anything reads them.
+
+    Args:
+        built: The objective.
+        total: What the world pays for a solved task, where it is known.
+    """
+    if built.unit is None:
+        return "any: the scale of rewards changes nothing, so they stay as the world pays them"
+    if built.unit.size is not None:
+        return f"rewards are divided by {built.unit.size:g}, as the recipe states"
+    returns = built.unit.returns
+    if total == 0:
+        return f"converted so that a solved task returns {returns:g}, once an episode says what the world pays for one"
+    if total is None:
+        return f"return {returns:g}: rewards are converted so that a solved task returns {returns:g}"
+    if total == returns:
+        return f"returns of {total:g} are left as they are"
+    return f"returns of {total:g} are divided by {total / returns:g}"
 
 
 def _part_tables(part: "Part") -> list[Table]:

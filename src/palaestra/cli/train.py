@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 
 from palaestra.cli.console import output
+from palaestra.cli.objectives import describe_unit
 from palaestra.cli.progress import bar
 from palaestra.packs import DEFAULT, PACKS
 from palaestra.table import Table
@@ -141,6 +142,11 @@ def _plan_table(plan: "RunPlan", changes: "Sequence[SettingChange]") -> Table:
     if config.grpo is not None:
         grpo, limits = config.grpo, config.grpo.limits
         trajectories = limits.per_step * grpo.group_size
+        totals, built = plan.worlds.totals, grpo.objective.built()
+        rows += [
+            ("returns" if len(totals) == 1 else f"returns, {world}", describe_unit(built, total))
+            for world, total in totals.items()
+        ]
         long = f"{grpo.steps} steps" if grpo.tokens is None else f"{grpo.tokens:,} tokens, in steps"
         rows.append(("grpo", f"{long} of {limits.per_step} groups, {trajectories} trajectories"))
         rows.append(("rollouts", f"{grpo.pool.agents} at once, at most {limits.bound} versions old"))

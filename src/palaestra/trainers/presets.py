@@ -25,6 +25,8 @@ class Preset:
     confidence: Confidence
     recipe: Mapping[str, Any]
     """What it says of the parts; the rest is `Recipe`'s default."""
+    constants: Mapping[str, str]
+    """Where the value of each constant is from, by `part.setting`: a section of a paper, a file of code, or ours."""
     advice: Mapping[str, str]
     """Settings of the paper's runs that are no part of the objective."""
     columns: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -65,6 +67,7 @@ def preset(name: str) -> Preset:
         confidence=table.pop("confidence"),
         advice=table.pop("advice", {}),
         columns=table.pop("columns", {}),
+        constants=table.pop("constants", {}),
         recipe=table,
     )
 
@@ -80,6 +83,7 @@ _KINDS: Mapping[str, type] = {
     "confidence": str,
     "advice": dict,
     "columns": dict,
+    "constants": dict,
     "imports": list,
 }
 """What a preset's file says beside its recipe, which is checked when it is built."""
@@ -107,6 +111,7 @@ def _user_preset(name: str) -> Preset:
         confidence=table.pop("confidence", "derived"),
         advice=table.pop("advice", {}),
         columns=table.pop("columns", {}),
+        constants=table.pop("constants", {}),
         imports=tuple(str(folder / one) if one.endswith(".py") else one for one in table.pop("imports", ())),
         text=text,
         recipe=table,

@@ -47,6 +47,7 @@ def plain(episodes: Sequence[Episode]) -> dict[str, list[object]]:
         padding = [0.0] * (width - len(expected))
         told["points_RC"].append([spec.points / total if total else 0.0 for spec in expected] + padding)
         told["passed_R"].append(float(one.score.passed))
+        told["total_R"].append(float(one.score.total))
         told["done_R"].append(float(one.end in ("finished", "gave_up", "user_left", "deadline")))
         told["task_R"].append(one.task.id)
         told["agent_R"].append(one.agent)

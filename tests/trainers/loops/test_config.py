@@ -217,7 +217,7 @@ def test_an_unknown_setting_is_refused_in_every_section() -> None:
 
 
 def test_the_relatives_of_grpo_are_settings_of_its_objective() -> None:
-    dapo = {"trust": {"high": 0.28, "dual": 10.0}, "aggregation": {"name": "token-mean"}}
+    dapo = {"trust": {"high": 0.28, "dual": 10.0}, "aggregation": {"name": "token-mean"}, "unit": "any"}
     config = read_config({"grpo": {"objective": {"parts": dapo}}}).grpo
     assert config is not None
     expected = ComposedObjective(trust=Clip(high=0.28, dual=10.0), aggregation=Aggregation(name="token-mean"))

@@ -20,7 +20,7 @@ from palaestra.trainers.objectives import ObjectiveConfig, presets
 from palaestra.trainers.policy import Policy, load_policy
 from palaestra.trajectory import Episode
 
-CRITIC = CriticConfig(learner=LearnerConfig(lr=1e-3), unit=100.0)
+CRITIC = CriticConfig(learner=LearnerConfig(lr=1e-3))
 COLUMNS: dict[str, dict[str, str]] = {"adca": {"label_U": "rewards"}, "prof": {"process_R": "rewards"}}
 """Fillers of the presets that leave the choice to the run."""
 FILLED = ("igpo", "luffy", "remax")

@@ -46,6 +46,7 @@ NOT_CENTRED: Mapping[str, str] = {
     "pyvision": "tools are paid for",
     "reinforce_pp": "its baseline is the batch",
     "remax": "its baseline is another rollout",
+    "rloo": "distance from the reference is paid for",
     "sharp": "roles are paid for their part",
     "starpo_s": "its baseline is a critic",
     "otb": "it is a baseline of each position",
@@ -87,7 +88,7 @@ def test_every_part_is_in_some_preset_or_is_known_to_be_an_option() -> None:
     used = {(part.plug, part.name) for name in EVERY for part in built(name).parts}
     own = {key for key, part in PARTS.items() if part.make.__module__.startswith("palaestra.trainers.")}
     assert {f"{plug}/{name}" for plug, name in own - used} == {
-        "advantage/reinforce-pp-kl", "mask/anchors", "mask/invalid-turns", "regulariser/move", "reward/kl-in-reward",
+        "advantage/bi-level-gae", "advantage/reinforce-pp", "mask/anchors", "mask/invalid-turns", "regulariser/move",
         "reward/potential", "reward/soft-overlong",
     }  # fmt: skip
 

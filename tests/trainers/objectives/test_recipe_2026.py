@@ -71,7 +71,7 @@ def test_two_trust_regions_have_one_slot_and_a_checklist_counts_once() -> None:
     assert isinstance(made.objective, ComposedObjective)
     assert [one.name for one in made.parts if one.plug == "trust"] == ["clip"]
     with pytest.raises(ConfigError, match="the checklist would be both streams"):
-        built(advantage="cm2")
+        built(advantage="cm2", rewards=[])
 
 
 def test_a_group_that_all_passed_is_left_out_though_its_lengths_are_priced() -> None:

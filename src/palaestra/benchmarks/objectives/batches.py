@@ -78,6 +78,7 @@ def _columns(episodes: Sequence[ToyEpisode], turns: Sequence[ToyTurn]) -> dict[s
     return {
         "anchor_U": torch.tensor([turn.anchor for turn in turns]),
         "passed_R": _floats(episode.passed for episode in episodes),
+        "total_R": _floats(episode.total for episode in episodes),
         "done_R": _floats(episode.done for episode in episodes),
         "task_R": torch.tensor([episode.task for episode in episodes]),
         "agent_R": torch.zeros(len(episodes), dtype=torch.long),

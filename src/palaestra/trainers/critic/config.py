@@ -18,8 +18,9 @@ class CriticConfig:
     learner: LearnerConfig = field(default_factory=lambda: LearnerConfig(lr=2e-3, layout="shared"))
     """How it is trained: in single precision, without adapters, where the policy is unless it says a device. The rate
     is ten times the policy's default, as in the runs of HiPER's authors."""
-    unit: float = 1.0
-    """The reward that a value of 1 of its head stands for: of the order of returns, so that its steps can be small."""
+    unit: float | None = None
+    """The reward that a value of 1 of its head stands for: of the order of returns, so that its steps can be small.
+    Without one it is the unit that the objective's constants assume, or 1 where they assume none."""
     clip: float | None = None
     """How far a value may move from what it was before the batch, in units, before its loss is cut off; 0.2 to 0.5 is
     common."""
@@ -34,7 +35,7 @@ class CriticConfig:
     """Batches on which it alone is trained, while the policy stands still (VAPO, arXiv:2504.05118)."""
 
     def __post_init__(self) -> None:
-        if self.unit <= 0:
+        if self.unit is not None and self.unit <= 0:
             raise ValueError(f"unit={self.unit}: values are in units of it; give a reward above 0")
         if self.updates < 1 or self.lead < 0:
             raise ValueError(

@@ -36,6 +36,7 @@ class Critic:
 
     def __init__(self, model: Decoder, config: CriticConfig, *, heads: int) -> None:
         self.config = config
+        self._unit = config.unit or 1.0
         self._model = deepcopy(model).float()
         device = model.lm_head.weight.device if config.learner.device is None else resolve_device(config.learner.device)
         self._head = nn.Linear(model.shape.hidden, heads, device=device)
@@ -57,7 +58,7 @@ class Critic:
         with torch.no_grad():
             for micro in self._micro_batches(placed):
                 found_TH[micro.column("place_T")[micro.trained_T].cpu()] = self._values(micro).cpu()
-        return found_TH.to(batch.ids_T.device) * self.config.unit
+        return found_TH.to(batch.ids_T.device) * self._unit
 
     def learn(
         self,
@@ -90,8 +91,8 @@ class Critic:
         Raises:
             DivergedError: loss or gradient is no finite number; the weights are as they were before that step.
         """
-        value_TH = (self.values(batch) if before_TH is None else before_TH) / self.config.unit
-        target_TH = reading.spread(target.to(value_TH.dtype)) / self.config.unit
+        value_TH = (self.values(batch) if before_TH is None else before_TH) / self._unit
+        target_TH = reading.spread(target.to(value_TH.dtype)) / self._unit
         columns = {_VALUES: value_TH, _TARGETS: target_TH, _READ: reading.read_TH}
         placed = batch.with_columns(columns)
         shuffled = stream.shuffled(range(batch.trajectories))

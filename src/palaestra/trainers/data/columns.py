@@ -39,6 +39,7 @@ def rollout_columns(episodes: Sequence[Episode], turns: Sequence[int]) -> dict[s
     return {
         "anchor_U": _numbers(anchors),
         "passed_R": _floats(episode.score.passed for episode in episodes),
+        "total_R": _floats(episode.score.total for episode in episodes),
         "done_R": _floats(episode.end is not None and episode.end.terminates for episode in episodes),
         "task_R": _numbers(stable_number("task", episode.task.id) for episode in episodes),
         "agent_R": _numbers(stable_number("agent", episode.agent) for episode in episodes),

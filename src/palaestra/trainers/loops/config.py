@@ -24,7 +24,7 @@ from palaestra.trainers.loops.compared import comparing_parts
 from palaestra.trainers.loops.saves import SaveConfig
 from palaestra.trainers.model.shape import DecoderShape
 from palaestra.trainers.monitors import AlarmConfig
-from palaestra.trainers.objectives import BuiltObjective, ObjectiveConfig
+from palaestra.trainers.objectives import BuiltObjective, ObjectiveConfig, corrects_stale
 from palaestra.trainers.rollouts.budget import PlayConfig
 from palaestra.trainers.rollouts.groups import GroupRule
 from palaestra.trainers.rollouts.pool import PoolConfig
@@ -212,6 +212,18 @@ class GrpoConfig:
         if built.critic is not None and self.tokens is None and self.critic.lead >= self.steps:
             raise ValueError(
                 f"critic.lead={self.critic.lead}, steps={self.steps}: the policy is never trained; take more steps"
+            )
+        if built.critic is not None and self.critic.unit and built.returns and self.critic.unit != built.returns:
+            raise ValueError(
+                f"critic.unit={self.critic.unit:g}: rewards are converted before the critic sees them, so that a "
+                f"solved task returns {built.returns:g}; leave it out, or say `objective.parts.unit` too"
+            )
+        if self.limits.bound and not corrects_stale(built.recipe):
+            raise ValueError(
+                f"limits: groups are up to {self.limits.bound} versions old, and nothing in the objective corrects for "
+                'weights that are not those that drew the tokens; take objective.parts.ratio = { anchor = "rollout" } '
+                'with a trust region that reads ratios, or objective.parts.corrections = ["token-tis"] with '
+                'ratio.anchor = "old", or limits.staleness = 0'
             )
         self.fillers(built)
 

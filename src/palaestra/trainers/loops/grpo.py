@@ -183,7 +183,8 @@ class GrpoLoop(Loop):
             self._reference = Learner(self._start.model, replace(config.learner, lora=None))
         if self._built.critic is not None:
             device = config.critic.learner.device or config.learner.device
-            how = replace(config.critic, learner=replace(config.critic.learner, device=device))
+            unit = config.critic.unit or self._built.returns
+            how = replace(config.critic, learner=replace(config.critic.learner, device=device), unit=unit)
             self._critic = Critic(self._start.model, how, heads=self._built.critic.heads)
             if held:
                 self._critic.restore(held)

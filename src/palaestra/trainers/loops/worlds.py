@@ -15,6 +15,7 @@ from palaestra.trainers.loops.material import (
     env_id_of,
     openings_of,
     tasks_of,
+    total_of,
     worlds_of,
 )
 from palaestra.trainers.progress import OpenProgressBar, silent
@@ -103,6 +104,11 @@ class RunWorlds:
         """What is known of the first task of each world: it tells the split of all."""
         for config, tasks in self._worlds.values():
             yield from openings_of(config, tasks[:1])
+
+    @property
+    def totals(self) -> dict[str, float]:
+        """What each world pays for a solved task, by the name of the world, as the rubric of its first task has it."""
+        return {name: total_of(config, tasks[0]) for name, (config, tasks) in self._worlds.items()}
 
     def openings(self) -> Iterator[tuple[TaskSpec, list[str]]]:
         """What is known of each task, and what its user says at the beginning."""

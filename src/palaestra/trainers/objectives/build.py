@@ -27,12 +27,13 @@ from palaestra.trainers.objectives import (
     whole,
 )
 from palaestra.trainers.objectives.aggregation import Aggregation
-from palaestra.trainers.objectives.compatible import check_columns, check_facts, check_refill
+from palaestra.trainers.objectives.compatible import check_columns, check_conversion, check_facts, check_refill
 from palaestra.trainers.objectives.composed import ComposedObjective, Masking
 from palaestra.trainers.objectives.objective import Objective
 from palaestra.trainers.objectives.part import Denominator, Part, Plug, part_of
 from palaestra.trainers.objectives.parts import Filter, Mask, Regulariser, Requiring, Reward, Stateful, ValueReader
 from palaestra.trainers.objectives.recipe import REPLACED, Recipe, Spec, named, over
+from palaestra.trainers.objectives.rewards import RewardUnit
 from palaestra.trainers.objectives.settings import describe_fault, make_with_settings
 from palaestra.trainers.objectives.term import Term
 from palaestra.trainers.objectives.whole.objective import WholeTrajectoryObjective
@@ -62,7 +63,10 @@ class ObjectiveConfig:
         Raises:
             ConfigError: no preset is called so, or a section is unknown or makes no sense.
         """
-        recipe = read_recipe(over(self._preset().recipe, self.parts))
+        below = self._preset().recipe
+        if self.parts and below.get("unit") == "any":  # it is known of the preset's parts, and not of others
+            below = {name: value for name, value in below.items() if name != "unit"}
+        recipe = read_recipe(over(below, self.parts))
         if recipe.whole is not None and (unused := sorted(REPLACED & self.parts.keys())):
             raise ConfigError(f"objective.parts: {', '.join(unused)} would not be used, for `whole` takes their place")
         return recipe
@@ -96,12 +100,20 @@ class BuiltObjective:
 
     recipe: Recipe
     objective: Objective
+    unit: RewardUnit | None
+    """Converts what is paid; `None` where it stays as it is."""
     rewards: tuple[Reward, ...]
+    """All others, in order."""
     filters: tuple[Filter, ...]
     parts: tuple[Part, ...]
     """What is known of every part, in the recipe's order."""
     made: tuple[object, ...]
     """The parts themselves, in the same order."""
+
+    @property
+    def returns(self) -> float | None:
+        """What constants assume that a solved task returns; `None` where rewards stay as the world pays them."""
+        return None if self.unit is None or self.unit.size is not None else self.unit.returns
 
     @property
     def critic(self) -> ValueReader | None:
@@ -120,13 +132,22 @@ class BuiltObjective:
         for one, part in zip(self.made, self.parts, strict=True):
             yield part, _reads(one, part)
 
+    def convert(self, batch: TokenBatch) -> TokenBatch:
+        """The batch with what was paid in the unit that constants assume.
+
+        Raises:
+            ConfigError: the world does not say what a solved task pays.
+        """
+        return batch if self.unit is None else self.unit.convert(batch)
+
     def wanted(self, batch: TokenBatch) -> bool:
         """Whether those filters keep anything that look at each group alone.
 
         Args:
             batch: Of one group.
         """
-        own = (one for one, part in zip(self.made, self.parts, strict=True) if part.each_group)
+        own = [one for one, part in zip(self.made, self.parts, strict=True) if part.each_group]
+        batch = self.convert(batch) if own else batch
         return all(bool(cast("Filter", one)(batch).any()) for one in own)
 
     def state(self) -> dict[str, object]:
@@ -173,6 +194,7 @@ def build(recipe: Recipe) -> BuiltObjective:
     parts = tuple(_part(plug, name) for plug, name, _ in specs)
     check_facts(recipe, parts)
     check_refill(recipe, parts)
+    check_conversion(recipe)
     made = tuple(_made(plug, name, settings) for plug, name, settings in specs)
     reads = frozenset[str]().union(*map(_reads, made, parts))
     for one, part in zip(made, parts, strict=True):
@@ -200,8 +222,15 @@ def build(recipe: Recipe) -> BuiltObjective:
             rates=of("rate"),
             requires=reads.union(recipe.ratio.requires()),
         )
+    conversion = [one for one in of("reward") if isinstance(one, RewardUnit)]
     return BuiltObjective(
-        recipe=recipe, objective=objective, rewards=of("reward"), filters=of("filter"), parts=parts, made=made
+        recipe=recipe,
+        objective=objective,
+        unit=conversion[0] if conversion else None,
+        rewards=tuple(one for one in of("reward") if not isinstance(one, RewardUnit)),
+        filters=of("filter"),
+        parts=parts,
+        made=made,
     )
 
 

@@ -18,7 +18,7 @@ ColumnSource: TypeAlias = Literal["rollout", "policy", "now", "norms", "referenc
 does; a backward pass for each trajectory; the reference policy; the critic; or a filler: a judge, further rollouts,
 demonstrations, or a function of a user's."""
 _NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*_[TUR][A-Z]*", re.ASCII)
-_RETURNS = frozenset({"greedy_R", "counterfactual_R"})
+_RETURNS = frozenset({"layers_UL", "greedy_R", "counterfactual_R"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +54,7 @@ def declare_column(name: str, *, meaning: str = "", is_return: bool = False) -> 
 _OURS: Mapping[str, tuple[ColumnSource, str]] = {
     "anchor_U": ("rollout", "what the world showed before the turn, without history, as a number (GiGPO)"),
     "passed_R": ("rollout", "1 where the task was solved, else 0, whatever was paid"),
+    "total_R": ("rollout", "what the rubric pays for a solved task; 0 where the world does not say"),
     "done_R": ("rollout", "1 where the world ended the episode, 0 where it was cut short"),
     "task_R": ("rollout", "the task, as a number that stays the same from batch to batch"),
     "agent_R": ("rollout", "who acted, as a number"),

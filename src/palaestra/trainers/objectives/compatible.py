@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 from palaestra.errors import ConfigError
 from palaestra.trainers.objectives.columns import COLUMNS, ColumnSource
 from palaestra.trainers.objectives.part import Part, Plug
-from palaestra.trainers.objectives.recipe import Recipe
+from palaestra.trainers.objectives.recipe import CONVERSION, Recipe, named
 
 _ONE_RATIO = "what is one ratio would count once for each token"
 _OF_A_TURN = "its steps are bounded by the ratio of a whole turn (GSPO)"
@@ -83,6 +83,20 @@ def check_refill(recipe: Recipe, parts: Iterable[Part]) -> None:
         )
 
 
+def check_conversion(recipe: Recipe) -> None:
+    """Refuse to convert what other parts have already changed.
+
+    Raises:
+        ConfigError: the conversion is not the first of the rewards, or stands there twice.
+    """
+    places = [place for place, spec in enumerate(recipe.rewards) if named(spec)[0] == CONVERSION]
+    if places and places != [0]:
+        raise ConfigError(
+            f"rewards: {CONVERSION} stands at place {places[-1] + 1}, and what it converts has been changed by then; "
+            "let it be the first, and the only one"
+        )
+
+
 def check_columns(part: Part, requires: Iterable[str], *, valued: bool) -> None:
     """Refuse a part that reads what is not there when it is asked.
 
@@ -114,3 +128,24 @@ def check_columns(part: Part, requires: Iterable[str], *, valued: bool) -> None:
                 f"{part.plug} {part.name} reads {column} ({meaning}), and the advantage has no critic; take one "
                 "that has, such as gae"
             )
+
+
+_BLIND = frozenset({"trust/reinforce"})
+"""Trust regions that look at no ratio."""
+
+
+def corrects_stale(recipe: Recipe) -> bool:
+    """Whether something in a recipe corrects for rollouts that older weights drew.
+
+    A ratio to the rollout's weights does, where the trust region looks at it; so does a correction between them and the
+    weights that the batch began with, and V-trace, whose advantages carry the ratio. A loss of whole trajectories
+    regresses or ranks what was drawn, whoever drew it.
+    """
+    facts = recipe.facts()
+    if (
+        recipe.whole is not None
+        or "advantage/v-trace" in facts
+        or any(fact.startswith("correction/") for fact in facts)
+    ):
+        return True
+    return recipe.ratio.anchor == "rollout" and facts.isdisjoint(_BLIND)

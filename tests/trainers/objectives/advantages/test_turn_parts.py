@@ -99,10 +99,10 @@ def test_neutral_settings_are_settings(kind: Part) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_recipe_can_name_it(name: str) -> None:
-    built = build(read_recipe({"advantage": name}))
+    built = build(read_recipe({"advantage": name, "unit": "any"}))
     assert built.requires == part_of("advantage", name).requires
 
 
 def test_a_recipe_can_name_the_reward() -> None:
-    built = build(read_recipe({"rewards": ["potential"]}))
+    built = build(read_recipe({"rewards": ["potential"], "unit": "any"}))
     assert built.requires == {"potential_U", "potential_R"}
