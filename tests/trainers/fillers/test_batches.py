@@ -202,7 +202,7 @@ def test_what_needs_the_policy_is_filled_in_for_the_trajectories_that_filters_le
         "demonstrations",
     }
     read = given("mig")
-    learner = Learner(policy().model, LearnerConfig(lr=0.0))
+    learner = Learner(policy().model, LearnerConfig(lr=1e-3))
     whole = filler.fill_from_policy(read.batch, read, learner)
     kept = [5, 1, 2]
     some = filler.fill_from_policy(read.batch.select(kept), read, learner)

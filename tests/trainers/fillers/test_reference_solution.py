@@ -37,7 +37,7 @@ def given(form: str, *, layout: LayoutName = "shared", other: bool = False) -> F
     wanted = {e.group: SOLUTIONS[e.task.id] for e in episodes}
     if other:
         wanted = {e.group: next(s for s in shown() if s.task.id != e.task.id) for e in episodes}
-    learner = Learner(decoder(form), LearnerConfig(lr=0.0, layout=layout, micro_tokens=600))
+    learner = Learner(decoder(form), LearnerConfig(lr=1e-3, layout=layout, micro_tokens=600))
     return FillerInput(
         batch=flatten(episodes),
         episodes=episodes,

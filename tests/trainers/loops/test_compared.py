@@ -9,7 +9,7 @@ from complete import complete
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.loops.compared import COMPARING
 from palaestra.trainers.objectives import PARTS, Part
-from palaestra.trainers.objectives.part import TO_BE_SAID
+from palaestra.trainers.objectives.settings import TO_BE_SAID
 
 ALONE = (1,) * 8
 OURS = "palaestra.trainers.objectives."

@@ -1,12 +1,13 @@
 """Loops come to the same end whenever they begin alike, go on where they stopped, and say when they cannot."""
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
+from torch import Tensor
 
 from crash.loops import (
     ASYNC,
@@ -264,10 +265,10 @@ def test_a_loss_that_is_no_number_is_one_error_and_the_last_save_stands(warm: Po
     loop = grpo_loop(warm, SYNC)
     train = loop._train
 
-    def poisoned(groups: Sequence[RolloutGroup], step: int) -> Metrics:
+    def poisoned(groups: Sequence[RolloutGroup], columns: Mapping[str, Tensor], step: int) -> Metrics:
         with torch.no_grad():
             loop._learning._model.model.norm.weight.fill_(float("nan"))
-        return train(groups, step)
+        return train(groups, columns, step)
 
     loop._train = poisoned  # type: ignore[method-assign]
     with pytest.raises(DivergedError, match="nan"):

@@ -23,7 +23,7 @@ def test_a_run_learns_from_what_vllm_draws_and_gives_it_new_weights(tmp_path: Pa
     assert all(abs(ratio - 1) < 1e-3 for ratio in ratios), "both work out the same log-probabilities"
     loop = grpo_loop(warm, config)
     recorded = RecordedRun(
-        directory=tmp_path, schedule=[], groups={}, fingerprint=loop.fingerprint(), settings=loop.settings()
+        directory=tmp_path, schedule=[], batches={}, fingerprint=loop.fingerprint(), settings=loop.settings()
     )
     with pytest.raises(ConfigError, match="held to no record"):
         run(grpo_loop(warm, config, replay=recorded), tmp_path / "again")

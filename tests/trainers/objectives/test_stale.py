@@ -10,7 +10,6 @@ from complete import complete, gradient
 from palaestra.trainers.loops import GrpoConfig
 from palaestra.trainers.objectives import ObjectiveConfig, build, corrects_stale, preset, presets, read_recipe
 from palaestra.trainers.rollouts.staleness import Staleness
-from published import ELSEWHERE
 
 ON_POLICY: Mapping[str, str] = {
     "gpg": "plain REINFORCE, one update a batch",
@@ -39,7 +38,7 @@ def test_what_corrects_for_stale_rollouts_looks_at_who_drew_them_and_the_rest_do
     assert looks == (corrects_stale(read) and name not in PREFERENCES)
 
 
-@pytest.mark.parametrize("name", [name for name in presets() if name not in ELSEWHERE])
+@pytest.mark.parametrize("name", presets())
 def test_a_run_on_stale_rollouts_refuses_what_corrects_nothing_and_says_what_to_do(name: str) -> None:
     objective = ObjectiveConfig(preset=name)
     assert corrects_stale(objective.recipe()) == (name not in ON_POLICY)

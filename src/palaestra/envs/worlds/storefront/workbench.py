@@ -94,7 +94,7 @@ def relations(parts: Sequence[Product]) -> list[PartRelation]:
     return [*found, *([PartRelation(parts=drawing, column="watts")] if "psu" in by else [])]
 
 
-def knew_fit(parts: Sequence[Product], *, exchanged: Collection[Category] = ()) -> Criterion:
+def knew_fit(parts: Sequence[Product], *, exchanged: Collection[str] = ()) -> Criterion:
     """Expect that the agent was shown that parts work together, by one check, by several or by their records.
 
     Args:
