@@ -127,7 +127,7 @@ class Criterion:
     unordered: frozenset[str] = frozenset()
     """The values of an answer whose order does not count, by name."""
     names: frozenset[str] = frozenset()
-    """The ids of the records that a message must name."""
+    """What a message must name: ids of records, or a day."""
 
     def spec(self, points: int) -> CriterionSpec:
         """The criterion as a record, worth `points`."""

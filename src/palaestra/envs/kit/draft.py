@@ -293,7 +293,7 @@ def _naming(told: Criterion, rows: Sequence[Row]) -> Criterion:
         return Verdict(met=False, reason=f"does not name {', '.join(unnamed)}") if verdict.met and unnamed else verdict
 
     keys = [row.id for row in rows]
-    return replace(told, check=check, text=f"{told.text} Named {', '.join(keys)}.", names=frozenset(keys))
+    return replace(told, check=check, text=f"{told.text} Named {', '.join(keys)}.", names=told.names | set(keys))
 
 
 def letters_of(draft: type[Draft]) -> Mapping[str, LetterKind]:

@@ -155,4 +155,5 @@ def expect_told(
         after=tuple(after),
         about="event",
         tools=frozenset({tool}),
+        names=frozenset() if day is None else frozenset({day.isoformat()}),
     )
