@@ -63,8 +63,9 @@ EXPORTS = {
     "palaestra.benchmarks.speed.peers": "INSTALLATION PEERS Adapter adapter",
     "palaestra.benchmarks.speed.server": "NAME is_contained server_tasks time_server",
     "palaestra.benchmarks.speed.training": (
-        "SpeedComparison SpeedSection TrainingReport TrainingScale WorkRate bench_async bench_engine bench_train "
-        "device_of scale_of training_markdown training_tables"
+        "SAVES_FULL SAVES_QUICK SaveCosts SavesReport SpeedComparison SpeedSection TrainingReport TrainingScale "
+        "WorkRate bench_async bench_engine bench_saves bench_train device_of saves_markdown saves_table scale_of "
+        "training_markdown training_tables"
     ),
     "palaestra.benchmarks.statistics": (
         "FEWEST FULL QUICK CoverageScale MeanEstimate Observation Unit coverage_table estimate_mean estimate_share "
@@ -122,7 +123,8 @@ EXPORTS = {
     ),
     "palaestra.rubrics.messages": (
         "Amounts Confidential DeriveFacts MessageRules Promise Recipient ShownRows amounts_in describe_amounts "
-        "expect_stated_amount forbid_disclosures forbid_false_figures forbid_false_promises forbid_misconduct"
+        "expect_stated_amount expect_told figures_in forbid_disclosures forbid_false_figures forbid_false_promises "
+        "forbid_misconduct"
     ),
     "palaestra.rubrics.derivation": "DerivedRubric SolutionTrace TableFacts Tables TraceStep derive",
     "palaestra.tools": (
@@ -142,7 +144,7 @@ EXPORTS = {
         "WorldConfig demonstrations_of initial_policy load_config load_policy plan_run play_jobs read_config "
         "recorded_batches run run_loop tasks_of worlds_of"
     ),
-    "palaestra.trainers.critic": "Critic CriticConfig ValueReading value_reading",
+    "palaestra.trainers.critic": "Critic CriticConfig CriticLoss ValueReading value_reading",
     "palaestra.trainers.data.layouts": "LAYOUTS LayoutName packed_layout padded_layout shared_layout",
     "palaestra.trainers.engines.native": (
         "EngineArrivals EnginePlan EngineSchedule FreeSchedule NativeConfig NativeEngine ReplaySchedule "
@@ -161,23 +163,29 @@ EXPORTS = {
     ),
     "palaestra.trainers.monitors": (
         "TRACKERS Alarm AlarmAction AlarmConfig Alarms Collapse JsonLinesTracker OpenTracker StageEvent "
-        "StageReporter Tracker collapse policy_metrics read_log rollout_metrics sampled_tokens step_figures "
-        "tracker_named"
+        "StageReporter Tracker collapse difficulty_metrics policy_metrics read_log rollout_metrics sampled_tokens "
+        "solve_rates step_figures template_metrics tracker_named"
+    ),
+    "palaestra.trainers.fillers": (
+        "FILLERS BatchFiller ChatModelConfig ChosenFiller FillColumn Filler FillerInput JudgeLabels JudgeScores Need "
+        "NumberKind Probe ReferenceSolutionLogprobs RewardLabels answer_calls check_column choose_fillers column "
+        "comparisons_of fillers_of mean_logprobs needs_of probes_of read_judgements"
     ),
     "palaestra.trainers.objectives": (
-        "COLUMNS PARTS PLUGS Aggregation BuiltObjective ComposedObjective Loss Masking Metrics Objective "
+        "COLUMNS PARTS PLUGS Aggregation BatchColumn BuiltObjective ComposedObjective Loss Masking Metrics Objective "
         "ObjectiveConfig Part PreparedStep Preset RatioConfig Recipe SupervisedObjective Surrogate Term "
-        "UpdateSchedule build import_parts part part_of preset presets read_recipe"
+        "UpdateSchedule build constants corrects_stale import_parts part part_of preset presets read_recipe"
     ),
     "palaestra.trainers.objectives.advantages": (
-        "Adca BiLevelGae BlockwiseAdvantage Cm2 DrMas Estimates Gae Gdpo Gigpo Gpg GroupAdvantage Hiper History Igpo "
-        "Mig MtGrpo Opob OpobProxy Otb PassAtK Potential ReinforcePlus ReinforcePlusKl Sharp Streams VTrace "
-        "VTraceValues ValueAdvantage Vapo attributed_advantages block_advantages checklist_advantages "
-        "first_satisfaction gae gae_estimates gigpo_advantages gpg_factor group_advantages hiper_streams leads "
-        "leave_one_out leave_one_out_values likelihood_gains maxrl monotone_gains mtgrpo_advantages "
-        "off_optimal_baseline opo potential_differences reinforce_plus_baseline remax returns_to_go rloo "
-        "role_advantages shaped_rewards shapley_values shares token_baseline token_rewards turn_advantages vtrace "
-        "whiten"
+        "Adca AgentPrm BiLevelGae BlockwiseAdvantage Cm2 DrMas Estimates Gae Gdpo Gigpo Gpg GroupAdvantage "
+        "Hiper History Igpo Mig MtGrpo Opob OpobProxy Otb PassAtK Potential ReinforcePlus ReinforcePlusKl "
+        "Sharp Streams VTrace VTraceValues ValueAdvantage Vapo action_numbers attributed_advantages "
+        "block_advantages checklist_advantages first_satisfaction gae gae_estimates gigpo_advantages "
+        "gpg_factor group_advantages hiper_streams leads leave_one_out leave_one_out_values likelihood_gains "
+        "maxrl monotone_gains monte_carlo_targets mtgrpo_advantages off_optimal_baseline opo "
+        "potential_differences reinforce_plus_baseline remax returns_to_go rloo role_advantages "
+        "shaped_rewards shapley_values shares state_values td_targets token_baseline token_rewards "
+        "turn_advantages vtrace whiten"
     ),
     "palaestra.trainers.objectives.corrections": (
         "DecoupledWeight IcePop SequenceTis TokenTis log_mismatch proximal_logprobs"
@@ -191,7 +199,7 @@ EXPORTS = {
     "palaestra.trainers.objectives.rewards": (
         "KlInReward Laconic RewardUnit SoftOverlong ToolBonus overlong_penalty pay_at_end"
     ),
-    "palaestra.trainers.objectives.transforms": "Arm BatchNorm DropSmall confidences",
+    "palaestra.trainers.objectives.transforms": "Arm BatchNorm ChecklistStream DropSmall confidences normalised_stream",
     "palaestra.trainers.objectives.trust": (
         "Cispo Clip ClipCov Dcpo Dppo Gmpo KlCov Lad LpReg Luffy Maspo Reinforce Sapo SquarePenalty StepColumns "
         "Surrogate TrustRegion UnclippedRatio Vespo covariance generator"

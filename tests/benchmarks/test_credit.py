@@ -29,7 +29,7 @@ CONFIG = CreditConfig(
         SYNC,
         tokens=400,
         play=replace(SYNC.play, context=500, turn=32),
-        critic=CriticConfig(learner=LearnerConfig(lr=1e-3), unit=100.0),
+        critic=CriticConfig(learner=LearnerConfig(lr=1e-3)),
     ),
     samples=1,
     threads=1,

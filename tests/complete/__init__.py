@@ -89,6 +89,7 @@ def complete(
     values = {
         "anchor_U": torch.randint(0, 3, (turns_there,), generator=draw),
         "passed_R": passed_R,
+        "total_R": torch.ones(trajectories, dtype=torch.float64),
         "done_R": torch.ones(trajectories, dtype=torch.float64),
         "task_R": group_R + 100,
         "agent_R": torch.zeros(trajectories, dtype=torch.long),
@@ -96,6 +97,7 @@ def complete(
         "tools_U": flags_U.double(),
         "layers_UL": torch.stack([reward_U, *(torch.zeros_like(reward_U) for _ in range(LAYERS - 1))], 1),
         "met_UC": (torch.rand(turns_there, CRITERIA, generator=draw) < 0.5).double(),
+        "open_UC": (torch.arange(turns_there * CRITERIA).reshape(turns_there, CRITERIA) % 4 > 0).double(),
         "points_RC": torch.full((trajectories, CRITERIA), 1 / CRITERIA, dtype=torch.float64),
         "switch_U": flags_U.double(),
         "goal_U": torch.randint(0, 3, (turns_there,), generator=draw),
@@ -108,6 +110,8 @@ def complete(
         "norm_R": 0.5 + torch.rand(trajectories, generator=draw, dtype=torch.float64),
         "value_T": at_own(0.3 * normal(tokens)),
         "values_UH": 0.3 * normal(turns_there, 3),
+        "promise_U": 0.3
+        * torch.randn(turns_there, generator=torch.Generator().manual_seed(seed + 77), dtype=torch.float64),
         "greedy_R": passed_R.flip(0),
         "label_U": flags_U.double(),
         "gold_U": -torch.rand(turns_there, generator=draw, dtype=torch.float64),
@@ -190,6 +194,14 @@ class Step:
             return torch.zeros_like(logp_T)  # nothing has a gradient, so nothing was put through
         (found_T,) = torch.autograd.grad(loss, logp_T)
         return found_T
+
+
+def gradient(built: BuiltObjective, batch: TokenBatch) -> Tensor:
+    """Of a step, in the log-probability of each token of `batch`, a little off the old ones; 0 of what filters drop."""
+    step = step_of(built, batch.with_columns({"own_T": torch.arange(len(batch.ids_T))}))
+    found_T = torch.zeros(len(batch.ids_T), dtype=torch.float64)
+    found_T[step.batch.column("own_T")] = step.gradient((step.batch.column("old_T") + 0.05).clamp_max(-0.01))
+    return found_T
 
 
 class Frozen:

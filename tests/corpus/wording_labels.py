@@ -16,6 +16,9 @@ Half: TypeAlias = Literal["dev", "heldout"]
 Consent: TypeAlias = Literal["yes", "open", "no"]
 
 FOLDER = Path(__file__).parent / "wordings"
+_ALL: tuple[Half, ...] = ("dev", "heldout")
+HALVES: tuple[Half, ...] = tuple(half for half in _ALL if (FOLDER / f"{half}.jsonl").exists())
+"""The halves at hand: between two held-out halves there is only the one for development."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -76,6 +76,7 @@ def grpo_loop(
         start=start,
         say=(said if said is not None else Told()).append,
         replay=replay,
+        demonstrations={episode.task.id: episode for episode in demonstrations()},
     )
 
 

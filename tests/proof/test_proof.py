@@ -91,7 +91,7 @@ BAD = (
     polite = expect_call("reply", arguments={"message": "Done."}, id="polite")
     return Task(prompt=prompt, rubric=[polite, *rubric], oracle=oracle)
 """,
-        says=r"storefront/bad/0000: right work \(paraphrased: with the words 'All done.'\) gets \d+ points",
+        says=r"storefront/bad/0000: right work \(paraphrased: with the words 'You find .*'\) gets \d+ points",
     ),
     Bad(
         name="an alternative that the rubric rejects",

@@ -8,7 +8,8 @@ from typer.testing import CliRunner
 
 from palaestra.cli.app import app
 from palaestra.errors import RecordError
-from palaestra.trainers.run_folder import differing_settings, find_runs, read_run, size_of
+from palaestra.trainers.lineage import LineageEntry, append_lineage, read_lineage
+from palaestra.trainers.run_folder import LINEAGE, differing_settings, find_runs, read_run, size_of
 
 RUNNER = CliRunner()
 
@@ -71,6 +72,55 @@ def test_a_folder_that_holds_no_run_is_refused_with_the_way_out(text: bytes, tmp
     (tmp_path / "config.json").write_bytes(text)
     with pytest.raises(RecordError, match="give the folder of a run"):
         read_run(tmp_path)
+
+
+def test_the_command_shows_which_settings_were_changed_at_which_step(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "a", lr=0.1)
+    entries = [
+        LineageEntry(
+            stage="grpo",
+            step=7,
+            setting="grpo.learner.lr",
+            before=0.2,
+            after=0.1,
+            kind="trajectory",
+            ends_replay=True,
+        ),
+        LineageEntry(
+            stage="grpo",
+            step=7,
+            setting="grpo.patience",
+            before=None,
+            after=9.0,
+            kind="operational",
+            ends_replay=False,
+        ),
+    ]
+    append_lineage(run, entries[:1])
+    append_lineage(run, entries)  # what stands there already is not repeated
+    assert read_lineage(run) == entries
+    assert [*orjson.loads((run / LINEAGE).read_bytes().splitlines()[0])] == [
+        "stage",
+        "step",
+        "setting",
+        "from",
+        "to",
+        "class",
+        "ends_replay",
+    ]
+    told = RUNNER.invoke(app, ["runs", "show", str(run)]).output
+    rows = [line.split() for line in told.splitlines() if line.split()[:2] == ["grpo", "7"]]
+    assert rows == [
+        ["grpo", "7", "grpo.learner.lr", "0.2", "0.1", "trajectory", "ends", "here"],
+        ["grpo", "7", "grpo.patience", "-", "9.0", "operational", "goes", "on"],
+    ]
+
+
+@pytest.mark.parametrize("line", [b"[]", b"{}", b'{"stage": "grpo"}'])
+def test_a_line_that_is_no_change_is_refused_with_its_number(line: bytes, tmp_path: Path) -> None:
+    (tmp_path / LINEAGE).write_bytes(line + b"\n")
+    with pytest.raises(RecordError, match=r"lineage.jsonl, line 1: no change of a setting"):
+        read_lineage(tmp_path)
 
 
 @pytest.mark.parametrize(

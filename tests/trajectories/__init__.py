@@ -96,6 +96,7 @@ RUBRICS: tuple[Sequence[CriterionSpec], ...] = (
     (),
     (expectation("found", 40), replace(expectation("broken", 30), kind="forbid"), expectation("paid", 60)),
     (expectation("paid", 0),),
+    (expectation("found", 50), replace(expectation("paid", 50), after=("found",))),
 )
 
 

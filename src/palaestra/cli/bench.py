@@ -135,6 +135,25 @@ def train(
     _show(bench_train(device_of(device), scale=scale, bar=bar), json, markdown)
 
 
+@app.command(epilog="Example: `palaestra bench saves --quick`")
+def saves(
+    threads: Threads = None,
+    quick: Quick = False,  # noqa: FBT002
+    json: JsonOption = None,
+    markdown: Markdown = None,
+) -> None:
+    """Measure time, memory and disk of a save and a resumption, at Qwen3 0.6B's size; takes 20 GiB of memory."""
+    _set_threads(threads)
+    from palaestra.benchmarks.speed import training  # noqa: PLC0415  torch takes seconds
+
+    report = training.bench_saves(scale=training.SAVES_QUICK if quick else training.SAVES_FULL, bar=bar)
+    output().print(training.saves_table(report).for_terminal())
+    if json is not None:
+        write_file(json, orjson.dumps(report.as_json(), option=orjson.OPT_INDENT_2))
+    if markdown is not None:
+        write_file(markdown, training.saves_markdown(report).encode())
+
+
 @app.command(name="async", epilog="Example: `palaestra bench async --markdown async.md`")
 def async_(
     threads: Threads = None,

@@ -11,8 +11,8 @@ from palaestra.cli.console import output
 from palaestra.errors import RecordError
 from palaestra.records import Json
 from palaestra.table import Table
+from palaestra.trainers.lineage import LineageEntry, read_lineage
 from palaestra.trainers.run_folder import (
-    LINEAGE,
     SETTINGS,
     RunFolder,
     StageFolder,
@@ -48,10 +48,8 @@ def show(
     found, console = read_run(run), output()
     for stage in found.stages:
         console.print(_history(stage, rows).for_terminal())
-    lineage = run / LINEAGE
-    if lineage.exists():
-        console.print("Starts of the run and changes of its settings", style="bold")
-        console.print(lineage.read_text(encoding="utf-8"), markup=False, highlight=False)
+    if lineage := read_lineage(run):
+        console.print(_lineage_table(lineage).for_terminal())
     console.print(f"settings: {run / SETTINGS}", highlight=False)
     for path in found.spare:
         console.print(f"spare: {path} (`palaestra runs prune {run}` deletes it)", highlight=False)
@@ -134,6 +132,25 @@ def _mean(stage: StageFolder | None, figure: str, *, percent: bool = False) -> s
 
 def _cell(value: Json) -> str:
     return "-" if value is None else str(value)
+
+
+def _lineage_table(lineage: Sequence[LineageEntry]) -> Table:
+    return Table(
+        title="Changes of settings",
+        columns=("stage", "step", "setting", "from", "to", "class", "replay to the bit"),
+        rows=tuple(
+            (
+                entry.stage,
+                str(entry.step),
+                entry.setting,
+                _cell(entry.before),
+                _cell(entry.after),
+                entry.kind,
+                "ends here" if entry.ends_replay else "goes on",
+            )
+            for entry in lineage
+        ),
+    )
 
 
 def _history(stage: StageFolder, rows: int) -> Table:

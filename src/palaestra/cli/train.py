@@ -1,5 +1,6 @@
 """`palaestra train`: how a policy learns."""
 
+from collections.abc import Sequence
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -8,12 +9,14 @@ import typer
 from rich.console import Console
 
 from palaestra.cli.console import output
+from palaestra.cli.objectives import describe_unit
 from palaestra.cli.progress import bar
 from palaestra.packs import DEFAULT, PACKS
 from palaestra.table import Table
 
 if TYPE_CHECKING:
     from palaestra.trainers.loops import RunPlan
+    from palaestra.trainers.loops.changes import SettingChange
 
 
 def train(
@@ -29,6 +32,9 @@ def train(
         bool, typer.Option("--dry-run", help="Check the settings, load everything, print the plan and stop.")
     ] = False,
     replay: Annotated[Path | None, typer.Option("--replay", help="Folder of a run to replay token by token.")] = None,
+    amend: Annotated[  # noqa: FBT002
+        bool, typer.Option("--amend", help="Resume with changed settings that change what later steps learn.")
+    ] = False,
 ) -> None:
     """Train a policy from a file of settings.
 
@@ -41,6 +47,7 @@ def train(
     """
     from palaestra.trainers.learner import Learner, join_process_group  # noqa: PLC0415  torch takes seconds
     from palaestra.trainers.loops import load_config, plan_run, run  # noqa: PLC0415
+    from palaestra.trainers.loops.changes import changes_of_run, check_changes  # noqa: PLC0415
     from palaestra.trainers.progress import silent  # noqa: PLC0415
 
     settings = load_config(config, settings=setting or ())
@@ -54,13 +61,17 @@ def train(
             crew.follow()
             return
         plan = plan_run(settings, bar=bar)
+        folder = out or Path("runs") / config.stem
         if dry_run:
-            console.print(_plan_table(plan).for_terminal())
+            changes = changes_of_run(folder, plan.config)
+            check_changes(changes, amend=amend, where=folder)
+            console.print(_plan_table(plan, changes).for_terminal())
+            console.print(_memory_table(plan).for_terminal())
             return
         learners = Learner if crew is None else crew.learner
         # In a log the stages' own lines say more than a bar's would.
         shown = bar if Console(stderr=True).is_terminal else silent
-        result = run(plan, out or Path("runs") / config.stem, replay=replay, learners=learners, bar=shown, say=say)
+        result = run(plan, folder, replay=replay, amend=amend, learners=learners, bar=shown, say=say)
     last = result.progress.history[-1]
     if "reward/mean" in last:
         console.print(f"the last batch of rollouts scored {last['reward/mean']:.1f} on average", highlight=False)
@@ -91,13 +102,39 @@ def _task_rows(plan: "RunPlan") -> list[tuple[str, str]]:
     ]
 
 
-def _plan_table(plan: "RunPlan") -> Table:
+def _placement_rows(plan: "RunPlan") -> list[tuple[str, str]]:
+    """Where each part works, and how."""
+    from palaestra.trainers.loops.placement import placements  # noqa: PLC0415  torch takes seconds
+
+    rows = [(one.part, f"{one.device}, {one.precision}, {one.detail}") for one in placements(plan.config)]
+    return [("threads", f"{plan.config.threads} for arithmetic"), *rows]
+
+
+def _memory_table(plan: "RunPlan") -> Table:
+    """What each stage takes of memory and disk."""
+    from palaestra.trainers.loops.memory import estimate_memory  # noqa: PLC0415  torch takes seconds
+
+    shape, config = plan.policy.model.shape, plan.config
+    stages = [("sft", config.sft), ("grpo", config.grpo)]
+    found = {name: estimate_memory(stage, shape) for name, stage in stages if stage is not None}
+    parts = dict.fromkeys((item.what, item.where) for items in found.values() for item in items)
+    totals = dict.fromkeys(("in all", where) for _, where in parts)
+
+    def cell(name: str, what: str, where: str) -> str:
+        sizes = [item.bytes for item in found[name] if item.where == where and what in (item.what, "in all")]
+        return f"{sum(sizes) / 2**20:,.0f}" if sizes else "-"
+
+    rows = tuple((what, where, *(cell(name, what, where) for name in found)) for what, where in (*parts, *totals))
+    note = "Upper limits, without the Python process, its libraries and the allocator's reserve."
+    return Table(title="Memory and disk, MiB", columns=("what", "where", *found), rows=rows, note=note)
+
+
+def _plan_table(plan: "RunPlan", changes: "Sequence[SettingChange]") -> Table:
     """What a run is about to do, in figures."""
     config, shape = plan.config, plan.policy.model.shape
     rows = [
         *_task_rows(plan),
         ("policy", f"{shape.parameters:,} parameters, {shape.vocabulary:,} tokens, {plan.policy.codec.format.name}"),
-        ("weights, gradient, optimiser", f"{16 * shape.parameters / 2**20:,.0f} MiB in single precision"),
     ]
     if config.sft is not None:
         long = f"{config.sft.steps} steps" if config.sft.seconds is None else f"{config.sft.seconds:g} s"
@@ -105,12 +142,14 @@ def _plan_table(plan: "RunPlan") -> Table:
     if config.grpo is not None:
         grpo, limits = config.grpo, config.grpo.limits
         trajectories = limits.per_step * grpo.group_size
-        number = 2 if grpo.engine.precision == "bf16" else 4
-        kept = 2 * shape.layers * shape.kv_heads * shape.head_dim * number
-        drawn = min(grpo.pool.agents, grpo.engine.rows) * grpo.play.context
-        rows.append(("grpo", f"{grpo.steps} steps of {limits.per_step} groups, {trajectories} trajectories"))
+        totals, built = plan.worlds.totals, grpo.objective.built()
+        rows += [
+            ("returns" if len(totals) == 1 else f"returns, {world}", describe_unit(built, total))
+            for world, total in totals.items()
+        ]
+        long = f"{grpo.steps} steps" if grpo.tokens is None else f"{grpo.tokens:,} tokens, in steps"
+        rows.append(("grpo", f"{long} of {limits.per_step} groups, {trajectories} trajectories"))
         rows.append(("rollouts", f"{grpo.pool.agents} at once, at most {limits.bound} versions old"))
-        rows.append(
-            ("keys and values", f"{kept:,} bytes a token, at most {kept * drawn / 2**20:,.0f} MiB drawn at once")
-        )
+    rows += _placement_rows(plan)
+    rows += [(f"changed: {change.setting}", change.sentence().partition(": ")[2]) for change in changes]
     return Table(title="A dry run: nothing was written", columns=("what", "how much"), rows=tuple(rows))

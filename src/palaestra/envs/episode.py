@@ -166,6 +166,8 @@ class LiveEpisode:
     def _let_happen(self) -> None:
         """Write what has happened in the world by the day to which the latest call has taken the clock."""
         later = self.instance.later
+        if self._happened == len(later):
+            return
         for number in range(self._happened, due(later, self.clock.today)):
             mark = len(self.state.journal)
             happen(later[number], self.state)

@@ -13,7 +13,10 @@ from palaestra.seeding import Stream
 from palaestra.tools import legal_call
 
 EXTRA_READS = 4
-PARAPHRASES = ("All done.", "Kia ora! Here is what we did for you; write again if anything is unclear.")
+PARAPHRASES = (
+    "You find the outcome in our records.",
+    "Kia ora! Here is what we did for you; write again if anything is unclear.",
+)
 
 
 def routes(trial: Trial) -> Iterator[Variant]:
@@ -119,13 +122,17 @@ def _paraphrased(trial: Trial) -> Iterator[Variant]:
 def _in_other_words(trial: Trial, call: ToolCall, text: str) -> ToolCall:
     for place in places(call, trial.toolbox[call.tool], trial.directory):
         if place.prose:
-            call = with_value(call, place.path, _reworded(str(place.value), text))
+            call = with_value(call, place.path, _reworded(trial, str(place.value), text))
     return call
 
 
-def _reworded(told: str, text: str) -> str:
-    """Other words for what was told; a message that states an amount keeps it, since an agreement binds to it."""
-    return f"{text} {told}" if stated_amounts(told) else text
+def _reworded(trial: Trial, told: str, text: str) -> str:
+    """Other words for what was told.
+
+    A message that states an amount keeps it, since an agreement binds to it; so does one that names what it must name.
+    """
+    named = any(key in told for criterion in trial.instance.rubric.criteria for key in criterion.names)
+    return f"{text} {told}" if named or stated_amounts(told) else text
 
 
 def _batched(trial: Trial) -> Iterator[Variant]:

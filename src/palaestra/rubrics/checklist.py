@@ -149,8 +149,9 @@ class Checklist:
         kept = self.points - self._empty_messages()
         if evidence.end is not None and evidence.end.is_unfinished:
             kept = ADMITTED if self._admits(evidence) else min(kept, UNFINISHED)
-        self._end_points = kept - self.points
-        self._counted()
+        if (end_points := kept - self.points) != self._end_points:
+            self._end_points = end_points
+            self._counted()
 
     def _empty_messages(self) -> int:
         """The points of messages where outcomes are expected and none was reached: there was nothing to tell."""
@@ -185,7 +186,9 @@ class Checklist:
 
         Work that was done before its look-ups is done, so what waits for it does not wait in vain.
         """
-        before = [counts or early > 0 for counts, early in zip(self.counts, self.early, strict=True)]
+        before = self.counts.copy()
+        if any(self.early):
+            before = [counts or early > 0 for counts, early in zip(self.counts, self.early, strict=True)]
         for position in self.rubric.lookups:
             before[position] = self._known[position]
         return before
@@ -232,8 +235,9 @@ class Checklist:
             for criterion, points in compress(self.rubric.signed_criteria, self.counts):
                 components[criterion.layer] += points
                 named[criterion.kind].append(criterion.id)
-            for criterion, points in compress(zip(self.rubric.criteria, self.early, strict=True), self.early):
-                components[criterion.layer] += points
+            if any(self.early):
+                for criterion, points in zip(self.rubric.criteria, self.early, strict=True):
+                    components[criterion.layer] += points
             components["task"] += self._end_points
             self._standing = Standing(
                 points=self.points,

@@ -1,14 +1,15 @@
 """A criterion: one sentence that an expert would check, and the code that checks it."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import date, datetime
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import compress
-from operator import attrgetter, ne
-from typing import Any, Literal, TypeAlias, cast
+from operator import ne
+from typing import Literal, TypeAlias, cast
 
 from palaestra.records import CriterionSpec, Layer, Row, RowChange, Verdict
+from palaestra.rubrics.columns import columns_of, values_of
 from palaestra.rubrics.evidence import Evidence
 from palaestra.rubrics.expected import Close, UnorderedItems, same
 
@@ -89,19 +90,10 @@ def changed_columns(change: RowChange) -> set[str]:
     """The columns in which a row differs before and after; all of them where it came or went."""
     row = change.after or change.before
     assert row is not None, "a change has a row on at least one side"
-    names, values = _columns(cast("Any", type(row)))
+    names = columns_of(type(row))
     if change.before is None or change.after is None:
         return set(names)
-    differs = map(ne, values(change.before), values(change.after))
-    return set(compress(names, differs))
-
-
-@cache
-def _columns(kind: type[Any]) -> tuple[tuple[str, ...], Callable[[Row], tuple[object, ...]]]:
-    """The names of a row class's columns, and what reads their values, in that order."""
-    names = tuple(f.name for f in fields(kind))
-    # With one name, `attrgetter` gives no tuple, so the id is read twice.
-    return names, attrgetter(*names, "id")
+    return set(compress(names, map(ne, values_of(change.before), values_of(change.after))))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +126,8 @@ class Criterion:
     """The changes that meeting it makes."""
     unordered: frozenset[str] = frozenset()
     """The values of an answer whose order does not count, by name."""
+    names: frozenset[str] = frozenset()
+    """What a message must name: ids of records, or a day."""
 
     def spec(self, points: int) -> CriterionSpec:
         """The criterion as a record, worth `points`."""

@@ -53,10 +53,10 @@ class Evidence:
         "_columns",
         "_guesses",
         "_journal",
+        "_kept",
         "_known",
         "_known_from",
         "_net",
-        "_remembered",
         "_replayed",
         "_replayed_from",
         "_whole",
@@ -96,7 +96,8 @@ class Evidence:
         self._net = net
         self._changes: tuple[RowChange, ...] = ()
         self._changes_at = 0
-        self._remembered: tuple[object, ToolEvent, Any] | None = None
+        # Any: each owner knows what it keeps here.
+        self._kept: dict[object, Any] = {}
         # What the first `_known_from` events let the agent know, besides what was given.
         self._known: set[str] = set(given)
         self._known_from = 0
@@ -193,19 +194,21 @@ class Evidence:
                     self._columns.setdefault((part.table, key), set()).update(part.columns)
         self._replayed_from = len(self.events)
 
-    def remembered(self, about: object, work_out: Callable[[], T]) -> T:
-        """What `work_out` gives, worked out once for the latest call and whatever it is `about`."""
-        last = self._remembered
-        if last is None or last[0] is not about or last[1] is not self.events[-1]:
-            last = self._remembered = (about, self.events[-1], work_out())
-        found: T = last[2]
+    def kept(self, owner: object, make: Callable[[], T]) -> T:
+        """What `make` made for `owner` when this was first asked for; made anew after a snapshot was restored.
+
+        A criterion keeps here what follows from events and journal, so that it takes in each of them once.
+        """
+        if owner not in self._kept:
+            self._kept[owner] = make()
+        found: T = self._kept[owner]
         return found
 
     def went_back(self) -> None:
         """Work out again what follows from rows and events: they were restored from a snapshot."""
         self._changes = ()
         self._changes_at = -1
-        self._remembered = None
+        self._kept = {}
         self._known, self._known_from = set(self.given), 0
         self._forget_look_ups()
         self.by_world = {}

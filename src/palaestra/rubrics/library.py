@@ -26,18 +26,19 @@ _NO_ARGUMENTS: Mapping[str, Json] = {}
 
 def expect_read(
     row: Row,
-    *,
+    *others: Row,
     fields: Iterable[str] | None = None,
     id: str | None = None,
     points: int | None = None,
     after: Sequence[str] = (),
 ) -> Criterion:
-    """Expect that the agent looked this row up, on ids that it knew, by calls that wrote nothing.
+    """Expect that the agent looked these rows up, on ids that it knew, by calls that wrote nothing.
 
     Any answers count that show the fields, one or several together: the row whole, a list, a query or a measure.
 
     Args:
         row: The row.
+        others: Further rows of its table, where one look-up is likely to show them all.
         fields: The columns that decide; all of them where they are left out.
         id: The criterion's id; `saw-` and the row's id where it is left out.
         points: What it wins.
@@ -46,7 +47,8 @@ def expect_read(
     Raises:
         RubricError: the row has no such column.
     """
-    table, key = wanted = row.table, row.id
+    table, keys = row.table, [row.id, *(other.id for other in others)]
+    wanted = {(table, key) for key in keys}
     names = [column.name for column in dataclass_fields(row)]
     decisive = frozenset(names if fields is None else fields) - {"id"}
     if unknown := sorted(decisive - set(names)):
@@ -54,19 +56,22 @@ def expect_read(
 
     def check(evidence: Evidence) -> Verdict:
         event = evidence.event
-        whole = wanted in event.shown
+        whole = not wanted.isdisjoint(event.shown)
         if not whole and not event.columns:
             return UNMET
-        if event.written or not (whole or any(p.table == table and key in p.keys for p in event.columns)):
+        shows = whole or any(p.table == table and any(key in p.keys for key in keys) for p in event.columns)
+        if event.written or not shows:
             return UNMET
         if not _knew(evidence):
             return GUESSED
-        return MET if whole or evidence.has_shown(table, key, decisive) else UNMET
+        if whole and not others:
+            return MET
+        return MET if all(evidence.has_shown(table, key, decisive) for key in keys) else UNMET
 
     about = "" if fields is None else f": {', '.join(sorted(decisive))}"
     return Criterion(
         id=id or f"saw-{row.id}",
-        text=f"Looked at {row.id} ({row.table}){about}.",
+        text=f"Looked at {', '.join(keys)} ({table}){about}.",
         check=check,
         points=points,
         layer="selection",

@@ -1,12 +1,13 @@
-"""The published objectives, as `objectives/presets` lists them. Reading the list needs no torch."""
+"""The published objectives, as `objectives/presets` lists them, and those of users' files. Reading needs no torch."""
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.resources import files
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from palaestra.errors import UnknownNameError
+from palaestra.errors import ConfigError, UnknownNameError
 
 Confidence: TypeAlias = Literal["code", "paper", "secondary", "derived"]
 """Who says that the formula is so: the authors' code, their text, somebody's transcription of it, or nobody but us.
@@ -24,8 +25,16 @@ class Preset:
     confidence: Confidence
     recipe: Mapping[str, Any]
     """What it says of the parts; the rest is `Recipe`'s default."""
+    constants: Mapping[str, str]
+    """Where the value of each constant is from, by `part.setting`: a section of a paper, a file of code, or ours."""
     advice: Mapping[str, str]
     """Settings of the paper's runs that are no part of the objective."""
+    columns: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """The fillers of columns that it reads, as `[grpo.columns]` chooses them."""
+    imports: tuple[str, ...] = ()
+    """Of a user's file: modules, and paths of files, which register the parts and fillers that it names."""
+    text: str = ""
+    """Of a user's file: all of it."""
 
 
 def presets() -> list[str]:
@@ -36,11 +45,20 @@ def presets() -> list[str]:
 def preset(name: str) -> Preset:
     """A preset.
 
+    Args:
+        name: Of a published one; or a user's file, which ends in .toml: its path, or `module:file` where a package
+            holds it.
+
     Raises:
         UnknownNameError: there is none of that name.
+        ConfigError: the file cannot be read.
     """
+    if is_preset_file(name):
+        return _user_preset(name)
     if name not in (known := presets()):
-        raise UnknownNameError.of("preset", name, known, "(`palaestra objectives list` lists all)")
+        raise UnknownNameError.of(
+            "preset", name, known, "(`palaestra objectives list` lists all; a file's name ends in .toml)"
+        )
     table = tomllib.loads((_folder() / f"{name}.toml").read_text(encoding="utf-8"))
     return Preset(
         name=name,
@@ -48,6 +66,54 @@ def preset(name: str) -> Preset:
         sources=tuple(table.pop("sources")),
         confidence=table.pop("confidence"),
         advice=table.pop("advice", {}),
+        columns=table.pop("columns", {}),
+        constants=table.pop("constants", {}),
+        recipe=table,
+    )
+
+
+def is_preset_file(name: str) -> bool:
+    """Whether a preset's name is that of a user's file."""
+    return name.endswith(".toml")
+
+
+_KINDS: Mapping[str, type] = {
+    "summary": str,
+    "sources": list,
+    "confidence": str,
+    "advice": dict,
+    "columns": dict,
+    "constants": dict,
+    "imports": list,
+}
+"""What a preset's file says beside its recipe, which is checked when it is built."""
+_WORDS: Mapping[type, str] = {str: "text", list: "a list of texts", dict: "a table"}
+
+
+def _user_preset(name: str) -> Preset:
+    module, colon, inside = name.rpartition(":")
+    try:
+        file: Any = files(module) / inside if colon else Path(name)  # Any: as in `_folder`
+        text: str = file.read_text(encoding="utf-8")
+        table = tomllib.loads(text)
+    except (OSError, ImportError) as error:
+        raise ConfigError(f"preset {name}: the file cannot be read ({error}); give its path, or module:file") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"preset {name} is no TOML: {error}") from error
+    for key, kind in _KINDS.items():
+        if not isinstance(table.get(key, kind()), kind):
+            raise ConfigError(f"preset {name}: {key} is {table[key]!r}; it is to be {_WORDS[kind]}")
+    folder = Path(str(file)).parent
+    return Preset(
+        name=Path(inside).stem,
+        summary=table.pop("summary", ""),
+        sources=tuple(table.pop("sources", ())),
+        confidence=table.pop("confidence", "derived"),
+        advice=table.pop("advice", {}),
+        columns=table.pop("columns", {}),
+        constants=table.pop("constants", {}),
+        imports=tuple(str(folder / one) if one.endswith(".py") else one for one in table.pop("imports", ())),
+        text=text,
         recipe=table,
     )
 

@@ -1,12 +1,14 @@
 """Callers that wait: in a forked process, and until they are interrupted."""
 
 import asyncio
+import os
 import signal
 import subprocess
 import sys
 from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from threading import Event
+from threading import Barrier, Event
 from types import FrameType
 
 import pytest
@@ -77,3 +79,25 @@ def test_a_caller_that_is_interrupted_leaves_no_work_behind() -> None:
     with pytest.raises(KeyboardInterrupt), interrupted_when(begun):
         waited(endless())
     assert ended.wait(timeout=30)
+
+
+async def running() -> asyncio.AbstractEventLoop:
+    return asyncio.get_running_loop()
+
+
+def test_threads_that_wait_first_at_once_share_one_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    make, start = asyncio.new_event_loop, Barrier(8)
+
+    def make_slowly() -> asyncio.AbstractEventLoop:
+        for _ in range(2000):
+            os.sched_yield()
+        return make()
+
+    def ask(_: int) -> asyncio.AbstractEventLoop:
+        start.wait()
+        return waited(running())
+
+    monkeypatch.setattr(asyncio, "new_event_loop", make_slowly)
+    monkeypatch.setattr(os, "getpid", lambda: -1)  # a process that has no loop yet
+    with ThreadPoolExecutor(8) as threads:
+        assert len({*threads.map(ask, range(8))}) == 1

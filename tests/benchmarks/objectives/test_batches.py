@@ -53,7 +53,7 @@ def test_a_batch_says_token_for_token_what_was_played(toy: Toy) -> None:
 def test_every_column_of_rollouts_and_all_that_is_given_is_there(toy: Toy) -> None:
     played, batch, _ = _played(toy)
     batch = given(batch, COLUMNS.keys(), played, toy, greedy={0: 0.5}, shown=[False] * 4 + [True])
-    expected = {name for name, (filler, _) in COLUMNS.items() if filler in ("rollout", "given")}
+    expected = {name for name, column in COLUMNS.items() if column.source in ("rollout", "given")}
     assert set(batch.columns) == expected
     sizes = {"T": len(batch.ids_T), "U": len(batch.reward_U), "R": batch.trajectories}
     for name, column in batch.columns.items():

@@ -104,10 +104,9 @@ def test_hiper_credits_good_acts_of_episodes_that_failed_where_grpo_credits_them
 
 def test_hiper_learns_to_plan_and_sooner_than_grpo_where_success_is_rare() -> None:
     training = ToyTraining(lr=0.05)
-    hiper = _runs(Planning(limit=5, pays=10.0), "hiper", training, steps=60)
-    grpo = _runs(Planning(limit=5, pays=10.0), "grpo", training, steps=60)
+    hiper, grpo = (_runs(Planning(limit=5), preset, training, steps=80) for preset in ("hiper", "grpo"))
     assert min(run.final for run in hiper) > 0.9
-    assert _area(hiper) > _area(grpo) + 0.05
+    assert _area(hiper) > _area(grpo) + 0.03
 
 
 def test_seeupos_reverse_order_beats_no_carrying_which_beats_forward_order() -> None:

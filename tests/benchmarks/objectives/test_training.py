@@ -1,5 +1,7 @@
 """Every preset learns; what is said of training itself: curves, staleness, seeds."""
 
+from dataclasses import dataclass, replace
+
 import pytest
 import torch
 
@@ -7,7 +9,9 @@ from palaestra.benchmarks.objectives.bandit import Bandit
 from palaestra.benchmarks.objectives.copying import Copying
 from palaestra.benchmarks.objectives.fits import BANDIT, COPYING, FITS, STEPS, USUAL, fit
 from palaestra.benchmarks.objectives.planning import Planning
+from palaestra.benchmarks.objectives.toy import Choose, Toy, ToyEpisode
 from palaestra.benchmarks.objectives.training import ToyTraining, train_toy
+from palaestra.seeding import Stream
 from palaestra.trainers.objectives import Recipe, presets
 
 TOYS = {toy.name: toy for toy in (BANDIT, COPYING)}
@@ -20,6 +24,42 @@ def test_every_preset_learns(toy: str, name: str) -> None:
     learnt = train_toy(TOYS[toy], name, steps=steps, seed=0, training=ToyTraining(measure_every=steps))
     assert learnt.success[0] < 0.35
     assert learnt.final > fit(TOYS[toy], name).above
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InPoints:
+    """A toy that pays 100 points where another pays 1."""
+
+    toy: Toy
+
+    @property
+    def name(self) -> str:
+        return self.toy.name
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        return self.toy.sizes
+
+    @property
+    def tasks(self) -> int:
+        return self.toy.tasks
+
+    def play(self, task: int, choose: Choose, luck: Stream) -> ToyEpisode:
+        played = self.toy.play(task, choose, luck)
+        turns = tuple(replace(turn, reward=100 * turn.reward) for turn in played.turns)
+        return replace(played, turns=turns, total=100 * played.total)
+
+    def best(self, state: int) -> int:
+        return self.toy.best(state)
+
+
+@pytest.mark.parametrize("name", presets())
+def test_every_preset_learns_the_same_whether_a_toy_pays_1_or_100(name: str) -> None:
+    training = ToyTraining(measure_every=3, measured=1, optimiser="sgd")
+    toys: tuple[Toy, ...] = (BANDIT, InPoints(toy=BANDIT))
+    ones, hundreds = (train_toy(toy, name, steps=3, seed=0, training=training) for toy in toys)
+    assert ones.table.logits_XA.abs().max() > 0
+    torch.testing.assert_close(hundreds.table.logits_XA, ones.table.logits_XA, rtol=1e-3, atol=1e-6)
 
 
 def test_exceptions_are_of_presets_that_there_are_and_say_why() -> None:

@@ -161,6 +161,20 @@ def test_what_cannot_be_understood_is_forgiven_twice_and_then_irritates() -> Non
     assert decisions[-1].state.irritations == ("unclear", "unclear")
 
 
+def test_who_has_told_everything_thanks_once_for_a_message_that_asks_nothing() -> None:
+    told = persona(facts=(UserFact(topic="order", says="It is ORD-7."),))
+    assert said(told, ("ask:order",), (), ()) == [("reveal:order",), ("thanks",), ()]
+    assert said(told, (), ("ask:order",)) == [("unclear",), ("reveal:order",)]
+
+
+def test_who_waits_for_an_offer_says_that_a_message_was_unclear() -> None:
+    waits = persona(
+        facts=(UserFact(topic="order", says="It is ORD-7."),),
+        reactions=(Reaction(to="offer:return", says="Go ahead.", said="accept:return", settles=True),),
+    )
+    assert said(waits, ("ask:order",), ()) == [("reveal:order",), ("unclear",)]
+
+
 def test_an_offer_beside_what_was_just_accepted_is_not_turned_down() -> None:
     who = persona(reactions=(Reaction(to="inform:fee", says="Go ahead.", said="accept:fee", settles=True),))
     assert said(who, ("inform:fee", "offer:fee")) == [("accept:fee",)]

@@ -2,17 +2,16 @@
 
 import pytest
 
-from corpus.wording_labels import Half, Wording, read_wordings
+from corpus.wording_labels import HALVES, Half, Wording, read_wordings
 from palaestra.envs.user import Reading, read_message
 from palaestra.envs.worlds.storefront.topics import TOPICS
 
-RIGHT_OF_ANSWERED: dict[Half, float] = {"dev": 0.97, "heldout": 0.79}
-"""The rules were written on "dev": 928 of 940 are right. On "heldout", looked at once, 321 of 401 were: 80.0 %."""
-STATED_HEARD: dict[Half, float] = {"dev": 0.95, "heldout": 0.6}
-"""On "heldout", 25 of 41 were heard at that look. Three fees counted as stated there that nobody may agree to; these
-were corrected afterwards."""
+RIGHT_OF_ANSWERED: dict[Half, float] = {"dev": 0.92, "heldout": 0.79}
+"""On "dev", 1,914 of 2,067 are right. The rules were written on a part of these lines. The last held-out half, used up
+since, was read right in 321 of 401 answers at the only look: 80.0 %."""
+STATED_HEARD: dict[Half, float] = {"dev": 0.82, "heldout": 0.6}
+"""On "dev", 105 of 126 are heard. A fee not heard costs a question; one heard wrongly would cost a false consent."""
 UNCLEAR_AT_MOST = 0.10
-HALVES: tuple[Half, ...] = ("dev", "heldout")
 
 
 def read_half(half: Half) -> list[tuple[Wording, Reading]]:

@@ -1,5 +1,7 @@
 """Amounts that a message must state: any usual format will do, another amount will not."""
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -67,9 +69,10 @@ def test_any_of_several_amounts_will_do_and_the_criterion_names_them() -> None:
     assert criterion.tools == frozenset({"reply"})
 
 
-def told_by(task: str, *amounts: int) -> bool:
-    """Whether a task's oracle meets its criterion about the reply when it states these amounts and nothing else."""
-    return states_amount("; ".join(f"EUR {cents // 100}.{cents % 100:02}" for cents in amounts) or "Done.", task)
+def told_by(task: str, *amounts: int, names: Sequence[str] = ()) -> bool:
+    """Whether a task's oracle meets its criterion about the reply when it states just these amounts and ids."""
+    stated = "; ".join(f"EUR {cents // 100}.{cents % 100:02}" for cents in amounts) or "It is arranged."
+    return states_amount(" ".join((*names, stated)), task)
 
 
 @pytest.mark.parametrize(
@@ -81,11 +84,12 @@ def test_a_reply_states_every_amount_that_was_given_or_their_sum(family: str, ar
     calls = Trial(ToolEnv("storefront"), task).calls
     given = [c.arguments[argument] for c in calls if argument in c.arguments and c.tool != "percent"]
     cents = [value for value in given if isinstance(value, int)]
+    orders = [str(c.arguments["order_id"]) for c in calls if argument in c.arguments and "order_id" in c.arguments]
     assert len(cents) >= 2
-    assert told_by(task, *cents)
-    assert told_by(task, sum(cents))
-    assert not told_by(task)
-    assert told_by(task, cents[0]) == (len(set(cents)) == 1)
+    assert told_by(task, *cents, names=orders)
+    assert told_by(task, sum(cents), names=orders)
+    assert not told_by(task, names=orders)
+    assert told_by(task, cents[0], names=orders) == (len(set(cents)) == 1)
 
 
 @pytest.mark.parametrize("family", ["return-opened-item", "bundle-return", "await-answer"])

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -184,6 +185,70 @@ def test_the_state_of_other_heads_is_refused() -> None:
         ({"learner": LearnerConfig(lr=1e-3, precision="bf16")}, "in single precision"),
     ],
 )
-def test_settings_that_make_no_sense_are_refused(settings: dict[str, object], told: str) -> None:
+def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any], told: str) -> None:
     with pytest.raises(ValueError, match=told):
-        CriticConfig(**settings)  # type: ignore[arg-type]
+        CriticConfig(**settings)
+
+
+# The promise of turns, and its losses
+
+
+def test_a_promise_is_read_at_the_last_token_of_each_turn() -> None:
+    one = batch()
+    read = value_reading(one, "promise_U")
+    assert read.place_UH is not None
+    for turn in range(len(one.reward_U)):
+        own = [t for t in range(len(one.ids_T)) if int(one.turn_T[t]) == turn and bool(one.trained_T[t])]
+        assert read.place_UH[turn].tolist() == [own[-1]]
+    target_U = torch.randn(len(one.reward_U), generator=torch.Generator().manual_seed(0))
+    assert torch.equal(read.columned(read.spread(target_U)), target_U)
+    nothing = value_reading(replace(one, trained_T=torch.zeros_like(one.trained_T)), "promise_U")
+    assert not nothing.columned(torch.ones(len(one.ids_T), 1)).any()
+
+
+def soft_targets(of: TokenBatch) -> Tensor:
+    """Of each turn, between 0 and 1."""
+    return torch.linspace(0.0, 1.0, len(of.reward_U))
+
+
+def test_the_cross_entropy_is_that_of_soft_labels_and_begins_at_half_a_unit() -> None:
+    """At q = 1/2 it is log 2 whatever the labels are."""
+    one = batch()
+    pupil = critic(config(loss="cross-entropy", unit=100.0))
+    assert (pupil.values(one)[one.trained_T] == 50.0).all()
+    read = value_reading(one, "promise_U")
+    said = pupil.learn(one, read, 100 * soft_targets(one), stream=stream())
+    assert said["critic/loss"] == pytest.approx(math.log(2), rel=1e-6)
+
+
+def test_the_progress_loss_is_over_pairs_of_turns_of_one_trajectory() -> None:
+    """Before its first step the critic says 0 everywhere, so that errors are the targets themselves."""
+    one = batch()
+    read, target_U = value_reading(one, "promise_U"), soft_targets(one)
+    plain = critic().learn(one, read, target_U, stream=stream())["critic/loss"]
+    both = critic(config(progress=3.0)).learn(one, read, target_U, stream=stream())["critic/loss"]
+    steps = [
+        float(target_U[u] - target_U[u - 1])
+        for u in range(1, len(target_U))
+        if int(one.trajectory_U[u]) == int(one.trajectory_U[u - 1])
+    ]
+    assert both - plain == pytest.approx(3.0 * sum(step**2 for step in steps) / len(steps) / 2, rel=1e-4)
+
+
+@pytest.mark.parametrize("settings", [{"loss": "cross-entropy"}, {"progress": 1.0}])
+def test_a_promise_is_learnt_in_any_division(settings: dict[str, Any]) -> None:
+    one = batch()
+    read, target_U = value_reading(one, "promise_U"), soft_targets(one)
+    whole, divided = critic(config(**settings)), critic(config(micro=20, **settings))
+    rows = [(whole.learn(one, read, target_U, stream=stream()), divided.learn(one, read, target_U, stream=stream()))]
+    rows += [(whole.learn(one, read, target_U, stream=stream()), {}) for _ in range(40)]
+    assert rows[0][1]["critic/loss"] == pytest.approx(rows[0][0]["critic/loss"], rel=1e-4)
+    assert rows[-1][0]["critic/explained"] > 0.5
+
+
+@pytest.mark.parametrize(
+    ("settings", "match"), [({"loss": "cross-entropy", "clip": 0.2}, "clip=0.2"), ({"progress": -1.0}, "progress=-1")]
+)
+def test_losses_that_make_no_sense_are_refused(settings: dict[str, Any], match: str) -> None:
+    with pytest.raises(ValueError, match=match):
+        config(**settings)

@@ -39,7 +39,7 @@ def column(name: str, *episodes: Episode) -> list[Any]:
 
 def plain(episodes: Sequence[Episode]) -> dict[str, list[object]]:
     """What the columns say, turn by turn; identities as whatever they are told apart by."""
-    told: dict[str, list[object]] = {name: [] for name, (filler, _) in COLUMNS.items() if filler == "rollout"}
+    told: dict[str, list[object]] = {name: [] for name, one in COLUMNS.items() if one.source == "rollout"}
     width = max(sum(spec.kind == "expect" for spec in one.rubric) for one in episodes)
     for one in episodes:
         expected = [spec for spec in one.rubric if spec.kind == "expect"]
@@ -47,9 +47,11 @@ def plain(episodes: Sequence[Episode]) -> dict[str, list[object]]:
         padding = [0.0] * (width - len(expected))
         told["points_RC"].append([spec.points / total if total else 0.0 for spec in expected] + padding)
         told["passed_R"].append(float(one.score.passed))
+        told["total_R"].append(float(one.score.total))
         told["done_R"].append(float(one.end in ("finished", "gave_up", "user_left", "deadline")))
         told["task_R"].append(one.task.id)
         told["agent_R"].append(one.agent)
+        earlier: set[str] = set()
         stands, goal = "the beginning of " + one.task.id, "nothing"
         first = True
         for segment in one.segments:
@@ -61,6 +63,7 @@ def plain(episodes: Sequence[Episode]) -> dict[str, list[object]]:
                     told["tools_U"].append(0.0)
                     told["layers_UL"].append([0.0] * 4)
                     told["met_UC"].append([0.0] * width)
+                    told["open_UC"].append([float(set(s.after) <= earlier) for s in expected] + padding)
                     told["switch_U"].append(float(first))
                     told["goal_U"].append(goal)
                     continue
@@ -71,6 +74,8 @@ def plain(episodes: Sequence[Episode]) -> dict[str, list[object]]:
                 told["tools_U"].append(float(len([e for e in own if e.error is None and e.duplicate_of is None])))
                 told["layers_UL"].append([float(now.components.get(layer, 0)) for layer in LAYERS])
                 told["met_UC"].append([1.0 if spec.id in now.met else 0.0 for spec in expected] + padding)
+                told["open_UC"].append([float(s.id in now.met or set(s.after) <= earlier) for s in expected] + padding)
+                earlier |= set(now.met)
                 switch = False
                 for word in ("KEEP", "SWITCH"):
                     head = f"<switch>{word}</switch><subgoal>"
@@ -177,6 +182,20 @@ def test_expectations_stand_in_the_rubrics_order_padded_to_the_most() -> None:
     batch = flatten([one, two])
     assert batch.column("met_UC").tolist() == [[0.0, 1.0], [1.0, 1.0], [1.0, 0.0]]
     assert batch.column("points_RC").tolist() == [pytest.approx([0.4, 0.6]), [1.0, 0.0]]
+
+
+def test_an_expectation_is_open_once_all_that_it_is_after_were_met_or_where_its_turn_met_them_first() -> None:
+    rubric = (
+        expectation("looked", 1),
+        replace(expectation("wrote", 1), after=("looked",)),
+        replace(expectation("told", 1), after=("looked", "wrote", "unheard-of")),
+    )
+    one = acted(START, replace(START, met=("looked",)), replace(START, met=("wrote", "told")), START, rubric=rubric)
+    assert column("open_UC", one) == [[1, 0, 0], [1, 0, 0], [1, 1, 1], [1, 1, 1]]
+    undone = acted(replace(START, met=("looked",)), START, rubric=rubric)
+    assert column("open_UC", undone) == [[1, 0, 0], [1, 1, 0]]
+    lost = acted(replace(START, met=("looked",)), START, START, unanswered=1, rubric=rubric[:2])
+    assert column("open_UC", lost)[-1] == [1, 1]
 
 
 def test_what_a_turn_was_paid_stands_by_layer() -> None:

@@ -9,16 +9,8 @@ import orjson
 import pytest
 
 from palaestra.errors import ConfigError
-from palaestra.trainers.loops.config import (
-    RENAMED,
-    GrpoConfig,
-    SftConfig,
-    TrainConfig,
-    config_document,
-    load_config,
-    read_config,
-    settings_of,
-)
+from palaestra.trainers.loops.config import GrpoConfig, SftConfig, TrainConfig
+from palaestra.trainers.loops.reading import RENAMED, config_document, load_config, read_config
 from palaestra.trainers.objectives import Aggregation, ComposedObjective
 from palaestra.trainers.objectives.trust import Clip
 from palaestra.version import __version__
@@ -56,6 +48,79 @@ def test_what_a_run_keeps_is_the_whole_of_it_and_reads_back() -> None:
 
 
 @pytest.mark.parametrize(
+    ("table", "section", "expected"),
+    [
+        ({"grpo": {"learner": {"device": "cuda"}}}, "grpo.learner", GrpoConfig().learner),
+        ({"grpo": {"learner": {"lora": {"rank": 4}}}}, "grpo.learner", GrpoConfig().learner),
+        ({"grpo": {"critic": {"learner": {"micro_tokens": 9}}}}, "grpo.critic.learner", GrpoConfig().critic.learner),
+        ({"grpo": {"play": {"turn": 64}}}, "grpo.play", GrpoConfig().play),
+        ({"grpo": {"pool": {"world": {"retries": 3}}}}, "grpo.pool.world", GrpoConfig().pool.world),
+        ({"grpo": {"limits": {"staleness": 2}}}, "grpo.limits", GrpoConfig().limits),
+        ({"sft": {"learner": {"micro_tokens": 400}}}, "sft.learner", SftConfig().learner),
+        ({"sft": {"save": {"minutes": 3.0}}}, "sft.save", SftConfig().save),
+    ],
+)
+def test_a_section_changes_only_what_it_names(table: dict[str, Any], section: str, expected: Any) -> None:
+    given: Any = table
+    for part in section.split("."):
+        given = given[part]
+    found = attrgetter(section)(read_config(table))
+    for one in fields(expected):
+        value = getattr(found, one.name)
+        if one.name in given:
+            assert value != getattr(expected, one.name)
+        else:
+            assert value == getattr(expected, one.name), one.name
+
+
+@pytest.mark.parametrize(
+    ("table", "says"),
+    [
+        ({"grpo": {"steps": -3}}, "grpo: value error, steps=-3: it must be at least 1"),
+        ({"grpo": {"steps": 0}}, "steps=0"),
+        ({"grpo": {"tokens": 0}}, "tokens=0"),
+        ({"grpo": {"updates": 0}}, "updates=0"),
+        ({"grpo": {"patience": 0.0}}, "patience=0.0"),
+        ({"grpo": {"group_size": 0}}, "group_size=0"),
+        ({"grpo": {"group_size": 1}}, "compares the trajectories of a group (advantage group)"),
+        ({"grpo": {"group_size": 1, "objective": {"preset": "dpo"}}}, "(whole dpo)"),
+        ({"grpo": {"rule": {"kind": "partial", "minimum": 9}}}, "rule.minimum=9"),
+        ({"grpo": {"learner": {"lr": -1.0}}}, "lr=-1.0: it must be a finite number above 0"),
+        ({"grpo": {"learner": {"lr": float("nan")}}}, "lr=nan"),
+        ({"grpo": {"learner": {"max_norm": 0.0}}}, "max_norm=0.0"),
+        ({"grpo": {"learner": {"micro_tokens": 0}}}, "micro_tokens=0"),
+        ({"grpo": {"learner": {"logits_chunk": 0}}}, "logits_chunk=0"),
+        ({"grpo": {"learner": {"weight_decay": -0.1}}}, "weight_decay=-0.1"),
+        ({"grpo": {"learner": {"betas": [0.9, 1.0]}}}, "betas=[0.9, 1.0]"),
+        ({"grpo": {"learner": {"lora": {"rank": 0}}}}, "rank=0"),
+        ({"grpo": {"learner": {"lora": {"targets": []}}}}, "targets=()"),
+        ({"grpo": {"critic": {"learner": {"lr": 0.0}}}}, "lr=0.0"),
+        ({"grpo": {"play": {"temperature": 0.0}}}, "temperature=0.0"),
+        ({"grpo": {"play": {"top_p": 0.0}}}, "top_p=0.0"),
+        ({"grpo": {"engine": {"context": 0}}}, "context=0"),
+        ({"grpo": {"engine": {"context": 900, "capacity": 800}}}, "capacity=800"),
+        ({"sft": {"steps": 0}}, "steps=0"),
+        ({"sft": {"batch": 0}}, "batch=0"),
+        ({"sft": {"seconds": 0.0}}, "seconds=0.0"),
+        ({"sft": {"warmup_steps": -1}}, "warmup_steps=-1"),
+        ({"grpo": {}, "threads": 0}, "threads=0"),
+        ({"grpo": {}, "seed": -1}, "seed=-1"),
+        ({"grpo": {}, "policy": {"model": {"layers": 0}}}, "layers=0"),
+        ({"grpo": {}, "policy": {"model": {"heads": 3, "kv_heads": 2}}}, "3 heads cannot share 2 kv_heads"),
+    ],
+)
+def test_a_number_that_no_run_can_work_with_is_refused_when_the_settings_are_read(
+    table: dict[str, Any], says: str
+) -> None:
+    assert says in told(table)
+
+
+def test_a_group_of_one_is_taken_where_nothing_is_compared() -> None:
+    for preset in ("ppo", "reinforce_pp"):
+        read_config({"grpo": {"group_size": 1, "objective": {"preset": preset}}})
+
+
+@pytest.mark.parametrize(
     ("table", "says"),
     [
         ({"grpo": {"stepz": 3}}, ("grpo.stepz: unknown", "did you mean 'steps'?")),
@@ -85,11 +150,6 @@ def test_a_setting_of_an_earlier_version_is_refused_with_its_new_name(former: st
     inner[last] = "x"
     assert f"{former}: in version {__version__} it is called {RENAMED[former]!r}; rename it" in told(table)
     attrgetter(RENAMED[former])(TrainConfig(sft=SftConfig(), grpo=GrpoConfig()))  # the new name is one
-
-
-def test_a_stage_of_an_earlier_version_can_go_on() -> None:
-    assert "rise" in settings_of(SftConfig(), without=())
-    assert "warmup_steps" not in settings_of(SftConfig(), without=())
 
 
 def test_all_mistakes_are_told_at_once() -> None:
@@ -157,7 +217,7 @@ def test_an_unknown_setting_is_refused_in_every_section() -> None:
 
 
 def test_the_relatives_of_grpo_are_settings_of_its_objective() -> None:
-    dapo = {"trust": {"high": 0.28, "dual": 10.0}, "aggregation": {"name": "token-mean"}}
+    dapo = {"trust": {"high": 0.28, "dual": 10.0}, "aggregation": {"name": "token-mean"}, "unit": "any"}
     config = read_config({"grpo": {"objective": {"parts": dapo}}}).grpo
     assert config is not None
     expected = ComposedObjective(trust=Clip(high=0.28, dual=10.0), aggregation=Aggregation(name="token-mean"))
@@ -171,7 +231,7 @@ def test_the_relatives_of_grpo_are_settings_of_its_objective() -> None:
         ({"parts": {"trust": {"hihg": 0.3}}}, "trust clip: unknown setting 'hihg'; did you mean 'high'"),
         ({"parts": {"trust": {"low": -1}}}, "distances from 1 are not negative"),
         ({"parts": {"trsut": "clip"}}, "trsut"),
-        ({"parts": {"advantage": "remax"}}, "it reads greedy_R .* which rollouts do not give"),
+        ({"parts": {"advantage": "remax"}}, "it reads greedy_R .* no filler is chosen for it"),
         ({"imports": ["no_such_module"]}, "no_such_module cannot be imported"),
     ],
 )

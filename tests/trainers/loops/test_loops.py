@@ -1,12 +1,13 @@
 """Loops come to the same end whenever they begin alike, go on where they stopped, and say when they cannot."""
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
+from torch import Tensor
 
 from crash.loops import (
     ASYNC,
@@ -116,7 +117,7 @@ def test_a_replay_with_other_weights_is_told(
     whole: tuple[StageResult, Path], config: GrpoConfig, tmp_path: Path
 ) -> None:
     other = run(sft_loop(steps=2), tmp_path / "sft").policy
-    with pytest.raises(ReplayError, match="with other settings, tasks, seed or beginning"):
+    with pytest.raises(ReplayError, match="with another seed, other tasks, another beginning"):
         run(grpo_loop(other, config, replay=RecordedRun.of(whole[1])), tmp_path / "again")
 
 
@@ -220,7 +221,7 @@ def test_figures_are_told_by_how_old_the_weights_were(whole: tuple[StageResult, 
 def test_other_settings_do_not_go_on(warm: Policy, tmp_path: Path) -> None:
     run(grpo_loop(warm, replace(SYNC, steps=1)), tmp_path / "grpo")
     other = replace(SYNC, learner=LearnerConfig(lr=1e-5))
-    with pytest.raises(CheckpointError, match="of other settings; give another folder"):
+    with pytest.raises(CheckpointError, match=r"grpo.learner.lr: 0.002 -> 1e-05 \(trajectory\); give --amend"):
         run(grpo_loop(warm, other), tmp_path / "grpo")
 
 
@@ -264,10 +265,10 @@ def test_a_loss_that_is_no_number_is_one_error_and_the_last_save_stands(warm: Po
     loop = grpo_loop(warm, SYNC)
     train = loop._train
 
-    def poisoned(groups: Sequence[RolloutGroup], step: int) -> Metrics:
+    def poisoned(groups: Sequence[RolloutGroup], columns: Mapping[str, Tensor], step: int) -> Metrics:
         with torch.no_grad():
             loop._learning._model.model.norm.weight.fill_(float("nan"))
-        return train(groups, step)
+        return train(groups, columns, step)
 
     loop._train = poisoned  # type: ignore[method-assign]
     with pytest.raises(DivergedError, match="nan"):

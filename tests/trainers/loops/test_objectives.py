@@ -1,5 +1,6 @@
-"""Every preset that rollouts alone can feed is trained with, in a world; so is one of a user's own."""
+"""Every preset is trained with, in a world; so is one of a user's own."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,18 +16,17 @@ from palaestra.trainers.learner import LearnerConfig
 from palaestra.trainers.loops import GrpoConfig, StageResult, recorded_batches
 from palaestra.trainers.loops.material import initial_policy
 from palaestra.trainers.loops.sft import SftLoop
-from palaestra.trainers.objectives import COLUMNS, ObjectiveConfig, presets
+from palaestra.trainers.objectives import ObjectiveConfig, presets
 from palaestra.trainers.policy import Policy, load_policy
 from palaestra.trajectory import Episode
 
-CRITIC = CriticConfig(learner=LearnerConfig(lr=1e-3), unit=100.0)
-TRAINABLE = [
-    name
-    for name in presets()
-    if not any(COLUMNS[column][0] == "given" for column in ObjectiveConfig(preset=name).built().requires)
-]
-REMEMBERING = ("hiper", "seeupo", "ppo", "dcpo", "laconic", "flowrl", "vcpo_async", "grpo_kl")
-"""Those that keep something beside the policy between steps, or take their steps otherwise."""
+CRITIC = CriticConfig(learner=LearnerConfig(lr=1e-3))
+COLUMNS: dict[str, dict[str, str]] = {"adca": {"label_U": "rewards"}, "prof": {"process_R": "rewards"}}
+"""Fillers of the presets that leave the choice to the run."""
+FILLED = ("igpo", "luffy", "remax")
+"""Of each kind of filler one: passes through the policy, demonstrations, further rollouts."""
+REMEMBERING = ("hiper", "seeupo", "ppo", "dcpo", "laconic", "flowrl", "vcpo_async", "grpo_kl", *FILLED)
+"""Those that keep something beside the policy between steps, take their steps otherwise, or have fillers."""
 
 
 @pytest.fixture(scope="module")
@@ -41,14 +41,14 @@ def warm(tmp_path_factory: pytest.TempPathFactory) -> Policy:
 def config(name: str, *, steps: int = 1, **parts: object) -> GrpoConfig:
     objective = ObjectiveConfig(preset=name, parts=parts)
     play = replace(SYNC.play, context=500, turn=32)
-    return replace(SYNC, steps=steps, objective=objective, critic=CRITIC, play=play)
+    return replace(SYNC, steps=steps, objective=objective, critic=CRITIC, play=play, columns=COLUMNS.get(name, {}))
 
 
 def trained(warm: Policy, config: GrpoConfig, directory: Path) -> StageResult:
     return run(grpo_loop(warm, config), directory)
 
 
-@pytest.mark.parametrize("name", TRAINABLE)
+@pytest.mark.parametrize("name", presets())
 def test_every_preset_takes_a_step_that_can_be_taken_again(name: str, warm: Policy, tmp_path: Path) -> None:
     one, other = (trained(warm, config(name), tmp_path / part) for part in ("one", "other"))
     assert one.policy.digest() == other.policy.digest()
@@ -65,6 +65,22 @@ def test_what_was_interrupted_comes_to_the_end_of_what_was_not(name: str, warm: 
     resumed = trained(warm, settings, tmp_path / "broken")
     assert resumed.policy.digest() == whole.policy.digest()
     assert whole.policy.digest() != warm.digest()
+
+
+def test_a_step_tells_which_groups_it_learnt_from_and_a_probe_what_texts_tell_of_their_tasks(
+    warm: Policy, tmp_path: Path
+) -> None:
+    plain, probed = config("grpo", steps=2), replace(config("grpo", steps=2), probe=2, probe_prompts=3)
+    without, with_it = (trained(warm, one, tmp_path / str(one.probe)) for one in (plain, probed))
+    assert without.policy.digest() == with_it.policy.digest()
+    first, second = with_it.progress.history
+    assert first["collapse/chance"] >= 1 / 3
+    assert first["collapse/information"] <= math.log(1 / first["collapse/chance"]) + 1e-6
+    assert "collapse/information" not in second
+    shares = [value for name, value in first.items() if name.startswith("gradient/solved/")]
+    assert sum(shares) == pytest.approx(1.0)
+    with pytest.raises(ValueError, match="probe=-1"):
+        replace(plain, probe=-1)
 
 
 def test_a_planners_critic_learns_what_to_expect(warm: Policy, tmp_path: Path) -> None:
@@ -87,14 +103,6 @@ def test_seeupo_takes_a_step_for_every_turn(warm: Policy, tmp_path: Path) -> Non
     [row] = trained(warm, config("seeupo"), tmp_path / "seeupo").progress.history
     assert 1 <= row["seeupo/steps"] <= 12
     assert 0.8 <= row["seeupo/carry_mean"] <= 1.2
-
-
-def test_what_rollouts_do_not_give_is_refused_when_the_settings_are_read() -> None:
-    given = sorted(set(presets()) - set(TRAINABLE))
-    assert given == ["adca", "igpo", "luffy", "mig", "prof", "remax", "sharp", "spin"]
-    for name in given:
-        with pytest.raises(ValueError, match="which rollouts do not give; take other parts"):
-            config(name)
 
 
 OWN = '''

@@ -5,7 +5,7 @@ import errno
 import os
 import signal
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +13,7 @@ import pytest
 import torch
 from orjson import dumps
 from safetensors.torch import load_file
+from torch import Tensor
 
 from crash.killer import files_of_at_most
 from crash.loops import SYNC, WORLD, Told, grpo_loop, ledger, run, sft_loop
@@ -52,7 +53,7 @@ def asked_in_rollouts(loop: GrpoLoop, number: int) -> None:
     """Have the process get a signal while the third step waits for its rollouts."""
     taken = loop._groups
 
-    async def groups(step: int) -> list[RolloutGroup]:
+    async def groups(step: int) -> tuple[list[RolloutGroup], dict[str, Tensor]]:
         if step == 2:
             os.kill(os.getpid(), number)
         return await taken(step)
@@ -64,10 +65,10 @@ def asked_in_training(loop: GrpoLoop, number: int) -> None:
     """Have it get the signal between two updates of the third step."""
     train = loop._train
 
-    def trained(groups: Sequence[RolloutGroup], step: int) -> Metrics:
+    def trained(groups: Sequence[RolloutGroup], columns: Mapping[str, Tensor], step: int) -> Metrics:
         if step == 2:
             os.kill(os.getpid(), number)
-        return train(groups, step)
+        return train(groups, columns, step)
 
     loop._train = trained  # type: ignore[method-assign]
 
@@ -131,11 +132,11 @@ def poisoned(loop: GrpoLoop, at: int) -> GrpoLoop:
     """The loop, whose loss is NaN in step number `at`."""
     train = loop._train
 
-    def poison(groups: Sequence[RolloutGroup], step: int) -> Metrics:
+    def poison(groups: Sequence[RolloutGroup], columns: Mapping[str, Tensor], step: int) -> Metrics:
         if step == at:
             with torch.no_grad():
                 loop._learning._model.model.norm.weight.fill_(float("nan"))
-        return train(groups, step)
+        return train(groups, columns, step)
 
     loop._train = poison  # type: ignore[method-assign]
     return loop
@@ -256,6 +257,14 @@ def test_adapters_are_saved_alone_until_the_stage_ends_and_make_a_policy_with_th
     assert run(grpo_loop(warm, config), tmp_path / "grpo").policy.digest() == straight.digest()
     assert (saved / "model.safetensors").exists()
     assert load_policy(saved).digest() == straight.digest()
+
+
+def test_what_a_killed_write_of_the_base_left_is_swept(warm: Policy, tmp_path: Path) -> None:
+    left = tmp_path / "grpo" / ".base.abcdefgh.tmp"
+    left.mkdir(parents=True)
+    config = replace(SYNC, steps=1, learner=LearnerConfig(lr=2e-2, lora=LoraConfig(rank=4)))
+    run(grpo_loop(warm, config), tmp_path / "grpo")
+    assert not left.exists()
 
 
 def test_adapters_without_their_base_say_what_is_missing(warm: Policy, tmp_path: Path) -> None:

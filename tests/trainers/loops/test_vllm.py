@@ -21,8 +21,9 @@ def test_a_run_learns_from_what_vllm_draws_and_gives_it_new_weights(tmp_path: Pa
     assert [batch.step for batch in recorded_batches(tmp_path / "grpo")] == [0, 1, 2]
     ratios = [row["policy/ratio_max"] for row in result.progress.history if row.get("staleness/max") == 0]
     assert all(abs(ratio - 1) < 1e-3 for ratio in ratios), "both work out the same log-probabilities"
+    loop = grpo_loop(warm, config)
     recorded = RecordedRun(
-        directory=tmp_path, schedule=[], groups={}, fingerprint=grpo_loop(warm, config).fingerprint()
+        directory=tmp_path, schedule=[], batches={}, fingerprint=loop.fingerprint(), settings=loop.settings()
     )
     with pytest.raises(ConfigError, match="held to no record"):
         run(grpo_loop(warm, config, replay=recorded), tmp_path / "again")

@@ -13,8 +13,9 @@ from packs import write_pack
 from palaestra.errors import ConfigError, UnknownNameError
 from palaestra.packs import DEFAULT, PACKS
 from palaestra.trainers.loops import initial_policy, load_config, plan_run, recorded_batches, run
-from palaestra.trainers.loops.config import WorldConfig, config_document, read_config
+from palaestra.trainers.loops.config import WorldConfig
 from palaestra.trainers.loops.material import env_id_of
+from palaestra.trainers.loops.reading import config_document, read_config
 from palaestra.trainers.loops.worlds import RunWorlds
 from palaestra.trainers.rollouts.groups import TaskPlan
 from palaestra.trainers.rollouts.worlds.routed import split_reference

@@ -27,6 +27,7 @@ def healthy(steps: int) -> Iterator[dict[str, float]]:
             "policy/ess": about(0.9, 0.08),
             "groups/flat": about(0.4, 0.3),
             "policy/kl": about(0.004, 0.003),
+            "collapse/information": about(0.6, 0.1),
         }
 
 
@@ -50,6 +51,9 @@ def test_a_healthy_run_is_quiet() -> None:
         ("length/correlation", [0.4, 0.6, 0.6, 0.6], "reward follows length", "correlation 0.55"),
         ("policy/entropy", [0.01], "entropy collapse", "the floor is 0.02"),
         ("policy/entropy", [0.8, 0.9, 0.8, 0.7, 0.39], "entropy collapse", "usually 0.8"),
+        ("policy/entropy", [0.8, 0.9, 0.8, 0.7, 1.7], "entropy explosion", "1.7 nats a token (usually 0.8)"),
+        ("policy/entropy", [0.05, 0.05, 0.05, 0.05, 0.51], "entropy explosion", "usually 0.05"),
+        ("collapse/information", [0.6, 0.7, 0.6, 0.6, 0.2], "template collapse", "0.2 nats a token of its task"),
         ("policy/ess", [0.49], "few effective samples", "count as 49%"),
         ("groups/flat", [0.7, 0.8, 0.9, 0.9], "groups without gradient", "82% of groups"),
         ("policy/kl", [0.01, 0.01, 0.02, 0.01, 0.06], "KL jump", "usually 0.01"),
@@ -75,6 +79,10 @@ def test_few_effective_samples_ask_for_new_rollouts_and_no_other_alarm_acts() ->
         ("length/correlation", [0.9, 0.0, 0.0, 0.9]),
         ("length/correlation", [-0.9] * 8),
         ("policy/entropy", [0.8, 0.8, 0.8, 0.8, 0.41]),
+        ("policy/entropy", [0.8, 0.8, 0.8, 0.8, 1.5]),
+        ("policy/entropy", [0.1, 0.1, 0.1, 0.1, 0.45]),
+        ("collapse/information", [0.6, 0.6, 0.6, 0.6, 0.35]),
+        ("collapse/information", [-0.1, -0.1, -0.1, -0.1, -0.3]),
         ("policy/ess", [0.5]),
         ("groups/flat", [1.0, 0.5, 0.5, 1.0]),
         ("policy/kl", [1e-6, 1e-6, 1e-6, 1e-6, 0.019]),

@@ -115,7 +115,7 @@ def test_what_any_kind_of_part_remembers_is_saved(plug: Plug) -> None:
 
 def test_what_a_part_reads_may_depend_on_its_settings() -> None:
     specs = ({"part": "choosing", "more": more} for more in (False, True))
-    few, many = (ObjectiveConfig(parts={"masks": [spec]}).built().requires for spec in specs)
+    few, many = (ObjectiveConfig(parts={"masks": [spec], "unit": "any"}).built().requires for spec in specs)
     assert few == frozenset()
     assert many == {"entropy_T"}
 

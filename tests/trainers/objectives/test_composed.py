@@ -1,6 +1,7 @@
 """Axes: T tokens, R trajectories, B sequences, L places. `rows` of a batch are what the reference reads."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -12,11 +13,12 @@ from torch import Tensor
 from learning import ADVANTAGES, in_rows, sequences, weighed
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.data.flatten import flatten
+from palaestra.trainers.objectives import PARTS, ObjectiveConfig, part
 from palaestra.trainers.objectives.advantages import group_advantages
 from palaestra.trainers.objectives.aggregation import Aggregation
 from palaestra.trainers.objectives.composed import ComposedObjective
 from palaestra.trainers.objectives.objective import Metrics
-from palaestra.trainers.objectives.trust import Clip
+from palaestra.trainers.objectives.trust import Clip, Surrogate
 from palaestra.trainers.reference import grpo as reference
 from palaestra.trajectory import Episode
 from trajectories import batches
@@ -226,3 +228,52 @@ def test_in_dr_grpo_a_trajectory_weighs_by_its_length() -> None:
     long_R = pull(ComposedObjective(aggregation=Aggregation(name="seq-mean-token-sum", length=100)))
     torch.testing.assert_close(plain_R, torch.full_like(plain_R, 1 / batch.trajectories))
     torch.testing.assert_close(long_R, tokens_R / (100 * batch.trajectories))
+
+
+# Trajectories without an advantage
+
+
+def tug(surrogate: Surrogate) -> Tensor:
+    """A loss of a user's: it moves every token, whatever its advantage."""
+    return -(1 + surrogate.advantage_N) * surrogate.logp_N
+
+
+def scale(surrogate: Surrogate) -> Tensor:
+    """A loss of a user's without a gradient where the advantage is 0."""
+    return -2 * surrogate.advantage_N * surrogate.logp_N
+
+
+@pytest.fixture
+def registered() -> Iterator[None]:
+    part("trust", "tug", formula="C = 1 + 1 / A")(tug)
+    part("trust", "scale", formula="C = 2", pulls=False)(scale)
+    yield
+    del PARTS["trust", "tug"], PARTS["trust", "scale"]
+
+
+@pytest.mark.usefixtures("registered")
+def test_a_loss_of_a_users_sees_every_trajectory_unless_it_denies_a_gradient_without_an_advantage() -> None:
+    batch = doubled(weighed(sequences()))
+    flat_T = batch.trained_T & (batch.advantage_T == 0)
+    assert bool(flat_T.any())
+    for name, region in (("tug", tug), ("scale", scale)):
+        built = ObjectiveConfig(parts={"trust": name}).built().objective
+        assert isinstance(built, ComposedObjective)
+        logp_T = off_policy(batch)
+        found_T = gradient(loss_of(batch, logp_T, built), logp_T)
+        whole_T = gradient(loss_of(batch, logp_T, ComposedObjective(trust=region)), logp_T)
+        weight_T = Aggregation().weights(batch, batch.trained_T)
+        slope_T = 1 + batch.advantage_T if name == "tug" else 2 * batch.advantage_T
+        expected_T = (-weight_T * slope_T).masked_fill(~batch.trained_T, 0.0)
+        torch.testing.assert_close(found_T, expected_T, rtol=1e-12, atol=0)
+        torch.testing.assert_close(whole_T, expected_T, rtol=1e-12, atol=0)
+        left_out = built.prepare(batch).batch.trajectories < batch.trajectories
+        assert left_out == (name == "scale")
+        assert bool(found_T[flat_T].any()) == (name == "tug")
+
+
+def test_a_loss_that_nobody_registered_sees_every_trajectory() -> None:
+    batch = doubled(weighed(sequences()))
+    logp_T = off_policy(batch)
+    found_T = gradient(loss_of(batch, logp_T, ComposedObjective(trust=lambda surrogate: -surrogate.logp_N)), logp_T)
+    assert bool((found_T[batch.trained_T] != 0).all())

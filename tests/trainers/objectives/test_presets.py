@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from complete import Frozen, complete, on_policy, permuted, step_of
+from complete.recipes import REQUIRED, of_fact, sections
 from palaestra.errors import ConfigError
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.objectives import (
@@ -32,6 +33,7 @@ NOT_REINFORCE: Mapping[str, str] = {
 """Compositions whose gradient is not REINFORCE's where all ratios are 1, beside losses of whole trajectories."""
 NOT_CENTRED: Mapping[str, str] = {
     "adca": "it credits steps by a judge's labels",
+    "agent_prm": "its baseline is a critic",
     "blockwise": "its blocks are paid apart from the return",
     "cm2": "it reads which criteria were met",
     "dcpo": "it remembers earlier visits",
@@ -44,6 +46,7 @@ NOT_CENTRED: Mapping[str, str] = {
     "pyvision": "tools are paid for",
     "reinforce_pp": "its baseline is the batch",
     "remax": "its baseline is another rollout",
+    "rloo": "distance from the reference is paid for",
     "sharp": "roles are paid for their part",
     "starpo_s": "its baseline is a critic",
     "otb": "it is a baseline of each position",
@@ -85,8 +88,8 @@ def test_every_part_is_in_some_preset_or_is_known_to_be_an_option() -> None:
     used = {(part.plug, part.name) for name in EVERY for part in built(name).parts}
     own = {key for key, part in PARTS.items() if part.make.__module__.startswith("palaestra.trainers.")}
     assert {f"{plug}/{name}" for plug, name in own - used} == {
-        "advantage/reinforce-pp-kl", "mask/anchors", "mask/invalid-turns", "regulariser/move", "reward/kl-in-reward",
-        "reward/potential", "reward/soft-overlong", "reward/unit", "transform/arm",
+        "advantage/bi-level-gae", "advantage/reinforce-pp", "mask/anchors", "mask/invalid-turns", "regulariser/move",
+        "reward/potential", "reward/soft-overlong",
     }  # fmt: skip
 
 
@@ -267,45 +270,6 @@ def test_what_is_saved_goes_on_as_if_it_had_not_been_interrupted(name: str) -> N
 
 
 # Conflicts
-
-
-def sections(plug: str, name: str, settings: Mapping[str, object]) -> dict[str, object]:
-    """A recipe's section that holds one part."""
-    plural = {
-        "transform": "transforms", "correction": "corrections", "mask": "masks", "regulariser": "regularisers",
-        "reward": "rewards", "filter": "filters", "rate": "rates",
-    }  # fmt: skip
-    spec = {"part": name, **settings}
-    return {plural[plug]: [spec]} if plug in plural else {plug: spec}
-
-
-REQUIRED: Mapping[str, Mapping[str, object]] = {
-    "reinforce-pp-kl": {"beta": 0.1},
-    "kl": {"estimator": "k3", "coefficient": 0.1},
-    "entropy": {"coefficient": 0.1},
-    "kl-in-reward": {"beta": 0.1},
-    "reject": {"level": "token", "high": 2.0, "low": 0.5},
-    "opsm": {"delta": 0.5},
-    "arm": {"alpha": 0.1},
-    "oapl": {"beta1": 1.0, "beta2": 1.0},
-    "flowrl": {"partition": "table"},
-    "paced": {"partition": "table"},
-    "sppo": {"beta": 0.1},
-}
-"""Settings without a default."""
-
-
-def of_fact(fact: str) -> dict[str, object]:
-    """Sections that make a fact true."""
-    if "=" in fact:
-        place, _, value = fact.partition("=")
-        section, _, setting = place.partition(".")
-        names = {"aggregation": "name", "schedule": "name"}
-        return {section: {setting or names[section]: value}}
-    plug, _, name = fact.partition("/")
-    if name.endswith("*"):
-        name = next(other for kind, other in PARTS if kind == plug and other.startswith(name[:-1]))
-    return sections(plug, name, REQUIRED.get(name, {}))
 
 
 DECLARED = [

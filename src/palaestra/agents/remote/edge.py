@@ -4,10 +4,12 @@ import asyncio
 import os
 from collections.abc import Coroutine
 from functools import cache
-from threading import Thread
+from threading import Lock, Thread
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+_ONE_LOOP = Lock()
+"""Of callers in several threads that come first at once, one makes the loop."""
 
 
 def waited(work: Coroutine[Any, Any, T]) -> T:
@@ -15,7 +17,9 @@ def waited(work: Coroutine[Any, Any, T]) -> T:
 
     A caller that is interrupted cancels it.
     """
-    future = asyncio.run_coroutine_threadsafe(work, _loop(os.getpid()))
+    with _ONE_LOOP:
+        loop = _loop(os.getpid())
+    future = asyncio.run_coroutine_threadsafe(work, loop)
     try:
         return future.result()
     except BaseException:

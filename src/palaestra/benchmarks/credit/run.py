@@ -43,12 +43,8 @@ from palaestra.trainers.loops.material import env_id_of
 
 _OVERS: Mapping[str, Mapping[str, Any]] = {
     "grpo": {},
-    "gigpo": {"advantage": {"scale": "mean-std"}, "regularisers": []},
-    # Penalties of the authors' runs are for returns of about 10; here they are of about 100.
-    "hiper": {
-        "advantage": {"keep": -3.0, "inconsistent": -3.0, "invalid": -1.0, "normalised": True},
-        "regularisers": [],
-    },
+    "gigpo": {"regularisers": []},
+    "hiper": {"regularisers": []},
     "seeupo": {"regularisers": []},
 }
 METHODS: Mapping[str, ObjectiveConfig] = MappingProxyType(
@@ -71,7 +67,7 @@ class CreditConfig:
             limits=Staleness(per_step=16),
             play=PlayConfig(context=1024, turn=64),
             pool=PoolConfig(agents=128),
-            critic=CriticConfig(learner=LearnerConfig(lr=2e-3, layout="shared"), unit=100.0, updates=2),
+            critic=CriticConfig(learner=LearnerConfig(lr=2e-3, layout="shared"), updates=2),
         )
     )
     """What all methods have in common."""

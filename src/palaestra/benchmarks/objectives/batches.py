@@ -78,6 +78,7 @@ def _columns(episodes: Sequence[ToyEpisode], turns: Sequence[ToyTurn]) -> dict[s
     return {
         "anchor_U": torch.tensor([turn.anchor for turn in turns]),
         "passed_R": _floats(episode.passed for episode in episodes),
+        "total_R": _floats(episode.total for episode in episodes),
         "done_R": _floats(episode.done for episode in episodes),
         "task_R": torch.tensor([episode.task for episode in episodes]),
         "agent_R": torch.zeros(len(episodes), dtype=torch.long),
@@ -85,6 +86,7 @@ def _columns(episodes: Sequence[ToyEpisode], turns: Sequence[ToyTurn]) -> dict[s
         "tools_U": torch.ones_like(zero_U),
         "layers_UL": layers_UL,
         "met_UC": _floats(met)[:, None],
+        "open_UC": torch.ones_like(zero_U)[:, None],
         "points_RC": one_R[:, None],
         "switch_U": _floats(turn.switch for turn in turns),
         "goal_U": torch.tensor([turn.goal for turn in turns]),

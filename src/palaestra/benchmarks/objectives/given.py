@@ -47,8 +47,6 @@ def given(
     hope_U = torch.tensor([turn.hope for turn in turns], dtype=torch.float64)
     one_R = torch.ones(len(episodes), dtype=torch.float64)
     columns: Mapping[str, Callable[[], Tensor]] = {
-        # Every token of a task's prompt is as likely as any other task's.
-        "prompt_R": lambda: -one_R * torch.tensor(toy.tasks).log(),
         "prompt_RF": lambda: torch.eye(toy.tasks, dtype=torch.float64)[batch.column("task_R")],
         "greedy_R": lambda: torch.tensor([greedy[episode.task] for episode in episodes], dtype=torch.float64),
         "label_U": lambda: torch.tensor([turn.good for turn in turns], dtype=torch.float64),

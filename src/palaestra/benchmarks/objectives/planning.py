@@ -76,7 +76,7 @@ class Planning:
                 )
             )
         opened = world == _OPENED
-        return ToyEpisode(task=task, turns=tuple(turns), passed=opened, success=opened, done=opened)
+        return ToyEpisode(task=task, turns=tuple(turns), passed=opened, success=opened, done=opened, total=self.pays)
 
     def best(self, state: int) -> int:
         """See `Toy`."""

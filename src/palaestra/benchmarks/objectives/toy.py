@@ -45,6 +45,8 @@ class ToyEpisode:
     """Whether it was solved as it should be, which is what curves show."""
     done: bool = True
     """Whether the world ended it; an episode that ran out of turns was cut short."""
+    total: float = 1.0
+    """What the toy pays where the task is solved."""
 
     @property
     def paid(self) -> float:

@@ -1,8 +1,9 @@
 """A draft of a world of cases: planting the case that a task is about, and what its rubric expects of its end."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
 from palaestra.envs.kit.cases import CaseRow, CaseType, Priority
@@ -12,8 +13,8 @@ from palaestra.envs.state.schema import number_of
 from palaestra.envs.task import Draft
 from palaestra.errors import UnknownNameError
 from palaestra.records import Row, ToolCall, Verdict
-from palaestra.rubrics import Allowance, Criterion, Evidence, expect_call, expect_change, expect_read
-from palaestra.rubrics.messages import Amounts, Recipient, describe_amounts, expect_stated_amount
+from palaestra.rubrics import Allowance, Criterion, Evidence, expect_change, expect_read
+from palaestra.rubrics.messages import Amounts, Recipient, describe_amounts, expect_stated_amount, expect_told
 
 C = TypeVar("C", bound=Row)
 _SKIPPED_NUMBERS = 200
@@ -149,17 +150,20 @@ class CaseDraft(Draft, Generic[C]):
 
     # How a case ends well
 
-    def resolved(self, case: C, *, after: Sequence[str], states: Amounts | None = None) -> list[Criterion]:
+    def resolved(
+        self, case: C, *, after: Sequence[str], states: Amounts | None = None, names: Sequence[Row] = ()
+    ) -> list[Criterion]:
         """Expect that who asked was told and the case resolved, once `after` was met.
 
         Args:
             case: The case.
             after: What must have been done before.
             states: What the reply must state as paid, credited or kept, in cents. `None`: nothing.
+            names: The records that the reply must name.
         """
         text = f"Resolved the {self.cases.noun}."
         return [
-            self.expect_reply(after=after, states=states),
+            self.expect_reply(after=after, states=states, names=names),
             expect_change(case, {"status": "resolved"}, id="resolved", text=text, after=after),
         ]
 
@@ -225,18 +229,30 @@ class CaseDraft(Draft, Generic[C]):
             self.expect_reply(after=facts),
         ]
 
-    def expect_reply(self, *, after: Sequence[str], states: Amounts | None = None) -> Criterion:
-        """Expect that who asked got a reply once `after` was met.
+    def expect_reply(
+        self,
+        *,
+        after: Sequence[str],
+        states: Amounts | None = None,
+        day: date | None = None,
+        names: Sequence[Row] = (),
+    ) -> Criterion:
+        """Expect that who asked got a reply that tells something once `after` was met.
 
         Args:
             after: What must have been found out or done before.
             states: The amounts that the reply must state, in cents. `None`: none.
+            day: The day that the reply must state, where no amount is. `None`: none.
+            names: The records that the same reply must name, by their ids or the numbers of these.
         """
         if states is None:
-            text = f"Told the {self.cases.asker}, once there was something to tell."
-            return expect_call("reply", id="told", text=text, points=10, layer="task", after=after)
-        text = f"Told the {self.cases.asker} the amount: {describe_amounts(states, amount)}."
-        return expect_stated_amount("reply", states, id="told", text=text, points=10, after=after)
+            what = "once there was something to tell" if day is None else f"the day: {day}"
+            text = f"Told the {self.cases.asker}{',' if day is None else ''} {what}."
+            told = expect_told("reply", id="told", day=day, text=text, points=10, after=after)
+        else:
+            text = f"Told the {self.cases.asker} the amount: {describe_amounts(states, amount)}."
+            told = expect_stated_amount("reply", states, id="told", text=text, points=10, after=after)
+        return _naming(told, names) if names else told
 
     def closing_calls(self, case: C, message: str) -> list[ToolCall]:
         """The calls that end a case well: tell who asked, resolve the case, finish."""
@@ -264,6 +280,20 @@ def _accept_others(grounds: Criterion, case: Row, others: Sequence[tuple[str, Ro
     said = "".join(f" Or: {section}, with {key}." for section, key in pairs)
     allows = (*grounds.allows, *(allowed for _, c in cited for allowed in c.allows))
     return replace(grounds, check=check, allows=allows, text=f"{grounds.text}{said}")
+
+
+def _naming(told: Criterion, rows: Sequence[Row]) -> Criterion:
+    """The criterion about a reply, for a reply that names these records as well."""
+
+    def check(evidence: Evidence) -> Verdict:
+        verdict = told.check(evidence)
+        texts = [value for value in evidence.event.arguments.values() if isinstance(value, str)]
+        numbers = {number for text in texts for number in re.findall(r"\d+", text)}
+        unnamed = [row.id for row in rows if str(number_of(row.id)) not in numbers]
+        return Verdict(met=False, reason=f"does not name {', '.join(unnamed)}") if verdict.met and unnamed else verdict
+
+    keys = [row.id for row in rows]
+    return replace(told, check=check, text=f"{told.text} Named {', '.join(keys)}.", names=told.names | set(keys))
 
 
 def letters_of(draft: type[Draft]) -> Mapping[str, LetterKind]:

@@ -24,15 +24,15 @@ def owner_of(schema: Schema, person: type[Row]) -> Callable[[Row, StateView], st
         while current is not None and current.table != person.table:
             step = steps.get(current.table)
             key = None if step is None else getattr(current, step[0])
-            current = None if step is None or key is None else state.peek(schema[step[1]].kind, key)
+            current = None if step is None or key is None else state.peek(step[1], key)
         return None if current is None else current.id
 
     return owner
 
 
-def _steps(schema: Schema, person: str) -> Mapping[str, tuple[str, str]]:
-    """By table that leads to persons: the column to follow, and the table that it names."""
-    steps: dict[str, tuple[str, str]] = {}
+def _steps(schema: Schema, person: str) -> Mapping[str, tuple[str, type[Row]]]:
+    """By table that leads to persons: the column to follow, and the class of the rows that it names."""
+    steps: dict[str, tuple[str, type[Row]]] = {}
     reached = [person]
     for table in reached:
         for info in schema:
@@ -40,6 +40,6 @@ def _steps(schema: Schema, person: str) -> Mapping[str, tuple[str, str]]:
                 continue
             column = next((n for n, c in info.columns.items() if c.references == table), None)
             if column is not None:
-                steps[info.name] = (column, table)
+                steps[info.name] = (column, schema[table].kind)
                 reached.append(info.name)
     return steps

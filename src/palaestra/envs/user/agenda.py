@@ -113,7 +113,7 @@ class _Talk:
         if len(topics) > TOPICS_AT_ONCE:
             self._irritate("overload")
             return tuple(act for act in acts if kind_of(act) in (*_CHECKABLE, "offer"))[:1]
-        if not acts and self._state.mood == "open":
+        if not acts and self._state.mood == "open" and not self._needs_no_answer():
             if self._state.said.count("unclear") >= FORGIVEN_UNCLEAR:
                 self._irritate("unclear")
             self._say("unclear")
@@ -140,11 +140,22 @@ class _Talk:
         if self._state.patience <= 0:
             self._state = replace(self._state, mood="gone")
             self._points = [Point(said="leave")]
-        elif not self._points and acts:
-            told = bool(self._persona.facts) and len(self._state.told) == len(self._persona.facts)
-            polite = "thanks" if told or self._state.mood == "settled" or "close" in acts else "acknowledge"
+        elif not self._points and (acts or self._needs_no_answer()):
+            polite = (
+                "thanks" if self._has_told_all() or self._state.mood == "settled" or "close" in acts else "acknowledge"
+            )
             if polite not in self._state.said[-1:]:
                 self._say(polite)
+
+    def _has_told_all(self) -> bool:
+        return bool(self._persona.facts) and len(self._state.told) == len(self._persona.facts)
+
+    def _needs_no_answer(self) -> bool:
+        """Whether a message that does nothing in particular can only say how the case ends.
+
+        The user has told everything, and no offer is still to come that they would react to.
+        """
+        return self._has_told_all() and len(self._state.reacted) == len(self._persona.reactions)
 
     def decision(self, acts: tuple[str, ...]) -> Decision:
         """The answer as it stands."""

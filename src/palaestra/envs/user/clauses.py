@@ -45,6 +45,8 @@ _CUT = re.compile(
     r"|\s(?=and (?:i|we|it|could|can|please|would|what|which|how|goodbye|bye|have a|enjoy|thank|take care|tell"
     r"|let|describe|explain|name|say|send|give|state|do|is|are|all the best|hope|wish|kindly|therefore|so"
     r"|unfortunately)\b)"
+    r"|,\s*(?=ord-\d+ (?:is|has|was|will)\b)|(?<=regret)\s(?=that (?:no|we can|i can|we will|i will)\b)"
+    r"|(?<=sorry to say)[,:]?\s|(?<=sorry),\s(?=no \w)|(?<=apologies),\s(?=no \w)"
     r"|:\s+(?=(?:your|our|my|which|what|how|where|who|could|can|would|please|may|is|are|do|does|did|i|we|you"
     r"|the|a|no|it|shall|should|there)\b)"
     r"|\s(?=which (?:is why|means)\b)|\s(?=meaning\b)"
@@ -94,6 +96,8 @@ _BARE_REQUEST = re.compile(
     r"^(?:please |just |do |so |and |then )*(?:tell me|let (?:me|us) know|say|between [\w-]+ and [\w-]+)$"
 )
 """Asks for what the next clause names."""
+_NAMES_CHOICE = re.compile(r"^(?:is it |was it )?(?:the|a|an|its|your) [\w-]+(?: [\w-]+)? or (?:the|a|an|its|your) ")
+"""Names the things between which a question before it asks to choose."""
 _BARE_LIST = re.compile(r"^(?:or |and )*(?:the|an?|your)? ?[\w-]+(?: (?:or|and) (?:the |an? |your )?[\w-]+)?$")
 """Goes on with the things that the clause before it lists."""
 _RELATIVE = re.compile(
@@ -306,6 +310,10 @@ def _question(text: str, *, alone: bool) -> ClauseKind:
 def _resolve_kinds(parts: list[str], kinds: list[ClauseKind | None]) -> list[ClauseKind | None]:
     """The kinds of the clauses of one sentence, each seen beside the others."""
     joined = list(kinds)
+    for number, (part, kind) in enumerate(zip(parts, kinds, strict=True)):
+        if kind == "offer" and "ask" in kinds[:number] and _NAMES_CHOICE.match(part):
+            joined[number] = None
+    kinds = list(joined)
     for number, (part, kind) in enumerate(zip(parts, kinds, strict=True)):
         others = {k for i, k in enumerate(kinds) if i != number}
         if kind == "offer" and _IF.match(part) and ({"refuse", "ask", "confirm"} & others):

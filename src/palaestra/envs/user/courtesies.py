@@ -43,6 +43,8 @@ _REACH = (
 CLOSE = Phrases(
     r"(?:good ?)?bye(?:[ -]bye)?|farewell|so long(?! as)|see you|see ya|cheerio|ciao|adieu|ta-ta|toodle\w*"
     r"|cheers then",
+    r"cya|^later$|(?:catch|see) (?:you|ya)|mind how you go|have a (?:\w+ )?one$|have yourself an?"
+    r"|(?:call|consider) (?:this|it|that) (?:settled|closed|done|resolved)|take it easy",
     r"case closed|over and out|signing off",
     rf"^(?:(?:and|so|do|please|then|now|well|you|just|to all) )?(?:have (?!a (?:new|look)|bought|had|been)|enjoy"
     rf"|may|happy|good|nice|great|lovely|wonderful|pleasant|sunny|relaxing|merry|wish(?:ing)?|here is to"
@@ -155,6 +157,12 @@ NO_ACT = re.compile(
     r"|i agree|accepted)\b.*"
     r"|(?:please |just |simply )*(?:agree|accept|consent|say that you (?:agree|accept|consent))\b.*"
     r"|the customer (?:\w+ )?(?:accepts?|agree[sd]?|consents?|accepted|consented|said)\b.*"
+    r"|(?:ha+(?:[ ,]?ha+)*|lol|haha\w*|ah|oh)\b[ ,]*(?:good one|fair point|same|right|nice one|very true)?"
+    r"|lol\b(?: \w+)?|you are (?:\w+ )?kind|what a (?:day|pity|shame|week|mess)\b.*|poor you|no worries\b.*"
+    r"|(?:that|this|it) is (?:all right|okay|fine|quite all right)|sounds good|sure thing|i am with you\b.*"
+    r"|(?:dear (?:sir|madam|customer|all)\b.*)|(?:hello|hi|hey|good (?:morning|evening|day|afternoon))"
+    r"(?: (?:there|again|everyone))?,? (?:(?:mr|ms|mrs|dr) )?[a-z]+|(?:yours )?(?:sincerely|truly|faithfully),? .*"
+    r"|(?:good (?:morning|evening|day|afternoon) )?and welcome\b.*|ah,? now i see\b.*|hold the line"
     r"|(?:all right|okay|yes|no|agreed?|accepted|accept|hm+|hmm|right|great|perfect|wonderful|sure|of course"
     r"|certainly|absolutely|understood|noted|"
     r"no worries|got it|fine|excellent|very well)(?: (?:then|indeed|okay|yes|agree|accepted|fine))*"

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from palaestra.envs.user.asked_topics import asked_by_form
 from palaestra.envs.user.clauses import Clause, clauses_of
 from palaestra.envs.user.courtesies import APOLOGISE
 from palaestra.envs.user.fees import denies_fee, names_fee, speaks_of_fee, states_fee
@@ -20,15 +21,15 @@ THINGS = frozenset({"order", "product", "account", "quantity", "fault", "address
 
 DEEDS = ("ask", "confirm", "offer", "refuse")
 _INSTEAD_OF = re.compile(
-    r"\b(?:instead of|rather than|in place of|and not|not just|as opposed to) (?:an? |the "
-    r"|your )?[\w-]+"
+    r"\b(?:instead of|rather than|in place of|and not|not just|as opposed to|(?<=, )not) (?:an? |the "
+    r"|your )?[\w-]+(?: of (?=address)\w+)?"
 )
 _IDIOM = re.compile(
     r"\b(?:(?:piece|bit)s? of (?:information|advice|news|data)|(?:typing|spelling|clerical|copying) (?:error"
     r"|mistake)s?|(?:for|on) (?:my|our|your) part"
     r"|part of (?:it|this|that|the (?:reason|problem|process))|in part|an? error on our|(?:error|problem) of ours"
     r"|thing is|one thing|things up|the whole thing|first thing|a thing"
-    r"|by mistake|in order(?= to\b|$)|no problem)\b"
+    r"|(?:tele)?phone number|(?:serial|number) plate|by mistake|in order(?= to\b|$)|no problem)\b"
 )
 """Phrases with a word that names a topic elsewhere."""
 _RIVALS = ("instead of", "rather than", "in place of", "not ", "opposed")
@@ -61,10 +62,10 @@ _OPEN_QUESTION = re.compile(
 )
 """A question that may be about nothing in particular."""
 _WISHES = re.compile(
-    r"^(?!.*\b(?:which|what|who|where|how)\b).*\b(?:want|like|wish|prefer|decided|asked|mean"
+    r"^(?!.*\b(?:which|what|who|where|how|that you)\b).*\b(?:want|like|wish|prefer|decided|asked|mean"
     r"|meant|going) to\b|\b(?:want|like|wish)\b.*\b(?:cancelled|canceled|returned|replaced|repaired|exchanged"
     r"|refunded)\b"
-    r"|^(?:cancel|return|repair|replace|exchange|refund)\b"
+    r"|(?:^|: |, )(?:cancel|return|repair|replace|exchange|refund)\b"
 )
 """Says what the reader wants to do; the dealing is then what a question is about."""
 _OTHER_THAN_FEE = frozenset({"replacement", "repair", "exchange", "cancellation", "address"})
@@ -153,7 +154,7 @@ class Listener:
         for clause in clauses:
             refused = clause.kind == "refuse" and not states_fee(clause.text)
             asked = clause.kind in ("ask", "confirm") or (clause.kind == "offer" and not states_fee(clause.text))
-            apologetic = APOLOGISE.found_in(clause.text)
+            apologetic = APOLOGISE.found_in(clause.text) and not states_fee(clause.text)
             free = denies_fee(clause.text) and not names_fee(clause.text) and self._deals(sentence.text)
             if (
                 clause.kind != "small-talk"
@@ -221,13 +222,15 @@ class Listener:
     def _topics_of_question(self, clause: Clause, spots: Sequence[Spot], plain: Sequence[Spot]) -> list[str]:
         """What a question is about: first in each of its parts, or what it points back to."""
         text = _without_rivals(clause.text)
+        if asked := asked_by_form(text, spots, kind=str(clause.kind)):
+            return asked
         if clause.kind == "confirm" and BOTH.search(text) and not spots:
             return list(dict.fromkeys(spot.topic for spot in (plain or self._before)))
         if clause.points and not (spots and spots[0].topic in THINGS and spots[0].topic != "fault"):
             pointed = _antecedent(plain) or _antecedent(self._before)
             if pointed:
                 return [pointed]
-        if clause.kind == "ask" and _HOW.match(text) and {"fault", "product"} <= {spot.topic for spot in spots}:
+        if clause.kind == "ask" and _HOW.match(text) and "fault" in {spot.topic for spot in spots}:
             return ["fault"]
         if (
             clause.kind == "ask"
@@ -252,6 +255,10 @@ class Listener:
     def _topics_of_deal(self, clause: Clause, spots: Sequence[Spot], plain: Sequence[Spot]) -> list[str]:
         """What an offer or a refusal is about: dealings before things, and things before nothing."""
         nothing: Sequence[Spot] = ()
+        if clause.kind == "offer" and states_fee(clause.text):
+            return ["fee"]
+        if clause.kind == "refuse" and not spots and any(spot.topic == "address" for spot in plain):
+            return ["address"]
         for named in (
             spots,
             plain if clause.kind != "refuse" or not spots else nothing,
@@ -276,7 +283,7 @@ class Listener:
             ):
                 return list(dict.fromkeys([*dealings, "address"]))[:2]
             if dealings:
-                return dealings[:2] if named is spots or _CHOICE.search(clause.text) else dealings[:1]
+                return dealings[:3] if named is spots or _CHOICE.search(clause.text) else dealings[:1]
             if named is spots:
                 address = [s.topic for s in named if s.topic in ("address", "account")]
                 if address:
@@ -309,8 +316,9 @@ def _head(spots: Sequence[Spot], *, wishes: bool = False) -> str:
     for spot in spots:
         if spot.topic in ("account", "quantity"):
             return spot.topic
-    if wishes and spots[0].topic not in THINGS:
-        return spots[0].topic
+    dealings = [spot.topic for spot in spots if spot.topic not in THINGS]
+    if wishes and dealings:
+        return dealings[0]
     if len(spots) > 1 and spots[0].topic == "fault" and spots[1].start == spots[0].end + 1:
         return spots[1].topic
     things = [spot.topic for spot in spots if spot.topic in THINGS]
@@ -320,5 +328,7 @@ def _head(spots: Sequence[Spot], *, wishes: bool = False) -> str:
 def _antecedent(spots: Sequence[Spot]) -> str:
     """What "which one" points to: what there are several of, or else the first thing that is no account."""
     several = [spot.topic for spot in spots if spot.several and spot.topic in THINGS]
+    if not several and sum(spot.topic == "product" for spot in spots) > 1:
+        return "product"
     things = [spot.topic for spot in spots if spot.topic in THINGS and spot.topic != "account"]
     return next(iter([*several, *things, *(spot.topic for spot in spots)]), "")

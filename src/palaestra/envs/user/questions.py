@@ -14,7 +14,9 @@ _WH_OFFER = re.compile(
     r"|look|grab)"
     r"\b(?! wrong| like when)|what (?:do|would|will|should) (?:you|i|we) (?:say|think|prefer|rather|like|make of"
     r"|reckon|want me"
-    r"|want us|choose|do(?: for you)? instead)\b(?! (?:to )?(?:return|cancel|change|happen))|why (?:do not|not)\b"
+    r"|want us|choose|do(?: for you)? instead)\b(?! (?:to )?(?:return|cancel|change|happen|send|exchange"
+    r"|swap|us to|me to))|why (?:do not|not)\b"
+    r"|which (?:one |option |of (?:the|these) \w+ )?(?:would|will) (?:suit|be better|you sooner)\b"
     r"|which (?:(?:one|of (?:the|these|those)(?: \w+)?|option|way|solution|of them) )?(?:(?:do|would|will"
     r"|should) (?:you|it|we|i)"
     r" )?(?:prefer|fancy|like|choose|rather|suits?|appeals?|go for|opt|take)\b(?!.*\b(?:cancel|return|send back"
@@ -68,7 +70,10 @@ def question_mood(text: str) -> Mood | None:
 
 
 _CHECK_TAG = re.compile(
-    r"^(?:yes|right|correct|true|no|(?:both|all|everything) (?:right|correct|true)|is that so|is that (?:right"
+    r"^(?:(?:have|did|do) i (?:\w+ )?(?:summed|sum|grasp(?:ed)?|followed?|noted?|have|get|got|understood?)"
+    r" (?:it|that|this|you|everything|all of it)(?: \w+){0,2}|(?:do|does) (?:that|this|it|these)(?: still)?"
+    r" (?:match|tally|agree|fit)\b.*|is that how\b.*|is (?:that|this|it) how\b.*|yes|right|correct|true"
+    r"|no|(?:both|all|everything) (?:right|correct|true)|is that so|is that (?:right"
     r"|correct)|am i right|(?:have|did) i (?:got|get|understood?) (?:it|that|this|you)"
     r"(?: right| correctly)?)$"
 )
@@ -105,7 +110,11 @@ def _you(rest: str, text: str) -> Mood | None:
         r"(?:want|like) to (?:cancel|change)", rest
     ):
         return "offer"
-    if re.match(r"(?:sure|certain|positive|confident)\b", rest):
+    if re.match(
+        r"(?:still |then |now )?(?:return|send (?:it|that|this|them) back|have (?:it|that|this|them)\b|let us)", rest
+    ):
+        return "offer" if re.match(r"(?:will|would)\b", text) else None
+    if re.match(r"(?:quite |really |absolutely )?(?:sure|certain|positive|confident)\b", rest):
         return "confirm"
     if _MISTAKEN.search(rest):
         return "confirm"
@@ -165,6 +174,12 @@ def _thing(text: str, whole: str) -> Mood | None:
         text,
     ) and not re.search(r"\bnot\b|\bit work\b", text):
         return "offer"
+    if re.match(
+        r"(?:might|could|would|will) (?:a|an|the|some|\w+ing|(?:that|this|it)(?= (?:settle|tide|make up)))\b.*"
+        r" (?:tide|settle|help|do|suit|be (?:any|of)|make up|fix things|sort)\b|(?:do|does) (?:that|this|it) sit\b",
+        text,
+    ):
+        return "offer"
     if _OR.search(text):
         return "ask"
     if re.match(rf"{BE}(?: not)? (?:i|we|it|that|this|the|your)\b", text) and _INSISTS.search(whole):
@@ -177,6 +192,14 @@ def _thing(text: str, whole: str) -> Mood | None:
 
 
 def _fragment(text: str) -> Mood | None:
+    if re.match(r"(?:you|are you)(?: \w+)? (?:in|okay|fine|happy|good)\b|sounds? (?:fair|okay|good|fine)\b", text):
+        return "offer"
+    if re.match(r"you are (?:\w+ )?(?:sure|certain|positive)\b|sure\b", text):
+        return "confirm"
+    if re.match(r"(?:any ?thing|something) (?:left|missing)\b|all (?:done|set)\b", text):
+        return "close"
+    if re.match(r"(?:got|have) (?:an?|the|your|any)\b", text):
+        return "ask"
     if re.match(r"(?:any|no) (?:objections?|reservations?)\b", text):
         return "offer"
     if match := re.match(rf"(?:mind|care to|able to|possible to) ((?:{TELL}|{CHECK})\b.*)", text):

@@ -1,11 +1,11 @@
 """Reading a message for its dialogue acts: the fallback for agents that say what they mean in words alone.
 
 Plain rules over English: sentence by sentence, clause by clause, what kind of clause it is, then which topics it
-names. `questions` and `statements` read a clause by its form and by classes of words (`vocabulary`); `requests`,
-`proposals`, `refusals` and `courtesies` list further phrases; `fees` reads what is said about a fee. A clause that
-names no topic is about what its neighbours or the sentence before it spoke of. It never fails, and case, white space,
-doubled marks and typographic quotes do not matter. Rather than guess it says that it did not understand: a list of
-keywords is no question, and a question of no known form is not answered.
+names. `questions`, `statements` and `asked_topics` read a clause by its form and by classes of words (`vocabulary`);
+`requests`, `proposals`, `refusals` and `courtesies` list further phrases; `fees` reads what is said about a fee. A
+clause that names no topic is about what its neighbours or the sentence before it spoke of. It never fails, and case,
+white space, doubled marks and typographic quotes do not matter. Rather than guess it says that it did not understand:
+a list of keywords is no question, a question of no known form is not answered, and acts that clash were misheard.
 What it does not do: other languages, irony.
 """
 
@@ -96,6 +96,7 @@ def _read(message: str, lexicon: Lexicon) -> Reading:
     acts = _cleaned(found.acts, found.leads, found.weak)
     clear = acts != ("inform",) or _TELLS.search(text) is not None
     clear = clear and not (_is_news(acts) and _UNREAD.search(text))
+    clear = clear and not _conflicts(acts)
     understood = bool(lines) and not found.puzzled and clear and (bool(acts) or found.small_talk)
     return Reading(acts=acts, understood=understood, fee=fee)
 
@@ -103,6 +104,14 @@ def _read(message: str, lexicon: Lexicon) -> Reading:
 def _is_news(acts: tuple[str, ...]) -> bool:
     """Whether a message only tells things, and nothing of a fee."""
     return bool(acts) and all(act.startswith("inform") and act != "inform:fee" for act in acts)
+
+
+def _conflicts(acts: tuple[str, ...]) -> bool:
+    """Whether a message was heard to do things that seldom go together: one of them is then likely misheard."""
+    about = {kind: {act.partition(":")[2] for act in acts if act.partition(":")[0] == kind} for kind in DEEDS}
+    if about["offer"] and about["refuse"]:
+        return bool(about["offer"] & about["refuse"]) or "" in about["refuse"]
+    return bool(about["ask"] and about["offer"]) or bool((about["ask"] or about["confirm"]) and about["refuse"])
 
 
 def _cleaned(found: list[str], leads: list[str], weak: list[str]) -> tuple[str, ...]:

@@ -152,6 +152,12 @@ REFUSE = Phrases(
     r"not (?:take|takes|taking|accept|accepts|accepting|offer|offers|offering|refund|refunding|repair|replace"
     r"|exchange|waive|grant|issue|disclose|share|discuss|allow|permit|ship)(?:ing)? (?:\w+ ){0,3}?(?:back"
     r"|returns?|refunds?|exceptions?|repairs?|replacements?|details|information|data)",
+    r"(?:said|say|says) no(?! (?:more|such|fee))\b|(?:answer|reply|verdict) (?:is|was|remains|stays|will be)"
+    r" (?:still |a )?(?:no|negative)\b|(?:stays|remains) (?:a )?no",
+    r"(?:that|this|it) is beyond (?:me|us)|not within (?:my|our) power|no (?:say|authority|power"
+    r"|influence) (?:over|to)",
+    r"(?:policy|rules?|system|workshop|manufacturer|carrier|courier|warranty|supplier|law) (?:refuses?|blocks?|forbids?"
+    r"|prohibits?|rejects?|prevents?|stops?)",
 )
 """Says no."""
 
@@ -165,6 +171,7 @@ WEAK_REFUSE = Phrases(
     r"(?:has|have) no warranty|(?:is|are) not (?:covered|under warranty)|sold (?:as (?:seen|is)"
     r"|as (?:a )?final sale)|final sale|clearance",
     r"not covered|sold out|out of stock",
+    r"(?:is|are|was|were) (?:off|greyed out)(?! (?:the|your|to)\b)",
 )
 """Says why not: a refusal where the message says no in no other way."""
 

@@ -107,6 +107,12 @@ def sentences(text: str) -> list[Sentence]:
             break
         if not asks or "," in stripped or " " in stripped:
             stripped = _GREETING.sub("", stripped) if not asks or len(stripped) > 12 else stripped
+        if (
+            not asks
+            and len(stripped) < len(part.strip(" ,:\"()'"))
+            and re.fullmatch(r"(?:mr |ms |mrs )?[a-z]+", stripped)
+        ):
+            stripped = ""
         if not stripped:
             found.append(Sentence(text="", asks=False, signs=True))
         else:

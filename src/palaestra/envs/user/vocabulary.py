@@ -72,7 +72,8 @@ FINE = (
 DEAL = (
     r"(?:offer|replace|repair|give you|send|credit|propose|arrange|exchange|refund|cancel|return|book|set|open"
     r"|start|issue"
-    r"|process|proceed|go (?:ahead|on)|continue|carry on|take (?:it|the|this|that|your|off|back)|ship|redirect|change"
+    r"|process|proceed|press on|scrap|go (?:ahead|on)|continue|carry on|take (?:it|the|this|that|your|off"
+    r"|back)|ship|redirect|change"
     r"|swap|fix|mend|reimburse|pay|transfer|authori[sz]e|order|stop|register|organi[sz]e|put|initiate|create"
     r"|prepare|raise"
     r"|file|place|deliver|dispatch|schedule|forward|route|reroute|update|move|deduct|keep|charge|do (?:that|this"

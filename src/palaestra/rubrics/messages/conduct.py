@@ -1,6 +1,7 @@
 """Conduct: how a careful colleague never writes, whatever the case: insults, raw records, repetition, empty words."""
 
 import re
+from functools import lru_cache
 
 from palaestra.records import ToolEvent, Verdict
 from palaestra.rubrics.criterion import UNMET, Criterion
@@ -35,8 +36,8 @@ def forbid_misconduct(rules: MessageRules) -> Criterion:
         for text in rules.texts(event):
             if (fault := _fault(text)) is not None:
                 return Verdict(met=True, reason=fault)
-        same = _normalised(rules, event)
-        if any(e.tool == event.tool and e.executed and _normalised(rules, e) == same for e in before):
+        alike = [e for e in before if e.tool == event.tool and e.executed]
+        if alike and _normalised(rules, event) in [_normalised(rules, e) for e in alike]:
             return Verdict(met=True, reason="says the same again, word for word")
         return UNMET
 
@@ -52,6 +53,7 @@ def forbid_misconduct(rules: MessageRules) -> Criterion:
     )
 
 
+@lru_cache(maxsize=2_048)
 def _fault(text: str) -> str | None:
     if found := _INSULTS.search(text):
         return f"insults: {found[0]!r}"

@@ -1,16 +1,16 @@
 """False figures: every figure that a message states must follow from records, rules or the request."""
 
 from collections.abc import Iterator
-from dataclasses import fields
 from datetime import datetime
 from typing import Any
 
 from palaestra.records import Verdict
+from palaestra.rubrics.columns import values_of
 from palaestra.rubrics.criterion import UNMET, Criterion
 from palaestra.rubrics.evidence import Evidence
 from palaestra.rubrics.messages.figures import Figure, figures_in
 from palaestra.rubrics.messages.rules import MessageRules, ShownRows
-from palaestra.rubrics.messages.sources import is_supported
+from palaestra.rubrics.messages.sources import is_supported, stands_in
 
 FALSE_FIGURE = 60
 
@@ -26,8 +26,11 @@ def forbid_false_figures(rules: MessageRules, *, policy: Any, start: datetime, s
     """
 
     def first_false(found: list[Figure], evidence: Evidence) -> Figure | None:
-        sources = [solution, *evidence.heard, *_written_rows(rules, evidence)]
-        false = [figure for figure in found if not is_supported(figure, sources)]
+        read = [solution, *evidence.heard]
+        # Nearly every figure stands in what was read; only for the others the rest is written out.
+        unread = [figure for figure in found if not stands_in(figure, read)]
+        sources = [*read, *_written_rows(rules, evidence)] if unread else []
+        false = [figure for figure in unread if not is_supported(figure, sources)]
         if not false or rules.derive_facts is None:
             return false[0] if false else None
         shown = ShownRows(rows=rules.rows_shown(evidence), evidence=evidence, rules=policy, start=start)
@@ -56,6 +59,5 @@ def _written_rows(rules: MessageRules, evidence: Evidence) -> Iterator[str]:
     said = {text for event in evidence.events for text in rules.texts(event)}
     for change in evidence.journal:
         row = change.after
-        values = () if row is None else (getattr(row, f.name) for f in fields(row))
-        if row is not None and not any(isinstance(value, str) and value in said for value in values):
+        if row is not None and not any(isinstance(value, str) and value in said for value in values_of(row)):
             yield row.json().decode()

@@ -45,17 +45,31 @@ _EUROS_AND_CENTS = re.compile(
     re.IGNORECASE,
 )
 _PERCENT = re.compile(r"(?<![\w.,-])(\d+(?:[.,]\d+)?)\s*(?:%|percent\b|per cent\b)", re.IGNORECASE)
-_MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
-_MONTH = (
-    r"(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
-    r"|nov(?:ember)?|dec(?:ember)?)\.?"
+_MONTHS = (
+    ("jan", "january", "januar", "janvier", "enero"),
+    ("feb", "february", "februar", "f\u00e9vrier", "febrero"),
+    ("mar", "march", "m\u00e4rz", "mars", "marzo"),
+    ("apr", "april", "avril", "abril"),
+    ("may", "mai", "mayo"),
+    ("jun", "june", "juni", "juin", "junio"),
+    ("jul", "july", "juli", "juillet", "julio"),
+    ("aug", "august", "ao\u00fbt", "agosto"),
+    ("sep", "sept", "september", "septembre", "septiembre"),
+    ("oct", "october", "oktober", "octobre", "octubre"),
+    ("nov", "november", "novembre", "noviembre"),
+    ("dec", "december", "dezember", "d\u00e9cembre", "diciembre"),
 )
+"""The months in English, German, French and Spanish."""
+_MONTH_OF = {name: number for number, names in enumerate(_MONTHS, 1) for name in names}
+_MONTH = rf"(?:{'|'.join(sorted(_MONTH_OF, key=len, reverse=True))})\b\.?"
 _DATES = (
     re.compile(r"(?<![\w-])(?P<y>\d{4})-(?P<m>\d{1,2})-(?P<d>\d{1,2})(?!\d)"),
     re.compile(r"(?<![\w.])(?P<d>\d{1,2})\.(?P<m>\d{1,2})\.(?P<y>\d{4})(?!\d)"),
     re.compile(r"(?<![\w/])(?P<d>\d{1,2})/(?P<m>\d{1,2})/(?P<y>\d{4})(?!\d)"),
     re.compile(
-        rf"(?<!\w)(?P<d>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<name>{_MONTH})(?:,?\s+(?P<y>\d{{4}}))?(?!\w)", re.I
+        rf"(?<!\w)(?P<d>\d{{1,2}})(?:st|nd|rd|th|er|\.)?\s+(?:(?:of|de)\s+)?(?P<name>{_MONTH})"
+        r"(?:(?:,|\s+de)?\s+(?P<y>\d{4}))?(?!\w)",
+        re.I,
     ),
     re.compile(rf"(?<!\w)(?P<name>{_MONTH})\s+(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?:,?\s+(?P<y>\d{{4}}))?(?!\w)", re.I),
 )  # fmt: skip
@@ -157,7 +171,7 @@ def _cents(amount: str) -> int:
 def _date(match: re.Match[str]) -> str | None:
     """The day in ISO form; `None` where no calendar has it. A day with slashes may begin with its month."""
     parts = match.groupdict()
-    year, month = parts["y"], _MONTHS.index(parts["name"][:3].lower()) + 1 if parts.get("name") else int(parts["m"])
+    year, month = parts["y"], _MONTH_OF[parts["name"].rstrip(".").lower()] if parts.get("name") else int(parts["m"])
     number = int(parts["d"])
     if month > 12 and "/" in match[0]:
         month, number = number, month

@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import chain
 from typing import Any, TypeAlias
 
 from palaestra.protocols import StateView
@@ -12,6 +11,7 @@ from palaestra.record import record
 from palaestra.records import Row, ToolEvent
 from palaestra.rubrics.evidence import Evidence
 from palaestra.rubrics.messages.figures import FigureKind
+from palaestra.rubrics.messages.shown import ShownKeys
 
 Holds: TypeAlias = Callable[[Any, Any], bool]
 """Whether a row bears a sentence out: of the row before this episode changed it and the row now.
@@ -45,10 +45,12 @@ class Confidential:
     """What it is, such as "why an account is on hold"."""
     says: re.Pattern[str]
     """Found in a message that speaks of it."""
-    table: str
-    column: str
-    value: object
+    table: str = ""
+    column: str = ""
+    value: object = None
     """It is confidential once a row of `table` was shown whose `column` has this value."""
+    to_strangers: bool = False
+    """Whether it is confidential to whoever has no record, whatever was shown; the three above are empty then."""
 
 
 @record
@@ -89,28 +91,24 @@ class MessageRules:
 
     def rows_shown(self, evidence: Evidence) -> list[Row]:
         """The rows that calls have shown, whole or in part, as they are now; as they were at first where gone."""
-        whole = (pair for event in evidence.events for pair in event.shown)
-        keys = dict.fromkeys(pair for pair in chain(whole, self.columns_shown(evidence)) if pair[0] in self.kinds)
-        found = ((evidence.state.peek(self.kinds[t], k), evidence.initial.peek(self.kinds[t], k)) for t, k in keys)
-        return [row for now, first in found if (row := now or first) is not None]
+        now, first, kinds = evidence.state.peek, evidence.initial.peek, self.kinds
+        keys = self._shown(evidence).keys()
+        found = (now(kind, key) or first(kind, key) for table, key in keys if (kind := kinds.get(table)) is not None)
+        return [row for row in found if row is not None]
 
     def columns_shown(self, evidence: Evidence) -> dict[tuple[str, str], set[str]]:
         """By table and key: the columns of rows that calls have shown in part and never whole."""
-        found: dict[tuple[str, str], set[str]] = {}
-        for event in evidence.events:
-            for part in event.columns:
-                for key in part.keys:
-                    found.setdefault((part.table, key), {"id"}).update(part.columns)
-        if found:
-            for event in evidence.events:
-                for pair in event.shown:
-                    found.pop(pair, None)
-        return found
+        return self._shown(evidence).columns()
+
+    def _shown(self, evidence: Evidence) -> ShownKeys:
+        shown = evidence.kept(self, ShownKeys)
+        shown.take_in(evidence.events)
+        return shown
 
     def texts(self, event: ToolEvent) -> Iterator[str]:
         """The texts for people in a call that went through."""
-        if event.executed:
-            for name in sorted(self.prose.get(event.tool, ())):
+        if event.executed and event.tool in self.prose:
+            for name in sorted(self.prose[event.tool]):
                 text = event.arguments.get(name)
                 if isinstance(text, str):
                     yield text

@@ -6,11 +6,13 @@ multiple by a small number of pieces: people work that out in their heads.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import combinations
 
 from palaestra.rubrics.messages.figures import Figure
 
+_ID_DIGITS = 3
 _PIECES = range(2, 13)
 _MOST_AMOUNTS = 150
 """The latest amounts that sums and differences are made of: with too many, any amount is a sum of two."""
@@ -29,16 +31,22 @@ def is_supported(figure: Figure, sources: Iterable[str]) -> bool:
         sources: Texts and rows as JSON, the latest last.
     """
     texts = list(sources)
+    if stands_in(figure, texts):
+        return True
     if figure.kind == "name":
         # "Only 2" is no name: a name claims something where the texts have another number behind the same word.
         word, _, _ = str(figure.value).rpartition(" ")
         numbered = re.compile(rf"(?<![\w-]){re.escape(word)} \d")
-        if not any(numbered.search(text) for text in texts):
-            return True
-    pattern = re.compile("|".join(map(_alone, _forms(figure))))
-    if any(pattern.search(text) for text in texts):
-        return True
+        return not any(numbered.search(text) for text in texts)
     return figure.kind == "money" and isinstance(figure.value, int) and _is_worked_out(figure.value, texts)
+
+
+def stands_in(figure: Figure, texts: Sequence[str]) -> bool:
+    """Whether a figure stands in any of these texts as a number of its own, in any usual form."""
+    # A pattern that begins with what must not stand before it is tried at every character; most texts lack the form.
+    if any(form in text and _alone(form).search(text) for form in _forms(figure) for text in texts):
+        return True
+    return any(pattern.search(text) for pattern in _otherwise(figure) for text in texts)
 
 
 def _forms(figure: Figure) -> Iterator[str]:
@@ -52,24 +60,50 @@ def _forms(figure: Figure) -> Iterator[str]:
         if value >= 100_000:
             yield f"{value // 100:,}.{value % 100:02}"
             yield f"{value // 100:,}".replace(",", ".") + f",{value % 100:02}"
-        if value % 100 == 0:
-            yield str(value // 100)
-            yield f"{value // 100:,}"
     else:
         yield str(value)
 
 
-def _alone(form: str) -> str:
+@lru_cache(maxsize=4_096)
+def _otherwise(figure: Figure) -> tuple[re.Pattern[str], ...]:
+    """Patterns for what stands for the figure in other forms: whole euros without decimals, ids by their number."""
+    if figure.kind == "money":
+        return tuple(map(re.compile, _round_euros(figure)))
+    number = str(figure.value)
+    if figure.kind == "number" and number.isdecimal() and len(number) >= _ID_DIGITS:
+        # "Orders 1431 and 1436" and "ORD-1428/1429" name ids.
+        return (re.compile(rf"(?<![\w-])[A-Z]{{2,}}-{number}(?!\w)"),)
+    return ()
+
+
+def _round_euros(figure: Figure) -> Iterator[str]:
+    """Patterns for whole euros without decimals: beside a currency, or where words say that it is an amount."""
+    assert isinstance(figure.value, int), "money is in cents"
+    euros, rest = divmod(figure.value, 100)
+    if rest:
+        return
+    for form in dict.fromkeys((str(euros), f"{euros:,}", f"{euros:,}".replace(",", "."))):
+        written = re.escape(form)
+        yield rf"(?:\b(?:EUR|euros?)|\u20ac)\s*{written}(?![\w-]|[.,]\d)"
+        yield rf"(?<![\w.,-]){written}(?:[.,]-)?\s*(?:EUR\b|\u20ac|[Ee]uros?\b)"
+        yield (
+            r"\b(?:(?:budget|limit|maximum)(?: of| is)?|at most|no more than|up to)\s+"
+            rf"{written}(?![\w:%-]|[.,]\d| %)"
+        )
+
+
+@lru_cache(maxsize=4_096)
+def _alone(form: str) -> re.Pattern[str]:
     """A pattern for the form where it is no part of a longer number, id or date."""
     if re.fullmatch(r"\d\d-\d\d", form):
-        return rf"(?<=\d{{4}}-){form}(?!\d)"
+        return re.compile(rf"(?<=\d{{4}}-){form}(?!\d)")
     # A colon between digits makes a time; one after a key of JSON makes nothing.
     before, after = (r"(?<![\w.,-])(?<!\d:)", r"(?![\w:-]|[.,]\d)")
     if re.fullmatch(r"\d{4}-\d\d-\d\d", form):
         before, after = (r"(?<![\w-])", r"(?!\d|-)")
     elif not form[0].isdigit():
         before, after = (r"(?<![\w-])", r"(?![\w-])")
-    return before + re.escape(form) + after
+    return re.compile(before + re.escape(form) + after)
 
 
 def _is_worked_out(cents: int, texts: list[str]) -> bool:

@@ -1,7 +1,8 @@
-"""Amounts that a message must state: who is paid, credited or charged learns how much."""
+"""What a message must state: an amount or a day where one is owed, and otherwise at least something of the case."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from datetime import date
 from typing import TypeAlias
 
 from palaestra.records import Layer, Verdict
@@ -12,6 +13,24 @@ from palaestra.rubrics.messages.figures import figures_in
 Amounts: TypeAlias = int | frozenset[int] | tuple[int, ...]
 """Amounts in cents: one; of a set, any one of them; of a tuple, all of them or their sum."""
 
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_EMPTY = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        about afraid all already am an and answer answered apologies apologise apologize are as ask asked assist
+        at be been being best but by can cannot care carried case cheers closed complete completed could
+        customer day deal dealt dear did do does done everything fine for from fulfil fulfilled good had handle
+        handled has have he hello help helped here hey hi if in info information is issue it its just kind madam
+        mail matter may me message might morning much must my next no not now of ok okay on or our please
+        problem processed query question regards regret replied reply request requested resolved service shall
+        she should sincerely sir so solved something soon sorry sorted support taken team thank thanks that the
+        them then there these they thing things this those ticket to today tomorrow unfortunately us very wanted
+        was we week welcome well were will wish wished with would write wrote yes you your yours
+        """,
+    )
+)
+"""Words that say nothing of a case. Who writes no other word has told nobody anything."""
 _DECIMAL = re.compile(r"\d[\d.,]*[.,]\d\d")
 
 
@@ -86,4 +105,55 @@ def expect_stated_amount(
         after=tuple(after),
         about="event",
         tools=frozenset({tool}),
+    )
+
+
+def tells_something(text: str) -> bool:
+    """Whether a text holds a figure, or a word that says something of a case: not "ok" or "All done as you asked"."""
+    return bool(figures_in(text)) or any(word not in _EMPTY for word in _WORD.findall(text.casefold()))
+
+
+def expect_told(
+    tool: str,
+    *,
+    id: str,
+    day: date | None = None,
+    text: str | None = None,
+    points: int | None = None,
+    layer: Layer = "task",
+    after: Sequence[str] = (),
+) -> Criterion:
+    """Expect that a call of `tool` went through whose text tells something of the case; its words are free.
+
+    Args:
+        tool: The tool that sends the message, such as "reply".
+        id: The criterion's id.
+        day: A day that the text must state, with or without its year. `None`: none.
+        text: The sentence that people read.
+        points: What it wins.
+        layer: Where it counts.
+        after: Criteria that must have been met before.
+    """
+
+    def states(said: str) -> bool:
+        if day is None:
+            return tells_something(said)
+        dates = {figure.value for figure in figures_in(said) if figure.kind == "date"}
+        return not dates.isdisjoint({day.isoformat(), f"{day:%m-%d}"})
+
+    def check(evidence: Evidence) -> Verdict:
+        event = evidence.event
+        texts = [value for value in event.arguments.values() if isinstance(value, str)]
+        return MET if event.executed and any(map(states, texts)) else UNMET
+
+    return Criterion(
+        id=id,
+        text=text or "Told something of the case in a message.",
+        check=check,
+        points=points,
+        layer=layer,
+        after=tuple(after),
+        about="event",
+        tools=frozenset({tool}),
+        names=frozenset() if day is None else frozenset({day.isoformat()}),
     )

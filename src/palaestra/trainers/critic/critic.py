@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from palaestra.errors import CheckpointError, DivergedError
 from palaestra.seeding import Stream
@@ -15,9 +16,11 @@ from palaestra.trainers.critic.places import ValueReading
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.data.layouts import LAYOUTS
 from palaestra.trainers.data.micro import split
+from palaestra.trainers.device import resolve_device
 from palaestra.trainers.learner.optimiser import Optimiser, check_fit
 from palaestra.trainers.model.decoder import Decoder
 from palaestra.trainers.objectives import Metrics
+from palaestra.trainers.objectives.segments import sum_over
 
 _VALUES, _TARGETS, _READ = "values_TH", "targets_TH", "read_TH"
 
@@ -33,8 +36,9 @@ class Critic:
 
     def __init__(self, model: Decoder, config: CriticConfig, *, heads: int) -> None:
         self.config = config
+        self._unit = config.unit or 1.0
         self._model = deepcopy(model).float()
-        device = config.learner.device or model.lm_head.weight.device
+        device = model.lm_head.weight.device if config.learner.device is None else resolve_device(config.learner.device)
         self._head = nn.Linear(model.shape.hidden, heads, device=device)
         nn.init.zeros_(self._head.weight)
         nn.init.zeros_(self._head.bias)
@@ -54,7 +58,7 @@ class Critic:
         with torch.no_grad():
             for micro in self._micro_batches(placed):
                 found_TH[micro.column("place_T")[micro.trained_T].cpu()] = self._values(micro).cpu()
-        return found_TH.to(batch.ids_T.device) * self.config.unit
+        return found_TH.to(batch.ids_T.device) * self._unit
 
     def learn(
         self,
@@ -69,6 +73,9 @@ class Critic:
 
         The loss is half the squared error, in units, in the mean over each head's places and the sum over heads; with a
         clip the greater of it and of that of a value that has not moved farther than the clip (PPO, arXiv:1707.06347).
+        `cross-entropy` has -[q^ log q + (1 - q^) log(1 - q)] in its place, q^ the target in [0, 1] units (AgentPRM,
+        arXiv:2502.10325). With `progress` beta the loss is L_Q + beta L_A, and L_A half the squared error of what each
+        value of a trajectory adds to its last (arXiv:2511.08325), in the mean over such pairs.
 
         Args:
             batch: Whole trajectories.
@@ -84,8 +91,8 @@ class Critic:
         Raises:
             DivergedError: loss or gradient is no finite number; the weights are as they were before that step.
         """
-        value_TH = (self.values(batch) if before_TH is None else before_TH) / self.config.unit
-        target_TH = reading.spread(target.to(value_TH.dtype)) / self.config.unit
+        value_TH = (self.values(batch) if before_TH is None else before_TH) / self._unit
+        target_TH = reading.spread(target.to(value_TH.dtype)) / self._unit
         columns = {_VALUES: value_TH, _TARGETS: target_TH, _READ: reading.read_TH}
         placed = batch.with_columns(columns)
         shuffled = stream.shuffled(range(batch.trajectories))
@@ -133,17 +140,22 @@ class Critic:
         layout = LAYOUTS[self.config.learner.layout](batch)
         hidden_PC: Tensor = self._model(layout.ids_N, layout.position_N, layout.attend)
         values_NH: Tensor = self._head(hidden_PC[layout.before_T[batch.trained_T]])
-        return values_NH
+        return values_NH.sigmoid() if self.config.loss == "cross-entropy" else values_NH
 
     def _step(self, share: TokenBatch) -> float:
         count_H = share.column(_READ).sum(0).clamp_min(1)
+        pairs_H = _pairs(share).clamp_min(1)
         self._optimiser.forget()
         whole = 0.0
         for micro in self._micro_batches(share):
             own_T = micro.trained_T
             read_NH = micro.column(_READ)[own_T]
-            error_NH = self._errors(self._values(micro), micro.column(_VALUES)[own_T], micro.column(_TARGETS)[own_T])
+            value_NH, target_NH = self._values(micro), micro.column(_TARGETS)[own_T]
+            error_NH = self._errors(value_NH, micro.column(_VALUES)[own_T], target_NH)
             loss = (error_NH.masked_fill(~read_NH, 0.0) / count_H.to(error_NH.device)).sum()
+            if self.config.progress:
+                off_H = _progress_errors(value_NH - target_NH, read_NH, micro.trajectory_T[own_T])
+                loss = loss + self.config.progress * (off_H / pairs_H.to(off_H.device)).sum()
             loss.backward()
             whole += float(loss.detach())
         norm = self._optimiser.clip()
@@ -157,8 +169,27 @@ class Critic:
         return whole
 
     def _errors(self, value_NH: Tensor, before_NH: Tensor, target_NH: Tensor) -> Tensor:
+        if self.config.loss == "cross-entropy":
+            return functional.binary_cross_entropy(value_NH, target_NH.clamp(0.0, 1.0), reduction="none")
         error_NH = (value_NH - target_NH).square()
         if self.config.clip is not None:
             near_NH = before_NH + (value_NH - before_NH).clamp(-self.config.clip, self.config.clip)
             error_NH = torch.maximum(error_NH, (near_NH - target_NH).square())
         return error_NH / 2
+
+
+def _pairs(share: TokenBatch) -> Tensor:
+    """How many values of each head have another of their trajectory before them, [H]."""
+    read_TH = share.column(_READ)
+    count_RH = sum_over(read_TH.long(), share.trajectory_T, share.trajectories)
+    return (count_RH - 1).clamp_min(0).sum(0)
+
+
+def _progress_errors(off_NH: Tensor, read_NH: Tensor, trajectory_N: Tensor) -> Tensor:
+    """Half the squares of how far each error is from the one before it in its trajectory, summed, [H]."""
+    found: list[Tensor] = []
+    for head in range(off_NH.shape[1]):
+        here_N = read_NH[:, head]
+        off_X, owner_X = off_NH[here_N, head], trajectory_N[here_N]
+        found.append(((off_X.diff().square() / 2) * (owner_X.diff() == 0).to(off_X.dtype)).sum())
+    return torch.stack(found)

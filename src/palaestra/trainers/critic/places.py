@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from palaestra.trainers.data.batch import PARTS, TokenBatch
-from palaestra.trainers.objectives.segments import least_over
+from palaestra.trainers.objectives.segments import greatest_over, least_over
 
 _ACTION = PARTS.index("action")
 
@@ -19,7 +19,7 @@ class ValueReading:
     """The column that a critic fills in, and the tokens that it is read at."""
 
     column: str
-    """`value_T` or `values_UH`."""
+    """`value_T`, `values_UH` or `promise_U`."""
     heads: int
     read_TH: Tensor
     """Where each head is read, booleans."""
@@ -31,12 +31,14 @@ class ValueReading:
         if self.place_UH is None:
             return value_TH[:, 0]
         found_UH = torch.stack([value_TH[self.place_UH[:, h], h] for h in range(self.heads)], dim=1)
-        return found_UH.masked_fill(self.place_UH < 0, 0.0)
+        found_UH = found_UH.masked_fill(self.place_UH < 0, 0.0)
+        return found_UH[:, 0] if self.column.endswith("_U") else found_UH
 
     def spread(self, target: Tensor) -> Tensor:
         """What every head is to say of every token, [T, H], from a column of targets; read at `read_TH` only."""
         if self.place_UH is None:
             return target[:, None]
+        target = target[:, None] if target.dim() == 1 else target
         found_TH = target.new_zeros(self.read_TH.shape)
         for head in range(self.heads):
             there_U = self.place_UH[:, head] >= 0
@@ -50,9 +52,16 @@ def value_reading(batch: TokenBatch, column: str) -> ValueReading:
     - `value_T`: one head, at every trained token.
     - `values_UH`: HiPER's three (arXiv:2602.16165): high at the first token of turns that begin a subgoal, low at the
       first token of a turn's action (its first token where it has none), switch at the first token of every turn.
+    - `promise_U`: AgentPRM's (arXiv:2502.10325): one head, at the last trained token of each turn, before which all of
+      the action but that token stands.
     """
     if column == "value_T":
         return ValueReading(column=column, heads=1, read_TH=batch.trained_T[:, None])
+    if column == "promise_U":
+        place_UH = _last(batch, batch.trained_T)[:, None]
+        read_TH = torch.zeros(len(batch.ids_T), 1, dtype=torch.bool, device=batch.ids_T.device)
+        read_TH[place_UH[place_UH >= 0], 0] = True
+        return ValueReading(column=column, heads=1, read_TH=read_TH, place_UH=place_UH)
     assert column == "values_UH", f"no critic fills in {column}"
     first_U = _first(batch, batch.trained_T)
     action_U = _first(batch, batch.trained_T & (batch.part_T == _ACTION))
@@ -63,6 +72,14 @@ def value_reading(batch: TokenBatch, column: str) -> ValueReading:
     for head in range(3):
         read_TH[place_UH[place_UH[:, head] >= 0, head], head] = True
     return ValueReading(column=column, heads=3, read_TH=read_TH, place_UH=place_UH)
+
+
+def _last(batch: TokenBatch, inside_T: Tensor) -> Tensor:
+    """The last token of each turn that is inside, [U]; -1 where none is."""
+    inside_T = inside_T & (batch.turn_T >= 0)
+    turn_N, turns = batch.turn_T[inside_T], len(batch.reward_U)
+    found_U = greatest_over(inside_T.nonzero()[:, 0], turn_N, turns)
+    return found_U.masked_fill(torch.bincount(turn_N, minlength=turns) == 0, -1)
 
 
 def _first(batch: TokenBatch, inside_T: Tensor) -> Tensor:

@@ -39,6 +39,7 @@ def rollout_columns(episodes: Sequence[Episode], turns: Sequence[int]) -> dict[s
     return {
         "anchor_U": _numbers(anchors),
         "passed_R": _floats(episode.score.passed for episode in episodes),
+        "total_R": _floats(episode.score.total for episode in episodes),
         "done_R": _floats(episode.end is not None and episode.end.terminates for episode in episodes),
         "task_R": _numbers(stable_number("task", episode.task.id) for episode in episodes),
         "agent_R": _numbers(stable_number("agent", episode.agent) for episode in episodes),
@@ -47,6 +48,12 @@ def rollout_columns(episodes: Sequence[Episode], turns: Sequence[int]) -> dict[s
         "layers_UL": _table([_layers(turn) for turn in every], len(LAYERS)),
         "met_UC": _table(
             [_met(turn, specs) for one, specs in zip(answered, expected, strict=True) for turn in one], width
+        ),
+        "open_UC": _table(
+            list(
+                chain.from_iterable(_open_criteria(one, specs) for one, specs in zip(answered, expected, strict=True))
+            ),
+            width,
         ),
         "points_RC": _table([_shares(specs) for specs in expected], width),
         "switch_U": _floats(begins for one in plans for begins, _ in one),
@@ -100,6 +107,22 @@ def _layers(turn: Turn | None) -> list[float]:
 def _met(turn: Turn | None, specs: Sequence[CriterionSpec]) -> list[float]:
     met = frozenset[str]() if turn is None else frozenset(turn.met)
     return [float(spec.id in met) for spec in specs]
+
+
+def _open_criteria(turns: _Answered, specs: Sequence[CriterionSpec]) -> list[list[float]]:
+    """Before each turn, the expectations that could be met in it: all that each is `after` were met in earlier turns.
+
+    A turn that met one could meet it: the rubric counts a criterion only behind those that it is after, and a turn may
+    hold the calls of both.
+    """
+    known = {spec.id for spec in specs}
+    reached: set[str] = set()
+    rows: list[list[float]] = []
+    for turn in turns:
+        met = frozenset[str]() if turn is None else frozenset(turn.met)
+        rows.append([float(spec.id in met or reached.issuperset(known.intersection(spec.after))) for spec in specs])
+        reached |= met
+    return rows
 
 
 def _shares(specs: Sequence[CriterionSpec]) -> list[float]:

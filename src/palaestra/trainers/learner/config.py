@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from palaestra.trainers.data.layouts import LayoutName
+from palaestra.trainers.limits import check_above_zero, check_at_least
 
 Precision: TypeAlias = Literal["fp32", "bf16"]
 
@@ -19,6 +20,12 @@ class LoraConfig:
     """The modules that have one, by the last part of their names."""
     seed: int = 0
     """Of the adapters' first weights."""
+
+    def __post_init__(self) -> None:
+        check_at_least(1, rank=self.rank)
+        check_above_zero(alpha=self.alpha)
+        if not self.targets:
+            raise ValueError("targets=(): adapters need modules; name some, or leave lora out to train all weights")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +53,13 @@ class LearnerConfig:
     precision: Precision = "fp32"
     """Of the products; weights, their gradients and the optimiser are held in single precision whichever it is."""
     device: str | None = None
-    """Where to train, in torch's words; where the model is, if it is not given. Of several processes each has a `cuda`
-    of its own."""
+    """Where to train, "auto" or in torch's words. If it is not given: the run's device, or in a program where the
+    model is. Of several processes each has a `cuda` of its own."""
     lora: LoraConfig | None = None
+
+    def __post_init__(self) -> None:
+        check_above_zero(lr=self.lr, max_norm=self.max_norm)
+        check_at_least(0, weight_decay=self.weight_decay)
+        check_at_least(1, micro_tokens=self.micro_tokens, logits_chunk=self.logits_chunk)
+        if not all(0 <= beta < 1 for beta in self.betas):
+            raise ValueError(f"betas={list(self.betas)}: both are 0 or more and below 1, such as [0.9, 0.95]")

@@ -18,6 +18,7 @@ from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 
 from palaestra.errors import PalaestraError
 from palaestra.trainers.data.batch import TokenBatch
+from palaestra.trainers.device import resolve_device
 from palaestra.trainers.engines.engine import Weights
 from palaestra.trainers.learner.config import LearnerConfig
 from palaestra.trainers.learner.learner import Learner
@@ -94,7 +95,7 @@ def join_process_group() -> Generator[ProcessGroup | None]:
 
 def device_of(config: LearnerConfig) -> torch.device:
     """Where this process trains: of several accelerators, the one that is its own."""
-    device = torch.device(config.device or "cpu")
+    device = torch.device(resolve_device(config.device or "cpu"))
     if device.type != "cuda":
         return device
     torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))

@@ -21,6 +21,7 @@ from palaestra.errors import CheckpointError, ConfigError, DivergedError
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.data.layouts import LAYOUTS
 from palaestra.trainers.data.micro import split
+from palaestra.trainers.device import resolve_device
 from palaestra.trainers.engines.engine import Weights
 from palaestra.trainers.learner.checkpointing import checkpoint_blocks
 from palaestra.trainers.learner.config import LearnerConfig, LoraConfig
@@ -57,7 +58,7 @@ class Learner:
     def __init__(self, model: Decoder, config: LearnerConfig, *, mesh: DeviceMesh | None = None) -> None:
         self.config = config
         if mesh is None and config.device is not None:
-            model.to(config.device)
+            model.to(resolve_device(config.device))
         self.in_place = mesh is None and config.lora is None
         """Whether the weights of `model` themselves are trained."""
         self.steps = 0

@@ -7,12 +7,11 @@ from palaestra.trainers.loops.config import (
     SftConfig,
     TrainConfig,
     WorldConfig,
-    load_config,
-    read_config,
 )
 from palaestra.trainers.loops.grpo import GrpoLoop
 from palaestra.trainers.loops.loop import Loop
 from palaestra.trainers.loops.material import demonstrations_of, initial_policy, tasks_of, worlds_of
+from palaestra.trainers.loops.reading import load_config, read_config
 from palaestra.trainers.loops.record import RecordedRun, recorded_batches
 from palaestra.trainers.loops.run import RunPlan, plan_run, run
 from palaestra.trainers.loops.saves import SaveConfig, StageProgress

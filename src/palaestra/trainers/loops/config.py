@@ -1,38 +1,35 @@
-"""The settings of a training run: typed, read from a TOML file, and refused where they make no sense.
+"""The settings of a training run: typed, and refused where they make no sense.
 
 Each part's settings are the frozen dataclass that the part itself is built from, so a setting cannot exist without
 somebody who reads it.
 """
 
 import re
-import tomllib
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
-from difflib import get_close_matches
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from math import isfinite
 from pathlib import Path
-from typing import Any, Literal, cast, get_args, get_type_hints
+from typing import Any, Literal
 
-import orjson
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
-
-from palaestra.errors import ConfigError
 from palaestra.packs import DEFAULT, PACKS
-from palaestra.records import JsonObject
 from palaestra.trainers.critic import CriticConfig
+from palaestra.trainers.device import AUTO
 from palaestra.trainers.engines.engine import InFlight
 from palaestra.trainers.engines.native import NativeConfig
 from palaestra.trainers.engines.vllm import VllmConfig
+from palaestra.trainers.fillers import ChosenFiller, choose_fillers
 from palaestra.trainers.learner import LearnerConfig
+from palaestra.trainers.limits import check_above_zero, check_at_least
+from palaestra.trainers.loops.compared import comparing_parts
 from palaestra.trainers.loops.saves import SaveConfig
-from palaestra.trainers.monitors import AlarmConfig, tracker_named
-from palaestra.trainers.objectives import COLUMNS, ObjectiveConfig
+from palaestra.trainers.model.shape import DecoderShape
+from palaestra.trainers.monitors import AlarmConfig
+from palaestra.trainers.objectives import BuiltObjective, ObjectiveConfig, corrects_stale
 from palaestra.trainers.rollouts.budget import PlayConfig
 from palaestra.trainers.rollouts.groups import GroupRule
 from palaestra.trainers.rollouts.pool import PoolConfig
 from palaestra.trainers.rollouts.staleness import Staleness
 from palaestra.trainers.rollouts.worlds import Timeouts
-from palaestra.version import __version__
 
 _NAME = re.compile(r"[A-Za-z0-9][\w-]*", re.ASCII)
 _NO_SWITCHES = {
@@ -106,6 +103,13 @@ class ModelConfig:
     vocabulary: int = 5120
     """Tokens of the tokenizer, at most; it is learnt from the demonstrations."""
 
+    def __post_init__(self) -> None:
+        check_at_least(1, hidden=self.hidden, layers=self.layers, heads=self.heads, kv_heads=self.kv_heads)
+        check_at_least(1, head_dim=self.head_dim, mlp=self.mlp, context=self.context, vocabulary=self.vocabulary)
+        DecoderShape(
+            **{one.name: getattr(self, one.name) for one in fields(self)}  # it has rules of its own for these
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyConfig:
@@ -134,6 +138,11 @@ class SftConfig:
     learner: LearnerConfig = field(default_factory=lambda: LearnerConfig(lr=3e-3))
     save: SaveConfig = field(default_factory=lambda: SaveConfig(every=25))
 
+    def __post_init__(self) -> None:
+        check_at_least(1, steps=self.steps, batch=self.batch)
+        check_at_least(0, warmup_steps=self.warmup_steps)
+        check_above_zero(seconds=self.seconds)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GrpoConfig:
@@ -148,6 +157,9 @@ class GrpoConfig:
     updates: int = 2
     """Optimiser steps on each batch; with more than one, the clip has something to do."""
     objective: ObjectiveConfig = field(default_factory=ObjectiveConfig)
+    columns: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Fillers of the columns that the objective reads, by column: a filler's name, or a table with `filler` and its
+    settings. They go before those of the preset."""
     learner: LearnerConfig = field(default_factory=lambda: LearnerConfig(lr=2e-4, layout="shared"))
     critic: CriticConfig = field(default_factory=CriticConfig)
     """For objectives that compare what came with what was expected."""
@@ -165,28 +177,63 @@ class GrpoConfig:
     in_flight: InFlight = "keep"
     """What new weights do to turns under way."""
     alarms: AlarmConfig = field(default_factory=AlarmConfig)
+    probe: int = 0
+    """Every how many steps it is measured whether first turns still depend on their tasks (`collapse/...`); 0 for
+    never."""
+    probe_prompts: int = 8
+    """Tasks of a probe at most; it puts every first turn behind every prompt."""
     save: SaveConfig = field(default_factory=SaveConfig)
     """When it is saved; what was rolled out since a save is recorded, and not lost."""
 
     def __post_init__(self) -> None:
+        check_at_least(1, steps=self.steps, tokens=self.tokens, group_size=self.group_size, updates=self.updates)
+        check_above_zero(patience=self.patience)
         if self.play.top_p != 1:
             raise ValueError(
                 f"play.top_p={self.play.top_p}: the learner scores tokens under the whole distribution, and ratios to "
                 "those that drew them would be off; train with 1, and narrow it when you evaluate"
             )
+        if self.probe < 0 or self.probe_prompts < 2:
+            raise ValueError(
+                f"probe={self.probe}, probe_prompts={self.probe_prompts}: a probe is every so many steps, 0 for never, "
+                "and compares 2 tasks or more"
+            )
         built = self.objective.built()
-        if self.updates < 1:
-            raise ValueError(f"updates={self.updates}: a batch is trained on in one step at least")
+        if self.group_size == 1 and (comparing := comparing_parts(built)):
+            raise ValueError(
+                f"group_size=1: the objective compares the trajectories of a group ({', '.join(comparing)}), and a "
+                "group of one gives no gradient; give 2 or more, or an objective with a critic or a whitened return"
+            )
+        if self.rule.kind == "partial" and max(self.rule.minimum, self.rule.enough or 1) > self.group_size:
+            raise ValueError(
+                f"rule.minimum={self.rule.minimum}, rule.enough={self.rule.enough}, group_size={self.group_size}: a "
+                "group has no more trajectories than group_size; lower the two, or raise it"
+            )
         if built.critic is not None and self.tokens is None and self.critic.lead >= self.steps:
             raise ValueError(
                 f"critic.lead={self.critic.lead}, steps={self.steps}: the policy is never trained; take more steps"
             )
-        for column in sorted(built.requires):
-            if COLUMNS[column][0] == "given":
-                raise ValueError(
-                    f"objective: it reads {column} ({COLUMNS[column][1]}), which rollouts do not give; take other "
-                    "parts, or call the objective from a loop of your own that fills it in"
-                )
+        if built.critic is not None and self.critic.unit and built.returns and self.critic.unit != built.returns:
+            raise ValueError(
+                f"critic.unit={self.critic.unit:g}: rewards are converted before the critic sees them, so that a "
+                f"solved task returns {built.returns:g}; leave it out, or say `objective.parts.unit` too"
+            )
+        if self.limits.bound and not corrects_stale(built.recipe):
+            raise ValueError(
+                f"limits: groups are up to {self.limits.bound} versions old, and nothing in the objective corrects for "
+                'weights that are not those that drew the tokens; take objective.parts.ratio = { anchor = "rollout" } '
+                'with a trust region that reads ratios, or objective.parts.corrections = ["token-tis"] with '
+                'ratio.anchor = "old", or limits.staleness = 0'
+            )
+        self.fillers(built)
+
+    def fillers(self, built: BuiltObjective) -> tuple[ChosenFiller, ...]:
+        """What fills in the columns that neither rollouts nor passes give.
+
+        Raises:
+            ConfigError: a column has no filler, or settings of fillers make no sense.
+        """
+        return choose_fillers(built, self.columns, defaults=self.objective.columns())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,6 +243,9 @@ class TrainConfig:
     seed: int = 0
     threads: int = 2
     """Of the arithmetic; part of what makes a run repeatable."""
+    device: str = AUTO
+    """Where learner, critic and engine work unless their sections say so: "auto" (CUDA where there is one), or a name
+    of torch's."""
     world: tuple[WorldConfig, ...] = field(default_factory=lambda: (WorldConfig(),))
     """The worlds; in TOML one table `[world]`, or several `[[world]]`."""
     policy: PolicyConfig = field(default_factory=PolicyConfig)
@@ -206,117 +256,6 @@ class TrainConfig:
     contamination_lists: tuple[Path, ...] = ()
     """Lists of prompts that nothing may be learnt from, besides those that come with Palaestra."""
 
-
-RENAMED = {
-    "contaminated": "contamination_lists",
-    "policy.fresh": "policy.model",
-    "policy.start": "policy.checkpoint",
-    "sft.rise": "sft.warmup_steps",
-    "sft.save_every": "sft.save.every",
-    "grpo.save_every": "grpo.save.every",
-}
-"""Settings of earlier versions, and their names now."""
-_FINGERPRINT_NAMES = {"warmup_steps": "rise"}
-"""Names in fingerprints of stages: those of the first version, so that a run of an earlier version can go on."""
-
-
-class _File(BaseModel):
-    """Makes the reader strict about names in every section below: plain dataclasses take that from a model alone."""
-
-    model_config = ConfigDict(extra="forbid")
-    run: TrainConfig
-
-
-def load_config(path: Path, *, settings: Sequence[str] = ()) -> TrainConfig:
-    """Read a TOML file of settings.
-
-    Args:
-        path: The file.
-        settings: Settings that go before the file's, each `section.name=VALUE` with a TOML value; text needs no quotes.
-
-    Raises:
-        ConfigError: the file cannot be read, a key is unknown or a value breaks a rule; all of them are named.
-    """
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read ({error.strerror}); give a TOML file of settings") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} is no TOML: {error}") from error
-    for setting in settings:
-        _set(table, setting)
-    return read_config(table, where=str(path))
-
-
-def read_config(table: Mapping[str, Any], *, where: str = "the settings") -> TrainConfig:
-    """The run that a table of settings describes; raises as `load_config` does."""
-    single = isinstance(table.get("world"), dict)
-    if single:
-        table = {**table, "world": [table["world"]]}
-    try:
-        config = _File.model_validate({"run": table}).run
-    except ValidationError as error:
-        faults = [_told(_place(fault["loc"][1:], single), fault["msg"], fault["type"]) for fault in error.errors()]
-        raise ConfigError(f"{where}: {'; '.join(faults)}") from error
-    if not config.world:
-        raise ConfigError(f"{where}: there is no world to learn in; add a section [world]")
-    for name in config.trackers:
-        tracker_named(name)
-    if config.sft is None and config.grpo is None:
-        raise ConfigError(f"{where}: there is nothing to do; add a section [sft], [grpo] or both")
-    return config
-
-
-def config_document(config: TrainConfig) -> bytes:
-    """The settings, whole, with every default said: what a run's folder keeps."""
-    return orjson.dumps(_File(run=config).model_dump(mode="json")["run"], option=orjson.OPT_INDENT_2)
-
-
-def settings_of(config: SftConfig | GrpoConfig, *, without: Collection[str]) -> JsonObject:
-    """The settings of a stage as plain JSON, `without` those that do not decide what it comes to."""
-    settings: JsonObject = TypeAdapter(type(config)).dump_python(config, mode="json")
-    return {_FINGERPRINT_NAMES.get(name, name): value for name, value in settings.items() if name not in without}
-
-
-def _set(table: dict[str, Any], setting: str) -> None:
-    """Put `section.name=VALUE` into the table."""
-    name, equals, text = setting.partition("=")
-    *path, last = name.strip().split(".")
-    if not equals or not last:
-        raise ConfigError(f"{setting!r} sets nothing; write section.name=VALUE, such as grpo.steps=4")
-    for part in path:
-        inner: Any = table.setdefault(part, {})
-        if isinstance(inner, list):
-            raise ConfigError(f"{setting!r}: there are {len(inner)} sections [[{part}]]; change the file instead")
-        table = inner
-        if not isinstance(cast("object", table), dict):
-            raise ConfigError(f"{setting!r}: {part} is a value and no section")
-    try:
-        table[last] = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        table[last] = text
-
-
-def _place(loc: tuple[int | str, ...], single: bool) -> tuple[int | str, ...]:  # noqa: FBT001
-    """Where a fault is, as the file has it: a single `[world]` has no number."""
-    return (loc[0], *loc[2:]) if single and len(loc) > 1 and loc[0] == "world" else loc
-
-
-def _told(loc: tuple[int | str, ...], message: str, kind: str) -> str:
-    place = ".".join(map(str, loc))
-    if place in RENAMED:
-        return f"{place}: in version {__version__} it is called {RENAMED[place]!r}; rename it"
-    if kind != "unexpected_keyword_argument":
-        return f"{place}: {message[0].lower()}{message[1:]}"
-    known = _known(loc[:-1])
-    near = get_close_matches(str(loc[-1]), known, n=1)
-    return f"{place}: unknown; " + (f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(known)}")
-
-
-def _known(loc: Sequence[int | str]) -> list[str]:
-    """The names of the settings of a section."""
-    kind: Any = TrainConfig
-    for part in (one for one in loc if isinstance(one, str)):
-        hint = get_type_hints(kind)[part]
-        kind = next((one for one in (hint, *get_args(hint)) if is_dataclass(one)), hint)
-    return [one.name for one in fields(kind)]
+    def __post_init__(self) -> None:
+        check_at_least(0, seed=self.seed)
+        check_at_least(1, threads=self.threads)

@@ -4,6 +4,7 @@ One loop for synchronous and asynchronous training. Rollouts of coming steps go 
 the bound on staleness lets them; with a bound of 0 nothing is left for them to do but wait.
 """
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import asdict, replace
@@ -11,22 +12,35 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+from pydantic import TypeAdapter
+from torch import Tensor
 
 from palaestra.contamination import Guard
 from palaestra.digest import digest
 from palaestra.errors import DivergedError
+from palaestra.records import Json
 from palaestra.seeding import Stream
 from palaestra.trainers.critic import Critic, value_reading
-from palaestra.trainers.data.batch import TokenBatch, concatenate
+from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.data.order import Share
+from palaestra.trainers.fillers import BatchFiller, FillerInput, comparisons_of
 from palaestra.trainers.learner import Learner
-from palaestra.trainers.loops.config import GrpoConfig, settings_of
+from palaestra.trainers.loops.config import GrpoConfig
 from palaestra.trainers.loops.engines import engine_of
 from palaestra.trainers.loops.loop import LearnerThread, Loop
 from palaestra.trainers.loops.observed import ObservedStep
-from palaestra.trainers.loops.record import RecordedBatch, RecordedRun, StageRecord, check_same
+from palaestra.trainers.loops.record import RecordedBatch, RecordedColumn, RecordedRun, StageRecord, check_same
 from palaestra.trainers.loops.saves import StageProgress
-from palaestra.trainers.monitors import Alarms, StageEvent, rollout_metrics, sampled_tokens
+from palaestra.trainers.loops.setting_classes import flat_settings
+from palaestra.trainers.monitors import (
+    Alarms,
+    StageEvent,
+    rollout_metrics,
+    sampled_tokens,
+    solve_rates,
+    template_metrics,
+)
+from palaestra.trainers.monitors.difficulty import SOLVED
 from palaestra.trainers.objectives import Metrics, PreparedStep
 from palaestra.trainers.policy import Policy
 from palaestra.trainers.rollouts.groups import RolloutGroup, TaskPlan
@@ -44,6 +58,7 @@ from palaestra.trainers.updates import (
     train_minibatches,
     train_turn_by_turn,
 )
+from palaestra.trajectory import Episode
 
 DRAWN = "tokens/drawn"
 """The policy's own tokens that a step was trained on."""
@@ -63,9 +78,11 @@ class GrpoLoop(Loop):
         replay: A run to go through again: this one then comes to the same tokens, or says where it does not.
         guard: Refuses to train on what policies are measured on.
         shares: How many of the tasks are each world's, and its weight; all of one if left out.
+        demonstrations: By the reference of their task, for fillers of columns that read them.
 
     Raises:
-        TaskError: there are no tasks.
+        TaskError: there are no tasks, or a filler needs a demonstration of one that has none.
+        ContaminationError: a demonstration is of a task that policies are measured on.
     """
 
     name = "grpo"
@@ -83,11 +100,29 @@ class GrpoLoop(Loop):
         replay: RecordedRun | None = None,
         guard: Guard | None = None,
         shares: Sequence[Share] = (),
+        demonstrations: Mapping[str, Episode] | None = None,
     ) -> None:
         self.learner = config.learner
         self.save = config.save
         self._config = config
-        self._plan = TaskPlan(tasks, size=config.group_size, seed=seed, name=self.name, shares=shares)
+        self._built = config.objective.built()
+        self._chosen = config.fillers(self._built)
+        self._plan = TaskPlan(
+            tasks,
+            size=config.group_size,
+            seed=seed,
+            name=self.name,
+            shares=shares,
+            comparisons=comparisons_of(self._chosen),
+        )
+        self._filler = BatchFiller(
+            self._chosen,
+            codec=start.codec,
+            demonstrations=demonstrations or {},
+            tasks=tasks,
+            names=(self.name, seed),
+            temperature=config.play.temperature,
+        )
         self._tasks = sorted(tasks)
         self._shares = tuple(shares)
         self._make_worlds = worlds
@@ -97,8 +132,8 @@ class GrpoLoop(Loop):
         self._say = say
         self._replay = replay
         self._guard = guard or Guard()
+        self._guard.check_episodes(self._filler.demonstrations)
         self._alarms = Alarms(config.alarms)
-        self._built = config.objective.built()
         self._reference: TrainableModel | None = None
         self._critic: Critic | None = None
         self._opened = AsyncExitStack()
@@ -107,20 +142,22 @@ class GrpoLoop(Loop):
         self._phase = "opening the worlds"
 
     def fingerprint(self) -> str:
-        """A hash of what decides the result: settings but for how many steps, tasks, world, seed and beginning."""
-        settings = settings_of(self._config, without=("steps", "tokens", "save"))
+        """A hash of the tasks, the world, the seed, the beginning, and the texts of parts of one's own."""
         return digest(
             [
-                settings,
-                asdict(self._built.recipe),
                 self._config.objective.sources(),
                 self._tasks,
                 self._world,
                 self._seed,
                 self._start.digest(),
                 *([self._shares] if self._shares else []),
+                *([self._filler.describe()] if self._chosen else []),
             ]
         )
+
+    def settings(self) -> dict[str, Json]:
+        """See `Loop`."""
+        return flat_settings(TypeAdapter(GrpoConfig).dump_python(self._config, mode="json"), GrpoConfig, "grpo.")
 
     def start(self) -> Policy:
         """The policy to begin with: a copy, unless it is frozen and adapters are trained."""
@@ -138,7 +175,7 @@ class GrpoLoop(Loop):
         """Make engine and worlds; rollouts begin when a step first needs some that are not recorded."""
         config, stack = self._config, self._opened
         if self._replay is not None:
-            self._replay.check(self.fingerprint())
+            self._replay.check(self.fingerprint(), self.settings())
         self._learning = learner
         if "norm_R" in self._built.requires:
             learner.check_norms()
@@ -146,7 +183,8 @@ class GrpoLoop(Loop):
             self._reference = Learner(self._start.model, replace(config.learner, lora=None))
         if self._built.critic is not None:
             device = config.critic.learner.device or config.learner.device
-            how = replace(config.critic, learner=replace(config.critic.learner, device=device))
+            unit = config.critic.unit or self._built.returns
+            how = replace(config.critic, learner=replace(config.critic.learner, device=device), unit=unit)
             self._critic = Critic(self._start.model, how, heads=self._built.critic.heads)
             if held:
                 self._critic.restore(held)
@@ -173,7 +211,7 @@ class GrpoLoop(Loop):
         if kept:
             state = orjson.loads(kept)
             self._alarms.restore(state["alarms"])
-            self._built.restore(state["objective"])
+            self._built.restore({**self._built.state(), **state["objective"]})  # parts may have been changed
             self._source.restore(load_state(orjson.dumps(state["source"])))
             self._pool.pressure.restore(PressureState(**state["pressure"]))
         self._settle()
@@ -182,12 +220,12 @@ class GrpoLoop(Loop):
         """One batch of groups, and the updates on it."""
         del done
         self._phase = "rollouts"
-        groups = await self._groups(step)
+        groups, columns = await self._groups(step)
         self._phase = f"training on {sum(len(group.episodes) for group in groups)} episodes"
         self._guard.check_episodes(group.episodes[0] for group in groups if group.episodes)
         episodes = [episode for group in groups for episode in group.episodes]
         try:
-            trained = await thread.do(self._train, groups, step)
+            trained = await thread.do(self._train, groups, columns, step)
         except DivergedError as error:
             self._record.quarantine(step, groups, str(error))
             raise DivergedError(
@@ -207,12 +245,16 @@ class GrpoLoop(Loop):
         self._settle()
         return metrics
 
-    async def _groups(self, step: int) -> list[RolloutGroup]:
-        """What step number `step` trains on: what is recorded for it, or what comes."""
+    async def _groups(self, step: int) -> tuple[list[RolloutGroup], dict[str, Tensor]]:
+        """What step number `step` trains on, with the columns that are recorded: what is recorded for it, or comes."""
         if (recorded := self._record.kept.get(step)) is not None:
             self._source.retake(recorded.groups)
             self._pool.pressure.restore(recorded.pressure)
-            return recorded.groups
+            columns = recorded.tensors()
+            if columns.keys() < self._filler.asked:  # a model that judges failed, or the run was stopped meanwhile
+                columns = await self._ask(recorded.groups, step)
+                self._write(step, recorded.groups, columns)
+            return recorded.groups, columns
         for batch in self._record.quarantined:
             text = f"step {batch.step}: {len(batch.groups)} groups are left out, since training on them diverged"
             self._happened("quarantine", text)
@@ -220,12 +262,34 @@ class GrpoLoop(Loop):
         self._record.quarantined.clear()
         if self._replay is None:
             groups = await self._source.take(self._config.patience)
+            columns = await self._ask(groups, step)
         else:
             expected = self._replay.of_step(step)
-            groups = await self._source.take(self._config.patience, only=[group.index for group in expected])
-            check_same(groups, expected, step)
-        self._record.batch(RecordedBatch(step=step, groups=groups, pressure=self._pool.pressure.state()))
-        return groups
+            groups = await self._source.take(self._config.patience, only=[group.index for group in expected.groups])
+            check_same(groups, expected.groups, step)
+            columns = expected.tensors()
+        self._write(step, groups, columns)
+        return groups, columns
+
+    async def _ask(self, groups: list[RolloutGroup], step: int) -> dict[str, Tensor]:
+        """The columns that have to be recorded; where they cannot be had the groups are, for they are taken."""
+        if not self._filler.asked:
+            return {}
+        self._phase = f"filling in {', '.join(sorted(self._filler.asked))}"
+        try:
+            return await asyncio.to_thread(self._filler.ask, self._assemble(groups, step))
+        except BaseException:
+            self._write(step, groups, {})
+            raise
+
+    def _write(self, step: int, groups: list[RolloutGroup], columns: Mapping[str, Tensor]) -> None:
+        kept = {name: RecordedColumn.of(values) for name, values in columns.items()}
+        pressure = self._pool.pressure.state()
+        self._record.batch(RecordedBatch(step=step, groups=groups, pressure=pressure, columns=kept))
+
+    def _assemble(self, groups: Sequence[RolloutGroup], step: int) -> FillerInput:
+        references = [self._plan.group(group.index)[0].task for group in groups]
+        return self._filler.assemble(groups, references, step)
 
     def _happened(self, name: str, text: str) -> None:
         """Say it at once, and keep it for the trackers."""
@@ -255,19 +319,22 @@ class GrpoLoop(Loop):
         """Whether some filter would not leave all of it out."""
         return self._built.wanted(group.batch())
 
-    def _train(self, groups: Sequence[RolloutGroup], step: int) -> Metrics:
+    def _train(self, groups: Sequence[RolloutGroup], columns: Mapping[str, Tensor], step: int) -> Metrics:
         """Optimiser steps on the batch, as the objective's schedule has them.
 
         The figures are the first one's: of the weights that step began with, before they move.
         """
         config, built = self._config, self._built
         temperature = config.play.temperature
-        batch = filter_trajectories(concatenate([group.batch() for group in groups]), built)
+        given = self._filler.fill(self._assemble(groups, step), columns)
+        probed = self._probed(given.batch, step)
+        batch = filter_trajectories(given.batch.with_columns({SOLVED: solve_rates(given.batch)}), built)
         if not batch.trajectories:
-            return {}
+            return probed
         batch = fill_columns(
             batch, initial_columns(built), self._learning, reference=self._reference, temperature=temperature
         )
+        batch = self._filler.fill_from_policy(batch, given, self._learning)
         batch = reshape_rewards(batch, built)
         observed: list[ObservedStep] = []
 
@@ -280,7 +347,7 @@ class GrpoLoop(Loop):
         if self._critic is not None:
             batch, expected = self._valued(self._critic, batch, stream)
             if step < config.critic.lead:
-                return expected
+                return {**probed, **expected}
         if built.recipe.schedule.name == "turns":
             metrics = train_turn_by_turn(
                 batch,
@@ -304,7 +371,18 @@ class GrpoLoop(Loop):
                 look=look,
             )
         # Where both say something the learner's figures stand: over several processes they are of all.
-        return {**(observed[0].metrics(version=step) if observed else {}), **expected, **metrics}
+        return {**probed, **(observed[0].metrics(version=step) if observed else {}), **expected, **metrics}
+
+    def _probed(self, batch: TokenBatch, step: int) -> Metrics:
+        """Whether texts still depend on their tasks, at the steps that the settings say."""
+        config = self._config
+        if not config.probe or step % config.probe:
+            return {}
+
+        def score(crossed: TokenBatch) -> Tensor:
+            return self._learning.columns(crossed, ["logp"], temperature=config.play.temperature)["logp"]
+
+        return template_metrics(batch, score, prompts=config.probe_prompts)
 
     def _valued(self, critic: Critic, batch: TokenBatch, stream: Stream) -> tuple[TokenBatch, Metrics]:
         """The batch with what the critic expected of it; afterwards the critic has learnt what came."""

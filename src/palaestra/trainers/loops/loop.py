@@ -14,6 +14,7 @@ from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 import torch
 
+from palaestra.records import Json
 from palaestra.trainers.learner import Learner, LearnerConfig
 from palaestra.trainers.loops.saves import (
     SaveConfig,
@@ -63,7 +64,11 @@ class Loop(ABC):
 
     @abstractmethod
     def fingerprint(self) -> str:
-        """A hash of everything that decides the result."""
+        """A hash of everything that decides the result beside the settings."""
+
+    @abstractmethod
+    def settings(self) -> dict[str, Json]:
+        """The stage's settings by their full names, such as "grpo.learner.lr"."""
 
     @abstractmethod
     def start(self) -> Policy:

@@ -56,11 +56,22 @@ def tasks_of(config: WorldConfig) -> list[str]:
 
 def openings_of(config: WorldConfig, tasks: Sequence[str]) -> Iterator[tuple[TaskSpec, list[str]]]:
     """What is known of each task, and what its user says at the beginning."""
+    for opening in _resets(config, tasks):
+        yield opening.task, list(of_users(opening.messages))
+
+
+def total_of(config: WorldConfig, task: str) -> float:
+    """What the rubric of a task pays where it is solved; 0 where the environment lists no expectations."""
+    [opening] = _resets(config, [task])
+    return float(sum(criterion.points for criterion in opening.rubric if criterion.kind == "expect"))
+
+
+def _resets(config: WorldConfig, tasks: Sequence[str]) -> Iterator[ResetRecord]:
     world = _opened(config)
     try:
         for task in tasks:
             opening: ResetRecord = world.reset(seed=0, options={"task": task})[1]["record"]
-            yield opening.task, list(of_users(opening.messages))
+            yield opening
     finally:
         world.close()
 

@@ -6,7 +6,8 @@ import torch
 from torch import Tensor
 
 from palaestra.trainers.data.batch import TokenBatch, concatenate
-from palaestra.trainers.monitors import policy_metrics
+from palaestra.trainers.fillers.inputs import DEMONSTRATION
+from palaestra.trainers.monitors import difficulty_metrics, policy_metrics
 from palaestra.trainers.objectives import Metrics, PreparedStep
 
 
@@ -28,8 +29,15 @@ class ObservedStep:
         return self._loss(logp_T, entropy_T, batch)
 
     def metrics(self, *, version: int) -> Metrics:
-        """How far the weights, of this version, were from those that drew the tokens; see `policy_metrics`."""
+        """How far the weights, of this version, were from those that drew the tokens, and what groups weighed.
+
+        See `policy_metrics` and `difficulty_metrics`.
+        """
         if not self._seen:
             return {}
         batches, logps, entropies = zip(*self._seen, strict=True)
-        return policy_metrics(concatenate(batches), torch.cat(logps), torch.cat(entropies), version=version)
+        batch = concatenate(batches)
+        if (demonstration_R := batch.columns.get(DEMONSTRATION)) is not None:  # no weights drew its tokens
+            batch = replace(batch, trained_T=batch.trained_T & ~demonstration_R[batch.trajectory_T])
+        found = policy_metrics(batch, torch.cat(logps), torch.cat(entropies), version=version)
+        return found | difficulty_metrics(self.prepared.batch)

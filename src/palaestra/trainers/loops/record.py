@@ -5,19 +5,45 @@ schedule as well a whole run can be gone through again.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Literal
 
 import orjson
+import torch
 from pydantic import TypeAdapter, ValidationError
+from torch import Tensor
 
 from palaestra.errors import RecordError, ReplayError
 from palaestra.log import Log, read_log
+from palaestra.records import Json
+from palaestra.trainers.loops.changes import compare_settings
 from palaestra.trainers.loops.saves import CHECKPOINT, read_progress
 from palaestra.trainers.rollouts.groups import RolloutGroup
 from palaestra.trainers.rollouts.pressure import PressureState
+from palaestra.trajectory import Episode
 
 _BATCHES, _SCHEDULE, _QUARANTINE = "batches.jsonl", "schedule-{}.jsonl", "quarantine.jsonl"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedColumn:
+    """A column of a batch, to the bit."""
+
+    dtype: Literal["float32", "float64", "int64", "bool"]
+    values: list[Any]
+    """Numbers, in lists where a row has several. Any: JSON."""
+
+    @classmethod
+    def of(cls, values: Tensor) -> "RecordedColumn":
+        """A column as it is recorded."""
+        dtype: Any = str(values.dtype).removeprefix("torch.")  # Any: fillers give these types alone
+        return cls(dtype=dtype, values=values.tolist())
+
+    def tensor(self) -> Tensor:
+        """The column again."""
+        dtype: torch.dtype = getattr(torch, self.dtype)
+        return torch.tensor(self.values, dtype=dtype)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +54,12 @@ class RecordedBatch:
     groups: list[RolloutGroup]
     pressure: PressureState
     """How many trajectories the engine was found to carry when they were taken."""
+    columns: Mapping[str, RecordedColumn] = field(default_factory=dict[str, RecordedColumn])
+    """What fillers gave that are not repeatable."""
+
+    def tensors(self) -> dict[str, Tensor]:
+        """The columns."""
+        return {name: column.tensor() for name, column in self.columns.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,6 +157,13 @@ def quarantined_batches(directory: Path) -> list[QuarantinedBatch]:
         raise RecordError(f"{path}: {error.errors()[0]['msg']}; remove the folder to begin anew") from error
 
 
+def _episodes(groups: Sequence[RolloutGroup]) -> Iterator[Episode]:
+    """Every trajectory, whatever it is for."""
+    for group in groups:
+        yield from group.episodes
+        yield from group.comparisons.values()
+
+
 def _indices(groups: Sequence[RolloutGroup]) -> tuple[int, ...]:
     return tuple(group.index for group in groups)
 
@@ -139,9 +178,12 @@ class RecordedRun:
 
     directory: Path
     schedule: list[bytes]
-    groups: Mapping[int, list[RolloutGroup]]
+    batches: Mapping[int, RecordedBatch]
+    """By step."""
     fingerprint: str
-    """Of what it was asked to do."""
+    """Of what it worked on."""
+    settings: Mapping[str, Json]
+    """By their full names."""
 
     @classmethod
     def of(cls, directory: Path) -> "RecordedRun":
@@ -155,34 +197,40 @@ class RecordedRun:
         if len(schedules) != 1:
             what = "was interrupted, and its engine began anew" if schedules else "has none"
             raise ReplayError(f"{directory}: a replay needs the record of one engine from its first step; this {what}")
+        progress = read_progress(directory / CHECKPOINT)
         return cls(
             directory=directory,
             schedule=read_log(schedules[0]),
-            groups={batch.step: batch.groups for batch in recorded_batches(directory)},
-            fingerprint=read_progress(directory / CHECKPOINT).config,
+            batches={batch.step: batch for batch in recorded_batches(directory)},
+            fingerprint=progress.config,
+            settings=progress.settings,
         )
 
-    def check(self, fingerprint: str) -> None:
+    def check(self, fingerprint: str, settings: Mapping[str, Json]) -> None:
         """Hold a run that is to replay this one to what this one was asked to do.
 
         Raises:
             ReplayError: it is asked for something else.
         """
+        changes = [change for change in compare_settings(self.settings, settings) if change.rule.ends_replay]
+        if changes:
+            listed = ", ".join(change.sentence() for change in changes)
+            raise ReplayError(f"{self.directory} was run with other settings: {listed}; replay with its own")
         if fingerprint != self.fingerprint:
             raise ReplayError(
-                f"{self.directory} was run with other settings, tasks, seed or beginning; replay with those in its "
-                "config.json and with the policy that it began with"
+                f"{self.directory} was run with another seed, other tasks, another beginning or other parts of an "
+                "objective; replay with those in its config.json and with the policy that it began with"
             )
 
-    def of_step(self, step: int) -> list[RolloutGroup]:
-        """The groups that step number `step` was trained on.
+    def of_step(self, step: int) -> RecordedBatch:
+        """What step number `step` was trained on.
 
         Raises:
             ReplayError: the run did not come so far.
         """
-        if step not in self.groups:
-            raise ReplayError(f"the run to replay ends before step {step}; ask for {len(self.groups)} steps")
-        return self.groups[step]
+        if step not in self.batches:
+            raise ReplayError(f"the run to replay ends before step {step}; ask for {len(self.batches)} steps")
+        return self.batches[step]
 
 
 def check_same(groups: list[RolloutGroup], expected: list[RolloutGroup], step: int) -> None:
@@ -191,8 +239,8 @@ def check_same(groups: list[RolloutGroup], expected: list[RolloutGroup], step: i
     Raises:
         ReplayError: they differ; the message names the first trajectory that does.
     """
-    again = {episode.id: episode for group in groups for episode in group.episodes}
-    for episode in (episode for group in expected for episode in group.episodes):
+    again = {episode.id: episode for episode in _episodes(groups)}
+    for episode in _episodes(expected):
         other = again.get(episode.id)
         if other is None or other.segments != episode.segments:
             what = "is missing" if other is None else "is another one"

@@ -61,13 +61,15 @@ class StageProgress:
     """How far a stage is."""
 
     config: str
-    """A hash of what the stage was asked to do."""
+    """A hash of what the stage works on; see `Loop.fingerprint`."""
     step: int = 0
     """Steps that are done."""
     seconds: float = 0.0
     """Spent on them, over all runs of the stage."""
     history: list[Metrics] = field(default_factory=list[Metrics])
     """A row for each step."""
+    settings: dict[str, Any] = field(default_factory=dict[str, Any])
+    """Of the stage, by their full names. Any: plain JSON."""
 
 
 _READER = TypeAdapter(StageProgress)

@@ -4,18 +4,22 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from palaestra.contamination import Guard
 from palaestra.digest import digest
 from palaestra.errors import TaskError
+from palaestra.records import Json
 from palaestra.seeding import Stream
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.data.demonstration import demonstration
 from palaestra.trainers.data.flatten import flatten_tokens
 from palaestra.trainers.data.order import Share, WeightedDeal
 from palaestra.trainers.learner import Learner
-from palaestra.trainers.loops.config import SftConfig, settings_of
+from palaestra.trainers.loops.config import SftConfig
 from palaestra.trainers.loops.loop import LearnerThread, Loop
 from palaestra.trainers.loops.saves import StageProgress
+from palaestra.trainers.loops.setting_classes import flat_settings
 from palaestra.trainers.objectives import Metrics, SupervisedObjective
 from palaestra.trainers.policy import Policy
 from palaestra.trajectory import Episode
@@ -65,10 +69,13 @@ class SftLoop(Loop):
         self._deal = WeightedDeal(self._shares, size=config.batch, stream=Stream.root(name, seed))
 
     def fingerprint(self) -> str:
-        """A hash of the settings, the demonstrations, the seed and the beginning; measured time is no setting."""
-        settings = settings_of(self._config, without=("seconds", "demonstrations", "save"))
-        parts = [self.name, settings, self._seed, [episode.digest() for episode in self._episodes]]
+        """A hash of the demonstrations, the seed and the beginning."""
+        parts = [self.name, self._seed, [episode.digest() for episode in self._episodes]]
         return digest([*parts, self._start.digest(), *([self._shares] if len(self._shares) > 1 else [])])
+
+    def settings(self) -> dict[str, Json]:
+        """See `Loop`."""
+        return flat_settings(TypeAdapter(SftConfig).dump_python(self._config, mode="json"), SftConfig, "sft.")
 
     def start(self) -> Policy:
         """The policy to begin with: a copy, unless it is frozen and adapters are trained."""
@@ -90,7 +97,7 @@ class SftLoop(Loop):
 
     async def step(self, thread: LearnerThread, step: int, done: float) -> Metrics:
         """One batch of demonstrations."""
-        lr = self.learner.lr * min(1.0, (step + 1) / self._config.warmup_steps) * (1 - 0.9 * done)
+        lr = self.learner.lr * min(1.0, (step + 1) / max(1, self._config.warmup_steps)) * (1 - 0.9 * done)
         return await thread.do(self._learning.step, self._objective.prepare(self._batch(step)), lr=lr)
 
     def _batch(self, step: int) -> TokenBatch:

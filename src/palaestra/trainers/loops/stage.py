@@ -13,7 +13,9 @@ from safetensors import SafetensorError
 
 from palaestra.durable import sweep
 from palaestra.errors import CheckpointError, RecordError, StoppedError
+from palaestra.trainers.folder import BASE
 from palaestra.trainers.learner import Learner
+from palaestra.trainers.loops.changes import check_changes, compare_settings
 from palaestra.trainers.loops.loop import LearnerThread, Loop, MakeLearner
 from palaestra.trainers.loops.saves import (
     CHECKPOINT,
@@ -50,6 +52,7 @@ def run_loop(
     threads: int,
     trackers: Sequence[Callable[[Path, int], Tracker]] = (),
     learners: MakeLearner = Learner,
+    amend: bool = False,
     bar: OpenProgressBar = silent,
     say: Callable[[str], None] = print,
 ) -> StageResult:
@@ -61,6 +64,7 @@ def run_loop(
         threads: Of the arithmetic, for the learner and for what else there is.
         trackers: Each opens a tracker in a folder, for steps from a number on.
         learners: Makes the learner; a crew's where it is spread over processes.
+        amend: Whether settings may differ from the save's that change what later steps learn.
         bar: Opens a progress bar.
         say: Told, in a sentence, where the stage goes on from.
 
@@ -72,7 +76,7 @@ def run_loop(
         StoppedError: the process was asked to stop; the stage is saved as it was after its last whole step.
     """
     torch.set_num_threads(threads)
-    return asyncio.run(_run(loop, directory, threads, trackers, learners, bar, say))
+    return asyncio.run(_run(loop, directory, threads, trackers, learners, amend, bar, say))
 
 
 async def _run(
@@ -81,13 +85,15 @@ async def _run(
     threads: int,
     trackers: Sequence[Callable[[Path, int], Tracker]],
     learners: MakeLearner,
+    amend: bool,  # noqa: FBT001
     bar: OpenProgressBar,
     say: Callable[[str], None],
 ) -> StageResult:
     directory.mkdir(parents=True, exist_ok=True)
     saved = directory / CHECKPOINT
-    sweep(saved)
-    policy, learner, progress, kept, held = _resumed(loop, saved, learners, say)
+    for name in (CHECKPOINT, BASE):
+        sweep(directory / name)
+    policy, learner, progress, kept, held = _resumed(loop, saved, learners, say, amend=amend)
     if loop.done(progress) >= 1:
         return StageResult(policy=_trained(policy, learner), progress=progress, directory=saved)
     if learner.adapters is not None:
@@ -244,20 +250,29 @@ def _stopped(loop: Loop, stage: _Stage, saved: Path) -> StoppedError:
 
 
 def _resumed(
-    loop: Loop, saved: Path, learners: MakeLearner, say: Callable[[str], None]
+    loop: Loop, saved: Path, learners: MakeLearner, say: Callable[[str], None], *, amend: bool
 ) -> tuple[Policy, Learner, StageProgress, bytes, Mapping[str, Any]]:
     fingerprint = loop.fingerprint()
     if not saved.exists() and not saved.with_name(saved.name + ".previous").exists():
         policy = loop.start()
-        return policy, learners(policy.model, loop.learner), StageProgress(config=fingerprint), b"", {}
+        return (
+            policy,
+            learners(policy.model, loop.learner),
+            StageProgress(config=fingerprint, settings=loop.settings()),
+            b"",
+            {},
+        )
     try:
         found = restore(saved)
     except (RecordError, OSError, SafetensorError) as error:
         raise CheckpointError(f"{error}; or remove {saved.parent} to begin {loop.name} anew") from error
+    check_changes(compare_settings(found.progress.settings, loop.settings()), amend=amend, where=saved.parent)
     if found.progress.config != fingerprint:
         raise CheckpointError(
-            f"{saved.parent} is a {loop.name} of other settings; give another folder, or remove it to begin anew"
+            f"{saved.parent} is a {loop.name} with another seed or beginning, other tasks, demonstrations or parts of "
+            "an objective, or of an earlier version; give another folder, or remove it to begin anew"
         )
+    found.progress.settings = loop.settings()
     policy = loop.start()  # what adapters are added to; the learner's state holds all weights that it trains
     learner = learners(policy.model, loop.learner)
     learner.restore(found.state)

@@ -15,6 +15,7 @@ from palaestra.trainers.loops.material import (
     env_id_of,
     openings_of,
     tasks_of,
+    total_of,
     worlds_of,
 )
 from palaestra.trainers.progress import OpenProgressBar, silent
@@ -85,10 +86,29 @@ class RunWorlds:
         shares = [Share(count=len(own), weight=config.weight) for own, config in zip(each, self.configs, strict=True)]
         return [episode for own in each for episode in own], shares
 
+    def by_reference(self, demonstrations: Sequence[Episode], *, file: Path | None = None) -> dict[str, Episode]:
+        """The demonstrations by the reference of their task.
+
+        Args:
+            demonstrations: As `demonstrations` gave them.
+            file: What they were read from; of several of one task the first stands.
+        """
+        if file is None:
+            return dict(zip(self.tasks, demonstrations, strict=True))
+        first: dict[str, Episode] = {}
+        for episode in demonstrations:
+            first.setdefault(episode.task.id, episode)
+        return {task: first[id] for task in self.tasks if (id := split_reference(task)[1]) in first}
+
     def first_openings(self) -> Iterator[tuple[TaskSpec, list[str]]]:
         """What is known of the first task of each world: it tells the split of all."""
         for config, tasks in self._worlds.values():
             yield from openings_of(config, tasks[:1])
+
+    @property
+    def totals(self) -> dict[str, float]:
+        """What each world pays for a solved task, by the name of the world, as the rubric of its first task has it."""
+        return {name: total_of(config, tasks[0]) for name, (config, tasks) in self._worlds.items()}
 
     def openings(self) -> Iterator[tuple[TaskSpec, list[str]]]:
         """What is known of each task, and what its user says at the beginning."""

@@ -13,6 +13,7 @@ from palaestra.errors import CheckpointError, ConfigError
 from palaestra.records import JsonObject
 from palaestra.trainers.monitors.policy import ENTROPY, ESS, KL
 from palaestra.trainers.monitors.rollouts import GROUPS_FLAT, LENGTH_CORRELATION
+from palaestra.trainers.monitors.templates import INFORMATION
 from palaestra.trainers.objectives.objective import Metrics
 
 AlarmAction: TypeAlias = Literal["tell", "refresh"]
@@ -45,6 +46,12 @@ class AlarmConfig:
     """Nats a token."""
     entropy_fall: float = 0.5
     """The share of its usual value that entropy may lose in a step."""
+    entropy_rise: float = 1.0
+    """The share of its usual value that entropy may gain in a step: with 1 it may double."""
+    entropy_calm: float = 0.5
+    """Nats a token below which no rise counts."""
+    information_fall: float = 0.5
+    """The share of its usual value that what texts tell of their tasks may lose between two probes."""
     ess: float = 0.5
     """The least effective share of the tokens."""
     flat: float = 0.8
@@ -57,10 +64,14 @@ class AlarmConfig:
     def __post_init__(self) -> None:
         if self.window < 2:
             raise ConfigError(f"window={self.window}: what is usual takes 2 steps or more")
-        for name in ("length_correlation", "entropy_fall", "ess", "flat"):
+        for name in ("length_correlation", "entropy_fall", "information_fall", "ess", "flat"):
             value = getattr(self, name)
             if not 0 < value < 1:
                 raise ConfigError(f"{name}={value}: must lie between 0 and 1, both excluded")
+        if self.entropy_rise <= 0 or self.entropy_calm < 0:
+            raise ConfigError(
+                f"entropy_rise={self.entropy_rise} is above 0, and entropy_calm={self.entropy_calm} is 0 or more"
+            )
         if self.entropy_floor < 0 or self.kl < 0 or self.kl_jump <= 1:
             raise ConfigError(
                 f"entropy_floor={self.entropy_floor}, kl={self.kl} are 0 or more, and kl_jump={self.kl_jump} above 1"
@@ -83,6 +94,7 @@ class Alarms:
             ESS: self._ess,
             GROUPS_FLAT: self._flat,
             KL: self._kl,
+            INFORMATION: self._information,
         }
 
     def check(self, metrics: Metrics, step: int) -> list[Alarm]:
@@ -140,7 +152,7 @@ class Alarms:
         usual = self._usual(before)
         least = floor if usual is None else max(floor, (1 - self._config.entropy_fall) * usual)
         if value >= least:
-            return None
+            return self._explosion(value, usual)
         how = f"usually {usual:.3g}" if least > floor and usual is not None else f"the floor is {floor:g}"
         return Alarm(
             name="entropy collapse",
@@ -149,6 +161,37 @@ class Alarms:
             sentence=f"The policy is left with {value:.3g} nats a token ({how}): it tries little that is new, and "
             "groups will turn out equal. Go back to an earlier checkpoint with a lower learning rate, a wider upper "
             "clip or an entropy bonus.",
+        )
+
+    def _explosion(self, value: float, usual: float | None) -> Alarm | None:
+        if usual is None:
+            return None
+        most = max(self._config.entropy_calm, (1 + self._config.entropy_rise) * usual)
+        if value <= most:
+            return None
+        return Alarm(
+            name="entropy explosion",
+            value=value,
+            threshold=most,
+            sentence=f"The policy is spread over {value:.3g} nats a token (usually {usual:.3g}): it is coming apart, "
+            "and its texts will turn to noise. Go back to an earlier checkpoint with a lower learning rate, without an "
+            "entropy bonus, or with stale rollouts corrected; look for negative advantages on rare tokens.",
+        )
+
+    def _information(self, value: float, before: list[float]) -> Alarm | None:
+        usual = self._usual(before)
+        if usual is None or usual <= 0:
+            return None
+        least = (1 - self._config.information_fall) * usual
+        if value >= least:
+            return None
+        return Alarm(
+            name="template collapse",
+            value=value,
+            threshold=least,
+            sentence=f"What the policy writes tells {value:.2g} nats a token of its task (usually {usual:.2g}): one "
+            "template is taking over, whatever entropy says. Read first turns of different tasks; filter for groups "
+            "that differ, or go back to an earlier checkpoint.",
         )
 
     def _ess(self, value: float, before: list[float]) -> Alarm | None:
@@ -204,7 +247,7 @@ class Alarms:
         return fmean(recent) if len(recent) == self._config.window else None
 
 
-_WATCHED = (LENGTH_CORRELATION, ENTROPY, ESS, GROUPS_FLAT, KL)
+_WATCHED = (LENGTH_CORRELATION, ENTROPY, ESS, GROUPS_FLAT, KL, INFORMATION)
 
 
 def _numbers(name: str, values: object) -> list[float]:

@@ -2,8 +2,10 @@
 
 from palaestra.trainers.objectives.aggregation import Aggregation
 from palaestra.trainers.objectives.build import BuiltObjective, ObjectiveConfig, build, import_parts, read_recipe
-from palaestra.trainers.objectives.columns import COLUMNS
+from palaestra.trainers.objectives.columns import COLUMNS, BatchColumn
+from palaestra.trainers.objectives.compatible import corrects_stale
 from palaestra.trainers.objectives.composed import ComposedObjective, Masking
+from palaestra.trainers.objectives.constants import constants
 from palaestra.trainers.objectives.objective import Loss, Metrics, Objective, PreparedStep
 from palaestra.trainers.objectives.part import PARTS, PLUGS, Part, part, part_of
 from palaestra.trainers.objectives.ratio import RatioConfig
@@ -18,6 +20,7 @@ __all__ = [
     "PARTS",
     "PLUGS",
     "Aggregation",
+    "BatchColumn",
     "BuiltObjective",
     "ComposedObjective",
     "Loss",
@@ -35,6 +38,8 @@ __all__ = [
     "Term",
     "UpdateSchedule",
     "build",
+    "constants",
+    "corrects_stale",
     "import_parts",
     "part",
     "part_of",

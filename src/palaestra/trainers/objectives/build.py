@@ -3,14 +3,13 @@
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from typing import Any, cast, get_args, get_type_hints
+from types import ModuleType
+from typing import Any, cast, get_args
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
-from pydantic_core import ErrorDetails
 
 from palaestra.digest import digest
 from palaestra.errors import ConfigError, UnknownNameError
@@ -28,15 +27,17 @@ from palaestra.trainers.objectives import (
     whole,
 )
 from palaestra.trainers.objectives.aggregation import Aggregation
-from palaestra.trainers.objectives.compatible import check_columns, check_facts, check_refill
+from palaestra.trainers.objectives.compatible import check_columns, check_conversion, check_facts, check_refill
 from palaestra.trainers.objectives.composed import ComposedObjective, Masking
 from palaestra.trainers.objectives.objective import Objective
-from palaestra.trainers.objectives.part import TO_BE_SAID, Denominator, Part, Plug, part_of
+from palaestra.trainers.objectives.part import Denominator, Part, Plug, part_of
 from palaestra.trainers.objectives.parts import Filter, Mask, Regulariser, Requiring, Reward, Stateful, ValueReader
 from palaestra.trainers.objectives.recipe import REPLACED, Recipe, Spec, named, over
+from palaestra.trainers.objectives.rewards import RewardUnit
+from palaestra.trainers.objectives.settings import describe_fault, make_with_settings
 from palaestra.trainers.objectives.term import Term
 from palaestra.trainers.objectives.whole.objective import WholeTrajectoryObjective
-from palaestra.trainers.presets import preset
+from palaestra.trainers.presets import Preset, preset
 
 ROOMS = (advantages, corrections, filters, masks, rates, regularisers, rewards, transforms, trust, whole)
 """Whose parts are registered, because they are imported."""
@@ -47,8 +48,9 @@ class ObjectiveConfig:
     """What is trained towards: a preset, and what is different from it."""
 
     preset: str = "grpo"
+    """A published one, or a file of one's own, which ends in .toml; see `presets.preset`."""
     imports: tuple[str, ...] = ()
-    """Modules, or files that end in .py, which register parts of one's own."""
+    """Modules, or files that end in .py, which register parts and fillers of one's own."""
     parts: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Sections of a recipe that are laid over the preset's."""
 
@@ -61,22 +63,33 @@ class ObjectiveConfig:
         Raises:
             ConfigError: no preset is called so, or a section is unknown or makes no sense.
         """
-        try:
-            table = over(preset(self.preset).recipe, self.parts)
-        except UnknownNameError as error:
-            raise ConfigError(str(error)) from error
-        recipe = read_recipe(table)
+        below = self._preset().recipe
+        if self.parts and below.get("unit") == "any":  # it is known of the preset's parts, and not of others
+            below = {name: value for name, value in below.items() if name != "unit"}
+        recipe = read_recipe(over(below, self.parts))
         if recipe.whole is not None and (unused := sorted(REPLACED & self.parts.keys())):
             raise ConfigError(f"objective.parts: {', '.join(unused)} would not be used, for `whole` takes their place")
         return recipe
 
+    def columns(self) -> Mapping[str, Any]:
+        """The fillers that the preset names, by column."""
+        return self._preset().columns
+
     def sources(self) -> list[str]:
-        """The texts of the files in `imports`: they decide what a run comes to."""
-        return [Path(name).read_text(encoding="utf-8") for name in self.imports if name.endswith(".py")]
+        """The texts of users' files, the preset's and imported ones: they decide what a run comes to."""
+        found = self._preset()
+        files = [name for name in (*self.imports, *found.imports) if name.endswith(".py")]
+        return [*([found.text] if found.text else []), *(Path(name).read_text(encoding="utf-8") for name in files)]
+
+    def _preset(self) -> Preset:
+        try:
+            return preset(self.preset)
+        except UnknownNameError as error:
+            raise ConfigError(str(error)) from error
 
     def built(self) -> "BuiltObjective":
         """What the settings describe; raises as `build` does."""
-        for module in self.imports:
+        for module in (*self.imports, *self._preset().imports):
             import_parts(module)
         return build(self.recipe())
 
@@ -87,12 +100,20 @@ class BuiltObjective:
 
     recipe: Recipe
     objective: Objective
+    unit: RewardUnit | None
+    """Converts what is paid; `None` where it stays as it is."""
     rewards: tuple[Reward, ...]
+    """All others, in order."""
     filters: tuple[Filter, ...]
     parts: tuple[Part, ...]
     """What is known of every part, in the recipe's order."""
     made: tuple[object, ...]
     """The parts themselves, in the same order."""
+
+    @property
+    def returns(self) -> float | None:
+        """What constants assume that a solved task returns; `None` where rewards stay as the world pays them."""
+        return None if self.unit is None or self.unit.size is not None else self.unit.returns
 
     @property
     def critic(self) -> ValueReader | None:
@@ -106,13 +127,27 @@ class BuiltObjective:
         """The columns that something of it reads."""
         return self.objective.requires.union(*map(_reads, self.made, self.parts))
 
+    def reads(self) -> Iterator[tuple[Part, frozenset[str]]]:
+        """Each part, with the columns that it reads with its settings."""
+        for one, part in zip(self.made, self.parts, strict=True):
+            yield part, _reads(one, part)
+
+    def convert(self, batch: TokenBatch) -> TokenBatch:
+        """The batch with what was paid in the unit that constants assume.
+
+        Raises:
+            ConfigError: the world does not say what a solved task pays.
+        """
+        return batch if self.unit is None else self.unit.convert(batch)
+
     def wanted(self, batch: TokenBatch) -> bool:
         """Whether those filters keep anything that look at each group alone.
 
         Args:
             batch: Of one group.
         """
-        own = (one for one, part in zip(self.made, self.parts, strict=True) if part.each_group)
+        own = [one for one, part in zip(self.made, self.parts, strict=True) if part.each_group]
+        batch = self.convert(batch) if own else batch
         return all(bool(cast("Filter", one)(batch).any()) for one in own)
 
     def state(self) -> dict[str, object]:
@@ -145,7 +180,7 @@ def read_recipe(table: Mapping[str, Any]) -> Recipe:
     try:
         return _Table.model_validate({"recipe": table}).recipe
     except ValidationError as error:
-        raise ConfigError(f"objective: {'; '.join(map(_told, error.errors()))}") from error
+        raise ConfigError(f"objective: {'; '.join(map(describe_fault, error.errors()))}") from error
 
 
 def build(recipe: Recipe) -> BuiltObjective:
@@ -159,6 +194,7 @@ def build(recipe: Recipe) -> BuiltObjective:
     parts = tuple(_part(plug, name) for plug, name, _ in specs)
     check_facts(recipe, parts)
     check_refill(recipe, parts)
+    check_conversion(recipe)
     made = tuple(_made(plug, name, settings) for plug, name, settings in specs)
     reads = frozenset[str]().union(*map(_reads, made, parts))
     for one, part in zip(made, parts, strict=True):
@@ -185,10 +221,16 @@ def build(recipe: Recipe) -> BuiltObjective:
             aggregation=recipe.aggregation,
             rates=of("rate"),
             requires=reads.union(recipe.ratio.requires()),
-            pulls=any(part.pulls for part in parts),
         )
+    conversion = [one for one in of("reward") if isinstance(one, RewardUnit)]
     return BuiltObjective(
-        recipe=recipe, objective=objective, rewards=of("reward"), filters=of("filter"), parts=parts, made=made
+        recipe=recipe,
+        objective=objective,
+        unit=conversion[0] if conversion else None,
+        rewards=tuple(one for one in of("reward") if not isinstance(one, RewardUnit)),
+        filters=of("filter"),
+        parts=parts,
+        made=made,
     )
 
 
@@ -214,7 +256,9 @@ def _term(spec: Spec, regulariser: Regulariser) -> Term:
         table = {"name": said} if isinstance(said, str) else said
         return Term(regulariser=regulariser, aggregation=TypeAdapter(Aggregation).validate_python(table))
     except ValidationError as error:
-        raise ConfigError(f"regulariser {name}: aggregation: {'; '.join(map(_told, error.errors()))}") from error
+        raise ConfigError(
+            f"regulariser {name}: aggregation: {'; '.join(map(describe_fault, error.errors()))}"
+        ) from error
 
 
 _BESIDE: Mapping[Plug, str] = {"mask": "denominator", "regulariser": "aggregation"}
@@ -232,46 +276,23 @@ def _made(plug: Plug, name: str, settings: Mapping[str, Any]) -> Any:
     """The part itself, with its settings."""
     found = _part(plug, name)
     settings = {key: value for key, value in settings.items() if key != _BESIDE.get(plug)}
-    make: Any = found.make  # Any: a function, or a dataclass of anybody's
-    known = list(found.settings)
-    for setting in settings:
-        if setting not in known:
-            near = get_close_matches(setting, known, n=1)
-            way_out = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(known) or 'none'}"
-            raise ConfigError(f"{plug} {name}: unknown setting {setting!r}; {way_out}")
-    if found.is_function:
-        return make
-    for setting, default in found.settings.items():
-        if default == TO_BE_SAID and setting not in settings:
-            raise ConfigError(f"{plug} {name}: {setting} has no default; say it (`palaestra objectives show {name}`)")
-    hints = get_type_hints(make)
-    try:
-        return make(**{key: TypeAdapter(hints[key]).validate_python(value) for key, value in settings.items()})
-    except ValidationError as error:
-        raise ConfigError(f"{plug} {name}: {'; '.join(_told(fault) for fault in error.errors())}") from error
-    except ValueError as error:
-        raise ConfigError(f"{plug} {name}: {error}") from error
+    hint = f"`palaestra objectives show {name}`"
+    return make_with_settings(found.make, settings, where=f"{plug} {name}", hint=hint)
 
 
-def _told(fault: ErrorDetails) -> str:
-    place = ".".join(map(str, fault["loc"]))
-    return f"{place + ': ' if place else ''}{fault['msg']} (it is {fault['input']!r})"
-
-
-def import_parts(name: str) -> None:
-    """Import a module by name, or a file that ends in .py, so that the parts in it are registered.
+def import_parts(name: str) -> ModuleType:
+    """Import a module by name, or a file that ends in .py, so that the parts and fillers in it are registered.
 
     Raises:
         ConfigError: it cannot be imported.
     """
     try:
         if not name.endswith(".py"):
-            import_module(name)
-            return
+            return import_module(name)
         path = Path(name).resolve()
         module = f"{path.stem}_{digest(str(path))[:12]}"
         if module in sys.modules:
-            return
+            return sys.modules[module]
         spec = spec_from_file_location(module, path)
         assert spec is not None, "a name that ends in .py has a loader"
         assert spec.loader is not None, "a name that ends in .py has a loader"
@@ -281,5 +302,6 @@ def import_parts(name: str) -> None:
         except BaseException:
             del sys.modules[module]
             raise
+        return sys.modules[module]
     except (ImportError, OSError) as error:
         raise ConfigError(f"objective.imports: {name} cannot be imported ({error})") from error

@@ -1,20 +1,60 @@
-"""The columns that parts of objectives may read, and who fills them in. Axes: T tokens, U turns, R trajectories.
+"""The columns that parts of objectives may read, and where each comes from.
 
-Those of rollouts are there always; a pass through a model is taken only where some part of the objective reads what it
-gives.
+A name ends in its axes: T tokens, U turns or R trajectories first, and any further ones after it.
+
+Columns of rollouts are always there. A pass through a model is taken only where some part of the objective reads what
+it gives. Columns that are `given` come from fillers, which the settings choose: see `trainers/fillers`.
 """
 
+import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-Filler: TypeAlias = Literal["rollout", "policy", "now", "norms", "reference", "critic", "given"]
-"""What was recorded of the episodes; a pass through the policy as the batch's first step finds it, or as each step
-does; a backward pass for each trajectory; the reference policy; the critic; or nobody here: judges, teachers and
-further rollouts are whoever's who calls the objective, and `palaestra train` refuses a recipe that reads theirs."""
+from palaestra.errors import DefinitionError
 
-COLUMNS: Mapping[str, tuple[Filler, str]] = {
+ColumnSource: TypeAlias = Literal["rollout", "policy", "now", "norms", "reference", "critic", "given"]
+"""What was recorded of the episodes; a pass through the policy as the batch's first step finds it, or as each step
+does; a backward pass for each trajectory; the reference policy; the critic; or a filler: a judge, further rollouts,
+demonstrations, or a function of a user's."""
+_NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*_[TUR][A-Z]*", re.ASCII)
+_RETURNS = frozenset({"layers_UL", "greedy_R", "counterfactual_R"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchColumn:
+    """A column that parts may read."""
+
+    source: ColumnSource
+    meaning: str
+    is_return: bool = False
+    """Whether it is in the units of returns, so that a change of their unit changes it too."""
+
+
+def declare_column(name: str, *, meaning: str = "", is_return: bool = False) -> BatchColumn:
+    """The column of that name; a new one is declared, for fillers to fill in.
+
+    Raises:
+        DefinitionError: the name does not end in axes, a pass fills the column in, or a new one has no meaning.
+    """
+    if (known := COLUMNS.get(name)) is not None:
+        if known.source != "given":
+            raise DefinitionError(f"column {name!r} is filled in by {known.source!r} already; choose another name")
+        return known
+    if not _NAME.fullmatch(name):
+        raise DefinitionError(
+            f"column {name!r}: a name is small letters and its axes, the first of which is T (tokens), U (turns) or R "
+            "(trajectories), such as surprise_U"
+        )
+    if not meaning:
+        raise DefinitionError(f"column {name!r} is new, and nothing says what it is; give its meaning")
+    return COLUMNS.setdefault(name, BatchColumn(source="given", meaning=meaning, is_return=is_return))
+
+
+_OURS: Mapping[str, tuple[ColumnSource, str]] = {
     "anchor_U": ("rollout", "what the world showed before the turn, without history, as a number (GiGPO)"),
     "passed_R": ("rollout", "1 where the task was solved, else 0, whatever was paid"),
+    "total_R": ("rollout", "what the rubric pays for a solved task; 0 where the world does not say"),
     "done_R": ("rollout", "1 where the world ended the episode, 0 where it was cut short"),
     "task_R": ("rollout", "the task, as a number that stays the same from batch to batch"),
     "agent_R": ("rollout", "who acted, as a number"),
@@ -22,6 +62,7 @@ COLUMNS: Mapping[str, tuple[Filler, str]] = {
     "tools_U": ("rollout", "distinct calls of the turn that were carried out and nobody refused"),
     "layers_UL": ("rollout", "what the turn was paid, by layer of the rubric: selection, params, outcome, task"),
     "met_UC": ("rollout", "1 where the criterion was met after the turn; padded with 0"),
+    "open_UC": ("rollout", "1 where all that the criterion is after were met before the turn; padded with 0"),
     "points_RC": ("rollout", "what share of the rubric's points each expectation is worth; padded with 0"),
     "switch_U": ("rollout", "1 where the turn began a new subgoal (planner format), else 0"),
     "goal_U": ("rollout", "the turn's subgoal, as a number"),
@@ -29,12 +70,13 @@ COLUMNS: Mapping[str, tuple[Filler, str]] = {
     "entropy_T": ("policy", "of the distribution it was one draw from, in nats, then"),
     "square_T": ("policy", "the sum of that distribution's squared probabilities"),
     "proxy_T": ("policy", "its log-probability under that distribution without its least likely tokens (Lp-Reg)"),
-    "prompt_R": ("given", "the mean log-probability of the prompt's tokens (ProGRPO)"),
+    "prompt_R": ("policy", "the mean log-probability of the prompt's tokens then (ProGRPO)"),
     "now_T": ("now", "log-probability of each trained token before this very step"),
     "norm_R": ("norms", "the squared norm of the gradient of the trajectory's log-probability"),
     "ref_T": ("reference", "log-probability of each trained token under the reference policy"),
     "value_T": ("critic", "what the critic expects at each trained token"),
     "values_UH": ("critic", "what the planner's critic expects of each turn: high, low, switch (HiPER)"),
+    "promise_U": ("critic", "what the critic expects of each turn, once it is written (AgentPRM)"),
     "greedy_R": ("given", "the return of a rollout of the same task without chance (ReMax)"),
     "label_U": ("given", "1 where a judge calls the turn good, else 0 (ADCA)"),
     "gold_U": ("given", "the mean log-probability of the reference answer after the turn (MIG, IGPO)"),
@@ -49,3 +91,8 @@ COLUMNS: Mapping[str, tuple[Filler, str]] = {
     "attention_T": ("given", "how much the token attends to what a tool or an image said (AT-RL)"),
     "prompt_RF": ("given", "features of the prompt, without gradient (log-partition functions)"),
 }
+COLUMNS: dict[str, BatchColumn] = {
+    name: BatchColumn(source=source, meaning=meaning, is_return=name in _RETURNS)
+    for name, (source, meaning) in _OURS.items()
+}
+"""Every column; `declare_column` adds those of users."""

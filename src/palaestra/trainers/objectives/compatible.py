@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 
 from palaestra.errors import ConfigError
-from palaestra.trainers.objectives.columns import COLUMNS, Filler
+from palaestra.trainers.objectives.columns import COLUMNS, ColumnSource
 from palaestra.trainers.objectives.part import Part, Plug
-from palaestra.trainers.objectives.recipe import Recipe
+from palaestra.trainers.objectives.recipe import CONVERSION, Recipe, named
 
 _ONE_RATIO = "what is one ratio would count once for each token"
 _OF_A_TURN = "its steps are bounded by the ratio of a whole turn (GSPO)"
@@ -38,7 +38,7 @@ RULES = (
     ("whole/*", "rate/*", "it has no importance weights to look at"),
 )
 """What does not go together, whichever parts there are: two patterns of facts, and why."""
-_LATER: Mapping[Plug, frozenset[Filler]] = {
+_LATER: Mapping[Plug, frozenset[ColumnSource]] = {
     "filter": frozenset({"policy", "now", "norms", "reference", "critic"}),
     "reward": frozenset({"now", "critic"}),
 }
@@ -83,6 +83,20 @@ def check_refill(recipe: Recipe, parts: Iterable[Part]) -> None:
         )
 
 
+def check_conversion(recipe: Recipe) -> None:
+    """Refuse to convert what other parts have already changed.
+
+    Raises:
+        ConfigError: the conversion is not the first of the rewards, or stands there twice.
+    """
+    places = [place for place, spec in enumerate(recipe.rewards) if named(spec)[0] == CONVERSION]
+    if places and places != [0]:
+        raise ConfigError(
+            f"rewards: {CONVERSION} stands at place {places[-1] + 1}, and what it converts has been changed by then; "
+            "let it be the first, and the only one"
+        )
+
+
 def check_columns(part: Part, requires: Iterable[str], *, valued: bool) -> None:
     """Refuse a part that reads what is not there when it is asked.
 
@@ -99,13 +113,39 @@ def check_columns(part: Part, requires: Iterable[str], *, valued: bool) -> None:
             raise ConfigError(
                 f"{part.plug} {part.name} reads {column}, which nobody fills in; there are: {', '.join(COLUMNS)}"
             )
-        filler, meaning = COLUMNS[column]
-        if filler in _LATER.get(part.plug, ()):
+        source, meaning = COLUMNS[column].source, COLUMNS[column].meaning
+        if source in _LATER.get(part.plug, ()):
             raise ConfigError(
                 f"{part.plug} {part.name} reads {column} ({meaning}), which is filled in only after it was asked"
             )
-        if filler == "critic" and not valued:
+        if part.each_group and source == "given":
+            raise ConfigError(
+                f"{part.plug} {part.name} reads {column} ({meaning}), which a filler fills in once a step's groups are "
+                "complete, and looks at each group before; register it without each_group"
+            )
+        if source == "critic" and not valued:
             raise ConfigError(
                 f"{part.plug} {part.name} reads {column} ({meaning}), and the advantage has no critic; take one "
                 "that has, such as gae"
             )
+
+
+_BLIND = frozenset({"trust/reinforce"})
+"""Trust regions that look at no ratio."""
+
+
+def corrects_stale(recipe: Recipe) -> bool:
+    """Whether something in a recipe corrects for rollouts that older weights drew.
+
+    A ratio to the rollout's weights does, where the trust region looks at it; so does a correction between them and the
+    weights that the batch began with, and V-trace, whose advantages carry the ratio. A loss of whole trajectories
+    regresses or ranks what was drawn, whoever drew it.
+    """
+    facts = recipe.facts()
+    if (
+        recipe.whole is not None
+        or "advantage/v-trace" in facts
+        or any(fact.startswith("correction/") for fact in facts)
+    ):
+        return True
+    return recipe.ratio.anchor == "rollout" and facts.isdisjoint(_BLIND)

@@ -17,7 +17,7 @@ from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.objectives.advantages.group import GroupAdvantage
 from palaestra.trainers.objectives.aggregation import Aggregation
 from palaestra.trainers.objectives.objective import Metrics, PreparedStep
-from palaestra.trainers.objectives.part import Denominator
+from palaestra.trainers.objectives.part import PARTS, Denominator
 from palaestra.trainers.objectives.parts import (
     Advantage,
     Correction,
@@ -61,8 +61,12 @@ class ComposedObjective:
     rates: tuple[LearningRate, ...] = ()
     requires: frozenset[str] = frozenset()
     """The columns that the parts read."""
-    pulls: bool = False
-    """Whether the trust region moves tokens whose advantage is 0."""
+
+    @property
+    def pulls(self) -> bool:
+        """Whether the trust region may move tokens whose advantage is 0: unless it is a part that denies it."""
+        known = (part.pulls for part in PARTS.values() if part.make is self.trust or part.make is type(self.trust))
+        return all(known)
 
     @property
     def joins(self) -> bool:
@@ -78,7 +82,7 @@ class ComposedObjective:
         return replace(batch, advantage_T=advantage_T.detach().masked_fill(~own_T, 0.0))
 
     def prepare(self, batch: TokenBatch) -> PreparedStep:
-        """See `Objective`; trajectories that have no gradient are left out."""
+        """See `Objective`; trajectories that are known to have no gradient are left out."""
         own_T = batch.trained_T
         kept_T, counted_T = own_T, own_T
         for masking in self.masks:
@@ -115,7 +119,7 @@ class ComposedObjective:
         return found
 
     def _moved(self, batch: TokenBatch, terms: Mapping[str, Tensor]) -> list[int]:
-        """The trajectories that have a gradient."""
+        """The trajectories that may have a gradient."""
         moved_T = batch.weight_T != 0
         if not self.pulls:
             moved_T &= batch.advantage_T != 0

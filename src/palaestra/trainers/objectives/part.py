@@ -5,10 +5,11 @@ A part is a function, or a frozen dataclass whose fields are its settings and wh
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 from palaestra.errors import DefinitionError, UnknownNameError
+from palaestra.trainers.objectives.settings import setting_defaults
 from palaestra.trainers.presets import Confidence
 
 Plug: TypeAlias = Literal[
@@ -19,8 +20,6 @@ Plug: TypeAlias = Literal[
 PLUGS: tuple[Plug, ...] = get_args(Plug)
 Denominator: TypeAlias = Literal["survivors", "original"]
 """Whether means are over the tokens that a mask keeps, or over all that were there."""
-TO_BE_SAID = "to be said"
-"""In place of the default of a setting that has none."""
 C = TypeVar("C", bound=Callable[..., Any])
 
 
@@ -50,8 +49,9 @@ class Part:
     """Facts that it cannot be without, each with the reason."""
     reinforce: bool = True
     """Whether the gradient is that of REINFORCE, weighed and masked, where all ratios are 1."""
-    pulls: bool = False
-    """Whether it moves tokens whose advantage is 0."""
+    pulls: bool = True
+    """Of trust regions: whether it may move tokens whose advantage is 0. Where it says that it does not, a step leaves
+    out trajectories all of whose advantages are 0, which changes nothing; otherwise it sees every trajectory."""
     denominator: Denominator = "original"
     """Of masks: what means are over, unless the recipe says otherwise."""
     each_group: bool = False
@@ -65,14 +65,7 @@ class Part:
     @property
     def settings(self) -> dict[str, str]:
         """The names of its settings, each with its default in words."""
-        if self.is_function:
-            return {}
-        make: Any = self.make  # Any: a dataclass of anybody's
-        return {
-            one.name: TO_BE_SAID if one.default is MISSING and one.default_factory is MISSING else f"{one.default}"
-            for one in fields(make)
-            if one.init
-        }
+        return setting_defaults(self.make)
 
     @property
     def doc(self) -> str:
@@ -96,7 +89,7 @@ def part(
     conflicts: Mapping[str, str] | None = None,
     needs: Mapping[str, str] | None = None,
     reinforce: bool = True,
-    pulls: bool = False,
+    pulls: bool = True,
     denominator: Denominator = "original",
     each_group: bool = False,
 ) -> Callable[[C], C]:

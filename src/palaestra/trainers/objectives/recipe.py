@@ -1,5 +1,6 @@
 """Which parts an objective is made of, as data: what a preset's file says, and what a run's settings put over it."""
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
@@ -8,6 +9,8 @@ from palaestra.trainers.objectives.aggregation import Aggregation
 from palaestra.trainers.objectives.part import Plug
 from palaestra.trainers.objectives.ratio import RatioConfig
 
+Unit: TypeAlias = float | Literal["any"]
+"""What constants assume that a solved task returns; `any` where the scale of rewards changes nothing."""
 Spec: TypeAlias = str | Mapping[str, Any]
 """A part: its name, or a table of settings whose `part` is the name."""
 
@@ -28,8 +31,14 @@ class UpdateSchedule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """The parts of an objective."""
+    """The parts of an objective.
 
+    Raises:
+        ValueError: the unit is no number above 0.
+    """
+
+    unit: Unit = 1.0
+    """Rewards are converted to it before anything reads them; with `any` they stay as the world pays them."""
     advantage: Spec = "group"
     transforms: tuple[Spec, ...] = ()
     ratio: RatioConfig = field(default_factory=RatioConfig)
@@ -52,6 +61,10 @@ class Recipe:
     """Change the learning rate of a step."""
     schedule: UpdateSchedule = field(default_factory=UpdateSchedule)
 
+    def __post_init__(self) -> None:
+        if self.unit != "any" and not 0 < self.unit < math.inf:
+            raise ValueError(f'unit={self.unit}: a solved task returns a number above 0; give one, or "any"')
+
     def specs(self) -> Iterator[tuple[Plug, str, Mapping[str, Any]]]:
         """Every part: where it goes, its name and its settings."""
         replaced = () if self.whole is None else ("advantage", "trust")
@@ -59,8 +72,15 @@ class Recipe:
             if name in replaced:
                 continue
             found: Spec | tuple[Spec, ...] | None = getattr(self, name)
+            if name == "rewards":
+                found = (*self._conversion(), *self.rewards)
             for spec in found if isinstance(found, tuple) else () if found is None else (found,):
                 yield (plug, *named(spec))
+
+    def _conversion(self) -> tuple[Spec, ...]:
+        """The part that converts rewards; none where they say themselves how they are converted."""
+        stated = any(named(spec)[0] == CONVERSION for spec in self.rewards)
+        return () if self.unit == "any" or stated else ({"part": CONVERSION, "returns": self.unit},)
 
     def facts(self) -> frozenset[str]:
         """What can be said of it, for parts to need or to conflict with: `trust/clip`, `ratio.anchor=old`."""
@@ -69,6 +89,8 @@ class Recipe:
         return frozenset(found | {f"aggregation={self.aggregation.name}", f"schedule={self.schedule.name}"})
 
 
+CONVERSION = "unit"
+"""The part for rewards that converts them; it stands before all others."""
 SECTIONS: Mapping[str, Plug] = {
     "advantage": "advantage",
     "transforms": "transform",

@@ -1,6 +1,7 @@
 """What a trajectory may take: tokens, turns and time."""
 
 from dataclasses import dataclass
+from math import isfinite
 
 from palaestra.records import EndReason
 
@@ -31,6 +32,10 @@ class PlayConfig:
         for setting, value in least.items():
             if value < 1:
                 raise ValueError(f"{setting}={value}: a budget is at least 1")
+        if not (isfinite(self.temperature) and self.temperature > 0):
+            raise ValueError(f"temperature={self.temperature}: a number above 0; 1 draws from the policy itself")
+        if not 0 < self.top_p <= 1:
+            raise ValueError(f"top_p={self.top_p}: above 0 and at most 1; 1 draws from the whole distribution")
         for setting, seconds in (("seconds", self.seconds), ("turn_timeout", self.turn_timeout)):
             if seconds is not None and seconds <= 0:
                 raise ValueError(f"{setting}={seconds}: a time is above 0; leave it out for no limit")

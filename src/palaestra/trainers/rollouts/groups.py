@@ -4,8 +4,8 @@ Dropping what failed is not innocent: if long episodes fail more often, what is 
 played again in a fresh world, and only then does a rule say what happens to its group.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Literal, Protocol, TypeAlias
 
@@ -16,7 +16,7 @@ from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.data.flatten import flatten
 from palaestra.trainers.data.order import Share, WeightedDeal
 from palaestra.trainers.engines.noise import noise_key
-from palaestra.trainers.rollouts.job import RolloutJob
+from palaestra.trainers.rollouts.job import Purpose, RolloutJob
 from palaestra.trajectory import Episode
 
 
@@ -24,7 +24,7 @@ class GroupPlan(Protocol):
     """What each group plays: pure functions, so that a run that goes on needs nothing but an index."""
 
     def group(self, index: int) -> tuple[RolloutJob, ...]:
-        """The jobs of group number `index`."""
+        """The jobs of group number `index`: those for training first."""
         ...
 
     def further(self, index: int, number: int) -> RolloutJob:
@@ -41,6 +41,7 @@ class TaskPlan:
         size: Trajectories of a group.
         seed: Of the draws.
         name: What the trajectories are for; two plans of different names share neither noise nor order.
+        comparisons: Further trajectories of each group, which are not trained on.
 
     Raises:
         TaskError: there are no tasks.
@@ -48,7 +49,14 @@ class TaskPlan:
     """
 
     def __init__(
-        self, tasks: Sequence[str], *, size: int, seed: int, name: str = "train", shares: Sequence[Share] = ()
+        self,
+        tasks: Sequence[str],
+        *,
+        size: int,
+        seed: int,
+        name: str = "train",
+        shares: Sequence[Share] = (),
+        comparisons: Sequence[Purpose] = (),
     ) -> None:
         if not tasks:
             raise TaskError(f"{name}: there is no task to play; give a split that lists tasks")
@@ -59,17 +67,19 @@ class TaskPlan:
         self._tasks = [task for share in shares for task in sorted(islice(left, share.count))]
         self._size = size
         self._names = (name, seed)
+        self._comparisons = tuple(comparisons)
         self._deal = WeightedDeal(shares, size=1, stream=Stream.root(*self._names))
 
     def group(self, index: int) -> tuple[RolloutJob, ...]:
-        """The jobs of group number `index`."""
-        return tuple(self._job(index, member) for member in range(self._size))
+        """The jobs of group number `index`: those for training first."""
+        training = [self._job(index, member) for member in range(self._size)]
+        return (*training, *(self._job(index, purpose, purpose=purpose) for purpose in self._comparisons))
 
     def further(self, index: int, number: int) -> RolloutJob:
         """A further job for that group."""
         return self._job(index, self._size + number)
 
-    def _job(self, index: int, member: int) -> RolloutJob:
+    def _job(self, index: int, member: int | str, *, purpose: Purpose = "training") -> RolloutJob:
         name, _ = self._names
         (place,) = self._deal.at(index)
         return RolloutJob(
@@ -78,6 +88,7 @@ class TaskPlan:
             task=self._tasks[place],
             seed=Stream.root(*self._names, "world", index).below(2**31),
             noise=noise_key(*self._names, index, member),
+            purpose=purpose,
         )
 
 
@@ -139,6 +150,13 @@ class RolloutGroup(_Arrays):
     """Trajectories that the world failed, however often they were played again."""
     straggled: int
     """Trajectories that were cut off for being slow."""
+    comparisons: Mapping[str, Episode] = field(default_factory=dict[str, Episode])
+    """Trajectories that are not trained on, by their purpose: fillers of columns read them."""
+
+    @property
+    def finished(self) -> int:
+        """Trajectories that ended by themselves, whatever they are for."""
+        return len(self.episodes) + len(self.comparisons)
 
     def batch(self) -> TokenBatch:
         """The episodes as arrays: made once, for the filters that judge the group and for the step that trains on it.
@@ -164,7 +182,7 @@ class Member:
     """A trajectory's place in its group."""
 
     number: int
-    """From the size of a group upwards it is an extra one."""
+    """From the number of planned ones upwards it is an extra one."""
     job: RolloutJob
     fate: Fate | None = None
     """`None` while it is under way."""
@@ -188,7 +206,10 @@ class OpenGroup:
         self._plan = plan
         self._rule = rule
         self.members = [Member(number=number, job=job) for number, job in enumerate(plan.group(index))]
-        self.size = len(self.members)
+        self.planned = len(self.members)
+        """Trajectories that it begins with, whatever they are for."""
+        self.size = len(self._training)
+        """Trajectories to be trained on, without extra ones."""
         self._whole: RolloutGroup | None = None
 
     def count(self, fate: Fate | None) -> int:
@@ -200,29 +221,41 @@ class OpenGroup:
         """Those that have not ended."""
         return [member for member in self.members if member.fate is None]
 
+    @property
+    def stragglers(self) -> list[Member]:
+        """Those to be trained on that have not ended."""
+        return [member for member in self._training if member.fate is None]
+
+    @property
+    def _training(self) -> list[Member]:
+        return [member for member in self.members if member.job.purpose == "training"]
+
+    def _trained(self, fate: Fate | None) -> int:
+        return sum(member.fate == fate for member in self._training)
+
     def top_up(self) -> Member | None:
         """One further job for one that failed, where the rule has any left."""
-        wanted = len(self.members) < self.size + min(self.count("failed"), self._rule.extras)
+        wanted = len(self._training) < self.size + min(self._trained("failed"), self._rule.extras)
         return self.add() if self._rule.kind == "top_up" and wanted else None
 
     def add(self) -> Member:
         """One further job."""
         number = len(self.members)
-        member = Member(number=number, job=self._plan.further(self.index, number - self.size))
+        member = Member(number=number, job=self._plan.further(self.index, number - self.planned))
         self.members.append(member)
         return member
 
     def verdict(self) -> GroupStatus:
         """Whether it is complete, or can no longer become so."""
         needed = self._rule.minimum if self._rule.kind == "partial" else self.size
-        finished, under_way = self.count("finished"), self.count(None)
-        if finished + under_way < needed:
+        compared = [member.fate in {None, "finished"} for member in self.members if member.job.purpose != "training"]
+        if self._trained("finished") + self._trained(None) < needed or not all(compared):
             return "broken"
-        return "growing" if under_way else "complete"
+        return "growing" if self.under_way else "complete"
 
     def enough(self) -> bool:
         """Whether those still under way are stragglers, who may be cut off."""
-        return self._rule.enough is not None and self.count("finished") >= self._rule.enough
+        return self._rule.enough is not None and self._trained("finished") >= self._rule.enough
 
     def group(self) -> RolloutGroup:
         """What it has become; once nobody is under way, the same object each time."""
@@ -231,9 +264,14 @@ class OpenGroup:
         group = RolloutGroup(
             index=self.index,
             version=self.version,
-            episodes=tuple(member.episode for member in self.members if member.episode is not None),
+            episodes=tuple(member.episode for member in self._training if member.episode is not None),
             failed=self.count("failed"),
             straggled=self.count("straggled"),
+            comparisons={
+                member.job.purpose: member.episode
+                for member in self.members
+                if member.job.purpose != "training" and member.episode is not None
+            },
         )
         if not self.under_way:
             self._whole = group

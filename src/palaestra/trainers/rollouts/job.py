@@ -1,6 +1,12 @@
 """One trajectory that is to come about."""
 
+from typing import Literal, TypeAlias
+
 from palaestra.record import record
+
+Purpose: TypeAlias = Literal["training", "greedy", "idle"]
+"""What a trajectory is for: to be trained on; or for trajectories to be compared with, played with the likeliest token
+everywhere, or without any turn."""
 
 
 @record
@@ -17,3 +23,4 @@ class RolloutJob:
     """Of the episode's world: its user and its noise."""
     noise: bytes
     """The key of the policy's choices; see `engines.noise`."""
+    purpose: Purpose = "training"

@@ -19,6 +19,9 @@ from palaestra.trainers.rollouts.script import PartialRollout, Script
 from palaestra.trainers.rollouts.world import RolloutWorld
 from palaestra.trajectory import Episode
 
+_LIKELIEST = 1e-9
+"""A `top_p` that the likeliest token of any vocabulary reaches alone."""
+
 
 class Player:
     """Plays one job, once.
@@ -111,6 +114,8 @@ class Player:
     async def _turn(self) -> Completion | EndReason:
         """The next turn, or the budget that leaves none."""
         config = self._config
+        if self._job.purpose == "idle":
+            return EndReason.MAX_TURNS
         if (recorded := self._script.recorded()) is not None:
             self._wrote(recorded)
             return recorded
@@ -133,15 +138,15 @@ class Player:
         self._script.wrote(drawn, self._codec.turn(drawn.ids, start=len(self._script)))
 
     def _request(self) -> TurnRequest:
-        config = self._config
+        config, greedy = self._config, self._job.purpose == "greedy"
         return TurnRequest(
             trajectory=self._job.trajectory,
             context=self._script.ids,
             sampling=Sampling(
                 limit=config.room(len(self._script)),
                 stop=(self._codec.end_id,),
-                temperature=config.temperature,
-                top_p=config.top_p,
+                temperature=1.0 if greedy else config.temperature,
+                top_p=_LIKELIEST if greedy else config.top_p,
             ),
             noise=self._job.noise,
             timeout=config.turn_timeout,

@@ -135,7 +135,7 @@ class GroupSource:
         return groups
 
     def _hand(self, groups: Sequence[RolloutGroup]) -> None:
-        self._count(taken=len(groups), handed=sum(len(group.episodes) for group in groups))
+        self._count(taken=len(groups), handed=sum(group.finished for group in groups))
         self._staleness.update(self.version - group.version for group in groups)
 
     def retake(self, groups: Sequence[RolloutGroup]) -> None:
@@ -152,10 +152,11 @@ class GroupSource:
                 self._saved.pop(member.job.trajectory, None)
             if growing.verdict() != "complete":
                 self._order.completed(group.index)
+            extra = group.finished + group.failed + group.straggled - len(growing.members)
             self._count(
-                started=len(group.episodes) + group.failed + group.straggled - len(growing.members),
-                extra=max(0, len(group.episodes) + group.failed + group.straggled - len(growing.members)),
-                finished=len(group.episodes) - growing.count("finished"),
+                started=extra,
+                extra=max(0, extra),
+                finished=group.finished - growing.count("finished"),
                 failed=group.failed - growing.count("failed"),
                 straggled=group.straggled - growing.count("straggled"),
             )
@@ -231,7 +232,7 @@ class GroupSource:
     def _grow(self) -> OpenGroup:
         growing = OpenGroup(self._order.begun, self.version, self._plan, self._rule)
         self._groups[self._order.begin()] = growing
-        self._count(groups=1, started=growing.size)
+        self._count(groups=1, started=growing.planned)
         return growing
 
     def _play(self, growing: OpenGroup, member: Member) -> None:
@@ -272,7 +273,7 @@ class GroupSource:
         """See what has become of a group whose trajectories have ended, or some of them."""
         verdict = growing.verdict()
         if verdict == "growing":
-            if growing.enough() and growing.index not in self._timers:
+            if growing.enough() and growing.stragglers and growing.index not in self._timers:
                 later = asyncio.get_running_loop().call_later
                 self._timers[growing.index] = later(self._rule.straggler_seconds, self._cut, growing)
             return
@@ -307,7 +308,7 @@ class GroupSource:
     def _cut(self, growing: OpenGroup) -> None:
         """Cut off stragglers."""
         del self._timers[growing.index]
-        for member in growing.under_way:
+        for member in growing.stragglers:
             member.fate = "straggled"
             self._count(straggled=1)
             self._let_go(member)
@@ -345,7 +346,8 @@ class GroupSource:
         """Who waited for what."""
         lacking = [growing for growing in self._groups.values() if growing.verdict() == "growing"]
         listed = ", ".join(
-            f"{growing.index} ({growing.size - growing.count(None)} of {growing.size} ended)" for growing in lacking[:8]
+            f"{growing.index} ({growing.planned - growing.count(None)} of {growing.planned} ended)"
+            for growing in lacking[:8]
         )
         more = f" and {len(lacking) - 8} more" if len(lacking) > 8 else ""
         behind = ""

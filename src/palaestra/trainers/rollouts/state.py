@@ -42,7 +42,7 @@ class GroupState:
     index: int
     version: int
     size: int
-    """Trajectories that were planned; the members beyond are extra ones."""
+    """Trajectories that were planned, whatever for; the members beyond are extra ones."""
     members: tuple[MemberState, ...]
 
 
@@ -122,7 +122,7 @@ def group_state(growing: OpenGroup, begun_of: Callable[[str], PartialRollout | N
     return GroupState(
         index=growing.index,
         version=growing.version,
-        size=growing.size,
+        size=growing.planned,
         members=tuple(map(member_state, growing.members)),
     )
 
@@ -134,10 +134,10 @@ def regrown(group: GroupState, plan: GroupPlan, rule: GroupRule) -> tuple[OpenGr
         CheckpointError: the plan plays something else.
     """
     growing = OpenGroup(group.index, group.version, plan, rule)
-    if growing.size != group.size:
+    if growing.planned != group.size:
         raise CheckpointError(
-            f"group {group.index} plays {growing.size} trajectories, and {group.size} were planned when it was saved; "
-            "go on with the plan that the run began with"
+            f"group {group.index} plays {growing.planned} trajectories, and {group.size} were planned when it was "
+            "saved; go on with the plan that the run began with"
         )
     while len(growing.members) < len(group.members):
         growing.add()

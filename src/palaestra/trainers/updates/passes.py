@@ -1,12 +1,18 @@
-"""The passes that fill in a batch's columns: each is taken only where something reads what it gives. Axes: T tokens."""
+"""The passes that fill in a batch's columns: each is taken only where something reads what it gives.
+
+Axes: T tokens, S segments, R trajectories.
+"""
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 
+import torch
 from torch import Tensor
 
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.learner.statistics import TokenStatistic
 from palaestra.trainers.objectives import BuiltObjective
+from palaestra.trainers.objectives.segments import least_over, mean_over
 from palaestra.trainers.updates.trained import TrainableModel
 
 _POLICY: Mapping[str, TokenStatistic] = {
@@ -48,9 +54,33 @@ def fill_columns(
     if "ref_T" in requires:
         assert reference is not None, "a recipe that reads ref_T has a reference"
         found["ref_T"] = reference.columns(batch, ["logp"], temperature=temperature)["logp"]
+    if "prompt_R" in requires:
+        found["prompt_R"] = prompt_logprobs(batch, trained, temperature=temperature)
     if "norm_R" in requires:
         found["norm_R"] = trained.gradient_norms(batch, temperature=temperature)
     return batch.with_columns(found)
+
+
+def prompt_logprobs(batch: TokenBatch, trained: TrainableModel, *, temperature: float = 1.0) -> Tensor:
+    """The mean log-probability of each trajectory's prompt, [R]: of the tokens before the first that is trained.
+
+    The very first token has nothing before it and does not count; a prompt without any other has 0. The pass ends with
+    the prompt, and layouts that share prefixes put the prompt of a group through once.
+
+    Args:
+        batch: Whole trajectories.
+        trained: The policy.
+        temperature: At which the trained tokens were drawn.
+    """
+    own_T = batch.trained_T
+    start_R = least_over(own_T.nonzero()[:, 0], batch.trajectory_T[own_T], batch.trajectories)
+    place_T = torch.arange(len(own_T), device=own_T.device)
+    first_S = torch.cat([torch.ones_like(batch.trajectory_S[:1]), batch.trajectory_S.diff()]) != 0
+    prompt_T = (place_T < start_R[batch.trajectory_T]) & (batch.position_T > 0) & first_S[batch.segment_T]
+    if not bool(prompt_T.any()):
+        return batch.logprob_T.new_zeros(batch.trajectories)
+    logp_T = trained.columns(replace(batch, trained_T=prompt_T), ["logp"], temperature=temperature)["logp"]
+    return mean_over(logp_T[prompt_T], batch.trajectory_T[prompt_T], batch.trajectories)
 
 
 def fill_current_logprobs(

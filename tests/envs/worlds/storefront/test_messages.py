@@ -109,7 +109,7 @@ def test_what_no_careful_colleague_writes_does_not_pass(family: str, text: str, 
     [
         ("partial-refund", "Dear customer, the refund of {paid} is done. Please write again if anything is unclear."),
         ("partial-refund", "Hallo, {paid} sind unterwegs."),
-        ("cancel-order", "ok, sorted."),
+        ("cancel-order", "ok, cancelled."),
         ("decline-late-return", "I am sorry, but we cannot refund this: the return window has closed."),
         ("decline-late-return", "Unfortunately a refund would only be possible inside of the return window."),
         ("decline-late-return", "Your request has been declined under RET-1."),

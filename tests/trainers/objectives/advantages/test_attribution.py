@@ -13,13 +13,17 @@ from palaestra.trainers.objectives.advantages import Adca, shares
 GROUPS = [4, 4, 4, 9, 9, 2]
 SEEDS = range(10)
 Where = Literal["last", "all"]
+Scheme = Literal["allocation", "decoupled"]
 
 
 def by_loops(
-    rewards: list[list[float]], labels: list[list[int]], groups: list[int], alpha: float, where: str
+    rewards: list[list[float]], labels: list[list[int]], groups: list[int], alpha: float, where: str, scheme: Scheme
 ) -> list[float]:
     raw: list[list[float]] = []
     for paid, own in zip(rewards, labels, strict=True):
+        if scheme == "decoupled":
+            raw.append([0.2 if label else -0.2 for label in own])
+            continue
         success = sum(paid) > 0.5
         weights = [1.0 if bool(label) == success else 0.2 for label in own]
         raw.append([(1 if success else -1) * w / sum(weights) for w in weights])
@@ -38,15 +42,16 @@ def by_loops(
     return found
 
 
+@pytest.mark.parametrize("scheme", ["allocation", "decoupled"])
 @pytest.mark.parametrize("where", ["last", "all"])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_advantages_are_those_of_a_loop_over_turns(seed: int, where: Where) -> None:
+def test_advantages_are_those_of_a_loop_over_turns(seed: int, where: Where, scheme: Scheme) -> None:
     rng = np.random.default_rng(seed)
     rewards = drawn_rewards(rng, GROUPS)
     labels = [rng.integers(0, 2, len(paid)).tolist() for paid in rewards]
     batch = played(rewards, GROUPS, columns={"label_U": torch.tensor([x for own in labels for x in own])})
-    found = of_turns(Adca(alpha=0.6, outcome=where)(batch), batch)
-    np.testing.assert_allclose(found, by_loops(rewards, labels, GROUPS, 0.6, where), rtol=1e-6, atol=1e-9)
+    found = of_turns(Adca(alpha=0.6, outcome=where, scheme=scheme)(batch), batch)
+    np.testing.assert_allclose(found, by_loops(rewards, labels, GROUPS, 0.6, where, scheme), rtol=1e-6, atol=1e-9)
 
 
 def test_shares_add_up_to_the_sign_of_the_outcome() -> None:

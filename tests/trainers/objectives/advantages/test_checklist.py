@@ -26,18 +26,24 @@ def drawn(seed: int) -> Checked:
     return [rng.integers(0, 2, (int(rng.integers(1, 5)), 3)).tolist() for _ in GROUPS]
 
 
-def batch_of(met: Checked, groups: list[int], points: list[list[float]]) -> TokenBatch:
-    columns = {"met_UC": torch.tensor([turn for own in met for turn in own]), "points_RC": column(points)}
+def batch_of(met: Checked, groups: list[int], points: list[list[float]], able: Checked | None = None) -> TokenBatch:
+    met_UC = torch.tensor([turn for own in met for turn in own])
+    open_UC = torch.ones_like(met_UC) if able is None else torch.tensor([turn for own in able for turn in own])
+    columns = {"met_UC": met_UC, "open_UC": open_UC, "points_RC": column(points)}
     return played([[0.0] * len(own) for own in met], groups, columns=columns)
 
 
-def by_loops(met: Checked, assignment: str, divisor: float, least: int) -> list[float]:
+def by_loops(met: Checked, able: Checked, assignment: str, divisor: float, least: int) -> list[float]:
     def first(own: list[list[int]], c: int) -> int | None:
         return next((t for t, turn in enumerate(own) if turn[c]), None)
 
+    def earned(place: int, c: int) -> bool:
+        when = first(met[place], c)
+        return when is not None and bool(able[place][when][c])
+
     def turn_pay(place: int, t: int) -> float:
         weights = POINTS[GROUPS[place]]
-        return sum(weights[c] for c in range(3) if first(met[place], c) == t)
+        return sum(weights[c] for c in range(3) if first(met[place], c) == t and earned(place, c))
 
     found: list[float] = []
     for place, own in enumerate(met):
@@ -53,9 +59,9 @@ def by_loops(met: Checked, assignment: str, divisor: float, least: int) -> list[
                 total = weight = 0.0
                 for c, points in enumerate(POINTS[GROUPS[place]]):
                     when = first(own, c)
-                    if when is not None and when < t:
+                    if (when is not None and when < t) or not able[place][t][c]:
                         continue
-                    share = np.mean([first(met[other], c) is not None for other in rivals])
+                    share = np.mean([earned(other, c) for other in rivals])
                     total += points * (float(when is not None) - float(share))
                     weight += points
                 value, compared = (total / weight if weight else 0.0), [0.0] * len(rivals)
@@ -71,9 +77,11 @@ def test_advantages_are_those_of_a_loop_over_criteria(
     seed: int, assignment: Assignment, divisor: float, least: int
 ) -> None:
     met = drawn(seed)
-    batch = batch_of(met, GROUPS, [POINTS[group] for group in GROUPS])
+    rng = np.random.default_rng(100 + seed)
+    able: Checked = [(rng.random((len(own), 3)) < 0.7).astype(int).tolist() for own in met]
+    batch = batch_of(met, GROUPS, [POINTS[group] for group in GROUPS], able)
     found = of_turns(Cm2(assignment=assignment, divisor=divisor, least=least)(batch), batch)
-    np.testing.assert_allclose(found, by_loops(met, assignment, divisor, least), atol=1e-12)
+    np.testing.assert_allclose(found, by_loops(met, able, assignment, divisor, least), atol=1e-12)
 
 
 def test_what_was_met_before_what_it_depends_on_is_never_paid() -> None:
@@ -101,7 +109,7 @@ def test_a_criterion_that_no_longer_holds_pays_nothing_when_it_does_again() -> N
 def test_the_order_of_criteria_does_not_matter(seed: int, assignment: Assignment) -> None:
     batch = batch_of(drawn(seed), GROUPS, [POINTS[group] for group in GROUPS])
     order = torch.tensor([2, 0, 1])
-    swapped = {name: batch.column(name)[:, order] for name in ("met_UC", "points_RC")}
+    swapped = {name: batch.column(name)[:, order] for name in ("met_UC", "open_UC", "points_RC")}
     part = Cm2(assignment=assignment)
     torch.testing.assert_close(part(batch.with_columns(swapped)), part(batch), rtol=0, atol=1e-12)
 
@@ -123,6 +131,17 @@ def test_a_step_is_credited_for_what_is_met_later_until_nothing_is_open() -> Non
     assert found == [0.5, 0.5, 0.5, 0.0, -0.5]
 
 
+def test_a_step_answers_only_for_criteria_whose_dependencies_are_met() -> None:
+    """c2 is after c1. Before c1 is met the step's eligible set is c1 alone; afterwards it is c2 alone."""
+    met = [[[1, 0], [1, 1]], [[1, 0], [1, 0]], [[0, 0], [0, 0]], [[0, 0], [0, 0]]]
+    able = [[[1, 0], [1, 1]], [[1, 0], [1, 1]], [[1, 0], [1, 0]], [[1, 0], [1, 0]]]
+    batch = batch_of(met, [0] * 4, [[0.5, 0.5]] * 4, able)
+    found = of_turns(Cm2(assignment="step")(batch), batch)
+    assert found == [0.5, 0.75, 0.5, -0.25, -0.5, -0.5, -0.5, -0.5]
+    ignored = of_turns(Cm2(assignment="step")(batch_of(met, [0] * 4, [[0.5, 0.5]] * 4)), batch)
+    assert ignored == [0.625, 0.75, 0.125, -0.25, -0.375, -0.375, -0.375, -0.375]
+
+
 @pytest.mark.parametrize("assignment", ASSIGNMENTS)
 def test_a_group_of_one_and_equal_trajectories_have_advantage_exactly_0(assignment: Assignment) -> None:
     turns = [[1, 0, 0], [1, 1, 0]]
@@ -139,7 +158,7 @@ def test_a_batch_without_turns_or_criteria_has_no_advantage(assignment: Assignme
         ([[0.0], [1.0]], torch.zeros(2, 0), torch.ones(2, 0)),
     ]
     for rewards, met_UC, points_RC in empty:
-        batch = played(rewards, [0, 0], columns={"met_UC": met_UC, "points_RC": points_RC})
+        batch = played(rewards, [0, 0], columns={"met_UC": met_UC, "open_UC": met_UC, "points_RC": points_RC})
         assert not Cm2(assignment=assignment)(batch).any()
 
 

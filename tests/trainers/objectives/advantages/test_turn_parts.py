@@ -35,6 +35,7 @@ def drawn(seed: int, kind: torch.dtype) -> TokenBatch:
         "goal_U": torch.from_numpy(rng.integers(-1, 2, turns)) * 2**61,
         "agent_R": torch.from_numpy(rng.integers(0, 2, trajectories)) - 2**62,
         "met_UC": flags(turns, 3),
+        "open_UC": flags(turns, 3),
         "points_RC": torch.tensor([[0.5, 0.25, 0.25]] * trajectories, dtype=kind),
         "gold_U": -numbers(turns).abs(),
         "gold_R": -numbers(trajectories).abs(),
@@ -98,10 +99,10 @@ def test_neutral_settings_are_settings(kind: Part) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_recipe_can_name_it(name: str) -> None:
-    built = build(read_recipe({"advantage": name}))
+    built = build(read_recipe({"advantage": name, "unit": "any"}))
     assert built.requires == part_of("advantage", name).requires
 
 
 def test_a_recipe_can_name_the_reward() -> None:
-    built = build(read_recipe({"rewards": ["potential"]}))
+    built = build(read_recipe({"rewards": ["potential"], "unit": "any"}))
     assert built.requires == {"potential_U", "potential_R"}

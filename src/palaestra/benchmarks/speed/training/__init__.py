@@ -7,11 +7,24 @@ from palaestra.benchmarks.speed.training.asynchrony import bench_async
 from palaestra.benchmarks.speed.training.engine import bench_engine
 from palaestra.benchmarks.speed.training.figures import SpeedComparison, SpeedSection, TrainingReport, WorkRate
 from palaestra.benchmarks.speed.training.machine import device_of
+from palaestra.benchmarks.speed.training.saves import (
+    SAVES_FULL,
+    SAVES_QUICK,
+    SaveCosts,
+    SavesReport,
+    bench_saves,
+    saves_markdown,
+    saves_table,
+)
 from palaestra.benchmarks.speed.training.scale import TrainingScale, scale_of
 from palaestra.benchmarks.speed.training.tables import training_markdown, training_tables
 from palaestra.benchmarks.speed.training.train import bench_train
 
 __all__ = [
+    "SAVES_FULL",
+    "SAVES_QUICK",
+    "SaveCosts",
+    "SavesReport",
     "SpeedComparison",
     "SpeedSection",
     "TrainingReport",
@@ -19,8 +32,11 @@ __all__ = [
     "WorkRate",
     "bench_async",
     "bench_engine",
+    "bench_saves",
     "bench_train",
     "device_of",
+    "saves_markdown",
+    "saves_table",
     "scale_of",
     "training_markdown",
     "training_tables",

@@ -20,14 +20,16 @@ from palaestra.envs.worlds.storefront.schema import (
     WarrantyClaim,
 )
 from palaestra.records import Row
-from palaestra.rubrics.messages import ShownRows
+from palaestra.rubrics.messages import ShownRows, figures_in
 
+_LONGEST_WAIT = 60
 RowT = TypeVar("RowT", bound=Row)
 
 
 def derive_facts(shown: ShownRows) -> Iterator[str]:
     """The spans, days and watts that follow from the rows that an agent was shown, as it would write them."""
     known = _Facts(shown)
+    yield from known.days_of_the_case()
     for row in shown.rows:
         yield from known.facts_of(row)
 
@@ -41,6 +43,22 @@ class _Facts:
         self._view = shown.evidence.state
         self._policy: StorePolicy = shown.rules
         self._rows = shown.rows
+        self._start = shown.start.date()
+        self._evidence = shown.evidence
+
+    def days_of_the_case(self) -> Iterator[str]:
+        """Today, the days to which the request or the policy's spans lead from it, and when worked-out lines came."""
+        asked = [int(f.value) for text in self._evidence.opening for f in figures_in(text) if f.kind == "span"]
+        for day in {self._start: None, self._today: None}:
+            yield str(day)
+            yield from (str(day + timedelta(days=days)) for days in asked if days <= _LONGEST_WAIT)
+        for event in self._evidence.events:
+            key = event.arguments.get("line_id")
+            if event.executed and event.tool in ("compute_warranty", "compute_return_window") and isinstance(key, str):
+                line = self._view.peek(OrderLine, key)
+                for parcel in self._view.find(Shipment, order_id=line.order_id) if line is not None else ():
+                    if parcel.delivered is not None:
+                        yield from self._days(parcel.delivered, 0)
 
     def facts_of(self, row: Row) -> Iterator[str]:
         match row:

@@ -406,9 +406,9 @@ def _goods(policy: StorePolicy) -> list[Section]:
             "for the pieces still held, rounded half up to a cent, with the reason goodwill, once for an order. "
             "An account under a fraud hold gets nothing.",
             "The account under which the ticket is filed has no part in the recall. The reply goes to the warehouse "
-            "and says which orders were given credit; the recall desk writes to the owners itself. When all orders "
-            "were looked at, the ticket is resolved. If none is concerned, it is declined on the grounds of the "
-            "notice; the record that shows them is the product.",
+            "and says which orders were given credit, and how much; the recall desk writes to the owners itself. "
+            "When all orders were looked at, the ticket is resolved. If none is concerned, it is declined on the "
+            "grounds of the notice; the record that shows them is the product.",
         ),
         section(
             "BLD-1",

@@ -56,7 +56,7 @@ def fee_facts(desk: Desk, piece: OpenedPiece) -> list[Criterion]:
     return [
         expect_read(piece.line, id="saw-line"),
         desk.account(piece.customer),
-        expect_read(piece.product, id="saw-product"),
+        expect_read(piece.product, fields=["final_sale"], id="saw-product"),
         desk.delivery(piece.line),
         desk.read("RET-1"),
         desk.read("RET-2"),

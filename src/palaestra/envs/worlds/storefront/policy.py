@@ -184,6 +184,11 @@ def build_draw(parts: list[Product]) -> int:
     return sum(p.watts for p in parts if p.category != "psu")
 
 
+def needed_watts(policy: StorePolicy, parts: list[Product]) -> int:
+    """The watts that a build's power supply must give: what its parts draw, and the headroom (BLD-1)."""
+    return -(-build_draw(parts) * (100 + policy.psu_headroom_percent) // 100)
+
+
 def build_problems(policy: StorePolicy, parts: list[Product]) -> list[str]:
     """Why these parts do not make a working PC (BLD-1); empty when they do. At most one part of a category counts."""
     by_category = {p.category: p for p in parts}
@@ -201,7 +206,7 @@ def build_problems(policy: StorePolicy, parts: list[Product]) -> list[str]:
     if gpu and case and gpu.length_mm > case.length_mm:
         problems.append(f"length: {gpu.id} is {gpu.length_mm} mm, {case.id} takes {case.length_mm} mm")
     if psu:
-        needed = -(-build_draw(parts) * (100 + policy.psu_headroom_percent) // 100)
+        needed = needed_watts(policy, parts)
         if psu.watts < needed:
             problems.append(f"power: {psu.id} gives {psu.watts} W, the build needs {needed} W with headroom")
     return problems

@@ -24,7 +24,7 @@ from pathlib import Path
 from palaestra.envs.kit import contents, format_moment
 from palaestra.envs.surfaces import generic_surface
 from palaestra.envs.world import World
-from palaestra.envs.worlds.storefront.confidential import HOLD
+from palaestra.envs.worlds.storefront.confidential import ACCOUNT, HOLD
 from palaestra.envs.worlds.storefront.desk import Desk
 from palaestra.envs.worlds.storefront.facts import derive_facts
 from palaestra.envs.worlds.storefront.handbook import sections
@@ -113,7 +113,7 @@ STOREFRONT = World(
         "case": frozenset({"tickets"}),
     },
     promises=PROMISES,
-    confidential=(HOLD,),
+    confidential=(HOLD, ACCOUNT),
     derive_facts=derive_facts,
     owners=frozenset({"customers"}),
     traits=("long", "triage"),

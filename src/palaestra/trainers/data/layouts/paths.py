@@ -80,6 +80,8 @@ class _Band:
 
 def _attend(q_LHD: Tensor, k_PGD: Tensor, v_PGD: Tensor, mask_LP: Tensor | None) -> Tensor:
     q_HLD, k_GPD, v_GPD = (x.transpose(0, 1)[None] for x in (q_LHD, k_PGD, v_PGD))
+    if mask_LP is not None and q_LHD.dtype == torch.float64:
+        mask_LP = mask_LP.double()  # torch reads a mask in single precision beside doubles as doubles
     seen_HLD = functional.scaled_dot_product_attention(
         q_HLD, k_GPD, v_GPD, attn_mask=mask_LP, is_causal=mask_LP is None, enable_gqa=True
     )

@@ -23,14 +23,20 @@ class NativeConfig:
     """Tokens of new contexts that go through the model in one step, at most."""
     precision: EnginePrecision = "fp32"
     """Of weights, states, keys and values; sums of norms, of attention and of the draw are in single precision."""
-    device: str = "cpu"
-    """Where it works, in torch's words."""
+    device: str | None = None
+    """Where it works, "auto" or in torch's words. If it is not given: the run's device, or in a program where the model
+    is."""
 
     def __post_init__(self) -> None:
         for name in ("rows", "capacity", "prefill"):
             value = getattr(self, name)
             if value < 1:
                 raise ValueError(f"{name}={value}: an engine needs at least 1")
+        if self.context is not None and not 1 <= self.context <= self.capacity:
+            raise ValueError(
+                f"context={self.context}, capacity={self.capacity}: a trajectory has 1 token or more and no more than "
+                "the engine holds; lower the context or raise the capacity"
+            )
 
     @property
     def dtype(self) -> torch.dtype:

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from palaestra.errors import EngineError
 from palaestra.record import record
+from palaestra.trainers.device import resolve_device
 from palaestra.trainers.engines.engine import Completion, InFlight, TurnRequest, Weights
 from palaestra.trainers.engines.native.attention import Chunk, Pass, runs_of
 from palaestra.trainers.engines.native.config import NativeConfig
@@ -87,7 +88,9 @@ class Core:
 
     def __init__(self, model: Decoder, config: NativeConfig) -> None:
         self._config = config
-        self._device = torch.device(config.device)
+        self._device = (
+            model.lm_head.weight.device if config.device is None else torch.device(resolve_device(config.device))
+        )
         self._padding = _PADDING_ON_CPU if self._device.type == "cpu" else _PADDING
         self.context = min(config.context or model.shape.context, model.shape.context)
         if config.capacity < self.context:

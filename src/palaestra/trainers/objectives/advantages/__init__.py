@@ -33,6 +33,13 @@ from palaestra.trainers.objectives.advantages.information import (
 from palaestra.trainers.objectives.advantages.mtgrpo import MtGrpo, mtgrpo_advantages
 from palaestra.trainers.objectives.advantages.planning import shaped_rewards
 from palaestra.trainers.objectives.advantages.potential import Potential, potential_differences
+from palaestra.trainers.objectives.advantages.promise import (
+    AgentPrm,
+    action_numbers,
+    monte_carlo_targets,
+    state_values,
+    td_targets,
+)
 from palaestra.trainers.objectives.advantages.shapley import (
     Sharp,
     leave_one_out_values,
@@ -52,6 +59,7 @@ from palaestra.trainers.objectives.advantages.written import token_rewards
 
 __all__ = [
     "Adca",
+    "AgentPrm",
     "BiLevelGae",
     "BlockwiseAdvantage",
     "Cm2",
@@ -80,6 +88,7 @@ __all__ = [
     "VTraceValues",
     "ValueAdvantage",
     "Vapo",
+    "action_numbers",
     "attributed_advantages",
     "block_advantages",
     "checklist_advantages",
@@ -96,6 +105,7 @@ __all__ = [
     "likelihood_gains",
     "maxrl",
     "monotone_gains",
+    "monte_carlo_targets",
     "mtgrpo_advantages",
     "off_optimal_baseline",
     "opo",
@@ -108,6 +118,8 @@ __all__ = [
     "shaped_rewards",
     "shapley_values",
     "shares",
+    "state_values",
+    "td_targets",
     "token_baseline",
     "token_rewards",
     "turn_advantages",

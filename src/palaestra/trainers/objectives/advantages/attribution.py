@@ -1,7 +1,7 @@
 """Advantages from a judge's word on each turn. Axes: U turns, R trajectories, G groups."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import torch
 from torch import Tensor
@@ -19,11 +19,14 @@ from palaestra.trainers.objectives.segments import (
     variance_over,
 )
 
+Scheme: TypeAlias = Literal["allocation", "decoupled"]
+"""The outcome's sign, shared out among turns by the judge's word; or the judge's word alone, whatever the outcome."""
+
 
 @part(
     "advantage",
     "adca",
-    formula="A_t = sum_{k >= t} (alpha z_g(w_k) + [k last] z_g(R)), w of the outcome's sign, sum_k w_k = +-1",
+    formula="A_t = sum_{k >= t} (alpha z_g(w_k) + [k last] z_g(R)), sum_k w_k = +-1, or w = +-base",
     sources=("arXiv:2511.10395", "github.com/modelscope/AgentEvolver"),
     confidence="code",
     requires=("label_U",),
@@ -31,17 +34,22 @@ from palaestra.trainers.objectives.segments import (
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Adca:
-    """ADCA-GRPO (AgentEvolver), its `allocation`: a judge says of each turn whether it was good, given the outcome.
+    """ADCA-GRPO (AgentEvolver): a judge says of each turn whether it was good, given the outcome.
 
-    Each turn gets a share of the outcome's sign, large where the judge's word fits the outcome and small elsewhere, so
-    that a trajectory's shares add up to +1 or -1. They are normalised over the group, in which each trajectory counts
-    the same, the normalised return is added at the last turn, and each turn has the sum from it on. A trajectory
-    without rivals has advantage 0, unlike in the authors' code, which compares its turns with each other. Neutral, as
-    GRPO with the population's standard deviation, with `alpha` 0 and the outcome at the last turn.
+    With `allocation` each turn gets a share of the outcome's sign, large where the judge's word fits the outcome and
+    small elsewhere, so that a trajectory's shares add up to +1 or -1. With `decoupled`, which the authors recommend, it
+    gets `base` where it is good and -`base` where it is not. They are normalised over the group, in which each
+    trajectory counts the same, the normalised return is added at the last turn, and each turn has the sum from it on.
+    A trajectory without rivals has advantage 0, unlike in the authors' code, which compares its turns with each other.
+    Neutral, as GRPO with the population's standard deviation, with `alpha` 0 and the outcome at the last turn.
     """
 
+    scheme: Scheme = "allocation"
+    """What the judge's word makes of a turn."""
     alpha: float = 1.0
     """Of the judge's word, beside the outcome."""
+    base: float = 0.2
+    """What a good turn gets with `decoupled`."""
     consistent: float = 1.0
     """The share of a good turn of a success, and of a bad one of a failure."""
     inconsistent: float = 0.2
@@ -49,11 +57,13 @@ class Adca:
     outcome: Literal["last", "all"] = "last"
     """Where the normalised return is added: at the last turn, or at each."""
     threshold: float = 0.5
-    """A return above it is a success."""
+    """A return above it is a success; `allocation` alone looks at it."""
     epsilon: float = 1e-8
     """Added to the variance of shares; and the deviation of returns up to which they are not scaled."""
 
     def __post_init__(self) -> None:
+        if self.base <= 0:
+            raise ValueError(f"base={self.base}: a good turn would be worth no more than a bad one; give more than 0")
         if self.consistent < 0 or self.inconsistent < 0 or self.consistent + self.inconsistent == 0:
             raise ValueError(
                 f"consistent={self.consistent}, inconsistent={self.inconsistent}: "
@@ -67,7 +77,9 @@ class Adca:
             batch.return_R,
             batch.trajectory_U,
             batch.group_R,
+            scheme=self.scheme,
             alpha=self.alpha,
+            base=self.base,
             consistent=self.consistent,
             inconsistent=self.inconsistent,
             outcome=self.outcome,
@@ -83,7 +95,9 @@ def attributed_advantages(
     trajectory_U: Tensor,
     group_R: Tensor,
     *,
+    scheme: Scheme = "allocation",
     alpha: float = 1.0,
+    base: float = 0.2,
     consistent: float = 1.0,
     inconsistent: float = 0.2,
     outcome: Literal["last", "all"] = "last",
@@ -97,7 +111,9 @@ def attributed_advantages(
         return_R: Of each trajectory.
         trajectory_U: Whose each turn is, ascending.
         group_R: Trajectories that are compared have the same.
-        alpha: As the settings of `Adca`; so are all that follow.
+        scheme: As the settings of `Adca`; so are all that follow.
+        alpha: Of the judge's word.
+        base: What a good turn gets with `decoupled`.
         consistent: The share where label and outcome agree.
         inconsistent: The share elsewhere.
         outcome: Where the normalised return is added.
@@ -105,9 +121,12 @@ def attributed_advantages(
         epsilon: Against small deviations.
     """
     trajectories = len(group_R)
-    share_U = shares(label_U, return_R > threshold, trajectory_U, consistent=consistent, inconsistent=inconsistent).to(
-        return_R.dtype
-    )
+    if scheme == "decoupled":
+        share_U = torch.where(label_U != 0, base, -base).to(return_R.dtype)
+    else:
+        share_U = shares(
+            label_U, return_R > threshold, trajectory_U, consistent=consistent, inconsistent=inconsistent
+        ).to(return_R.dtype)
     step_U = alpha * _normalised(share_U, trajectory_U, group_R, epsilon=epsilon)
     owner_R, groups = numbered(group_R)
     deviation_R = variance_over(return_R, owner_R, groups, ddof=0).sqrt()[owner_R]

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.objectives.advantages.turns import at_tokens, places
+from palaestra.trainers.objectives.advantages.unread import unread_rewards
 from palaestra.trainers.objectives.part import part
 from palaestra.trainers.objectives.segments import centred, mean_over, numbered, sum_over
 
@@ -24,7 +25,8 @@ Assignment: TypeAlias = Literal["trajectory", "turn", "step"]
     formula="A = (sum_c w_c [c met for the first time] - mean_g) / F, of a trajectory, of turn t, or of each criterion",
     sources=("arXiv:2602.12268", "github.com/namezhenzhang/CM2-RLCR-Tool-Agent"),
     confidence="code",
-    requires=("met_UC", "points_RC"),
+    requires=("met_UC", "points_RC", "open_UC"),
+    conflicts=unread_rewards("criteria"),
     neutral={"assignment": "trajectory", "least": 1},
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,9 +34,14 @@ class Cm2:
     """CM2 (arXiv:2602.12268): a checklist that pays each criterion once, when it is first met.
 
     `trajectory`: what all criteria paid, against the group. `turn`: what a turn's paid, against the group's turns at
-    the same place. `step`: each criterion that was still open, met then or later, against the share of the group that
-    ever met it. Criteria that depend on others are for whoever fills in `met_UC` to hold back. A turn here is the
-    paper's turn and its step too. Neutral, as Dr.GRPO on the checklist's points, with the trajectory's assignment.
+    the same place. `step`: each eligible criterion, met then or later, against the share of the group that ever met
+    it,
+
+        A_ts = sum over c in E of w_c (r~_tsc - b_tc) / (F sum over c in E of w_c),
+
+    where E, the eligible set, holds the criteria that were not met before the step and all of whose dependencies were.
+    A turn here is the paper's turn and its step too. Neutral, as Dr.GRPO on the checklist's points, with the
+    trajectory's assignment.
     """
 
     assignment: Assignment = "trajectory"
@@ -61,6 +68,7 @@ class Cm2:
             assignment=self.assignment,
             divisor=self.divisor,
             least=self.least,
+            open_UC=batch.column("open_UC"),
         )
         return at_tokens(advantage_U, batch)
 

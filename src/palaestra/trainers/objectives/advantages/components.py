@@ -8,6 +8,7 @@ from torch import Tensor
 
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.objectives.advantages.group import group_advantages
+from palaestra.trainers.objectives.advantages.unread import unread_rewards
 from palaestra.trainers.objectives.advantages.whitened import whiten
 from palaestra.trainers.objectives.part import part
 from palaestra.trainers.objectives.segments import sum_over
@@ -20,6 +21,7 @@ from palaestra.trainers.objectives.segments import sum_over
     sources=("arXiv:2601.05242", "github.com/volcengine/verl"),
     confidence="code",
     requires=("layers_UL",),
+    conflicts=unread_rewards("layers of the rubric"),
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gdpo:

@@ -15,6 +15,8 @@ from palaestra.trainers.objectives.segments import centred, variance_over
 _FLOOR = 1e-8
 """What verl adds to a variance: what is equal but for rounding stays next to 0."""
 
+_TWICE = "the distance from the reference would be paid for twice"
+
 
 @part(
     "advantage",
@@ -49,6 +51,7 @@ class ReinforcePlus:
     confidence="code",
     requires=("old_T", "ref_T"),
     neutral={"beta": 0.0},
+    conflicts={"regulariser/kl": _TWICE, "reward/kl-in-reward": _TWICE},
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReinforcePlusKl:

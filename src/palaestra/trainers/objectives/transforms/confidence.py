@@ -25,9 +25,11 @@ from palaestra.trainers.objectives.segments import greatest_over, least_over, me
 class Arm:
     """Advantage re-weighting by confidence (ProGRPO): of two answers paid alike, the less sure one gains more.
 
-    Groups of equal returns stay as they are. c(q) is exp(`prompt_R`). Both confidences are the policy's before the
-    batch's first step, and constants; that is our reading of the paper. Its loss is clipped at 0.8 and 1.28, with the
-    mean over tokens.
+    A~ = A + alpha (c(q) - c(o | q)) in groups whose returns differ (arXiv:2602.05281, the equation of ARM). Groups of
+    equal returns stay as they are; in one transcription those without any reward do, in another those that all won
+    too. c(q) is exp(`prompt_R`), the geometric mean of the prompt's probabilities. Both confidences are the policy's
+    before the batch's first step, and constants; that is our reading of the paper. Its loss is clipped at 0.8 and 1.28,
+    with the mean over tokens.
     """
 
     alpha: float

@@ -17,6 +17,7 @@ from palaestra.trainers.objectives.trust.region import Surrogate
     sources=("arXiv:1707.06347", "arXiv:2503.14476", "arXiv:1912.09729"),
     confidence="code",
     neutral={"low": math.inf, "high": math.inf},
+    pulls=False,
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clip:
@@ -72,6 +73,7 @@ class Clip:
     sources=("arXiv:2506.13585",),
     confidence="code",
     neutral={"low": 1.0, "high": math.inf},
+    pulls=False,
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cispo:
@@ -102,6 +104,7 @@ class Cispo:
     sources=("arXiv:2509.02333", "github.com/lime-RL/DCPO"),
     confidence="code",
     needs={"ratio.granularity=token": "it looks at a token's own probability"},
+    pulls=False,
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dcpo:
@@ -149,6 +152,7 @@ class Dcpo:
     confidence="code",
     neutral={"low": 1.0, "high": 1.0, "cap": math.inf},
     needs={"ratio.granularity=token": "it looks at a token's own probability"},
+    pulls=False,
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dppo:

@@ -49,6 +49,7 @@ def _check(fraction: float) -> None:
     confidence="code",
     requires=("now_T",),
     neutral={"fraction": 0.0},
+    pulls=False,
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClipCov:

@@ -18,6 +18,7 @@ from palaestra.trainers.objectives.trust.region import Surrogate
     confidence="code",
     requires=("expert_T",),
     reinforce=False,
+    pulls=False,
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Luffy:

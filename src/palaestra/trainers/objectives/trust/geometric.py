@@ -22,6 +22,7 @@ _TOO_OFTEN = "a trajectory's mean would count once for each of its tokens"
     neutral={"low": math.inf, "high": math.inf},
     needs={"ratio.granularity=token": "it clips the ratios of tokens, and takes their mean itself"},
     conflicts={"aggregation=token-mean": _TOO_OFTEN, "aggregation=token-sum": _TOO_OFTEN},
+    pulls=False,
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gmpo:

@@ -27,6 +27,7 @@ _MOST = 20.0
     neutral={"beta": 0.0},
     needs={"ratio.granularity=token": "it is about single tokens, and its clip is of their ratios"},
     reinforce=False,
+    pulls=False,
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LpReg:

@@ -10,7 +10,7 @@ from palaestra.trainers.objectives.part import part
 from palaestra.trainers.objectives.trust.region import Surrogate
 
 
-@part("trust", "unclipped", formula="C = r", sources=("arXiv:1707.06347",), confidence="code", neutral={})
+@part("trust", "unclipped", formula="C = r", sources=("arXiv:1707.06347",), confidence="code", neutral={}, pulls=False)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnclippedRatio:
     """The ratio itself: importance-weighted REINFORCE. C = ratio."""
@@ -20,7 +20,7 @@ class UnclippedRatio:
         return -surrogate.advantage_N * surrogate.log_ratio_N.exp()
 
 
-@part("trust", "reinforce", formula="C = 1", sources=("Williams 1992",), confidence="paper", neutral={})
+@part("trust", "reinforce", formula="C = 1", sources=("Williams 1992",), confidence="paper", neutral={}, pulls=False)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reinforce:
     """REINFORCE (Williams 1992), which holds to nothing. C = 1, whatever the ratio."""
@@ -37,6 +37,7 @@ class Reinforce:
     sources=("arXiv:2511.20347",),
     confidence="code",
     neutral={"positive": 1e-9, "negative": 1e-9},
+    pulls=False,
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sapo:
@@ -71,6 +72,7 @@ class Sapo:
     confidence="paper",
     neutral={"sigma": math.inf},
     needs={"ratio.granularity=token": "its width goes by a token's own probability"},
+    pulls=False,
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Maspo:
@@ -124,6 +126,7 @@ _WIDEST = 10.0
     neutral={"positive": (0.0, 0.0), "negative": (0.0, 0.0)},
     needs={"ratio.granularity=product": "its kernel is of whole sequences, without normalisation by length"},
     conflicts={"correction/*": "its kernel on W is the correction, and weighing it again would count it twice"},
+    pulls=False,
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vespo:

@@ -125,7 +125,7 @@ CUSTOMERS = Surroundings(
     voices=((_POLITE, 30), (_CHATTY, 26), (_TERSE, 16), (_GERMAN, 10), (_FRENCH, 9), (_SPANISH, 9)),
     asides=(
         "I also meant to ask about your opening hours, but I have found them on the website since.",
-        "Please also pass on my thanks to whoever answers the chat on Sundays.",
+        "Whoever answers the chat on Sundays was a great help to me once.",
         "I had wondered how to leave your newsletter, too, but the link at its foot did it.",
         "And I wanted to know whether you have a shop in town; a neighbour tells me that you do not, so never mind.",
         "Besides, your last survey would not open for me; somebody has mended that by now, so no answer needed.",
@@ -133,7 +133,7 @@ CUSTOMERS = Surroundings(
         "By the way, the new search on your site is a pleasure to use.",
         "On another note: good luck with the charity run that your team has signed up for.",
         "I was going to suggest a dark theme for your site as well, and then I saw the switch for it.",
-        "Do keep the handwritten notes on the boxes; they made us smile.",
+        "The handwritten notes on your boxes make us smile every time.",
         "There was a typing error in your last newsletter, which I mention only because it made my day.",
         "I asked on the phone once whether you plan a loyalty card; your colleague answered that, so it is settled.",
     ),
@@ -158,7 +158,7 @@ COLLEAGUES = Surroundings(
     voices=((_COLLEAGUE, 1),),
     asides=(
         "The missing trolley has turned up, so nobody needs to look for it.",
-        "Also, thank whoever sent the cake down.",
+        "The cake that came down last week was excellent, by the way.",
         "The question about the new labels is settled; the printer is set up.",
     ),
 )  # fmt: skip

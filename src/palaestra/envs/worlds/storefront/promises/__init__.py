@@ -3,6 +3,9 @@
 from palaestra.envs.worlds.storefront.promises.goods import (
     BUILD,
     CLAIM,
+    CLAIM_OPEN,
+    CLAIM_OVER,
+    ORDERED,
     REPAIR,
     REPAIRED,
     RETURN,
@@ -16,22 +19,25 @@ from palaestra.envs.worlds.storefront.promises.money import (
     CREDIT,
     FEE,
     FEE_KEPT,
+    NEW_PAYMENT,
     PAID,
+    PAID_SOON,
     PAYMENT,
     REFUND,
     RESTOCKING_FEE,
 )
 from palaestra.envs.worlds.storefront.promises.orders import (
     CANCELLATION,
+    CHARGED,
     DESTINATION,
     ORDER_CANCELLATION,
     REDIRECTION,
     STILL_HERE,
 )
-from palaestra.envs.worlds.storefront.promises.parcels import ARRIVAL, LOSS, UNDER_WAY
+from palaestra.envs.worlds.storefront.promises.parcels import ARRIVAL, BOXES, LEFT, LOSS, UNDER_WAY
 
 PROMISES = (
     PAYMENT, PAID, REFUND, CREDIT, APPROVAL, CANCELLATION, ORDER_CANCELLATION, REDIRECTION, DESTINATION, STILL_HERE,
     UNDER_WAY, ARRIVAL, LOSS, SENT_AGAIN, BUILD, REPAIR, REPAIRED, CLAIM, RETURN, SENDING_BACK, WINDOW, FEE,
-    RESTOCKING_FEE, FEE_KEPT, HANDING_ON,
+    RESTOCKING_FEE, FEE_KEPT, HANDING_ON, NEW_PAYMENT, PAID_SOON, CHARGED, ORDERED, CLAIM_OPEN, CLAIM_OVER, LEFT, BOXES,
 )  # fmt: skip

@@ -62,14 +62,36 @@ SENT_AGAIN = Promise(
     ),
     rows={"shipments": _is_sent_again, "warranty_claims": _is_sent_again, "builds": _is_sent_again},
 )
+_PART = (
+    r"(?:card|case|supply|psu|gpu|cpu|processor|memory|board|motherboard|cooler|drive|ssd|part|one|build|"
+    r"(?-i:[A-Z]{3}-\d+))"
+)
 BUILD = Promise(
     name="a changed build",
+    says=words(
+        rf"{WE}put\s+in\b",
+        rf"{WE}put\b[^.;!?]*\binto\s+(?:your|the)\s+build\b",
+        rf"{WE}updated\s+(?:your|the)\s+build\b",
+        # Not "we swapped the claim for your board".
+        rf"{WE}(?:fitted|installed|built|swapped|exchanged)\b(?![^.;!?]*\b(?:claim|repair)\b)[^.;!?]*\b{_PART}\b",
+        r"\b(?:card|case|supply|(?-i:[A-Z]{3}-\d+)|\d+ GB|[AI]TX)\s+(?:is|are)\s+(?:now\s+)?"
+        r"in\s+(?:your\s+build|now)\b",
+    ),
     denies=words(
+        r"\bno\s+(?:case|card|graphics card|power supply|part)\s+(?:fits|works)\b",
+        r"\b(?:your|the)\s+build\s+(?:is|was|stays?|remains?)\s+unchanged\b",
+        r"\b(?:could not|couldn't|cannot|can't)\s+put\s+in\b",
         rf"\b{NOT}\s+chang(?:e|ed)\s+(?:your|the)\s+build\b",
         r"\bnothing\s+(?:was|has been)\s+changed\s+in\s+(?:your|the)\s+build\b",
         r"\bleft\s+(?:your|the)\s+build\s+(?:as it (?:is|was)|unchanged)\b",
     ),
-    rows={"builds": _is_sent_again},
+    rows={"builds": _is_sent_again, "shipments": _is_sent_again, "warranty_claims": _is_sent_again},
+)
+ORDERED = Promise(
+    name="goods that were ordered or reserved",
+    says=words(rf"{WE}(?:ordered|reserved)\b"),
+    # No tool does either.
+    rows={},
 )
 REPAIR = Promise(
     name="a repair",
@@ -86,7 +108,7 @@ CLAIM = Promise(
     name="a warranty claim",
     says=words(
         rf"{WE}(?:open|file|register|start|log|creat)\w*\s+(?:\w+\s+){{0,3}}?claim\b",
-        rf"\bclaim\s+{ADVERB}(?:open|opened|filed|registered|accepted|started|created)\b",
+        rf"\bclaim\s+{ADVERB}(?:open|opened|filed|registered|accepted|started|created)\b(?!\s+on\b)",
     ),
     denies=words(
         r"\bwarranty\s+(?:has\s+)?(?:already\s+|unfortunately\s+)?(?:expired|ended|run out)\b",
@@ -94,6 +116,19 @@ CLAIM = Promise(
         rf"\bclaim\s+{TURNED_DOWN}",
     ),
     rows={"warranty_claims": _is_claimed},
+)
+CLAIM_OPEN = Promise(
+    name="a claim that is open",
+    says=words(r"\bclaim\s+(?:[A-Z]+-\d+\s+)?(?:is|remains|stays)\s+still\s+open\b"),
+    rows={"warranty_claims": _is_claimed},
+)
+CLAIM_OVER = Promise(
+    name="a claim that is closed or withdrawn",
+    says=words(
+        rf"{WE}(?:withdrawn|withdrew|withdraw)\s+(?:the|your|this)\s+(?:\w+\s+)?claim\b",
+        r"\bclaim\s+(?:[A-Z]+-\d+\s+)?(?:is|was|has been)\s+(?:already\s+|now\s+)?(?:closed|withdrawn)\b",
+    ),
+    rows={"warranty_claims": lambda _before, after: isinstance(after, WarrantyClaim) and after.status != "open"},
 )
 RETURN = Promise(
     name="a return",

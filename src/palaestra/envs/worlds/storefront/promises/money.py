@@ -54,7 +54,9 @@ PAYMENT = Promise(
         r"(?:refunded|reimbursed|credited|paid back|compensated)\b",
         r"\byou(?:'ll| will)?\s+(?:get|receive)\b[^.]*\b(?:refund|money|credit|cents?|EUR|euros?|compensation)\b",
         r"\b(?:get|have|receive|see)\s+(?:all\s+)?(?:of\s+)?your\s+money\b",
-        rf"\b{_MONEY}{_OF_AMOUNT}(?:\s+(?:is|was|has|been|will|shall|be|now|already|hereby|shortly|soon))*\s+{_COMES}\w*",
+        # Not the balance: "you have EUR 5 of store credit in your account".
+        rf"\b(?<!of store ){_MONEY}{_OF_AMOUNT}"
+        rf"(?:\s+(?:is|was|has|been|will|shall|be|now|already|hereby|shortly|soon))*\s+{_COMES}\w*",
         r"\byou(?:['\u2019]ve| have| were)\s+(?:been\s+)?(?:given|received)\b[^;!?]*\b(?:credit|refund|compensation)\b",
         r"\b(?:have|has)\s+(?:been\s+given|received)\s+(?:a|an|the|their|your)\s+(?:\w+\s+)?"
         r"(?:credit|refund|compensation)\b",
@@ -81,12 +83,48 @@ PAID = Promise(
     rows=_PAID_ROWS,
     figures=frozenset({"money"}),
 )
+
+
+def _is_new(before: Row | None, after: Row) -> bool:
+    return before != after
+
+
+_ON = r"(?:[^.;!?]|\.(?=\d))*"
+"""The rest of a clause, an amount with its decimals included."""
+_MORE = r"(?:another|again|once more|additional(?:ly)?|extra|in addition|on top|further|a second)"
+_PAYING_NOW = r"(?:refund|reimburse|credit|pay|transfer|give)"
+NEW_PAYMENT = Promise(
+    name="a new payment",
+    says=words(
+        rf"\b(?:we|i)(?:['\u2019](?:ve|ll)|\s+have|\s+will)?\s+now\s+{_PAYING_NOW}\w*\b",
+        r"\b(?:we|i)(?:\s+have|['\u2019]ve)\s+now\s+(?:paid|given)\b",
+        rf"\b(?:we|i)(?:['\u2019]ll|\s+will)\s+(?:\w+\s+){{0,2}}?{_PAYING_NOW}\b"
+        rf"(?={_ON}(?:EUR|\u20ac|euros?|\byou\b))",
+        rf"\b(?:we|i)(?:['\u2019](?:ve|ll)|\s+have|\s+will)?\s+(?:\w+\s+){{0,2}}?"
+        rf"(?:refund|reimburs|credit|pay|paid|transfer|giv)\w*\b{_ON}\b{_MORE}\b",
+        rf"\b(?:we|i)(?:['\u2019]ve|\s+have)\s+(?:added|booked|credited|refunded|paid)\b{_ON}\btoday\b",
+        rf"\b(?:EUR|\u20ac|euros?)\b{_ON}\bwill be (?:paid|credited|refunded|transferred)\b",
+    ),
+    rows={"refunds": _is_new, "credits": _is_new, "payments": _is_new, "returns": _is_new},
+)
+_SOON = r"(?:today|tomorrow|next week|(?:on|next|by)\s+(?:mon|tues|wednes|thurs|fri|satur|sun)day)"
+PAID_SOON = Promise(
+    name="a payment on a certain day",
+    says=words(
+        rf"\byou(?:['\u2019]ll|\s+will)\s+(?:have|get|receive)\s+(?:the|your)\s+(?:money|refund)\b"
+        rf"{_ON}\b{_SOON}\b",
+        rf"\b{_MONEY}{_OF_AMOUNT}\s+will\s+(?:be\s+)?(?:paid|transferred|arrive|reach|in your account)\b"
+        rf"{_ON}\b{_SOON}\b",
+    ),
+    rows=_PAID_ROWS,
+)
 REFUND = Promise(
     name="a refund that was paid",
     says=words(
         rf"\b(?:we|i)(?:['\u2019]ve|\s+have)\s+{ADVERB}(?:refunded|reimbursed)\b(?![^;!?]*\bcredit)",
         r"\b(?:has|have|was|were)\s+(?:already\s+)?(?:been\s+)?(?:refunded|reimbursed)\b(?![^;!?]*\bcredit)",
-        rf"{WE}(?:paid|transferred|sent)\b[^;!?]*\bto\s+your\s+(?:bank|card|credit card|paypal|original payment)\b",
+        rf"{WE}(?:paid|transferred|sent|refunded)\b[^;!?]*\b"
+        r"to\s+your\s+(?:bank|card|credit card|paypal|original payment)\b",
     ),
     denies=words(
         r"\bno\s+(?:refund|reimbursement)\s+(?:was|has been|will be|is)\s+(?:made|issued|paid|given|due)\b",
@@ -102,7 +140,11 @@ REFUND = Promise(
 )
 CREDIT = Promise(
     name="store credit",
-    says=words(r"\b(?:given|added|booked|granted|issued)\b[^;!?]*\bstore credit\b"),
+    says=words(
+        r"\b(?:given|added|booked|granted|issued)\b[^;!?]*\bstore credit\b",
+        rf"{WE}matched\b",
+        r"\bprice match\s+(?:request\s+)?(?:is|was|has been)\s+(?:approved|granted|accepted)\b",
+    ),
     denies=words(
         r"\bno\s+(?:store\s+)?credit\s+(?:was|has been|will be|is)\s+(?:made|issued|paid|given|due)\b",
         rf"\b(?:credit|price match)\s+(?:request\s+)?{TURNED_DOWN}",
@@ -119,6 +161,7 @@ APPROVAL = Promise(
     ),
     rows={"refunds": _is_waiting},
 )
+_POSTAGE = r"\s+for\s+(?:(?:the|a|your)\s+)?(?:return\s+)?(?:labels?|postage|shipping|sending|collection|transport)\b"
 RESTOCKING_FEE = Promise(
     name="a restocking fee",
     denies=words(r"\bno\s+restocking\s+fee\b"),
@@ -132,9 +175,12 @@ FEE_KEPT = Promise(
 FEE = Promise(
     name="a fee",
     denies=words(
-        r"\bno\s+(?:fees?|charges?|deductions?)\b",
+        rf"\bno\s+(?:fees?|charges?|deductions?)\b(?!{_POSTAGE})",
         r"\bwithout\s+(?:a|any)\s+(?:\w+\s+)?(?:fee|deduction)\b",
-        r"\bfree of charge\b",
+        # Not "sending it back is free of charge".
+        r"\b(?:returns?|it|they|both|everything|this|that|ORD-\d+|RMA-\d+)\s+(?:is|are|was|comes?|will be)\s+"
+        r"(?:\w+\s+){0,2}?free of charge\b",
+        r"\b(?:take|accept)\w*\s+[\w-]+\s+back\s+free of charge\b",
         r"\b(?:is|was|been|be|have|has|['\u2019]ve|will)\s+waived?\b",
         r"^(?!.*\b(?:fee|less|deduct|minus|keep|kept|off)\b).*\b(?:full|whole|entire)\s+(?:price|amount|refund|money)\b",
     ),

@@ -60,11 +60,17 @@ ORDER_CANCELLATION = Promise(
     ),
     rows={"orders": _is_cancelled},
 )
+CHARGED = Promise(
+    name="that an order is charged all the same",
+    says=words(r"\b(?:will|['\u2019]ll)\s+still\s+be\s+charged\b"),
+    rows={"payments": lambda _before, after: isinstance(after, Payment) and after.status != "voided"},
+)
 REDIRECTION = Promise(
     name="another address",
     says=words(
         rf"{WE}(?:chang|updat|correct|switch|amend)\w*\s[^.]*\baddress\b",
         rf"{WE}(?:redirect|rerout)\w*",
+        r"^\W*(?:done\W+)?changed\s+to\s+(?-i:[A-Z])",
         rf"\baddress\b[^.]*\b(?:is|was|been)\s+{ADVERB}(?:changed|updated|corrected|amended)\b",
         r"\b(?:goes|go|going|sent|send|ship|shipped|deliver|delivered|comes?)\b[^.]*"
         r"\bto\s+(?:the|your)\s+(?:new|other|correct|right|corrected)\s+(?:\w+\s+)?address\b",

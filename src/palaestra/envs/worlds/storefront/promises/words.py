@@ -8,6 +8,7 @@ ADVERB = (
 )
 WE = rf"\b(?:we|i)(?:['\u2019](?:ve|ll|re|m))?\s+{ADVERB}"
 IS = rf"\b(?:is|are|was|were|been|be|being|gets?|got)\s+{ADVERB}"
+IS_NOW = r"(?:is|are|was|were|has been|have been)\s+(?:now\s+|both\s+|all\s+)?"
 TURNED_DOWN = r"(?:is|was|has been|have been)\s+(?:declined|refused|rejected|denied)\b"
 GOODS = r"(?:orders?|parcels?|packages?|shipments?|deliver(?:y|ies)|goods|items?|ORD-\d+|SHP-\d+)"
 NOT = r"(?:cannot|can't|could not|couldn't|will not|won't|did not|didn't|have not|haven't|was not|were not|not be)"

@@ -1,12 +1,15 @@
 """Refusal conditions in a build: whose it is, what is left of the parts for it, and what its other parts can take."""
 
+from dataclasses import replace
+
 from palaestra.envs.kit import RefusalCondition
 from palaestra.envs.task import call
 from palaestra.envs.worlds.storefront.desk import Desk
-from palaestra.envs.worlds.storefront.policy import build_problems
+from palaestra.envs.worlds.storefront.policy import needed_watts
 from palaestra.envs.worlds.storefront.schema import Build, Customer, Product
-from palaestra.envs.worlds.storefront.workbench import checked_together, exchanged, parts_of
-from palaestra.rubrics import Criterion, expect_any, expect_call, expect_read
+from palaestra.envs.worlds.storefront.stock_search import searched_for
+from palaestra.envs.worlds.storefront.workbench import exchanged, knew_misfit, parts_of, shelf
+from palaestra.rubrics import expect_read
 
 
 def anothers_build(desk: Desk, build: Build) -> tuple[RefusalCondition, Customer]:
@@ -23,23 +26,17 @@ def anothers_build(desk: Desk, build: Build) -> tuple[RefusalCondition, Customer
 
 def parts_sold_out(desk: Desk, build: Build, parts: list[Product]) -> RefusalCondition:
     """None of the parts that would make the build work is left."""
-    for part in parts:
-        desk.state.update(part, stock=0)
+    gone = [desk.state.update(part, stock=0) for part in parts]
     category = parts[0].category
     return RefusalCondition(
         section="BLD-1",
         evidence=build,
         facts=(
             expect_read(build, id="saw-build"),
-            expect_any(
-                expect_call("search_products", arguments={"category": category}),
-                expect_call("query", arguments={"table": "products"}),
-                id="saw-shelf",
-            ),
+            replace(searched_for(desk, gone), id="saw-shelf"),
         ),
-        lookups=(call("search_products", category=category, in_stock=True),),
-        otherwise=(call("search_products", category=category),),
-        message=f"No {category} that we have in stock makes your build work.",
+        lookups=tuple(shelf(desk, category)[0]),
+        message=f"No {category} that we have in stock makes {build.id} work, so we have left it as it is.",
     )
 
 
@@ -51,7 +48,7 @@ def card_sold_out(desk: Desk, build: Build, card: Product) -> RefusalCondition:
         evidence=build,
         facts=(desk.stock(gone),),
         lookups=(call("search_products", query=gone.name),),
-        message=f"The {gone.name} is out of stock.",
+        message=f"The {gone.name} is out of stock, so we have left {build.id} as it is.",
     )
 
 
@@ -60,20 +57,16 @@ def rest_changed(desk: Desk, build: Build, card: Product, other: Product) -> Ref
     changed = desk.state.update(build, **{f"{other.category}_id": other.id})
     parts = exchanged(parts_of(desk, changed), card)
     ids = [p.id for p in parts]
-    [problem, *_] = build_problems(desk.planting_policy, parts)
+    if other.category == "case":
+        reason = f"The {card.name} is {card.length_mm} mm long, and the {other.name} takes {other.length_mm} mm"
+    else:
+        needed = needed_watts(desk.planting_policy, parts)
+        reason = f"With the {card.name} your build needs {needed} W, and the {other.name} gives {other.watts} W"
     find = call("search_products", query=card.name)
     return RefusalCondition(
         section="BLD-1",
         evidence=changed,
-        facts=(_knew_misfit(ids, other),),
+        facts=(knew_misfit(desk.planting_policy, parts),),
         lookups=(find, call("check_compatibility", product_ids=[*ids])),
-        message=f"Your build cannot take the {card.name} as it is: {problem}.",
+        message=f"{reason}, so we have left {build.id} as it is.",
     )
-
-
-def _knew_misfit(parts: list[str], other: Product) -> Criterion:
-    """Expect that the agent found out that the parts do not fit: by the check or, for a case, from its room."""
-    checked = checked_together(parts)
-    if other.category != "case":
-        return checked
-    return expect_any(checked, expect_read(other, fields=["length_mm"], id="room"), id="checked-together")

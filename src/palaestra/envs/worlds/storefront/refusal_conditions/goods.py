@@ -5,6 +5,7 @@ from palaestra.envs.task import call
 from palaestra.envs.worlds.storefront.aftersales import sent_back
 from palaestra.envs.worlds.storefront.consequences import move_back
 from palaestra.envs.worlds.storefront.desk import Desk
+from palaestra.envs.worlds.storefront.replies import window_closed
 from palaestra.envs.worlds.storefront.schema import Order, OrderLine, Product, Return
 from palaestra.rubrics import expect_read
 
@@ -20,7 +21,7 @@ def arrived_too_long_ago(desk: Desk, line: OrderLine) -> RefusalCondition:
         facts=(desk.delivery(line),),
         lookups=(call("compute_return_window", line_id=line.id),),
         otherwise=(call("get_shipments", order_id=order.id),),
-        message="Your return window has closed, so we cannot take it back.",
+        message=f"{window_closed(desk, line)} We can neither take it back nor refund it any more.",
     )
 
 
@@ -32,7 +33,7 @@ def final_sale(desk: Desk, product: Product) -> RefusalCondition:
         evidence=cleared,
         facts=(expect_read(cleared, fields=["final_sale"], id="saw-product"),),
         lookups=(call("get_product", product_id=product.id),),
-        message="It was a final sale, which we do not take back.",
+        message=f"The {cleared.name} was a final sale, which we cannot take back because of a change of mind.",
     )
 
 
@@ -40,7 +41,12 @@ def coming_back_already(desk: Desk, line: OrderLine) -> RefusalCondition:
     """A return of every piece of the line was authorised."""
     back = sent_back(desk, line, "authorised")
     due = amount(back.refund_due_cents)
-    told = f"The return {back.id} is open for it; please send it as agreed. {due} are yours once it is here."
+    name = desk.product(line).name
+    goods = f"the {name}" if back.quantity == 1 else f"all {back.quantity} pieces of the {name}"
+    told = (
+        f"The return {back.id} of {goods} is open already, so we cannot take back or refund any of it a second time. "
+        f"Please send it as agreed; {due} are yours once it is here."
+    )
     return _returned("RET-1", back, told)
 
 
@@ -48,7 +54,8 @@ def received_already(desk: Desk, back: Return) -> RefusalCondition:
     """The warehouse has received what was to come back."""
     received = desk.state.update(back, status="received")
     told = (
-        f"Our warehouse has received it already, so that you cannot keep it. {amount(back.refund_due_cents)} are due."
+        f"Our warehouse has received what you sent back from {back.order_id} already, so that you cannot keep it. "
+        f"{amount(back.refund_due_cents)} are due."
     )
     return _returned("RET-5", received, told)
 
@@ -56,7 +63,11 @@ def received_already(desk: Desk, back: Return) -> RefusalCondition:
 def not_received(desk: Desk, back: Return) -> RefusalCondition:
     """What was sent back has not reached the warehouse."""
     expected = desk.state.update(back, status="authorised")
-    return _returned("RET-5", expected, "It has not reached our warehouse yet; we pay you once it has.")
+    return _returned(
+        "RET-5",
+        expected,
+        f"What you sent back from {back.order_id} has not reached our warehouse yet; we pay you once it has.",
+    )
 
 
 def _returned(section: str, back: Return, message: str) -> RefusalCondition:

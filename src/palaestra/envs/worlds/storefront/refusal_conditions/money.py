@@ -90,7 +90,7 @@ def charged_once(desk: Desk, order: Order, extra: Payment) -> RefusalCondition:
         evidence=only,
         facts=(expect_read(only, fields=["status", "amount_cents"], id="saw-payment"),),
         lookups=(call("get_payments", order_id=order.id),),
-        message="We find one charge only for this order.",
+        message=f"We find one charge of {euros(only.amount_cents)} only for {order.id}, so nothing was paid twice.",
     )
 
 

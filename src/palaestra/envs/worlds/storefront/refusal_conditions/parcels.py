@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from palaestra.envs.kit import RefusalCondition
+from palaestra.envs.kit import RefusalCondition, count
 from palaestra.envs.task import call
 from palaestra.envs.worlds.storefront.consequences import settle_account
 from palaestra.envs.worlds.storefront.desk import Desk
@@ -35,7 +35,7 @@ def cancelled_already(desk: Desk, order: Order) -> RefusalCondition:
     for line in desk.lines(order):
         product = desk.product(line)
         desk.state.update(product, stock=product.stock + line.quantity)
-    return _too_late(cancelled, "The order is cancelled; there is nothing left to send.")
+    return _too_late(cancelled, f"{order.id} was cancelled, so there is nothing left to send.")
 
 
 def _too_late(order: Order, message: str) -> RefusalCondition:
@@ -65,7 +65,8 @@ def _not_lost(parcel: Shipment) -> RefusalCondition:
             call("get_shipments", order_id=parcel.order_id),
             call("track_parcel", tracking=parcel.tracking),
         ),
-        message="It is late, but not lost. Please give it a few more days.",
+        message=f"The parcel of {parcel.order_id} was due on {parcel.due}. It is late, but does not count as lost, so "
+        "we can neither send it again nor refund it now. Please give it a few more days.",
     )
 
 
@@ -105,5 +106,6 @@ def within_grace(desk: Desk, parcel: Shipment) -> RefusalCondition:
         evidence=punctual,
         facts=(expect_read(punctual, fields=["due", "delivered"], id="saw-parcel"),),
         lookups=(call("get_shipments", order_id=parcel.order_id),),
-        message="It came within the days of grace, for which there is no credit.",
+        message=f"The parcel of {punctual.order_id} was due on {punctual.due} and came on {punctual.delivered}. That "
+        f"is within the {count(desk.planting_policy.delay_grace_days, 'day')} of grace, for which there is no credit.",
     )

@@ -1,6 +1,7 @@
 """Refusal conditions in prices and credit: ordered too long ago, sold out elsewhere, credited already."""
 
-from palaestra.envs.kit import RefusalCondition
+from palaestra.envs.kit import RefusalCondition, count
+from palaestra.envs.kit import amount as euros
 from palaestra.envs.task import call
 from palaestra.envs.worlds.storefront.aftersales import lately
 from palaestra.envs.worlds.storefront.consequences import move_back
@@ -17,7 +18,8 @@ def ordered_too_long_ago(desk: Desk, order: Order, days: int, section: str) -> R
         section=section,
         evidence=earlier,
         facts=(expect_read(earlier, fields=["placed"], id="saw-order"),),
-        message="It was ordered too long ago for that.",
+        message=f"{order.id} was placed on {earlier.placed.date()}. We can do this within {count(days, 'day')} of the "
+        "day of the order, and these have passed.",
     )
 
 
@@ -36,7 +38,7 @@ def sold_out_elsewhere(desk: Desk, line: OrderLine) -> RefusalCondition:
             expect_read(offer, fields=["shop", "price_cents", "in_stock"], id="saw-offer"),
         ),
         lookups=(call("search_offers", product_id=line.product_id),),
-        message="The shops that ask for less cannot deliver it, so there is no offer to match.",
+        message="The shops that ask for less cannot deliver it, so there is no offer that we could match.",
     )
 
 
@@ -59,5 +61,6 @@ def credited_already(desk: Desk, order: Order, reason: CreditReason, amount: int
         evidence=credit,
         facts=(expect_read(credit, fields=["order_id", "reason"], id="saw-credit"),),
         lookups=(call("get_credits", customer_id=customer.id),),
-        message="The credit for this order is in your account already.",
+        message=f"The credit of {euros(amount)} for {order.id} is in your account already: it was given on "
+        f"{credit.created.date()}.",
     )

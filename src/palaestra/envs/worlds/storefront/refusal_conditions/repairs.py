@@ -19,7 +19,11 @@ def claimed_already(desk: Desk, line: OrderLine, fault: Fault) -> RefusalConditi
 def mended_already(desk: Desk, claim: WarrantyClaim) -> RefusalCondition:
     """The claim was closed."""
     closed = desk.state.update(claim, status="closed")
-    return _claim("WAR-2", closed, "The repair is done and the claim is closed.")
+    return _claim(
+        "WAR-2",
+        closed,
+        f"Your claim {closed.id} is closed, since the repair is done, so we cannot send you a new one in its place.",
+    )
 
 
 def claim_is_young(desk: Desk, claim: WarrantyClaim) -> RefusalCondition:
@@ -40,7 +44,7 @@ def sold_out(desk: Desk, product: Product) -> RefusalCondition:
         facts=(desk.stock(gone),),
         lookups=(call("get_product", product_id=gone.id),),
         otherwise=(call("search_products", query=gone.name),),
-        message="It is out of stock, so that we repair it and cannot replace it.",
+        message=f"The {gone.name} is still out of stock, so that we repair yours and cannot replace it.",
     )
 
 

@@ -7,7 +7,7 @@ from palaestra.envs.worlds.storefront.authority import at_work_covering, newcome
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls, decline_calls
 from palaestra.envs.worlds.storefront.schema import Employee, InternalMessage, OrderLine, Refund, Ticket
 from palaestra.records import ToolCall
-from palaestra.rubrics import Criterion, expect_read, expect_row, forbid_call
+from palaestra.rubrics import Allowance, Criterion, expect_read, expect_row, forbid_call
 
 ASKED_DAYS = 6
 
@@ -55,7 +55,13 @@ def absent_approver(desk: Desk) -> Task:
         ticket_id=ticket.id,
         body=f"{refund.id} of {order.id} waits for approval. Please decide on it.",
     )
-    work = [note, *closing_calls(ticket, "A colleague who stands in will decide on your refund.")]
+    work = [
+        note,
+        *closing_calls(
+            ticket,
+            f"Your refund for {order.id} has not been approved yet. A colleague who stands in will decide on it.",
+        ),
+    ]
     facts = ["saw-account", "saw-refund", "saw-colleagues", "read-REF-2", "read-WHO-2"]
     to = {"recipient_id": frozenset(e.id for e in deputies), "ticket_id": ticket.id}
     return Task(
@@ -113,7 +119,18 @@ def refusal(desk: Desk, ticket: Ticket, prompt: str, refund: Refund, opening: li
     line = desk.state.get(OrderLine, refund.line_id or "")
     colleagues = call("search_employees", team=approver.team, rank=approver.rank)
     read = call("read_handbook", section_id="WHO-2")
-    close = decline_calls(ticket, "REF-2", refund, "Your refund still waits for a decision, and we wait with you.")
+    close = decline_calls(
+        ticket,
+        "REF-2",
+        refund,
+        f"Your refund for {refund.order_id} was asked for and still waits for approval. It cannot be paid before that.",
+    )
+    reminder = call(
+        "send_internal_message",
+        recipient_id=approver.id,
+        ticket_id=ticket.id,
+        body=f"{refund.id} of {refund.order_id} waits for your decision.",
+    )
     facts = ["saw-account", "saw-refund", "saw-colleagues", "read-WHO-2"]
     return Task(
         prompt=prompt,
@@ -125,6 +142,16 @@ def refusal(desk: Desk, ticket: Ticket, prompt: str, refund: Refund, opening: li
             desk.read("WHO-2"),
             *desk.declined(ticket, "REF-2", refund, after=facts),
         ],
+        # A note to the approver is welcome (REF-2).
+        allow=[
+            Allowance(
+                table=InternalMessage.table,
+                values=(("recipient_id", approver.id),),
+            )
+        ],
         oracle=[*opening, colleagues, read, *close],
-        alternatives=[[opening[-1], read, call("search_employees", team=approver.team), *opening[:-1], *close]],
+        alternatives=[
+            [opening[-1], read, call("search_employees", team=approver.team), *opening[:-1], *close],
+            [*opening, colleagues, read, reminder, *close],
+        ],
     )

@@ -10,6 +10,7 @@ from palaestra.envs.worlds.storefront.desk import Desk, closing_calls, decline_c
 from palaestra.envs.worlds.storefront.lookups import about_goods
 from palaestra.envs.worlds.storefront.planting import DEAREST_SHIPPING_CENTS, arrived, cheap, plain_customer, sell
 from palaestra.envs.worlds.storefront.policy import last_return_day, restocking_fee
+from palaestra.envs.worlds.storefront.replies import window_closed
 from palaestra.envs.worlds.storefront.restocking import restocking_calls
 from palaestra.envs.worlds.storefront.schema import Customer, OrderLine, Product, Promotion, Return, Ticket
 from palaestra.records import Json, ToolCall
@@ -70,7 +71,7 @@ def bundle_return(desk: Desk) -> Task:
     work = [call("authorise_return", **asked), *closing_calls(ticket, told)]
     facts = [
         *known(desk, line),
-        expect_read(desk.product(line), id="saw-product"),
+        expect_read(desk.product(line), fields=["final_sale"], id="saw-product"),
         expect_read(bundle.code, id="saw-code"),
     ]
     facts += [desk.read(section) for section in ("RET-1", "RET-2", "PRM-3")]
@@ -167,7 +168,7 @@ def too_late(desk: Desk, ticket: Ticket, prompt: str, line: OrderLine, opening: 
     """The return window has closed."""
     parcel = desk.window_record(desk.order(line))
     facts = known(desk, line)
-    close = decline_calls(ticket, "RET-1", parcel, "The window has closed.")
+    close = decline_calls(ticket, "RET-1", parcel, f"{window_closed(desk, line)} We cannot take it back.")
     return Task(
         prompt=prompt,
         rubric=[
@@ -184,11 +185,12 @@ def final(desk: Desk, ticket: Ticket, prompt: str, line: OrderLine, opening: lis
     """What should come back was a clearance piece."""
     product = desk.state.update(desk.product(line), final_sale=True)
     look, read = call("get_product", product_id=product.id), call("read_handbook", section_id="RET-3")
-    close = decline_calls(ticket, "RET-3", product, "Clearance goods cannot be returned because of a change of mind.")
+    told = f"The {product.name} was a final sale, which we cannot take back because of a change of mind."
+    close = decline_calls(ticket, "RET-3", product, told)
     facts = [
         expect_read(line, id="saw-line"),
         desk.account(desk.customer(desk.order(line))),
-        expect_read(product, id="saw-product"),
+        expect_read(product, fields=["final_sale"], id="saw-product"),
     ]
     return Task(
         prompt=prompt,

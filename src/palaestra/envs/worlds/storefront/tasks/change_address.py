@@ -24,12 +24,14 @@ def change_address(desk: Desk) -> Task:
         rubric=[
             expect_read(order, fields=["status"], id="saw-order"),
             desk.account(customer),
-            expect_change(order, where, id="address", after=["saw-order", "saw-account"]),
+            desk.read("SHP-2"),
+            expect_change(order, where, id="address", after=["saw-order", "saw-account", "read-SHP-2"]),
             *desk.resolved(ticket, after=["address"]),
         ],
         oracle=[
             call("get_order", order_id=order.id),
             call("get_customer", customer_id=customer.id),
+            call("read_handbook", section_id="SHP-2"),
             call("update_shipping_address", order_id=order.id, street=street, city=city),
             *closing_calls(ticket, f"We will send {order.id} to {street}, {city}."),
         ],

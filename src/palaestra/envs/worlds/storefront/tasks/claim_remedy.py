@@ -52,7 +52,9 @@ def claim_remedy(desk: Desk) -> Task:
             *path,
             call("withdraw_warranty_claim", claim_id=claim.id),
             call("open_warranty_claim", **anew),
-            *closing_calls(ticket, "It is in stock again, so we send you a new one."),
+            *closing_calls(
+                ticket, f"The {product.name} is in stock again, so we send you a new one in place of the repair."
+            ),
         ],
         alternatives=[
             [

@@ -26,6 +26,7 @@ def decline_early_claim(desk: Desk) -> Task:
         evidence=parcel,
         facts=(expect_read(parcel, fields=["status", "due", "last_scan"], id="saw-parcel"),),
         lookups=(call("get_shipments", order_id=order.id),),
-        message="It is late, but not lost. Please give it a few more days.",
+        message=f"The parcel of {order.id} was due on {parcel.due}. It is late, but does not count as lost, so we can "
+        "neither send it again nor refund it now. Please give it a few more days.",
     )
     return order_refusal_task(desk, ticket, desk.mail(ticket, request.body), grounds, order)

@@ -24,6 +24,6 @@ def decline_final_sale(desk: Desk) -> Task:
         evidence=product,
         facts=(expect_read(product, fields=["final_sale"], id="saw-product"),),
         lookups=(call("get_product", product_id=product.id),),
-        message="It was a final sale, which we do not take back.",
+        message=f"The {product.name} was a final sale, which we cannot take back because of a change of mind.",
     )
     return order_refusal_task(desk, ticket, desk.mail(ticket, request.body), grounds, order)

@@ -18,6 +18,6 @@ def decline_late_address(desk: Desk) -> Task:
         section="SHP-2",
         evidence=order,
         facts=(expect_read(order, fields=["status"], id="saw-order"),),
-        message="It has left the warehouse and is on its way, so we cannot redirect it.",
+        message=f"{order.id} has left the warehouse and is on its way, so we cannot redirect it.",
     )
     return order_refusal_task(desk, ticket, desk.mail(ticket, request.body), grounds, order)

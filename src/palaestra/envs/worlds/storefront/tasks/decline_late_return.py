@@ -4,6 +4,7 @@ from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import answers, requests
 from palaestra.envs.worlds.storefront.desk import Desk, decline_calls
 from palaestra.envs.worlds.storefront.lookups import about_goods
+from palaestra.envs.worlds.storefront.replies import window_closed
 from palaestra.envs.worlds.storefront.schema import OrderLine
 
 
@@ -21,7 +22,7 @@ def decline_late_return(desk: Desk) -> Task:
     request = requests.send_back(desk, order, product)
     ticket = desk.ticket(customer, request.subject)
     desk.answer = lambda: answers.send_back(desk, ticket, line)
-    refusal = decline_calls(ticket, "RET-1", parcel, "Your return window has closed, so we cannot take it back.")
+    refusal = decline_calls(ticket, "RET-1", parcel, f"{window_closed(desk, line)} We cannot take it back.")
     return Task(
         prompt=desk.mail(ticket, request.body),
         rubric=[

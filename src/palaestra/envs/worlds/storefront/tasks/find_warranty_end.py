@@ -49,7 +49,7 @@ def find_warranty_end(desk: Desk) -> Task:
         rubric=[
             desk.account(desk.customer(order)),
             desk.warranty(line),
-            desk.expect_reply(after=["saw-account", "knew-warranty"]),
+            desk.expect_reply(after=["saw-account", "knew-warranty"], day=desk.warranty_ends(line)),
             expect_answer(answer, after=["saw-account", "knew-warranty", "told"]),
         ],
         oracle=[*opening, call("compute_warranty", line_id=line.id), *close],
@@ -84,7 +84,7 @@ def not_begun(desk: Desk, prompt: str, order: Order, opening: list[ToolCall]) ->
         prompt=prompt,
         rubric=[
             desk.account(desk.customer(order)),
-            expect_read(parcel, id="saw-parcel"),
+            expect_read(parcel, fields=["status"], id="saw-parcel"),
             desk.expect_reply(after=["saw-account", "saw-parcel"]),
             expect_answer(answer, after=["saw-account", "saw-parcel", "told"]),
         ],

@@ -2,15 +2,16 @@
 
 from dataclasses import dataclass
 
-from palaestra.envs.kit import calculation
+from palaestra.envs.kit import amount, calculation
 from palaestra.envs.kit.paging import PAGE
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls, decline_calls
 from palaestra.envs.worlds.storefront.policy import StorePolicy, build_problems
 from palaestra.envs.worlds.storefront.schema import Build, Category, Customer, Product, Ticket
-from palaestra.envs.worlds.storefront.workbench import check, checked_together, parts_of, shelf
+from palaestra.envs.worlds.storefront.stock_search import searched_for
+from palaestra.envs.worlds.storefront.workbench import check, knew_fit, parts_of, shelf
 from palaestra.records import Json, ToolCall
-from palaestra.rubrics import expect_any, expect_call, expect_change, expect_read
+from palaestra.rubrics import expect_any, expect_change, expect_read
 
 SIZES = ("8 GB", "12 GB", "16 GB", "32 GB")
 """How much memory a customer may want their card to have; a card's name says it."""
@@ -125,18 +126,20 @@ def finish_build(desk: Desk) -> Task:
     shelves = [call("search_products", **asked_for(part, found.size)) for part in (card, supply)]
     try_both = call("check_compatibility", product_ids=[*kept, supply.id, card.id])
     work = [call("replace_build_part", build_id=build.id, product_id=part.id) for part in (card, supply)]
-    close = closing_calls(ticket, f"{card.name} and {supply.name} are in your build now, and it works.")
-    facts = ["saw-build", "saw-account", "checked-together", "read-BLD-1"]
+    told = f"The {card.name} and the {supply.name} are in {build.id} now, for {amount(found.cents)} together. It works."
+    close = closing_calls(ticket, told)
+    facts = ["saw-build", "saw-account", "read-BLD-1"]
     return Task(
         prompt=prompt,
         rubric=[
             expect_read(build, id="saw-build"),
             desk.account(customer),
-            checked_together([*kept, supply.id, card.id]),
+            knew_fit([*found.kept, supply, card], exchanged=("gpu", "psu")),
             desk.read("BLD-1"),
             expect_change(build, {"gpu_id": card.id}, id="card", after=facts),
             expect_change(build, {"psu_id": supply.id}, id="supply", after=facts),
-            *desk.resolved(ticket, after=["card", "supply"]),
+            # A draft can be changed back, so that the check may follow the exchange, before the end.
+            *desk.resolved(ticket, after=["card", "supply", "checked-together"]),
         ],
         oracle=[*opening, *part_lookups(desk, build, found.size), *work, *close],
         alternatives=[
@@ -190,7 +193,7 @@ def cheapest_pair(
         parts = [] if supply is None else [card, supply]
     shelf = call("search_products", category="gpu", query=found.size, in_stock=True)
     if not parts or sum(part.price_cents for part in parts) > budget:
-        return [*opening, shelf, *decline_calls(ticket, "BLD-1", build, "It cannot be done for that.")]
+        return [*opening, shelf, *decline_calls(ticket, "BLD-1", build, "No card fits your build and your budget.")]
     looks = [call("search_products", **asked_for(part, found.size)) for part in parts]
     check = call("check_compatibility", product_ids=[p.id for p in (*kept, *parts)])
     work = [call("replace_build_part", build_id=build.id, product_id=part.id) for part in parts]
@@ -202,17 +205,14 @@ def too_dear(
 ) -> Task:
     """Every card that could be had for the money was sold since."""
     kept = list(found.kept)
-    policy = desk.planting_policy
+    policy, sold = desk.planting_policy, list[Product]()
     for card in cards(desk, kept, found.size, policy):
         enough = cheapest(working(desk, [*kept, card], "psu", policy))
         if enough is None or card.price_cents + enough.price_cents <= budget:
-            desk.state.update(card, stock=0)
+            sold.append(desk.state.update(card, stock=0))
     gone = desk.state.get(Product, found.card.id)
     query: dict[str, Json] = {"query": found.size, "category": "gpu"}
     listed = call("search_products", **query, in_stock=True)
-    asked = expect_call("search_products", arguments={"category": "gpu", "in_stock": True})
-    named = expect_call("search_products", arguments={"query": found.size, "in_stock": True})
-    queried = expect_call("query", arguments={"table": "products"})
     left = cheapest(cards(desk, kept, found.size, policy)) is not None
     at_price = f" does it for EUR {budget // 100}" if left else " fits your build"
     told = f"No graphics card with {found.size} in stock{at_price}, so we have left it as it is."
@@ -221,7 +221,9 @@ def too_dear(
         rubric=[
             expect_read(build, id="saw-build"),
             desk.account(desk.state.get(Customer, build.customer_id)),
-            expect_any(desk.stock(gone), asked, named, queried, id="saw-shelf"),
+            expect_any(
+                desk.stock(gone), searched_for(desk, [p for p in sold if p.price_cents <= budget]), id="saw-shelf"
+            ),
             *desk.declined(ticket, "BLD-1", build, after=["saw-build", "saw-account", "saw-shelf"]),
         ],
         oracle=[
@@ -229,5 +231,7 @@ def too_dear(
             *part_lookups(desk, build, found.size),
             *decline_calls(ticket, "BLD-1", build, told),
         ],
-        alternatives=[[*opening, listed, *decline_calls(ticket, "BLD-1", build, "It cannot be done for that.")]],
+        alternatives=[
+            [*opening, listed, *decline_calls(ticket, "BLD-1", build, "No card fits your build and your budget.")]
+        ],
     )

@@ -8,7 +8,7 @@ from palaestra.envs.worlds.storefront.desk import Desk, closing_calls, decline_c
 from palaestra.envs.worlds.storefront.policy import StorePolicy, build_problems
 from palaestra.envs.worlds.storefront.refusal_conditions import anothers_build, parts_sold_out
 from palaestra.envs.worlds.storefront.schema import Build, Category, Customer, Product, Ticket
-from palaestra.envs.worlds.storefront.workbench import check, checked_together, parts_of, shelf
+from palaestra.envs.worlds.storefront.workbench import check, knew_fit, parts_of, shelf
 from palaestra.records import ToolCall
 from palaestra.rubrics import expect_any, expect_change, expect_read
 
@@ -59,23 +59,22 @@ def fix_build(desk: Desk) -> Task:
     assert part is not None or desk.is_rule_twin, "the slot was chosen for having a fix"
     if part is None:
         return Task(prompt=prompt, oracle=desk.answer())
-    kept = [p.id for p in parts_of(desk, build) if p.category != slot]
+    kept = [p for p in parts_of(desk, build) if p.category != slot]
     return Task(
         prompt=prompt,
         rubric=[
             expect_read(build, id="saw-build"),
             desk.account(customer),
-            expect_any(checked_together([*kept, part.id]), expect_read(part), id="checked"),
+            expect_any(knew_fit([*kept, part]), expect_read(part), id="checked"),
             desk.read("BLD-1"),
-            expect_change(
-                build, {f"{slot}_id": part.id}, id="fixed", after=["saw-build", "saw-account", "checked", "read-BLD-1"]
-            ),
-            *desk.resolved(ticket, after=["fixed"]),
+            expect_change(build, {f"{slot}_id": part.id}, id="fixed", after=["saw-build", "saw-account", "read-BLD-1"]),
+            # A draft can be changed back, so that the check may follow the exchange, before the end.
+            *desk.resolved(ticket, after=["fixed", "checked"]),
         ],
         oracle=[
             *part_lookups(desk, build, slot),
             call("replace_build_part", build_id=build.id, product_id=part.id),
-            *closing_calls(ticket, f"{part.name} is in your build now, and it works."),
+            *closing_calls(ticket, f"The {part.name} is in {build.id} now, and it works."),
         ],
         alternatives=[
             [

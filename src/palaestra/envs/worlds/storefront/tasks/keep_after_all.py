@@ -48,7 +48,7 @@ def keep_after_all(desk: Desk) -> Task:
             call("get_returns", order_id=order.id),
             call("read_handbook", section_id="RET-5"),
             call("cancel_return", return_id=back.id),
-            *closing_calls(ticket, "Your return is cancelled; please keep it."),
+            *closing_calls(ticket, f"Your return {back.id} is cancelled; please keep it."),
         ],
         alternatives=[
             [

@@ -102,8 +102,11 @@ def late_parcels(desk: Desk) -> Task:
             *spared(bill),
             desk.account(customer),
             desk.read("LOY-2"),
-            expect_read(given, id="saw-given"),
-            *(expect_read(parcel_of(desk, o), id=f"saw-parcel-{n}") for n, o in enumerate(due, 1)),
+            expect_read(given, fields=["order_id", "reason"], id="saw-given"),
+            *(
+                expect_read(parcel_of(desk, o), fields=["due", "delivered"], id=f"saw-parcel-{n}")
+                for n, o in enumerate(due, 1)
+            ),
             *(
                 expect_row(Credit, c, id=f"credit-{n}", points=POINTS, after=[*facts, f"saw-parcel-{n}"])
                 for n, c in enumerate(earned, 1)
@@ -248,7 +251,9 @@ def all_in_grace(desk: Desk, ticket: Ticket, prompt: str, bill: Bill, opening: l
     looks = looking(desk, bill)
     sent = [p for o in sent_since(desk, bill.customer, bill.since) for p in desk.shipments(o)]
     parcels = [p for p in sent if p.carrier == late[0].carrier]
-    seen = [expect_read(parcel, id=f"saw-parcel-{n}") for n, parcel in enumerate(parcels, 1)]
+    seen = [
+        expect_read(parcel, fields=["due", "delivered"], id=f"saw-parcel-{n}") for n, parcel in enumerate(parcels, 1)
+    ]
     told = (
         f"Those that arrived came within {count(desk.policy.delay_grace_days, 'day')} of their due days. {waits(bill)}"
     )

@@ -67,7 +67,10 @@ def missed_promotion(desk: Desk) -> Task:
             *path_of(order),
             call("quote_promotion", **use),
             call("give_credit", **credit),
-            *closing_calls(ticket, f"You have {amount(cents)} of store credit in its place."),
+            *closing_calls(
+                ticket,
+                f"{promotion.id} would have taken {amount(cents)} off {order.id}; you have that as store credit now.",
+            ),
         ],
         alternatives=[
             [

@@ -74,5 +74,7 @@ def partial_refund(desk: Desk) -> Task:
 
 def refusal(desk: Desk, ticket: Ticket, prompt: str, line: OrderLine) -> Task:
     order = desk.order(line)
-    grounds = coming_back_already(desk, line) if desk.stream.chance(50) else on_hold(desk, desk.customer(order))
+    # No return of a clearance piece is authorised because of a change of mind (RET-3).
+    coming = desk.stream.chance(50) and not desk.binds_final_sale(line)
+    grounds = coming_back_already(desk, line) if coming else on_hold(desk, desk.customer(order))
     return order_refusal_task(desk, ticket, prompt, grounds, order, path=about_goods(order, line))

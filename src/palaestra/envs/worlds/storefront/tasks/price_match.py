@@ -42,6 +42,9 @@ def price_match(desk: Desk) -> Task:
         "amount_cents": cents,
         "reason": "price_match",
     }
+    cap = desk.policy.price_match_cap_percent
+    less = line.quantity * (line.unit_cents - best.price_cents)
+    capped = f" That is {cap} % of what you paid, the most that we match." if cents < less else ""
     facts = ["saw-line", "saw-account", "saw-offer", "read-PRM-1"]
     return Task(
         prompt=prompt,
@@ -58,7 +61,7 @@ def price_match(desk: Desk) -> Task:
             *path,
             *sums,
             call("give_credit", **credit),
-            *closing_calls(ticket, f"You have {amount(cents)} of store credit for the difference."),
+            *closing_calls(ticket, f"You have {amount(cents)} of store credit to match the price.{capped}"),
         ],
         alternatives=[
             [
@@ -70,7 +73,7 @@ def price_match(desk: Desk) -> Task:
                 call("get_order", order_id=order.id),
                 call("give_credit", **credit),
                 call("resolve_ticket", ticket_id=ticket.id),
-                call("reply", message=f"The difference of {amount(cents)} is in your account."),
+                call("reply", message=f"We have put {amount(cents)} of store credit into your account."),
                 call("finish"),
             ]
         ],

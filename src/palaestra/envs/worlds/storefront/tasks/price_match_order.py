@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
-from palaestra.envs.kit import amount, calculation, permit_change
+from palaestra.envs.kit import amount, calculation, count, permit_change
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import answers
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls, decline_calls
@@ -62,11 +62,11 @@ def price_match_order(desk: Desk) -> Task:
         if not old:
             market = sold_out(desk, market)
         about = [
-            expect_read(order, id="saw-order"),
+            expect_read(order, fields=["placed", "promotion_code"], id="saw-order"),
             desk.account(desk.customer(order)),
             *([] if old else offers_seen(market)),
         ]
-        return refusal(desk, ticket, prompt, order, about, [*opening, read, *([] if old else looks)])
+        return refusal(desk, ticket, prompt, order, about, [*opening, read, *([] if old else looks)], old=old)
     sums, cents = due(desk, goods, market)
     credit: dict[str, Json] = {
         "customer_id": customer.id,
@@ -76,7 +76,12 @@ def price_match_order(desk: Desk) -> Task:
     }
     work = [
         call("give_credit", **credit),
-        *closing_calls(ticket, f"You have the difference, {amount(cents)}, as store credit."),
+        *closing_calls(
+            ticket,
+            f"You have {amount(cents)} of store credit for the {goods[0].name} and the {goods[1].name}. For a piece we "
+            f"match at most {desk.policy.price_match_cap_percent} % of what you paid. None of the shops on our list "
+            "can deliver the other goods for less.",
+        ),
     ]
     seen = offers_seen(market)
     facts = ["saw-order", "saw-account", "read-PRM-1", *(c.id for c in seen)]
@@ -84,7 +89,7 @@ def price_match_order(desk: Desk) -> Task:
         prompt=prompt,
         rubric=[
             forbid_call("issue_refund", "refund_payment", id="never-refund"),
-            expect_read(order, id="saw-order"),
+            expect_read(order, fields=["placed", "promotion_code"], id="saw-order"),
             desk.account(desk.customer(order)),
             *seen,
             desk.read("PRM-1"),
@@ -155,10 +160,17 @@ def offers_seen(market: MarketOffers) -> list[Criterion]:
 
 
 def refusal(
-    desk: Desk, ticket: Ticket, prompt: str, order: Order, facts: list[Criterion], reading: list[ToolCall]
+    desk: Desk, ticket: Ticket, prompt: str, order: Order, facts: list[Criterion], reading: list[ToolCall], *, old: bool
 ) -> Task:
     """No offer counts: the shops have nothing left, or the order is too old."""
-    close = decline_calls(ticket, "PRM-1", order, "There is nothing that we could match.")
+    days = count(desk.planting_policy.price_match_days, "day")
+    told = (
+        f"{order.id} was placed on {order.placed.date()}. We match prices within {days} of the day of the order, and "
+        "these have passed."
+        if old
+        else f"None of the shops on our list can deliver anything of {order.id} for less, so there is nothing to match."
+    )
+    close = decline_calls(ticket, "PRM-1", order, told)
     return Task(
         prompt=prompt,
         rubric=[

@@ -97,7 +97,10 @@ def recall(desk: Desk) -> Task:
             *facts,
             *(expect_row(Credit, c, id=f"credit-{n}", points=POINTS, after=needed(n)) for n, c in enumerate(due, 1)),
             *desk.resolved(
-                ticket, after=[*(c.id for c in facts), "credit-1", "credit-2", "credit-3"], states=tuple(sums)
+                ticket,
+                after=[*(c.id for c in facts), "credit-1", "credit-2", "credit-3"],
+                states=tuple(sums),
+                names=owed,
             ),
         ],
         allow=[permit_change(desk.customer(order), "credit_cents") for order in owed],
@@ -261,8 +264,8 @@ def owed_facts(desk: Desk, order: Order, n: int) -> list[Criterion]:
     """Expect that these looks were taken, for the `n`th order."""
     [parcel] = desk.shipments(order)
     return [
-        expect_read(parcel, id=f"saw-parcel-{n}"),
-        expect_read(desk.customer(order), id=f"saw-account-{n}"),
+        expect_read(parcel, fields=["delivered"], id=f"saw-parcel-{n}"),
+        expect_read(desk.customer(order), fields=["fraud_hold"], id=f"saw-account-{n}"),
         desk.earlier_credit(desk.customer(order), id=f"saw-credits-{n}"),
     ]
 
@@ -277,11 +280,11 @@ def spared_facts(desk: Desk, found: Recall) -> list[Criterion]:
     [before], [after] = desk.shipments(found.of("before")), desk.shipments(found.of("after"))
     [given] = desk.state.find(Credit, order_id=found.of("credited").id)
     return [
-        expect_read(line_of(desk, found.of("gone")), id="saw-gone"),
-        expect_read(before, id="saw-before"),
-        expect_read(after, id="saw-after"),
-        expect_read(desk.customer(found.of("held")), id="saw-hold"),
-        expect_read(given, id="saw-given"),
+        expect_read(line_of(desk, found.of("gone")), fields=["quantity", "returned"], id="saw-gone"),
+        expect_read(before, fields=["delivered"], id="saw-before"),
+        expect_read(after, fields=["delivered"], id="saw-after"),
+        expect_read(desk.customer(found.of("held")), fields=["fraud_hold"], id="saw-hold"),
+        expect_read(given, fields=["order_id"], id="saw-given"),
     ]
 
 
@@ -303,7 +306,7 @@ def prohibitions(found: Recall) -> list[Criterion]:
 def nobody(desk: Desk, ticket: Ticket, prompt: str, found: Recall) -> Task:
     """The notice is about days on which none of the orders arrived."""
     parcels = [parcel for _, order in found.orders for parcel in desk.shipments(order)]
-    seen = [expect_read(parcel, id=f"saw-parcel-{n}") for n, parcel in enumerate(parcels, 1)]
+    seen = [expect_read(parcel, fields=["delivered"], id=f"saw-parcel-{n}") for n, parcel in enumerate(parcels, 1)]
     looks = [call("get_shipments", order_id=order.id) for _, order in found.orders]
     going_through = [look for _, order in found.orders for look in looks_at(desk, "before", order)]
     named = enumerate_words([order.id for _, order in found.orders])

@@ -67,8 +67,8 @@ def redirect_orders(desk: Desk) -> Task:
     there = {"ship_street": street, "ship_city": city}
     facts = [
         desk.account(customer),
-        *(expect_read(o, id=f"saw-order-{n}") for n, o in enumerate(open_orders, 1)),
-        expect_read(gone, id="saw-gone"),
+        expect_read(*open_orders, fields=["status"], id="saw-orders"),
+        expect_read(gone, fields=["status"], id="saw-gone"),
         desk.read("SHP-2"),
     ]
     return Task(
@@ -77,10 +77,10 @@ def redirect_orders(desk: Desk) -> Task:
             *kept(customer),
             *facts,
             *(
-                expect_change(o, there, id=f"redirected-{n}", after=["saw-account", f"saw-order-{n}", "read-SHP-2"])
+                expect_change(o, there, id=f"redirected-{n}", after=["saw-account", "saw-orders", "read-SHP-2"])
                 for n, o in enumerate(open_orders, 1)
             ),
-            *desk.resolved(ticket, after=["redirected-1", "redirected-2", "saw-gone"]),
+            *desk.resolved(ticket, after=["redirected-1", "redirected-2", "saw-gone"], names=[gone]),
         ],
         oracle=[*opening, *looks, read, *moves, *close],
         alternatives=[
@@ -92,7 +92,9 @@ def redirect_orders(desk: Desk) -> Task:
                 read,
                 *reversed(moves),
                 *close,
-            ]
+            ],
+            # The list shows the status, which decides.
+            [*opening, *looks[:2], read, *moves, *close],
         ],
     )
 
@@ -115,18 +117,18 @@ def all_gone(desk: Desk, ticket: Ticket, prompt: str, orders: list[Order], openi
         *(call("get_order", order_id=o.id) for o in sent),
     ]
     read = call("read_handbook", section_id="SHP-2")
-    seen = [expect_read(o, id=f"saw-order-{n}") for n, o in enumerate(sent, 1)]
+    seen = expect_read(*sent, fields=["status"], id="saw-orders")
     told = (
         f"{enumerate_words([o.id for o in sent])} have left the warehouse, so their address cannot be changed. "
-        "You may accept them and send the goods back."
+        "You may accept them and send back what can be returned within your return window."
     )
     return Task(
         prompt=prompt,
         rubric=[
             kept(customer)[0],
             desk.account(customer),
-            *seen,
-            *desk.declined(ticket, "SHP-2", *sent, after=["saw-account", *(c.id for c in seen)]),
+            seen,
+            *desk.declined(ticket, "SHP-2", *sent, after=["saw-account", "saw-orders"]),
         ],
         oracle=[
             *opening,

@@ -81,7 +81,8 @@ def refund_over_limit(desk: Desk) -> Task:
 def refusal(
     desk: Desk, ticket: Ticket, prompt: str, line: OrderLine, able: list[Employee], path: list[ToolCall]
 ) -> Task:
-    if desk.stream.chance(50):
+    waits = desk.stream.chance(50)
+    if waits:
         grounds = waiting_for_approval(desk, asked_for(desk, line, able[0]), able[0])
     else:
         grounds = nobody_to_approve(desk, line, able)
@@ -92,4 +93,7 @@ def refusal(
             facts=(desk.delivery(line), *rules, desk.earlier_refunds(desk.order(line)), *grounds.facts),
             otherwise=(*looks, call("get_refunds", order_id=line.order_id), *grounds.otherwise),
         )
-    return order_refusal_task(desk, ticket, prompt, grounds, desk.order(line), path=path)
+    task = order_refusal_task(desk, ticket, prompt, grounds, desk.order(line), path=path)
+    # A note to the approver is welcome (REF-2).
+    note = Allowance(table=InternalMessage.table, values=(("recipient_id", able[0].id),))
+    return replace(task, allow=[*task.allow, note]) if waits else task

@@ -40,7 +40,7 @@ def return_opened_item(desk: Desk) -> Task:
         rubric=[
             expect_read(line, id="saw-line"),
             desk.account(customer),
-            expect_read(product, id="saw-product"),
+            expect_read(product, fields=["final_sale"], id="saw-product"),
             desk.delivery(line),
             desk.read("RET-1"),
             desk.read("RET-2"),

@@ -11,7 +11,7 @@ from palaestra.envs.worlds.storefront.desk import Desk, closing_calls, decline_c
 from palaestra.envs.worlds.storefront.policy import StorePolicy, build_problems
 from palaestra.envs.worlds.storefront.refusal_conditions import card_sold_out, rest_changed
 from palaestra.envs.worlds.storefront.schema import Build, Customer, Product, Ticket
-from palaestra.envs.worlds.storefront.workbench import checked_together, exchanged, parts_of
+from palaestra.envs.worlds.storefront.workbench import exchanged, knew_fit, parts_of
 from palaestra.records import ToolCall
 from palaestra.rubrics import expect_change
 
@@ -47,19 +47,20 @@ def swap_graphics_card(desk: Desk) -> Task:
     desk.answer = lambda: exchange(desk, ticket, build, card)
     if desk.twin:
         return refusal(desk, ticket, prompt, build, card, other)
-    kept = [p.id for p in parts_of(desk, build) if p.category != "gpu"]
-    facts = ["checked-together", "saw-account", f"saw-stock-{card.id}", "read-BLD-1"]
-    check = call("check_compatibility", product_ids=[*kept, card.id])
+    kept = [p for p in parts_of(desk, build) if p.category != "gpu"]
+    facts = ["saw-account", f"saw-stock-{card.id}", "read-BLD-1"]
+    check = call("check_compatibility", product_ids=[*(p.id for p in kept), card.id])
     compare, told = price_change(desk, build, card)
     return Task(
         prompt=prompt,
         rubric=[
             desk.stock(card),
-            checked_together([*kept, card.id]),
+            knew_fit([*kept, card], exchanged=("gpu",)),
             desk.account(customer),
             desk.read("BLD-1"),
             expect_change(build, {"gpu_id": card.id}, id="swapped", after=facts),
-            *desk.resolved(ticket, after=["swapped"]),
+            # A draft can be changed back, so that the check may follow the exchange, before the end.
+            *desk.resolved(ticket, after=["swapped", "checked-together"]),
         ],
         oracle=[
             *part_lookups(desk, build, card),

@@ -50,7 +50,7 @@ def talk_fee_told(desk: Desk) -> Task:
             user=user,
             rubric=[
                 desk.account(piece.customer),
-                expect_read(product, id="saw-product"),
+                expect_read(product, fields=["final_sale"], id="saw-product"),
                 *desk.declined(ticket, "RET-3", product, after=["saw-product", "saw-account"]),
             ],
             oracle=[

@@ -38,7 +38,7 @@ def talk_new_address(desk: Desk) -> Task:
             prompt=prompt,
             user=user,
             rubric=[
-                expect_read(gone, id="saw-order"),
+                expect_read(gone, fields=["status"], id="saw-order"),
                 desk.account(customer),
                 *desk.declined(ticket, "SHP-2", gone, after=["saw-order", "saw-account"]),
             ],
@@ -60,7 +60,7 @@ def talk_new_address(desk: Desk) -> Task:
         prompt=prompt,
         user=user,
         rubric=[
-            expect_read(order, id="saw-order"),
+            expect_read(order, fields=["status"], id="saw-order"),
             desk.account(customer),
             expect_question("address"),
             desk.read("SHP-2"),

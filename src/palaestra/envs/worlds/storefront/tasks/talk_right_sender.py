@@ -61,7 +61,7 @@ def talk_right_sender(desk: Desk) -> Task:
         prompt=prompt,
         user=user,
         rubric=[
-            expect_read(order, id="saw-order"),
+            expect_read(order, fields=["status"], id="saw-order"),
             *facts,
             desk.read("PRV-1"),
             desk.read("SHP-2"),

@@ -84,7 +84,7 @@ def talk_what_is_wrong(desk: Desk) -> Task:
                     ticket,
                     "WAR-2",
                     line,
-                    "The warranty covers faults, and not such damage.",
+                    f"{window_closed(desk, line)} The warranty covers faults, and not such damage.",
                     about="repair",
                 ),
             ],

@@ -51,7 +51,7 @@ def talk_which_order(desk: Desk) -> Task:
         ask("order", "You have more than one order with us. Which order do you mean?"),
         call("get_order", order_id=order.id),
     ]
-    facts = [expect_question("order"), expect_read(order, id="saw-order"), desk.account(customer)]
+    facts = [expect_question("order"), expect_read(order, fields=["status"], id="saw-order"), desk.account(customer)]
     if desk.twin:
         gone = send_off(desk, order)
         return dialogue(
@@ -78,8 +78,12 @@ def talk_which_order(desk: Desk) -> Task:
         user=user,
         rubric=[
             *facts,
+            desk.read("SHP-2"),
             expect_change(
-                order, {"status": "cancelled"}, id="cancelled", after=["asked-order", "saw-order", "saw-account"]
+                order,
+                {"status": "cancelled"},
+                id="cancelled",
+                after=["asked-order", "saw-order", "saw-account", "read-SHP-2"],
             ),
             *desk.resolved(ticket, after=["cancelled"]),
         ],
@@ -90,6 +94,7 @@ def talk_which_order(desk: Desk) -> Task:
         ],
         oracle=[
             *found,
+            call("read_handbook", section_id="SHP-2"),
             call("cancel_order", order_id=order.id),
             *closing_calls(ticket, f"{order.id} is cancelled; you will not be charged."),
         ],

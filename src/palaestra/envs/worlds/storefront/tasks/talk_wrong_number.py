@@ -6,6 +6,7 @@ from palaestra.envs.user import Persona, UserFact
 from palaestra.envs.worlds.storefront import requests
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls, decline_calls
 from palaestra.envs.worlds.storefront.lookups import about_goods
+from palaestra.envs.worlds.storefront.replies import window_closed
 from palaestra.envs.worlds.storefront.schema import Order, OrderLine, Return
 from palaestra.envs.worlds.storefront.topics import TOPICS
 from palaestra.records import Json, ToolCall
@@ -93,7 +94,9 @@ def talk_wrong_number(desk: Desk) -> Task:
             oracle=[
                 *found,
                 *about_goods(order, line)[2:],
-                *decline_calls(ticket, "RET-1", parcel, "The return window of that order has closed.", about="return"),
+                *decline_calls(
+                    ticket, "RET-1", parcel, f"{window_closed(desk, line)} We cannot take it back.", about="return"
+                ),
             ],
         )
     back: dict[str, Json] = {"line_id": line.id, "quantity": 1, "reason": "changed_mind", "fee_cents": 0}
@@ -105,7 +108,7 @@ def talk_wrong_number(desk: Desk) -> Task:
             expect_question("order"),
             expect_read(line, id="saw-line"),
             desk.account(customer),
-            expect_read(product, id="saw-product"),
+            expect_read(product, fields=["final_sale"], id="saw-product"),
             desk.delivery(line),
             desk.read("RET-1"),
             desk.read("RET-2"),

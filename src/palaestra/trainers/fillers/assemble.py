@@ -1,0 +1,189 @@
+"""The batch of a step's groups, with the columns that fillers fill in.
+
+A step fills them in at three times: what is not repeatable before the batch is recorded; the rest of what needs no
+policy before filters; and what needs the policy after them, for the trajectories that are left.
+
+Axes: T tokens, R trajectories.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, get_args
+
+import torch
+from torch import Tensor
+
+from palaestra.errors import TaskError
+from palaestra.seeding import Stream
+from palaestra.trainers.codec import Codec
+from palaestra.trainers.data.batch import TokenBatch, concatenate
+from palaestra.trainers.data.demonstration import demonstration
+from palaestra.trainers.data.flatten import flatten
+from palaestra.trainers.fillers.choose import ChosenFiller, needs_of
+from palaestra.trainers.fillers.inputs import DEMONSTRATION, FillerInput
+from palaestra.trainers.rollouts.groups import RolloutGroup
+from palaestra.trainers.rollouts.job import Purpose
+from palaestra.trainers.updates.trained import TrainableModel
+from palaestra.trajectory import Episode
+from palaestra.transcript import transcript_of
+
+_PLACE = "place_R"
+"""While trajectories are filtered: the place of each before."""
+
+
+class BatchFiller:
+    """Fills in the columns of a run's batches.
+
+    Args:
+        chosen: The fillers.
+        codec: Of the policy.
+        demonstrations: By the reference of their task.
+        tasks: References of all tasks that are played.
+        names: What names the run: its stage and its seed.
+        temperature: At which the policy's tokens are drawn.
+
+    Raises:
+        TaskError: a filler needs demonstrations, and a task has none.
+    """
+
+    def __init__(
+        self,
+        chosen: Sequence[ChosenFiller],
+        *,
+        codec: Codec,
+        demonstrations: Mapping[str, Episode],
+        tasks: Sequence[str],
+        names: tuple[str, int],
+        temperature: float = 1.0,
+    ) -> None:
+        self._chosen = tuple(chosen)
+        self._codec = codec
+        self._names = names
+        self._temperature = temperature
+        self._needs = needs_of(self._chosen)
+        self._demonstrations = (
+            {task: demonstrations[task] for task in sorted(tasks) if task in demonstrations} if self._shown else {}
+        )
+        missing = [task for task in tasks if task not in self._demonstrations] if self._shown else []
+        if missing:
+            raise TaskError(
+                f"the fillers of {', '.join(name for one in chosen for name in one.columns)} need a demonstration of "
+                f"each task, and {len(missing)} of {len(tasks)} have none, such as {missing[0]}; give a file that has "
+                "them as sft.demonstrations, or take other fillers"
+            )
+        self._tokens: dict[str, Episode] = {}
+
+    @property
+    def demonstrations(self) -> list[Episode]:
+        """Those that fillers may read."""
+        return list(self._demonstrations.values())
+
+    def describe(self) -> list[Any]:
+        """What decides the columns, beside records and weights, as plain JSON."""
+        shown = [[task, episode.digest()] for task, episode in self._demonstrations.items()]
+        return [[one.describe() for one in self._chosen], shown]
+
+    @property
+    def _shown(self) -> bool:
+        return bool(self._needs & {"demonstrations", "experts"})
+
+    def assemble(self, groups: Sequence[RolloutGroup], references: Sequence[str], step: int) -> FillerInput:
+        """The batch of a step's groups.
+
+        Args:
+            groups: All of the step's.
+            references: Of the task of each.
+            step: Which.
+        """
+        batch = concatenate([group.batch() for group in groups])
+        episodes = [episode for group in groups for episode in group.episodes]
+        shown: dict[str, Episode] | None = None
+        if self._shown:
+            pairs = zip(groups, references, strict=True)
+            shown = {group.episodes[0].group: self._demonstration(reference) for group, reference in pairs}
+        if "experts" in self._needs:
+            assert shown is not None, "experts are demonstrations"
+            experts = [replace(episode, group=name) for name, episode in shown.items()]
+            batch = self._join(batch, experts)
+            episodes += experts
+        compared: dict[tuple[str, Purpose], Episode] = {
+            (group.episodes[0].group, purpose): group.comparisons[purpose]
+            for group in groups
+            for purpose in get_args(Purpose)
+            if purpose in group.comparisons
+        }
+        return FillerInput(
+            batch=batch,
+            episodes=tuple(episodes),
+            seed=Stream.root(*self._names, step, "fillers").below(2**31),
+            codec=self._codec,
+            temperature=self._temperature,
+            demonstration_of=shown,
+            compared=compared,
+        )
+
+    def _join(self, batch: TokenBatch, experts: Sequence[Episode]) -> TokenBatch:
+        """The batch with a demonstration of each group as one of its trajectories."""
+        theirs = flatten(experts)
+        joined = concatenate([batch, theirs])
+        first_R = torch.cat([torch.ones(1, dtype=torch.bool), batch.group_R.diff() != 0])
+        group_R = torch.cat([batch.group_R, batch.group_R[first_R]])
+        marked_R = torch.arange(joined.trajectories) >= batch.trajectories
+        return replace(joined, group_R=group_R).with_columns({DEMONSTRATION: marked_R})
+
+    def _demonstration(self, reference: str) -> Episode:
+        """The demonstration of a task, with its tokens."""
+        if reference not in self._tokens:
+            episode = self._demonstrations[reference]
+            (segment,) = episode.segments
+            tokens = demonstration(transcript_of(episode), self._codec)
+            self._tokens[reference] = replace(
+                episode, id=f"demonstration/{reference}", segments=(replace(segment, tokens=tokens),)
+            )
+        return self._tokens[reference]
+
+    @property
+    def asked(self) -> frozenset[str]:
+        """The columns that are not repeatable."""
+        return frozenset(name for one in self._chosen if not one.filler.repeatable for name in one.columns)
+
+    def ask(self, given: FillerInput) -> dict[str, Tensor]:
+        """The columns that are not repeatable, to be recorded.
+
+        Raises:
+            InfrastructureError: a model elsewhere failed.
+        """
+        return _fill([one for one in self._chosen if not one.filler.repeatable], given)
+
+    def fill(self, given: FillerInput, recorded: Mapping[str, Tensor]) -> FillerInput:
+        """The same with every column that needs no pass through the policy.
+
+        Args:
+            given: What `assemble` gave.
+            recorded: What `ask` gave.
+        """
+        ready = [one for one in self._chosen if one.filler.repeatable and "policy" not in one.filler.needs]
+        columns = {**recorded, **_fill(ready, given)}
+        place_R = torch.arange(given.batch.trajectories)
+        return replace(given, batch=given.batch.with_columns({**columns, _PLACE: place_R}))
+
+    def fill_from_policy(self, batch: TokenBatch, given: FillerInput, policy: TrainableModel) -> TokenBatch:
+        """The batch with the columns that need passes through the policy.
+
+        Args:
+            batch: The trajectories that filters have left of it.
+            given: What `fill` gave.
+            policy: Before the batch's first step.
+        """
+        kept: list[int] = batch.column(_PLACE).tolist()
+        batch = replace(batch, columns={name: values for name, values in batch.columns.items() if name != _PLACE})
+        asked = [one for one in self._chosen if "policy" in one.filler.needs]
+        episodes = tuple(given.episodes[place] for place in kept)
+        return batch.with_columns(_fill(asked, replace(given, batch=batch, episodes=episodes, trained=policy)))
+
+
+def _fill(chosen: Sequence[ChosenFiller], given: FillerInput) -> dict[str, Tensor]:
+    columns: dict[str, Tensor] = {}
+    for one in chosen:
+        columns |= one(given)
+    return columns

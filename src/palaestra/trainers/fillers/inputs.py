@@ -1,0 +1,79 @@
+"""What a filler is given of a batch. Axes: T tokens, U turns, R trajectories."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, TypeVar
+
+import torch
+from torch import Tensor
+
+from palaestra.errors import DefinitionError
+from palaestra.trainers.codec import Codec
+from palaestra.trainers.data.batch import TokenBatch
+from palaestra.trainers.rollouts.job import Purpose
+from palaestra.trainers.updates.trained import TrainableModel
+from palaestra.trajectory import Episode
+
+Need: TypeAlias = Literal["policy", "demonstrations", "experts", "greedy", "idle"]
+"""What a filler may need: passes through the policy; a demonstration of each task; a demonstration beside the rollouts
+of each group, trained on as one of them; a further rollout of each group, with the likeliest token everywhere, or
+without any turn."""
+DEMONSTRATION = "demonstration_R"
+"""A column that a batch with demonstrations in it has: whether the trajectory is one."""
+V = TypeVar("V")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FillerInput:
+    """A batch, and what it was made from. A filler that reads what it did not declare to need gets an error."""
+
+    batch: TokenBatch
+    """The trajectories that are trained on; rewards are as the world paid them."""
+    episodes: tuple[Episode, ...]
+    """Of each trajectory."""
+    seed: int
+    """Of this step; for models that take one."""
+    codec: Codec
+    """Text to tokens, as the policy has it."""
+    temperature: float = 1.0
+    """At which the policy's tokens are drawn."""
+    trained: TrainableModel | None = None
+    demonstration_of: Mapping[str, Episode] | None = None
+    """By the group's name."""
+    compared: Mapping[tuple[str, Purpose], Episode] | None = None
+    """By the group's name and the purpose."""
+
+    @property
+    def policy(self) -> TrainableModel:
+        """The policy before the batch's first step (needs "policy")."""
+        return _declared(self.trained, "policy")
+
+    @property
+    def demonstrations(self) -> tuple[Episode, ...]:
+        """A demonstration of each trajectory's task (needs "demonstrations" or "experts")."""
+        known = _declared(self.demonstration_of, "demonstrations")
+        return tuple(known[episode.group] for episode in self.episodes)
+
+    @property
+    def is_demonstration_R(self) -> Tensor:
+        """Which trajectories are demonstrations beside the rollouts of their group, [R], booleans."""
+        there = self.batch.columns.get(DEMONSTRATION)
+        return torch.zeros(self.batch.trajectories, dtype=torch.bool) if there is None else there
+
+    def comparisons(self, purpose: Purpose) -> tuple[Episode, ...]:
+        """The further rollout of each trajectory's group (needs `purpose`)."""
+        known = _declared(self.compared, purpose)
+        try:
+            return tuple(known[episode.group, purpose] for episode in self.episodes)
+        except KeyError:
+            raise _undeclared(purpose) from None
+
+
+def _declared(there: V | None, need: str) -> V:
+    if there is None:
+        raise _undeclared(need)
+    return there
+
+
+def _undeclared(need: str) -> DefinitionError:
+    return DefinitionError(f"a filler reads {need!r} and did not declare it; write @column(..., needs=({need!r},))")

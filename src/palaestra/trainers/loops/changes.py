@@ -1,0 +1,175 @@
+"""What is done with settings that are not those that a run began with: refused, or accepted and written down."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import orjson
+
+from palaestra.durable import write_file
+from palaestra.errors import CheckpointError, ReplayError
+from palaestra.records import Json, JsonObject
+from palaestra.trainers.lineage import LineageEntry, append_lineage, read_lineage
+from palaestra.trainers.loops.config import TrainConfig
+from palaestra.trainers.loops.reading import config_document
+from palaestra.trainers.loops.setting_classes import SettingRule, flat_settings, rule_of
+from palaestra.trainers.run_folder import SETTINGS, RunFolder, read_run
+
+_STAGES = ("sft", "grpo")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingChange:
+    """A setting with another value than before."""
+
+    setting: str
+    before: Json
+    after: Json
+
+    @property
+    def rule(self) -> SettingRule:
+        """What the change means."""
+        return rule_of(self.setting)
+
+    def sentence(self) -> str:
+        """The setting, both values and its class."""
+        return f"{self.setting}: {self.before!r} -> {self.after!r} ({self.rule.kind})"
+
+
+def compare_settings(before: Mapping[str, Json], after: Mapping[str, Json]) -> list[SettingChange]:
+    """The settings that differ, by their full names.
+
+    A section that only one of the two has is one change. A setting that only one of them knows is of another version
+    of Palaestra and is not compared.
+    """
+    return list(_differences(before, after))
+
+
+def _differences(before: Mapping[str, Json], after: Mapping[str, Json]) -> Iterator[SettingChange]:
+    worlds = [{name.split(".")[1] for name in side if name.startswith("world.")} for side in (before, after)]
+    if len(worlds[0]) != len(worlds[1]):
+        yield SettingChange(setting="world", before=len(worlds[0]), after=len(worlds[1]))
+    for name in dict.fromkeys((*before, *after)):
+        if name in before and name in after:
+            if before[name] != after[name]:
+                yield SettingChange(setting=name, before=before[name], after=after[name])
+        elif _is_section(name, after if name in before else before):
+            inner = "a section"
+            now = (None, inner) if name in before else (inner, None)
+            yield SettingChange(setting=name, before=now[0], after=now[1])
+
+
+def _is_section(name: str, other: Mapping[str, Json]) -> bool:
+    """Whether the other side has settings within what this side leaves out."""
+    return any(one.startswith(f"{name}.") for one in other)
+
+
+def check_changes(changes: Sequence[SettingChange], *, amend: bool, where: Path) -> None:
+    """Refuse the changes that may not be made.
+
+    Args:
+        changes: Between what `where` was begun with and what it is to go on with.
+        amend: Whether changes of what later steps learn are meant.
+        where: The folder, for the error.
+
+    Raises:
+        CheckpointError: a change is refused; the message names every one, with its class.
+    """
+    refused = [change for change in changes if change.rule.kind == "identity"]
+    unmeant = [change for change in changes if change.rule.kind == "trajectory" and not amend]
+    if not refused and not unmeant:
+        return
+    parts = [f"{where} was begun with other settings, and nothing was changed in it"]
+    if refused:
+        parts.append(
+            f"These make it another run: {_listed(refused)}; give the old values, or another folder with --out"
+        )
+    if unmeant:
+        parts.append(
+            f"These change what later steps learn: {_listed(unmeant)}; give --amend to go on with them, or another "
+            "folder with --out"
+        )
+    raise CheckpointError(". ".join(parts))
+
+
+def _listed(changes: Sequence[SettingChange]) -> str:
+    return ", ".join(change.sentence() for change in changes)
+
+
+def changes_of_run(out: Path, config: TrainConfig) -> list[SettingChange]:
+    """What is different from the settings that the run in `out` was last started with; none where there is no run."""
+    if not (out / SETTINGS).is_file() or not any((out / stage).is_dir() for stage in _STAGES):
+        return []
+    return compare_settings(flat_settings(read_run(out).settings), flat_document(config))
+
+
+def flat_document(config: TrainConfig) -> dict[str, Json]:
+    """Every setting of a run by its full name, as its folder keeps it."""
+    return flat_settings(cast("JsonObject", orjson.loads(config_document(config))))
+
+
+def accept_settings(out: Path, config: TrainConfig, *, amend: bool) -> list[LineageEntry]:
+    """Hold the settings to those of the run in `out`, then write them there, and the changes into its lineage.
+
+    Returns:
+        The changes that were accepted.
+
+    Raises:
+        CheckpointError: a change is refused; nothing was written.
+        StorageError: the disk refuses.
+    """
+    changes = changes_of_run(out, config)
+    check_changes(changes, amend=amend, where=out)
+    entries: list[LineageEntry] = []
+    if changes:
+        found = read_run(out)
+        entries = [_entry(change, found) for change in changes]
+        append_lineage(out, entries)  # first: a change that is written twice does less harm than one that is not
+    write_file(out / SETTINGS, config_document(config))
+    return entries
+
+
+def _entry(change: SettingChange, run: RunFolder) -> LineageEntry:
+    steps = {stage.name: stage.steps for stage in run.stages}
+    own = change.setting.partition(".")[0]
+    stage = own if own in _STAGES else next((name for name in reversed(_STAGES) if name in steps), _STAGES[0])
+    return LineageEntry(
+        stage=stage,
+        step=steps.get(stage, 0),
+        setting=change.setting,
+        before=change.before,
+        after=change.after,
+        kind=change.rule.kind,
+        ends_replay=change.rule.ends_replay,
+    )
+
+
+def check_replay(recorded: Path, config: TrainConfig) -> list[LineageEntry]:
+    """Hold a replay to the settings of the run that it goes through, and to that run's lineage.
+
+    Args:
+        recorded: The run's folder.
+        config: The replay's settings.
+
+    Returns:
+        Changes on the way that the replay follows: its settings are those after them.
+
+    Raises:
+        ReplayError: settings differ that decide the bits, or such a setting was changed between two steps.
+        RecordError: the folder holds no run.
+    """
+    settings = flat_settings(read_run(recorded).settings)
+    differing = [change for change in compare_settings(settings, flat_document(config)) if change.rule.ends_replay]
+    if differing:
+        raise ReplayError(
+            f"{recorded} was run with other settings: {_listed(differing)}; replay with those in its {SETTINGS}"
+        )
+    lineage = read_lineage(recorded)
+    crossed = [entry for entry in lineage if entry.ends_replay and entry.step > 0]
+    if crossed:
+        raise ReplayError(
+            f"{recorded} was changed on its way: {', '.join(entry.sentence() for entry in crossed)}. A replay has one "
+            "set of settings from its first step to its last; replay a run that was not changed"
+        )
+    return lineage

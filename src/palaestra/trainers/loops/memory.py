@@ -1,0 +1,134 @@
+"""What a stage takes of memory and disk, worked out from its settings and the model's shape before anything is made.
+
+Figures are upper limits of what grows (activations, keys and values) and exact where sizes follow from the shape.
+What is not counted: the allocator's reserve, attention's own buffers, the Python process and its libraries.
+"""
+
+from dataclasses import dataclass
+
+from palaestra.trainers.learner import LearnerConfig, LoraConfig
+from palaestra.trainers.loops.config import GrpoConfig, SftConfig
+from palaestra.trainers.model.shape import DecoderShape
+
+_SINGLE = 4
+"""Bytes of a number in single precision; weights, gradients and moments are held in it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryItem:
+    """Something that takes memory."""
+
+    what: str
+    bytes: int
+    where: str
+    """A device, or "disk"."""
+
+
+def estimate_memory(config: SftConfig | GrpoConfig, shape: DecoderShape) -> list[MemoryItem]:
+    """What a stage takes, part by part.
+
+    Args:
+        config: With devices, as `place` gives it.
+        shape: Of the policy.
+    """
+    learner = config.learner
+    device = learner.device or "cpu"
+    weights = _SINGLE * shape.parameters
+    trained = _SINGLE * trained_parameters(shape, learner.lora)
+    items = [
+        MemoryItem(what="weights", bytes=weights, where=device),
+        MemoryItem(what="gradients", bytes=trained, where=device),
+        MemoryItem(what="optimiser, two moments", bytes=2 * trained, where=device),
+        MemoryItem(
+            what="activations of a micro-batch, at most",
+            bytes=_longest(config) * activation_bytes(shape, learner),
+            where=device,
+        ),
+        MemoryItem(what="logits of a chunk", bytes=3 * learner.logits_chunk * shape.vocabulary * _SINGLE, where=device),
+    ]
+    if learner.precision == "bf16":
+        items.append(MemoryItem(what="copy in bf16, with gradients", bytes=(weights + trained) // 2, where=device))
+    if learner.lora is None:
+        items.append(MemoryItem(what="the policy at the start", bytes=weights, where="cpu"))
+    if isinstance(config, GrpoConfig):
+        items += _of_grpo(config, shape)
+    save = 3 * trained
+    if config.save.background:
+        items.append(MemoryItem(what="copy for a save", bytes=save, where="cpu"))
+    base = 0 if learner.lora is None else 2 * weights  # beside the saves, and in the last of them
+    items.append(MemoryItem(what="two saves", bytes=2 * save + base, where="disk"))
+    return items
+
+
+def _of_grpo(config: GrpoConfig, shape: DecoderShape) -> list[MemoryItem]:
+    weights, device = _SINGLE * shape.parameters, config.learner.device or "cpu"
+    items: list[MemoryItem] = []
+    built = config.objective.built()
+    if "ref_T" in built.requires:  # its weights are those at the start, or those that adapters adapt
+        half = weights // 2 if config.learner.precision == "bf16" else 0
+        moved = weights if config.learner.lora is None and device != "cpu" else 0
+        items.append(MemoryItem(what="reference policy", bytes=moved + half, where=device))
+    if built.critic is not None:
+        on = config.critic.learner.device or "cpu"
+        items.append(MemoryItem(what="critic, with gradients and moments", bytes=4 * weights, where=on))
+    if config.vllm is not None:
+        items.append(MemoryItem(what="keys and values of vLLM", bytes=config.vllm.cache_bytes, where="vLLM's own"))
+        return items
+    engine, on = config.engine, config.engine.device or "cpu"
+    items.append(MemoryItem(what="weights of the engine", bytes=shape.parameters * _engine_number(config), where=on))
+    token = cache_bytes(shape, number=_engine_number(config))
+    drawn = min(engine.rows, config.pool.agents) * config.play.context
+    idle = min(engine.capacity, max(0, config.pool.agents - engine.rows) * config.play.context)
+    items.append(MemoryItem(what="keys and values under way, at most", bytes=token * drawn, where=on))
+    items.append(MemoryItem(what="keys and values that wait, at most", bytes=token * idle, where=on))
+    return items
+
+
+def _engine_number(config: GrpoConfig) -> int:
+    return 2 if config.engine.precision == "bf16" else _SINGLE
+
+
+def _longest(config: SftConfig | GrpoConfig) -> int:
+    """Tokens of a micro-batch, at most."""
+    most = config.learner.micro_tokens
+    if isinstance(config, SftConfig):
+        return most
+    batch = config.limits.per_step * config.group_size * config.play.context
+    return min(max(most, config.play.context), batch)
+
+
+def trained_parameters(shape: DecoderShape, lora: LoraConfig | None) -> int:
+    """How many numbers are trained: all weights, or the adapters'."""
+    if lora is None:
+        return shape.parameters
+    width, narrow = shape.heads * shape.head_dim, shape.kv_heads * shape.head_dim
+    sides = {
+        "q_proj": shape.hidden + width,
+        "k_proj": shape.hidden + narrow,
+        "v_proj": shape.hidden + narrow,
+        "o_proj": width + shape.hidden,
+        "gate_proj": shape.hidden + shape.mlp,
+        "up_proj": shape.hidden + shape.mlp,
+        "down_proj": shape.mlp + shape.hidden,
+    }
+    return shape.layers * lora.rank * sum(sides.get(target, 0) for target in lora.targets)
+
+
+def activation_bytes(shape: DecoderShape, learner: LearnerConfig) -> int:
+    """Bytes that the way back needs of a token: what each block's products, norms and gates were given.
+
+    A block keeps 4 vectors of the hidden width (its input, the sum behind attention, both normed), 3 of all heads'
+    width (queries before norm and rotation and behind them, and what attention gave), 3 of the key-value heads' width,
+    and 4 of the middle width. With checkpointing, every block keeps its input and one block keeps all.
+    """
+    number = 2 if learner.precision == "bf16" else _SINGLE
+    heads, narrow = shape.heads * shape.head_dim, shape.kv_heads * shape.head_dim
+    block = 4 * shape.hidden + 3 * heads + 3 * narrow + 4 * shape.mlp
+    if learner.checkpointing:
+        return number * (shape.layers * shape.hidden + block)
+    return number * shape.layers * block
+
+
+def cache_bytes(shape: DecoderShape, *, number: int) -> int:
+    """Bytes of a token's keys and values; `number`: bytes of each number."""
+    return 2 * shape.layers * shape.kv_heads * shape.head_dim * number

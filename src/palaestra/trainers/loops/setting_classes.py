@@ -1,0 +1,147 @@
+"""The class of every setting: what a run that has begun does when it is started again with another value.
+
+- identity: the run would be another one. The change is refused; give another folder.
+- trajectory: later steps learn something else. The change needs `--amend`.
+- operational: what is learnt stays the same. The change is accepted. Some of these change the order in which numbers
+  are added, and so the last bits of the weights: no replay to the bit goes across such a change.
+
+Every accepted change is a line of the run's lineage file.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from types import MappingProxyType
+from typing import cast
+
+from palaestra.records import Json
+from palaestra.trainers.critic import CriticConfig
+from palaestra.trainers.engines.native import NativeConfig
+from palaestra.trainers.engines.vllm import VllmConfig
+from palaestra.trainers.learner import LearnerConfig, LoraConfig
+from palaestra.trainers.lineage import SettingClass
+from palaestra.trainers.loops.config import GrpoConfig, ModelConfig, PolicyConfig, SftConfig, TrainConfig, WorldConfig
+from palaestra.trainers.loops.reading import section_of
+from palaestra.trainers.loops.saves import SaveConfig
+from palaestra.trainers.monitors import AlarmConfig
+from palaestra.trainers.objectives import ObjectiveConfig
+from palaestra.trainers.rollouts.budget import PlayConfig
+from palaestra.trainers.rollouts.faults import Backoff
+from palaestra.trainers.rollouts.groups import GroupRule
+from palaestra.trainers.rollouts.pool import PoolConfig
+from palaestra.trainers.rollouts.staleness import Staleness
+from palaestra.trainers.rollouts.worlds import Timeouts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingRule:
+    """What a change of a setting means."""
+
+    kind: SettingClass
+    rounding: bool = False
+    """Whether the last bits of weights or draws depend on an operational setting."""
+
+    @property
+    def ends_replay(self) -> bool:
+        """Whether no replay to the bit goes across a change of it."""
+        return self.kind != "operational" or self.rounding
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Classes:
+    """The names of a section's settings, by class; sections within it have their own."""
+
+    identity: str = ""
+    trajectory: str = ""
+    operational: str = ""
+    rounding: str = ""
+
+    def by_name(self) -> dict[str, SettingRule]:
+        """The rule of each name."""
+        listed = (
+            (self.identity, SettingRule(kind="identity")),
+            (self.trajectory, SettingRule(kind="trajectory")),
+            (self.operational, SettingRule(kind="operational")),
+            (self.rounding, SettingRule(kind="operational", rounding=True)),
+        )
+        return {name: rule for names, rule in listed for name in names.split()}
+
+
+_SECTIONS: Mapping[type, _Classes] = {
+    TrainConfig: _Classes(
+        identity="seed world",
+        trajectory="contamination_lists",
+        operational="trackers sft grpo",
+        rounding="threads device",
+    ),
+    WorldConfig: _Classes(
+        identity="env_id pack name weight split families switches imports", operational="where workers"
+    ),
+    Timeouts: _Classes(operational="open reset step episode"),
+    PolicyConfig: _Classes(identity="checkpoint format"),
+    ModelConfig: _Classes(identity="hidden layers heads kv_heads head_dim mlp context vocabulary"),
+    SftConfig: _Classes(identity="demonstrations", trajectory="steps seconds batch warmup_steps"),
+    GrpoConfig: _Classes(
+        identity="group_size columns",
+        trajectory="updates vllm in_flight",
+        operational="steps tokens patience probe probe_prompts",
+    ),
+    LearnerConfig: _Classes(
+        identity="lora",
+        trajectory="lr betas weight_decay max_norm precision",
+        rounding="micro_tokens layout logits_chunk checkpointing device",
+    ),
+    LoraConfig: _Classes(identity="rank alpha targets seed"),
+    CriticConfig: _Classes(identity="unit loss", trajectory="clip updates lead progress"),
+    ObjectiveConfig: _Classes(identity="preset imports", trajectory="parts"),
+    Staleness: _Classes(identity="per_step", trajectory="staleness window"),
+    GroupRule: _Classes(trajectory="kind minimum enough straggler_seconds extras"),
+    PlayConfig: _Classes(trajectory="context turn temperature top_p turns seconds", operational="turn_timeout name"),
+    PoolConfig: _Classes(operational="close_seconds", rounding="agents"),
+    Backoff: _Classes(operational="retries first longest"),
+    NativeConfig: _Classes(trajectory="context precision", rounding="rows capacity prefill device"),
+    VllmConfig: _Classes(
+        trajectory="context dtype arguments",
+        operational="model python eager start_timeout silence environment",
+        rounding="cache_bytes turns",
+    ),
+    AlarmConfig: _Classes(
+        operational="window length_correlation entropy_floor entropy_fall entropy_rise entropy_calm information_fall "
+        "ess flat kl kl_jump"
+    ),
+    SaveConfig: _Classes(operational="every minutes background"),
+}
+
+
+def rule_of(setting: str) -> SettingRule:
+    """The rule of a setting by its full name, such as "grpo.learner.lr" or "world.0.split"."""
+    return SETTING_RULES[".".join(part for part in setting.split(".") if not part.isdigit())]
+
+
+def _rules_in(kind: type, before: str = "") -> Iterator[tuple[str, SettingRule]]:
+    own = _SECTIONS[kind].by_name()
+    for one in fields(kind):
+        inner = WorldConfig if (kind, one.name) == (TrainConfig, "world") else section_of(kind, one.name)
+        if inner is None or one.name in own:  # a section that may be left out has a rule itself
+            yield f"{before}{one.name}", own[one.name]
+        if inner is not None:
+            yield from _rules_in(inner, f"{before}{one.name}.")
+
+
+SETTING_RULES: Mapping[str, SettingRule] = MappingProxyType(dict(_rules_in(TrainConfig)))
+"""The rule of every setting, by its full name; worlds have no numbers here."""
+
+
+def flat_settings(table: Mapping[str, Json], kind: type = TrainConfig, before: str = "") -> dict[str, Json]:
+    """The settings of a document by their full names; a mapping that is a value, such as switches, stays whole."""
+    flat: dict[str, Json] = {}
+    for name, value in table.items():
+        if kind is TrainConfig and name == "world" and isinstance(value, list):
+            for number, world in enumerate(value):
+                flat |= flat_settings(cast("Mapping[str, Json]", world), WorldConfig, f"{before}world.{number}.")
+            continue
+        inner = section_of(kind, name) if any(one.name == name for one in fields(kind)) else None
+        if inner is not None and isinstance(value, Mapping):
+            flat |= flat_settings(cast("Mapping[str, Json]", value), inner, f"{before}{name}.")
+        else:
+            flat[f"{before}{name}"] = value
+    return flat

@@ -1,0 +1,16 @@
+"""Rewards that an advantage would silently ignore."""
+
+from collections.abc import Mapping
+
+_SHAPED = ("kl-in-reward", "laconic", "potential", "soft-overlong", "tool-bonus")
+"""Parts that change what is paid, by more than its unit."""
+
+
+def unread_rewards(read: str) -> Mapping[str, str]:
+    """The conflicts of an advantage that reads something else than what was paid.
+
+    Args:
+        read: What it reads, in words.
+    """
+    reason = f"it reads {read} and not what was paid, so the change of rewards would have no effect"
+    return {f"reward/{name}": reason for name in _SHAPED}

@@ -1,0 +1,64 @@
+"""What settings make: a function as it is, or a frozen dataclass whose fields are its settings and whose call is it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields
+from difflib import get_close_matches
+from typing import Any, get_type_hints
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails
+
+from palaestra.errors import ConfigError
+
+TO_BE_SAID = "to be said"
+"""In place of the default of a setting that has none."""
+
+
+def setting_defaults(make: Callable[..., Any]) -> dict[str, str]:
+    """The names of the settings of a function or class, each with its default in words; a function has none."""
+    if not isinstance(make, type):
+        return {}
+    found: Any = make  # Any: a dataclass of anybody's
+    return {
+        one.name: TO_BE_SAID if one.default is MISSING and one.default_factory is MISSING else f"{one.default}"
+        for one in fields(found)
+        if one.init
+    }
+
+
+def make_with_settings(make: Callable[..., Any], settings: Mapping[str, Any], *, where: str, hint: str) -> Any:
+    """The function itself, or an object of the class with these settings. Any: of anybody's class.
+
+    Args:
+        make: Which.
+        settings: By name.
+        where: What errors call it.
+        hint: Where its settings are listed, for errors.
+
+    Raises:
+        ConfigError: a setting is unknown, lacks a value, or is not what it should be.
+    """
+    known = setting_defaults(make)
+    for setting in settings:
+        if setting not in known:
+            near = get_close_matches(setting, known, n=1)
+            way_out = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(known) or 'none'}"
+            raise ConfigError(f"{where}: unknown setting {setting!r}; {way_out}")
+    if not isinstance(make, type):
+        return make
+    for setting, default in known.items():
+        if default == TO_BE_SAID and setting not in settings:
+            raise ConfigError(f"{where}: {setting} has no default; say it ({hint})")
+    hints = get_type_hints(make)
+    try:
+        return make(**{key: TypeAdapter(hints[key]).validate_python(value) for key, value in settings.items()})
+    except ValidationError as error:
+        raise ConfigError(f"{where}: {'; '.join(map(describe_fault, error.errors()))}") from error
+    except ValueError as error:
+        raise ConfigError(f"{where}: {error}") from error
+
+
+def describe_fault(fault: ErrorDetails) -> str:
+    """A fault that pydantic found, in words."""
+    place = ".".join(map(str, fault["loc"]))
+    return f"{place + ': ' if place else ''}{fault['msg']} (it is {fault['input']!r})"

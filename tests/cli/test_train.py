@@ -1,0 +1,121 @@
+"""`palaestra train`: what a dry run states, and that nothing is written before everything is checked."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+import torch
+from typer.testing import CliRunner, Result
+
+from palaestra.cli.app import app
+from palaestra.errors import PalaestraError
+from worlds.registration import LIBRARY_ID
+
+SETTINGS = f"""
+threads = 1
+device = "cpu"
+trackers = []
+
+[world]
+env_id = "{LIBRARY_ID}"
+imports = ["worlds.registration"]
+
+[policy.model]
+hidden = 32
+layers = 1
+heads = 1
+kv_heads = 1
+head_dim = 32
+mlp = 64
+context = 512
+vocabulary = 600
+
+[sft]
+steps = 1
+batch = 2
+
+[grpo]
+steps = 1
+group_size = 2
+limits = {{ per_step = 1 }}
+play = {{ context = 400, turn = 24 }}
+pool = {{ agents = 2 }}
+"""
+MISSING = f"cuda:{torch.cuda.device_count() if torch.cuda.is_available() else 0}"
+
+
+def train(folder: Path, *arguments: str, settings: Sequence[str] = ()) -> Result:
+    file = folder.parent / "run.toml"
+    file.write_text(SETTINGS)
+    given = [text for setting in settings for text in ("--set", setting)]
+    return CliRunner().invoke(
+        app, ["train", str(file), "--out", str(folder), *given, *arguments], env={"COLUMNS": "160"}
+    )
+
+
+def test_a_dry_run_states_placement_and_memory_and_writes_nothing(tmp_path: Path) -> None:
+    settings = ["grpo.learner.micro_tokens=900", 'grpo.learner.precision="bf16"', "grpo.objective.preset=grpo_kl"]
+    told = train(tmp_path / "run", "--dry-run", settings=settings)
+    assert told.exit_code == 0, told.output
+    for said in (
+        "cpu, fp32, layout packed, 16,384 tokens a micro-batch",
+        "cpu, bf16, layout shared, 900 tokens a micro-batch",
+        "cpu, fp32, native, 64 turns at once",
+        "1 for arithmetic",
+        "Memory and disk, MiB",
+        "gradients",
+        "optimiser, two moments",
+        "activations of a micro-batch, at most",
+        "reference policy",
+        "keys and values under way, at most",
+        "copy for a save",
+        "two saves",
+        "in all",
+    ):
+        assert said in told.output, said
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("setting", "says"),
+    [
+        ("grpo.steps=-3", "steps=-3"),
+        ("sft.steps=0", "steps=0"),
+        ("grpo.learner.lr=-1.0", "lr=-1.0"),
+        ("grpo.group_size=1", "group_size=1"),
+        ("threads=0", "threads=0"),
+        (f"device={MISSING}", f"device='{MISSING}'"),
+        (f"grpo.engine.device={MISSING}", f"grpo.engine.device='{MISSING}'"),
+        ("grpo.play.context=900", "grpo.play.context=900: the policy takes 512 tokens"),
+        ("grpo.engine.context=300", "grpo.engine.context=300 is less"),
+        ("grpo.engine.capacity=450", "grpo.engine.capacity=450"),
+        ("grpo.vllm={ python = 'no/such/python' }", "grpo.vllm.python='no/such/python': no program"),
+        ("trackers=['no-such-tracker']", "no-such-tracker"),
+        ("policy.checkpoint=no/such/folder", "no/such/folder"),
+    ],
+)
+def test_what_cannot_work_is_refused_before_the_folder_is_made(setting: str, says: str, tmp_path: Path) -> None:
+    told = train(tmp_path / "run", settings=[setting])
+    assert isinstance(told.exception, PalaestraError), told.exception
+    assert says in str(told.exception)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_replay_of_what_is_no_run_is_refused_before_the_folder_is_made(tmp_path: Path) -> None:
+    told = train(tmp_path / "run", "--replay", str(tmp_path / "none"))
+    assert isinstance(told.exception, PalaestraError)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_run_is_amended_with_a_flag_and_a_dry_run_says_what_would_be_changed(tmp_path: Path) -> None:
+    assert train(tmp_path / "run").exit_code == 0
+    changes = ["grpo.steps=2", "grpo.updates=1"]
+    refused = train(tmp_path / "run", "--dry-run", settings=changes)
+    assert "grpo.updates: 2 -> 1 (trajectory); give --amend" in str(refused.exception)
+    shown = train(tmp_path / "run", "--dry-run", "--amend", settings=changes)
+    assert "changed: grpo.steps" in shown.output
+    assert "2 -> 1 (trajectory)" in shown.output
+    assert not (tmp_path / "run" / "lineage.jsonl").exists()
+    went_on = train(tmp_path / "run", "--amend", settings=changes)
+    assert went_on.exit_code == 0, went_on.output
+    assert "grpo step 1: grpo.updates 2 -> 1" in " ".join(went_on.output.split())

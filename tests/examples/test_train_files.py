@@ -1,0 +1,147 @@
+"""The settings files under examples/train do what their comments say."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeAlias
+
+import pytest
+
+from palaestra.trainers.loops import TrainConfig, load_config
+from palaestra.trainers.loops.config import GrpoConfig
+from palaestra.trainers.loops.memory import estimate_memory
+from palaestra.trainers.loops.placement import place, placements
+from palaestra.trainers.model.shape import DecoderShape
+
+FOLDER = Path(__file__).parents[2] / "examples" / "train"
+QWEN3 = DecoderShape(
+    vocabulary=151_936, hidden=1024, layers=28, heads=16, kv_heads=8, head_dim=128, mlp=3072, context=40_960
+)
+"""Qwen3-0.6B's, as its config.json has it."""
+Claim: TypeAlias = Callable[[TrainConfig], bool]
+
+
+def grpo(config: TrainConfig) -> GrpoConfig:
+    assert config.grpo is not None
+    return config.grpo
+
+
+def works_on(config: TrainConfig) -> set[str]:
+    return {one.device for one in placements(place(config))}
+
+
+def precisions(config: TrainConfig) -> set[str]:
+    return {one.precision for one in placements(place(config))}
+
+
+def parameters(config: TrainConfig) -> int:
+    model = config.policy.model
+    shape = DecoderShape(
+        vocabulary=model.vocabulary,
+        hidden=model.hidden,
+        layers=model.layers,
+        heads=model.heads,
+        kv_heads=model.kv_heads,
+        head_dim=model.head_dim,
+        mlp=model.mlp,
+        context=model.context,
+    )
+    return shape.parameters
+
+
+def gibibytes(path: Path) -> float:
+    """Of a GPU, with Qwen3-0.6B. A device without memory stands for it: what is on the CPU is told apart."""
+    config = place(load_config(path, settings=["device=meta"]))
+    return sum(item.bytes for item in estimate_memory(grpo(config), QWEN3) if item.where == "meta") / 2**30
+
+
+CLAIMS: dict[str, list[tuple[str, Claim]]] = {
+    "async": [
+        ("From where storefront.toml's first stage ends", lambda c: c.sft is None),
+        (
+            "palaestra train examples/train/storefront.toml &&",
+            lambda c: str(c.policy.checkpoint).startswith("runs/storefront/sft/"),
+        ),
+        ("up to two steps ahead of training", lambda c: grpo(c).limits.staleness == 2),
+        ("each for the engine and the learner", lambda c: c.threads == 1 and works_on(c) == {"cpu"}),
+        ("turns under way go on with new weights", lambda c: grpo(c).in_flight == "keep"),
+        ("groups that may overtake a slow one", lambda c: grpo(c).limits.window == 8),
+    ],
+    "hiper": [
+        (
+            "from a critic of three heads",
+            lambda c: (critic := grpo(c).objective.built().critic) is not None and critic.heads == 3,
+        ),
+        ("has learnt to plan", lambda c: c.sft is not None and c.policy.format == "planner"),
+        (
+            "nothing has to hold this policy near a reference",
+            lambda c: "ref_T" not in grpo(c).objective.built().requires,
+        ),
+        ("returns are a rubric's points", lambda c: grpo(c).critic.unit == 100),
+    ],
+    "qwen3": [
+        ("adapters in bfloat16", lambda c: grpo(c).learner.lora is not None and precisions(c) == {"bf16"}),
+        ("on a GPU where there is one", lambda c: c.device == "auto" and len(works_on(c)) == 1),
+        ("takes less than 48 GiB", lambda _: 10 < gibibytes(FOLDER / "qwen3.toml") < 48),
+        ("up to a step ahead", lambda c: grpo(c).limits.staleness == 1),
+        ("as long as trajectories are", lambda c: grpo(c).engine.context == grpo(c).play.context),
+        ("`shared` puts a group's prompt through once", lambda c: grpo(c).learner.layout == "shared"),
+    ],
+    "seeupo": [
+        ("a step for every turn", lambda c: grpo(c).objective.built().recipe.schedule.name == "turns"),
+        ("the last first", lambda c: grpo(c).objective.built().recipe.schedule.order == "reverse"),
+        ("has learnt to plan", lambda c: c.sft is not None and c.policy.format == "planner"),
+        (
+            "nothing has to hold this policy near a reference",
+            lambda c: "ref_T" not in grpo(c).objective.built().requires,
+        ),
+    ],
+    "storefront": [
+        ("From nothing", lambda c: c.policy.checkpoint is None),
+        ("on two CPU cores", lambda c: c.threads == 2 and works_on(c) == {"cpu"} and precisions(c) == {"fp32"}),
+        ("a policy of two million parameters", lambda c: round(parameters(c) / 1e6) == 2),
+        ("a part of the storefront's families", lambda c: 0 < len(c.world[0].families) < 90),
+        (
+            "first it learns to write what the oracle writes",
+            lambda c: c.sft is not None and c.sft.demonstrations is None,
+        ),
+        (
+            "groups a step; staleness = 0 waits",
+            lambda c: (grpo(c).limits.per_step, grpo(c).limits.staleness) == (16, 0),
+        ),
+    ],
+    "two_worlds": [
+        ("Two worlds in one run", lambda c: len(c.world) == 2),
+        ("a policy of two million parameters", lambda c: round(parameters(c) / 1e6) == 2),
+        (
+            "two groups and demonstrations of the storefront for each one",
+            lambda c: c.world[0].weight == 2 * c.world[1].weight,
+        ),
+        (
+            "a world pack of one's own",
+            lambda c: (pack := c.world[1].pack) is not None and (FOLDER.parents[1] / pack).is_dir(),
+        ),
+    ],
+}
+"""Sentences of each file's comments, and what makes them true."""
+
+
+def test_every_file_is_held_to_its_comments() -> None:
+    assert {path.stem for path in FOLDER.glob("*.toml")} == CLAIMS.keys()
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "holds"), [(name, *claim) for name, claims in CLAIMS.items() for claim in claims]
+)
+def test_a_file_does_what_it_says(name: str, said: str, holds: Claim) -> None:
+    path = FOLDER / f"{name}.toml"
+    assert said in path.read_text(encoding="utf-8"), "the comment was changed: change what it is held to"
+    assert holds(load_config(path)), said
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_a_device_is_all_that_a_command_line_has_to_say(name: str) -> None:
+    path = FOLDER / f"{name}.toml"
+    before, after = (load_config(path, settings=settings) for settings in ([], ["grpo.learner.device=cuda"]))
+    changed = grpo(after).learner
+    assert changed.device == "cuda"
+    assert (changed.lr, changed.layout) == (grpo(before).learner.lr, grpo(before).learner.layout)

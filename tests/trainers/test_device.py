@@ -1,0 +1,72 @@
+"""Names of devices are resolved as torch has them here, or refused with the way out."""
+
+from typing import Any
+
+import pytest
+import torch
+
+from palaestra.errors import ConfigError
+from palaestra.trainers.device import resolve_device
+from palaestra.trainers.engines.native import NativeConfig, NativeEngine
+from palaestra.trainers.learner import Learner, LearnerConfig
+from palaestra.trainers.loops import read_config
+from palaestra.trainers.loops.placement import place, placements
+from palaestra.trainers.model.checkpoint import fresh
+from palaestra.trainers.model.shape import DecoderShape
+
+COUNT = torch.cuda.device_count() if torch.cuda.is_available() else 0
+SHAPE = DecoderShape(vocabulary=50, hidden=32, layers=1, heads=1, kv_heads=1, head_dim=32, mlp=64, context=64)
+
+
+def test_auto_is_cuda_where_there_is_one() -> None:
+    assert resolve_device("auto") == ("cuda" if COUNT else "cpu")
+
+
+@pytest.mark.parametrize("name", ["gpu", "", "cuda:x"])
+def test_a_device_that_torch_does_not_know_is_refused(name: str) -> None:
+    with pytest.raises(ConfigError, match=r'torch knows no such device; write grpo.learner.device = "auto"'):
+        resolve_device(name, setting="grpo.learner.device")
+
+
+def test_a_device_that_is_not_there_is_refused() -> None:
+    with pytest.raises(ConfigError, match=rf"device='cuda:{COUNT}': torch .* finds .* here; write device = \"auto\""):
+        resolve_device(f"cuda:{COUNT}")
+
+
+def test_learner_and_engine_take_auto() -> None:
+    model = fresh(SHAPE, seed=0)
+    there = "cuda" if COUNT else "cpu"
+    Learner(model, LearnerConfig(lr=1e-3, device="auto"))
+    assert model.lm_head.weight.device.type == there
+    assert NativeEngine(model, NativeConfig(device="auto", capacity=64))._core._device.type == there
+
+
+def test_the_run_s_device_is_every_part_s_that_has_none_of_its_own() -> None:
+    table = {"device": "meta", "sft": {}, "grpo": {"objective": {"preset": "ppo"}, "engine": {"device": "cpu"}}}
+    found = {one.part: one for one in placements(place(read_config(table)))}
+    assert {part: one.device for part, one in found.items()} == {
+        "sft learner": "meta",
+        "grpo learner": "meta",
+        "critic": "meta",
+        "engine": "cpu",
+    }
+    assert "layout shared" in found["grpo learner"].detail
+    assert "layout packed" in found["sft learner"].detail
+
+
+def test_a_critic_is_where_its_policy_is() -> None:
+    config = place(read_config({"device": "cpu", "grpo": {"learner": {"device": "meta"}}}))
+    assert config.grpo is not None
+    assert config.grpo.critic.learner.device == "meta"
+    assert config.grpo.engine.device == "cpu"
+
+
+@pytest.mark.parametrize("section", ["sft.learner", "grpo.learner", "grpo.critic.learner", "grpo.engine"])
+def test_the_setting_whose_device_is_missing_is_named(section: str) -> None:
+    table: dict[str, Any] = {"sft": {}, "grpo": {}}
+    inner = table
+    for part in section.split("."):
+        inner = inner.setdefault(part, {})
+    inner["device"] = f"cuda:{COUNT}"
+    with pytest.raises(ConfigError, match=rf"{section}.device='cuda:{COUNT}'"):
+        place(read_config(table))
