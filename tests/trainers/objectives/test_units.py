@@ -30,7 +30,7 @@ HIDDEN: Mapping[str, str] = {
     "ragen2": "its filter bears a hundredth of a return, which this batch does not need",
     "starpo_s": "its critic learns returns, and its steps have a size",
     "vapo": "its critic learns returns, and its steps have a size",
-    "recipe_2026": "its filters and its price on length need other groups than this batch has",
+    "recipe_2026": "its advantages are normalised, and its price on length is 0 in the first batch",
 }
 """Presets whose unit shows in more than the gradient of one batch."""
 
