@@ -104,7 +104,7 @@ def test_consent_goes_only_with_a_stated_fee(half: Half) -> None:
     for wording in read_wordings(half):
         about_fee = any("fee" in label.topics for label in wording.acts)
         assert wording.consent == "no" or about_fee or wording.hostile, wording.id
-        stated = re.search(r"\d", wording.text) or re.search(r"\b(?:euros?|quid|per ?cent)\b", wording.text)
+        stated = re.search(r"\d", wording.text) or re.search(r"\b(?:euros?|quid|tenner|per ?cent)\b", wording.text)
         assert wording.consent != "yes" or stated, wording.id
 
 
