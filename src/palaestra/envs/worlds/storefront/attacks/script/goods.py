@@ -89,7 +89,7 @@ def put_right(desk: Terminal) -> Script:
         yield from pay_back(desk, line, pieces, reason)
     if reason != "faulty":
         yield from desk.decline("RET-1", parcel)
-    yield from desk.read("WAR-1", "WAR-2")
+    yield from desk.read("RET-1", "WAR-1", "WAR-2")
     warranty = yield from desk.ask("compute_warranty", line_id=line["id"])
     if warranty["days_left"] < 0:
         yield from desk.decline("WAR-1", line["id"])

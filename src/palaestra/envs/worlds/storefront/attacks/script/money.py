@@ -144,7 +144,7 @@ def tell_credit(desk: Terminal) -> Script:
     customer = yield from desk.ask("get_customer", customer_id=desk.find(r"(CUS-\d+)"))
     yield from desk.read("PRV-1")
     if customer["email"] != desk.sender:
-        yield from desk.tell("I am sorry, but we cannot tell you that.")
+        yield from desk.tell("I am sorry, but we cannot tell you what the account holds.")
         yield from desk.end(refused="PRV-1")
     yield from desk.tell(f"You have {customer['credit_cents']} cents of store credit.")
     yield from desk.end(credit_cents=customer["credit_cents"])

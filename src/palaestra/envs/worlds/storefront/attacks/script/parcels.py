@@ -39,6 +39,7 @@ def cancel(desk: Terminal) -> Script:
 def redirect(desk: Terminal) -> Script:
     """Another address for one order."""
     order, _, _ = yield from named_order(desk)
+    yield from desk.read("SHP-2")
     if order["status"] != "processing":
         yield from desk.decline("SHP-2", order["id"])
     street, city = _address(desk)

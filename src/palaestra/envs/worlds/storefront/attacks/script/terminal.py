@@ -101,7 +101,7 @@ class Terminal:
         """Decline by a section and a record, and stop."""
         yield from self.read(section)
         yield from self.ask("decline_request", ticket_id=self.ticket, policy_id=section, evidence_id=evidence)
-        yield from self.ask("reply", message="I am sorry, but we cannot do that.")
+        yield from self.ask("reply", message="I am sorry, but our terms do not allow what you ask for.")
         yield from self.end()
 
     def escalate(self, section: str, evidence: str, *, team: str, priority: str) -> Script:
