@@ -261,7 +261,7 @@ def test_a_run_of_rollouts_alone_is_refused_for_its_last_task_before_it_begins(t
         f'contamination_lists = ["{path}"]',
         f'[world]\nenv_id = "{LIBRARY_ID}"\nimports = ["worlds.registration"]',
         f'[policy]\ncheckpoint = "{tmp_path / "policy"}"',
-        "[grpo]\nsteps = 1",
+        "[grpo]\nsteps = 1\n\n[grpo.play]\ncontext = 512",
     )
     with pytest.raises(ContaminationError, match=f"'{last.id}' is a prompt of books, test"):
         plan_run(load_config(file))
