@@ -37,7 +37,7 @@ def call_off(desk: Desk) -> Task:
         look = [call("get_case", case_id=case.id), call("get_guest", guest_id=guest.id)]
         look += [call("get_bookings", guest_id=guest.id), call("read_handbook", section_id="CNL-1")]
         if fits(booking):
-            return [*look, call("cancel_booking", booking_id=booking.id), *desk.closing_calls(case, "Done.")]
+            return [*look, call("cancel_booking", booking_id=booking.id), *desk.closing_calls(case, "It is cancelled.")]
         return [*look, *desk.decline_calls(case, "CNL-1", booking, "Too late.")]
 
     desk.answer = answer

@@ -76,7 +76,6 @@ CLAIMS: dict[str, list[tuple[str, Claim]]] = {
             "nothing has to hold this policy near a reference",
             lambda c: "ref_T" not in grpo(c).objective.built().requires,
         ),
-        ("returns are a rubric's points", lambda c: grpo(c).critic.unit == 100),
     ],
     "qwen3": [
         ("adapters in bfloat16", lambda c: grpo(c).learner.lora is not None and precisions(c) == {"bf16"}),

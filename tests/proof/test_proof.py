@@ -44,7 +44,7 @@ def bad(desk: Desk) -> Task:
     rubric = [moved, *desk.resolved(ticket, after=["moved"])]
     moved_house = permit_change(order, "ship_street", "ship_city")
     anything = [moved_house, permit_change(ticket, "status", "policy_id", "evidence_id")]
-    ending = closing_calls(ticket, "Done.")
+    ending = closing_calls(ticket, "Your order shows it now.")
     oracle = [call("update_shipping_address", order_id=order.id, street="Ringstr. 4", city="Wien"), *ending]
 """
 TASKS = [f"storefront/bad/{index:04d}" for index in range(6)]
@@ -88,7 +88,7 @@ BAD = (
     Bad(
         name="a rubric that wants one choice of words",
         body="""
-    polite = expect_call("reply", arguments={"message": "Done."}, id="polite")
+    polite = expect_call("reply", arguments={"message": "Your order shows it now."}, id="polite")
     return Task(prompt=prompt, rubric=[polite, *rubric], oracle=oracle)
 """,
         says=r"storefront/bad/0000: right work \(paraphrased: with the words 'You find .*'\) gets \d+ points",

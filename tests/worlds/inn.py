@@ -106,12 +106,12 @@ def settle(desk: Desk, booking: Booking, body: str, tool: str, status: str, sect
     prompt, facts = desk.message(case, body.format(booking.id)), [expect_read(booking, id="saw-booking")]
     shown = [call("get_guest", guest_id=guest.id), call("get_bookings", guest_id=guest.id)]
     look = [call("get_case", case_id=case.id), *shown]
-    no = kit.RefusalCondition(section=section, evidence=booking, facts=(*facts,), message="We cannot do that.")
+    no = kit.RefusalCondition(section=section, evidence=booking, facts=(*facts,), message="Our rules forbid it.")
     if desk.twin:
         return kit.refusal_task(desk, case, prompt, no, account=guest, opening=look)
     work = kit.Work(call=call(tool, booking_id=booking.id), row=booking, values={"status": status})
     return kit.grant_task(
-        desk, case, prompt, work, account=guest, opening=look, facts=facts, sections=[section], message="Done."
+        desk, case, prompt, work, account=guest, opening=look, facts=facts, sections=[section], message="Granted."
     )
 
 

@@ -219,7 +219,7 @@ def settle(
         path = [*opening, *(call("read_handbook", section_id=section) for section in sections)]
         return kit.refusal_task(desk, case, prompt, why, account=employee, opening=opening, path=path)
     return kit.grant_task(
-        desk, case, prompt, work, account=employee, opening=opening, facts=known, sections=sections, message="Done."
+        desk, case, prompt, work, account=employee, opening=opening, facts=known, sections=sections, message="Granted."
     )
 
 

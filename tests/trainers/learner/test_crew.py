@@ -96,7 +96,8 @@ def test_their_figures_are_those_of_one(both: tuple[Path, Path], stage: str, fig
 
 
 def test_only_the_first_writes_and_speaks(both: tuple[Path, Path]) -> None:
-    assert {path.name for path in both[0].iterdir()} == {path.name for path in both[1].iterdir()}
+    lineage = {"lineage.jsonl"}  # the second run began again with more steps
+    assert {path.name for path in both[0].iterdir()} | lineage == {path.name for path in both[1].iterdir()}
 
 
 def test_what_ends_the_first_ends_all_with_its_error(tmp_path: Path) -> None:

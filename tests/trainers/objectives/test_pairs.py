@@ -32,7 +32,7 @@ ALONE: frozenset[Plug] = frozenset({"advantage", "trust", "whole"})
 """Of which a recipe has one."""
 OURS: list[Part] = sorted(
     (part for part in PARTS.values() if part.make.__module__.startswith("palaestra.trainers.objectives.")),
-    key=lambda part: (ORDER.index(part.plug), part.name),
+    key=lambda part: (ORDER.index(part.plug), part.name != "unit", part.name),  # rewards are converted first
 )
 BEFORE_COLUMNS = ("is filled in only after it was asked", "and the advantage has no critic", "would not be used")
 """Reasons that follow from when columns are filled in, and from what `whole` replaces."""

@@ -89,7 +89,7 @@ BUILD = Promise(
 )
 ORDERED = Promise(
     name="goods that were ordered or reserved",
-    says=words(rf"{WE}(?:ordered|reserved)\b"),
+    says=words(rf"(?!\bi\s+was\b){WE}(?:ordered|reserved)\b"),  # not "the Boreas Puck I was ordered on"
     # No tool does either.
     rows={},
 )
