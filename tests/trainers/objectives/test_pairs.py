@@ -21,6 +21,7 @@ from palaestra.trainers.objectives import PARTS, ObjectiveConfig
 from palaestra.trainers.objectives.aggregation import Aggregation
 from palaestra.trainers.objectives.compatible import RULES
 from palaestra.trainers.objectives.part import Denominator, Part, Plug
+from palaestra.trainers.objectives.recipe import CONVERSION
 from palaestra.trainers.objectives.segments import sum_over
 from palaestra.trainers.updates import filter_trajectories, reshape_rewards
 
@@ -32,8 +33,9 @@ ALONE: frozenset[Plug] = frozenset({"advantage", "trust", "whole"})
 """Of which a recipe has one."""
 OURS: list[Part] = sorted(
     (part for part in PARTS.values() if part.make.__module__.startswith("palaestra.trainers.objectives.")),
-    key=lambda part: (ORDER.index(part.plug), part.name),
+    key=lambda part: (ORDER.index(part.plug), part.name != CONVERSION, part.name),
 )
+"""The conversion of units is the first of the rewards, as a recipe has to have it."""
 BEFORE_COLUMNS = ("is filled in only after it was asked", "and the advantage has no critic", "would not be used")
 """Reasons that follow from when columns are filled in, and from what `whole` replaces."""
 MEANS = Aggregation()
