@@ -167,8 +167,8 @@ EXPORTS = {
         "solve_rates step_figures template_metrics tracker_named"
     ),
     "palaestra.trainers.fillers": (
-        "FILLERS BatchFiller ChatModelConfig ChosenFiller FillColumn Filler FillerInput JudgeLabels JudgeScores Need "
-        "NumberKind Probe ReferenceSolutionLogprobs RewardLabels answer_calls check_column choose_fillers column "
+        "FILLERS SHOWN BatchFiller ChatModelConfig ChosenFiller FillColumn Filler FillerInput JudgeLabels JudgeScores "
+        "Need NumberKind Probe ReferenceSolutionLogprobs RewardLabels answer_calls check_column choose_fillers column "
         "comparisons_of fillers_of mean_logprobs needs_of probes_of read_judgements"
     ),
     "palaestra.trainers.objectives": (
@@ -190,7 +190,9 @@ EXPORTS = {
     "palaestra.trainers.objectives.corrections": (
         "DecoupledWeight IcePop SequenceTis TokenTis log_mismatch proximal_logprobs"
     ),
-    "palaestra.trainers.objectives.filters": "Prof Rank UncertainGroups keep_groups mixed_groups ranks",
+    "palaestra.trainers.objectives.filters": (
+        "Prof Rank RephrasedSolutions UncertainGroups keep_groups mixed_groups ranks"
+    ),
     "palaestra.trainers.objectives.masks": (
         "Anchors EntropyTop M2po Opsm RejectTokens S2t drop_invalid_turns drop_truncated greatest_share"
     ),

@@ -121,6 +121,7 @@ def complete(
         "counterfactual_R": 0.3 * normal(trajectories),
         "process_R": torch.rand(trajectories, generator=draw, dtype=torch.float64),
         "chosen_R": passed_R,
+        "rephrased_R": torch.zeros(trajectories, dtype=torch.float64),
         "expert_T": at_own((trajectory_T == 1).double()),
         "attention_T": at_own(torch.rand(tokens, generator=draw, dtype=torch.float64)),
         "prompt_R": -torch.rand(trajectories, generator=draw, dtype=torch.float64)[group_R],

@@ -144,6 +144,8 @@ OF_PARTS: Mapping[str, Published] = {
     "reject.high": (2.0, "github.com/volcengine/verl, rollout correction: decoupled_seq_is_rs"),
     "reject.level": ("sequence-sum", "github.com/volcengine/verl, rollout correction: decoupled_seq_is_rs"),
     "reject.low": (0.5, "github.com/volcengine/verl, rollout correction: decoupled_seq_is_rs"),
+    "repo.failure": (0.5, "Ours; arXiv:2602.10819 does not state its delta"),
+    "repo.share": (0.75, "Ours; arXiv:2602.10819 does not state its rho_f"),
     "s2t.probability": (0.002, "arXiv:2602.15620, by a transcription: tau_p"),
     "s2t.quantile": (0.8, "arXiv:2602.15620, by a transcription: tau_h"),
     "sapo.negative": (1.05, "arXiv:2511.20347: tau_neg"),

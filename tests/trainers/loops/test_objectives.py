@@ -23,8 +23,8 @@ from palaestra.trajectory import Episode
 CRITIC = CriticConfig(learner=LearnerConfig(lr=1e-3))
 COLUMNS: dict[str, dict[str, str]] = {"adca": {"label_U": "rewards"}, "prof": {"process_R": "rewards"}}
 """Fillers of the presets that leave the choice to the run."""
-FILLED = ("igpo", "luffy", "remax")
-"""Of each kind of filler one: passes through the policy, demonstrations, further rollouts."""
+FILLED = ("igpo", "luffy", "remax", "repo")
+"""Of each kind of filler one: passes through the policy, demonstrations, further rollouts, rephrased solutions."""
 REMEMBERING = ("hiper", "seeupo", "ppo", "dcpo", "laconic", "flowrl", "vcpo_async", "grpo_kl", *FILLED)
 """Those that keep something beside the policy between steps, take their steps otherwise, or have fillers."""
 
@@ -40,7 +40,7 @@ def warm(tmp_path_factory: pytest.TempPathFactory) -> Policy:
 
 def config(name: str, *, steps: int = 1, **parts: object) -> GrpoConfig:
     objective = ObjectiveConfig(preset=name, parts=parts)
-    play = replace(SYNC.play, context=500, turn=32)
+    play = replace(SYNC.play, context=320 if name == "repo" else 500, turn=32)  # it has to have room for the solution
     return replace(SYNC, steps=steps, objective=objective, critic=CRITIC, play=play, columns=COLUMNS.get(name, {}))
 
 

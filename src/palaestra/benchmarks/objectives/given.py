@@ -19,7 +19,7 @@ _UNSURE = 0.5
 
 def demonstrated(requires: Collection[str]) -> bool:
     """Whether a recipe that reads these columns needs a demonstration in every group."""
-    return not {"chosen_R", "expert_T"}.isdisjoint(requires)
+    return not {"chosen_R", "expert_T", "rephrased_R"}.isdisjoint(requires)
 
 
 def given(
@@ -64,6 +64,8 @@ def given(
         # Answers to other tasks are taken to be as likely as under the reference.
         "mismatched_R": lambda: 0 * one_R,
         "chosen_R": lambda: shown_R,
+        # The policy's own words are the solution's.
+        "rephrased_R": lambda: shown_R,
         "expert_T": lambda: shown_R[batch.trajectory_T].masked_fill(~batch.trained_T, 0.0),
         "attention_T": lambda: batch.trained_T.to(torch.float64),
     }

@@ -4,7 +4,7 @@ from palaestra.trainers.fillers.assemble import BatchFiller
 from palaestra.trainers.fillers.chat import ChatModelConfig
 from palaestra.trainers.fillers.choose import ChosenFiller, choose_fillers, comparisons_of, needs_of
 from palaestra.trainers.fillers.filler import FILLERS, FillColumn, Filler, NumberKind, check_column, column, fillers_of
-from palaestra.trainers.fillers.inputs import FillerInput, Need
+from palaestra.trainers.fillers.inputs import SHOWN, FillerInput, Need
 from palaestra.trainers.fillers.judge import JudgeLabels, JudgeScores, read_judgements
 from palaestra.trainers.fillers.reference_solution import (
     Probe,
@@ -17,6 +17,7 @@ from palaestra.trainers.fillers.rewards import RewardLabels
 
 __all__ = [
     "FILLERS",
+    "SHOWN",
     "BatchFiller",
     "ChatModelConfig",
     "ChosenFiller",

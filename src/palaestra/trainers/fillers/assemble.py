@@ -20,12 +20,12 @@ from palaestra.trainers.data.batch import TokenBatch, concatenate
 from palaestra.trainers.data.demonstration import demonstration
 from palaestra.trainers.data.flatten import flatten
 from palaestra.trainers.fillers.choose import ChosenFiller, needs_of
-from palaestra.trainers.fillers.inputs import DEMONSTRATION, FillerInput
+from palaestra.trainers.fillers.inputs import DEMONSTRATION, REPHRASAL, SHOWN, FillerInput
 from palaestra.trainers.rollouts.groups import RolloutGroup
 from palaestra.trainers.rollouts.job import Purpose
 from palaestra.trainers.updates.trained import TrainableModel
 from palaestra.trajectory import Episode
-from palaestra.transcript import transcript_of
+from palaestra.transcript import AgentTranscript, transcript_of
 
 _PLACE = "place_R"
 """While trajectories are filtered: the place of each before."""
@@ -78,6 +78,13 @@ class BatchFiller:
         """Those that fillers may read."""
         return list(self._demonstrations.values())
 
+    @property
+    def solutions(self) -> dict[str, AgentTranscript]:
+        """By task, those that rollouts rephrase; none where no filler asks for such rollouts."""
+        if "rephrase" not in self._needs:
+            return {}
+        return {task: transcript_of(episode) for task, episode in self._demonstrations.items()}
+
     def describe(self) -> list[Any]:
         """What decides the columns, beside records and weights, as plain JSON."""
         shown = [[task, episode.digest()] for task, episode in self._demonstrations.items()]
@@ -85,7 +92,7 @@ class BatchFiller:
 
     @property
     def _shown(self) -> bool:
-        return bool(self._needs & {"demonstrations", "experts"})
+        return bool(self._needs & SHOWN)
 
     def assemble(self, groups: Sequence[RolloutGroup], references: Sequence[str], step: int) -> FillerInput:
         """The batch of a step's groups.
@@ -101,11 +108,15 @@ class BatchFiller:
         if self._shown:
             pairs = zip(groups, references, strict=True)
             shown = {group.episodes[0].group: self._demonstration(reference) for group, reference in pairs}
+        further: dict[str, list[Episode]] = {}
         if "experts" in self._needs:
             assert shown is not None, "experts are demonstrations"
-            experts = [replace(episode, group=name) for name, episode in shown.items()]
-            batch = self._join(batch, experts)
-            episodes += experts
+            further[DEMONSTRATION] = [replace(episode, group=name) for name, episode in shown.items()]
+        if "rephrase" in self._needs:
+            further[REPHRASAL] = [group.comparisons["rephrase"] for group in groups]
+        if further:
+            batch = self._join(batch, further)
+            episodes += [episode for joining in further.values() for episode in joining]
         compared: dict[tuple[str, Purpose], Episode] = {
             (group.episodes[0].group, purpose): group.comparisons[purpose]
             for group in groups
@@ -122,14 +133,16 @@ class BatchFiller:
             compared=compared,
         )
 
-    def _join(self, batch: TokenBatch, experts: Sequence[Episode]) -> TokenBatch:
-        """The batch with a demonstration of each group as one of its trajectories."""
-        theirs = flatten(experts)
-        joined = concatenate([batch, theirs])
+    def _join(self, batch: TokenBatch, further: Mapping[str, Sequence[Episode]]) -> TokenBatch:
+        """The batch with further trajectories of each group, one of each kind, and a column that marks each kind."""
+        kinds = [flatten(episodes) for episodes in further.values()]
+        joined = concatenate([batch, *kinds])
         first_R = torch.cat([torch.ones(1, dtype=torch.bool), batch.group_R.diff() != 0])
-        group_R = torch.cat([batch.group_R, batch.group_R[first_R]])
-        marked_R = torch.arange(joined.trajectories) >= batch.trajectories
-        return replace(joined, group_R=group_R).with_columns({DEMONSTRATION: marked_R})
+        group_R = torch.cat([batch.group_R, *[batch.group_R[first_R]] * len(kinds)])
+        kind_R = torch.arange(len(kinds)).repeat_interleave(int(first_R.sum()))
+        kind_R = torch.cat([torch.full_like(batch.group_R, -1), kind_R])
+        marks = {mark: kind_R == number for number, mark in enumerate(further)}
+        return replace(joined, group_R=group_R).with_columns(marks)
 
     def _demonstration(self, reference: str) -> Episode:
         """The demonstration of a task, with its tokens."""

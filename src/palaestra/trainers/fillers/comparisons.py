@@ -1,4 +1,4 @@
-"""Columns from further rollouts of each group, which are not trained on. Axes: R trajectories."""
+"""Columns from further rollouts of each group. Axes: R trajectories."""
 
 import torch
 from torch import Tensor
@@ -25,3 +25,17 @@ def idle_scores(given: FillerInput) -> Tensor:
     """
     scores = [float(episode.score.points) for episode in given.comparisons("idle")]
     return torch.tensor(scores, dtype=given.batch.return_R.dtype)
+
+
+@column("rephrased_R", filler="rephrase", needs=("rephrase",))
+def rephrased_marks(given: FillerInput) -> Tensor:
+    """RePO (arXiv:2602.10819): 1 for a demonstration in the policy's own words, which joins the rollouts of its task.
+
+    The current policy plays the task once more with the demonstration in its system prompt. The world pays for that
+    episode as for any other. What joins the group has the plain prompt, without the demonstration. The paper rephrases
+    a text, in one reply. An agent's solution is a way through the world, so here it is gone again, turn by turn.
+
+    One is played with every group, since what the group earns is known only when it has ended; which groups use it is
+    said by the filter `repo`.
+    """
+    return given.is_rephrased_R.to(given.batch.return_R.dtype)

@@ -14,12 +14,16 @@ from palaestra.trainers.rollouts.job import Purpose
 from palaestra.trainers.updates.trained import TrainableModel
 from palaestra.trajectory import Episode
 
-Need: TypeAlias = Literal["policy", "demonstrations", "experts", "greedy", "idle"]
+Need: TypeAlias = Literal["policy", "demonstrations", "experts", "greedy", "idle", "rephrase"]
 """What a filler may need: passes through the policy; a demonstration of each task; a demonstration beside the rollouts
 of each group, trained on as one of them; a further rollout of each group, with the likeliest token everywhere, or
-without any turn."""
+without any turn; a further rollout of each group by a policy that reads a demonstration, which joins the group."""
+SHOWN: frozenset[Need] = frozenset({"demonstrations", "experts", "rephrase"})
+"""What cannot be had without demonstrations."""
 DEMONSTRATION = "demonstration_R"
 """A column that a batch with demonstrations in it has: whether the trajectory is one."""
+REPHRASAL = "rephrasal_R"
+"""And one with rephrased demonstrations in it."""
 V = TypeVar("V")
 
 
@@ -57,7 +61,15 @@ class FillerInput:
     @property
     def is_demonstration_R(self) -> Tensor:
         """Which trajectories are demonstrations beside the rollouts of their group, [R], booleans."""
-        there = self.batch.columns.get(DEMONSTRATION)
+        return self._is(DEMONSTRATION)
+
+    @property
+    def is_rephrased_R(self) -> Tensor:
+        """Which are demonstrations in the policy's words beside the rollouts of their group, [R], booleans."""
+        return self._is(REPHRASAL)
+
+    def _is(self, mark: str) -> Tensor:
+        there = self.batch.columns.get(mark)
         return torch.zeros(self.batch.trajectories, dtype=torch.bool) if there is None else there
 
     def comparisons(self, purpose: Purpose) -> tuple[Episode, ...]:

@@ -46,6 +46,7 @@ from palaestra.trainers.policy import Policy
 from palaestra.trainers.rollouts.groups import RolloutGroup, TaskPlan
 from palaestra.trainers.rollouts.pool import RolloutPool
 from palaestra.trainers.rollouts.pressure import PressureState
+from palaestra.trainers.rollouts.rephrase import check_room
 from palaestra.trainers.rollouts.source import GroupSource
 from palaestra.trainers.rollouts.state import dump_state, load_state
 from palaestra.trainers.rollouts.world import RolloutWorlds
@@ -194,7 +195,17 @@ class GrpoLoop(Loop):
         stack.push_async_callback(self._worlds.close)
         self._engine = engine_of(config, policy, directory, sink=self._record.event, replay=self._replay)
         stack.push_async_callback(self._engine.close)
-        self._pool = RolloutPool(self._engine, self._worlds, policy.codec, config.play, config.pool, say=self._fault)
+        solutions = self._filler.solutions
+        check_room(solutions, policy.codec, play=config.play, context=self._engine.context)
+        self._pool = RolloutPool(
+            self._engine,
+            self._worlds,
+            policy.codec,
+            config.play,
+            config.pool,
+            solutions=solutions,
+            say=self._fault,
+        )
         stack.push_async_callback(self._pool.close)
         self._source = GroupSource(
             self._pool,

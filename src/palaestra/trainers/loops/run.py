@@ -13,7 +13,7 @@ from palaestra.contamination import Guard
 from palaestra.errors import ConfigError
 from palaestra.records import JsonObject
 from palaestra.trainers.data.order import Share
-from palaestra.trainers.fillers import needs_of
+from palaestra.trainers.fillers import SHOWN, needs_of
 from palaestra.trainers.learner import Learner
 from palaestra.trainers.loops.changes import accept_settings, check_replay
 from palaestra.trainers.loops.config import GrpoConfig, TrainConfig
@@ -75,7 +75,7 @@ def _fillers_need_them(config: TrainConfig) -> bool:
     """Whether fillers of columns read demonstrations."""
     if config.grpo is None:
         return False
-    return bool(needs_of(config.grpo.fillers(config.grpo.objective.built())) & {"demonstrations", "experts"})
+    return bool(needs_of(config.grpo.fillers(config.grpo.objective.built())) & SHOWN)
 
 
 def _check_installed(config: TrainConfig) -> None:

@@ -87,6 +87,7 @@ _OURS: Mapping[str, tuple[ColumnSource, str]] = {
     "process_R": ("given", "the mean score of the trajectory's steps by a process reward model (PROF)"),
     "mismatched_R": ("given", "the log-ratio to the reference of answers to other tasks than their own (KTO)"),
     "chosen_R": ("given", "1 for a demonstration, 0 for what the policy wrote instead (SPIN)"),
+    "rephrased_R": ("given", "1 for a solution that the policy put in its own words, else 0 (RePO)"),
     "expert_T": ("given", "1 where somebody else wrote the token, else 0 (LUFFY)"),
     "attention_T": ("given", "how much the token attends to what a tool or an image said (AT-RL)"),
     "prompt_RF": ("given", "features of the prompt, without gradient (log-partition functions)"),

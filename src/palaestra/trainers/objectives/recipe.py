@@ -85,6 +85,8 @@ class Recipe:
     def facts(self) -> frozenset[str]:
         """What can be said of it, for parts to need or to conflict with: `trust/clip`, `ratio.anchor=old`."""
         found = {f"{plug}/{name}" for plug, name, _ in self.specs()}
+        if self.refill:
+            found.add("refill")
         found |= {f"ratio.anchor={self.ratio.anchor}", f"ratio.granularity={self.ratio.granularity}"}
         return frozenset(found | {f"aggregation={self.aggregation.name}", f"schedule={self.schedule.name}"})
 

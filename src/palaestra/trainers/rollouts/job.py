@@ -4,9 +4,10 @@ from typing import Literal, TypeAlias
 
 from palaestra.record import record
 
-Purpose: TypeAlias = Literal["training", "greedy", "idle"]
+Purpose: TypeAlias = Literal["training", "greedy", "idle", "rephrase"]
 """What a trajectory is for: to be trained on; or for trajectories to be compared with, played with the likeliest token
-everywhere, or without any turn."""
+everywhere, or without any turn; or to stand in for one of its group, played by a policy that reads a solution of the
+task."""
 
 
 @record

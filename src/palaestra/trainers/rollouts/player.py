@@ -15,9 +15,11 @@ from palaestra.trainers.codec import Codec
 from palaestra.trainers.engines.engine import Completion, Engine, Sampling, TurnRequest
 from palaestra.trainers.rollouts.budget import PlayConfig
 from palaestra.trainers.rollouts.job import RolloutJob
+from palaestra.trainers.rollouts.rephrase import opening_with_solution
 from palaestra.trainers.rollouts.script import PartialRollout, Script
 from palaestra.trainers.rollouts.world import RolloutWorld
 from palaestra.trajectory import Episode
+from palaestra.transcript import AgentTranscript
 
 _LIKELIEST = 1e-9
 """A `top_p` that the likeliest token of any vocabulary reaches alone."""
@@ -33,10 +35,12 @@ class Player:
         codec: Of the engine's policy.
         config: How, and within which budgets.
         begun: Where to go on, for a trajectory that was saved half-way.
+        solution: Somebody's solution of the task, for a job whose purpose is "rephrase".
         asked: Entered for every call of the world.
 
     Raises:
-        ValueError: the engine's context is smaller than `config.context`, or `begun` is another job's.
+        ValueError: the engine's context is smaller than `config.context`, or `begun` is another job's, or a solution is
+            to be rephrased and there is none.
     """
 
     def __init__(
@@ -48,6 +52,7 @@ class Player:
         config: PlayConfig,
         *,
         begun: PartialRollout | None = None,
+        solution: AgentTranscript | None = None,
         asked: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
         if config.context > engine.context:
@@ -56,7 +61,10 @@ class Player:
             )
         if begun is not None and begun.job != job:
             raise ValueError(f"begun: it is of {begun.job}, not of {job}; give the job what was saved of it")
+        if job.purpose == "rephrase" and solution is None:
+            raise ValueError(f"solution: {job.trajectory} rephrases one of {job.task}; give it")
         self._job = job
+        self._solution = solution if job.purpose == "rephrase" else None
         self._world = world
         self._asked = asked
         self._engine = engine
@@ -64,6 +72,9 @@ class Player:
         self._config = config
         self._rendering = codec.format.rendering()
         self._script = Script(job.trajectory, begun.tokens) if begun else Script(job.trajectory)
+        self._prompt: tuple[int, ...] = ()
+        """What the policy reads in place of the first `_replaced` tokens."""
+        self._replaced = 0
         self._earlier = begun.seconds if begun else 0.0
         self._clock: Callable[[], float] | None = None
 
@@ -110,6 +121,9 @@ class Player:
         with self._asked():
             opening = await self._world.reset(self._job.task, self._job.seed)
         self._read(self._rendering.opening(opening.messages, opening.tools))
+        if self._solution is not None:
+            pieces = opening_with_solution(opening.messages, opening.tools, self._solution, self._codec.format)
+            self._prompt, self._replaced = tuple(self._codec.encode(pieces)), len(self._script)
 
     async def _turn(self) -> Completion | EndReason:
         """The next turn, or the budget that leaves none."""
@@ -122,6 +136,8 @@ class Player:
         seconds = self._seconds()
         if spent := config.spent(tokens=len(self._script), turns=self._script.turns, seconds=seconds):
             return spent
+        if self._room() < 1:
+            return EndReason.TOKEN_BUDGET
         left = None if config.seconds is None else config.seconds - seconds
         budget = asyncio.timeout(left)
         try:
@@ -137,13 +153,22 @@ class Player:
     def _wrote(self, drawn: Completion) -> None:
         self._script.wrote(drawn, self._codec.turn(drawn.ids, start=len(self._script)))
 
+    def _context(self) -> tuple[int, ...]:
+        """What the policy reads: its own tokens and the world's, behind the prompt that it was given."""
+        return (*self._prompt, *self._script.ids[self._replaced :])
+
+    def _room(self) -> int:
+        """Tokens that the next turn may have."""
+        more = len(self._prompt) - self._replaced
+        return min(self._config.room(len(self._script)), self._engine.context - len(self._script) - more)
+
     def _request(self) -> TurnRequest:
         config, greedy = self._config, self._job.purpose == "greedy"
         return TurnRequest(
             trajectory=self._job.trajectory,
-            context=self._script.ids,
+            context=self._context(),
             sampling=Sampling(
-                limit=config.room(len(self._script)),
+                limit=self._room(),
                 stop=(self._codec.end_id,),
                 temperature=1.0 if greedy else config.temperature,
                 top_p=_LIKELIEST if greedy else config.top_p,

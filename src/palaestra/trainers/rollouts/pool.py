@@ -8,7 +8,7 @@ pauses and time-outs alone, and trajectories begin in the order in which they we
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from palaestra.errors import ConfigError, InfrastructureError, ReplayError
@@ -24,6 +24,7 @@ from palaestra.trainers.rollouts.script import PartialRollout
 from palaestra.trainers.rollouts.watch import RolloutStatus, WatchedWorld, waits
 from palaestra.trainers.rollouts.world import RolloutWorlds
 from palaestra.trajectory import Episode
+from palaestra.transcript import AgentTranscript
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +91,7 @@ class RolloutPool:
         codec: Of the engine's policy.
         play_config: How a trajectory is played.
         config: How many, and how patient.
+        solutions: By task, for jobs that rephrase one.
         say: Told, in a sentence, of every fault.
     """
 
@@ -101,8 +103,10 @@ class RolloutPool:
         play_config: PlayConfig,
         config: PoolConfig,
         *,
+        solutions: Mapping[str, AgentTranscript] | None = None,
         say: Callable[[str], None] = print,
     ) -> None:
+        self._solutions = solutions or {}
         self._flights: dict[str, RolloutStatus] = {}
         self._players: dict[str, Player] = {}
         self._tasks: dict[str, asyncio.Task[RolloutResult]] = {}
@@ -264,7 +268,14 @@ class RolloutPool:
             return fault
         try:
             player = Player(
-                flight.job, world.world, self._engine, self._codec, self._play_config, begun=begun, asked=world.asked
+                flight.job,
+                world.world,
+                self._engine,
+                self._codec,
+                self._play_config,
+                begun=begun,
+                solution=self._solutions.get(flight.job.task),
+                asked=world.asked,
             )
             self._players[flight.job.trajectory] = player
             episode = await player.play()

@@ -58,7 +58,19 @@ def fill_columns(
         found["prompt_R"] = prompt_logprobs(batch, trained, temperature=temperature)
     if "norm_R" in requires:
         found["norm_R"] = trained.gradient_norms(batch, temperature=temperature)
-    return batch.with_columns(found)
+    return _rescored(batch.with_columns(found))
+
+
+def _rescored(batch: TokenBatch) -> TokenBatch:
+    """The batch with the policy's log-probabilities for those of rollouts that were drawn under another prompt (RePO).
+
+    A ratio to what really drew them would compare two prompts, and no two policies.
+    """
+    if not {"rephrased_R", "old_T"} <= batch.columns.keys():
+        return batch
+    rephrased_T = (batch.column("rephrased_R") != 0)[batch.trajectory_T] & batch.trained_T
+    old_T = batch.column("old_T").to(batch.logprob_T)
+    return replace(batch, logprob_T=torch.where(rephrased_T, old_T, batch.logprob_T))
 
 
 def prompt_logprobs(batch: TokenBatch, trained: TrainableModel, *, temperature: float = 1.0) -> Tensor:

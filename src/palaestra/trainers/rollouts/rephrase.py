@@ -1,0 +1,77 @@
+"""The prompt of a policy that rephrases a solution: RePO (arXiv:2602.10819).
+
+Only the policy that plays this one trajectory reads it. What is recorded and trained on has the plain prompt.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from palaestra.errors import ConfigError
+from palaestra.records import JsonSchema, Message
+from palaestra.tools import ChatFormat
+from palaestra.trainers.codec import Codec
+from palaestra.trainers.rollouts.budget import PlayConfig
+from palaestra.transcript import AgentTranscript
+
+HEADING = "solution, to be put in other words:"
+"""Stands before the solution. A tokenizer that was learnt from episodes spells it out, so it is short."""
+
+
+def opening_with_solution(
+    messages: Sequence[Message], tools: Sequence[JsonSchema], solution: AgentTranscript, form: ChatFormat
+) -> list[str]:
+    """The prompt with a solution at the end of its system message, as pieces of text and marks.
+
+    The solution is the turns of whoever wrote it, as text in the format, one after another; what the world answered is
+    left out. Handles are those that ids get in an episode that goes as the solution did.
+
+    Args:
+        messages: The prompt without the solution; a system message is put first where there is none.
+        tools: The schemas of the tools.
+        solution: An episode of the same task.
+        form: The policy's format.
+    """
+    rendering = form.rendering()
+    rendering.opening(messages, tools)
+    for turn in solution.turns:
+        rendering.written(turn.calls)
+        rendering.following(turn.observation)
+    text = "\n".join([HEADING, *(form.render(turn.calls) for turn in solution.turns)])
+    return rendering.opening(_with_system(messages, text), tools)
+
+
+def check_room(solutions: Mapping[str, AgentTranscript], codec: Codec, *, play: PlayConfig, context: int) -> None:
+    """Refuse solutions for which a trajectory of full length has no room.
+
+    Args:
+        solutions: By task.
+        codec: Of the policy.
+        play: Says how long trajectories may be.
+        context: Tokens that the engine takes.
+
+    Raises:
+        ConfigError: with the longest of them.
+    """
+    added = {task: _added(solution, codec) for task, solution in solutions.items()}
+    if not added:
+        return
+    longest = max(added, key=lambda task: added[task])
+    if play.context + added[longest] > context:
+        raise ConfigError(
+            f"play.context={play.context}: the rollout that rephrases a solution reads that solution as well, "
+            f"{added[longest]} tokens for {longest}, and the engine's trajectories have {context} tokens at most; "
+            "lower it, or take a model and an engine of a longer context"
+        )
+
+
+def _added(solution: AgentTranscript, codec: Codec) -> int:
+    """Tokens by which the prompt with a solution is longer than the one without."""
+    plain = codec.format.rendering().opening(solution.prompt, solution.tools)
+    with_it = opening_with_solution(solution.prompt, solution.tools, solution, codec.format)
+    return len(codec.encode(with_it)) - len(codec.encode(plain))
+
+
+def _with_system(messages: Sequence[Message], text: str) -> list[Message]:
+    if messages and messages[0]["role"] == "system":
+        first: Message = {**messages[0], "content": f"{messages[0]['content']}\n{text}"}
+        return [first, *messages[1:]]
+    return [{"role": "system", "content": text}, *messages]
