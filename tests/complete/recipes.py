@@ -39,6 +39,8 @@ REQUIRED: Mapping[str, Mapping[str, object]] = {
 
 def of_fact(fact: str) -> dict[str, object]:
     """Sections that make a fact true."""
+    if fact == "refill":
+        return {"refill": 1, "filters": ["mixed"]}
     if "=" in fact:
         place, _, value = fact.partition("=")
         section, _, setting = place.partition(".")

@@ -191,6 +191,46 @@ def test_a_task_without_a_demonstration_is_told_before_anything_is_played() -> N
     made("remax", solutions={})
 
 
+# Rephrased solutions
+
+
+def rephrased() -> list[RolloutGroup]:
+    """The groups, each with one of its rollouts in the place of a rephrased solution."""
+    return [replace(one, comparisons={**one.comparisons, "rephrase": one.comparisons["greedy"]}) for one in groups()]
+
+
+def test_a_rephrased_solution_joins_each_group_and_is_marked() -> None:
+    built, filler = made("repo")
+    assert filler.solutions == {task: transcript_of(episode) for task, episode in SOLUTIONS.items()}
+    read = filler.fill(filler.assemble(rephrased(), [PLAN.group(index)[0].task for index in range(2)], 0), {})
+    batch = read.batch
+    assert batch.group_R.tolist() == [0] * SIZE + [1] * SIZE + [0, 1]
+    assert batch.column("rephrased_R").tolist() == [0.0] * 2 * SIZE + [1.0] * 2
+    for place, group in enumerate(groups()):
+        own_T = batch.trajectory_T == 2 * SIZE + place
+        assert batch.ids_T[own_T].tolist() == list(ids_of(group.comparisons["greedy"]))
+    assert not bool(read.is_demonstration_R.any())
+    assert filter_trajectories(batch, built).group_R.bincount().tolist() == [SIZE, SIZE]
+    assert made("grpo")[1].solutions == {}
+
+
+def test_demonstrations_and_rephrased_solutions_join_together_and_are_told_apart() -> None:
+    config = ObjectiveConfig(preset="repo", parts={"trust": "luffy"})
+    built = config.built()
+    filler = BatchFiller(
+        choose_fillers(built, {"expert_T": "demonstrations"}, defaults=config.columns()),
+        codec=policy().codec,
+        demonstrations=SOLUTIONS,
+        tasks=tasks_of(WORLD),
+        names=("test", 0),
+    )
+    read = filler.assemble(rephrased(), [PLAN.group(index)[0].task for index in range(2)], 0)
+    assert read.batch.group_R.tolist() == [0] * SIZE + [1] * SIZE + [0, 1, 0, 1]
+    assert read.is_demonstration_R.nonzero()[:, 0].tolist() == [2 * SIZE, 2 * SIZE + 1]
+    assert read.is_rephrased_R.nonzero()[:, 0].tolist() == [2 * SIZE + 2, 2 * SIZE + 3]
+    assert [episode.group for episode in read.episodes[2 * SIZE :]] == [one.episodes[0].group for one in groups()] * 2
+
+
 # Filters before the policy's passes
 
 

@@ -105,6 +105,20 @@ def test_seeupo_takes_a_step_for_every_turn(warm: Policy, tmp_path: Path) -> Non
     assert 0.8 <= row["seeupo/carry_mean"] <= 1.2
 
 
+def test_where_no_group_reaches_its_share_repo_is_grpo_to_the_bit(warm: Policy, tmp_path: Path) -> None:
+    never = config("repo", steps=2, filters=[{"part": "repo", "share": 2.0}])
+    plain = config("repo", steps=2, filters=[])
+    always = config("repo", steps=2, filters=[{"part": "repo", "share": 1e-9, "failure": 2.0}])
+    digests = [trained(warm, one, tmp_path / str(n)).policy.digest() for n, one in enumerate((never, plain, always))]
+    assert digests[0] == digests[1] != digests[2]
+    groups = [group for batch in recorded_batches(tmp_path / "2") for group in batch.groups]
+    assert all({*group.comparisons} == {"rephrase"} for group in groups)
+    prompts = {
+        group.comparisons["rephrase"].segments[0].prompt == group.episodes[0].segments[0].prompt for group in groups
+    }
+    assert prompts == {True}
+
+
 OWN = '''
 """A loss of one's own: one function, one registration."""
 

@@ -11,6 +11,7 @@ from decoders import logits_of, tiny, varied
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.data.layouts import LayoutName
 from palaestra.trainers.learner import Learner, LearnerConfig
+from palaestra.trainers.objectives.corrections import TokenTis
 from palaestra.trainers.updates.passes import fill_columns, prompt_logprobs
 
 DECODER = varied(tiny())
@@ -74,3 +75,17 @@ def test_where_no_prompt_has_a_second_token_no_pass_is_taken() -> None:
     bare = replace(batch, position_T=torch.zeros_like(batch.position_T))
     assert not prompt_logprobs(bare, policy).any()
     assert policy.passes == []
+
+
+def test_a_rephrased_solution_has_the_policys_log_probabilities_for_those_of_its_rollout() -> None:
+    """What drew it read the solution; a correction between the two would compare prompts, and is exactly 1."""
+    batch = complete()
+    mark_R = torch.zeros(batch.trajectories, dtype=torch.float64).index_fill(0, torch.tensor([1, 4]), 1.0)
+    learner = Learner(DECODER, LearnerConfig(lr=1e-3))
+    found = fill_columns(batch.with_columns({"rephrased_R": mark_R}), {"old_T"}, learner)
+    mine_T = (mark_R != 0)[batch.trajectory_T] & batch.trained_T
+    assert torch.equal(found.logprob_T[mine_T], found.column("old_T")[mine_T].double())
+    assert torch.equal(found.logprob_T[~mine_T], batch.logprob_T[~mine_T])
+    assert bool((TokenTis()(found)[mine_T] == 1).all())
+    without = fill_columns(batch, {"old_T"}, learner)
+    assert torch.equal(without.logprob_T, batch.logprob_T)
