@@ -30,6 +30,7 @@ HIDDEN: Mapping[str, str] = {
     "ragen2": "its filter bears a hundredth of a return, which this batch does not need",
     "starpo_s": "its critic learns returns, and its steps have a size",
     "vapo": "its critic learns returns, and its steps have a size",
+    "repo": "no rollout of this batch is a solution in other words",
     "recipe_2026": "its advantages are normalised, and its price on length is 0 in the first batch",
 }
 """Presets whose unit shows in more than the gradient of one batch."""
