@@ -117,7 +117,9 @@ def test_a_number_that_no_run_can_work_with_is_refused_when_the_settings_are_rea
 
 def test_a_group_of_one_is_taken_where_nothing_is_compared() -> None:
     for preset in ("ppo", "reinforce_pp"):
-        read_config({"grpo": {"group_size": 1, "objective": {"preset": preset}}})
+        config = read_config({"grpo": {"group_size": 1, "objective": {"preset": preset}}})
+        assert config.grpo is not None
+        assert config.grpo.group_size == 1
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,9 @@ def test_other_groups_do_not_matter(kind: Part, seed: int) -> None:
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 def test_neutral_settings_are_settings(kind: Part) -> None:
-    kind.make(**(kind.neutral or {}))
+    neutral = kind.neutral or {}
+    part = kind.make(**neutral)
+    assert {name: getattr(part, name) for name in neutral} == dict(neutral)
 
 
 @pytest.mark.parametrize("name", NAMES)
