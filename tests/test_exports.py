@@ -130,12 +130,12 @@ EXPORTS = {
     "palaestra.tools": (
         "CHAT_FORMATS CONTROL FORMATS TYPED_CONTROL ActKind ActionFormat CallResult ChatFormat CompactFormat "
         "HermesFormat JournaledState JsonFormat Mark ParsedTurn PlannedTurn PlannerFormat QwenFormat Reads Rendering "
-        "Schemas Tool ToolContext Toolbox TurnPart finish give_up join_answers legal_call plain_call plain_text "
-        "read_plan reply run_composite sample_call sample_value tool"
+        "Schemas SmolLM2Format Tool ToolContext Toolbox TurnPart finish give_up join_answers legal_call plain_call "
+        "plain_text read_plan reply run_composite sample_call sample_value short_schema tool"
     ),
     "palaestra.tools.formats": (
         "CHAT_FORMATS FORMATS ActionFormat ChatFormat CompactFormat HermesFormat JsonFormat Mark ParsedTurn "
-        "PlannedTurn PlannerFormat QwenFormat Rendering TurnPart read_plan"
+        "PlannedTurn PlannerFormat QwenFormat Rendering SmolLM2Format TurnPart read_plan"
     ),
     "palaestra.trainers": (
         "AlarmConfig CriticConfig GroupRule GrpoConfig GrpoLoop LearnerConfig Loop ModelConfig NativeConfig "

@@ -11,7 +11,7 @@ from palaestra.tools import CHAT_FORMATS, CompactFormat, Mark, PlannerFormat, re
 from palaestra.tools.formats.subgoals import subgoal_of
 
 PLANNER = CHAT_FORMATS.get("planner")
-FORMS = ["planner", "planner-qwen"]
+FORMS = ["planner", "planner-qwen", "planner-smollm2"]
 OPENING: list[Message] = [{"role": "system", "content": "Rules."}, {"role": "user", "content": "Hello"}]
 FINISH = ToolCall(tool="finish", arguments={})
 TAGS = [f"<{end}{name}>" for name in ("switch", "subgoal", "action") for end in ("", "/")]

@@ -20,12 +20,14 @@ from palaestra.tools.formats import (
     PlannerFormat,
     QwenFormat,
     Rendering,
+    SmolLM2Format,
     TurnPart,
     read_plan,
 )
 from palaestra.tools.reads import Reads
 from palaestra.tools.sampling import legal_call, sample_call, sample_value
 from palaestra.tools.schemas import Schemas
+from palaestra.tools.short_schemas import short_schema
 from palaestra.tools.tool import Tool, tool
 from palaestra.tools.toolbox import CallResult, JournaledState, Toolbox
 from palaestra.tools.typed_answers import TYPED_CONTROL
@@ -52,6 +54,7 @@ __all__ = [
     "Reads",
     "Rendering",
     "Schemas",
+    "SmolLM2Format",
     "Tool",
     "ToolContext",
     "Toolbox",
@@ -67,5 +70,6 @@ __all__ = [
     "run_composite",
     "sample_call",
     "sample_value",
+    "short_schema",
     "tool",
 ]

@@ -17,6 +17,9 @@ SHAPES = {
     "qwen3, other theta and epsilon": tiny(rope_theta=1e6, norm_epsilon=1e-3),
     "llama": tiny(qk_norm=False),
     "llama, untied, no sharing of heads": tiny(qk_norm=False, tied=False, kv_heads=4),
+    "llama as SmolLM2, nine heads over three": tiny(
+        qk_norm=False, hidden=36, heads=9, kv_heads=3, head_dim=4, rope_theta=1e5, norm_epsilon=1e-5
+    ),
     "llama, stretched": tiny(qk_norm=False, rope_scaling=STRETCHED, rope_theta=5e5),
 }
 

@@ -7,6 +7,7 @@ from palaestra.tools.formats.format import ActionFormat, ChatFormat, Mark, Parse
 from palaestra.tools.formats.hermes import HermesFormat
 from palaestra.tools.formats.planner import PlannedTurn, PlannerFormat, read_plan
 from palaestra.tools.formats.qwen import QwenFormat
+from palaestra.tools.formats.smollm2 import SmolLM2Format
 
 FORMATS: Registry[ActionFormat] = Registry("action format")
 FORMATS.register("hermes", HermesFormat())
@@ -17,8 +18,11 @@ for chat in (
     CompactFormat(),
     QwenFormat(),
     QwenFormat(thinking=True),
+    SmolLM2Format(),
+    SmolLM2Format(described=True),
     PlannerFormat(CompactFormat(), name="planner"),
     PlannerFormat(QwenFormat(), name="planner-qwen", guided=True),
+    PlannerFormat(SmolLM2Format(), name="planner-smollm2", guided=True),
 ):
     FORMATS.register(chat.name, chat)
     CHAT_FORMATS.register(chat.name, chat)
@@ -37,6 +41,7 @@ __all__ = [
     "PlannerFormat",
     "QwenFormat",
     "Rendering",
+    "SmolLM2Format",
     "TurnPart",
     "read_plan",
 ]
