@@ -407,6 +407,7 @@ def test_without_the_extra_a_verb_that_learns_says_what_to_install(arguments: tu
         (("tasks", "list", "--split", "dev", "--family", "cancel-order"), "cancel-order"),
         (("worlds", "list"), "palaestra/Storefront-v0"),
         (("suites", "list"), "tau2"),
+        (("models", "list"), "SmolLM2-135M-Instruct"),
         (("objectives", "list"), "gspo"),
         (("worlds", "show", "storefront"), "heldout-surface"),
         (("rubrics", "derive", "storefront/price-match/0003"), "judged alike"),

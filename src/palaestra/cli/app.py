@@ -16,6 +16,7 @@ from palaestra.cli import (
     detect,
     evaluate,
     floors,
+    models,
     objectives,
     play,
     reference,
@@ -51,6 +52,7 @@ app.add_typer(rubrics.app, name="rubrics")
 app.add_typer(bench.app, name="bench")
 app.add_typer(objectives.app, name="objectives")
 app.add_typer(suites.app, name="suites")
+app.add_typer(models.app, name="models")
 app.add_typer(worlds.app, name="worlds")
 app.add_typer(runs.app, name="runs")
 app.command()(demo.demo)

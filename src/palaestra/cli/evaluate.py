@@ -33,7 +33,8 @@ def evaluate(
         str,
         typer.Argument(
             help="oracle, a baseline (random, schema-random, no-op, finish-at-once, reader, junk, always-refuse), a "
-            "checkpoint's folder in Hugging Face's layout, or endpoint, with --base-url and --model."
+            "checkpoint's folder in Hugging Face's layout, an installed model (`palaestra models list`), or endpoint, "
+            "with --base-url and --model."
         ),
     ] = "endpoint",
     suite: Annotated[

@@ -116,7 +116,8 @@ class PolicyConfig:
     """Who learns."""
 
     checkpoint: Path | None = None
-    """A checkpoint in Hugging Face's layout; without one a fresh model is made."""
+    """A checkpoint's folder in Hugging Face's layout, or the name of an installed pretrained model; without one a fresh
+    model is made."""
     format: str | None = None
     """The chat format, where the checkpoint does not say one; a fresh policy is `compact` unless told otherwise."""
     model: ModelConfig = field(default_factory=ModelConfig)

@@ -23,6 +23,7 @@ from palaestra.trainers.loops.config import PolicyConfig, WorldConfig
 from palaestra.trainers.model.checkpoint import fresh
 from palaestra.trainers.model.shape import DecoderShape
 from palaestra.trainers.policy import Policy, load_policy
+from palaestra.trainers.pretrained import checkpoint_of
 from palaestra.trainers.progress import OpenProgressBar, silent
 from palaestra.trainers.rollouts.world import RolloutWorlds
 from palaestra.trainers.rollouts.worlds import LocalWorlds, ProcessWorlds, WorldSpec
@@ -167,10 +168,11 @@ def initial_policy(config: PolicyConfig, demonstrations: list[Episode], *, seed:
 
     Raises:
         CheckpointError: the checkpoint cannot be read.
+        ConfigError: it is a pretrained model that is not installed.
         TaskError: a fresh policy is asked for and there are no demonstrations.
     """
     if config.checkpoint is not None:
-        return load_policy(config.checkpoint, format_name=config.format)
+        return load_policy(checkpoint_of(config.checkpoint), format_name=config.format)
     if not demonstrations:
         raise TaskError(
             "a fresh policy needs demonstrations to learn its tokens from; add [sft], or give policy.checkpoint"

@@ -11,6 +11,7 @@ from palaestra.benchmarks.evaluation.agents.scripted import AGENT_NAMES, Evaluat
 from palaestra.errors import ConfigError, UnknownNameError
 from palaestra.record import record
 from palaestra.records import Json
+from palaestra.trainers.pretrained import MODELS, checkpoint_of
 
 if TYPE_CHECKING:  # what they need is not always installed
     from palaestra.benchmarks.evaluation.agents.endpoint import EvaluatedEndpoint
@@ -101,12 +102,12 @@ class AgentOptions:
 
 
 def evaluated_agent_of(word: str, options: AgentOptions) -> EvaluatedAgent:
-    """The agent that a word means: a script's name, `endpoint`, or a checkpoint's folder.
+    """The agent that a word means: a script's name, `endpoint`, a checkpoint's folder, or a pretrained model's name.
 
     Raises:
         UnknownNameError: it means none; near names are in the message.
         CheckpointError: the folder is no checkpoint.
-        ConfigError: options do not fit the agent, or one that it needs is missing.
+        ConfigError: options do not fit the agent, one that it needs is missing, or a model is not installed.
     """
     if word == ENDPOINT or (options.base_url is not None and word not in AGENT_NAMES):
         return _endpoint(word, options)
@@ -115,11 +116,11 @@ def evaluated_agent_of(word: str, options: AgentOptions) -> EvaluatedAgent:
     if word in AGENT_NAMES:
         _check_taken(word, "a script", options)
         return EvaluatedScript(word)
-    if Path(word).exists() or "/" in word:
+    if Path(word).exists() or "/" in word or word in MODELS:
         _check_taken(word, "a checkpoint", options)
-        return _policy(Path(word), options)
+        return _policy(checkpoint_of(word), options)
     hint = "(a checkpoint is given by its folder, a model behind a server by --base-url and --model)"
-    raise UnknownNameError.of("agent", word, [*AGENT_NAMES, ENDPOINT], hint)
+    raise UnknownNameError.of("agent", word, [*AGENT_NAMES, ENDPOINT, *MODELS], hint)
 
 
 def _check_taken(word: str, kind: AgentKind, options: AgentOptions) -> None:
