@@ -57,17 +57,18 @@ def tasks_of(config: WorldConfig) -> list[str]:
 
 def openings_of(config: WorldConfig, tasks: Sequence[str]) -> Iterator[tuple[TaskSpec, list[str]]]:
     """What is known of each task, and what its user says at the beginning."""
-    for opening in _resets(config, tasks):
+    for opening in resets_of(config, tasks):
         yield opening.task, list(of_users(opening.messages))
 
 
 def total_of(config: WorldConfig, task: str) -> float:
     """What the rubric of a task pays where it is solved; 0 where the environment lists no expectations."""
-    [opening] = _resets(config, [task])
+    [opening] = resets_of(config, [task])
     return float(sum(criterion.points for criterion in opening.rubric if criterion.kind == "expect"))
 
 
-def _resets(config: WorldConfig, tasks: Sequence[str]) -> Iterator[ResetRecord]:
+def resets_of(config: WorldConfig, tasks: Sequence[str]) -> Iterator[ResetRecord]:
+    """How each task begins."""
     world = _opened(config)
     try:
         for task in tasks:

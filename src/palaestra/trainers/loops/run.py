@@ -16,17 +16,17 @@ from palaestra.trainers.data.order import Share
 from palaestra.trainers.fillers import SHOWN, needs_of
 from palaestra.trainers.learner import Learner
 from palaestra.trainers.loops.changes import accept_settings, check_replay
-from palaestra.trainers.loops.config import GrpoConfig, TrainConfig
+from palaestra.trainers.loops.config import TrainConfig
 from palaestra.trainers.loops.grpo import GrpoLoop
 from palaestra.trainers.loops.loop import MakeLearner
 from palaestra.trainers.loops.material import initial_policy
 from palaestra.trainers.loops.placement import place
 from palaestra.trainers.loops.reading import config_document
 from palaestra.trainers.loops.record import RecordedRun
+from palaestra.trainers.loops.room import check_context, check_demonstrations, check_prompts
 from palaestra.trainers.loops.sft import SftLoop
 from palaestra.trainers.loops.stage import StageResult, run_loop
 from palaestra.trainers.loops.worlds import RunWorlds
-from palaestra.trainers.model.shape import DecoderShape
 from palaestra.trainers.monitors import OpenTracker, Tracker, tracker_named
 from palaestra.trainers.policy import Policy
 from palaestra.trainers.progress import OpenProgressBar, silent
@@ -67,7 +67,10 @@ def plan_run(config: TrainConfig, *, bar: OpenProgressBar = silent) -> RunPlan:
         _check_openings(guard, worlds, bar=bar)  # no list of ours has a task of ours to learn from
     policy = initial_policy(config.policy, demonstrations, seed=config.seed)
     if config.grpo is not None:
-        _check_room(config.grpo, policy.model.shape)
+        check_context(config.grpo, policy.model.shape)
+        check_prompts(config.grpo, policy, worlds)
+    if config.sft is not None:
+        check_demonstrations(demonstrations, policy)
     return RunPlan(config=config, worlds=worlds, demonstrations=demonstrations, shares=shares, policy=policy)
 
 
@@ -86,26 +89,6 @@ def _check_installed(config: TrainConfig) -> None:
     vllm = None if config.grpo is None else config.grpo.vllm
     if vllm is not None and which(vllm.python) is None:
         raise ConfigError(f"grpo.vllm.python={str(vllm.python)!r}: no program; give the interpreter that has vLLM")
-
-
-def _check_room(config: GrpoConfig, shape: DecoderShape) -> None:
-    """Refuse trajectories that are longer than model and engine take."""
-    play, engine = config.play, config.engine
-    if play.context > shape.context:
-        raise ConfigError(
-            f"grpo.play.context={play.context}: the policy takes {shape.context} tokens; lower it"
-            " (a new policy's limit is policy.model.context)"
-        )
-    if config.vllm is not None:
-        return
-    longest = min(engine.context or shape.context, shape.context)
-    if play.context > longest:
-        raise ConfigError(f"grpo.play.context={play.context}: grpo.engine.context={engine.context} is less; raise it")
-    if engine.capacity < longest:
-        raise ConfigError(
-            f"grpo.engine.capacity={engine.capacity}: one trajectory may have {longest} tokens; raise the capacity, or "
-            f"set grpo.engine.context={play.context}, as long as trajectories are"
-        )
 
 
 def _open_tracker(opened: OpenTracker, settings: JsonObject, directory: Path, done: int) -> Tracker:

@@ -7,6 +7,7 @@ from typing import Any
 
 from palaestra.errors import ConfigError
 from palaestra.records import TaskSpec
+from palaestra.steps import ResetRecord
 from palaestra.trainers.data.order import Share
 from palaestra.trainers.loops.config import WorldConfig
 from palaestra.trainers.loops.material import (
@@ -14,6 +15,7 @@ from palaestra.trainers.loops.material import (
     demonstrations_of,
     env_id_of,
     openings_of,
+    resets_of,
     tasks_of,
     total_of,
     worlds_of,
@@ -104,6 +106,17 @@ class RunWorlds:
         """What is known of the first task of each world: it tells the split of all."""
         for config, tasks in self._worlds.values():
             yield from openings_of(config, tasks[:1])
+
+    def sample_openings(self, *, most: int = 8) -> Iterator[ResetRecord]:
+        """How tasks of each world begin: the first of each family, spread over the families.
+
+        Args:
+            most: Tasks of each world, at most.
+        """
+        for config, tasks in self._worlds.values():
+            firsts = list({task.rpartition("/")[0]: task for task in reversed(tasks)}.values())
+            chosen = [firsts[place * len(firsts) // most] for place in range(most)]
+            yield from resets_of(config, list(dict.fromkeys(chosen)))
 
     @property
     def totals(self) -> dict[str, float]:

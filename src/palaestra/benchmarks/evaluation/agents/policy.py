@@ -130,15 +130,22 @@ class EvaluatedPolicy(EvaluatedBlockAgent):
                 episode_key=episode_key, came=EpisodeFault(kind="world", said=played.faults[-1]), spent=EpisodeCost()
             )
         if played.episode.end is EndReason.TOKEN_BUDGET and not any(played.episode.turns):
-            return Attempt(episode_key=episode_key, came=self._no_room(), spent=EpisodeCost())
+            return Attempt(episode_key=episode_key, came=self._no_room(played.episode), spent=EpisodeCost())
         return Attempt(
             episode_key=episode_key, came=played.episode, spent=spent_on(played.episode, again=len(played.faults))
         )
 
-    def _no_room(self) -> EpisodeFault:
+    def _no_room(self, episode: Episode) -> EpisodeFault:
+        """Why an episode ended before its first turn."""
+        tokens = sum(len(segment.tokens.ids) for segment in episode.segments if segment.tokens is not None)
+        shorter = (
+            "take a chat format that shows tools in fewer tokens (--format smollm2), give the world fewer tools "
+            "(--surface generic), or evaluate a model that reads more"
+        )
+        way_out = "--context gives more" if tokens < self._reads else shorter
         said = (
-            f"its opening takes all of the {self._options.context:,} tokens of an episode; --context gives more, "
-            f"up to the {self._reads:,} that the model reads"
+            f"its prompt has {tokens:,} tokens in the format {self._codec.format.name}, and an episode has "
+            f"{self._options.context:,} of the {self._reads:,} that the model reads; {way_out}"
         )
         return EpisodeFault(kind="context", said=said)
 

@@ -1,0 +1,89 @@
+"""Whether what a policy reads fits: trajectories into model and engine, prompts and demonstrations into both.
+
+A prompt that leaves no room for a turn would be a trajectory without a turn, and a demonstration that is too long would
+train positions that the model never reads. Both are refused before a run's folder is made.
+"""
+
+from collections.abc import Sequence
+
+from palaestra.errors import ConfigError
+from palaestra.steps import ResetRecord
+from palaestra.trainers.codec import Codec
+from palaestra.trainers.data.demonstration import demonstration
+from palaestra.trainers.loops.config import GrpoConfig
+from palaestra.trainers.loops.worlds import RunWorlds
+from palaestra.trainers.model.shape import DecoderShape
+from palaestra.trainers.policy import Policy
+from palaestra.trajectory import Episode
+from palaestra.transcript import transcript_of
+
+_SHORTER = (
+    "take a chat format that shows tools in fewer tokens, such as smollm2 in place of smollm2-described, give the "
+    'world fewer tools, such as world.switches = { surface = "generic" }, or take a policy that reads more'
+)
+
+
+def check_context(config: GrpoConfig, shape: DecoderShape) -> None:
+    """Refuse trajectories that are longer than model and engine take.
+
+    Raises:
+        ConfigError: the message says which setting to change.
+    """
+    play, engine = config.play, config.engine
+    if play.context > shape.context:
+        raise ConfigError(
+            f"grpo.play.context={play.context}: the policy takes {shape.context} tokens; lower it"
+            " (a new policy's limit is policy.model.context)"
+        )
+    if config.vllm is not None:
+        return
+    longest = min(engine.context or shape.context, shape.context)
+    if play.context > longest:
+        raise ConfigError(f"grpo.play.context={play.context}: grpo.engine.context={engine.context} is less; raise it")
+    if engine.capacity < longest:
+        raise ConfigError(
+            f"grpo.engine.capacity={engine.capacity}: one trajectory may have {longest} tokens; raise the capacity, or "
+            f"set grpo.engine.context={play.context}, as long as trajectories are"
+        )
+
+
+def check_prompts(config: GrpoConfig, policy: Policy, worlds: RunWorlds) -> None:
+    """Refuse worlds whose prompts leave no room for a turn, going by a few tasks of several families.
+
+    Raises:
+        ConfigError: the message says how many tokens the prompt has, and the way out.
+    """
+    context, reads = config.play.context, policy.model.shape.context
+    for opening in worlds.sample_openings():
+        tokens = prompt_tokens(opening, policy.codec)
+        if tokens < context:
+            continue
+        way_out = f"raise it (the policy reads {reads:,})" if tokens < reads else _SHORTER
+        raise ConfigError(
+            f"grpo.play.context={context}: the prompt of {opening.task.id} has {tokens:,} tokens in the format "
+            f"{policy.codec.format.name}, which leaves no room for a turn; {way_out}"
+        )
+
+
+def prompt_tokens(opening: ResetRecord, codec: Codec) -> int:
+    """The tokens of a prompt, up to where the policy begins to write."""
+    return len(codec.encode(codec.format.rendering().opening(opening.messages, opening.tools)))
+
+
+def check_demonstrations(demonstrations: Sequence[Episode], policy: Policy) -> None:
+    """Refuse demonstrations that are longer than the policy reads.
+
+    Raises:
+        ConfigError: the message names the longest and its tokens.
+    """
+    reads = policy.model.shape.context
+    sizes = [len(demonstration(transcript_of(episode), policy.codec).ids) for episode in demonstrations]
+    longest = max(sizes)
+    if longest > reads:
+        count = sum(size > reads for size in sizes)
+        task = demonstrations[sizes.index(longest)].task.id
+        raise ConfigError(
+            f"{count} of {len(sizes)} demonstrations have more than the {reads:,} tokens that the policy reads; that "
+            f"of {task} has {longest:,} in the format {policy.codec.format.name}; {_SHORTER}"
+            " (a new policy's limit is policy.model.context)"
+        )
