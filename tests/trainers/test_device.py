@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from palaestra.errors import ConfigError
-from palaestra.trainers.device import resolve_device
+from palaestra.trainers.device import resolve_device, resolve_precision
 from palaestra.trainers.engines.native import NativeConfig, NativeEngine
 from palaestra.trainers.learner import Learner, LearnerConfig
 from palaestra.trainers.loops import read_config
@@ -70,3 +70,33 @@ def test_the_setting_whose_device_is_missing_is_named(section: str) -> None:
     inner["device"] = f"cuda:{COUNT}"
     with pytest.raises(ConfigError, match=rf"{section}.device='cuda:{COUNT}'"):
         place(read_config(table))
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "precision"),
+    [
+        ({}, "fp32"),
+        ({"avx512_f": True, "avx512_bf16": False}, "fp32"),
+        ({"avx512_bf16": True}, "bf16"),
+        ({"amx_bf16": True}, "bf16"),
+    ],
+)
+def test_auto_is_half_precision_where_the_processor_multiplies_in_it(
+    capabilities: dict[str, bool], precision: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: capabilities)
+    assert resolve_precision("auto", "cpu") == precision
+    assert resolve_precision("bf16", "cpu") == "bf16"  # what is asked for by name is done, however slowly
+    assert resolve_precision("fp32", "cpu") == "fp32"
+    settings = {
+        "grpo": {"learner": {"precision": "auto", "lr": 1e-3}, "engine": {"precision": "auto"}},
+        "device": "cpu",
+    }
+    placed = placements(place(read_config(settings)))
+    assert [one.precision for one in placed if one.part != "critic"] == [precision] * 2
+    learner = Learner(fresh(SHAPE, seed=0), LearnerConfig(lr=1e-3, precision="auto"))
+    assert learner._working.lm_head.weight.dtype == (torch.bfloat16 if precision == "bf16" else torch.float32)
+
+
+def test_auto_is_single_precision_on_a_device_that_is_none() -> None:
+    assert resolve_precision("auto", "meta") == "fp32"

@@ -1,11 +1,16 @@
-"""Which device a name means on this machine: what torch knows, and "auto"."""
+"""Which device a name means on this machine, and which precision suits it: what torch knows, and "auto"."""
+
+from typing import Literal, TypeAlias
 
 import torch
 
 from palaestra.errors import ConfigError
 
 AUTO = "auto"
-"""The first CUDA device where there is one, otherwise the CPU."""
+"""The first CUDA device where there is one, otherwise the CPU; the precision that the device multiplies fastest in."""
+Precision: TypeAlias = Literal["auto", "fp32", "bf16"]
+_HALF_ON_CPU = ("avx512_bf16", "amx_bf16", "bf16")
+"""Of a processor's capabilities, those that multiply in bfloat16; without one torch emulates it, slower than fp32."""
 
 
 def resolve_device(name: str, *, setting: str = "device") -> str:
@@ -42,3 +47,21 @@ def _check_backend(device: torch.device, name: str, setting: str, way_out: str) 
     except (RuntimeError, NotImplementedError, AssertionError) as error:
         first = str(error).strip().partition("\n")[0]
         raise ConfigError(f"{setting}={name!r}: it cannot be used here ({first}); {way_out}") from error
+
+
+def resolve_precision(name: Precision, device: str) -> Literal["fp32", "bf16"]:
+    """The precision that a name means on a device.
+
+    Args:
+        name: "auto" for bfloat16 where the device multiplies in it, otherwise single precision.
+        device: In torch's words.
+    """
+    if name != AUTO:
+        return name
+    kind = torch.device(device).type
+    if kind == "cuda":
+        half = torch.cuda.is_available() and torch.cuda.is_bf16_supported()
+    else:
+        capabilities = torch.cpu.get_capabilities()
+        half = kind == "cpu" and any(capabilities.get(one, False) for one in _HALF_ON_CPU)
+    return "bf16" if half else "fp32"

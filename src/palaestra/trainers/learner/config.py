@@ -1,12 +1,10 @@
 """The settings of a learner."""
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
 from palaestra.trainers.data.layouts import LayoutName
+from palaestra.trainers.device import Precision
 from palaestra.trainers.limits import check_above_zero, check_at_least
-
-Precision: TypeAlias = Literal["fp32", "bf16"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +49,8 @@ class LearnerConfig:
     checkpointing: bool = False
     """Keep the states between blocks alone, and work out the blocks' own once more on the way back."""
     precision: Precision = "fp32"
-    """Of the products; weights, their gradients and the optimiser are held in single precision whichever it is."""
+    """Of the products: "fp32", "bf16", or "auto" for bfloat16 where the device multiplies in it. Weights, their
+    gradients and the optimiser are held in single precision whichever it is."""
     device: str | None = None
     """Where to train, "auto" or in torch's words. If it is not given: the run's device, or in a program where the
     model is. Of several processes each has a `cuda` of its own."""

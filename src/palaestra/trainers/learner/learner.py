@@ -21,7 +21,7 @@ from palaestra.errors import CheckpointError, ConfigError, DivergedError
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.data.layouts import LAYOUTS
 from palaestra.trainers.data.micro import split
-from palaestra.trainers.device import resolve_device
+from palaestra.trainers.device import resolve_device, resolve_precision
 from palaestra.trainers.engines.engine import Weights
 from palaestra.trainers.learner.checkpointing import checkpoint_blocks
 from palaestra.trainers.learner.config import LearnerConfig, LoraConfig
@@ -72,7 +72,7 @@ class Learner:
         self._model = deepcopy(model, shared)
         self.adapters = None if config.lora is None else _adapted(self._model, config.lora)
         """In place of the weights; `None` where those are trained themselves."""
-        half = config.precision == "bf16"
+        half = resolve_precision(config.precision, model.lm_head.weight.device.type) == "bf16"
         self._shadow = PrecisionCopy(self._model, torch.bfloat16) if half and mesh is None else None
         self._working = self._model if self._shadow is None else self._shadow.model
         if model.lm_head.weight.device.type == "cpu":

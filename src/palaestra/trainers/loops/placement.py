@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from palaestra.trainers.critic import CriticConfig
-from palaestra.trainers.device import resolve_device
+from palaestra.trainers.device import resolve_device, resolve_precision
 from palaestra.trainers.learner import LearnerConfig
 from palaestra.trainers.loops.config import GrpoConfig, SftConfig, TrainConfig
 
@@ -22,7 +22,7 @@ class Placement:
 
 
 def place(config: TrainConfig) -> TrainConfig:
-    """The same settings with every device named in torch's words, as this machine has it.
+    """The same settings with every device in torch's words and every precision, as this machine has them.
 
     Raises:
         ConfigError: a device is unknown, or is not there.
@@ -38,13 +38,15 @@ def place(config: TrainConfig) -> TrainConfig:
             grpo.critic, learner=_placed(grpo.critic.learner, learner.device, "grpo.critic.learner.device")
         )
         name = "grpo.engine.device"
-        engine = replace(grpo.engine, device=resolve_device(grpo.engine.device or device, setting=name))
+        where = resolve_device(grpo.engine.device or device, setting=name)
+        engine = replace(grpo.engine, device=where, precision=resolve_precision(grpo.engine.precision, where))
         grpo = replace(grpo, learner=learner, critic=critic, engine=engine)
     return replace(config, device=device, sft=sft, grpo=grpo)
 
 
 def _placed(learner: LearnerConfig, otherwise: str, name: str) -> LearnerConfig:
-    return replace(learner, device=resolve_device(learner.device or otherwise, setting=name))
+    device = resolve_device(learner.device or otherwise, setting=name)
+    return replace(learner, device=device, precision=resolve_precision(learner.precision, device))
 
 
 def placements(config: TrainConfig) -> list[Placement]:

@@ -1,11 +1,8 @@
 """How large the engine is, and in which precision it works."""
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
-import torch
-
-EnginePrecision: TypeAlias = Literal["fp32", "bf16"]
+from palaestra.trainers.device import Precision
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,8 +18,9 @@ class NativeConfig:
     """Tokens that a trajectory may have; the model's own where it is not given."""
     prefill: int = 512
     """Tokens of new contexts that go through the model in one step, at most."""
-    precision: EnginePrecision = "fp32"
-    """Of weights, states, keys and values; sums of norms, of attention and of the draw are in single precision."""
+    precision: Precision = "fp32"
+    """Of weights, states, keys and values: "fp32", "bf16", or "auto" for bfloat16 where the device multiplies in it.
+    Sums of norms, of attention and of the draw are in single precision."""
     device: str | None = None
     """Where it works, "auto" or in torch's words. If it is not given: the run's device, or in a program where the model
     is."""
@@ -37,8 +35,3 @@ class NativeConfig:
                 f"context={self.context}, capacity={self.capacity}: a trajectory has 1 token or more and no more than "
                 "the engine holds; lower the context or raise the capacity"
             )
-
-    @property
-    def dtype(self) -> torch.dtype:
-        """Of weights, states, keys and values."""
-        return torch.bfloat16 if self.precision == "bf16" else torch.float32

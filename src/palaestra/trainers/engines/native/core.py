@@ -15,7 +15,7 @@ from torch import Tensor
 
 from palaestra.errors import EngineError
 from palaestra.record import record
-from palaestra.trainers.device import resolve_device
+from palaestra.trainers.device import resolve_device, resolve_precision
 from palaestra.trainers.engines.engine import Completion, InFlight, TurnRequest, Weights
 from palaestra.trainers.engines.native.attention import Chunk, Pass, runs_of
 from palaestra.trainers.engines.native.config import NativeConfig
@@ -99,14 +99,16 @@ class Core:
                 "raise the capacity or lower the context"
             )
         self._kernels = kernels() if self._device.type == "cpu" and model.shape.head_dim in HEAD_DIMS else None
-        self._model = drawing_copy(model, dtype=config.dtype, device=self._device, operations=self._kernels)
+        half = resolve_precision(config.precision, self._device.type) == "bf16"
+        dtype = torch.bfloat16 if half else torch.float32
+        self._model = drawing_copy(model, dtype=dtype, device=self._device, operations=self._kernels)
         # Torch's attention on a processor is slower in half precision, by more than memory it saves.
         plain = self._device.type == "cpu" and self._kernels is None
         self._memory = RowMemory(
             model.shape,
             rows=config.rows,
             context=self.context,
-            dtype=torch.float32 if plain else config.dtype,
+            dtype=torch.float32 if plain else dtype,
             device=self._device,
         )
         self._graphs = Graphs(self._model, self._memory) if self._device.type == "cuda" else None
