@@ -6,17 +6,33 @@ from typing import TypeAlias
 
 import pytest
 
+from palaestra.trainers.learner import LearnerConfig
 from palaestra.trainers.loops import TrainConfig, load_config
 from palaestra.trainers.loops.config import GrpoConfig
-from palaestra.trainers.loops.memory import estimate_memory
+from palaestra.trainers.loops.memory import activation_bytes, estimate_memory
 from palaestra.trainers.loops.placement import place, placements
 from palaestra.trainers.model.shape import DecoderShape
+from palaestra.trainers.pretrained import MODELS
 
 FOLDER = Path(__file__).parents[2] / "examples" / "train"
 QWEN3 = DecoderShape(
     vocabulary=151_936, hidden=1024, layers=28, heads=16, kv_heads=8, head_dim=128, mlp=3072, context=40_960
 )
 """Qwen3-0.6B's, as its config.json has it."""
+SMOLLM2 = DecoderShape(
+    vocabulary=49_152,
+    hidden=576,
+    layers=30,
+    heads=9,
+    kv_heads=3,
+    head_dim=64,
+    mlp=1536,
+    context=8192,
+    rope_theta=1e5,
+    norm_epsilon=1e-5,
+    qk_norm=False,
+)
+"""SmolLM2-135M's, as its config.json has it."""
 Claim: TypeAlias = Callable[[TrainConfig], bool]
 
 
@@ -93,6 +109,34 @@ CLAIMS: dict[str, list[tuple[str, Claim]]] = {
             "nothing has to hold this policy near a reference",
             lambda c: "ref_T" not in grpo(c).objective.built().requires,
         ),
+    ],
+    "smollm2": [
+        ("palaestra models install smollm2", lambda c: str(c.policy.checkpoint) in MODELS),
+        (
+            "SmolLM2-135M",
+            lambda _: MODELS.get("smollm2").parameters == SMOLLM2.parameters and SMOLLM2.parameters // 10**6 == 134,
+        ),
+        ("adapters, first on demonstrations", lambda c: c.sft is not None and c.sft.learner.lora is not None),
+        ("then on groups of rollouts", lambda c: grpo(c).learner.lora is not None),
+        ("CUDA where there is one, otherwise the CPU", lambda c: c.device == "auto" and len(works_on(c)) == 1),
+        ("an installed model; a folder trains as well", lambda c: str(c.policy.checkpoint) in MODELS),
+        ("short schemas", lambda c: c.policy.format == MODELS.get("smollm2").format == "smollm2"),
+        ("about 3,200 of 8,192 tokens", lambda c: grpo(c).play.context < SMOLLM2.context == 8192),
+        ("bfloat16 where the device multiplies in it", lambda c: len(precisions(c)) == 1),
+        (
+            "without it the activations of 8,192 tokens take several GiB",
+            lambda c: (
+                grpo(c).learner.micro_tokens == 8192
+                and 8192 * activation_bytes(SMOLLM2, LearnerConfig(lr=1.0)) > 8 * 2**30
+                and 8192 * activation_bytes(SMOLLM2, grpo(c).learner) < 2 * 2**30
+            ),
+        ),
+        ("as long as trajectories are", lambda c: grpo(c).engine.context == grpo(c).play.context),
+        (
+            "of every trajectory at once",
+            lambda c: grpo(c).engine.capacity == grpo(c).pool.agents * grpo(c).play.context,
+        ),
+        ("`shared` puts a group's prompt through once", lambda c: grpo(c).learner.layout == "shared"),
     ],
     "storefront": [
         ("From nothing", lambda c: c.policy.checkpoint is None),

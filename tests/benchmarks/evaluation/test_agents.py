@@ -119,7 +119,11 @@ def test_an_opening_without_room_for_a_turn_is_no_zero(checkpoint: Path, tmp_pat
     assert lengths[shorter] < lengths[longer]
     with pytest.raises(ConfigError, match="each of the first 3 episodes had no room for a turn") as told:
         play(str(checkpoint), tmp_path / "none", suite=LIBRARY, samples=2, context=lengths[shorter], turn=24, rows=3)
-    assert "--context gives more, up to the 512 that the model reads" in str(told.value)
+    tokens = lengths[shorter]
+    assert f"its prompt has {tokens} tokens in the format compact, and an episode has {tokens} of the 512" in str(
+        told.value
+    )
+    assert "--context gives more" in str(told.value)
     assert read_results(tmp_path / "none").outcomes == ()
     some = {"context": lengths[longer], "turn": 24, "rows": 3}
     found = play(str(checkpoint), tmp_path / "some", suite=LIBRARY, samples=2, **some)
