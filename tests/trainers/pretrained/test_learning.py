@@ -1,4 +1,4 @@
-"""An installed model goes through the stages and the engine as any policy: whole or with adapters, in its own format."""
+"""An installed model goes through stages and engine as any policy: whole or with adapters, in its own format."""
 
 from dataclasses import replace
 from pathlib import Path
