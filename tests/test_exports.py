@@ -211,6 +211,7 @@ EXPORTS = {
         "WholeTrajectoryObjective best_and_worst demonstration_pairs lengths partition soft_best token_sum "
         "trajectory_mean win_rates"
     ),
+    "palaestra.trainers.pretrained": "MODELS PretrainedModel checkpoint_of find_installed_model install_model",
     "palaestra.trainers.reference": (
         "ControlStage GrpoStage ModelShape OptimiserConfig ReferenceGrpoConfig ReferenceJob ReferenceLearner "
         "ReferencePolicy ReferenceProgress ReferenceStage ReferenceStageResult RolloutConfig WarmUpConfig "

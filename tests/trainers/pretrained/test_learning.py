@@ -12,14 +12,14 @@ from palaestra.trainers import load_policy, plan_run, read_config, run
 from palaestra.trainers.pretrained.gguf import convert_gguf
 from palaestra.trainers.run_folder import read_run
 
-CONTEXT = 3500
+CONTEXT = 6000
 
 
 @pytest.fixture(scope="module")
 def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Of a tokenizer that has little more than bytes, so prompts are long."""
     folder = tmp_path_factory.mktemp("checkpoint")
-    shape = replace(SHAPE, context=4096, hidden=96, heads=3, kv_heads=1)
+    shape = replace(SHAPE, context=8192, hidden=96, heads=3, kv_heads=1)
     write_gguf(varied(shape, deviation=0.05), folder.parent / "tiny.gguf")
     convert_gguf(folder.parent / "tiny.gguf", folder, format_name="smollm2")
     return folder
@@ -57,4 +57,4 @@ def test_it_learns_from_demonstrations_and_rollouts(
     assert learnt.digest() != plan.policy.digest()
     sft, grpo = read_run(tmp_path / "run").stages
     assert (sft.steps, grpo.steps) == (1, 1)
-    assert grpo.history[0]["tokens"] >= 0
+    assert "reward/mean" in grpo.history[0]

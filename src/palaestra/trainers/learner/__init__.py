@@ -1,6 +1,7 @@
 """What turns trajectories into weights: a decoder, an optimiser, and the passes between them."""
 
-from palaestra.trainers.learner.config import LearnerConfig, LoraConfig, Precision
+from palaestra.trainers.device import Precision
+from palaestra.trainers.learner.config import LearnerConfig, LoraConfig
 from palaestra.trainers.learner.crew import ProcessGroup, join_process_group
 from palaestra.trainers.learner.learner import Learner
 from palaestra.trainers.learner.logprobs import TokenScores, score_tokens
