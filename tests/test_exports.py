@@ -199,7 +199,8 @@ EXPORTS = {
     "palaestra.trainers.objectives.rates": "Ess effective_share",
     "palaestra.trainers.objectives.regularisers": "Entropy Kl MovePenalty PositiveNll divergence",
     "palaestra.trainers.objectives.rewards": (
-        "KlInReward Laconic RewardUnit SoftOverlong ToolBonus overlong_penalty pay_at_end"
+        "KlInReward Laconic PayBounded PayHarmScale PaySolved PayUnfinished RewardUnit SoftOverlong ToolBonus "
+        "overlong_penalty pay_at_end"
     ),
     "palaestra.trainers.objectives.transforms": "Arm BatchNorm ChecklistStream DropSmall confidences normalised_stream",
     "palaestra.trainers.objectives.trust": (

@@ -96,6 +96,8 @@ def complete(
         "invalid_U": (torch.arange(turns_there) % 5 == 0).double(),
         "tools_U": flags_U.double(),
         "layers_UL": torch.stack([reward_U, *(torch.zeros_like(reward_U) for _ in range(LAYERS - 1))], 1),
+        "harm_U": flags_U.double() * 0.2,
+        "unfinished_R": (torch.arange(trajectories) % 3 == 0).double(),
         "met_UC": (torch.rand(turns_there, CRITERIA, generator=draw) < 0.5).double(),
         "open_UC": (torch.arange(turns_there * CRITERIA).reshape(turns_there, CRITERIA) % 4 > 0).double(),
         "points_RC": torch.full((trajectories, CRITERIA), 1 / CRITERIA, dtype=torch.float64),

@@ -49,9 +49,11 @@ def plain(episodes: Sequence[Episode]) -> dict[str, list[object]]:
         told["passed_R"].append(float(one.score.passed))
         told["total_R"].append(float(one.score.total))
         told["done_R"].append(float(one.end in ("finished", "gave_up", "user_left", "deadline")))
+        told["unfinished_R"].append(float(one.end not in ("finished", "user_left", "deadline")))
         told["task_R"].append(one.task.id)
         told["agent_R"].append(one.agent)
         earlier: set[str] = set()
+        harm = 0
         stands, goal = "the beginning of " + one.task.id, "nothing"
         first = True
         for segment in one.segments:
@@ -62,6 +64,7 @@ def plain(episodes: Sequence[Episode]) -> dict[str, list[object]]:
                     told["invalid_U"].append(0.0)
                     told["tools_U"].append(0.0)
                     told["layers_UL"].append([0.0] * 4)
+                    told["harm_U"].append(0.0)
                     told["met_UC"].append([0.0] * width)
                     told["open_UC"].append([float(set(s.after) <= earlier) for s in expected] + padding)
                     told["switch_U"].append(float(first))
@@ -73,6 +76,9 @@ def plain(episodes: Sequence[Episode]) -> dict[str, list[object]]:
                 told["invalid_U"].append(1.0 if not own or any(not e.schema_ok for e in own) else 0.0)
                 told["tools_U"].append(float(len([e for e in own if e.error is None and e.duplicate_of is None])))
                 told["layers_UL"].append([float(now.components.get(layer, 0)) for layer in LAYERS])
+                broken = sum(s.points for s in one.rubric if s.kind == "forbid" and s.id in now.violated)
+                told["harm_U"].append(float(broken - harm))
+                harm = broken
                 told["met_UC"].append([1.0 if spec.id in now.met else 0.0 for spec in expected] + padding)
                 told["open_UC"].append([float(s.id in now.met or set(s.after) <= earlier) for s in expected] + padding)
                 earlier |= set(now.met)
@@ -204,6 +210,13 @@ def test_what_a_turn_was_paid_stands_by_layer() -> None:
 
 
 # Subgoals
+
+
+def test_harm_is_what_prohibitions_take_and_give_back() -> None:
+    wrote = CriterionSpec(id="wrote", text="", kind="forbid", points=80, layer="outcome", after=())
+    told = replace(wrote, id="told", points=60)
+    turns = [replace(START, violated=ids) for ids in ((), ("wrote",), ("wrote", "told"), ("told",), ("told",))]
+    assert column("harm_U", acted(*turns, unanswered=1, rubric=[wrote, told])) == [0, 80, 60, -80, 0, 0]
 
 
 def saying(*texts: str | None) -> Episode:

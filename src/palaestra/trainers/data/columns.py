@@ -41,11 +41,13 @@ def rollout_columns(episodes: Sequence[Episode], turns: Sequence[int]) -> dict[s
         "passed_R": _floats(episode.score.passed for episode in episodes),
         "total_R": _floats(episode.score.total for episode in episodes),
         "done_R": _floats(episode.end is not None and episode.end.terminates for episode in episodes),
+        "unfinished_R": _floats(episode.end is None or episode.end.is_unfinished for episode in episodes),
         "task_R": _numbers(stable_number("task", episode.task.id) for episode in episodes),
         "agent_R": _numbers(stable_number("agent", episode.agent) for episode in episodes),
         "invalid_U": _floats(map(_told(_invalid), every)),
         "tools_U": _floats(map(_told(_carried_out), every)),
         "layers_UL": _table([_layers(turn) for turn in every], len(LAYERS)),
+        "harm_U": _floats(chain.from_iterable(_harm(e, one) for e, one in zip(episodes, answered, strict=True))),
         "met_UC": _table(
             [_met(turn, specs) for one, specs in zip(answered, expected, strict=True) for turn in one], width
         ),
@@ -102,6 +104,13 @@ def _own(turn: Turn) -> list[ToolEvent]:
 
 def _layers(turn: Turn | None) -> list[float]:
     return [0.0 if turn is None else float(turn.components.get(layer, 0)) for layer in LAYERS]
+
+
+def _harm(episode: Episode, turns: _Answered) -> list[float]:
+    """What prohibitions took in each turn; negative where a violation was undone."""
+    price = {spec.id: spec.points for spec in episode.rubric if spec.kind == "forbid"}
+    taken = [0, *(sum(price.get(id, 0) for id in turn.violated) if turn else None for turn in turns)]
+    return [0.0 if now is None else float(now - (before or 0)) for before, now in pairwise(taken)]
 
 
 def _met(turn: Turn | None, specs: Sequence[CriterionSpec]) -> list[float]:

@@ -18,7 +18,7 @@ ColumnSource: TypeAlias = Literal["rollout", "policy", "now", "norms", "referenc
 does; a backward pass for each trajectory; the reference policy; the critic; or a filler: a judge, further rollouts,
 demonstrations, or a function of a user's."""
 _NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*_[TUR][A-Z]*", re.ASCII)
-_RETURNS = frozenset({"layers_UL", "greedy_R", "counterfactual_R"})
+_RETURNS = frozenset({"layers_UL", "harm_U", "greedy_R", "counterfactual_R"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +61,8 @@ _OURS: Mapping[str, tuple[ColumnSource, str]] = {
     "invalid_U": ("rollout", "1 where the turn could not be read, or held a call that fits no tool"),
     "tools_U": ("rollout", "distinct calls of the turn that were carried out and nobody refused"),
     "layers_UL": ("rollout", "what the turn was paid, by layer of the rubric: selection, params, outcome, task"),
+    "harm_U": ("rollout", "the points that prohibitions took in the turn, less those that it gave back"),
+    "unfinished_R": ("rollout", "1 where a budget ended the episode or the agent gave up, else 0"),
     "met_UC": ("rollout", "1 where the criterion was met after the turn; padded with 0"),
     "open_UC": ("rollout", "1 where all that the criterion is after were met before the turn; padded with 0"),
     "points_RC": ("rollout", "what share of the rubric's points each expectation is worth; padded with 0"),

@@ -2,7 +2,17 @@
 
 from collections.abc import Mapping
 
-_SHAPED = ("kl-in-reward", "laconic", "potential", "soft-overlong", "tool-bonus")
+_SHAPED = (
+    "bounded",
+    "harm-scale",
+    "kl-in-reward",
+    "laconic",
+    "potential",
+    "soft-overlong",
+    "solved",
+    "tool-bonus",
+    "unfinished",
+)
 """Parts that change what is paid, by more than its unit."""
 
 

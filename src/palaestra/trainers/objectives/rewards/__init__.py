@@ -1,4 +1,4 @@
-"""What was paid, changed before anything is compared: lengths, tools, distance from a reference.
+"""What was paid, changed before anything is compared: lengths, tools, distance from a reference, other pay.
 
 What is said of a whole trajectory goes to its last turn; one that never wrote a turn has nothing to be paid for.
 """
@@ -7,7 +7,20 @@ from palaestra.trainers.objectives.rewards.kl import KlInReward
 from palaestra.trainers.objectives.rewards.laconic import Laconic
 from palaestra.trainers.objectives.rewards.last import pay_at_end
 from palaestra.trainers.objectives.rewards.overlong import SoftOverlong, overlong_penalty
+from palaestra.trainers.objectives.rewards.pay import PayBounded, PayHarmScale, PaySolved, PayUnfinished
 from palaestra.trainers.objectives.rewards.tools import ToolBonus
 from palaestra.trainers.objectives.rewards.unit import RewardUnit
 
-__all__ = ["KlInReward", "Laconic", "RewardUnit", "SoftOverlong", "ToolBonus", "overlong_penalty", "pay_at_end"]
+__all__ = [
+    "KlInReward",
+    "Laconic",
+    "PayBounded",
+    "PayHarmScale",
+    "PaySolved",
+    "PayUnfinished",
+    "RewardUnit",
+    "SoftOverlong",
+    "ToolBonus",
+    "overlong_penalty",
+    "pay_at_end",
+]
