@@ -26,7 +26,8 @@ from palaestra.envs.task import SPLITS
 from palaestra.errors import ContaminationError, RecordError, TaskError
 from palaestra.records import Message
 from palaestra.trainers.loops import load_config, plan_run
-from palaestra.trainers.loops.config import SftConfig, WorldConfig
+from palaestra.trainers.loops.config import WorldConfig
+from palaestra.trainers.loops.imitation_config import SftConfig
 from palaestra.trainers.loops.material import comes_with_palaestra, initial_policy, openings_of, tasks_of
 from palaestra.trainers.loops.sft import SftLoop
 from palaestra.trainers.policy import Policy

@@ -157,9 +157,10 @@ EXPORTS = {
         "Learner LearnerConfig LoraConfig Precision ProcessGroup TokenScores join_process_group score_tokens"
     ),
     "palaestra.trainers.loops": (
-        "GrpoConfig GrpoLoop Loop ModelConfig PolicyConfig RecordedRun RunPlan SaveConfig SftConfig SftLoop "
-        "StageProgress StageResult TrainConfig WorldConfig demonstrations_of initial_policy load_config plan_run "
-        "read_config recorded_batches run run_loop tasks_of worlds_of"
+        "ExpertConfig GrpoConfig GrpoLoop KeepConfig Loop ModelConfig PolicyConfig RecordedRun RejectionConfig RunPlan "
+        "SaveConfig SelfImitationLoop SftConfig SftLoop StageProgress StageResult TrainConfig WorldConfig "
+        "demonstrations_of initial_policy load_config plan_run read_config recorded_batches run run_loop tasks_of "
+        "worlds_of"
     ),
     "palaestra.trainers.monitors": (
         "TRACKERS Alarm AlarmAction AlarmConfig Alarms Collapse JsonLinesTracker OpenTracker StageEvent "

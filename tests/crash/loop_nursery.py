@@ -11,7 +11,7 @@ from pathlib import Path
 import orjson
 import torch
 
-from crash.loops import CONFIGS, demonstrations, grpo_loop, ledger, run, sft_loop
+from crash.loops import demonstrations, ledger, rollout_loop, run, sft_loop
 
 
 def tell(what: str, value: object) -> None:
@@ -20,11 +20,11 @@ def tell(what: str, value: object) -> None:
 
 
 def train(kind: str, directory: Path) -> None:
-    """Supervised learning, then GRPO of that kind."""
+    """Supervised learning, then a stage with rollouts of that kind."""
     tell("began", os.getpid())
     said: list[str] = []
     warm = run(sft_loop(), directory / "sft", said=said)
-    taught = run(grpo_loop(warm.policy, CONFIGS[kind], said=said), directory / "grpo", said=said)
+    taught = run(rollout_loop(warm.policy, kind, said=said), directory / "grpo", said=said)
     tell("said", said)
     tell("done", {"sft": warm.policy.digest(), "grpo": taught.policy.digest(), "ledger": ledger(directory / "grpo")})
 

@@ -8,12 +8,15 @@ from typing import TypeAlias
 from palaestra.records import Json
 from palaestra.trainers.engines.native import NativeConfig
 from palaestra.trainers.learner import LearnerConfig
-from palaestra.trainers.loops.config import GrpoConfig, ModelConfig, PolicyConfig, SftConfig, WorldConfig
+from palaestra.trainers.loops.config import ModelConfig, PolicyConfig, WorldConfig
 from palaestra.trainers.loops.grpo import GrpoLoop
+from palaestra.trainers.loops.imitation_config import ExpertConfig, RejectionConfig, SftConfig
 from palaestra.trainers.loops.loop import Loop
 from palaestra.trainers.loops.material import demonstrations_of, initial_policy, tasks_of, worlds_of
 from palaestra.trainers.loops.record import RecordedRun, recorded_batches
+from palaestra.trainers.loops.rollout_config import GrpoConfig
 from palaestra.trainers.loops.saves import SaveConfig
+from palaestra.trainers.loops.self_imitation import SelfImitationLoop
 from palaestra.trainers.loops.sft import SftLoop
 from palaestra.trainers.loops.stage import StageResult, run_loop
 from palaestra.trainers.objectives import Metrics
@@ -43,6 +46,30 @@ SYNC = GrpoConfig(
 )
 ASYNC = replace(SYNC, steps=5, limits=Staleness(per_step=2, staleness=2, window=2), pool=PoolConfig(agents=16))
 CONFIGS = {"sync": SYNC, "async": ASYNC}
+EXPERT = ExpertConfig(
+    steps=3,
+    updates=4,
+    batch=6,
+    group_size=3,
+    limits=Staleness(per_step=4),
+    play=PlayConfig(context=400, turn=24),
+    pool=PoolConfig(agents=12),
+    learner=LearnerConfig(lr=5e-3),
+    patience=60.0,
+)
+REJECTION = RejectionConfig(
+    rounds=2,
+    steps=6,
+    batch=6,
+    group_size=3,
+    limits=Staleness(per_step=4),
+    play=PlayConfig(context=400, turn=24),
+    pool=PoolConfig(agents=12),
+    learner=LearnerConfig(lr=5e-3),
+    save=SaveConfig(every=2),
+    patience=60.0,
+)
+IMITATING = {"expert": EXPERT, "rejection": REJECTION}
 Told: TypeAlias = list[str]
 
 
@@ -78,6 +105,34 @@ def grpo_loop(
         replay=replay,
         demonstrations={episode.task.id: episode for episode in demonstrations()},
     )
+
+
+def imitating_loop(
+    start: Policy,
+    config: ExpertConfig | RejectionConfig,
+    *,
+    seed: int = 0,
+    replay: RecordedRun | None = None,
+    said: Told | None = None,
+) -> SelfImitationLoop:
+    """Expert iteration or rejection sampling in the library."""
+    return SelfImitationLoop(
+        config,
+        tasks=tasks_of(WORLD),
+        worlds=partial(worlds_of, WORLD, start.codec.format.name),
+        seed=seed,
+        start=start,
+        demonstrations=demonstrations()[:4],
+        say=(said if said is not None else Told()).append,
+        replay=replay,
+    )
+
+
+def rollout_loop(start: Policy, kind: str, *, said: Told | None = None) -> Loop:
+    """A stage with rollouts, by a name of `CONFIGS` or `IMITATING`."""
+    if kind in IMITATING:
+        return imitating_loop(start, IMITATING[kind], said=said)
+    return grpo_loop(start, CONFIGS[kind], said=said)
 
 
 class Stopped(Exception):  # noqa: N818  it is what a person does, not a fault

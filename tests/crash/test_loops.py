@@ -8,20 +8,23 @@ from typing import Any
 import pytest
 
 from crash.kills import Nursery, nursery
-from crash.loops import CONFIGS
+from crash.loops import CONFIGS, EXPERT, IMITATING, REJECTION
 from property.budget import KILLS, LOOP_SHARDS
 
 
-def steps_of(kind: str) -> list[int]:
-    return list(range(CONFIGS[kind].steps))
+def batches_of(kind: str) -> list[int]:
+    """The steps of a run that are trained on rollouts."""
+    if kind == "rejection":
+        return list(range(REJECTION.rounds))
+    return list(range(EXPERT.steps if kind == "expert" else CONFIGS[kind].steps))
 
 
 def check_counted_once(kind: str, result: Any) -> None:
     """Each step was trained once, and no trajectory twice."""
-    assert [step for step, _ in result["ledger"]] == steps_of(kind)
+    assert [step for step, _ in result["ledger"]] == batches_of(kind)
     trained = [trajectory for _, groups in result["ledger"] for _, members in groups for trajectory in members]
-    config = CONFIGS[kind]
-    assert len(trained) == config.steps * config.limits.per_step * config.group_size
+    config = {**CONFIGS, **IMITATING}[kind]
+    assert len(trained) == len(batches_of(kind)) * config.limits.per_step * config.group_size
     assert len(set(trained)) == len(trained)
 
 
@@ -34,7 +37,7 @@ def retrained(runs: Nursery, kind: str, done: Path, fresh: Path) -> Any:
 
 
 @pytest.mark.parametrize("shard", LOOP_SHARDS)
-@pytest.mark.parametrize("kind", ["sync", "async"])
+@pytest.mark.parametrize("kind", ["sync", "async", "expert", "rejection"])
 def test_kills_at_random_moments_lose_nothing_that_was_acknowledged(tmp_path: Path, kind: str, shard: int) -> None:
     rng = random.Random(f"{kind} {shard}")  # noqa: S311
     with nursery("crash.loop_nursery") as runs:
@@ -50,7 +53,7 @@ def test_kills_at_random_moments_lose_nothing_that_was_acknowledged(tmp_path: Pa
                 result = runs.run(f"{kind} {here}", killed_after=after)
                 kills += result is None
             check_counted_once(kind, result)
-            if kind == "sync":
+            if kind != "async":
                 assert result == whole
             else:  # which groups come first depends on the machine; what they come to does not
                 assert result["sft"] == whole["sft"]

@@ -8,9 +8,9 @@ import pytest
 
 from palaestra.trainers.learner import LearnerConfig
 from palaestra.trainers.loops import TrainConfig, load_config
-from palaestra.trainers.loops.config import GrpoConfig
 from palaestra.trainers.loops.memory import activation_bytes, estimate_memory
 from palaestra.trainers.loops.placement import place, placements
+from palaestra.trainers.loops.rollout_config import GrpoConfig
 from palaestra.trainers.model.shape import DecoderShape
 from palaestra.trainers.pretrained import MODELS
 

@@ -216,6 +216,12 @@ def describe_unit(built: "BuiltObjective", total: float | None = None) -> str:
     return f"returns of {total:g} are divided by {total / returns:g}"
 
 
+def describe_pay(built: "BuiltObjective") -> str:
+    """What else is done to returns, part by part; empty where they stay as they are."""
+    parts = zip(built.made, built.parts, strict=True)
+    return "; ".join(f"{part.name}: {part.formula}" for one, part in parts if one in built.rewards)
+
+
 def _part_tables(part: "Part") -> list[Table]:
     """All that is known of a part."""
     rows = [("formula", part.formula), ("sources", ", ".join(part.sources)), ("sure", part.confidence)]

@@ -67,7 +67,7 @@ def compare(
     settings = [(name, *map(_cell, values)) for name, values in differing_settings(found)]
     figures = [
         (f"{stage}: {figure}", *(_recent(run, stage, figure) for run in found))
-        for stage in ("sft", "grpo")
+        for stage in dict.fromkeys(stage.name for run in found for stage in run.stages)
         for figure in _FIGURES
     ]
     kept = [row for row in figures if any(cell != "-" for cell in row[1:])]

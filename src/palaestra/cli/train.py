@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from palaestra.cli.console import output
-from palaestra.cli.objectives import describe_unit
+from palaestra.cli.objectives import describe_pay, describe_unit
 from palaestra.cli.progress import bar
 from palaestra.packs import DEFAULT, PACKS
 from palaestra.table import Table
@@ -115,8 +115,7 @@ def _memory_table(plan: "RunPlan") -> Table:
     from palaestra.trainers.loops.memory import estimate_memory  # noqa: PLC0415  torch takes seconds
 
     shape, config = plan.policy.model.shape, plan.config
-    stages = [("sft", config.sft), ("grpo", config.grpo)]
-    found = {name: estimate_memory(stage, shape) for name, stage in stages if stage is not None}
+    found = {name: estimate_memory(stage, shape) for name, stage in config.stages.items()}
     parts = dict.fromkeys((item.what, item.where) for items in found.values() for item in items)
     totals = dict.fromkeys(("in all", where) for _, where in parts)
 
@@ -129,6 +128,47 @@ def _memory_table(plan: "RunPlan") -> Table:
     return Table(title="Memory and disk, MiB", columns=("what", "where", *found), rows=rows, note=note)
 
 
+def _stage_rows(plan: "RunPlan", name: str) -> list[tuple[str, str]]:
+    """What a stage is about to do."""
+    from palaestra.trainers.loops.imitation_config import ExpertConfig, SftConfig  # noqa: PLC0415  torch takes seconds
+    from palaestra.trainers.loops.rollout_config import GrpoConfig  # noqa: PLC0415
+
+    stage = plan.config.stages[name]
+    shown = len(plan.shown[name].episodes) if name in plan.shown else 0
+    if isinstance(stage, SftConfig):
+        long = f"{stage.steps} steps" if stage.seconds is None else f"{stage.seconds:g} s"
+        return [(name, f"{long} of {stage.batch} of {shown:,} demonstrations")]
+    limits = stage.limits
+    groups = f"{limits.per_step} groups, {limits.per_step * stage.group_size} trajectories"
+    rows: list[tuple[str, str]] = []
+    if isinstance(stage, GrpoConfig):
+        totals, built = plan.worlds.totals, stage.objective.built()
+        rows += [
+            ("returns" if len(totals) == 1 else f"returns, {world}", describe_unit(built, total))
+            for world, total in totals.items()
+        ]
+        if paid := describe_pay(built):
+            rows.append(("pay", paid))
+        long = f"{stage.steps} steps" if stage.tokens is None else f"{stage.tokens:,} tokens, in steps"
+        rows.append((name, f"{long} of {groups}"))
+    else:
+        expert = isinstance(stage, ExpertConfig)
+        long = (
+            f"{stage.steps} rounds of {groups}, then {stage.updates} optimiser steps"
+            if isinstance(stage, ExpertConfig)
+            else f"{stage.rounds} rounds of {groups}; then {stage.steps} optimiser steps"
+        )
+        rows.append((name, f"{long} of {stage.batch} sequences" + (" each" if expert else "")))
+        keep = stage.keep
+        beginnings = ", and the best harmless beginning where none solved" if keep.prefixes else ""
+        rows.append(("imitated", f"{keep.per_task} solutions a task, {keep.per_family} a family at most{beginnings}"))
+        rows.append(
+            ("demonstrations", f"{stage.shown} of {stage.batch} sequences at least, of {shown:,}" if shown else "none")
+        )
+    rows.append(("rollouts", f"{stage.pool.agents} at once, at most {limits.bound} versions old"))
+    return rows
+
+
 def _plan_table(plan: "RunPlan", changes: "Sequence[SettingChange]") -> Table:
     """What a run is about to do, in figures."""
     config, shape = plan.config, plan.policy.model.shape
@@ -136,20 +176,8 @@ def _plan_table(plan: "RunPlan", changes: "Sequence[SettingChange]") -> Table:
         *_task_rows(plan),
         ("policy", f"{shape.parameters:,} parameters, {shape.vocabulary:,} tokens, {plan.policy.codec.format.name}"),
     ]
-    if config.sft is not None:
-        long = f"{config.sft.steps} steps" if config.sft.seconds is None else f"{config.sft.seconds:g} s"
-        rows.append(("sft", f"{long} of {config.sft.batch} of {len(plan.demonstrations):,} demonstrations"))
-    if config.grpo is not None:
-        grpo, limits = config.grpo, config.grpo.limits
-        trajectories = limits.per_step * grpo.group_size
-        totals, built = plan.worlds.totals, grpo.objective.built()
-        rows += [
-            ("returns" if len(totals) == 1 else f"returns, {world}", describe_unit(built, total))
-            for world, total in totals.items()
-        ]
-        long = f"{grpo.steps} steps" if grpo.tokens is None else f"{grpo.tokens:,} tokens, in steps"
-        rows.append(("grpo", f"{long} of {limits.per_step} groups, {trajectories} trajectories"))
-        rows.append(("rollouts", f"{grpo.pool.agents} at once, at most {limits.bound} versions old"))
+    for name in config.stages:
+        rows += _stage_rows(plan, name)
     rows += _placement_rows(plan)
     rows += [(f"changed: {change.setting}", change.sentence().partition(": ")[2]) for change in changes]
     return Table(title="A dry run: nothing was written", columns=("what", "how much"), rows=tuple(rows))

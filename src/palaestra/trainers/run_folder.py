@@ -11,10 +11,10 @@ import orjson
 
 from palaestra.errors import RecordError
 from palaestra.records import Json, JsonObject
+from palaestra.trainers.stage_kinds import kind_of, stage_names
 
 SETTINGS, LINEAGE, QUARANTINE = "config.json", "lineage.jsonl", "quarantine.jsonl"
 _CHECKPOINT, _PREVIOUS, _PROGRESS = "checkpoint", "checkpoint.previous", "progress.json"
-_STAGES = ("sft", "grpo")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +65,7 @@ def find_runs(root: Path) -> Iterator[RunFolder]:
     """The runs in a folder and in the folders below it, by name."""
     for settings in sorted(root.rglob(SETTINGS)):
         directory = settings.parent
-        if any((directory / name).is_dir() for name in _STAGES):
+        if any(path.is_dir() and kind_of(path.name) for path in directory.iterdir()):
             yield read_run(directory)
 
 
@@ -76,7 +76,8 @@ def read_run(directory: Path) -> RunFolder:
         RecordError: the folder holds no run, or a file of it cannot be read.
     """
     settings = _read_object(directory / SETTINGS, "give the folder of a run, with config.json and its stages")
-    stages = tuple(_stage(directory / name) for name in _STAGES if _save_of(directory / name) is not None)
+    names = stage_names(settings)
+    stages = tuple(_stage(directory / name) for name in names if _save_of(directory / name) is not None)
     return RunFolder(directory=directory, settings=settings, stages=stages, size=size_of(directory))
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
@@ -15,6 +16,7 @@ from palaestra.trainers.loops.config import TrainConfig
 from palaestra.trainers.loops.placement import place
 from palaestra.trainers.loops.saves import read_progress
 from palaestra.trainers.loops.setting_classes import SETTING_RULES, flat_settings, rule_of
+from palaestra.trainers.stage_kinds import STAGE_KINDS
 from worlds.registration import LIBRARY_ID
 
 SETTINGS = f"""
@@ -96,10 +98,11 @@ def leaves(config: TrainConfig) -> set[str]:
 
 
 def test_every_setting_has_a_class_and_every_class_a_setting() -> None:
-    whole = read_config({"sft": {"learner": {"lora": {}}}, "grpo": {"vllm": {}, "learner": {"lora": {}}}})
-    known = leaves(whole) | leaves(read_config({"sft": {}})) | leaves(read_config({"grpo": {}}))
+    plain: dict[str, Any] = {kind: {} for kind in STAGE_KINDS}
+    whole = {kind: {"learner": {"lora": {}}, **({} if kind == "sft" else {"vllm": {}})} for kind in STAGE_KINDS}
+    known = leaves(read_config(whole)) | leaves(read_config(plain))
     absent = {name for name in SETTING_RULES if name.startswith("grpo.critic.learner.lora.")}  # it takes no adapters
-    assert known == SETTING_RULES.keys() - absent - {"world"}  # how many there are
+    assert known == SETTING_RULES.keys() - absent - {"world", *STAGE_KINDS}  # how many there are
 
 
 @pytest.mark.parametrize(
@@ -143,7 +146,7 @@ def test_settings_differ_by_name_and_a_section_is_one_change() -> None:
         )
     )
     assert {change.setting for change in compare_settings(before, after)} == {
-        "sft",
+        "stages",
         "grpo.steps",
         "grpo.learner.lora",
         "grpo.objective.parts",
@@ -159,6 +162,22 @@ def test_another_number_of_worlds_is_another_run(tmp_path: Path) -> None:
     )
     with pytest.raises(CheckpointError, match=r"world: 1 -> 2 \(identity\)"):
         check_changes(compare_settings(before, after), amend=True, where=tmp_path)
+
+
+def test_settings_of_a_stage_with_a_name_of_its_own_have_the_classes_of_its_kind() -> None:
+    assert rule_of("grpo-late.learner.lr") == rule_of("grpo.learner.lr")
+    table = {"stages": ["grpo", "grpo-late"], "grpo": {}, "grpo-late": {"steps": 2}}
+    before, after = flat_document(read_config(table)), flat_document(read_config({**table, "grpo-late": {"steps": 3}}))
+    [change] = compare_settings(before, after)
+    assert change.sentence() == "grpo-late.steps: 2 -> 3 (operational)"
+
+
+def test_the_document_of_an_earlier_version_names_a_stage_that_it_has_not_and_is_compared() -> None:
+    """It had null in place of a stage, and no list of stages."""
+    now = flat_document(read_config({"sft": {}, "grpo": {}}))
+    before = {name: value for name, value in now.items() if name != "stages" and not name.startswith("sft.")}
+    [change] = compare_settings({**before, "sft": None}, now)
+    assert (change.setting, change.rule.kind) == ("sft", "operational")
 
 
 def test_a_setting_that_an_earlier_version_did_not_have_is_not_compared() -> None:
@@ -293,7 +312,7 @@ def test_a_replay_follows_a_change_before_the_first_step_and_says_so(folder: Pat
 def test_a_replay_without_rollouts_is_refused(done: Path, tmp_path: Path) -> None:
     file = tmp_path / "run.toml"
     file.write_text(SETTINGS.partition("[grpo]")[0])
-    with pytest.raises(ConfigError, match=r"no section \[grpo\]"):
+    with pytest.raises(ConfigError, match=r"no stage with any; add a section \[grpo\]"):
         run(plan_run(load_config(file)), tmp_path / "again", replay=done)
 
 

@@ -9,8 +9,10 @@ import orjson
 import pytest
 
 from palaestra.errors import ConfigError
-from palaestra.trainers.loops.config import GrpoConfig, SftConfig, TrainConfig
+from palaestra.trainers.loops.config import STAGE_CLASSES, TrainConfig
+from palaestra.trainers.loops.imitation_config import SftConfig
 from palaestra.trainers.loops.reading import RENAMED, config_document, load_config, read_config
+from palaestra.trainers.loops.rollout_config import GrpoConfig
 from palaestra.trainers.objectives import Aggregation, ComposedObjective
 from palaestra.trainers.objectives.trust import Clip
 from palaestra.version import __version__
@@ -27,7 +29,7 @@ def told(table: dict[str, Any]) -> str:
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_every_example_is_read(path: Path) -> None:
     config = load_config(path)
-    assert config.sft or config.grpo
+    assert config.stages
 
 
 def test_a_file_says_only_what_differs(tmp_path: Path) -> None:
@@ -37,7 +39,7 @@ def test_a_file_says_only_what_differs(tmp_path: Path) -> None:
     assert config.sft is None
     assert config.grpo is not None
     assert (config.grpo.steps, config.grpo.limits.per_step, config.grpo.limits.staleness) == (3, 4, 2)
-    assert config == TrainConfig(grpo=config.grpo)
+    assert config == TrainConfig(stages={"grpo": config.grpo})
 
 
 def test_what_a_run_keeps_is_the_whole_of_it_and_reads_back() -> None:
@@ -103,6 +105,19 @@ def test_a_section_changes_only_what_it_names(table: dict[str, Any], section: st
         ({"sft": {"batch": 0}}, "batch=0"),
         ({"sft": {"seconds": 0.0}}, "seconds=0.0"),
         ({"sft": {"warmup_steps": -1}}, "warmup_steps=-1"),
+        ({"expert": {"steps": 0}}, "expert: value error, steps=0: it must be at least 1"),
+        ({"expert": {"updates": 0}}, "updates=0"),
+        ({"expert": {"batch": 0}}, "batch=0"),
+        ({"expert": {"group_size": 0}}, "group_size=0"),
+        ({"expert": {"demonstrated": 1.0}}, "demonstrated=1.0: a share of the batch, from 0 to below 1"),
+        ({"expert": {"demonstrated": 0.95}}, "the policy's own episodes would have no place"),
+        ({"expert": {"demonstrated": 0.0, "demonstrations": "x.jsonl"}}, "with demonstrated=0 they are not used"),
+        ({"expert": {"keep": {"per_task": 0}}}, "per_task=0"),
+        ({"expert": {"keep": {"per_family": 1}}}, "per_family=1, per_task=2"),
+        ({"expert": {"rule": {"kind": "partial", "minimum": 9}}}, "rule.minimum=9"),
+        ({"rejection": {"rounds": 0}}, "rounds=0"),
+        ({"rejection": {"limits": {"per_step": 4, "staleness": 1}}}, "nothing is stale"),
+        ({"rejection": {"in_flight": "retract"}}, "no new weights come"),
         ({"grpo": {}, "threads": 0}, "threads=0"),
         ({"grpo": {}, "seed": -1}, "seed=-1"),
         ({"grpo": {}, "policy": {"model": {"layers": 0}}}, "layers=0"),
@@ -132,7 +147,8 @@ def test_a_group_of_one_is_taken_where_nothing_is_compared() -> None:
         ({"grpo": {"in_flight": "drop"}}, ("grpo.in_flight", "'keep', 'retract' or 'wait'")),
         ({"grpo": {"limits": {"per_step": 0}}}, ("per_step = 0", "at least 1")),
         ({"grpo": {"play": {"context": 400, "turn": 24, "top_p": 0.9}}}, ("play.top_p=0.9", "train with 1")),
-        ({"seed": 1}, ("nothing to do", "[sft], [grpo]")),
+        ({"seed": 1}, ("nothing to do", "[sft], [expert], [rejection], [grpo]")),
+        ({"grpo": 3}, ("grpo: ",)),
     ],
 )
 def test_a_mistake_is_told_with_the_way_out(table: dict[str, Any], says: tuple[str, ...]) -> None:
@@ -151,7 +167,7 @@ def test_a_setting_of_an_earlier_version_is_refused_with_its_new_name(former: st
         inner = inner.setdefault(part, {})
     inner[last] = "x"
     assert f"{former}: in version {__version__} it is called {RENAMED[former]!r}; rename it" in told(table)
-    attrgetter(RENAMED[former])(TrainConfig(sft=SftConfig(), grpo=GrpoConfig()))  # the new name is one
+    attrgetter(RENAMED[former])(TrainConfig(stages={"sft": SftConfig(), "grpo": GrpoConfig()}))  # the new name is one
 
 
 def test_all_mistakes_are_told_at_once() -> None:
@@ -195,6 +211,44 @@ def test_a_setting_that_sets_nothing_is_refused(tmp_path: Path, setting: str) ->
         load_config(path, settings=[setting])
 
 
+# stages in any order
+
+
+def test_without_an_order_stages_come_by_kind() -> None:
+    config = read_config({"grpo": {}, "rejection": {}, "expert": {}, "sft": {}})
+    assert list(config.stages) == ["sft", "expert", "rejection", "grpo"]
+
+
+def test_an_order_may_repeat_kinds_under_names_of_their_own() -> None:
+    order = ["grpo-early", "sft", "expert", "grpo"]
+    table = {"stages": order, "sft": {}, "grpo": {"steps": 3}, "grpo-early": {"steps": 2}, "expert": {"updates": 5}}
+    config = read_config(table)
+    assert list(config.stages) == order
+    assert [getattr(stage, "steps", None) for stage in config.stages.values()] == [2, 400, 15, 3]
+    document = orjson.loads(config_document(config))
+    assert document["stages"] == order
+    assert read_config(document) == config
+    assert list(read_config(document).stages) == order
+
+
+@pytest.mark.parametrize(
+    ("table", "says"),
+    [
+        ({"grpo": {}, "grpo-late": {}}, 'add stages = ["grpo","grpo-late"], in the order that you mean'),
+        ({"stages": ["sfd"], "sft": {}}, "unknown stage 'sfd'; did you mean 'sft'"),
+        ({"stages": ["sft"], "sft": {}, "grpo": {}}, "stages leaves out grpo, which would have no effect"),
+        ({"stages": ["sft", "sft"], "sft": {}}, "'sft' comes 2 times; give each its own section, such as [sft] and"),
+        ({"stages": "sft", "sft": {}}, "a list of names"),
+        ({"stages": [], "sft": {}}, "stages leaves out sft"),
+        ({"grpo-late": {"stepz": 3}}, "grpo-late.stepz: unknown; did you mean 'steps'?"),
+        ({"grpo-late": {"save_every": 3}}, "grpo-late.save_every: in version"),
+        ({"expret": {}, "sft": {}}, "expret: unknown; did you mean 'expert'?"),
+    ],
+)
+def test_an_order_that_cannot_be_meant_is_refused(table: dict[str, Any], says: str) -> None:
+    assert says in told(table)
+
+
 def sections(kind: Any, path: str = "") -> list[tuple[str, Any]]:
     found = [(path, kind)]
     for one in fields(kind):
@@ -208,9 +262,10 @@ def sections(kind: Any, path: str = "") -> list[tuple[str, Any]]:
 def test_an_unknown_setting_is_refused_in_every_section() -> None:
     """Settings are nested dataclasses of many modules; strictness must not end at a border between them."""
     places = [path for path, _ in sections(TrainConfig)]
+    places += [place for kind, settings in STAGE_CLASSES.items() for place, _ in sections(settings, kind)]
     assert len(places) > 10
     for place in places:
-        table: dict[str, Any] = {"grpo": {}, "sft": {}}
+        table: dict[str, Any] = {"grpo": {}, "sft": {}, "expert": {}, "rejection": {}}
         inner = table
         for part in filter(None, place.split(".")):
             inner = inner.setdefault(part, {})

@@ -431,10 +431,10 @@ def test_groups_that_break_now_and_then_are_borne() -> None:
 
 
 class _Tired(TaskPlan):
-    def group(self, index: int) -> tuple[RolloutJob, ...]:
+    def group(self, index: int, *, version: int = 0) -> tuple[RolloutJob, ...]:
         if index == 3:
             raise LookupError("there is nothing left to play")
-        return super().group(index)
+        return super().group(index, version=version)
 
 
 def test_a_plan_that_crashes_is_told_to_whoever_takes() -> None:

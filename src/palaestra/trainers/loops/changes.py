@@ -15,8 +15,7 @@ from palaestra.trainers.loops.config import TrainConfig
 from palaestra.trainers.loops.reading import config_document
 from palaestra.trainers.loops.setting_classes import SettingRule, flat_settings, rule_of
 from palaestra.trainers.run_folder import SETTINGS, RunFolder, read_run
-
-_STAGES = ("sft", "grpo")
+from palaestra.trainers.stage_kinds import stage_names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,9 +98,12 @@ def _listed(changes: Sequence[SettingChange]) -> str:
 
 def changes_of_run(out: Path, config: TrainConfig) -> list[SettingChange]:
     """What is different from the settings that the run in `out` was last started with; none where there is no run."""
-    if not (out / SETTINGS).is_file() or not any((out / stage).is_dir() for stage in _STAGES):
+    if not (out / SETTINGS).is_file():
         return []
-    return compare_settings(flat_settings(read_run(out).settings), flat_document(config))
+    found = read_run(out)
+    if not any((out / stage).is_dir() for stage in {*stage_names(found.settings), *config.stages}):
+        return []
+    return compare_settings(flat_settings(found.settings), flat_document(config))
 
 
 def flat_document(config: TrainConfig) -> dict[str, Json]:
@@ -133,7 +135,8 @@ def accept_settings(out: Path, config: TrainConfig, *, amend: bool) -> list[Line
 def _entry(change: SettingChange, run: RunFolder) -> LineageEntry:
     steps = {stage.name: stage.steps for stage in run.stages}
     own = change.setting.partition(".")[0]
-    stage = own if own in _STAGES else next((name for name in reversed(_STAGES) if name in steps), _STAGES[0])
+    names = stage_names(run.settings)
+    stage = own if own in names else next((name for name in reversed(names) if name in steps), names[0])
     return LineageEntry(
         stage=stage,
         step=steps.get(stage, 0),

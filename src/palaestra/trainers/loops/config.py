@@ -9,27 +9,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from math import isfinite
 from pathlib import Path
-from typing import Any, Literal
+from types import MappingProxyType
+from typing import Any, Literal, TypeAlias
 
 from palaestra.packs import DEFAULT, PACKS
-from palaestra.trainers.critic import CriticConfig
 from palaestra.trainers.device import AUTO
-from palaestra.trainers.engines.engine import InFlight
-from palaestra.trainers.engines.native import NativeConfig
-from palaestra.trainers.engines.vllm import VllmConfig
-from palaestra.trainers.fillers import ChosenFiller, choose_fillers
-from palaestra.trainers.learner import LearnerConfig
-from palaestra.trainers.limits import check_above_zero, check_at_least
-from palaestra.trainers.loops.compared import comparing_parts
-from palaestra.trainers.loops.saves import SaveConfig
+from palaestra.trainers.limits import check_at_least
+from palaestra.trainers.loops.imitation_config import ExpertConfig, RejectionConfig, SftConfig
+from palaestra.trainers.loops.rollout_config import GrpoConfig
 from palaestra.trainers.model.shape import DecoderShape
-from palaestra.trainers.monitors import AlarmConfig
-from palaestra.trainers.objectives import BuiltObjective, ObjectiveConfig, corrects_stale
-from palaestra.trainers.rollouts.budget import PlayConfig
-from palaestra.trainers.rollouts.groups import GroupRule
-from palaestra.trainers.rollouts.pool import PoolConfig
-from palaestra.trainers.rollouts.staleness import Staleness
 from palaestra.trainers.rollouts.worlds import Timeouts
+from palaestra.trainers.stage_kinds import kind_of
 
 _NAME = re.compile(r"[A-Za-z0-9][\w-]*", re.ASCII)
 _NO_SWITCHES = {
@@ -123,123 +113,16 @@ class PolicyConfig:
     model: ModelConfig = field(default_factory=ModelConfig)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SftConfig:
-    """Supervised learning from demonstrations."""
-
-    steps: int = 400
-    seconds: float | None = None
-    """Ends it after so much time in place of `steps`: for controls that are given another run's time."""
-    batch: int = 8
-    """Demonstrations a step."""
-    demonstrations: Path | None = None
-    """A file of episodes, JSON lines or Parquet; without one the tasks' own oracle shows how."""
-    warmup_steps: int = 20
-    """Steps over which the learning rate rises; afterwards it falls, linearly, to a tenth."""
-    learner: LearnerConfig = field(default_factory=lambda: LearnerConfig(lr=3e-3))
-    save: SaveConfig = field(default_factory=lambda: SaveConfig(every=25))
-
-    def __post_init__(self) -> None:
-        check_at_least(1, steps=self.steps, batch=self.batch)
-        check_at_least(0, warmup_steps=self.warmup_steps)
-        check_above_zero(seconds=self.seconds)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GrpoConfig:
-    """Learning from groups of rollouts. With a staleness of 0 it is synchronous: the same code, waiting."""
-
-    steps: int = 16
-    """Batches of rollouts that are trained on."""
-    tokens: int | None = None
-    """Ends it after so many tokens of the policy's own in place of `steps`: for comparisons of like with like."""
-    group_size: int = 8
-    """Trajectories of each task."""
-    updates: int = 2
-    """Optimiser steps on each batch; with more than one, the clip has something to do."""
-    objective: ObjectiveConfig = field(default_factory=ObjectiveConfig)
-    columns: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Fillers of the columns that the objective reads, by column: a filler's name, or a table with `filler` and its
-    settings. They go before those of the preset."""
-    learner: LearnerConfig = field(default_factory=lambda: LearnerConfig(lr=2e-4, layout="shared"))
-    critic: CriticConfig = field(default_factory=CriticConfig)
-    """For objectives that compare what came with what was expected."""
-    limits: Staleness = field(default_factory=lambda: Staleness(per_step=16))
-    """Groups a step, and how far rollouts may run ahead of training."""
-    rule: GroupRule = field(default_factory=GroupRule)
-    """What becomes of incomplete groups."""
-    patience: float | None = 600.0
-    """Seconds in which some trajectory must end; otherwise the run stops and says who waited for what."""
-    play: PlayConfig = field(default_factory=lambda: PlayConfig(context=768, turn=48))
-    pool: PoolConfig = field(default_factory=PoolConfig)
-    engine: NativeConfig = field(default_factory=NativeConfig)
-    vllm: VllmConfig | None = None
-    """Draws with vLLM in place of our own engine; such a run cannot be replayed."""
-    in_flight: InFlight = "keep"
-    """What new weights do to turns under way."""
-    alarms: AlarmConfig = field(default_factory=AlarmConfig)
-    probe: int = 0
-    """Every how many steps it is measured whether first turns still depend on their tasks (`collapse/...`); 0 for
-    never."""
-    probe_prompts: int = 8
-    """Tasks of a probe at most; it puts every first turn behind every prompt."""
-    save: SaveConfig = field(default_factory=SaveConfig)
-    """When it is saved; what was rolled out since a save is recorded, and not lost."""
-
-    def __post_init__(self) -> None:
-        check_at_least(1, steps=self.steps, tokens=self.tokens, group_size=self.group_size, updates=self.updates)
-        check_above_zero(patience=self.patience)
-        if self.play.top_p != 1:
-            raise ValueError(
-                f"play.top_p={self.play.top_p}: the learner scores tokens under the whole distribution, and ratios to "
-                "those that drew them would be off; train with 1, and narrow it when you evaluate"
-            )
-        if self.probe < 0 or self.probe_prompts < 2:
-            raise ValueError(
-                f"probe={self.probe}, probe_prompts={self.probe_prompts}: a probe is every so many steps, 0 for never, "
-                "and compares 2 tasks or more"
-            )
-        built = self.objective.built()
-        if self.group_size == 1 and (comparing := comparing_parts(built)):
-            raise ValueError(
-                f"group_size=1: the objective compares the trajectories of a group ({', '.join(comparing)}), and a "
-                "group of one gives no gradient; give 2 or more, or an objective with a critic or a whitened return"
-            )
-        if self.rule.kind == "partial" and max(self.rule.minimum, self.rule.enough or 1) > self.group_size:
-            raise ValueError(
-                f"rule.minimum={self.rule.minimum}, rule.enough={self.rule.enough}, group_size={self.group_size}: a "
-                "group has no more trajectories than group_size; lower the two, or raise it"
-            )
-        if built.critic is not None and self.tokens is None and self.critic.lead >= self.steps:
-            raise ValueError(
-                f"critic.lead={self.critic.lead}, steps={self.steps}: the policy is never trained; take more steps"
-            )
-        if built.critic is not None and self.critic.unit and built.returns and self.critic.unit != built.returns:
-            raise ValueError(
-                f"critic.unit={self.critic.unit:g}: rewards are converted before the critic sees them, so that a "
-                f"solved task returns {built.returns:g}; leave it out, or say `objective.parts.unit` too"
-            )
-        if self.limits.bound and not corrects_stale(built.recipe):
-            raise ValueError(
-                f"limits: groups are up to {self.limits.bound} versions old, and nothing in the objective corrects for "
-                'weights that are not those that drew the tokens; take objective.parts.ratio = { anchor = "rollout" } '
-                'with a trust region that reads ratios, or objective.parts.corrections = ["token-tis"] with '
-                'ratio.anchor = "old", or limits.staleness = 0'
-            )
-        self.fillers(built)
-
-    def fillers(self, built: BuiltObjective) -> tuple[ChosenFiller, ...]:
-        """What fills in the columns that neither rollouts nor passes give.
-
-        Raises:
-            ConfigError: a column has no filler, or settings of fillers make no sense.
-        """
-        return choose_fillers(built, self.columns, defaults=self.objective.columns())
+StageConfig: TypeAlias = SftConfig | ExpertConfig | RejectionConfig | GrpoConfig
+STAGE_CLASSES: Mapping[str, type[StageConfig]] = MappingProxyType(
+    {"sft": SftConfig, "expert": ExpertConfig, "rejection": RejectionConfig, "grpo": GrpoConfig}
+)
+"""The settings of each kind of stage."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainConfig:
-    """A training run: supervised learning, then learning from rollouts, or one of them."""
+    """A training run: stages one after the other, each from the policy that the one before it came to."""
 
     seed: int = 0
     threads: int = 2
@@ -250,8 +133,10 @@ class TrainConfig:
     world: tuple[WorldConfig, ...] = field(default_factory=lambda: (WorldConfig(),))
     """The worlds; in TOML one table `[world]`, or several `[[world]]`."""
     policy: PolicyConfig = field(default_factory=PolicyConfig)
-    sft: SftConfig | None = None
-    grpo: GrpoConfig | None = None
+    stages: Mapping[str, StageConfig] = field(default_factory=dict[str, StageConfig])
+    """By name, in order. In TOML each is a section of its kind, `[grpo]`, or of its kind and a word, `[grpo-late]`;
+    `stages` lists the names in order and may be left out where each kind occurs once: [sft], [expert], [rejection],
+    [grpo]."""
     trackers: tuple[str, ...] = ("jsonl", "tensorboard")
     """Where figures and events are written: `jsonl`, `tensorboard`, `wandb`, or `module:name` of one's own."""
     contamination_lists: tuple[Path, ...] = ()
@@ -260,3 +145,29 @@ class TrainConfig:
     def __post_init__(self) -> None:
         check_at_least(0, seed=self.seed)
         check_at_least(1, threads=self.threads)
+        for name, stage in self.stages.items():
+            assert isinstance(stage, STAGE_CLASSES[kind_of(name) or ""]), f"{name}: a stage of another kind"
+
+    @property
+    def sft(self) -> SftConfig | None:
+        """The stage "sft", where there is one."""
+        stage = self.stages.get("sft")
+        return stage if isinstance(stage, SftConfig) else None
+
+    @property
+    def grpo(self) -> GrpoConfig | None:
+        """The stage "grpo", where there is one."""
+        stage = self.stages.get("grpo")
+        return stage if isinstance(stage, GrpoConfig) else None
+
+    @property
+    def expert(self) -> ExpertConfig | None:
+        """The stage "expert", where there is one."""
+        stage = self.stages.get("expert")
+        return stage if isinstance(stage, ExpertConfig) else None
+
+    @property
+    def rejection(self) -> RejectionConfig | None:
+        """The stage "rejection", where there is one."""
+        stage = self.stages.get("rejection")
+        return stage if isinstance(stage, RejectionConfig) else None

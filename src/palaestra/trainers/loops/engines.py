@@ -14,15 +14,15 @@ from palaestra.trainers.engines.native import (
     ScheduleRecorder,
 )
 from palaestra.trainers.engines.vllm import VllmEngine
-from palaestra.trainers.loops.config import GrpoConfig
 from palaestra.trainers.loops.record import RecordedRun
+from palaestra.trainers.loops.rollout_config import RolloutConfig
 from palaestra.trainers.policy import Policy
 
 _SERVED = "served"
 
 
 def engine_of(
-    config: GrpoConfig, policy: Policy, directory: Path, *, sink: Callable[[bytes], None], replay: RecordedRun | None
+    config: RolloutConfig, policy: Policy, directory: Path, *, sink: Callable[[bytes], None], replay: RecordedRun | None
 ) -> Engine:
     """The engine that the settings ask for, with the policy's weights.
 
@@ -42,6 +42,6 @@ def engine_of(
         )
         return NativeEngine(policy.model, config.engine, schedule=schedule)
     if replay is not None:
-        raise ConfigError("grpo.vllm: vLLM schedules by itself and is held to no record; replay with our own engine")
+        raise ConfigError("vllm: vLLM schedules by itself and is held to no record; replay with our own engine")
     policy.save(directory / _SERVED)
     return VllmEngine(replace(config.vllm, model=directory / _SERVED))

@@ -4,10 +4,8 @@ One loop for synchronous and asynchronous training. Rollouts of coming steps go 
 the bound on staleness lets them; with a bound of 0 nothing is left for them to do but wait.
 """
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AsyncExitStack
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +23,13 @@ from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.data.order import Share
 from palaestra.trainers.fillers import BatchFiller, FillerInput, comparisons_of
 from palaestra.trainers.learner import Learner
-from palaestra.trainers.loops.config import GrpoConfig
-from palaestra.trainers.loops.engines import engine_of
 from palaestra.trainers.loops.loop import LearnerThread, Loop
 from palaestra.trainers.loops.observed import ObservedStep
-from palaestra.trainers.loops.record import RecordedBatch, RecordedColumn, RecordedRun, StageRecord, check_same
+from palaestra.trainers.loops.record import RecordedRun
+from palaestra.trainers.loops.rollout_config import GrpoConfig
+from palaestra.trainers.loops.rollouts import StageRollouts
 from palaestra.trainers.loops.saves import StageProgress
-from palaestra.trainers.loops.setting_classes import flat_settings
+from palaestra.trainers.loops.setting_classes import flat_settings, setting_prefix
 from palaestra.trainers.monitors import (
     Alarms,
     StageEvent,
@@ -44,11 +42,6 @@ from palaestra.trainers.monitors.difficulty import SOLVED
 from palaestra.trainers.objectives import Metrics, PreparedStep
 from palaestra.trainers.policy import Policy
 from palaestra.trainers.rollouts.groups import RolloutGroup, TaskPlan
-from palaestra.trainers.rollouts.pool import RolloutPool
-from palaestra.trainers.rollouts.pressure import PressureState
-from palaestra.trainers.rollouts.rephrase import check_room
-from palaestra.trainers.rollouts.source import GroupSource
-from palaestra.trainers.rollouts.state import dump_state, load_state
 from palaestra.trainers.rollouts.world import RolloutWorlds
 from palaestra.trainers.updates import (
     TrainableModel,
@@ -74,6 +67,7 @@ class GrpoLoop(Loop):
         worlds: Opens the worlds that they are played in.
         seed: Of the draws.
         start: The policy to begin with; it is copied.
+        name: Of the stage; another name draws other noise and another order.
         world: What decides the worlds' answers besides the tasks, for the fingerprint.
         say: Told of alarms, and of faults of worlds and engine.
         replay: A run to go through again: this one then comes to the same tokens, or says where it does not.
@@ -86,8 +80,6 @@ class GrpoLoop(Loop):
         ContaminationError: a demonstration is of a task that policies are measured on.
     """
 
-    name = "grpo"
-
     def __init__(
         self,
         config: GrpoConfig,
@@ -96,6 +88,7 @@ class GrpoLoop(Loop):
         worlds: Callable[[], RolloutWorlds],
         seed: int,
         start: Policy,
+        name: str = "grpo",
         world: object = None,
         say: Callable[[str], None] = print,
         replay: RecordedRun | None = None,
@@ -103,44 +96,40 @@ class GrpoLoop(Loop):
         shares: Sequence[Share] = (),
         demonstrations: Mapping[str, Episode] | None = None,
     ) -> None:
+        self.name = name
         self.learner = config.learner
         self.save = config.save
         self._config = config
         self._built = config.objective.built()
         self._chosen = config.fillers(self._built)
-        self._plan = TaskPlan(
+        plan = TaskPlan(
             tasks,
             size=config.group_size,
             seed=seed,
-            name=self.name,
+            name=name,
             shares=shares,
             comparisons=comparisons_of(self._chosen),
         )
+        self._rollouts = StageRollouts(config, plan, worlds=worlds, replay=replay, say=say)
         self._filler = BatchFiller(
             self._chosen,
             codec=start.codec,
             demonstrations=demonstrations or {},
             tasks=tasks,
-            names=(self.name, seed),
+            names=(name, seed),
             temperature=config.play.temperature,
         )
         self._tasks = sorted(tasks)
         self._shares = tuple(shares)
-        self._make_worlds = worlds
         self._seed = seed
         self._start = start
         self._world = world
-        self._say = say
         self._replay = replay
         self._guard = guard or Guard()
         self._guard.check_episodes(self._filler.demonstrations)
         self._alarms = Alarms(config.alarms)
         self._reference: TrainableModel | None = None
         self._critic: Critic | None = None
-        self._opened = AsyncExitStack()
-        self._settled: bytes | None = None
-        self._events: list[StageEvent] = []
-        self._phase = "opening the worlds"
 
     def fingerprint(self) -> str:
         """A hash of the tasks, the world, the seed, the beginning, and the texts of parts of one's own."""
@@ -151,6 +140,7 @@ class GrpoLoop(Loop):
                 self._world,
                 self._seed,
                 self._start.digest(),
+                *([self.name] if self.name != "grpo" else []),
                 *([self._shares] if self._shares else []),
                 *([self._filler.describe()] if self._chosen else []),
             ]
@@ -158,7 +148,8 @@ class GrpoLoop(Loop):
 
     def settings(self) -> dict[str, Json]:
         """See `Loop`."""
-        return flat_settings(TypeAdapter(GrpoConfig).dump_python(self._config, mode="json"), GrpoConfig, "grpo.")
+        dumped = TypeAdapter(GrpoConfig).dump_python(self._config, mode="json")
+        return flat_settings(dumped, GrpoConfig, setting_prefix(self.name, "grpo"))
 
     def start(self) -> Policy:
         """The policy to begin with: a copy, unless it is frozen and adapters are trained."""
@@ -174,7 +165,7 @@ class GrpoLoop(Loop):
         self, policy: Policy, learner: Learner, directory: Path, *, step: int, kept: bytes, held: Mapping[str, Any]
     ) -> None:
         """Make engine and worlds; rollouts begin when a step first needs some that are not recorded."""
-        config, stack = self._config, self._opened
+        config = self._config
         if self._replay is not None:
             self._replay.check(self.fingerprint(), self.settings())
         self._learning = learner
@@ -189,142 +180,59 @@ class GrpoLoop(Loop):
             self._critic = Critic(self._start.model, how, heads=self._built.critic.heads)
             if held:
                 self._critic.restore(held)
-        self._record = StageRecord(directory, step=step)
-        stack.callback(self._record.close)
-        self._worlds = self._make_worlds()
-        stack.push_async_callback(self._worlds.close)
-        self._engine = engine_of(config, policy, directory, sink=self._record.event, replay=self._replay)
-        stack.push_async_callback(self._engine.close)
-        solutions = self._filler.solutions
-        check_room(solutions, policy.codec, play=config.play, context=self._engine.context)
-        self._pool = RolloutPool(
-            self._engine,
-            self._worlds,
-            policy.codec,
-            config.play,
-            config.pool,
-            solutions=solutions,
-            say=self._fault,
-        )
-        stack.push_async_callback(self._pool.close)
-        self._source = GroupSource(
-            self._pool,
-            self._plan,
-            config.limits,
-            rule=config.rule,
-            version=step,
+        await self._rollouts.open(
+            policy,
+            learner.weights(),
+            directory,
+            step=step,
             wanted=self._wanted,
             refill=self._built.recipe.refill,
-            say=self._fault,
+            solutions=self._filler.solutions,
         )
-        stack.push_async_callback(self._source.close)
-        await self._engine.update_weights(learner.weights(), step)
         if kept:
             state = orjson.loads(kept)
             self._alarms.restore(state["alarms"])
             self._built.restore({**self._built.state(), **state["objective"]})  # parts may have been changed
-            self._source.restore(load_state(orjson.dumps(state["source"])))
-            self._pool.pressure.restore(PressureState(**state["pressure"]))
-        self._settle()
+            self._rollouts.restore(state)
+        self._rollouts.settle(self._further)
 
     async def step(self, thread: LearnerThread, step: int, done: float) -> Metrics:
         """One batch of groups, and the updates on it."""
         del done
-        self._phase = "rollouts"
-        groups, columns = await self._groups(step)
-        self._phase = f"training on {sum(len(group.episodes) for group in groups)} episodes"
+        rollouts = self._rollouts
+        groups, columns = await rollouts.batch(step, asked=self._filler.asked, ask=self._ask)
+        rollouts.phase = f"training on {sum(len(group.episodes) for group in groups)} episodes"
         self._guard.check_episodes(group.episodes[0] for group in groups if group.episodes)
         episodes = [episode for group in groups for episode in group.episodes]
         try:
             trained = await thread.do(self._train, groups, columns, step)
         except DivergedError as error:
-            self._record.quarantine(step, groups, str(error))
-            raise DivergedError(
-                f"{error}. Its batch is in {self._record.quarantine_file}: the same command goes on from the last save "
-                "and leaves the batch out"
-            ) from error
-        await self._engine.update_weights(self._learning.weights(), step + 1, in_flight=self._config.in_flight)
-        self._source.advance(step + 1)
+            raise DivergedError(rollouts.quarantine(step, groups, str(error))) from error
+        await rollouts.advance(self._learning.weights(), step + 1)
         drawn = {DRAWN: float(sum(map(sampled_tokens, episodes)))}
-        metrics = {**rollout_metrics(episodes), **drawn, **trained, **self._gauged()}
+        metrics = {**rollout_metrics(episodes), **drawn, **trained, **rollouts.metrics()}
         alarms = self._alarms.check(metrics, step)
         metrics["alarms"] = float(len(alarms))
         for alarm in alarms:
-            self._happened(alarm.name, f"alarm, step {step}: {alarm.sentence}")
+            rollouts.happened(alarm.name, f"alarm, step {step}: {alarm.sentence}")
             if alarm.action == "refresh":
-                self._source.drop_older(step + 1)
-        self._settle()
+                rollouts.drop_older(step + 1)
+        rollouts.settle(self._further)
         return metrics
 
-    async def _groups(self, step: int) -> tuple[list[RolloutGroup], dict[str, Tensor]]:
-        """What step number `step` trains on, with the columns that are recorded: what is recorded for it, or comes."""
-        if (recorded := self._record.kept.get(step)) is not None:
-            self._source.retake(recorded.groups)
-            self._pool.pressure.restore(recorded.pressure)
-            columns = recorded.tensors()
-            if columns.keys() < self._filler.asked:  # a model that judges failed, or the run was stopped meanwhile
-                columns = await self._ask(recorded.groups, step)
-                self._write(step, recorded.groups, columns)
-            return recorded.groups, columns
-        for batch in self._record.quarantined:
-            text = f"step {batch.step}: {len(batch.groups)} groups are left out, since training on them diverged"
-            self._happened("quarantine", text)
-            self._source.skip(batch.groups)
-        self._record.quarantined.clear()
-        if self._replay is None:
-            groups = await self._source.take(self._config.patience)
-            columns = await self._ask(groups, step)
-        else:
-            expected = self._replay.of_step(step)
-            groups = await self._source.take(self._config.patience, only=[group.index for group in expected.groups])
-            check_same(groups, expected.groups, step)
-            columns = expected.tensors()
-        self._write(step, groups, columns)
-        return groups, columns
-
-    async def _ask(self, groups: list[RolloutGroup], step: int) -> dict[str, Tensor]:
-        """The columns that have to be recorded; where they cannot be had the groups are, for they are taken."""
-        if not self._filler.asked:
-            return {}
-        self._phase = f"filling in {', '.join(sorted(self._filler.asked))}"
-        try:
-            return await asyncio.to_thread(self._filler.ask, self._assemble(groups, step))
-        except BaseException:
-            self._write(step, groups, {})
-            raise
-
-    def _write(self, step: int, groups: list[RolloutGroup], columns: Mapping[str, Tensor]) -> None:
-        kept = {name: RecordedColumn.of(values) for name, values in columns.items()}
-        pressure = self._pool.pressure.state()
-        self._record.batch(RecordedBatch(step=step, groups=groups, pressure=pressure, columns=kept))
+    def _ask(self, groups: list[RolloutGroup], step: int) -> dict[str, Tensor]:
+        return self._filler.ask(self._assemble(groups, step))
 
     def _assemble(self, groups: Sequence[RolloutGroup], step: int) -> FillerInput:
-        references = [self._plan.group(group.index)[0].task for group in groups]
-        return self._filler.assemble(groups, references, step)
-
-    def _happened(self, name: str, text: str) -> None:
-        """Say it at once, and keep it for the trackers."""
-        self._say(text)
-        self._events.append(StageEvent(name=name, text=text))
-
-    def _fault(self, text: str) -> None:
-        self._happened("fault", text)
+        return self._filler.assemble(groups, [group.task for group in groups], step)
 
     def events(self) -> list[StageEvent]:
         """Alarms, faults of worlds, groups that were dropped or left out."""
-        happened, self._events = self._events, []
-        return happened
+        return self._rollouts.events()
 
     def doing(self) -> str:
         """Training, or how far the rollouts are."""
-        if self._phase != "rollouts":
-            return self._phase
-        counts = self._source.counts()
-        return (
-            f"rollouts: {self._source.complete} of {self._config.limits.per_step} groups are complete, "
-            f"{self._source.under_way} trajectories are under way, {counts.finished} have ended so far; "
-            f"{self._pool.waits()}"
-        )
+        return self._rollouts.doing()
 
     def _wanted(self, group: RolloutGroup) -> bool:
         """Whether some filter would not leave all of it out."""
@@ -404,39 +312,12 @@ class GrpoLoop(Loop):
         target = self._built.critic.targets(batch)
         return batch, critic.learn(batch, read, target, before_TH=value_TH, stream=stream.split("critic"))
 
-    def _gauged(self) -> Metrics:
-        gauge = self._source.gauge()
-        return {
-            "speed/busy": gauge.engine_busy,
-            "speed/tool_wait": gauge.tool_wait,
-            "rollouts/under_way": gauge.under_way,
-            "rollouts/ceiling": gauge.ceiling,
-            "rollouts/buffered": gauge.buffered,
-            **{f"rollouts/{name}": float(count) for name, count in asdict(self._source.counts()).items()},
-        }
-
     def keep(self) -> bytes:
         """The state of the alarms, and of the rollouts: complete groups, and trajectories under way."""
-        return self._settled or self._state()
+        return self._rollouts.keep(self._further)
 
-    def _settle(self) -> None:
-        """Note the state between two steps of a synchronous run, before any rollout of the next one has begun.
-
-        A run that is stopped in its rollouts takes that step anew, and so comes to the same end.
-        """
-        self._settled = self._state() if self._config.limits.staleness == 0 else None
-
-    def _state(self) -> bytes:
-        source = orjson.Fragment(dump_state(self._source.state()))
-        pressure = self._pool.pressure.state()
-        return orjson.dumps(
-            {
-                "alarms": self._alarms.state(),
-                "objective": self._built.state(),
-                "source": source,
-                "pressure": pressure,
-            }
-        )
+    def _further(self) -> dict[str, Any]:
+        return {"alarms": self._alarms.state(), "objective": self._built.state()}
 
     def hold(self) -> dict[str, Any]:
         """The critic, where there is one."""
@@ -444,4 +325,4 @@ class GrpoLoop(Loop):
 
     async def close(self) -> None:
         """End the rollouts, the engine and the worlds."""
-        await self._opened.aclose()
+        await self._rollouts.close()

@@ -7,7 +7,9 @@ What is not counted: the allocator's reserve, attention's own buffers, the Pytho
 from dataclasses import dataclass
 
 from palaestra.trainers.learner import LearnerConfig, LoraConfig
-from palaestra.trainers.loops.config import GrpoConfig, SftConfig
+from palaestra.trainers.loops.config import StageConfig
+from palaestra.trainers.loops.imitation_config import SftConfig
+from palaestra.trainers.loops.rollout_config import GrpoConfig, RolloutConfig
 from palaestra.trainers.model.shape import DecoderShape
 
 _SINGLE = 4
@@ -24,7 +26,7 @@ class MemoryItem:
     """A device, or "disk"."""
 
 
-def estimate_memory(config: SftConfig | GrpoConfig, shape: DecoderShape) -> list[MemoryItem]:
+def estimate_memory(config: StageConfig, shape: DecoderShape) -> list[MemoryItem]:
     """What a stage takes, part by part.
 
     Args:
@@ -51,7 +53,9 @@ def estimate_memory(config: SftConfig | GrpoConfig, shape: DecoderShape) -> list
     if learner.lora is None:
         items.append(MemoryItem(what="the policy at the start", bytes=weights, where="cpu"))
     if isinstance(config, GrpoConfig):
-        items += _of_grpo(config, shape)
+        items += _of_objective(config, shape)
+    if isinstance(config, RolloutConfig):
+        items += _of_rollouts(config, shape)
     save = 3 * trained
     if config.save.background:
         items.append(MemoryItem(what="copy for a save", bytes=save, where="cpu"))
@@ -60,7 +64,7 @@ def estimate_memory(config: SftConfig | GrpoConfig, shape: DecoderShape) -> list
     return items
 
 
-def _of_grpo(config: GrpoConfig, shape: DecoderShape) -> list[MemoryItem]:
+def _of_objective(config: GrpoConfig, shape: DecoderShape) -> list[MemoryItem]:
     weights, device = _SINGLE * shape.parameters, config.learner.device or "cpu"
     items: list[MemoryItem] = []
     built = config.objective.built()
@@ -71,6 +75,11 @@ def _of_grpo(config: GrpoConfig, shape: DecoderShape) -> list[MemoryItem]:
     if built.critic is not None:
         on = config.critic.learner.device or "cpu"
         items.append(MemoryItem(what="critic, with gradients and moments", bytes=4 * weights, where=on))
+    return items
+
+
+def _of_rollouts(config: RolloutConfig, shape: DecoderShape) -> list[MemoryItem]:
+    items: list[MemoryItem] = []
     if config.vllm is not None:
         items.append(MemoryItem(what="keys and values of vLLM", bytes=config.vllm.cache_bytes, where="vLLM's own"))
         return items
@@ -84,15 +93,17 @@ def _of_grpo(config: GrpoConfig, shape: DecoderShape) -> list[MemoryItem]:
     return items
 
 
-def _engine_number(config: GrpoConfig) -> int:
+def _engine_number(config: RolloutConfig) -> int:
     return 2 if config.engine.precision == "bf16" else _SINGLE
 
 
-def _longest(config: SftConfig | GrpoConfig) -> int:
+def _longest(config: StageConfig) -> int:
     """Tokens of a micro-batch, at most."""
     most = config.learner.micro_tokens
     if isinstance(config, SftConfig):
         return most
+    if not isinstance(config, GrpoConfig):
+        return min(max(most, config.play.context), config.batch * config.play.context)
     batch = config.limits.per_step * config.group_size * config.play.context
     return min(max(most, config.play.context), batch)
 

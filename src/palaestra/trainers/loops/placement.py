@@ -5,7 +5,9 @@ from dataclasses import dataclass, replace
 from palaestra.trainers.critic import CriticConfig
 from palaestra.trainers.device import resolve_device, resolve_precision
 from palaestra.trainers.learner import LearnerConfig
-from palaestra.trainers.loops.config import GrpoConfig, SftConfig, TrainConfig
+from palaestra.trainers.loops.config import StageConfig, TrainConfig
+from palaestra.trainers.loops.imitation_config import SftConfig
+from palaestra.trainers.loops.rollout_config import GrpoConfig, RolloutConfig
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,20 +30,23 @@ def place(config: TrainConfig) -> TrainConfig:
         ConfigError: a device is unknown, or is not there.
     """
     device = resolve_device(config.device)
-    sft, grpo = config.sft, config.grpo
-    if sft is not None:
-        sft = replace(sft, learner=_placed(sft.learner, device, "sft.learner.device"))
-    if grpo is not None:
-        learner = _placed(grpo.learner, device, "grpo.learner.device")
-        assert learner.device is not None
-        critic = replace(
-            grpo.critic, learner=_placed(grpo.critic.learner, learner.device, "grpo.critic.learner.device")
-        )
-        name = "grpo.engine.device"
-        where = resolve_device(grpo.engine.device or device, setting=name)
-        engine = replace(grpo.engine, device=where, precision=resolve_precision(grpo.engine.precision, where))
-        grpo = replace(grpo, learner=learner, critic=critic, engine=engine)
-    return replace(config, device=device, sft=sft, grpo=grpo)
+    stages = {name: _placed_stage(name, stage, device) for name, stage in config.stages.items()}
+    return replace(config, device=device, stages=stages)
+
+
+def _placed_stage(name: str, stage: StageConfig, device: str) -> StageConfig:
+    learner = _placed(stage.learner, device, f"{name}.learner.device")
+    if isinstance(stage, SftConfig):
+        return replace(stage, learner=learner)
+    where = resolve_device(stage.engine.device or device, setting=f"{name}.engine.device")
+    engine = replace(stage.engine, device=where, precision=resolve_precision(stage.engine.precision, where))
+    if not isinstance(stage, GrpoConfig):
+        return replace(stage, learner=learner, engine=engine)
+    assert learner.device is not None
+    critic = replace(
+        stage.critic, learner=_placed(stage.critic.learner, learner.device, f"{name}.critic.learner.device")
+    )
+    return replace(stage, learner=learner, engine=engine, critic=critic)
 
 
 def _placed(learner: LearnerConfig, otherwise: str, name: str) -> LearnerConfig:
@@ -56,17 +61,18 @@ def placements(config: TrainConfig) -> list[Placement]:
         config: With devices, as `place` gives it.
     """
     found: list[Placement] = []
-    if config.sft is not None:
-        found.append(_of_learner("sft learner", config.sft))
-    if config.grpo is not None:
-        found.append(_of_learner("grpo learner", config.grpo))
-        if config.grpo.objective.built().critic is not None:
-            found.append(_of_learner("critic", config.grpo.critic))
-        found.append(_of_engine(config.grpo))
+    sampling = [name for name, stage in config.stages.items() if isinstance(stage, RolloutConfig)]
+    for name, stage in config.stages.items():
+        found.append(_of_learner(f"{name} learner", stage))
+        whose = f"{name} " if len(sampling) > 1 else ""
+        if isinstance(stage, GrpoConfig) and stage.objective.built().critic is not None:
+            found.append(_of_learner(f"{whose}critic", stage.critic))
+        if isinstance(stage, RolloutConfig):
+            found.append(_of_engine(f"{whose}engine", stage))
     return found
 
 
-def _of_learner(part: str, config: SftConfig | GrpoConfig | CriticConfig) -> Placement:
+def _of_learner(part: str, config: StageConfig | CriticConfig) -> Placement:
     learner = config.learner
     detail = f"layout {learner.layout}, {learner.micro_tokens:,} tokens a micro-batch"
     if learner.checkpointing:
@@ -76,12 +82,10 @@ def _of_learner(part: str, config: SftConfig | GrpoConfig | CriticConfig) -> Pla
     return Placement(part=part, device=learner.device or "cpu", precision=learner.precision, detail=detail)
 
 
-def _of_engine(config: GrpoConfig) -> Placement:
+def _of_engine(part: str, config: RolloutConfig) -> Placement:
     if config.vllm is not None:
         detail = f"vLLM, {config.vllm.turns} turns at once"
-        return Placement(
-            part="engine", device="vLLM's own", precision=config.vllm.dtype or "of the files", detail=detail
-        )
+        return Placement(part=part, device="vLLM's own", precision=config.vllm.dtype or "of the files", detail=detail)
     engine = config.engine
     detail = f"native, {engine.rows} turns at once"
-    return Placement(part="engine", device=engine.device or "cpu", precision=engine.precision, detail=detail)
+    return Placement(part=part, device=engine.device or "cpu", precision=engine.precision, detail=detail)

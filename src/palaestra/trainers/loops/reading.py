@@ -1,6 +1,7 @@
 """A run's settings from a TOML file, and back to the document that its folder keeps.
 
-A section of the file changes the settings that it names and leaves the stage's other defaults as they are.
+A section of the file changes the settings that it names and leaves the stage's other defaults as they are. A section
+whose name is a kind of stage, alone or before a hyphen, is a stage: `[grpo]`, `[grpo-late]`.
 """
 
 import tomllib
@@ -12,11 +13,12 @@ from types import UnionType
 from typing import Any, Union, cast, get_args, get_origin, get_type_hints
 
 import orjson
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
-from palaestra.errors import ConfigError
-from palaestra.trainers.loops.config import TrainConfig
+from palaestra.errors import ConfigError, UnknownNameError
+from palaestra.trainers.loops.config import STAGE_CLASSES, StageConfig, TrainConfig
 from palaestra.trainers.monitors import tracker_named
+from palaestra.trainers.stage_kinds import ORDER, STAGE_KINDS, default_order, kind_of
 from palaestra.version import __version__
 
 RENAMED = {
@@ -35,6 +37,13 @@ class _File(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
     run: TrainConfig
+
+
+_STAGE_FILES: Mapping[str, type[BaseModel]] = {
+    kind: create_model(f"_{kind}", __config__=ConfigDict(extra="forbid"), stage=(settings, ...))
+    for kind, settings in STAGE_CLASSES.items()
+}
+"""The same for a stage of each kind."""
 
 
 def load_config(path: Path, *, settings: Sequence[str] = ()) -> TrainConfig:
@@ -63,23 +72,85 @@ def read_config(table: Mapping[str, Any], *, where: str = "the settings") -> Tra
     single = isinstance(table.get("world"), dict)
     if single:
         table = {**table, "world": [table["world"]]}
+    sections = {name: value for name, value in table.items() if kind_of(name) and value is not None}
+    order = _order(table.get(ORDER), sections, where)
+    rest = {name: value for name, value in table.items() if not kind_of(name) and name != ORDER}
+    stages: dict[str, StageConfig] = {}
+    faults: list[str] = []
+    for name in order:
+        try:
+            stages[name] = _read_stage(name, sections[name])
+        except ValidationError as error:
+            faults += [_told((name, *fault["loc"][1:]), fault["msg"], fault["type"]) for fault in error.errors()]
     try:
-        config = _File.model_validate({"run": _lay_over_defaults(TrainConfig, table)}).run
+        laid = _lay_over_defaults(TrainConfig, rest)
+        config = _File.model_validate({"run": {**laid, "stages": stages}}).run
     except ValidationError as error:
-        faults = [_told(_place(fault["loc"][1:], single), fault["msg"], fault["type"]) for fault in error.errors()]
+        faults += [_told(_place(fault["loc"][1:], single), fault["msg"], fault["type"]) for fault in error.errors()]
         raise ConfigError(f"{where}: {'; '.join(faults)}") from error
+    if faults:
+        raise ConfigError(f"{where}: {'; '.join(faults)}")
     if not config.world:
         raise ConfigError(f"{where}: there is no world to learn in; add a section [world]")
     for name in config.trackers:
         tracker_named(name)
-    if config.sft is None and config.grpo is None:
-        raise ConfigError(f"{where}: there is nothing to do; add a section [sft], [grpo] or both")
+    if not config.stages:
+        listed = ", ".join(f"[{kind}]" for kind in STAGE_KINDS)
+        raise ConfigError(f"{where}: there is nothing to do; add a section of a stage, or several: {listed}")
     return config
+
+
+def _read_stage(name: str, section: object) -> StageConfig:
+    kind = kind_of(name)
+    assert kind is not None, "stages are found by their kinds"
+    laid = (
+        _lay_over_defaults(STAGE_CLASSES[kind], cast("Mapping[str, Any]", section))
+        if isinstance(section, Mapping)
+        else section
+    )
+    read: Any = _STAGE_FILES[kind].model_validate({"stage": laid})  # Any: the model is made of the stage's class
+    stage: StageConfig = read.stage
+    return stage
+
+
+def _order(stated: object, sections: Mapping[str, object], where: str) -> tuple[str, ...]:
+    """The names of the stages in the order in which they are run.
+
+    Raises:
+        ConfigError: the order names a stage that has no section, or one twice, or leaves one out; or there is none, and
+            a kind occurs more than once.
+    """
+    if stated is None:
+        order = default_order(sections)
+        kinds = [kind_of(name) for name in order]
+        if len(set(kinds)) < len(kinds):
+            raise ConfigError(
+                f"{where}: a kind of stage occurs more than once, and nothing says in which order stages come; add "
+                f"{ORDER} = {orjson.dumps(order).decode()}, in the order that you mean"
+            )
+        return order
+    names: Any = stated  # Any: what the file has; it is looked at next
+    if not isinstance(stated, list | tuple) or not all(isinstance(name, str) for name in names):
+        raise ConfigError(f"{where}: {ORDER}={stated!r}: a list of names of stages")
+    order = tuple(names)
+    for name in order:
+        if name not in sections:
+            raise ConfigError(f"{where}: {ORDER}: {UnknownNameError.of('stage', name, sections, 'add its section')}")
+        if order.count(name) > 1:
+            raise ConfigError(
+                f"{where}: {ORDER}: {name!r} comes {order.count(name)} times; give each its own section, such as "
+                f"[{name}] and [{kind_of(name)}-2]"
+            )
+    if left := [name for name in sections if name not in order]:
+        raise ConfigError(f"{where}: {ORDER} leaves out {', '.join(left)}, which would have no effect; name or remove")
+    return order
 
 
 def config_document(config: TrainConfig) -> bytes:
     """The settings, whole, with every default said: what a run's folder keeps."""
-    return orjson.dumps(_File(run=config).model_dump(mode="json")["run"], option=orjson.OPT_INDENT_2)
+    document = _File(run=config).model_dump(mode="json")["run"]
+    stages = document.pop(ORDER)
+    return orjson.dumps({**document, ORDER: list(stages), **stages}, option=orjson.OPT_INDENT_2)
 
 
 def _set(table: dict[str, Any], setting: str) -> None:
@@ -145,8 +216,10 @@ def _place(loc: tuple[int | str, ...], single: bool) -> tuple[int | str, ...]:  
 
 def _told(loc: tuple[int | str, ...], message: str, kind: str) -> str:
     place = ".".join(map(str, loc))
-    if place in RENAMED:
-        return f"{place}: in version {__version__} it is called {RENAMED[place]!r}; rename it"
+    kind_of_stage = kind_of(str(loc[0])) if loc else None
+    former = place if kind_of_stage is None else ".".join((kind_of_stage, *map(str, loc[1:])))
+    if former in RENAMED:
+        return f"{place}: in version {__version__} it is called {RENAMED[former]!r}; rename it"
     if kind != "unexpected_keyword_argument":
         return f"{place}: {message[0].lower()}{message[1:]}"
     known = _known(loc[:-1])
@@ -157,7 +230,11 @@ def _told(loc: tuple[int | str, ...], message: str, kind: str) -> str:
 def _known(loc: Sequence[int | str]) -> list[str]:
     """The names of the settings of a section."""
     kind: Any = TrainConfig
+    first = kind_of(str(loc[0])) if loc else None
+    if first is not None:
+        kind, loc = STAGE_CLASSES[first], loc[1:]
     for part in (one for one in loc if isinstance(one, str)):
         hint = get_type_hints(kind)[part]
         kind = next((one for one in (hint, *get_args(hint)) if is_dataclass(one)), hint)
-    return [one.name for one in fields(kind)]
+    names = [one.name for one in fields(kind)]
+    return [*names, *STAGE_KINDS] if kind is TrainConfig else names

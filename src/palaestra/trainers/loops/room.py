@@ -10,7 +10,7 @@ from palaestra.errors import ConfigError
 from palaestra.steps import ResetRecord
 from palaestra.trainers.codec import Codec
 from palaestra.trainers.data.demonstration import demonstration
-from palaestra.trainers.loops.config import GrpoConfig
+from palaestra.trainers.loops.rollout_config import RolloutConfig
 from palaestra.trainers.loops.worlds import RunWorlds
 from palaestra.trainers.model.shape import DecoderShape
 from palaestra.trainers.policy import Policy
@@ -23,8 +23,8 @@ _SHORTER = (
 )
 
 
-def check_context(config: GrpoConfig, shape: DecoderShape) -> None:
-    """Refuse trajectories that are longer than model and engine take.
+def check_context(name: str, config: RolloutConfig, shape: DecoderShape) -> None:
+    """Refuse trajectories of stage `name` that are longer than model and engine take.
 
     Raises:
         ConfigError: the message says which setting to change.
@@ -32,22 +32,24 @@ def check_context(config: GrpoConfig, shape: DecoderShape) -> None:
     play, engine = config.play, config.engine
     if play.context > shape.context:
         raise ConfigError(
-            f"grpo.play.context={play.context}: the policy takes {shape.context} tokens; lower it"
+            f"{name}.play.context={play.context}: the policy takes {shape.context} tokens; lower it"
             " (a new policy's limit is policy.model.context)"
         )
     if config.vllm is not None:
         return
     longest = min(engine.context or shape.context, shape.context)
     if play.context > longest:
-        raise ConfigError(f"grpo.play.context={play.context}: grpo.engine.context={engine.context} is less; raise it")
+        raise ConfigError(
+            f"{name}.play.context={play.context}: {name}.engine.context={engine.context} is less; raise it"
+        )
     if engine.capacity < longest:
         raise ConfigError(
-            f"grpo.engine.capacity={engine.capacity}: one trajectory may have {longest} tokens; raise the capacity, or "
-            f"set grpo.engine.context={play.context}, as long as trajectories are"
+            f"{name}.engine.capacity={engine.capacity}: one trajectory may have {longest} tokens; raise the capacity, "
+            f"or set {name}.engine.context={play.context}, as long as trajectories are"
         )
 
 
-def check_prompts(config: GrpoConfig, policy: Policy, worlds: RunWorlds) -> None:
+def check_prompts(name: str, config: RolloutConfig, policy: Policy, worlds: RunWorlds) -> None:
     """Refuse worlds whose prompts leave no room for a turn, going by a few tasks of several families.
 
     Raises:
@@ -60,7 +62,7 @@ def check_prompts(config: GrpoConfig, policy: Policy, worlds: RunWorlds) -> None
             continue
         way_out = f"raise it (the policy reads {reads:,})" if tokens < reads else _SHORTER
         raise ConfigError(
-            f"grpo.play.context={context}: the prompt of {opening.task.id} has {tokens:,} tokens in the format "
+            f"{name}.play.context={context}: the prompt of {opening.task.id} has {tokens:,} tokens in the format "
             f"{policy.codec.format.name}, which leaves no room for a turn; {way_out}"
         )
 

@@ -1,6 +1,6 @@
 """A run from its settings: builds the parts, runs the stages in order, and says what it comes to."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
@@ -18,12 +18,15 @@ from palaestra.trainers.learner import Learner
 from palaestra.trainers.loops.changes import accept_settings, check_replay
 from palaestra.trainers.loops.config import TrainConfig
 from palaestra.trainers.loops.grpo import GrpoLoop
-from palaestra.trainers.loops.loop import MakeLearner
+from palaestra.trainers.loops.imitation_config import SftConfig
+from palaestra.trainers.loops.loop import Loop, MakeLearner
 from palaestra.trainers.loops.material import initial_policy
 from palaestra.trainers.loops.placement import place
 from palaestra.trainers.loops.reading import config_document
 from palaestra.trainers.loops.record import RecordedRun
+from palaestra.trainers.loops.rollout_config import GrpoConfig, RolloutConfig
 from palaestra.trainers.loops.room import check_context, check_demonstrations, check_prompts
+from palaestra.trainers.loops.self_imitation import SelfImitationLoop
 from palaestra.trainers.loops.sft import SftLoop
 from palaestra.trainers.loops.stage import StageResult, run_loop
 from palaestra.trainers.loops.worlds import RunWorlds
@@ -34,14 +37,24 @@ from palaestra.trajectory import Episode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ShownEpisodes:
+    """Demonstrations of one source."""
+
+    file: Path | None
+    """`None` for the tasks' own oracle."""
+    episodes: list[Episode]
+    shares: list[Share]
+    """How many of them are each world's, and its weight."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunPlan:
     """What a run is about to do: everything that can be known before its first step."""
 
     config: TrainConfig
     worlds: RunWorlds
-    demonstrations: list[Episode]
-    shares: list[Share]
-    """How many of the demonstrations are each world's, and its weight."""
+    shown: Mapping[str, ShownEpisodes]
+    """The demonstrations of each stage that reads some, by the stage's name."""
     policy: Policy
     """That it begins with."""
 
@@ -59,36 +72,54 @@ def plan_run(config: TrainConfig, *, bar: OpenProgressBar = silent) -> RunPlan:
     worlds = RunWorlds(config.world)
     for spec, said in worlds.first_openings():
         guard.check(spec, said)
-    needed = config.sft is not None or config.policy.checkpoint is None or _fillers_need_them(config)
-    file = config.sft.demonstrations if config.sft is not None else None
-    demonstrations, shares = worlds.demonstrations(file=file, bar=bar) if needed else ([], [])
-    guard.check_episodes(demonstrations)
-    if (not needed or file is not None) and (config.contamination_lists or not worlds.bundled):
+    files = _files(config)
+    fresh = [None] if config.policy.checkpoint is None and not files else []
+    shown = {file: _show(worlds, file, bar) for file in dict.fromkeys((*files.values(), *fresh))}
+    for one in shown.values():
+        guard.check_episodes(one.episodes)
+    if None not in shown and (config.contamination_lists or not worlds.bundled):
         _check_openings(guard, worlds, bar=bar)  # no list of ours has a task of ours to learn from
+    demonstrations = [episode for one in shown.values() for episode in one.episodes]
     policy = initial_policy(config.policy, demonstrations, seed=config.seed)
-    if config.grpo is not None:
-        check_context(config.grpo, policy.model.shape)
-        check_prompts(config.grpo, policy, worlds)
-    if config.sft is not None:
-        check_demonstrations(demonstrations, policy)
-    return RunPlan(config=config, worlds=worlds, demonstrations=demonstrations, shares=shares, policy=policy)
+    for name, stage in config.stages.items():
+        if isinstance(stage, RolloutConfig):
+            check_context(name, stage, policy.model.shape)
+            check_prompts(name, stage, policy, worlds)
+    imitated = {file for name, file in files.items() if not isinstance(config.stages[name], GrpoConfig)}
+    for file in shown.keys() & imitated:
+        check_demonstrations(shown[file].episodes, policy)
+    by_stage = {name: shown[file] for name, file in files.items()}
+    return RunPlan(config=config, worlds=worlds, shown=by_stage, policy=policy)
 
 
-def _fillers_need_them(config: TrainConfig) -> bool:
-    """Whether fillers of columns read demonstrations."""
-    if config.grpo is None:
-        return False
-    return bool(needs_of(config.grpo.fillers(config.grpo.objective.built())) & SHOWN)
+def _files(config: TrainConfig) -> dict[str, Path | None]:
+    """Where the demonstrations come from that each stage reads, by the names of those that read some."""
+    first = next((stage.demonstrations for stage in config.stages.values() if isinstance(stage, SftConfig)), None)
+    found: dict[str, Path | None] = {}
+    for name, stage in config.stages.items():
+        if isinstance(stage, GrpoConfig):
+            if needs_of(stage.fillers(stage.objective.built())) & SHOWN:
+                found[name] = first
+        elif isinstance(stage, SftConfig) or stage.demonstrated:
+            found[name] = stage.demonstrations
+    return found
+
+
+def _show(worlds: RunWorlds, file: Path | None, bar: OpenProgressBar) -> ShownEpisodes:
+    episodes, shares = worlds.demonstrations(file=file, bar=bar)
+    return ShownEpisodes(file=file, episodes=episodes, shares=shares)
 
 
 def _check_installed(config: TrainConfig) -> None:
     """Refuse settings that need what is not installed."""
-    for name, stage in (("sft", config.sft), ("grpo", config.grpo)):
-        if stage is not None and stage.learner.lora is not None and find_spec("peft") is None:
+    for name, stage in config.stages.items():
+        if stage.learner.lora is not None and find_spec("peft") is None:
             raise ConfigError(f"{name}.learner.lora: adapters need peft; install palaestra[lora], or leave lora out")
-    vllm = None if config.grpo is None else config.grpo.vllm
-    if vllm is not None and which(vllm.python) is None:
-        raise ConfigError(f"grpo.vllm.python={str(vllm.python)!r}: no program; give the interpreter that has vLLM")
+        vllm = stage.vllm if isinstance(stage, RolloutConfig) else None
+        if vllm is not None and which(vllm.python) is None:
+            raise ConfigError(
+                f"{name}.vllm.python={str(vllm.python)!r}: no program; give the interpreter that has vLLM"
+            )
 
 
 def _open_tracker(opened: OpenTracker, settings: JsonObject, directory: Path, done: int) -> Tracker:
@@ -130,7 +161,7 @@ def run(
         PalaestraError: see `run_loop`.
     """
     config = plan.config
-    recorded = _recorded(replay, config, say) if replay is not None else None
+    recorded = _recorded(replay, config, say) if replay is not None else {}
     for entry in accept_settings(out, config, amend=amend):
         say(f"changed from {entry.sentence()}")
     settings: JsonObject = orjson.loads(config_document(config))
@@ -142,36 +173,79 @@ def run(
     )
 
     result: StageResult | None = None
-    if config.sft is not None:
-        sft = SftLoop(
-            config.sft, plan.demonstrations, seed=config.seed, start=plan.policy, guard=guard, shares=plan.shares
-        )
-        result = carry(sft, out / "sft")
-    if config.grpo is not None:
-        policy = result.policy if result else plan.policy
-        file = config.sft.demonstrations if config.sft is not None else None
-        loop = GrpoLoop(
-            config.grpo,
-            tasks=plan.worlds.tasks,
-            worlds=partial(plan.worlds.open, policy.codec.format.name),
-            seed=config.seed,
-            start=policy,
-            world=plan.worlds.identity,
-            say=say,
-            replay=recorded,
-            guard=guard,
-            shares=plan.worlds.shares if len(plan.worlds.shares) > 1 else (),
-            demonstrations=plan.worlds.by_reference(plan.demonstrations, file=file) if plan.demonstrations else {},
-        )
-        result = carry(loop, out / "grpo")
+    for name in config.stages:
+        start = plan.policy if result is None else result.policy
+        loop = _make_loop(plan, name, start, guard=guard, replay=recorded.get(name), say=say)
+        result = carry(loop, out / name)
     assert result is not None, "settings without a stage are refused when they are read"
     return result
 
 
-def _recorded(replay: Path, config: TrainConfig, say: Callable[[str], None]) -> RecordedRun:
-    """The record of a run to go through again, held to the settings of this one."""
-    if config.grpo is None:
-        raise ConfigError("a replay goes through rollouts again, and there is no section [grpo]; add it")
+def _make_loop(
+    plan: RunPlan,
+    name: str,
+    start: Policy,
+    *,
+    guard: Guard,
+    replay: RecordedRun | None,
+    say: Callable[[str], None],
+) -> Loop:
+    """The loop of a stage.
+
+    Args:
+        plan: Of the run.
+        name: Of the stage.
+        start: The policy to begin with.
+        guard: Refuses to learn from what policies are measured on.
+        replay: The stage of a run to go through again.
+        say: Told of alarms and faults.
+    """
+    stage, seed, worlds = plan.config.stages[name], plan.config.seed, plan.worlds
+    shown = plan.shown.get(name)
+    if isinstance(stage, SftConfig):
+        assert shown is not None, "a supervised stage has demonstrations"
+        return SftLoop(stage, shown.episodes, seed=seed, start=start, name=name, guard=guard, shares=shown.shares)
+    shares = worlds.shares if len(worlds.shares) > 1 else ()
+    opened = partial(worlds.open, start.codec.format.name)
+    if isinstance(stage, GrpoConfig):
+        return GrpoLoop(
+            stage,
+            tasks=worlds.tasks,
+            worlds=opened,
+            seed=seed,
+            start=start,
+            name=name,
+            world=worlds.identity,
+            say=say,
+            replay=replay,
+            guard=guard,
+            shares=shares,
+            demonstrations={} if shown is None else worlds.by_reference(shown.episodes, file=shown.file),
+        )
+    return SelfImitationLoop(
+        stage,
+        tasks=worlds.tasks,
+        worlds=opened,
+        seed=seed,
+        start=start,
+        name=name,
+        world=worlds.identity,
+        say=say,
+        replay=replay,
+        guard=guard,
+        shares=shares,
+        demonstrations=[] if shown is None else shown.episodes,
+    )
+
+
+def _recorded(replay: Path, config: TrainConfig, say: Callable[[str], None]) -> dict[str, RecordedRun]:
+    """The record of each stage with rollouts of a run to go through again, held to the settings of this one."""
+    names = [name for name, stage in config.stages.items() if isinstance(stage, RolloutConfig)]
+    if not names:
+        raise ConfigError(
+            "a replay goes through rollouts again, and there is no stage with any; add a section [grpo], [expert] or "
+            "[rejection]"
+        )
     for entry in check_replay(replay, config):
         say(f"the replay follows a change of {replay}: {entry.sentence()}")
-    return RecordedRun.of(replay / "grpo")
+    return {name: RecordedRun.of(replay / name) for name in names}

@@ -19,8 +19,10 @@ from palaestra.trainers.engines.native import NativeConfig
 from palaestra.trainers.engines.vllm import VllmConfig
 from palaestra.trainers.learner import LearnerConfig, LoraConfig
 from palaestra.trainers.lineage import SettingClass
-from palaestra.trainers.loops.config import GrpoConfig, ModelConfig, PolicyConfig, SftConfig, TrainConfig, WorldConfig
+from palaestra.trainers.loops.config import STAGE_CLASSES, ModelConfig, PolicyConfig, TrainConfig, WorldConfig
+from palaestra.trainers.loops.imitation_config import ExpertConfig, KeepConfig, RejectionConfig, SftConfig
 from palaestra.trainers.loops.reading import section_of
+from palaestra.trainers.loops.rollout_config import GrpoConfig
 from palaestra.trainers.loops.saves import SaveConfig
 from palaestra.trainers.monitors import AlarmConfig
 from palaestra.trainers.objectives import ObjectiveConfig
@@ -30,6 +32,7 @@ from palaestra.trainers.rollouts.groups import GroupRule
 from palaestra.trainers.rollouts.pool import PoolConfig
 from palaestra.trainers.rollouts.staleness import Staleness
 from palaestra.trainers.rollouts.worlds import Timeouts
+from palaestra.trainers.stage_kinds import kind_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +73,7 @@ _SECTIONS: Mapping[type, _Classes] = {
     TrainConfig: _Classes(
         identity="seed world",
         trajectory="contamination_lists",
-        operational="trackers sft grpo",
+        operational="trackers stages",
         rounding="threads device",
     ),
     WorldConfig: _Classes(
@@ -85,6 +88,17 @@ _SECTIONS: Mapping[type, _Classes] = {
         trajectory="updates vllm in_flight",
         operational="steps tokens patience probe probe_prompts",
     ),
+    ExpertConfig: _Classes(
+        identity="group_size demonstrations",
+        trajectory="updates batch demonstrated vllm in_flight",
+        operational="steps patience",
+    ),
+    RejectionConfig: _Classes(
+        identity="group_size demonstrations rounds",
+        trajectory="steps batch demonstrated vllm in_flight",
+        operational="patience",
+    ),
+    KeepConfig: _Classes(trajectory="per_task per_family prefixes"),
     LearnerConfig: _Classes(
         identity="lora",
         trajectory="lr betas weight_decay max_norm precision",
@@ -113,8 +127,9 @@ _SECTIONS: Mapping[type, _Classes] = {
 
 
 def rule_of(setting: str) -> SettingRule:
-    """The rule of a setting by its full name, such as "grpo.learner.lr" or "world.0.split"."""
-    return SETTING_RULES[".".join(part for part in setting.split(".") if not part.isdigit())]
+    """The rule of a setting by its full name, such as "grpo.learner.lr", "grpo-late.steps" or "world.0.split"."""
+    first, *others = setting.split(".")
+    return SETTING_RULES[".".join([kind_of(first) or first, *(part for part in others if not part.isdigit())])]
 
 
 def _rules_in(kind: type, before: str = "") -> Iterator[tuple[str, SettingRule]]:
@@ -127,8 +142,20 @@ def _rules_in(kind: type, before: str = "") -> Iterator[tuple[str, SettingRule]]
             yield from _rules_in(inner, f"{before}{one.name}.")
 
 
-SETTING_RULES: Mapping[str, SettingRule] = MappingProxyType(dict(_rules_in(TrainConfig)))
-"""The rule of every setting, by its full name; worlds have no numbers here."""
+def _every_rule() -> Iterator[tuple[str, SettingRule]]:
+    yield from _rules_in(TrainConfig)
+    for kind, settings in STAGE_CLASSES.items():
+        yield kind, SettingRule(kind="operational")  # a run may get another stage
+        yield from _rules_in(settings, f"{kind}.")
+
+
+SETTING_RULES: Mapping[str, SettingRule] = MappingProxyType(dict(_every_rule()))
+"""The rule of every setting, by its full name; worlds have no numbers here, and stages the names of their kinds."""
+
+
+def setting_prefix(stage: str, kind: str) -> str:
+    """What the full names of a stage's settings begin with; a stage outside of a run may be called anything."""
+    return f"{stage if kind_of(stage) == kind else kind}."
 
 
 def flat_settings(table: Mapping[str, Json], kind: type = TrainConfig, before: str = "") -> dict[str, Json]:
@@ -140,6 +167,8 @@ def flat_settings(table: Mapping[str, Json], kind: type = TrainConfig, before: s
                 flat |= flat_settings(cast("Mapping[str, Json]", world), WorldConfig, f"{before}world.{number}.")
             continue
         inner = section_of(kind, name) if any(one.name == name for one in fields(kind)) else None
+        if kind is TrainConfig and (stage := kind_of(name)) is not None:
+            inner = STAGE_CLASSES[stage]
         if inner is not None and isinstance(value, Mapping):
             flat |= flat_settings(cast("Mapping[str, Json]", value), inner, f"{before}{name}.")
         else:

@@ -16,10 +16,10 @@ from palaestra.trainers.data.demonstration import demonstration
 from palaestra.trainers.data.flatten import flatten_tokens
 from palaestra.trainers.data.order import Share, WeightedDeal
 from palaestra.trainers.learner import Learner
-from palaestra.trainers.loops.config import SftConfig
+from palaestra.trainers.loops.imitation_config import SftConfig
 from palaestra.trainers.loops.loop import LearnerThread, Loop
 from palaestra.trainers.loops.saves import StageProgress
-from palaestra.trainers.loops.setting_classes import flat_settings
+from palaestra.trainers.loops.setting_classes import flat_settings, setting_prefix
 from palaestra.trainers.objectives import Metrics, SupervisedObjective
 from palaestra.trainers.policy import Policy
 from palaestra.trajectory import Episode
@@ -75,7 +75,8 @@ class SftLoop(Loop):
 
     def settings(self) -> dict[str, Json]:
         """See `Loop`."""
-        return flat_settings(TypeAdapter(SftConfig).dump_python(self._config, mode="json"), SftConfig, "sft.")
+        dumped = TypeAdapter(SftConfig).dump_python(self._config, mode="json")
+        return flat_settings(dumped, SftConfig, setting_prefix(self.name, "sft"))
 
     def start(self) -> Policy:
         """The policy to begin with: a copy, unless it is frozen and adapters are trained."""

@@ -21,19 +21,52 @@ from palaestra.trajectory import Episode
 
 
 class GroupPlan(Protocol):
-    """What each group plays: pure functions, so that a run that goes on needs nothing but an index."""
+    """What each group plays: pure functions, so that a run that goes on needs nothing but two numbers."""
 
-    def group(self, index: int) -> tuple[RolloutJob, ...]:
-        """The jobs of group number `index`: those for training first."""
+    def group(self, index: int, *, version: int = 0) -> tuple[RolloutJob, ...]:
+        """The jobs of group number `index`, begun under weights of this version: those for training first."""
         ...
 
-    def further(self, index: int, number: int) -> RolloutJob:
+    def further(self, index: int, number: int, *, version: int = 0) -> RolloutJob:
         """A further job for that group, with noise of its own; `number` counts those from 0."""
         ...
 
 
+class TaskChoice(Protocol):
+    """Which task each group plays."""
+
+    def task(self, index: int, version: int) -> str:
+        """The reference of the task of group number `index`, begun under weights of this version.
+
+        Equal arguments give equal tasks, in every process that knows the same steps.
+        """
+        ...
+
+
+class DealtTasks:
+    """Every task comes once before any comes again, whatever has come of it.
+
+    Args:
+        tasks: References of tasks, in an order that does not matter; with several worlds, those of one after another.
+        shares: How many of them are each world's, and its weight; all of one if left out.
+        stream: Of the order.
+    """
+
+    def __init__(self, tasks: Sequence[str], *, shares: Sequence[Share] = (), stream: Stream) -> None:
+        shares = shares or [Share(count=len(tasks), weight=1.0)]
+        left = iter(tasks)
+        self._tasks = [task for share in shares for task in sorted(islice(left, share.count))]
+        self._deal = WeightedDeal(shares, size=1, stream=stream)
+
+    def task(self, index: int, version: int) -> str:
+        """See `TaskChoice`."""
+        del version
+        (place,) = self._deal.at(index)
+        return self._tasks[place]
+
+
 class TaskPlan:
-    """Each group plays one task several times, and every task comes once before any comes again.
+    """Each group plays one task several times.
 
     Args:
         tasks: References of tasks, in an order that does not matter; with several worlds, those of one after another.
@@ -42,6 +75,7 @@ class TaskPlan:
         seed: Of the draws.
         name: What the trajectories are for; two plans of different names share neither noise nor order.
         comparisons: Further trajectories of each group, which are not trained on.
+        choice: Which task each group plays; without one, every task comes once before any comes again.
 
     Raises:
         TaskError: there are no tasks.
@@ -57,35 +91,33 @@ class TaskPlan:
         name: str = "train",
         shares: Sequence[Share] = (),
         comparisons: Sequence[Purpose] = (),
+        choice: TaskChoice | None = None,
     ) -> None:
         if not tasks:
             raise TaskError(f"{name}: there is no task to play; give a split that lists tasks")
         if size < 1:
             raise ConfigError(f"size = {size}: a group must have at least 1 trajectory")
-        shares = shares or [Share(count=len(tasks), weight=1.0)]
-        left = iter(tasks)
-        self._tasks = [task for share in shares for task in sorted(islice(left, share.count))]
         self._size = size
         self._names = (name, seed)
         self._comparisons = tuple(comparisons)
-        self._deal = WeightedDeal(shares, size=1, stream=Stream.root(*self._names))
+        self._choice = choice or DealtTasks(tasks, shares=shares, stream=Stream.root(*self._names))
 
-    def group(self, index: int) -> tuple[RolloutJob, ...]:
+    def group(self, index: int, *, version: int = 0) -> tuple[RolloutJob, ...]:
         """The jobs of group number `index`: those for training first."""
-        training = [self._job(index, member) for member in range(self._size)]
-        return (*training, *(self._job(index, purpose, purpose=purpose) for purpose in self._comparisons))
+        task = self._choice.task(index, version)
+        training = [self._job(index, member, task) for member in range(self._size)]
+        return (*training, *(self._job(index, purpose, task, purpose=purpose) for purpose in self._comparisons))
 
-    def further(self, index: int, number: int) -> RolloutJob:
+    def further(self, index: int, number: int, *, version: int = 0) -> RolloutJob:
         """A further job for that group."""
-        return self._job(index, self._size + number)
+        return self._job(index, self._size + number, self._choice.task(index, version))
 
-    def _job(self, index: int, member: int | str, *, purpose: Purpose = "training") -> RolloutJob:
+    def _job(self, index: int, member: int | str, task: str, *, purpose: Purpose = "training") -> RolloutJob:
         name, _ = self._names
-        (place,) = self._deal.at(index)
         return RolloutJob(
             trajectory=f"{name}/{index}/{member}",
             group=f"{name}/{index}",
-            task=self._tasks[place],
+            task=task,
             seed=Stream.root(*self._names, "world", index).below(2**31),
             noise=noise_key(*self._names, index, member),
             purpose=purpose,
@@ -144,6 +176,8 @@ class RolloutGroup(_Arrays):
     index: int
     version: int
     """Of the weights when it was begun: none of its tokens is of an older one."""
+    task: str
+    """The reference of what it played."""
     episodes: tuple[Episode, ...]
     """The valid ones, in the order of their jobs."""
     failed: int
@@ -205,7 +239,7 @@ class OpenGroup:
         self.version = version
         self._plan = plan
         self._rule = rule
-        self.members = [Member(number=number, job=job) for number, job in enumerate(plan.group(index))]
+        self.members = [Member(number=number, job=job) for number, job in enumerate(plan.group(index, version=version))]
         self.planned = len(self.members)
         """Trajectories that it begins with, whatever they are for."""
         self.size = len(self._training)
@@ -241,7 +275,8 @@ class OpenGroup:
     def add(self) -> Member:
         """One further job."""
         number = len(self.members)
-        member = Member(number=number, job=self._plan.further(self.index, number - self.planned))
+        job = self._plan.further(self.index, number - self.planned, version=self.version)
+        member = Member(number=number, job=job)
         self.members.append(member)
         return member
 
@@ -264,6 +299,7 @@ class OpenGroup:
         group = RolloutGroup(
             index=self.index,
             version=self.version,
+            task=self.members[0].job.task,
             episodes=tuple(member.episode for member in self._training if member.episode is not None),
             failed=self.count("failed"),
             straggled=self.count("straggled"),

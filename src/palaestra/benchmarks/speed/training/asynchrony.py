@@ -18,9 +18,11 @@ from palaestra.benchmarks.speed.training.scale import AsyncScale
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.engines.native import NativeConfig
 from palaestra.trainers.learner import LearnerConfig
-from palaestra.trainers.loops.config import GrpoConfig, PolicyConfig, SftConfig, WorldConfig
+from palaestra.trainers.loops.config import PolicyConfig, WorldConfig
 from palaestra.trainers.loops.grpo import GrpoLoop
+from palaestra.trainers.loops.imitation_config import SftConfig
 from palaestra.trainers.loops.material import demonstrations_of, initial_policy, tasks_of, worlds_of
+from palaestra.trainers.loops.rollout_config import GrpoConfig
 from palaestra.trainers.loops.saves import SaveConfig
 from palaestra.trainers.loops.sft import SftLoop
 from palaestra.trainers.loops.stage import run_loop

@@ -1,0 +1,140 @@
+"""What a stage that imitates itself has to imitate: episodes that solved their tasks, and beginnings of others."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from palaestra.record import record
+from palaestra.seeding import Stream
+from palaestra.trainers.data.own import best_prefix, own_tokens
+from palaestra.trainers.loops.imitation_config import KeepConfig
+from palaestra.trainers.objectives import Metrics
+from palaestra.trainers.rollouts.groups import RolloutGroup
+from palaestra.trajectory import Episode, Tokens
+
+
+@record
+class Example:
+    """A sequence to imitate."""
+
+    task: str
+    """The reference of its task."""
+    solved: bool
+    """Whether it is whole and solved the task; otherwise a harmless beginning."""
+    tokens: Tokens
+
+
+def family_of(task: str) -> str:
+    """The family of a task's reference or id, with its world."""
+    return task.rpartition("/")[0]
+
+
+class ExampleStore:
+    """What was kept of a stage's groups. It follows from the groups alone, in their order.
+
+    Args:
+        config: The limits.
+    """
+
+    def __init__(self, config: KeepConfig) -> None:
+        self._config = config
+        self._families: dict[str, list[Example]] = {}
+
+    def add(self, groups: Iterable[RolloutGroup]) -> int:
+        """Keep what is worth it of these groups; how many sequences that was."""
+        kept = 0
+        for group in groups:
+            for example in self._chosen(group):
+                self._keep(example)
+                kept += 1
+        return kept
+
+    def _chosen(self, group: RolloutGroup) -> list[Example]:
+        """The shortest different solutions of a group, or the best beginning where there is none."""
+        solved = [episode for episode in group.episodes if episode.score.passed]
+        if solved:
+            written = sorted(map(own_tokens, solved), key=lambda tokens: (sum(tokens.sampled), tokens.ids))
+            different = {tokens.ids: tokens for tokens in written}
+            chosen = list(different.values())[: self._config.per_task]
+            return [Example(task=group.task, solved=True, tokens=tokens) for tokens in chosen]
+        prefix = best_prefix(group.episodes) if self._config.prefixes else None
+        if prefix is None:
+            return []
+        tokens = own_tokens(group.episodes[prefix.member], turns=prefix.turns)
+        return [Example(task=group.task, solved=False, tokens=tokens)]
+
+    def _keep(self, example: Example) -> None:
+        """Keep it in place of the oldest where there are too many; beginnings go before solutions."""
+        kept = self._families.setdefault(family_of(example.task), [])
+        same = [one for one in kept if one.task == example.task]
+        if not example.solved and any(one.solved for one in same):
+            return
+        if example.solved:
+            _remove(kept, [one for one in same if not one.solved])
+            same = [one for one in same if one.solved]
+        _remove(kept, [one for one in same if one.tokens.ids == example.tokens.ids])
+        same = [one for one in same if one.tokens.ids != example.tokens.ids]
+        _remove(kept, same[: max(0, len(same) - self._config.per_task + 1)])
+        kept.append(example)
+        while len(kept) > self._config.per_family:
+            _remove(kept, [next((one for one in kept if not one.solved), kept[0])])
+
+    def __len__(self) -> int:
+        return sum(map(len, self._families.values()))
+
+    @property
+    def families(self) -> Mapping[str, Sequence[Example]]:
+        """What is kept of each family, the oldest first."""
+        return self._families
+
+    def metrics(self) -> Metrics:
+        """`kept/solved` and `kept/prefixes`, sequences; `kept/families`, of which there are some."""
+        solved = sum(one.solved for kept in self._families.values() for one in kept)
+        return {
+            "kept/solved": float(solved),
+            "kept/prefixes": float(len(self) - solved),
+            "kept/families": float(len(self._families)),
+        }
+
+
+def _remove(kept: list[Example], examples: Iterable[Example]) -> None:
+    """Take these very examples out."""
+    gone = {id(one) for one in examples}
+    kept[:] = [one for one in kept if id(one) not in gone]
+
+
+class BalancedDraw:
+    """Draws of sequences in which families have equal shares.
+
+    Args:
+        families: The sequences of each; those without any are left out.
+    """
+
+    def __init__(self, families: Mapping[str, Sequence[Tokens]]) -> None:
+        self._families = {name: tuple(own) for name, own in sorted(families.items()) if own}
+
+    def __len__(self) -> int:
+        return len(self._families)
+
+    def draw(self, count: int, stream: Stream) -> list[Tokens]:
+        """So many sequences; no family has two more than another.
+
+        Args:
+            count: How many; 0 where there is no family.
+            stream: Randomness.
+        """
+        order: list[str] = []
+        while self._families and len(order) < count:
+            order += stream.shuffled(list(self._families))
+        return [stream.choice(self._families[name]) for name in order[:count]]
+
+
+def shown_by_family(demonstrations: Sequence[Episode], tokens: Sequence[Tokens]) -> BalancedDraw:
+    """Draws of demonstrations.
+
+    Args:
+        demonstrations: Which.
+        tokens: Of each.
+    """
+    families: dict[str, list[Tokens]] = {}
+    for episode, own in zip(demonstrations, tokens, strict=True):
+        families.setdefault(episode.task.family, []).append(own)
+    return BalancedDraw(families)

@@ -1,0 +1,142 @@
+"""The settings of stages that imitate: demonstrations, or what the policy itself has solved."""
+
+from dataclasses import dataclass, field
+from math import ceil
+from pathlib import Path
+
+from palaestra.trainers.learner import LearnerConfig
+from palaestra.trainers.limits import check_above_zero, check_at_least
+from palaestra.trainers.loops.rollout_config import RolloutConfig
+from palaestra.trainers.loops.saves import SaveConfig
+from palaestra.trainers.rollouts.pool import PoolConfig
+from palaestra.trainers.rollouts.staleness import Staleness
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SftConfig:
+    """Supervised learning from demonstrations."""
+
+    steps: int = 400
+    seconds: float | None = None
+    """Ends it after so much time in place of `steps`: for controls that are given another run's time."""
+    batch: int = 8
+    """Demonstrations a step."""
+    demonstrations: Path | None = None
+    """A file of episodes, JSON lines or Parquet; without one the tasks' own oracle shows how."""
+    warmup_steps: int = 20
+    """Steps over which the learning rate rises; afterwards it falls, linearly, to a tenth."""
+    learner: LearnerConfig = field(default_factory=lambda: LearnerConfig(lr=3e-3))
+    save: SaveConfig = field(default_factory=lambda: SaveConfig(every=25))
+
+    def __post_init__(self) -> None:
+        check_at_least(1, steps=self.steps, batch=self.batch)
+        check_at_least(0, warmup_steps=self.warmup_steps)
+        check_above_zero(seconds=self.seconds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeepConfig:
+    """Which of the policy's own episodes are imitated."""
+
+    per_task: int = 2
+    """Episodes of a task at most; newer ones replace older ones."""
+    per_family: int = 80
+    """Episodes of a family at most; newer ones replace older ones."""
+    prefixes: bool = True
+    """Whether a group that solved nothing keeps its best member, up to its best points before any harm."""
+
+    def __post_init__(self) -> None:
+        check_at_least(1, per_task=self.per_task, per_family=self.per_family)
+        if self.per_family < self.per_task:
+            raise ValueError(
+                f"per_family={self.per_family}, per_task={self.per_task}: a family holds no fewer episodes than one of "
+                "its tasks; raise per_family"
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelfImitationConfig(RolloutConfig):
+    """Imitating what the policy itself has solved, beside demonstrations."""
+
+    batch: int = 14
+    """Sequences of an optimiser step; families share them evenly."""
+    demonstrated: float = 0.15
+    """The share of a batch, at least, that are demonstrations; 0 for none."""
+    demonstrations: Path | None = None
+    """A file of episodes, JSON lines or Parquet; without one the tasks' own oracle shows how."""
+    keep: KeepConfig = field(default_factory=KeepConfig)
+    learner: LearnerConfig = field(default_factory=lambda: LearnerConfig(lr=1.5e-3))
+
+    @property
+    def shown(self) -> int:
+        """Demonstrations of a batch, at least."""
+        return ceil(self.demonstrated * self.batch - 1e-9)
+
+    def check_imitation(self) -> None:
+        """Refuse what no such stage can work with.
+
+        Raises:
+            ValueError: with the setting, the rule and the way out.
+        """
+        self.check_rollouts()
+        check_at_least(1, batch=self.batch)
+        if not 0 <= self.demonstrated < 1:
+            raise ValueError(
+                f"demonstrated={self.demonstrated}: a share of the batch, from 0 to below 1; for demonstrations alone "
+                "take a stage [sft]"
+            )
+        if self.shown >= self.batch:
+            raise ValueError(
+                f"demonstrated={self.demonstrated}, batch={self.batch}: the policy's own episodes would have no place; "
+                "raise batch, or lower demonstrated"
+            )
+        if self.demonstrations is not None and not self.demonstrated:
+            raise ValueError(
+                f"demonstrations={str(self.demonstrations)!r}: with demonstrated=0 they are not used; leave them out"
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpertConfig(SelfImitationConfig):
+    """Expert iteration (arXiv:1705.08439): rounds of rollouts, each followed by imitating what was solved so far."""
+
+    steps: int = 15
+    """Rounds."""
+    updates: int = 30
+    """Optimiser steps of a round."""
+    group_size: int = 4
+    """Trajectories of each task."""
+    limits: Staleness = field(default_factory=lambda: Staleness(per_step=42))
+    """Groups a round, and how far rollouts may run ahead of training."""
+    pool: PoolConfig = field(default_factory=lambda: PoolConfig(agents=128))
+
+    def __post_init__(self) -> None:
+        check_at_least(1, steps=self.steps, updates=self.updates)
+        self.check_imitation()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RejectionConfig(SelfImitationConfig):
+    """Rejection sampling: the policy that the stage begins with is sampled, and what it solved is imitated."""
+
+    rounds: int = 4
+    """Rounds of rollouts, all before the first optimiser step."""
+    steps: int = 120
+    """Optimiser steps after them."""
+    group_size: int = 4
+    """Trajectories of each task."""
+    limits: Staleness = field(default_factory=lambda: Staleness(per_step=42))
+    """Groups a round."""
+    pool: PoolConfig = field(default_factory=lambda: PoolConfig(agents=128))
+    save: SaveConfig = field(default_factory=lambda: SaveConfig(every=25))
+
+    def __post_init__(self) -> None:
+        check_at_least(1, rounds=self.rounds, steps=self.steps)
+        self.check_imitation()
+        if self.limits.staleness or self.limits.window:
+            raise ValueError(
+                f"limits.staleness={self.limits.staleness}, limits.window={self.limits.window}: all rounds are drawn "
+                "by the same weights, so nothing is stale; leave them out"
+            )
+        if self.in_flight != "keep":
+            raise ValueError(f"in_flight={self.in_flight!r}: no new weights come while turns are drawn; leave it out")

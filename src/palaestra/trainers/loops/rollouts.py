@@ -1,0 +1,253 @@
+"""The rollouts of a stage: engine, worlds and groups, what is written down of them, and what a save keeps.
+
+What a stage learns from them is its own business.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import orjson
+from torch import Tensor
+
+from palaestra.trainers.engines.engine import Weights
+from palaestra.trainers.loops.engines import engine_of
+from palaestra.trainers.loops.record import RecordedBatch, RecordedColumn, RecordedRun, StageRecord, check_same
+from palaestra.trainers.loops.rollout_config import RolloutConfig
+from palaestra.trainers.monitors import StageEvent
+from palaestra.trainers.objectives import Metrics
+from palaestra.trainers.policy import Policy
+from palaestra.trainers.rollouts.groups import GroupPlan, RolloutGroup
+from palaestra.trainers.rollouts.pool import RolloutPool
+from palaestra.trainers.rollouts.pressure import PressureState
+from palaestra.trainers.rollouts.rephrase import check_room
+from palaestra.trainers.rollouts.source import GroupSource
+from palaestra.trainers.rollouts.state import dump_state, load_state
+from palaestra.trainers.rollouts.world import RolloutWorlds
+from palaestra.transcript import AgentTranscript
+
+AskColumns = Callable[[list[RolloutGroup], int], dict[str, Tensor]]
+"""The columns of a step's groups that are not repeatable, to be recorded."""
+
+
+class StageRollouts:
+    """The rollouts of one stage, from `open` to `close`.
+
+    Args:
+        config: How they come about.
+        plan: What each group plays.
+        worlds: Opens the worlds that they are played in.
+        replay: A run to go through again.
+        say: Told of faults of worlds and engine, and of groups that are left out.
+    """
+
+    def __init__(
+        self,
+        config: RolloutConfig,
+        plan: GroupPlan,
+        *,
+        worlds: Callable[[], RolloutWorlds],
+        replay: RecordedRun | None = None,
+        say: Callable[[str], None] = print,
+    ) -> None:
+        self._config = config
+        self._plan = plan
+        self._make_worlds = worlds
+        self._replay = replay
+        self._say = say
+        self._opened = AsyncExitStack()
+        self._settled: bytes | None = None
+        self._events: list[StageEvent] = []
+        self.phase = "opening the worlds"
+        """What the stage is doing, in a phrase; "rollouts" while it waits for groups."""
+
+    async def open(
+        self,
+        policy: Policy,
+        weights: Weights,
+        directory: Path,
+        *,
+        step: int,
+        wanted: Callable[[RolloutGroup], bool] | None = None,
+        refill: int = 0,
+        solutions: Mapping[str, AgentTranscript] | None = None,
+    ) -> None:
+        """Make engine and worlds; rollouts begin when a step first needs some that are not recorded.
+
+        Args:
+            policy: Whose turns are drawn.
+            weights: Its weights after the step before.
+            directory: The stage's folder.
+            step: The first that will be taken.
+            wanted: See `GroupSource`.
+            refill: See `GroupSource`.
+            solutions: See `RolloutPool`.
+
+        Raises:
+            ConfigError: a solution leaves no room for a trajectory of full length.
+        """
+        solutions = solutions or {}
+        config, stack = self._config, self._opened
+        self.record = StageRecord(directory, step=step)
+        stack.callback(self.record.close)
+        opened = self._make_worlds()
+        stack.push_async_callback(opened.close)
+        self._engine = engine_of(config, policy, directory, sink=self.record.event, replay=self._replay)
+        stack.push_async_callback(self._engine.close)
+        check_room(solutions, policy.codec, play=config.play, context=self._engine.context)
+        self._pool = RolloutPool(
+            self._engine, opened, policy.codec, config.play, config.pool, solutions=solutions, say=self._fault
+        )
+        stack.push_async_callback(self._pool.close)
+        self._source = GroupSource(
+            self._pool,
+            self._plan,
+            config.limits,
+            rule=config.rule,
+            version=step,
+            wanted=wanted,
+            refill=refill,
+            say=self._fault,
+        )
+        stack.push_async_callback(self._source.close)
+        await self._engine.update_weights(weights, step)
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from what `state` gave; before the first batch."""
+        self._source.restore(load_state(orjson.dumps(state["source"])))
+        self._pool.pressure.restore(PressureState(**state["pressure"]))
+
+    async def batch(
+        self, step: int, *, asked: frozenset[str] = frozenset(), ask: AskColumns | None = None
+    ) -> tuple[list[RolloutGroup], dict[str, Tensor]]:
+        """What step number `step` trains on, with the columns that are recorded: what is recorded for it, or comes.
+
+        Args:
+            step: Which.
+            asked: The columns that are not repeatable.
+            ask: Gives them.
+        """
+        self.phase = "rollouts"
+        if (recorded := self.record.kept.get(step)) is not None:
+            self._source.retake(recorded.groups)
+            self._pool.pressure.restore(recorded.pressure)
+            columns = recorded.tensors()
+            if columns.keys() < asked:  # a model that judges failed, or the run was stopped meanwhile
+                columns = await self._ask(ask, recorded.groups, step, asked)
+                self._write(step, recorded.groups, columns)
+            return recorded.groups, columns
+        for batch in self.record.quarantined:
+            text = f"step {batch.step}: {len(batch.groups)} groups are left out, since training on them diverged"
+            self.happened("quarantine", text)
+            self._source.skip(batch.groups)
+        self.record.quarantined.clear()
+        if self._replay is None:
+            groups = await self._source.take(self._config.patience)
+            columns = await self._ask(ask, groups, step, asked)
+        else:
+            expected = self._replay.of_step(step)
+            groups = await self._source.take(self._config.patience, only=[group.index for group in expected.groups])
+            check_same(groups, expected.groups, step)
+            columns = expected.tensors()
+        self._write(step, groups, columns)
+        return groups, columns
+
+    async def _ask(
+        self, ask: AskColumns | None, groups: list[RolloutGroup], step: int, asked: frozenset[str]
+    ) -> dict[str, Tensor]:
+        """The columns that have to be recorded; where they cannot be had the groups are, for they are taken."""
+        if not asked or ask is None:
+            return {}
+        self.phase = f"filling in {', '.join(sorted(asked))}"
+        try:
+            return await asyncio.to_thread(ask, groups, step)
+        except BaseException:
+            self._write(step, groups, {})
+            raise
+
+    def _write(self, step: int, groups: list[RolloutGroup], columns: Mapping[str, Tensor]) -> None:
+        kept = {name: RecordedColumn.of(values) for name, values in columns.items()}
+        pressure = self._pool.pressure.state()
+        self.record.batch(RecordedBatch(step=step, groups=groups, pressure=pressure, columns=kept))
+
+    async def advance(self, weights: Weights | None, version: int) -> None:
+        """A step was trained.
+
+        Args:
+            weights: As they are now; `None` where those that draw stay as they are.
+            version: How many steps were trained.
+        """
+        if weights is not None:
+            await self._engine.update_weights(weights, version, in_flight=self._config.in_flight)
+        self._source.advance(version)
+
+    def drop_older(self, version: int) -> None:
+        """Drop every group that was begun under weights older than `version`."""
+        self._source.drop_older(version)
+
+    def quarantine(self, step: int, groups: Sequence[RolloutGroup], error: str) -> str:
+        """Write down that training on these groups diverged; what to say of it."""
+        self.record.quarantine(step, groups, error)
+        return (
+            f"{error}. Its batch is in {self.record.quarantine_file}: the same command goes on from the last save "
+            "and leaves the batch out"
+        )
+
+    def happened(self, name: str, text: str) -> None:
+        """Say it at once, and keep it for the trackers."""
+        self._say(text)
+        self._events.append(StageEvent(name=name, text=text))
+
+    def _fault(self, text: str) -> None:
+        self.happened("fault", text)
+
+    def events(self) -> list[StageEvent]:
+        """What has happened since this was last asked."""
+        happened, self._events = self._events, []
+        return happened
+
+    def doing(self) -> str:
+        """Training, or how far the rollouts are."""
+        if self.phase != "rollouts":
+            return self.phase
+        counts = self._source.counts()
+        return (
+            f"rollouts: {self._source.complete} of {self._config.limits.per_step} groups are complete, "
+            f"{self._source.under_way} trajectories are under way, {counts.finished} have ended so far; "
+            f"{self._pool.waits()}"
+        )
+
+    def metrics(self) -> Metrics:
+        """How rollouts are doing, and what has become of every trajectory and group."""
+        gauge = self._source.gauge()
+        return {
+            "speed/busy": gauge.engine_busy,
+            "speed/tool_wait": gauge.tool_wait,
+            "rollouts/under_way": gauge.under_way,
+            "rollouts/ceiling": gauge.ceiling,
+            "rollouts/buffered": gauge.buffered,
+            **{f"rollouts/{name}": float(count) for name, count in asdict(self._source.counts()).items()},
+        }
+
+    def keep(self, further: Callable[[], Mapping[str, Any]]) -> bytes:
+        """What a save keeps: complete groups, trajectories under way, and what `further` adds."""
+        return self._settled or self._state(further())
+
+    def settle(self, further: Callable[[], Mapping[str, Any]]) -> None:
+        """Note the state between two steps of a synchronous run, before any rollout of the next one has begun.
+
+        A run that is stopped in its rollouts takes that step anew, and so comes to the same end.
+        """
+        self._settled = self._state(further()) if self._config.limits.staleness == 0 else None
+
+    def _state(self, further: Mapping[str, Any]) -> bytes:
+        source = orjson.Fragment(dump_state(self._source.state()))
+        pressure = self._pool.pressure.state()
+        return orjson.dumps({**further, "source": source, "pressure": pressure})
+
+    async def close(self) -> None:
+        """End the rollouts, the engine and the worlds."""
+        await self._opened.aclose()

@@ -1,0 +1,232 @@
+"""Expert iteration and rejection sampling: the policy acts, and learns to write again what solved its tasks.
+
+Expert iteration (Anthony et al. 2017, arXiv:1705.08439) does so in rounds, each with the policy of the round before.
+Rejection sampling draws all rounds with the policy that the stage begins with, and imitates afterwards. Both mix
+demonstrations in. What is imitated follows from the batches that are on the disk, so a save holds nothing of it.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import orjson
+from pydantic import TypeAdapter
+
+from palaestra.contamination import Guard
+from palaestra.digest import digest
+from palaestra.errors import DivergedError, TaskError
+from palaestra.records import Json
+from palaestra.seeding import Stream
+from palaestra.trainers.data.demonstration import demonstration
+from palaestra.trainers.data.flatten import flatten_tokens
+from palaestra.trainers.data.order import Share
+from palaestra.trainers.learner import Learner
+from palaestra.trainers.loops.examples import BalancedDraw, ExampleStore, shown_by_family
+from palaestra.trainers.loops.imitation_config import ExpertConfig, RejectionConfig
+from palaestra.trainers.loops.loop import LearnerThread, Loop
+from palaestra.trainers.loops.record import RecordedRun, recorded_batches
+from palaestra.trainers.loops.rollouts import StageRollouts
+from palaestra.trainers.loops.saves import StageProgress
+from palaestra.trainers.loops.setting_classes import flat_settings, setting_prefix
+from palaestra.trainers.monitors import StageEvent, rollout_metrics
+from palaestra.trainers.objectives import Metrics, SupervisedObjective
+from palaestra.trainers.policy import Policy
+from palaestra.trainers.rollouts.groups import RolloutGroup, TaskPlan
+from palaestra.trainers.rollouts.world import RolloutWorlds
+from palaestra.trajectory import Episode, Tokens
+from palaestra.transcript import transcript_of
+
+
+class SelfImitationLoop(Loop):
+    """Rounds of rollouts, and imitation of what they solved.
+
+    A step of expert iteration is a round: rollouts and the optimiser steps after them. A step of rejection sampling is
+    a round of rollouts or, behind the last of those, one optimiser step.
+
+    Args:
+        config: Which of the two, and how.
+        tasks: References of tasks to learn from, in an order that does not matter.
+        worlds: Opens the worlds that they are played in.
+        seed: Of the draws.
+        start: The policy to begin with; it is copied.
+        demonstrations: Episodes of somebody who knows; there are some unless the settings ask for none.
+        name: Of the stage; another name draws other noise and another order. Without one it is the kind's.
+        world: What decides the worlds' answers besides the tasks, for the fingerprint.
+        say: Told of faults of worlds and engine.
+        replay: A run to go through again.
+        guard: Refuses to train on what policies are measured on.
+        shares: How many of the tasks are each world's, and its weight; all of one if left out.
+
+    Raises:
+        TaskError: there are no tasks, or no demonstrations where some are asked for.
+        ContaminationError: a demonstration is of a task that policies are measured on.
+    """
+
+    def __init__(
+        self,
+        config: ExpertConfig | RejectionConfig,
+        *,
+        tasks: Sequence[str],
+        worlds: Callable[[], RolloutWorlds],
+        seed: int,
+        start: Policy,
+        demonstrations: Sequence[Episode] = (),
+        name: str | None = None,
+        world: object = None,
+        say: Callable[[str], None] = print,
+        replay: RecordedRun | None = None,
+        guard: Guard | None = None,
+        shares: Sequence[Share] = (),
+    ) -> None:
+        self._kind = "expert" if isinstance(config, ExpertConfig) else "rejection"
+        self.name = name or self._kind
+        self.learner = config.learner
+        self.save = config.save
+        self._config = config
+        if config.demonstrated and not demonstrations:
+            raise TaskError(
+                f"{self.name} has no demonstrations; give a split that lists tasks, or a file of episodes, or "
+                f"{self.name}.demonstrated=0"
+            )
+        self._guard = guard or Guard()
+        self._guard.check_episodes(demonstrations)
+        plan = TaskPlan(tasks, size=config.group_size, seed=seed, name=self.name, shares=shares)
+        self._rollouts = StageRollouts(config, plan, worlds=worlds, replay=replay, say=say)
+        self._tasks = sorted(tasks)
+        self._shares = tuple(shares)
+        self._demonstrations = tuple(demonstrations) if config.demonstrated else ()
+        self._seed = seed
+        self._start = start
+        self._world = world
+        self._replay = replay
+        self._objective = SupervisedObjective()
+        self._examples = ExampleStore(config.keep)
+        self._sampling = False
+
+    def fingerprint(self) -> str:
+        """A hash of the tasks, the world, the demonstrations, the seed and the beginning."""
+        shown = [episode.digest() for episode in self._demonstrations]
+        parts = [self.name, self._tasks, self._world, self._seed, self._start.digest(), shown]
+        return digest([*parts, *([self._shares] if self._shares else [])])
+
+    def settings(self) -> dict[str, Json]:
+        """See `Loop`."""
+        kind = type(self._config)
+        dumped = TypeAdapter(kind).dump_python(self._config, mode="json")
+        return flat_settings(dumped, kind, setting_prefix(self.name, self._kind))
+
+    def start(self) -> Policy:
+        """The policy to begin with: a copy, unless it is frozen and adapters are trained."""
+        return self._start if self.learner.lora is not None else self._start.copy()
+
+    @property
+    def _rounds(self) -> int | None:
+        """The rounds of rollouts before imitation; `None` where imitation follows each."""
+        return self._config.rounds if isinstance(self._config, RejectionConfig) else None
+
+    def done(self, progress: StageProgress) -> float:
+        """The share of the steps, rounds of rollouts included."""
+        return progress.step / (self._config.steps + (self._rounds or 0))
+
+    async def open(
+        self, policy: Policy, learner: Learner, directory: Path, *, step: int, kept: bytes, held: Mapping[str, Any]
+    ) -> None:
+        """Collect what earlier steps kept, tokenise the demonstrations and make engine and worlds."""
+        del held
+        if self._replay is not None:
+            self._replay.check(self.fingerprint(), self.settings())
+        self._learning = learner
+        if step:
+            before = {batch.step: batch for batch in recorded_batches(directory) if batch.step < step}
+            for _, batch in sorted(before.items()):  # a step that was quarantined has a later batch as well
+                self._examples.add(batch.groups)
+        tokens = [demonstration(transcript_of(episode), policy.codec) for episode in self._demonstrations]
+        self._shown = shown_by_family(self._demonstrations, tokens)
+        self._sampling = self._rounds is None or step < self._rounds
+        if self._sampling:
+            await self._rollouts.open(policy, learner.weights(), directory, step=step)
+            if kept:
+                self._rollouts.restore(orjson.loads(kept))
+            self._rollouts.settle(dict)
+
+    async def step(self, thread: LearnerThread, step: int, done: float) -> Metrics:
+        """A round, or an optimiser step."""
+        del done
+        if self._rounds is not None and step >= self._rounds:
+            self._sampling = False
+            return {**self._examples.metrics(), **await thread.do(self._imitate, step, 1)}
+        rollouts = self._rollouts
+        groups, _ = await rollouts.batch(step)
+        self._guard.check_episodes(group.episodes[0] for group in groups if group.episodes)
+        new = self._examples.add(groups)
+        metrics = {**self._told(groups), "kept/new": float(new), **self._examples.metrics()}
+        if self._rounds is None:
+            rollouts.phase = f"imitating {len(self._examples)} sequences of its own"
+            try:
+                metrics |= await thread.do(self._imitate, step, self._updates)
+            except DivergedError as error:
+                raise DivergedError(rollouts.quarantine(step, groups, str(error))) from error
+            await rollouts.advance(self._learning.weights(), step + 1)
+        else:
+            await rollouts.advance(None, step + 1)
+        metrics |= rollouts.metrics()
+        rollouts.settle(dict)
+        return metrics
+
+    @property
+    def _updates(self) -> int:
+        return self._config.updates if isinstance(self._config, ExpertConfig) else 1
+
+    @staticmethod
+    def _told(groups: Sequence[RolloutGroup]) -> Metrics:
+        """The figures of a round's episodes, and `groups/solved`, the share of groups that solved their task."""
+        whole = [group for group in groups if group.episodes]
+        metrics = rollout_metrics([episode for group in whole for episode in group.episodes])
+        if whole:
+            metrics["groups/solved"] = fmean(any(e.score.passed for e in group.episodes) for group in whole)
+        return metrics
+
+    def _imitate(self, step: int, updates: int) -> Metrics:
+        """Optimiser steps on batches of what was kept and of demonstrations.
+
+        `loss` and `gradient_norm` are means over them; nothing is trained where there is nothing to imitate.
+        """
+        own = BalancedDraw({name: [one.tokens for one in kept] for name, kept in self._examples.families.items()})
+        found: list[Metrics] = []
+        for update in range(updates):
+            batch = self._batch(own, Stream.root(self.name, self._seed, step, "imitation", update))
+            if batch:
+                found.append(self._learning.step(self._objective.prepare(flatten_tokens(batch))))
+        if not found:
+            return {}
+        return {
+            **found[-1],
+            "loss": fmean(one["loss"] for one in found),
+            "gradient_norm": fmean(one["gradient_norm"] for one in found),
+        }
+
+    def _batch(self, own: BalancedDraw, stream: Stream) -> list[Tokens]:
+        """The sequences of an optimiser step: demonstrations alone while nothing was kept, and none without either."""
+        shown = self._config.shown if len(own) else self._config.batch
+        shown = shown if len(self._shown) else 0
+        return [
+            *self._shown.draw(shown, stream.split("shown")),
+            *own.draw(self._config.batch - shown, stream.split("own")),
+        ]
+
+    def doing(self) -> str:
+        """Imitating, or how far the rollouts are."""
+        return self._rollouts.doing() if self._sampling else "imitating what was kept"
+
+    def events(self) -> list[StageEvent]:
+        """Faults of worlds, groups that were dropped or left out."""
+        return self._rollouts.events()
+
+    def keep(self) -> bytes:
+        """The state of the rollouts, as long as there are any."""
+        return self._rollouts.keep(dict) if self._sampling else b""
+
+    async def close(self) -> None:
+        """End the rollouts, the engine and the worlds."""
+        await self._rollouts.close()

@@ -1,0 +1,182 @@
+"""Expert iteration and rejection sampling learn, go on where they stopped to equal weights, and replay to the bit."""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from statistics import fmean
+
+import pytest
+
+from crash.loops import (
+    EXPERT,
+    IMITATING,
+    REJECTION,
+    Stopped,
+    Told,
+    imitating_loop,
+    ledger,
+    run,
+    sft_loop,
+    stopped,
+)  # fmt: skip
+from palaestra.errors import CheckpointError, TaskError
+from palaestra.trainers.loops import ExpertConfig, RecordedRun, RejectionConfig, StageResult, recorded_batches
+from palaestra.trainers.objectives import Metrics
+from palaestra.trainers.policy import Policy, load_policy
+from palaestra.trainers.rollouts.pool import PoolConfig
+from palaestra.trainers.rollouts.staleness import Staleness
+
+
+def figures(result: StageResult) -> list[Metrics]:
+    """Every figure of a stage but those of time and of what happened to be under way."""
+    timed = ("seconds", "speed/", "rollouts/")
+    return [{k: v for k, v in row.items() if not k.startswith(timed)} for row in result.progress.history]
+
+
+@pytest.fixture(scope="module")
+def warm(tmp_path_factory: pytest.TempPathFactory) -> Policy:
+    """A policy that has seen the oracle, and solves some tasks."""
+    return run(sft_loop(steps=60), tmp_path_factory.mktemp("warm") / "sft").policy
+
+
+@pytest.fixture(scope="module", params=["expert", "rejection"])
+def config(request: pytest.FixtureRequest) -> ExpertConfig | RejectionConfig:
+    return IMITATING[request.param]
+
+
+@pytest.fixture(scope="module")
+def whole(
+    warm: Policy, config: ExpertConfig | RejectionConfig, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[StageResult, Path]:
+    """A run that nobody interrupted."""
+    directory = tmp_path_factory.mktemp("whole") / "stage"
+    return run(imitating_loop(warm, config), directory), directory
+
+
+def steps_of(config: ExpertConfig | RejectionConfig) -> int:
+    return config.steps + (config.rounds if isinstance(config, RejectionConfig) else 0)
+
+
+# learning is learning
+
+
+def test_expert_iteration_learns_what_supervised_steps_had_not_taught(warm: Policy, tmp_path: Path) -> None:
+    more = replace(EXPERT, steps=8, updates=8, limits=Staleness(per_step=8), pool=PoolConfig(agents=24))
+    history = run(imitating_loop(warm, more), tmp_path / "expert").progress.history
+    before, after = (fmean(row["solved"] for row in rows) for rows in (history[:2], history[-2:]))
+    assert after > before + 0.15
+
+
+def test_all_of_a_stage_s_steps_are_taken_and_the_policy_is_its_checkpoint(
+    whole: tuple[StageResult, Path], warm: Policy, config: ExpertConfig | RejectionConfig
+) -> None:
+    result, directory = whole
+    assert result.progress.step == steps_of(config)
+    assert load_policy(directory / "checkpoint").digest() == result.policy.digest() != warm.digest()
+
+
+def test_rejection_sampling_draws_all_rounds_with_the_weights_that_it_begins_with(warm: Policy, tmp_path: Path) -> None:
+    """Rounds of expert iteration that train nothing draw the same tokens."""
+    result = run(imitating_loop(warm, REJECTION), tmp_path / "rejection")
+    history = result.progress.history
+    assert ["loss" in row for row in history] == [False] * REJECTION.rounds + [True] * REJECTION.steps
+    assert len(list(recorded_batches(tmp_path / "rejection"))) == REJECTION.rounds
+    longer = replace(REJECTION, steps=1)
+    run(imitating_loop(warm, longer), tmp_path / "longer")
+    assert list(recorded_batches(tmp_path / "longer")) == list(recorded_batches(tmp_path / "rejection"))
+
+
+def test_figures_say_what_is_kept_and_what_came_of_each_round(whole: tuple[StageResult, Path]) -> None:
+    result, directory = whole
+    batches = {batch.step: batch for batch in recorded_batches(directory)}
+    for row in result.progress.history:
+        if (batch := batches.get(int(row["step"]) - 1)) is not None:
+            solved = [any(e.score.passed for e in group.episodes) for group in batch.groups]
+            assert row["groups/solved"] == fmean(solved)
+        assert row["kept/solved"] + row["kept/prefixes"] > 0
+
+
+def test_without_demonstrations_there_are_none_to_mix_in_and_that_is_said(warm: Policy) -> None:
+    loop = imitating_loop(warm, replace(EXPERT, demonstrated=0.0))
+    assert loop.fingerprint() != imitating_loop(warm, EXPERT).fingerprint()
+    with pytest.raises(TaskError, match=r"expert has no demonstrations; .* expert.demonstrated=0"):
+        type(loop)(EXPERT, tasks=["a/b/0000"], worlds=lambda: None, seed=0, start=warm)  # type: ignore[arg-type, return-value]
+
+
+# sameness
+
+
+def test_a_run_replays_from_its_record_to_equal_weights(
+    whole: tuple[StageResult, Path], warm: Policy, config: ExpertConfig | RejectionConfig, tmp_path: Path
+) -> None:
+    result, directory = whole
+    again = run(imitating_loop(warm, config, replay=RecordedRun.of(directory)), tmp_path / "again")
+    assert again.policy.digest() == result.policy.digest()
+    assert list(recorded_batches(tmp_path / "again")) == list(recorded_batches(directory))
+    assert figures(again) == figures(result)
+
+
+def test_another_seed_is_another_run(warm: Policy, tmp_path: Path) -> None:
+    one = replace(EXPERT, steps=1)
+    first, second = (run(imitating_loop(warm, one, seed=n), tmp_path / str(n)) for n in (0, 1))
+    assert first.policy.digest() != second.policy.digest()
+
+
+# going on
+
+
+@pytest.mark.parametrize("at", [1, 2, 5])
+def test_an_interrupted_run_goes_on_to_the_same_weights(
+    whole: tuple[StageResult, Path], warm: Policy, config: ExpertConfig | RejectionConfig, tmp_path: Path, at: int
+) -> None:
+    """Rejection sampling is stopped between rounds, between rounds and imitation, and in the middle of that."""
+    if at >= steps_of(config):
+        at = steps_of(config) - 1
+    result, directory = whole
+    with pytest.raises(Stopped):
+        run(stopped(imitating_loop(warm, config), at), tmp_path / "broken")
+    again = run(imitating_loop(warm, config), tmp_path / "broken")
+    assert again.policy.digest() == result.policy.digest()
+    assert figures(again) == figures(result)
+    assert ledger(tmp_path / "broken") == ledger(directory)
+
+
+def test_what_was_rolled_out_since_the_last_save_is_imitated_again_to_equal_weights(
+    whole: tuple[StageResult, Path], warm: Policy, config: ExpertConfig | RejectionConfig, tmp_path: Path
+) -> None:
+    result, directory = whole
+    shutil.copytree(directory, tmp_path / "stage")
+    for name in ("checkpoint", "checkpoint.previous"):
+        shutil.rmtree(tmp_path / "stage" / name)
+    again = run(imitating_loop(warm, config), tmp_path / "stage")
+    assert again.policy.digest() == result.policy.digest()
+    assert ledger(tmp_path / "stage") == ledger(directory), "nothing was rolled out anew"
+
+
+def test_rollouts_ahead_of_training_count_once_after_a_stop(warm: Policy, tmp_path: Path) -> None:
+    ahead = replace(EXPERT, limits=Staleness(per_step=4, staleness=1, window=2), pool=PoolConfig(agents=24))
+    with pytest.raises(Stopped):
+        run(stopped(imitating_loop(warm, ahead), 2), tmp_path / "stage")
+    result = run(imitating_loop(warm, ahead), tmp_path / "stage")
+    trained = [e.id for b in recorded_batches(tmp_path / "stage") for g in b.groups for e in g.episodes]
+    assert len(set(trained)) == len(trained) == ahead.steps * ahead.limits.per_step * ahead.group_size
+    assert result.progress.history[-1]["rollouts/handed"] == len(trained)
+
+
+def test_other_settings_do_not_go_on(warm: Policy, tmp_path: Path) -> None:
+    run(imitating_loop(warm, replace(EXPERT, steps=1)), tmp_path / "stage")
+    with pytest.raises(CheckpointError, match=r"expert.updates: 4 -> 5 \(trajectory\); give --amend"):
+        run(imitating_loop(warm, replace(EXPERT, updates=5)), tmp_path / "stage")
+    with pytest.raises(CheckpointError, match=r"expert.group_size: 3 -> 2 \(identity\)"):
+        run(imitating_loop(warm, replace(EXPERT, group_size=2)), tmp_path / "stage")
+
+
+def test_expert_iteration_may_be_made_longer(warm: Policy, whole: tuple[StageResult, Path], tmp_path: Path) -> None:
+    result, _ = whole
+    if result.progress.step != EXPERT.steps:
+        result = run(imitating_loop(warm, EXPERT), tmp_path / "straight")
+    run(imitating_loop(warm, replace(EXPERT, steps=2)), tmp_path / "stage")
+    said: Told = []
+    longer = run(imitating_loop(warm, EXPERT, said=said), tmp_path / "stage", said=said)
+    assert longer.policy.digest() == result.policy.digest()
+    assert said[0] == "expert: goes on from step 2"
