@@ -165,6 +165,7 @@ def _stage_rows(plan: "RunPlan", name: str) -> list[tuple[str, str]]:
         rows.append(
             ("demonstrations", f"{stage.shown} of {stage.batch} sequences at least, of {shown:,}" if shown else "none")
         )
+    rows.append(("choice of tasks", stage.choice.describe()))
     rows.append(("rollouts", f"{stage.pool.agents} at once, at most {limits.bound} versions old"))
     return rows
 

@@ -136,6 +136,19 @@ class TaskSet:
             raise UnknownNameError.of("split", split, self._candidates)
         return self._candidates[split]
 
+    def indices(self, family: str, split: Split) -> range:
+        """The indices of all instances that a family can make in a split; those that no split lists are not proved.
+
+        Raises:
+            UnknownNameError: there is no such family, or it does not occur in the split.
+        """
+        if family not in self.families:
+            raise UnknownNameError.of("family", family, self.families)
+        if split not in self.families[family].splits:
+            raise UnknownNameError.of("split", split, self.families[family].splits, f"of {family}")
+        first = FIRST_INDEX[split]
+        return range(first, min((start for start in FIRST_INDEX.values() if start > first), default=LAST_INDEX + 1))
+
     def family_of(self, task_id: str) -> Family[Any]:
         """The family of a listed task."""
         return self.families[task_id.rpartition("/")[0]]

@@ -18,6 +18,7 @@ from palaestra.digest import digest
 from palaestra.errors import DivergedError
 from palaestra.records import Json
 from palaestra.seeding import Stream
+from palaestra.trainers.choice import TaskChooser
 from palaestra.trainers.critic import Critic, value_reading
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.data.order import Share
@@ -73,6 +74,7 @@ class GrpoLoop(Loop):
         replay: A run to go through again: this one then comes to the same tokens, or says where it does not.
         guard: Refuses to train on what policies are measured on.
         shares: How many of the tasks are each world's, and its weight; all of one if left out.
+        chooser: Chooses tasks by what came of earlier groups, where the settings ask for it.
         demonstrations: By the reference of their task, for fillers of columns that read them.
 
     Raises:
@@ -94,6 +96,7 @@ class GrpoLoop(Loop):
         replay: RecordedRun | None = None,
         guard: Guard | None = None,
         shares: Sequence[Share] = (),
+        chooser: TaskChooser | None = None,
         demonstrations: Mapping[str, Episode] | None = None,
     ) -> None:
         self.name = name
@@ -109,8 +112,9 @@ class GrpoLoop(Loop):
             name=name,
             shares=shares,
             comparisons=comparisons_of(self._chosen),
+            choice=chooser,
         )
-        self._rollouts = StageRollouts(config, plan, worlds=worlds, replay=replay, say=say)
+        self._rollouts = StageRollouts(config, plan, worlds=worlds, chooser=chooser, replay=replay, say=say)
         self._filler = BatchFiller(
             self._chosen,
             codec=start.codec,

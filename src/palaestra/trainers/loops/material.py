@@ -39,7 +39,7 @@ def tasks_of(config: WorldConfig) -> list[str]:
         ConfigError: the environment does not take the switches, or lists no tasks.
         TaskError: there are no tasks.
     """
-    world = _opened(config)
+    world = open_world(config)
     # A world of ours has a set of tasks; a benchmark from outside tells its ids itself.
     listing = getattr(world, "task_set", world)
     if not hasattr(listing, "ids"):
@@ -69,7 +69,7 @@ def total_of(config: WorldConfig, task: str) -> float:
 
 def resets_of(config: WorldConfig, tasks: Sequence[str]) -> Iterator[ResetRecord]:
     """How each task begins."""
-    world = _opened(config)
+    world = open_world(config)
     try:
         for task in tasks:
             opening: ResetRecord = world.reset(seed=0, options={"task": task})[1]["record"]
@@ -112,7 +112,7 @@ def demonstrations_of(config: WorldConfig, *, file: Path | None = None, bar: Ope
         if not episodes:
             raise TaskError(f"{file} holds no episode; give a file that does, or none for the oracle's")
         return episodes
-    world = _opened(config)
+    world = open_world(config)
     expert = oracle(world.oracle)
     tasks = tasks_of(config)
     episodes = list[Episode]()
@@ -148,7 +148,13 @@ def worlds_of(config: WorldConfig, action_format: str) -> RolloutWorlds:
     return RayWorlds(spec, actors=workers, timeouts=config.timeouts)
 
 
-def _opened(config: WorldConfig) -> Any:
+def open_world(config: WorldConfig) -> Any:
+    """The environment behind Gymnasium's wrappers.
+
+    Raises:
+        UnknownNameError: no environment is called so.
+        ConfigError: it does not take the switches.
+    """
     # Any: what Palaestra's environments add to Gymnasium's interface is known to `gym.make` alone.
     for module in config.imports:
         import_module(module)

@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from palaestra.trainers.choice import ChoiceConfig
 from palaestra.trainers.critic import CriticConfig
 from palaestra.trainers.engines.engine import InFlight
 from palaestra.trainers.engines.native import NativeConfig
 from palaestra.trainers.engines.vllm import VllmConfig
-from palaestra.trainers.fillers import ChosenFiller, choose_fillers
+from palaestra.trainers.fillers import ChosenFiller, choose_fillers, needs_of
 from palaestra.trainers.learner import LearnerConfig
 from palaestra.trainers.limits import check_above_zero, check_at_least
 from palaestra.trainers.loops.compared import comparing_parts
@@ -27,6 +28,8 @@ class RolloutConfig:
 
     group_size: int = 8
     """Trajectories of each task."""
+    choice: ChoiceConfig = field(default_factory=ChoiceConfig)
+    """Which task each group plays."""
     limits: Staleness = field(default_factory=lambda: Staleness(per_step=16))
     """Groups a step, and how far rollouts may run ahead of training."""
     rule: GroupRule = field(default_factory=GroupRule)
@@ -117,7 +120,12 @@ class GrpoConfig(RolloutConfig):
                 'with a trust region that reads ratios, or objective.parts.corrections = ["token-tis"] with '
                 'ratio.anchor = "old", or limits.staleness = 0'
             )
-        self.fillers(built)
+        shown = needs_of(self.fillers(built)) & {"demonstrations", "experts"}
+        if shown and self.choice.instances == "endless":
+            raise ValueError(
+                'choice.instances="endless": fillers of columns read a demonstration of each task, and there are some '
+                'of listed tasks only; take "listed"'
+            )
 
     def fillers(self, built: BuiltObjective) -> tuple[ChosenFiller, ...]:
         """What fills in the columns that neither rollouts nor passes give.

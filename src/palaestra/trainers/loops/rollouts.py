@@ -13,9 +13,18 @@ from typing import Any
 import orjson
 from torch import Tensor
 
+from palaestra.errors import CheckpointError
+from palaestra.trainers.choice import TaskChooser, TaskResult
 from palaestra.trainers.engines.engine import Weights
 from palaestra.trainers.loops.engines import engine_of
-from palaestra.trainers.loops.record import RecordedBatch, RecordedColumn, RecordedRun, StageRecord, check_same
+from palaestra.trainers.loops.record import (
+    RecordedBatch,
+    RecordedColumn,
+    RecordedRun,
+    StageRecord,
+    check_same,
+    recorded_batches,
+)
 from palaestra.trainers.loops.rollout_config import RolloutConfig
 from palaestra.trainers.monitors import StageEvent
 from palaestra.trainers.objectives import Metrics
@@ -39,6 +48,7 @@ class StageRollouts:
     Args:
         config: How they come about.
         plan: What each group plays.
+        chooser: What the plan chooses tasks by, where it learns from results.
         worlds: Opens the worlds that they are played in.
         replay: A run to go through again.
         say: Told of faults of worlds and engine, and of groups that are left out.
@@ -50,16 +60,19 @@ class StageRollouts:
         plan: GroupPlan,
         *,
         worlds: Callable[[], RolloutWorlds],
+        chooser: TaskChooser | None = None,
         replay: RecordedRun | None = None,
         say: Callable[[str], None] = print,
     ) -> None:
         self._config = config
         self._plan = plan
+        self._chooser = chooser
         self._make_worlds = worlds
         self._replay = replay
         self._say = say
         self._opened = AsyncExitStack()
         self._settled: bytes | None = None
+        self._chosen: Metrics = {}
         self._events: list[StageEvent] = []
         self.phase = "opening the worlds"
         """What the stage is doing, in a phrase; "rollouts" while it waits for groups."""
@@ -93,6 +106,8 @@ class StageRollouts:
         config, stack = self._config, self._opened
         self.record = StageRecord(directory, step=step)
         stack.callback(self.record.close)
+        if self._chooser is not None and step:
+            self._recall(self._chooser, directory, step)
         opened = self._make_worlds()
         stack.push_async_callback(opened.close)
         self._engine = engine_of(config, policy, directory, sink=self.record.event, replay=self._replay)
@@ -115,6 +130,17 @@ class StageRollouts:
         stack.push_async_callback(self._source.close)
         await self._engine.update_weights(weights, step)
 
+    def _recall(self, chooser: TaskChooser, directory: Path, step: int) -> None:
+        """Take in what came of the steps before."""
+        before = {batch.step: batch.groups for batch in recorded_batches(directory)}
+        if missing := [number for number in range(step) if number not in before]:
+            raise CheckpointError(
+                f"{directory}: tasks are chosen by what came of earlier steps, and the batch of step {missing[0]} is "
+                "not on record; begin the stage anew in another folder"
+            )
+        for number in range(chooser.version, step):
+            chooser.observe(_results(before[number]))
+
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on from what `state` gave; before the first batch."""
         self._source.restore(load_state(orjson.dumps(state["source"])))
@@ -130,6 +156,15 @@ class StageRollouts:
             asked: The columns that are not repeatable.
             ask: Gives them.
         """
+        groups, columns = await self._come(step, asked, ask)
+        if self._chooser is not None:
+            self._chooser.observe(results := _results(groups))
+            self._chosen = self._chooser.metrics(results)
+        return groups, columns
+
+    async def _come(
+        self, step: int, asked: frozenset[str], ask: AskColumns | None
+    ) -> tuple[list[RolloutGroup], dict[str, Tensor]]:
         self.phase = "rollouts"
         if (recorded := self.record.kept.get(step)) is not None:
             self._source.retake(recorded.groups)
@@ -221,9 +256,10 @@ class StageRollouts:
         )
 
     def metrics(self) -> Metrics:
-        """How rollouts are doing, and what has become of every trajectory and group."""
+        """How rollouts are doing, what has become of every trajectory and group, and where sampling went."""
         gauge = self._source.gauge()
         return {
+            **self._chosen,
             "speed/busy": gauge.engine_busy,
             "speed/tool_wait": gauge.tool_wait,
             "rollouts/under_way": gauge.under_way,
@@ -251,3 +287,10 @@ class StageRollouts:
     async def close(self) -> None:
         """End the rollouts, the engine and the worlds."""
         await self._opened.aclose()
+
+
+def _results(groups: Sequence[RolloutGroup]) -> list[TaskResult]:
+    return [
+        TaskResult(task=group.task, solved=sum(e.score.passed for e in group.episodes), tried=len(group.episodes))
+        for group in groups
+    ]

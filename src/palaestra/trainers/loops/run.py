@@ -12,6 +12,7 @@ import orjson
 from palaestra.contamination import Guard
 from palaestra.errors import ConfigError
 from palaestra.records import JsonObject
+from palaestra.trainers.choice import ChoiceConfig, TaskChooser, draw_listed
 from palaestra.trainers.data.order import Share
 from palaestra.trainers.fillers import SHOWN, needs_of
 from palaestra.trainers.learner import Learner
@@ -85,6 +86,8 @@ def plan_run(config: TrainConfig, *, bar: OpenProgressBar = silent) -> RunPlan:
         if isinstance(stage, RolloutConfig):
             check_context(name, stage, policy.model.shape)
             check_prompts(name, stage, policy, worlds)
+            if stage.choice.instances == "endless":
+                worlds.endless(guard)
     imitated = {file for name, file in files.items() if not isinstance(config.stages[name], GrpoConfig)}
     for file in shown.keys() & imitated:
         check_demonstrations(shown[file].episodes, policy)
@@ -207,6 +210,7 @@ def _make_loop(
         return SftLoop(stage, shown.episodes, seed=seed, start=start, name=name, guard=guard, shares=shown.shares)
     shares = worlds.shares if len(worlds.shares) > 1 else ()
     opened = partial(worlds.open, start.codec.format.name)
+    chooser = _make_chooser(plan, name, stage.choice, guard)
     if isinstance(stage, GrpoConfig):
         return GrpoLoop(
             stage,
@@ -220,6 +224,7 @@ def _make_loop(
             replay=replay,
             guard=guard,
             shares=shares,
+            chooser=chooser,
             demonstrations={} if shown is None else worlds.by_reference(shown.episodes, file=shown.file),
         )
     return SelfImitationLoop(
@@ -234,8 +239,18 @@ def _make_loop(
         replay=replay,
         guard=guard,
         shares=shares,
+        chooser=chooser,
         demonstrations=[] if shown is None else shown.episodes,
     )
+
+
+def _make_chooser(plan: RunPlan, name: str, choice: ChoiceConfig, guard: Guard) -> TaskChooser | None:
+    """What chooses the tasks of a stage; nothing where they are dealt."""
+    if choice.rule == "deal":
+        return None
+    families = plan.worlds.families(levels=choice.rule in ("goldilocks", "paced"))
+    draw = plan.worlds.endless(guard) if choice.instances == "endless" else draw_listed
+    return TaskChooser(choice, families, names=(name, plan.config.seed), draw=draw)
 
 
 def _recorded(replay: Path, config: TrainConfig, say: Callable[[str], None]) -> dict[str, RecordedRun]:

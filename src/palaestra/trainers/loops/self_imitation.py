@@ -18,6 +18,7 @@ from palaestra.digest import digest
 from palaestra.errors import DivergedError, TaskError
 from palaestra.records import Json
 from palaestra.seeding import Stream
+from palaestra.trainers.choice import TaskChooser
 from palaestra.trainers.data.demonstration import demonstration
 from palaestra.trainers.data.flatten import flatten_tokens
 from palaestra.trainers.data.order import Share
@@ -57,6 +58,7 @@ class SelfImitationLoop(Loop):
         replay: A run to go through again.
         guard: Refuses to train on what policies are measured on.
         shares: How many of the tasks are each world's, and its weight; all of one if left out.
+        chooser: Chooses tasks by what came of earlier groups, where the settings ask for it.
 
     Raises:
         TaskError: there are no tasks, or no demonstrations where some are asked for.
@@ -78,6 +80,7 @@ class SelfImitationLoop(Loop):
         replay: RecordedRun | None = None,
         guard: Guard | None = None,
         shares: Sequence[Share] = (),
+        chooser: TaskChooser | None = None,
     ) -> None:
         self._kind = "expert" if isinstance(config, ExpertConfig) else "rejection"
         self.name = name or self._kind
@@ -91,8 +94,8 @@ class SelfImitationLoop(Loop):
             )
         self._guard = guard or Guard()
         self._guard.check_episodes(demonstrations)
-        plan = TaskPlan(tasks, size=config.group_size, seed=seed, name=self.name, shares=shares)
-        self._rollouts = StageRollouts(config, plan, worlds=worlds, replay=replay, say=say)
+        plan = TaskPlan(tasks, size=config.group_size, seed=seed, name=self.name, shares=shares, choice=chooser)
+        self._rollouts = StageRollouts(config, plan, worlds=worlds, chooser=chooser, replay=replay, say=say)
         self._tasks = sorted(tasks)
         self._shares = tuple(shares)
         self._demonstrations = tuple(demonstrations) if config.demonstrated else ()

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import cast
 
 from palaestra.records import Json
+from palaestra.trainers.choice import ChoiceConfig
 from palaestra.trainers.critic import CriticConfig
 from palaestra.trainers.engines.native import NativeConfig
 from palaestra.trainers.engines.vllm import VllmConfig
@@ -98,6 +99,7 @@ _SECTIONS: Mapping[type, _Classes] = {
         trajectory="steps batch demonstrated vllm in_flight",
         operational="patience",
     ),
+    ChoiceConfig: _Classes(identity="rule instances memory floor candidates epsilon window target"),
     KeepConfig: _Classes(trajectory="per_task per_family prefixes"),
     LearnerConfig: _Classes(
         identity="lora",

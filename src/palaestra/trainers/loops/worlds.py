@@ -5,11 +5,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from palaestra.contamination import Guard
 from palaestra.errors import ConfigError
 from palaestra.records import TaskSpec
 from palaestra.steps import ResetRecord
+from palaestra.trainers.choice import TaskFamily, group_families
 from palaestra.trainers.data.order import Share
 from palaestra.trainers.loops.config import WorldConfig
+from palaestra.trainers.loops.instances import EndlessInstances
 from palaestra.trainers.loops.material import (
     comes_with_palaestra,
     demonstrations_of,
@@ -127,6 +130,32 @@ class RunWorlds:
         """What is known of each task, and what its user says at the beginning."""
         for config, tasks in self._worlds.values():
             yield from openings_of(config, tasks)
+
+    def families(self, *, levels: bool) -> tuple[TaskFamily, ...]:
+        """The families that tasks are drawn from.
+
+        Args:
+            levels: Whether to look up how hard each is, which takes a reset.
+        """
+        found: dict[str, int] = {}
+        if levels:
+            for config, tasks in self._worlds.values():
+                first = {task.rpartition("/")[0]: task for task in reversed(tasks)}
+                specs = (spec for spec, _ in openings_of(config, list(first.values())))
+                before = "" if config.name is None else f"{config.name}:"
+                found |= {before + family: spec.level for family, spec in zip(first, specs, strict=True)}
+        return group_families(self.tasks, self.shares, found)
+
+    def endless(self, guard: Guard) -> "EndlessInstances":
+        """Draws from all instances that the families can make in their splits.
+
+        Args:
+            guard: Says which have an opening that policies are measured on.
+
+        Raises:
+            ConfigError: a world makes no others than those that it lists.
+        """
+        return EndlessInstances({name: config for name, (config, _) in self._worlds.items()}, guard)
 
     def open(self, action_format: str) -> RolloutWorlds:
         """Where the tasks are played.

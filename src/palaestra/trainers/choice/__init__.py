@@ -1,0 +1,29 @@
+"""Which tasks a policy learns from: uniform draws, a bandit, Goldilocks and PACED, over families of all worlds."""
+
+from palaestra.trainers.choice.bandit import DecayedRates, bandit_weights
+from palaestra.trainers.choice.chooser import DrawInstance, TaskChooser, TaskResult, draw_listed
+from palaestra.trainers.choice.config import ChoiceConfig, ChoiceRule, InstanceKind
+from palaestra.trainers.choice.families import TaskFamily, feature_matrix, group_families
+from palaestra.trainers.choice.goldilocks import UtilityPredictor, solve_utility
+from palaestra.trainers.choice.paced import PartitionHead
+from palaestra.trainers.choice.picking import pick_best, pick_weighted
+
+__all__ = [
+    "ChoiceConfig",
+    "ChoiceRule",
+    "DecayedRates",
+    "DrawInstance",
+    "InstanceKind",
+    "PartitionHead",
+    "TaskChooser",
+    "TaskFamily",
+    "TaskResult",
+    "UtilityPredictor",
+    "bandit_weights",
+    "draw_listed",
+    "feature_matrix",
+    "group_families",
+    "pick_best",
+    "pick_weighted",
+    "solve_utility",
+]
