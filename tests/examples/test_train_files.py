@@ -8,6 +8,7 @@ import pytest
 
 from palaestra.trainers.learner import LearnerConfig
 from palaestra.trainers.loops import TrainConfig, load_config
+from palaestra.trainers.loops.imitation_config import ExpertConfig
 from palaestra.trainers.loops.memory import activation_bytes, estimate_memory
 from palaestra.trainers.loops.placement import place, placements
 from palaestra.trainers.loops.rollout_config import GrpoConfig
@@ -34,6 +35,11 @@ SMOLLM2 = DecoderShape(
 )
 """SmolLM2-135M's, as its config.json has it."""
 Claim: TypeAlias = Callable[[TrainConfig], bool]
+
+
+def expert(config: TrainConfig) -> ExpertConfig:
+    assert config.expert is not None
+    return config.expert
 
 
 def grpo(config: TrainConfig) -> GrpoConfig:
@@ -81,6 +87,21 @@ CLAIMS: dict[str, list[tuple[str, Claim]]] = {
         ("each for the engine and the learner", lambda c: c.threads == 1 and works_on(c) == {"cpu"}),
         ("turns under way go on with new weights", lambda c: grpo(c).in_flight == "keep"),
         ("groups that may overtake a slow one", lambda c: grpo(c).limits.window == 8),
+    ],
+    "expert_iteration": [
+        ("on two CPU cores", lambda c: c.threads == 2 and works_on(c) == {"cpu"}),
+        ("in this order", lambda c: list(c.stages) == ["sft", "expert", "grpo"]),
+        ("tasks a round", lambda c: expert(c).limits.per_step == 42),
+        ("optimiser steps after each", lambda c: (expert(c).steps, expert(c).updates) == (15, 30)),
+        ("at least 15 % of them are demonstrations", lambda c: expert(c).shown == 3 and expert(c).batch == 14),
+        ("solved about half the time come most often", lambda c: expert(c).choice.rule == "bandit"),
+        ("tasks beyond those that the split lists", lambda c: expert(c).choice.instances == "endless"),
+        ("and of a family", lambda c: (expert(c).keep.per_task, expert(c).keep.per_family) == (2, 80)),
+        ("the best harmless beginning", lambda c: expert(c).keep.prefixes),
+        (
+            "the outcome alone is paid",
+            lambda c: [part.name for part in grpo(c).objective.built().parts if part.plug == "reward"] == ["solved"],
+        ),
     ],
     "hiper": [
         (
