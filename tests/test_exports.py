@@ -144,6 +144,11 @@ EXPORTS = {
         "WorldConfig demonstrations_of initial_policy load_config load_policy plan_run play_jobs read_config "
         "recorded_batches run run_loop tasks_of worlds_of"
     ),
+    "palaestra.trainers.choice": (
+        "ChoiceConfig ChoiceRule DecayedRates DrawInstance GroupOutcome InstanceKind PartitionHead TaskChooser "
+        "TaskFamily UtilityPredictor bandit_weights draw_listed feature_matrix group_families pick_best pick_weighted "
+        "solve_utility"
+    ),
     "palaestra.trainers.critic": "Critic CriticConfig CriticLoss ValueReading value_reading",
     "palaestra.trainers.data.layouts": "LAYOUTS LayoutName packed_layout padded_layout shared_layout",
     "palaestra.trainers.engines.native": (

@@ -93,7 +93,10 @@ CLAIMS: dict[str, list[tuple[str, Claim]]] = {
         ("in this order", lambda c: list(c.stages) == ["sft", "expert", "grpo"]),
         ("tasks a round", lambda c: expert(c).limits.per_step == 42),
         ("optimiser steps after each", lambda c: (expert(c).steps, expert(c).updates) == (15, 30)),
-        ("at least 15 % of them are demonstrations", lambda c: expert(c).shown == 3 and expert(c).batch == 14),
+        (
+            "at least 15 % of them are demonstrations",
+            lambda c: expert(c).demonstrations_per_batch == 3 and expert(c).batch == 14,
+        ),
         ("solved about half the time come most often", lambda c: expert(c).choice.rule == "bandit"),
         ("tasks beyond those that the split lists", lambda c: expert(c).choice.instances == "endless"),
         ("and of a family", lambda c: (expert(c).keep.per_task, expert(c).keep.per_family) == (2, 80)),

@@ -134,7 +134,7 @@ def _stage_rows(plan: "RunPlan", name: str) -> list[tuple[str, str]]:
     from palaestra.trainers.loops.rollout_config import GrpoConfig  # noqa: PLC0415
 
     stage = plan.config.stages[name]
-    shown = len(plan.shown[name].episodes) if name in plan.shown else 0
+    shown = len(plan.demonstrations[name].episodes) if name in plan.demonstrations else 0
     if isinstance(stage, SftConfig):
         long = f"{stage.steps} steps" if stage.seconds is None else f"{stage.seconds:g} s"
         return [(name, f"{long} of {stage.batch} of {shown:,} demonstrations")]
@@ -163,7 +163,12 @@ def _stage_rows(plan: "RunPlan", name: str) -> list[tuple[str, str]]:
         beginnings = ", and the best harmless beginning where none solved" if keep.prefixes else ""
         rows.append(("imitated", f"{keep.per_task} solutions a task, {keep.per_family} a family at most{beginnings}"))
         rows.append(
-            ("demonstrations", f"{stage.shown} of {stage.batch} sequences at least, of {shown:,}" if shown else "none")
+            (
+                "demonstrations",
+                f"{stage.demonstrations_per_batch} of {stage.batch} sequences at least, of {shown:,}"
+                if shown
+                else "none",
+            )
         )
     rows.append(("choice of tasks", stage.choice.describe()))
     rows.append(("rollouts", f"{stage.pool.agents} at once, at most {limits.bound} versions old"))

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from palaestra.seeding import Stream
-from palaestra.trainers.choice import ChoiceConfig, TaskChooser, TaskFamily, TaskResult
+from palaestra.trainers.choice import ChoiceConfig, GroupOutcome, TaskChooser, TaskFamily
 
 RATES = [n / 20 for n in range(21)]
 FAMILIES = tuple(
@@ -25,14 +25,16 @@ RULES = {
 }
 
 
-def results_of(chooser: TaskChooser, step: int, rate: Callable[[str], float], *, groups: int = 16) -> list[TaskResult]:
+def results_of(
+    chooser: TaskChooser, step: int, rate: Callable[[str], float], *, groups: int = 16
+) -> list[GroupOutcome]:
     """A step's groups of 8, each trajectory solved with the family's rate."""
-    found: list[TaskResult] = []
+    found: list[GroupOutcome] = []
     for index in range(groups * step, groups * (step + 1)):
         task = chooser.task(index, step)
         stream = Stream.root("student", index)
         solved = sum(stream.word() / 2.0**64 < rate(task) for _ in range(8))
-        found.append(TaskResult(task=task, solved=solved, tried=8))
+        found.append(GroupOutcome(task=task, solved=solved, tried=8))
     return found
 
 
@@ -40,16 +42,18 @@ def rate_of(task: str) -> float:
     return RATES[int(task[6:8])]
 
 
-def studied(config: ChoiceConfig, rate: Callable[[str], float] = rate_of, *, steps: int = 40) -> list[list[TaskResult]]:
+def studied(
+    config: ChoiceConfig, rate: Callable[[str], float] = rate_of, *, steps: int = 40
+) -> list[list[GroupOutcome]]:
     chooser = TaskChooser(config, FAMILIES, names=("test", 0))
-    taught: list[list[TaskResult]] = []
+    taught: list[list[GroupOutcome]] = []
     for step in range(steps):
         taught.append(results_of(chooser, step, rate))
         chooser.observe(taught[-1])
     return taught
 
 
-def share_between(taught: list[list[TaskResult]], low: float, high: float) -> float:
+def share_between(taught: list[list[GroupOutcome]], low: float, high: float) -> float:
     """The share of the later half's groups that played a family with a solve rate between these."""
     later = [rate_of(one.task) for step in taught[len(taught) // 2 :] for one in step]
     return sum(low <= rate <= high for rate in later) / len(later)
@@ -116,10 +120,10 @@ def test_an_instance_is_drawn_by_whoever_is_asked() -> None:
 def test_figures_say_where_sampling_went() -> None:
     chooser = TaskChooser(RULES["bandit"], FAMILIES, names=("test", 0))
     results = [
-        TaskResult(task="shop/f03/0001", solved=2, tried=8),
-        TaskResult(task="shop/f03/0002", solved=4, tried=8),
-        TaskResult(task="shop/f09/0000", solved=0, tried=0),
-        TaskResult(task="shop/f09/0001", solved=8, tried=8),
+        GroupOutcome(task="shop/f03/0001", solved=2, tried=8),
+        GroupOutcome(task="shop/f03/0002", solved=4, tried=8),
+        GroupOutcome(task="shop/f09/0000", solved=0, tried=0),
+        GroupOutcome(task="shop/f09/0001", solved=8, tried=8),
     ]
     chooser.observe(results)
     found = chooser.metrics(results)

@@ -11,7 +11,7 @@ from palaestra.records import EndReason
 from palaestra.seeding import Stream
 from palaestra.trainers.data.flatten import flatten_tokens
 from palaestra.trainers.data.own import HarmlessPrefix, best_prefix, own_tokens
-from palaestra.trainers.loops.examples import BalancedDraw, ExampleStore, shown_by_family
+from palaestra.trainers.loops.examples import BalancedDraw, ExampleStore, draw_of_demonstrations
 from palaestra.trainers.loops.imitation_config import KeepConfig
 from palaestra.trainers.rollouts.groups import RolloutGroup
 from palaestra.trajectory import Episode, Segment, Span, Tokens
@@ -163,5 +163,5 @@ def test_families_share_a_batch_evenly_however_much_was_kept_of_each() -> None:
 def test_demonstrations_are_balanced_by_their_own_families() -> None:
     one = played(1)
     other = replace(one, task=replace(one.task, family="nothing/other"))
-    draw = shown_by_family([one, one, one, other], [sequence(n, 1, own=1) for n in range(4)])
+    draw = draw_of_demonstrations([one, one, one, other], [sequence(n, 1, own=1) for n in range(4)])
     assert Counter(tokens.ids[0] == 3 for tokens in draw.draw(10, Stream.root("test"))) == {True: 5, False: 5}

@@ -97,9 +97,9 @@ def test_figures_say_what_is_kept_and_what_came_of_each_round(whole: tuple[Stage
 
 
 def test_without_demonstrations_there_are_none_to_mix_in_and_that_is_said(warm: Policy) -> None:
-    loop = imitating_loop(warm, replace(EXPERT, demonstrated=0.0))
+    loop = imitating_loop(warm, replace(EXPERT, demonstration_share=0.0))
     assert loop.fingerprint() != imitating_loop(warm, EXPERT).fingerprint()
-    with pytest.raises(TaskError, match=r"expert has no demonstrations; .* expert.demonstrated=0"):
+    with pytest.raises(TaskError, match=r"expert has no demonstrations; .* expert.demonstration_share=0"):
         type(loop)(EXPERT, tasks=["a/b/0000"], worlds=lambda: None, seed=0, start=warm)  # type: ignore[arg-type, return-value]
 
 

@@ -1,7 +1,7 @@
 """Which tasks a policy learns from: uniform draws, a bandit, Goldilocks and PACED, over families of all worlds."""
 
 from palaestra.trainers.choice.bandit import DecayedRates, bandit_weights
-from palaestra.trainers.choice.chooser import DrawInstance, TaskChooser, TaskResult, draw_listed
+from palaestra.trainers.choice.chooser import DrawInstance, GroupOutcome, TaskChooser, draw_listed
 from palaestra.trainers.choice.config import ChoiceConfig, ChoiceRule, InstanceKind
 from palaestra.trainers.choice.families import TaskFamily, feature_matrix, group_families
 from palaestra.trainers.choice.goldilocks import UtilityPredictor, solve_utility
@@ -13,11 +13,11 @@ __all__ = [
     "ChoiceRule",
     "DecayedRates",
     "DrawInstance",
+    "GroupOutcome",
     "InstanceKind",
     "PartitionHead",
     "TaskChooser",
     "TaskFamily",
-    "TaskResult",
     "UtilityPredictor",
     "bandit_weights",
     "draw_listed",

@@ -23,7 +23,7 @@ DrawInstance: TypeAlias = Callable[[TaskFamily, Stream], str]
 
 
 @record
-class TaskResult:
+class GroupOutcome:
     """What came of a group."""
 
     task: str
@@ -59,7 +59,7 @@ class TaskChooser:
     """Draws a family for each group, then an instance of it.
 
     Args:
-        config: The rule; not "deal", which `DealtTasks` follows.
+        config: The rule; not "deal", which `TaskDeal` follows.
         families: To draw from, at least one.
         names: What names the run: its stage and its seed.
         draw: Draws an instance; one of the listed ones if left out.
@@ -102,7 +102,7 @@ class TaskChooser:
         """The number of steps whose results are known."""
         return len(self._known) - 1
 
-    def observe(self, results: Sequence[TaskResult]) -> None:
+    def observe(self, results: Sequence[GroupOutcome]) -> None:
         """Take in the results of the next step."""
         places = [(self._places[one.task.rpartition("/")[0]], one.solved, one.tried) for one in results]
         self._drawn.update(place for place, *_ in places)
@@ -132,7 +132,7 @@ class TaskChooser:
             case _:
                 return pick_weighted(weights, stream)
 
-    def metrics(self, results: Sequence[TaskResult]) -> dict[str, float]:
+    def metrics(self, results: Sequence[GroupOutcome]) -> dict[str, float]:
         """Where sampling went.
 
         Args:

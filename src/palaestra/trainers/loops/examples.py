@@ -12,7 +12,7 @@ from palaestra.trajectory import Episode, Tokens
 
 
 @record
-class Example:
+class ImitationExample:
     """A sequence to imitate."""
 
     task: str
@@ -36,7 +36,7 @@ class ExampleStore:
 
     def __init__(self, config: KeepConfig) -> None:
         self._config = config
-        self._families: dict[str, list[Example]] = {}
+        self._families: dict[str, list[ImitationExample]] = {}
 
     def add(self, groups: Iterable[RolloutGroup]) -> int:
         """Keep what is worth it of these groups; how many sequences that was."""
@@ -47,21 +47,21 @@ class ExampleStore:
                 kept += 1
         return kept
 
-    def _chosen(self, group: RolloutGroup) -> list[Example]:
+    def _chosen(self, group: RolloutGroup) -> list[ImitationExample]:
         """The shortest different solutions of a group, or the best beginning where there is none."""
         solved = [episode for episode in group.episodes if episode.score.passed]
         if solved:
             written = sorted(map(own_tokens, solved), key=lambda tokens: (sum(tokens.sampled), tokens.ids))
             different = {tokens.ids: tokens for tokens in written}
             chosen = list(different.values())[: self._config.per_task]
-            return [Example(task=group.task, solved=True, tokens=tokens) for tokens in chosen]
+            return [ImitationExample(task=group.task, solved=True, tokens=tokens) for tokens in chosen]
         prefix = best_prefix(group.episodes) if self._config.prefixes else None
         if prefix is None:
             return []
         tokens = own_tokens(group.episodes[prefix.member], turns=prefix.turns)
-        return [Example(task=group.task, solved=False, tokens=tokens)]
+        return [ImitationExample(task=group.task, solved=False, tokens=tokens)]
 
-    def _keep(self, example: Example) -> None:
+    def _keep(self, example: ImitationExample) -> None:
         """Keep it in place of the oldest where there are too many; beginnings go before solutions."""
         kept = self._families.setdefault(family_of(example.task), [])
         same = [one for one in kept if one.task == example.task]
@@ -81,7 +81,7 @@ class ExampleStore:
         return sum(map(len, self._families.values()))
 
     @property
-    def families(self) -> Mapping[str, Sequence[Example]]:
+    def families(self) -> Mapping[str, Sequence[ImitationExample]]:
         """What is kept of each family, the oldest first."""
         return self._families
 
@@ -95,7 +95,7 @@ class ExampleStore:
         }
 
 
-def _remove(kept: list[Example], examples: Iterable[Example]) -> None:
+def _remove(kept: list[ImitationExample], examples: Iterable[ImitationExample]) -> None:
     """Take these very examples out."""
     gone = {id(one) for one in examples}
     kept[:] = [one for one in kept if id(one) not in gone]
@@ -127,7 +127,7 @@ class BalancedDraw:
         return [stream.choice(self._families[name]) for name in order[:count]]
 
 
-def shown_by_family(demonstrations: Sequence[Episode], tokens: Sequence[Tokens]) -> BalancedDraw:
+def draw_of_demonstrations(demonstrations: Sequence[Episode], tokens: Sequence[Tokens]) -> BalancedDraw:
     """Draws of demonstrations.
 
     Args:

@@ -60,7 +60,7 @@ class SelfImitationConfig(RolloutConfig):
 
     batch: int = 14
     """Sequences of an optimiser step; families share them evenly."""
-    demonstrated: float = 0.15
+    demonstration_share: float = 0.15
     """The share of a batch, at least, that are demonstrations; 0 for none."""
     demonstrations: Path | None = None
     """A file of episodes, JSON lines or Parquet; without one the tasks' own oracle shows how."""
@@ -68,9 +68,9 @@ class SelfImitationConfig(RolloutConfig):
     learner: LearnerConfig = field(default_factory=lambda: LearnerConfig(lr=1.5e-3))
 
     @property
-    def shown(self) -> int:
+    def demonstrations_per_batch(self) -> int:
         """Demonstrations of a batch, at least."""
-        return ceil(self.demonstrated * self.batch - 1e-9)
+        return ceil(self.demonstration_share * self.batch - 1e-9)
 
     def check_imitation(self) -> None:
         """Refuse what no such stage can work with.
@@ -80,19 +80,20 @@ class SelfImitationConfig(RolloutConfig):
         """
         self.check_rollouts()
         check_at_least(1, batch=self.batch)
-        if not 0 <= self.demonstrated < 1:
+        if not 0 <= self.demonstration_share < 1:
             raise ValueError(
-                f"demonstrated={self.demonstrated}: a share of the batch, from 0 to below 1; for demonstrations alone "
-                "take a stage [sft]"
+                f"demonstration_share={self.demonstration_share}: a share of the batch, from 0 to below 1; for "
+                "demonstrations alone take a stage [sft]"
             )
-        if self.shown >= self.batch:
+        if self.demonstrations_per_batch >= self.batch:
             raise ValueError(
-                f"demonstrated={self.demonstrated}, batch={self.batch}: the policy's own episodes would have no place; "
-                "raise batch, or lower demonstrated"
+                f"demonstration_share={self.demonstration_share}, batch={self.batch}: the policy's own episodes "
+                "would have no place; raise batch, or lower demonstration_share"
             )
-        if self.demonstrations is not None and not self.demonstrated:
+        if self.demonstrations is not None and not self.demonstration_share:
             raise ValueError(
-                f"demonstrations={str(self.demonstrations)!r}: with demonstrated=0 they are not used; leave them out"
+                f"demonstrations={str(self.demonstrations)!r}: with demonstration_share=0 they are not used; "
+                "leave them out"
             )
 
 

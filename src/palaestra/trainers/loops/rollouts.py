@@ -14,7 +14,7 @@ import orjson
 from torch import Tensor
 
 from palaestra.errors import CheckpointError
-from palaestra.trainers.choice import TaskChooser, TaskResult
+from palaestra.trainers.choice import GroupOutcome, TaskChooser
 from palaestra.trainers.engines.engine import Weights
 from palaestra.trainers.loops.engines import engine_of
 from palaestra.trainers.loops.record import (
@@ -289,8 +289,8 @@ class StageRollouts:
         await self._opened.aclose()
 
 
-def _results(groups: Sequence[RolloutGroup]) -> list[TaskResult]:
+def _results(groups: Sequence[RolloutGroup]) -> list[GroupOutcome]:
     return [
-        TaskResult(task=group.task, solved=sum(e.score.passed for e in group.episodes), tried=len(group.episodes))
+        GroupOutcome(task=group.task, solved=sum(e.score.passed for e in group.episodes), tried=len(group.episodes))
         for group in groups
     ]

@@ -38,7 +38,7 @@ from palaestra.trajectory import Episode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShownEpisodes:
+class DemonstrationSource:
     """Demonstrations of one source."""
 
     file: Path | None
@@ -54,7 +54,7 @@ class RunPlan:
 
     config: TrainConfig
     worlds: RunWorlds
-    shown: Mapping[str, ShownEpisodes]
+    demonstrations: Mapping[str, DemonstrationSource]
     """The demonstrations of each stage that reads some, by the stage's name."""
     policy: Policy
     """That it begins with."""
@@ -92,7 +92,7 @@ def plan_run(config: TrainConfig, *, bar: OpenProgressBar = silent) -> RunPlan:
     for file in shown.keys() & imitated:
         check_demonstrations(shown[file].episodes, policy)
     by_stage = {name: shown[file] for name, file in files.items()}
-    return RunPlan(config=config, worlds=worlds, shown=by_stage, policy=policy)
+    return RunPlan(config=config, worlds=worlds, demonstrations=by_stage, policy=policy)
 
 
 def _files(config: TrainConfig) -> dict[str, Path | None]:
@@ -103,14 +103,14 @@ def _files(config: TrainConfig) -> dict[str, Path | None]:
         if isinstance(stage, GrpoConfig):
             if needs_of(stage.fillers(stage.objective.built())) & SHOWN:
                 found[name] = first
-        elif isinstance(stage, SftConfig) or stage.demonstrated:
+        elif isinstance(stage, SftConfig) or stage.demonstration_share:
             found[name] = stage.demonstrations
     return found
 
 
-def _show(worlds: RunWorlds, file: Path | None, bar: OpenProgressBar) -> ShownEpisodes:
+def _show(worlds: RunWorlds, file: Path | None, bar: OpenProgressBar) -> DemonstrationSource:
     episodes, shares = worlds.demonstrations(file=file, bar=bar)
-    return ShownEpisodes(file=file, episodes=episodes, shares=shares)
+    return DemonstrationSource(file=file, episodes=episodes, shares=shares)
 
 
 def _check_installed(config: TrainConfig) -> None:
@@ -204,7 +204,7 @@ def _make_loop(
         say: Told of alarms and faults.
     """
     stage, seed, worlds = plan.config.stages[name], plan.config.seed, plan.worlds
-    shown = plan.shown.get(name)
+    shown = plan.demonstrations.get(name)
     if isinstance(stage, SftConfig):
         assert shown is not None, "a supervised stage has demonstrations"
         return SftLoop(stage, shown.episodes, seed=seed, start=start, name=name, guard=guard, shares=shown.shares)

@@ -23,7 +23,7 @@ from palaestra.trainers.data.demonstration import demonstration
 from palaestra.trainers.data.flatten import flatten_tokens
 from palaestra.trainers.data.order import Share
 from palaestra.trainers.learner import Learner
-from palaestra.trainers.loops.examples import BalancedDraw, ExampleStore, shown_by_family
+from palaestra.trainers.loops.examples import BalancedDraw, ExampleStore, draw_of_demonstrations
 from palaestra.trainers.loops.imitation_config import ExpertConfig, RejectionConfig
 from palaestra.trainers.loops.loop import LearnerThread, Loop
 from palaestra.trainers.loops.record import RecordedRun, recorded_batches
@@ -87,10 +87,10 @@ class SelfImitationLoop(Loop):
         self.learner = config.learner
         self.save = config.save
         self._config = config
-        if config.demonstrated and not demonstrations:
+        if config.demonstration_share and not demonstrations:
             raise TaskError(
                 f"{self.name} has no demonstrations; give a split that lists tasks, or a file of episodes, or "
-                f"{self.name}.demonstrated=0"
+                f"{self.name}.demonstration_share=0"
             )
         self._guard = guard or Guard()
         self._guard.check_episodes(demonstrations)
@@ -98,7 +98,7 @@ class SelfImitationLoop(Loop):
         self._rollouts = StageRollouts(config, plan, worlds=worlds, chooser=chooser, replay=replay, say=say)
         self._tasks = sorted(tasks)
         self._shares = tuple(shares)
-        self._demonstrations = tuple(demonstrations) if config.demonstrated else ()
+        self._demonstrations = tuple(demonstrations) if config.demonstration_share else ()
         self._seed = seed
         self._start = start
         self._world = world
@@ -145,7 +145,7 @@ class SelfImitationLoop(Loop):
             for _, batch in sorted(before.items()):  # a step that was quarantined has a later batch as well
                 self._examples.add(batch.groups)
         tokens = [demonstration(transcript_of(episode), policy.codec) for episode in self._demonstrations]
-        self._shown = shown_by_family(self._demonstrations, tokens)
+        self._shown = draw_of_demonstrations(self._demonstrations, tokens)
         self._sampling = self._rounds is None or step < self._rounds
         if self._sampling:
             await self._rollouts.open(policy, learner.weights(), directory, step=step)
@@ -211,7 +211,7 @@ class SelfImitationLoop(Loop):
 
     def _batch(self, own: BalancedDraw, stream: Stream) -> list[Tokens]:
         """The sequences of an optimiser step: demonstrations alone while nothing was kept, and none without either."""
-        shown = self._config.shown if len(own) else self._config.batch
+        shown = self._config.demonstrations_per_batch if len(own) else self._config.batch
         shown = shown if len(self._shown) else 0
         return [
             *self._shown.draw(shown, stream.split("shown")),

@@ -91,12 +91,12 @@ _SECTIONS: Mapping[type, _Classes] = {
     ),
     ExpertConfig: _Classes(
         identity="group_size demonstrations",
-        trajectory="updates batch demonstrated vllm in_flight",
+        trajectory="updates batch demonstration_share vllm in_flight",
         operational="steps patience",
     ),
     RejectionConfig: _Classes(
         identity="group_size demonstrations rounds",
-        trajectory="steps batch demonstrated vllm in_flight",
+        trajectory="steps batch demonstration_share vllm in_flight",
         operational="patience",
     ),
     ChoiceConfig: _Classes(identity="rule instances memory floor candidates epsilon window target"),

@@ -43,7 +43,7 @@ class TaskChoice(Protocol):
         ...
 
 
-class DealtTasks:
+class TaskDeal:
     """Every task comes once before any comes again, whatever has come of it.
 
     Args:
@@ -100,7 +100,7 @@ class TaskPlan:
         self._size = size
         self._names = (name, seed)
         self._comparisons = tuple(comparisons)
-        self._choice = choice or DealtTasks(tasks, shares=shares, stream=Stream.root(*self._names))
+        self._choice = choice or TaskDeal(tasks, shares=shares, stream=Stream.root(*self._names))
 
     def group(self, index: int, *, version: int = 0) -> tuple[RolloutJob, ...]:
         """The jobs of group number `index`: those for training first."""
