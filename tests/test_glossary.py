@@ -14,6 +14,7 @@ import typer.main
 
 from palaestra.cli.app import app
 from palaestra.trainers import TrainConfig
+from palaestra.trainers.loops.config import STAGE_CLASSES
 from test_exports import EXPORTS
 
 ROOT = Path(__file__).parents[1]
@@ -165,6 +166,7 @@ def public_names() -> list[str]:
         *exported_functions(),
         *commands(typer.main.get_command(app)),
         *settings(TrainConfig),
+        *(name for kind, stage in STAGE_CLASSES.items() for name in settings(stage, f"{kind}.")),
     ]
 
 
