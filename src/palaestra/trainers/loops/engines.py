@@ -15,14 +15,19 @@ from palaestra.trainers.engines.native import (
 )
 from palaestra.trainers.engines.vllm import VllmEngine
 from palaestra.trainers.loops.record import RecordedRun
-from palaestra.trainers.loops.rollout_config import RolloutConfig
+from palaestra.trainers.loops.rollout_config import GroupStageConfig
 from palaestra.trainers.policy import Policy
 
 _SERVED = "served"
 
 
 def engine_of(
-    config: RolloutConfig, policy: Policy, directory: Path, *, sink: Callable[[bytes], None], replay: RecordedRun | None
+    config: GroupStageConfig,
+    policy: Policy,
+    directory: Path,
+    *,
+    sink: Callable[[bytes], None],
+    replay: RecordedRun | None,
 ) -> Engine:
     """The engine that the settings ask for, with the policy's weights.
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from palaestra.trainers.learner import LearnerConfig
 from palaestra.trainers.limits import check_above_zero, check_at_least
-from palaestra.trainers.loops.rollout_config import RolloutConfig
+from palaestra.trainers.loops.rollout_config import GroupStageConfig
 from palaestra.trainers.loops.saves import SaveConfig
 from palaestra.trainers.rollouts.pool import PoolConfig
 from palaestra.trainers.rollouts.staleness import Staleness
@@ -55,7 +55,7 @@ class KeepConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SelfImitationConfig(RolloutConfig):
+class SelfImitationConfig(GroupStageConfig):
     """Imitating what the policy itself has solved, beside demonstrations."""
 
     batch: int = 14

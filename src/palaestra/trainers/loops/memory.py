@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from palaestra.trainers.learner import LearnerConfig, LoraConfig
 from palaestra.trainers.loops.config import StageConfig
 from palaestra.trainers.loops.imitation_config import SftConfig
-from palaestra.trainers.loops.rollout_config import GrpoConfig, RolloutConfig
+from palaestra.trainers.loops.rollout_config import GroupStageConfig, GrpoConfig
 from palaestra.trainers.model.shape import DecoderShape
 
 _SINGLE = 4
@@ -54,7 +54,7 @@ def estimate_memory(config: StageConfig, shape: DecoderShape) -> list[MemoryItem
         items.append(MemoryItem(what="the policy at the start", bytes=weights, where="cpu"))
     if isinstance(config, GrpoConfig):
         items += _of_objective(config, shape)
-    if isinstance(config, RolloutConfig):
+    if isinstance(config, GroupStageConfig):
         items += _of_rollouts(config, shape)
     save = 3 * trained
     if config.save.background:
@@ -78,7 +78,7 @@ def _of_objective(config: GrpoConfig, shape: DecoderShape) -> list[MemoryItem]:
     return items
 
 
-def _of_rollouts(config: RolloutConfig, shape: DecoderShape) -> list[MemoryItem]:
+def _of_rollouts(config: GroupStageConfig, shape: DecoderShape) -> list[MemoryItem]:
     items: list[MemoryItem] = []
     if config.vllm is not None:
         items.append(MemoryItem(what="keys and values of vLLM", bytes=config.vllm.cache_bytes, where="vLLM's own"))
@@ -93,7 +93,7 @@ def _of_rollouts(config: RolloutConfig, shape: DecoderShape) -> list[MemoryItem]
     return items
 
 
-def _engine_number(config: RolloutConfig) -> int:
+def _engine_number(config: GroupStageConfig) -> int:
     return 2 if config.engine.precision == "bf16" else _SINGLE
 
 

@@ -7,7 +7,7 @@ from palaestra.trainers.device import resolve_device, resolve_precision
 from palaestra.trainers.learner import LearnerConfig
 from palaestra.trainers.loops.config import StageConfig, TrainConfig
 from palaestra.trainers.loops.imitation_config import SftConfig
-from palaestra.trainers.loops.rollout_config import GrpoConfig, RolloutConfig
+from palaestra.trainers.loops.rollout_config import GroupStageConfig, GrpoConfig
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,13 +61,13 @@ def placements(config: TrainConfig) -> list[Placement]:
         config: With devices, as `place` gives it.
     """
     found: list[Placement] = []
-    sampling = [name for name, stage in config.stages.items() if isinstance(stage, RolloutConfig)]
+    sampling = [name for name, stage in config.stages.items() if isinstance(stage, GroupStageConfig)]
     for name, stage in config.stages.items():
         found.append(_of_learner(f"{name} learner", stage))
         whose = f"{name} " if len(sampling) > 1 else ""
         if isinstance(stage, GrpoConfig) and stage.objective.built().critic is not None:
             found.append(_of_learner(f"{whose}critic", stage.critic))
-        if isinstance(stage, RolloutConfig):
+        if isinstance(stage, GroupStageConfig):
             found.append(_of_engine(f"{whose}engine", stage))
     return found
 
@@ -82,7 +82,7 @@ def _of_learner(part: str, config: StageConfig | CriticConfig) -> Placement:
     return Placement(part=part, device=learner.device or "cpu", precision=learner.precision, detail=detail)
 
 
-def _of_engine(part: str, config: RolloutConfig) -> Placement:
+def _of_engine(part: str, config: GroupStageConfig) -> Placement:
     if config.vllm is not None:
         detail = f"vLLM, {config.vllm.turns} turns at once"
         return Placement(part=part, device="vLLM's own", precision=config.vllm.dtype or "of the files", detail=detail)

@@ -23,7 +23,7 @@ from palaestra.trainers.rollouts.staleness import Staleness
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RolloutConfig:
+class GroupStageConfig:
     """How groups of trajectories come about. With a staleness of 0 a stage is synchronous: the same code, waiting."""
 
     group_size: int = 8
@@ -62,7 +62,7 @@ class RolloutConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GrpoConfig(RolloutConfig):
+class GrpoConfig(GroupStageConfig):
     """Policy gradient on groups of rollouts, with any preset of objectives."""
 
     steps: int = 16

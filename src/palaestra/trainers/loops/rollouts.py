@@ -25,7 +25,7 @@ from palaestra.trainers.loops.record import (
     check_same,
     recorded_batches,
 )
-from palaestra.trainers.loops.rollout_config import RolloutConfig
+from palaestra.trainers.loops.rollout_config import GroupStageConfig
 from palaestra.trainers.monitors import StageEvent
 from palaestra.trainers.objectives import Metrics
 from palaestra.trainers.policy import Policy
@@ -56,7 +56,7 @@ class StageRollouts:
 
     def __init__(
         self,
-        config: RolloutConfig,
+        config: GroupStageConfig,
         plan: GroupPlan,
         *,
         worlds: Callable[[], RolloutWorlds],

@@ -10,7 +10,7 @@ from palaestra.errors import ConfigError
 from palaestra.steps import ResetRecord
 from palaestra.trainers.codec import Codec
 from palaestra.trainers.data.demonstration import demonstration
-from palaestra.trainers.loops.rollout_config import RolloutConfig
+from palaestra.trainers.loops.rollout_config import GroupStageConfig
 from palaestra.trainers.loops.worlds import RunWorlds
 from palaestra.trainers.model.shape import DecoderShape
 from palaestra.trainers.policy import Policy
@@ -23,7 +23,7 @@ _SHORTER = (
 )
 
 
-def check_context(name: str, config: RolloutConfig, shape: DecoderShape) -> None:
+def check_context(name: str, config: GroupStageConfig, shape: DecoderShape) -> None:
     """Refuse trajectories of stage `name` that are longer than model and engine take.
 
     Raises:
@@ -49,7 +49,7 @@ def check_context(name: str, config: RolloutConfig, shape: DecoderShape) -> None
         )
 
 
-def check_prompts(name: str, config: RolloutConfig, policy: Policy, worlds: RunWorlds) -> None:
+def check_prompts(name: str, config: GroupStageConfig, policy: Policy, worlds: RunWorlds) -> None:
     """Refuse worlds whose prompts leave no room for a turn, going by a few tasks of several families.
 
     Raises:

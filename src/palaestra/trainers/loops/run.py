@@ -25,7 +25,7 @@ from palaestra.trainers.loops.material import initial_policy
 from palaestra.trainers.loops.placement import place
 from palaestra.trainers.loops.reading import config_document
 from palaestra.trainers.loops.record import RecordedRun
-from palaestra.trainers.loops.rollout_config import GrpoConfig, RolloutConfig
+from palaestra.trainers.loops.rollout_config import GroupStageConfig, GrpoConfig
 from palaestra.trainers.loops.room import check_context, check_demonstrations, check_prompts
 from palaestra.trainers.loops.self_imitation import SelfImitationLoop
 from palaestra.trainers.loops.sft import SftLoop
@@ -83,7 +83,7 @@ def plan_run(config: TrainConfig, *, bar: OpenProgressBar = silent) -> RunPlan:
     demonstrations = [episode for one in shown.values() for episode in one.episodes]
     policy = initial_policy(config.policy, demonstrations, seed=config.seed)
     for name, stage in config.stages.items():
-        if isinstance(stage, RolloutConfig):
+        if isinstance(stage, GroupStageConfig):
             check_context(name, stage, policy.model.shape)
             check_prompts(name, stage, policy, worlds)
             if stage.choice.instances == "endless":
@@ -118,7 +118,7 @@ def _check_installed(config: TrainConfig) -> None:
     for name, stage in config.stages.items():
         if stage.learner.lora is not None and find_spec("peft") is None:
             raise ConfigError(f"{name}.learner.lora: adapters need peft; install palaestra[lora], or leave lora out")
-        vllm = stage.vllm if isinstance(stage, RolloutConfig) else None
+        vllm = stage.vllm if isinstance(stage, GroupStageConfig) else None
         if vllm is not None and which(vllm.python) is None:
             raise ConfigError(
                 f"{name}.vllm.python={str(vllm.python)!r}: no program; give the interpreter that has vLLM"
@@ -255,7 +255,7 @@ def _make_chooser(plan: RunPlan, name: str, choice: ChoiceConfig, guard: Guard) 
 
 def _recorded(replay: Path, config: TrainConfig, say: Callable[[str], None]) -> dict[str, RecordedRun]:
     """The record of each stage with rollouts of a run to go through again, held to the settings of this one."""
-    names = [name for name, stage in config.stages.items() if isinstance(stage, RolloutConfig)]
+    names = [name for name, stage in config.stages.items() if isinstance(stage, GroupStageConfig)]
     if not names:
         raise ConfigError(
             "a replay goes through rollouts again, and there is no stage with any; add a section [grpo], [expert] or "
