@@ -103,7 +103,9 @@ CLAIMS: dict[str, list[tuple[str, Claim]]] = {
         ("the best harmless beginning", lambda c: expert(c).keep.prefixes),
         (
             "the outcome alone is paid",
-            lambda c: [part.name for part in grpo(c).objective.built().parts if part.plug == "reward"] == ["solved"],
+            lambda c: (
+                {part.name for part in grpo(c).objective.built().parts if part.plug == "reward"} == {"unit", "solved"}
+            ),
         ),
     ],
     "hiper": [
