@@ -89,8 +89,9 @@ def plan_run(config: TrainConfig, *, bar: OpenProgressBar = silent) -> RunPlan:
             if stage.choice.instances == "endless":
                 worlds.endless(guard)
     imitated = {file for name, file in files.items() if not isinstance(config.stages[name], GrpoConfig)}
-    for file in shown.keys() & imitated:
-        check_demonstrations(shown[file].episodes, policy)
+    for file, one in shown.items():
+        if file in imitated:
+            check_demonstrations(one.episodes, policy)
     by_stage = {name: shown[file] for name, file in files.items()}
     return RunPlan(config=config, worlds=worlds, demonstrations=by_stage, policy=policy)
 
