@@ -5,6 +5,7 @@ from palaestra.tools.formats.bare_json import JsonFormat
 from palaestra.tools.formats.compact import CompactFormat
 from palaestra.tools.formats.format import ActionFormat, ChatFormat, Mark, ParsedTurn, Rendering, TurnPart
 from palaestra.tools.formats.hermes import HermesFormat
+from palaestra.tools.formats.opaque import OpaqueFormat
 from palaestra.tools.formats.planner import PlannedTurn, PlannerFormat, read_plan
 from palaestra.tools.formats.qwen import QwenFormat
 from palaestra.tools.formats.smollm2 import SmolLM2Format
@@ -16,6 +17,7 @@ FORMATS.register("json", JsonFormat())
 CHAT_FORMATS: Registry[ChatFormat] = Registry("chat format")
 for chat in (
     CompactFormat(),
+    OpaqueFormat(),
     QwenFormat(),
     QwenFormat(thinking=True),
     SmolLM2Format(),
@@ -36,6 +38,7 @@ __all__ = [
     "HermesFormat",
     "JsonFormat",
     "Mark",
+    "OpaqueFormat",
     "ParsedTurn",
     "PlannedTurn",
     "PlannerFormat",

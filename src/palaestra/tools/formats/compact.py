@@ -1,20 +1,33 @@
 """The compact format: for small policies, which cannot spend thousands of tokens on schemas and quotes.
 
 A call is `tool key=value key=value`, one a line; what is said is a line that begins with `> `. Answers are rendered in
-the same way, `key=value` for a JSON field, and ids, long numbers and times are handles (see `handles`). No schemas
-stand in the prompt: a policy knows its tools by training.
+the same way, `key=value` for a JSON field. No schemas stand in the prompt: a policy knows its tools by training.
+
+What decides a task stands in the text in a form that a small model can compare:
+
+- ids, postal addresses and other texts that tools take word for word, numbers of three digits and more, and days are
+  handles, one mark each, the same wherever the value occurs (see `handles`), so equal values are seen to be equal;
+- a day is followed by its distance from today, `<date.3> 12d ago`;
+- a number is followed by its size, `5k+`, by its rank among the values of its field in a listing, `#1`, and by its
+  comparison with the last number before the answer and with what the user named, `over <amount.2>`;
+- a text that the user has written is followed by `=asked`.
+
+Which values are ids, addresses and times is worked out from the names and schemas of the tools' arguments, so one
+rendering serves all worlds. A policy can only write the handles of values that a message has shown; a turn with any
+other handle is unreadable.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
-from operator import itemgetter
+from collections.abc import Sequence
 
 import orjson
 
 from palaestra.records import Json, JsonSchema, Message, ToolCall
-from palaestra.tools.formats.format import Mark, ParsedTurn, TurnPart, joined
-from palaestra.tools.formats.handles import Handles, handle_marks
-from palaestra.tools.formats.lines import read_line, written_line
+from palaestra.tools.formats.answers import AnswerReader
+from palaestra.tools.formats.format import Mark, ParsedTurn, Rendering, TurnPart, joined
+from palaestra.tools.formats.handles import handle_marks
+from palaestra.tools.formats.lines import ValueMarks, line_pieces, read_line, written_line
+from palaestra.tools.formats.resolving import find_unshown, resolve_turn
+from palaestra.tools.formats.shown import Shown
 from palaestra.tools.images import read_text
 
 _ROLES = ("system", "user", "assistant", "tool")
@@ -29,6 +42,8 @@ class CompactFormat:
 
     def parse(self, text: str) -> ParsedTurn:
         """Read one turn."""
+        if unshown := find_unshown(text):
+            return ParsedTurn(error=f"nothing has shown {unshown} yet; use the handle of a value that a message shows")
         said: list[str] = []
         calls: list[ToolCall] = []
         try:
@@ -49,13 +64,13 @@ class CompactFormat:
         said = [f"> {line}" for line in prose.split("\n")] if prose else []
         return "\n".join([*said, *map(written_line, calls)])
 
-    def rendering(self) -> "CompactRendering":
+    def rendering(self) -> Rendering:
         """The rendering of a new episode, with handles of its own."""
         return CompactRendering(self)
 
     def marks(self, corpus: Sequence[Sequence[str]]) -> list[Mark]:
-        """The roles, the end, and handles for every kind of id in `corpus`."""
-        return [self.end, *(_role(role) for role in _ROLES), *handle_marks(corpus)]
+        """The roles, the end, and handles for every kind of value in `corpus`."""
+        return [self.end, *(role_mark(role) for role in _ROLES), *handle_marks(corpus)]
 
 
 class CompactRendering:
@@ -63,68 +78,46 @@ class CompactRendering:
 
     def __init__(self, form: CompactFormat) -> None:
         self._format = form
-        self._handles = Handles()
+        self._shown = Shown()
+        self._answers = AnswerReader(self._shown)
+        self._marks = ValueMarks(find=self._shown.find_written, mask=self._shown.mask_written)
 
     def opening(self, messages: Sequence[Message], tools: Sequence[JsonSchema]) -> list[str]:
         """The messages; no schemas."""
-        del tools
+        self._shown.learn_tools(tools)
         return self.following(messages)
 
     def following(self, messages: Sequence[Message]) -> list[str]:
         """The messages, each after the mark of its role, and the mark of the policy's."""
         pieces: list[str] = []
         for message in messages:
-            pieces += [_role(message["role"]), *self._read(message)]
-        return [*pieces, _role("assistant")]
+            pieces += [role_mark(message["role"]), *joined(self._read(message))]
+        return [*pieces, role_mark("assistant")]
 
     def _read(self, message: Message) -> list[str]:
-        """A message's content with handles in it; an answer that is JSON as fields."""
-        content = read_text(message)
-        if message["role"] != "tool":
-            return self._handles.masked(content)
+        """A message's content with handles and comparisons in it; an answer that is JSON as fields."""
+        content, role = read_text(message), message["role"]
+        if role != "tool":
+            return self._shown.read_text(content, system=role == "system", user=role == "user")
         try:
-            fields = list(_fields(orjson.loads(content)))
+            answer: Json = orjson.loads(content)
         except (orjson.JSONDecodeError, RecursionError):
-            return self._handles.masked(content)
-        runs = ((record, "".join(text for text, _ in run)) for record, run in groupby(fields, itemgetter(1)))
-        return joined(piece for record, text in runs for piece in self._handles.masked(text, record=record))
+            return self._shown.read_text(content)
+        return self._answers.read(answer)
 
     def written(self, calls: Sequence[ToolCall], prose: str = "") -> list[str]:
-        """A turn with handles in it, and the end mark."""
-        return [*self._handles.masked(self._format.render(calls, prose)), self._format.end]
+        """A turn with the handles of what was shown in it, and the end mark."""
+        lines = [["> ", *self._shown.mask_written(line)] for line in prose.split("\n")] if prose else []
+        lines += [line_pieces(call, self._marks) for call in calls]
+        pieces = [piece for number, line in enumerate(lines) for piece in ("\n" if number else "", *line)]
+        return [*joined(pieces), self._format.end]
 
     def read(self, pieces: Sequence[str]) -> str:
-        """The text with real ids in it."""
+        """The text with real values in it; `parse` refuses one with a handle that was never shown."""
         kept = pieces[:-1] if pieces and isinstance(pieces[-1], Mark) and pieces[-1] == self._format.end else pieces
-        return self._handles.resolved(kept)
+        return resolve_turn(kept, self._shown.handles)
 
 
-def _role(role: str) -> Mark:
+def role_mark(role: str) -> Mark:
+    """The mark before a message."""
     return Mark(f"<|{role}|>")
-
-
-def _fields(value: Json, record: int = 0) -> Iterator[tuple[str, int]]:
-    """JSON for reading, `id=ORD-1042 lines=[quantity=1; quantity=2]`, in pieces with the number of their record.
-
-    Fields without a value are left out.
-    """
-    if isinstance(value, Mapping):
-        between = ""
-        for key, inner in value.items():
-            if inner is not None and inner != "":
-                yield f"{between}{key}=", record
-                yield from _nested(inner, record)
-                between = " "
-    elif isinstance(value, list):
-        for number, inner in enumerate(value):
-            yield "; " if number else "", record
-            yield from (_nested if isinstance(inner, list) else _fields)(inner, number)
-    else:
-        yield value if isinstance(value, str) else orjson.dumps(value).decode(), record
-
-
-def _nested(value: Json, record: int) -> Iterator[tuple[str, int]]:
-    brackets = "()" if isinstance(value, Mapping) else "[]" if isinstance(value, list) else ("", "")
-    yield brackets[0], record
-    yield from _fields(value, record)
-    yield brackets[1], record

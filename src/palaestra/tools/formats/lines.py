@@ -6,30 +6,88 @@ A name that is no identifier is written as a JSON string. So every call has a li
 
 import math
 import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from json import JSONDecodeError, JSONDecoder, JSONEncoder
 
 from palaestra.records import Json, ToolCall
+from palaestra.tools.formats.format import Mark, joined
 from palaestra.tools.wire import glimpse
 
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _LITERAL = re.compile(r"true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)
-_BARE = re.compile(r"[\w<][\w.:@+<>-]*", re.ASCII)  # "<" so that a handle which nothing has reads as a string
+_BARE = re.compile(r"\w[\w.:@+-]*", re.ASCII)
 _WORD = re.compile(r"\S+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValueMarks:
+    """The marks that stand for values in a written call."""
+
+    find: Callable[[str | int], Mark | None]
+    """The mark of a whole value; `None` where it has none."""
+    mask: Callable[[str], Sequence[str]]
+    """A text in pieces, with marks in place of what has one."""
 
 
 def written_line(call: ToolCall) -> str:
     """The line that writes `call`."""
-    return " ".join([_name(call.tool), *(f"{_name(k)}={_value(v)}" for k, v in call.arguments.items())])
+    return "".join(line_pieces(call, _PLAIN))
+
+
+def line_pieces(call: ToolCall, marks: ValueMarks) -> list[str]:
+    """The line that writes `call`, with marks in place of the values that have one."""
+    pieces: list[str] = [_name(call.tool)]
+    for key, value in call.arguments.items():
+        pieces += [f" {_name(key)}=", *_argument(value, marks)]
+    return joined(pieces)
+
+
+def quoted(text: str) -> str:
+    """A text as a JSON string."""
+    return _ENCODER.encode(text)
+
+
+def word_or_quoted(text: str) -> str:
+    """A text as the value of an argument: as it is where it is one word that reads as no other value, else quoted."""
+    return text if _BARE.fullmatch(text) and not _LITERAL.fullmatch(text) else quoted(text)
 
 
 def _name(name: str) -> str:
-    return name if _NAME.fullmatch(name) else _ENCODER.encode(name)
+    return name if _NAME.fullmatch(name) else quoted(name)
 
 
-def _value(value: Json) -> str:
-    if isinstance(value, str) and _BARE.fullmatch(value) and not _LITERAL.fullmatch(value):
-        return value
-    return _ENCODER.encode(value)
+def _argument(value: Json, marks: ValueMarks) -> Iterator[str]:
+    """An argument's value; a text of one word stands without quotes."""
+    if isinstance(value, str) and marks.find(value) is None and word_or_quoted(value) == value:
+        yield value
+    else:
+        yield from _json(value, marks)
+
+
+def _json(value: Json, marks: ValueMarks) -> Iterator[str]:
+    """A value as JSON on one line; a whole value that has a mark is the mark, without quotes."""
+    mark = marks.find(value) if isinstance(value, str | int) and not isinstance(value, bool) else None
+    if mark is not None:
+        yield mark
+    elif isinstance(value, str):
+        yield '"'
+        yield from (p if isinstance(p, Mark) else quoted(p)[1:-1] for p in marks.mask(value))
+        yield '"'
+    elif isinstance(value, list):
+        yield "["
+        for number, inner in enumerate(value):
+            yield "," if number else ""
+            yield from _json(inner, marks)
+        yield "]"
+    elif isinstance(value, Mapping):
+        yield "{"
+        for number, (name, inner) in enumerate(value.items()):
+            yield f"{',' if number else ''}{quoted(name)}:"
+            yield from _json(inner, marks)
+        yield "}"
+    else:
+        yield _ENCODER.encode(value)
 
 
 def read_line(line: str) -> ToolCall:
@@ -102,3 +160,4 @@ def _finite(number: str) -> float:
 
 _ENCODER = JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 _DECODER = JSONDecoder(parse_float=_finite, parse_constant=_finite)
+_PLAIN = ValueMarks(find=lambda _: None, mask=lambda text: [text])

@@ -1,0 +1,186 @@
+"""Answers of tools as a small policy reads them: `key=value`, handles, comparisons, and only what is new.
+
+A record that was shown before is shown again with the fields that have changed. Fields without a value are left out, and
+so is a line's reference to the record that it stands in.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeAlias, cast
+
+import orjson
+
+from palaestra.records import Json
+from palaestra.tools.formats.comparisons import rank_word
+from palaestra.tools.formats.handles import HandleValue
+from palaestra.tools.formats.kinds import is_id, stem
+from palaestra.tools.formats.shown import LEAST_NUMBER, Shown, parse_day
+
+Path: TypeAlias = tuple[str, ...]
+"""The names of the fields that lead to a value."""
+_TIME = re.compile(r"\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d)?")
+_NOW = frozenset({"now", "today"})
+_TELLING = re.compile(r"[\sA-Z0-9]")
+_CURSOR = "next_cursor"
+_SHORTEST = 4
+"""Letters of a text that may be marked as the user's."""
+
+
+class AnswerReader:
+    """Renders the answers of one episode.
+
+    Args:
+        shown: The memory of the episode.
+    """
+
+    def __init__(self, shown: Shown) -> None:
+        self._shown = shown
+        self._pages: dict[Path, list[HandleValue]] = {}
+        """The values of the listing that goes on, by path; empty where none does."""
+
+    def read(self, answer: Json) -> list[str]:
+        """An answer in pieces."""
+        if isinstance(answer, Mapping):
+            for name in sorted(_NOW & set(answer)):
+                if isinstance(now := answer[name], str):
+                    self._shown.learn_now(now)
+        columns = _columns(answer)
+        for path, values in self._pages.items():
+            if path in columns:
+                columns[path] = [*values, *columns[path]]
+        pass_ = _Pass(self._shown, columns, [text for text in _texts(answer) if len(text) >= _SHORTEST])
+        pieces = list(pass_.value(answer, (), 0, {}))
+        goes_on = isinstance(answer, Mapping) and bool(answer.get(_CURSOR))
+        self._pages = columns if goes_on else {}
+        self._shown.latest.update(pass_.latest)
+        return pieces
+
+
+class _Pass:
+    """One answer being rendered."""
+
+    def __init__(self, shown: Shown, columns: Mapping[Path, Sequence[HandleValue]], texts: Sequence[str]) -> None:
+        self._shown = shown
+        self._columns = columns
+        self._texts = texts
+        self.latest: dict[str, HandleValue] = {}
+        """By unit: the last value."""
+
+    def value(self, value: Json, path: Path, record: int, parents: Mapping[str, str]) -> Iterator[str]:
+        """A value of the answer.
+
+        Args:
+            value: The value.
+            path: Where it stands.
+            record: The number of its record in the listing.
+            parents: By what they are: the ids of the records beside which it stands.
+        """
+        if isinstance(value, Mapping):
+            yield from self._record(cast("Mapping[str, Json]", value), path, record, parents)
+        elif isinstance(value, list):
+            for number, inner in enumerate(value):
+                yield "; " if number and not isinstance(inner, str) else " " if number else ""
+                yield from self.value(inner, path, number, parents)
+        elif isinstance(value, str):
+            yield from self._text(value, path, record)
+        elif isinstance(value, int) and not isinstance(value, bool) and abs(value) >= LEAST_NUMBER:
+            yield from self._number(value, path)
+        else:
+            yield orjson.dumps(value).decode()
+
+    def _record(self, row: Mapping[str, Json], path: Path, record: int, parents: Mapping[str, str]) -> Iterator[str]:
+        beside = {**parents, **{name: str(part["id"]) for name, part in row.items() if _has_id(part)}}
+        between = ""
+        for name, value in self._new_fields(row, parents):
+            yield f"{between}{name}="
+            opening, closing = "()" if isinstance(value, Mapping) else "[]" if isinstance(value, list) else ("", "")
+            yield opening
+            yield from self.value(value, (*path, name), record, beside)
+            yield closing
+            between = " "
+
+    def _new_fields(self, row: Mapping[str, Json], parents: Mapping[str, str]) -> list[tuple[str, Json]]:
+        """The fields that say something new."""
+        key = row.get("id")
+        facts = self._shown.facts.setdefault(key, {}) if isinstance(key, str) else {}
+        again = facts.keys() >= row.keys()
+        fields = [
+            (name, value)
+            for name, value in row.items()
+            if not (again and name != "id" and facts[name] == value)
+            and not (_is_empty(value) and _is_empty(facts.get(name)))
+            and not (is_id(name) and value == parents.get(stem(name)))
+        ]
+        facts.update(row)
+        return fields
+
+    def _text(self, text: str, path: Path, record: int) -> Iterator[str]:
+        name = path[-1] if path else ""
+        if is_id(name) or name.endswith("cursor"):
+            yield self._shown.show_id(text, "" if name.endswith("cursor") else name, record)
+        elif _TIME.fullmatch(text) and parse_day(text) is not None:
+            yield from self._shown.show_day(text)
+            yield from self._rank(text, path)
+        elif kind := self._shown.kinds.text_of(text, name):
+            yield self._shown.show_text(text, kind)
+        else:
+            yield from self._shown.read_text(text)
+        if len(text) >= _SHORTEST and _TELLING.search(text) and self._shown.is_asked(text, self._texts):
+            yield " =asked"
+
+    def _number(self, value: int, path: Path) -> Iterator[str]:
+        unit = _unit(path[-1] if path else "")
+        yield from self._shown.show_number(value, unit)
+        yield from self._rank(value, path)
+        self.latest[unit] = value
+
+    def _rank(self, value: HandleValue, path: Path) -> Iterator[str]:
+        rank = rank_word(value, self._columns.get(path, ()))
+        if rank is not None:
+            yield f" {rank}"
+
+
+def _unit(name: str) -> str:
+    """The unit of a field's numbers, by its name."""
+    return "cents" if name.endswith("cents") or name == "value" else name.rpartition("_")[2]
+
+
+def _is_empty(value: object) -> bool:
+    return value is None or value == ""
+
+
+def _has_id(part: Any) -> bool:  # Any: a part of a JSON answer
+    return isinstance(part, Mapping) and isinstance(cast("Mapping[str, Any]", part).get("id"), str)
+
+
+def _columns(answer: Json) -> dict[Path, list[HandleValue]]:
+    """The numbers and days of each field of a listing, by path."""
+    columns: dict[Path, list[HandleValue]] = {}
+
+    def walk(value: Json, path: Path, *, listed: bool) -> None:
+        if isinstance(value, Mapping):
+            for name, part in cast("Mapping[str, Json]", value).items():
+                walk(part, (*path, name), listed=listed)
+        elif isinstance(value, list):
+            for part in value:
+                walk(part, path, listed=isinstance(part, Mapping))
+        elif listed and ((isinstance(value, int) and not isinstance(value, bool)) or _is_time(value)):
+            columns.setdefault(path, []).append(cast("HandleValue", value))
+
+    walk(answer, (), listed=False)
+    return columns
+
+
+def _is_time(value: Json) -> bool:
+    return isinstance(value, str) and _TIME.fullmatch(value) is not None
+
+
+def _texts(value: Json) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for part in value.values():
+            yield from _texts(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from _texts(part)

@@ -1,0 +1,97 @@
+"""What the tools' schemas say of values: which are ids and of what, and which texts a tool takes word for word.
+
+Nothing here knows a world. A field of an answer is compared with the arguments of the tools by its name.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast
+
+from palaestra.records import JsonSchema
+
+_EXAMPLE = re.compile(r"such as ([A-Z]{2,8})[-/]?\d")
+_PREFIX = re.compile(r"[A-Za-z]+")
+_PLACES = frozenset({"street", "city", "address", "country", "town", "place"})
+_TIMES = re.compile(r"\btime\b|HH:MM|date-time", re.IGNORECASE)
+_LONGEST = 60
+"""Letters of a text that gets a handle, at most."""
+
+
+class ArgumentKinds:
+    """The arguments of some tools, by what they hold.
+
+    Args:
+        tools: The tools' schemas, in OpenAI's function-calling form.
+    """
+
+    def __init__(self, tools: Sequence[JsonSchema]) -> None:
+        self._records: set[str] = set()
+        self._texts: set[str] = set()
+        self._record_of_prefix: dict[str, str] = {}
+        listed: set[str] = set()
+        self.times = False
+        """Whether some argument holds a time of day."""
+        for name, schema in _arguments(tools):
+            described = str(schema.get("description", ""))
+            forms = list(_forms(schema))
+            self.times |= bool(_TIMES.search(f"{described} {[form.get('format') for form in forms]}"))
+            if is_id(name):
+                self._records.add(stem(name))
+                if found := _EXAMPLE.search(described):
+                    self._record_of_prefix.setdefault(found[1], stem(name))
+            elif any("enum" in form for form in forms):
+                listed.add(name)
+            elif any(form.get("type") == "string" for form in forms):
+                self._texts.add(name)
+        self._texts -= listed
+        self.places = {"street", "city"} <= self._texts
+        """Whether some tool takes a street and a city."""
+
+    def record_of(self, value: str, field: str) -> str:
+        """What kind of record an id names, such as `order`.
+
+        Args:
+            value: The id.
+            field: The field that shows it, such as `order_id`; empty in a text.
+        """
+        prefix = _PREFIX.match(value)
+        if prefix and (record := self._record_of_prefix.get(prefix[0])):
+            return record
+        if is_id(field) and stem(field) in self._records:
+            return stem(field)
+        return prefix[0].lower() if prefix and len(prefix[0]) < len(value) else stem(field) or "id"
+
+    def text_of(self, value: str, field: str) -> str | None:
+        """The argument for which the text of a field is copied word for word; `None` where no tool takes it."""
+        if len(value) > _LONGEST or "\n" in value:
+            return None
+        name = next((name for name in sorted(self._texts) if field == name or field.endswith(f"_{name}")), None)
+        if name is None or not (name in _PLACES or any(letter.isdigit() or letter == "@" for letter in value)):
+            return None
+        return name
+
+
+def is_id(field: str) -> bool:
+    """Whether a field or an argument holds ids, by its name."""
+    return field in ("id", "ids") or field.endswith(("_id", "_ids"))
+
+
+def stem(field: str) -> str:
+    """What the ids of a field name: `order` for `order_id`."""
+    return field.removesuffix("s").removesuffix("id").removesuffix("_")
+
+
+def _arguments(tools: Sequence[JsonSchema]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for tool in tools:
+        function = cast("Mapping[str, Any]", tool.get("function", tool))
+        parameters = cast("Mapping[str, Any]", function.get("parameters", {}))
+        yield from cast("Mapping[str, Mapping[str, Any]]", parameters.get("properties", {})).items()
+
+
+def _forms(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """A schema and those that it consists of."""
+    yield schema
+    for part in cast("list[Mapping[str, Any]]", schema.get("anyOf", [])):
+        yield from _forms(part)
+    if isinstance(items := schema.get("items"), dict):
+        yield from _forms(cast("Mapping[str, Any]", items))

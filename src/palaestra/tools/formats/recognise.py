@@ -1,0 +1,75 @@
+"""Values in running text: ids, days, times, amounts of money, and postal addresses.
+
+An address is a capitalised name with a house number, followed by a town. An id that fits no common form, such as a code
+of a promotion, is not recognised before an answer has shown it in a field of its own.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+ValueForm: TypeAlias = Literal["email", "id", "code", "time", "day", "money", "street", "city"]
+_FORMS = (
+    r"(?P<email>[\w.+-]+@[\w-]+(?:\.[\w-]+)+)"
+    r"|(?P<uuid>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b"
+    r"|(?P<id>[A-Z]{2,8}[-/]\d(?:[\d/-]*\d)?)(?![\w-])"
+    r"|(?P<code>[A-Z]{2,5}\d{6,})\b"
+    r"|(?P<time>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\b"
+    r"|(?P<day>\d{4}-\d\d-\d\d)(?![\w-])"
+    r"|(?P<money>EUR \d{1,3}(?:,\d{3})+(?:\.\d\d)?(?![\d,])|EUR \d+(?:\.\d\d)?(?!\d))"
+)
+_WORD = r"[^\W\d_][\w.'’-]*"
+_NAME = r"(?=[^\W\d_])(?![a-zà-ÿ])" + _WORD
+_TOWN = r"(?=[^\W\d_])(?![a-zà-ÿ])(?:St\. )?[^\W\d_][\w'’-]*"
+_ADDRESS = (
+    rf"|(?P<street>{_NAME}(?: (?:{_NAME}|de|des|du|del|della|la|le|les|di|da|of|the|van|der|den|am|im|an)){{0,3}}"
+    rf" \d{{1,4}}[a-z]?)(?=(?P<between>,? in |, )(?P<city>(?:\d{{4,6}} )?{_TOWN}(?: {_TOWN}){{0,2}}))"
+)
+_START = r"(?<![\w.+-])"
+_PLAIN = re.compile(f"{_START}(?:{_FORMS})")
+_WITH_PLACES = re.compile(f"{_START}(?:{_FORMS}{_ADDRESS})")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundValue:
+    """A value in a text."""
+
+    start: int
+    end: int
+    form: ValueForm
+    value: str | int
+    """Its text; an amount in cents."""
+
+
+def recognise(text: str, *, places: bool) -> Iterator[FoundValue]:
+    """The values in a text, in order; they do not overlap.
+
+    Args:
+        text: What a message says.
+        places: Whether postal addresses count.
+    """
+    for found in (_WITH_PLACES if places else _PLAIN).finditer(text):
+        form = str(found.lastgroup)
+        if form == "city":
+            yield FoundValue(start=found.start(), end=found.end("street"), form="street", value=found["street"])
+            yield FoundValue(start=found.start("city"), end=found.end("city"), form="city", value=found["city"])
+        elif form == "money":
+            yield FoundValue(start=found.start(), end=found.end(), form="money", value=_cents(found["money"]))
+        else:
+            yield FoundValue(start=found.start(), end=found.end(), form=_FORM_OF[form], value=found.group())
+
+
+_FORM_OF: dict[str, ValueForm] = {
+    "email": "email", "uuid": "id", "id": "id", "code": "code", "time": "time", "day": "day"
+}  # fmt: skip
+
+
+def money_text(cents: int) -> str:
+    """An amount as people write it: `EUR 1,234.50`."""
+    return f"EUR {cents // 100:,}.{cents % 100:02d}"
+
+
+def _cents(text: str) -> int:
+    whole, _, cents = text.removeprefix("EUR ").replace(",", "").partition(".")
+    return int(whole) * 100 + int(cents or 0)

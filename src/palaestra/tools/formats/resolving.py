@@ -1,0 +1,90 @@
+"""What a policy wrote, with the values in place of their handles, as the environment's action format reads it.
+
+A handle stands for a text or a number. Inside quotes and in prose it is written as people write it, and elsewhere as
+JSON, so that an amount becomes `EUR 12.50` in a message and `1250` in an argument.
+"""
+
+import re
+from collections.abc import Sequence
+
+import orjson
+
+from palaestra.tools.formats.format import Mark
+from palaestra.tools.formats.handles import Handles, HandleValue, is_handle
+from palaestra.tools.formats.lines import quoted, word_or_quoted
+from palaestra.tools.formats.recognise import money_text
+
+_UNSHOWN = "\x1a"
+"""Stands before a handle that was never shown. No JSON string may hold it, so no readable call does."""
+_FOUND = re.compile(rf"{_UNSHOWN}(<\w+\.\d+>)")
+
+
+def resolve_turn(pieces: Sequence[str], handles: Handles) -> str:
+    """The text of a turn."""
+    place = _Place()
+    written: list[str] = []
+    for piece in pieces:
+        if not isinstance(piece, Mark):
+            place.read(piece)
+            written.append(piece)
+        elif is_handle(piece):
+            value = handles.resolve(piece)
+            written.append(f"{_UNSHOWN}{piece}" if value is None else place.write(value))
+            place.after = ""
+        else:
+            place = _Place()
+            written.append(piece)
+    return "".join(written)
+
+
+def find_unshown(text: str) -> str | None:
+    """The first handle in a resolved text that was never shown; `None` where there is none."""
+    found = _FOUND.search(text)
+    return found and found[1]
+
+
+class _Place:
+    """Where in a turn a piece stands: in prose, inside quotes, inside brackets, or behind an argument's name."""
+
+    def __init__(self) -> None:
+        self._line = ""
+        self._quoted = self._escaped = False
+        self._depth = 0
+        self.after = ""
+        """The character before."""
+
+    def read(self, text: str) -> None:
+        """Go on behind a text."""
+        for character in text:
+            self._step(character)
+            self.after = character
+
+    def _step(self, character: str) -> None:
+        if character == "\n":
+            self.__init__()  # type: ignore[misc]
+        elif len(self._line) < 2 and not self._quoted:
+            self._line += character
+        if self._escaped:
+            self._escaped = False
+        elif self._quoted and character == "\\":
+            self._escaped = True
+        elif character == '"':
+            self._quoted = not self._quoted
+        elif not self._quoted:
+            self._depth = max(0, self._depth + (character in "[{") - (character in "]}"))
+
+    def write(self, value: HandleValue) -> str:
+        """A value as it is written here."""
+        if self._line == "> ":
+            return _text(value)
+        if self._quoted:
+            return quoted(_text(value))[1:-1]
+        if isinstance(value, int):
+            return orjson.dumps(value).decode()
+        if self._depth:
+            return quoted(value)
+        return word_or_quoted(value) if self.after == "=" else value
+
+
+def _text(value: HandleValue) -> str:
+    return money_text(value) if isinstance(value, int) else value
