@@ -1,0 +1,96 @@
+"""Which of the shown values a call writes: a list of features, each of which narrows down what is left."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from palaestra.benchmarks.learnability.case import Candidate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Described:
+    """A value that could be written, and its features."""
+
+    candidate: Candidate
+    has: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChoiceExample:
+    """A choice that a demonstration made."""
+
+    among: tuple[Described, ...]
+    right: Candidate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class Narrowing:
+    """Keep what has a feature, or what lacks it; where nothing would be left, keep all."""
+
+    name: str
+    lacks: bool = False
+
+    def keep(self, among: Sequence[Described]) -> Sequence[Described]:
+        """What is left."""
+        left = [one for one in among if (self.name in one.has) != self.lacks]
+        return left or among
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChoiceRule:
+    """Narrowings in order; of what is left the first counts, in the order of first showing."""
+
+    narrowings: tuple[Narrowing, ...]
+    last: bool = False
+    """Whether the last counts instead."""
+    wrong: int = 0
+    """How many of the examples it gets wrong."""
+
+    def choose(self, among: Sequence[Described]) -> Candidate | None:
+        """The value to write; `None` where none was shown."""
+        for narrowing in self.narrowings:
+            among = narrowing.keep(among)
+        return among[-1 if self.last else 0].candidate if among else None
+
+
+def learn_choice(examples: Sequence[ChoiceExample]) -> ChoiceRule:
+    """The rule that narrowing by narrowing keeps what was chosen in every example and rejects most of the others."""
+    left = [list(one.among) for one in examples]
+    rights = [one.right for one in examples]
+    narrowings: list[Narrowing] = []
+    while any(len(one) > 1 for one in left):
+        best = _best(left, rights)
+        if best is None:
+            break
+        narrowings.append(best)
+        left = [list(best.keep(one)) for one in left]
+    wrong = {
+        last: sum(one[-1 if last else 0].candidate != right for one, right in zip(left, rights, strict=True))
+        for last in (False, True)
+    }
+    last = wrong[True] < wrong[False]
+    return ChoiceRule(narrowings=tuple(narrowings), last=last, wrong=wrong[last])
+
+
+def _best(left: Sequence[Sequence[Described]], rights: Sequence[Candidate]) -> Narrowing | None:
+    """The narrowing that rejects most and nothing that was chosen."""
+    gains: dict[Narrowing, float] = {}
+    spoilt: set[Narrowing] = set()
+    for among, right in zip(left, rights, strict=True):
+        if len(among) == 1:
+            continue
+        own = next(one for one in among if one.candidate == right)
+        names = set[str]().union(*(one.has for one in among))
+        for name in names:
+            count = sum(name in one.has for one in among)
+            if name in own.has:
+                gain = (len(among) - count) / len(among)
+                gains[Narrowing(name=name)] = gains.get(Narrowing(name=name), 0.0) + gain
+                if count < len(among):
+                    spoilt.add(Narrowing(name=name, lacks=True))
+            else:
+                gains[Narrowing(name=name, lacks=True)] = (
+                    gains.get(Narrowing(name=name, lacks=True), 0.0) + count / len(among)
+                )
+                spoilt.add(Narrowing(name=name))
+    fit = {one: gain for one, gain in gains.items() if one not in spoilt and gain > 0}
+    return min(fit, key=lambda one: (-round(fit[one], 6), one.lacks, len(one.name), one.name)) if fit else None

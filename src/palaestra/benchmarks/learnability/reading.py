@@ -1,0 +1,158 @@
+"""A rendered message as records of fields, read from its text and marks alone."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from palaestra.tools import Mark
+
+_OPEN, _CLOSE = "\ue000", "\ue001"
+_FIELD = re.compile(r"(?:^|(?<=[ (\[;]))([A-Za-z_]\w*)=(?!asked\b)")
+_TOKEN = re.compile(
+    rf"{_OPEN}(?P<mark>[^{_CLOSE}]+){_CLOSE}|(?P<asked>=asked)|(?P<rank>#\d+)|(?P<size>-?\d+[kM]?\+)"
+    r"|(?P<ahead>in (?:\d+)(?:d|mo)\b)|(?P<ago>\d+(?:d|mo) ago)|(?P<number>-?\d+(?:\.\d+)?(?!\w))|(?P<word>[\w.'-]*\w)"
+)
+_DAYS = re.compile(r"(\d+)(d|mo)")
+_MONTH = 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadValue:
+    """What a field shows."""
+
+    text: str
+    """Its text without handles and comparisons; empty where there is none."""
+    words: frozenset[str]
+    """Its words, and those of its comparisons."""
+    marks: tuple[str, ...]
+    """Its handles, without those that it is compared with."""
+    numbers: tuple[str, ...]
+    days: int | None
+    """Days from today; negative in the past."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadRecord:
+    """Fields that stand together."""
+
+    path: str
+    """The field that holds the record; empty for a whole answer."""
+    fields: dict[str, ReadValue] = field(default_factory=dict)
+
+    def marks(self) -> set[str]:
+        """Every handle in it."""
+        return {mark for value in self.fields.values() for mark in value.marks}
+
+
+def join_pieces(pieces: Sequence[str]) -> str:
+    """A message as one text, its marks between two private characters."""
+    return "".join(f"{_OPEN}{piece}{_CLOSE}" if isinstance(piece, Mark) else piece for piece in pieces)
+
+
+def read_records(text: str) -> list[ReadRecord]:
+    """The records of an answer, in order; empty listings are records without fields.
+
+    Args:
+        text: A joined message.
+    """
+    root = ReadRecord(path="")
+    records = [root]
+    stack = [root]
+    begin = list(_FIELD.finditer(text))
+    for number, found in enumerate(begin):
+        end = begin[number + 1].start() if number + 1 < len(begin) else len(text)
+        raw = text[found.end() : end].strip()
+        if raw[:1] in ("(", "["):
+            stack.append(ReadRecord(path=found[1]))
+            records.append(stack[-1])
+            raw = raw[1:]
+            if raw and raw[0] not in ")]":
+                stack[-1].fields[""] = read_value(raw.rstrip(")]; "))
+        else:
+            stack[-1].fields[found[1]] = read_value(_without_ends(raw))
+        for _ in range(_surplus(raw)):
+            if len(stack) > 1:
+                stack.pop()
+        if raw.endswith(";") and len(stack) > 1:
+            path = stack.pop().path
+            stack.append(ReadRecord(path=path))
+            records.append(stack[-1])
+    if not begin:
+        root.fields["text"] = read_value(text)
+    return records
+
+
+def _surplus(raw: str) -> int:
+    """How many brackets a value closes that it has not opened."""
+    depth = surplus = 0
+    for letter in raw:
+        if letter in "([":
+            depth += 1
+        elif letter in ")]":
+            depth -= 1
+            if depth < 0:
+                depth, surplus = 0, surplus + 1
+    return surplus
+
+
+def _without_ends(raw: str) -> str:
+    raw = raw.rstrip("; ")
+    for _ in range(_surplus(raw)):
+        raw = raw[:-1].rstrip("; ") if raw[-1:] in ")]" else raw
+    return raw
+
+
+def read_value(text: str) -> ReadValue:
+    """What a part of a joined message shows."""
+    marks: list[str] = []
+    words: set[str] = set()
+    numbers: list[str] = []
+    days: int | None = None
+    compared = False
+    for found in _TOKEN.finditer(text):
+        kind = str(found.lastgroup)
+        if kind == "mark":
+            if not compared:
+                marks.append(found["mark"])
+            compared = False
+        elif kind in ("ahead", "ago"):
+            days = _days(found.group(), ahead=kind == "ahead")
+            words.add("ahead" if kind == "ahead" else "past")
+        elif kind == "number":
+            numbers.append(found.group())
+            words.add(found.group())
+        else:
+            word = found.group()
+            compared = word in ("over", "under")
+            days = 0 if word == "today" else days
+            words.add(word if kind != "size" else f"size {word}")
+    return ReadValue(
+        text=_plain(text), words=frozenset(words), marks=tuple(marks), numbers=tuple(numbers), days=days
+    )
+
+
+def _days(text: str, *, ahead: bool) -> int:
+    found = _DAYS.search(text)
+    assert found is not None, "the pattern of a distance holds one"
+    far = int(found[1]) * (_MONTH if found[2] == "mo" else 1)
+    return far if ahead else -far
+
+
+def _plain(text: str) -> str:
+    return "" if _OPEN in text else text.replace(" =asked", "").strip()
+
+
+def words_of(text: str) -> Iterator[str]:
+    """The words of a text, in order, handles among them as their kinds."""
+    for found in _TOKEN.finditer(text):
+        mark = found["mark"]
+        yield f"<{mark[1:].partition('.')[0]}>" if mark else found.group().casefold()
+
+
+def marks_of(text: str) -> Iterator[tuple[str, str]]:
+    """The handles of a text, in order, each with the word before it."""
+    before = ""
+    for found in _TOKEN.finditer(text):
+        if found["mark"]:
+            yield found["mark"], before
+        before = found.group().casefold() if not found["mark"] else f"<{found['mark'][1:].partition('.')[0]}>"

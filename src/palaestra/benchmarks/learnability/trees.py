@@ -1,0 +1,136 @@
+"""Decision trees over features of few examples, grown by information gain; nothing in them is random."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import log2
+
+import numpy as np
+from numpy.typing import NDArray
+
+_MOST_DEPTH = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Features:
+    """What is known of an example."""
+
+    has: frozenset[str]
+    numbers: Mapping[str, float]
+
+    def passes(self, test: "Test") -> bool:
+        """Whether a test holds of it."""
+        if test.limit is None:
+            return test.name in self.has
+        return self.numbers.get(test.name, float("inf")) <= test.limit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class Test:
+    """Whether a feature is there, or a number is at most a limit."""
+
+    name: str
+    limit: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tree:
+    """A leaf with a label, or a test and what follows from it."""
+
+    label: str = ""
+    test: Test | None = None
+    holds: "Tree | None" = None
+    fails: "Tree | None" = None
+
+    def decide(self, features: Features) -> str:
+        """The label of an example."""
+        node = self
+        while node.test is not None:
+            node = node.holds if features.passes(node.test) else node.fails  # type: ignore[assignment]
+        return node.label
+
+
+def grow(examples: Sequence[Features], labels: Sequence[str], *, limits: frozenset[float], depth: int = 0) -> Tree:
+    """A tree that tells the labels apart, as far as the features do.
+
+    Args:
+        examples: At least one.
+        labels: Theirs.
+        limits: Numbers that texts name; between two values such a number is taken as the limit.
+        depth: How deep the tree is already.
+    """
+    counts = Counter(labels)
+    most = min(counts, key=lambda label: (-counts[label], label))
+    if len(counts) == 1 or depth == _MOST_DEPTH:
+        return Tree(label=most)
+    tests, table = _tests(examples, limits)
+    best = _best(tests, table, labels)
+    if best is None:
+        return Tree(label=most)
+    mask = table[:, best]
+    sides = [
+        grow(
+            [one for one, here in zip(examples, mask, strict=True) if here == side],
+            [one for one, here in zip(labels, mask, strict=True) if here == side],
+            limits=limits,
+            depth=depth + 1,
+        )
+        for side in (True, False)
+    ]
+    return Tree(label=most, test=tests[best], holds=sides[0], fails=sides[1])
+
+
+def _tests(examples: Sequence[Features], limits: frozenset[float]) -> tuple[list[Test], NDArray[np.bool_]]:
+    """The tests that tell some of the examples apart, and which of them each passes."""
+    some = frozenset[str]().union(*(one.has for one in examples))
+    every = frozenset(examples[0].has).intersection(*(one.has for one in examples))
+    tests = [Test(name=name) for name in sorted(some - every, key=lambda name: (_rank(name), name))]
+    for name in sorted(set[str]().union(*(one.numbers for one in examples))):
+        values = sorted({one.numbers[name] for one in examples if name in one.numbers})
+        tests += [Test(name=name, limit=_limit(low, high, limits)) for low, high in zip(values, values[1:], strict=False)]
+        if values and any(name not in one.numbers for one in examples):
+            tests.append(Test(name=name, limit=1e18))
+    return tests, np.array([[one.passes(test) for test in tests] for one in examples], dtype=np.bool_).reshape(
+        len(examples), len(tests)
+    )
+
+
+def _limit(low: float, high: float, limits: frozenset[float]) -> float:
+    """The limit between two values: a number that a text names, else the middle."""
+    named = sorted(limit for one in limits for limit in (one, -one) if low <= limit < high)
+    return named[0] if named else (low + high) / 2
+
+
+def _rank(name: str) -> int:
+    """Which of two equally good features is taken: facts of the case before words of the request."""
+    return _ORDER.get(name.partition(":")[0], len(_ORDER))
+
+
+_ORDER = {"h": 0, "c": 1, "f": 2, "e": 3, "a": 4, "m": 5}
+
+
+def _best(tests: Sequence[Test], table: NDArray[np.bool_], labels: Sequence[str]) -> int | None:
+    """The number of the test that leaves the least entropy; the first of equal ones."""
+    if not tests:
+        return None
+    names = sorted(set(labels))
+    one_hot = np.array([[label == name for name in names] for label in labels], dtype=np.float64)
+    inside = table.T.astype(np.float64) @ one_hot
+    outside = one_hot.sum(axis=0) - inside
+    left = _entropy(inside) + _entropy(outside)
+    whole = len(labels) * _entropy_of(Counter(labels))
+    best = int(np.argmin(np.round(left, 9)))
+    return best if left[best] < whole - 1e-9 else None
+
+
+def _entropy(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Bits of the labels in each row, all examples together."""
+    total = counts.sum(axis=1, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        bits = np.where(counts > 0, -counts * np.log2(counts / total), 0.0)
+    return np.asarray(bits.sum(axis=1), dtype=np.float64)
+
+
+def _entropy_of(counts: Counter[str]) -> float:
+    total = sum(counts.values())
+    return -sum(n / total * log2(n / total) for n in counts.values())
