@@ -2,8 +2,8 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 from palaestra.benchmarks.learnability.reading import (
@@ -12,18 +12,26 @@ from palaestra.benchmarks.learnability.reading import (
     join_pieces,
     marks_of,
     read_records,
+    read_value,
     words_of,
 )
 from palaestra.benchmarks.learnability.trees import Features
 from palaestra.tools import Mark
 
-Sort: TypeAlias = Literal["handle", "number", "text"]
+Sort: TypeAlias = Literal["handle", "number", "text", "word"]
+RecordKey: TypeAlias = tuple[str, str, str]
+"""A tool, the path in its answer, and the handle of the record or of what the call was about."""
+ABOUT = "about"
+"""The field that holds what an answer's call named."""
+USER = "(user)"
 _ROLE = re.compile(r"<\|(\w+)\|>")
 _NUMBER = re.compile(r"(?<![\w.-])\d+(?![\w.-]|\.\d)")
 _NAME = re.compile(r"(?![A-Z]+-\d+$).*[A-Z]")
+_ONE_WORD = re.compile(r"[a-z_]+")
 _SHORTEST_NAME = 4
 _LONGEST_NAME = 80
 _MOST_COUNTED = 4
+_DAY_LIMITS = (-60, -45, -30, -14, -3, 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
@@ -43,11 +51,10 @@ class Candidate:
 class Place:
     """Where a value was shown."""
 
-    tool: str
-    """The tool that answered; `(user)` for what the user wrote."""
     name: str
-    """The path and the field; the word before in what the user wrote."""
-    record: ReadRecord | None
+    """The field; the word before in what the user wrote."""
+    key: RecordKey | None
+    """The record; `None` in what the user wrote."""
 
 
 @dataclass(slots=True)
@@ -58,21 +65,28 @@ class Case:
     """The user's messages, joined."""
     tools: list[str] = field(default_factory=list)
     """The tools called, in order."""
-    skeletons: list[str] = field(default_factory=list)
-    """The turns, in order, without what was chosen."""
-    answers: dict[str, list[ReadRecord]] = field(default_factory=dict)
-    """By tool: the records of its last answer."""
-    places: dict[Candidate, list[Place]] = field(default_factory=dict)
-    """By value, in the order of first showing: where it stands in the last answer of each tool, and in requests."""
-    used: dict[Candidate, dict[str, int]] = field(default_factory=lambda: defaultdict(dict))
+    turns: list[str] = field(default_factory=list)
+    """The turns, in order, without handles and prose."""
+    records: dict[RecordKey, ReadRecord] = field(default_factory=dict)
+    """What answers show, the latest of each record."""
+    seen: dict[RecordKey, int] = field(default_factory=dict)
+    """The turn after which a record was shown last."""
+    places: dict[Candidate, dict[Place, None]] = field(default_factory=dict)
+    """By value, in the order of first showing: where it stands."""
+    used: dict[Candidate, dict[str, int]] = field(default_factory=dict)
     """By value and tool: the last turn that wrote it."""
-    fresh: set[Candidate] = field(default_factory=set)
-    """What the last messages show."""
+    about: tuple[str, ...] = ()
+    """The handles of the last turn."""
+    _facts: dict[Candidate, tuple[str, ...]] = field(default_factory=dict)
+    """What `facts` gave since the last message."""
+    _nearest: dict[tuple[str, str], tuple[int, bool, int]] = field(default_factory=dict)
+    """By tool and path: the greatest recency since the last message."""
 
     def read(self, pieces: Sequence[str]) -> None:
         """Take note of what stands between two turns."""
         role, part = "", list[str]()
-        self.fresh = set()
+        self._facts.clear()
+        self._nearest.clear()
         for piece in pieces:
             found = _ROLE.fullmatch(piece) if isinstance(piece, Mark) else None
             if found:
@@ -85,44 +99,69 @@ class Case:
         if role == "user":
             self.said.append(text)
             for mark, before in marks_of(text):
-                self._show(Candidate(sort="handle", text=mark), Place(tool="(user)", name=before, record=None))
+                self._show(Candidate(sort="handle", text=mark), Place(name=before, key=None))
             for number in _NUMBER.finditer(text):
                 before = next(reversed(list(words_of(text[: number.start()]))), "")
-                self._show(
-                    Candidate(sort="number", text=number.group()), Place(tool="(user)", name=before, record=None)
-                )
+                self._show(Candidate(sort="number", text=number.group()), Place(name=before, key=None))
         elif role == "tool":
-            tool = self.tools[-1]
-            records = read_records(text)
-            self.answers[tool] = records
-            for record in records:
-                for name, value in record.fields.items():
-                    self._take_value(tool, record, name, value)
+            counts: dict[str, int] = defaultdict(int)
+            for record in read_records(text):
+                self._take_record(record, counts[record.path])
+                counts[record.path] += 1
 
-    def _take_value(self, tool: str, record: ReadRecord, name: str, value: ReadValue) -> None:
-        place = Place(tool=tool, name=f"{record.path}.{name}", record=record)
-        shown = [Candidate(sort="handle", text=mark) for mark in value.marks]
-        if len(value.text) <= _LONGEST_NAME:
-            shown += [Candidate(sort="number", text=number) for number in value.numbers if number == value.text]
-            if len(value.text) >= _SHORTEST_NAME and _NAME.match(value.text):
-                shown.append(Candidate(sort="text", text=value.text))
-        for candidate in shown:
-            self._show(candidate, place)
+    def _take_record(self, record: ReadRecord, number: int) -> None:
+        own = record.fields.get("id")
+        named = own.marks[0] if own and own.marks else " ".join([*self.about, str(number)])
+        key = (self.tools[-1], record.path, named)
+        fields = {**self.records[key].fields, **record.fields} if key in self.records and own else record.fields
+        marked = "".join(f"\ue000{mark}\ue001" for mark in self.about)
+        self.records[key] = replace(record, fields={**fields, ABOUT: read_value(marked)})
+        self.seen[key] = len(self.tools)
+        for name, value in record.fields.items():
+            for candidate in _candidates(value):
+                self._show(candidate, Place(name=name, key=key))
 
     def _show(self, candidate: Candidate, place: Place) -> None:
-        self.fresh.add(candidate)
-        places = self.places.setdefault(candidate, [])
-        if place.tool != "(user)":
-            places[:] = [p for p in places if p.tool != place.tool or p.record in self.answers.get(p.tool, ())]
-        places.append(place)
+        self.places.setdefault(candidate, {})[place] = None
 
-    def write(self, skeleton: str, chosen: Iterable[Candidate]) -> None:
-        """Take note of a turn of its own."""
-        tool = tool_of(skeleton)
-        for candidate in chosen:
-            self.used[candidate][tool] = len(self.tools) + 1
+    def write(self, turn: str, tool: str, chosen: Iterable[Candidate]) -> None:
+        """Take note of a turn of its own.
+
+        Args:
+            turn: The turn without handles and prose.
+            tool: The tool that it calls.
+            chosen: The values that it writes.
+        """
+        values = list(chosen)
+        self._facts.clear()
+        self._nearest.clear()
+        for candidate in values:
+            self.used.setdefault(candidate, {})[tool] = len(self.tools) + 1
+        self.about = tuple(one.text for one in values if one.sort == "handle")
         self.tools.append(tool)
-        self.skeletons.append(skeleton)
+        self.turns.append(turn)
+
+    def column(self, name: str) -> tuple[str, ...]:
+        """The handles that a field shows, record by record, in the order of first showing.
+
+        Args:
+            name: The tool, the path and the field.
+        """
+        tool, path, column = name.split(".")
+        return tuple(
+            mark
+            for key, record in self.records.items()
+            if key[:2] == (tool, path) and column in record.fields
+            for mark in record.fields[column].marks
+        )
+
+    def words_for(self, argument: str) -> set[str]:
+        """The single words that fields of this name show."""
+        return {
+            record.fields[argument].text
+            for record in self.records.values()
+            if argument in record.fields and _ONE_WORD.fullmatch(record.fields[argument].text)
+        }
 
     # Features of the moment
 
@@ -130,7 +169,7 @@ class Case:
         """What is known where the next turn is decided.
 
         Args:
-            takes: By tool: the kinds of handles that its calls name.
+            takes: By tool that is called several times: the kinds of handles that its calls name.
         """
         has: set[str] = set()
         numbers: dict[str, float] = {}
@@ -140,24 +179,30 @@ class Case:
         for text in self.said:
             for mark, before in marks_of(text):
                 marked[mark].add(f"user {before}")
-        for tool, records in self.answers.items():
-            for path in dict.fromkeys(record.path for record in records):
-                here = [record for record in records if record.path == path and record.fields]
-                numbers[f"a:{tool}.{path}"] = len(here)
-                self._all_of(f"{tool}.{path}", here, has)
-                if here:
-                    self._one_of(f"{tool}.{path}", self._focus(here), has, numbers, marked)
+        groups: dict[tuple[str, str], list[RecordKey]] = defaultdict(list)
+        for key, record in self.records.items():
+            if len(record.fields) > 1:
+                groups[key[:2]].append(key)
+        for (tool, path), keys in groups.items():
+            name = f"{tool}.{path}"
+            last = [key for key in keys if self.seen[key] == len(self.tools)]
+            numbers[f"a:{name}"] = len(keys)
+            numbers[f"a:last {name}"] = len(last)
+            self._all_of(name, keys, has)
+            if last:
+                numbers[f"l:{path}"] = len(last)
+            self._one_of(name, self.records[max(keys, key=self._recency)], has, numbers, marked)
         for names in marked.values():
             ordered = sorted(names)
             has |= {f"e:{a} is {b}" for n, a in enumerate(ordered) for b in ordered[n + 1 :]}
         for tool, kinds in takes.items():
-            left = [c for c in self.places if c.sort == "handle" and c.kind in kinds and tool not in self.used[c]]
-            numbers[f"c:{tool}"] = len(left)
+            self._unused_of(tool, kinds, has, numbers)
         return Features(has=frozenset(has), numbers=numbers)
 
     def _history(self, has: set[str], numbers: dict[str, float]) -> None:
-        has.add(f"h:last={self.skeletons[-1] if self.skeletons else ''}")
-        has.add(f"h:before={self.tools[-2] if len(self.tools) > 1 else ''}")
+        has.add(f"h:last={self.turns[-1] if self.turns else ''}")
+        has.add(f"h:before={self.turns[-2] if len(self.turns) > 1 else ''}")
+        has.update(f"h:did {turn}" for turn in self.turns)
         for tool in set(self.tools):
             count = self.tools.count(tool)
             has.update(f"h:{tool}>={n}" for n in range(1, min(count, _MOST_COUNTED) + 1))
@@ -169,107 +214,159 @@ class Case:
             has.update(f"{name}:{word}" for word in words)
             has.update(f"{name}:{a} {b}" for a, b in zip(words, words[1:], strict=False))
 
-    def _focus(self, records: Sequence[ReadRecord]) -> ReadRecord:
-        """The record that the last turns or else the user named; the first of equal ones."""
+    def _recency(self, key: RecordKey) -> tuple[int, bool, int]:
+        """How near a record is to what goes on: the last one shown or named, or else the one that the user named."""
+        record = self.records[key]
+        own = self._last_use(key[2])
+        asked = any("=asked" in value.words for value in record.fields.values())
+        return max(self.seen[key], own), asked or self._is_said(key[2]), max(map(self._last_use, record.marks()), default=0)
 
-        def recent(record: ReadRecord) -> tuple[int, bool]:
-            marks = [Candidate(sort="handle", text=mark) for mark in record.marks()]
-            turns = [turn for mark in marks if mark in self.used for turn in self.used[mark].values()]
-            own = record.fields.get("id")
-            turns += [100 + turn for mark in (own.marks if own else ()) for turn in self._turns(mark)]
-            return max(turns, default=0), any("=asked" in value.words for value in record.fields.values())
-
-        return max(records, key=recent)
-
-    def _turns(self, mark: str) -> list[int]:
-        candidate = Candidate(sort="handle", text=mark)
-        return list(self.used[candidate].values()) if candidate in self.used else []
+    def _last_use(self, mark: str) -> int:
+        return max(self.used.get(Candidate(sort="handle", text=mark), {}).values(), default=0)
 
     def _one_of(
         self, name: str, record: ReadRecord, has: set[str], numbers: dict[str, float], marked: dict[str, set[str]]
     ) -> None:
+        group = "l" if self.tools and name.startswith(f"{self.tools[-1]}.") else "f"
         for key, value in record.fields.items():
-            has.add(f"f:{name}.{key}")
-            has.update(f"f:{name}.{key}={word}" for word in value.words)
+            if key == ABOUT:
+                continue
+            has.add(f"{group}:{name}.{key}")
+            has.update(f"{group}:{name}.{key}={word}" for word in value.words)
             if value.days is not None:
-                numbers[f"f:{name}.{key} days"] = value.days
+                numbers[f"{group}:{name}.{key} days"] = value.days
             if len(value.numbers) == 1:
-                numbers[f"f:{name}.{key}"] = float(value.numbers[0])
+                numbers[f"{group}:{name}.{key}"] = float(value.numbers[0])
             for mark in value.marks:
                 marked[mark].add(f"{name}.{key}")
+                has.update(f"r:{name}.{key}->{feature}" for feature in self._referred(mark))
 
-    def _all_of(self, name: str, records: Sequence[ReadRecord], has: set[str]) -> None:
+    def _referred(self, mark: str) -> Iterator[str]:
+        """What the records say that a handle names."""
+        for key, record in self.records.items():
+            if key[2] == mark:
+                for name, value in record.fields.items():
+                    if name not in ("id", ABOUT):
+                        yield from (f"{key[0]}.{name}={word}" for word in value.words)
+
+    def _all_of(self, name: str, keys: Sequence[RecordKey], has: set[str]) -> None:
         said: dict[str, int] = defaultdict(int)
-        for record in records:
-            for key, value in record.fields.items():
+        for key in keys:
+            for column, value in self.records[key].fields.items():
                 for word in value.words:
-                    said[f"{name}.{key}={word}"] += 1
+                    said[f"{name}.{column}={word}"] += 1
         has.update(f"a:some {one}" for one in said)
-        has.update(f"a:all {one}" for one, count in said.items() if count == len(records))
+        has.update(f"a:all {one}" for one, count in said.items() if count == len(keys))
         has.update(f"a:several {one}" for one, count in said.items() if count > 1)
+
+    def _unused_of(self, tool: str, kinds: frozenset[str], has: set[str], numbers: dict[str, float]) -> None:
+        """What the values say that a tool has not been called with."""
+        left = [
+            one
+            for one in self.places
+            if one.sort == "handle" and one.kind in kinds and tool not in self.used.get(one, ())
+        ]
+        numbers[f"c:{tool}"] = len(left)
+        for one in left:
+            has.update(f"u:{tool} {feature}" for feature in self.facts(one))
 
     # Features of a candidate
 
-    def describe(self, candidate: Candidate, tool: str, before: Sequence[Candidate]) -> frozenset[str]:
+    def describe(self, candidate: Candidate, tool: str, before: Mapping[str, Candidate]) -> frozenset[str]:
         """What tells a candidate from others.
 
         Args:
             candidate: A value that was shown.
             tool: The tool of the call.
-            before: What the call has chosen already.
+            before: By argument: what the call has chosen already.
         """
         has = {f"kind={candidate.kind}"}
         same = [one for one in self.places if one.kind == candidate.kind]
         has.add(f"order={same.index(candidate)}")
-        if same[-1] == candidate:
-            has.add("order=last")
-        unused = [one for one in same if tool not in self.used[one]]
+        has |= {"order=last"} if same[-1] == candidate else set()
+        unused = [one for one in same if tool not in self.used.get(one, ())]
         if candidate in unused:
             has.add("unused by tool")
             has |= {"first unused by tool"} if unused[0] == candidate else set()
             has |= {"last unused by tool"} if unused[-1] == candidate else set()
-        if self.used[candidate]:
-            has.update(f"used by {name}" for name in self.used[candidate])
-            if max(self.used[candidate].values()) == len(self.tools):
-                has.add("used in the last turn")
-        else:
-            has.add("never used")
-        has |= {"fresh"} if candidate in self.fresh else set()
+        uses = self.used.get(candidate, {})
+        has.update(f"used by {name}" for name in uses)
+        has |= {"used in the last turn"} if uses and max(uses.values()) == len(self.tools) else set()
+        has |= set() if uses else {"never used"}
+        has.update(self.facts(candidate))
         for place in self.places[candidate]:
-            self._describe_place(place, candidate, has, before, tool)
-        has.update(f"chosen {n}" for n, one in enumerate(before) if one == candidate)
+            self._relate(place, candidate, before, has)
+        has.update(f"chosen as {name}" for name, one in before.items() if one == candidate)
         return frozenset(has)
 
-    def _describe_place(
-        self, place: Place, candidate: Candidate, has: set[str], before: Sequence[Candidate], tool: str
-    ) -> None:
-        name = f"{place.tool}.{place.name}"
-        has.add(f"in {name}")
-        has |= {f"fresh in {name}"} if candidate in self.fresh and place.tool == self.tools[-1:] else set()
-        if place.record is None:
-            has.add("in (user)")
+    def _relate(self, place: Place, candidate: Candidate, before: Mapping[str, Candidate], has: set[str]) -> None:
+        """How a place stands to what was used and chosen."""
+        if place.key is None:
             return
-        marks = place.record.marks()
-        for number, one in enumerate(before):
-            if one.text in marks:
-                has.add(f"beside chosen {number} in {name}")
-        used = [m for m in marks if m != candidate.text and self._turns(m)]
-        if used:
-            has.add(f"beside used in {name}")
-            if any(len(self.tools) in self._turns(m) for m in used):
-                has.add(f"beside used last in {name}")
-        for key, value in place.record.fields.items():
-            has.update(f"{name} with {key}={word}" for word in value.words)
-            if value.days is not None:
-                has.update(f"{name} with {key} days>={limit}" for limit in (-60, -45, -30, -14, 0) if value.days >= limit)
-            has.update(f"{name} with {key} handle" for mark in value.marks if mark != candidate.text and self._is_said(mark))
+        name = f"{place.key[0]}.{place.key[1]}.{place.name}"
+        if self.seen[place.key] == len(self.tools):
+            has.add(f"fresh in {name}")
+        if self.seen[place.key] == max(turn for key, turn in self.seen.items() if key[0] == place.key[0]):
+            has.add(f"last in {name}")
+        marks = self.records[place.key].marks() | {place.key[2]}
+        has.update(f"beside {argument} in {name}" for argument, one in before.items() if one.text in marks)
+        others = [self._last_use(mark) for mark in marks if mark != candidate.text]
+        if max(others, default=0) == len(self.tools) and self.tools:
+            has.add(f"beside used last in {name}")
+        if self._recency(place.key) == self._greatest_recency(place.key[:2]):
+            has.add(f"in the nearest {name}")
+
+    def _greatest_recency(self, group: tuple[str, str]) -> tuple[int, bool, int]:
+        if group not in self._nearest:
+            self._nearest[group] = max(self._recency(key) for key in self.records if key[:2] == group)
+        return self._nearest[group]
+
+    def facts(self, candidate: Candidate) -> tuple[str, ...]:
+        """What messages say of a candidate, whatever was done with it."""
+        if candidate not in self._facts:
+            self._facts[candidate] = tuple(dict.fromkeys(self._facts_of(candidate)))
+        return self._facts[candidate]
+
+    def _facts_of(self, candidate: Candidate) -> Iterator[str]:
+        for place in self.places[candidate]:
+            if place.key is None:
+                yield from (f"in {USER} {place.name}", f"in {USER}")
+                continue
+            record = self.records[place.key]
+            name = f"{place.key[0]}.{place.key[1]}.{place.name}"
+            yield f"in {name}"
+            for column, value in record.fields.items():
+                yield from (f"{name} with {column}={word}" for word in value.words)
+                if value.days is not None:
+                    yield from (f"{name} with {column} days>={limit}" for limit in _DAY_LIMITS if value.days >= limit)
+                for mark in value.marks:
+                    if mark == candidate.text and column == place.name:
+                        continue
+                    if self._is_said(mark):
+                        yield f"{name} with {column} of the user"
+                    if column != ABOUT:
+                        if self._is_shared(place.key, column, mark):
+                            yield f"{name} with {column} shared"
+                        yield from (f"{name} with {column}->{feature}" for feature in self._referred(mark))
+
+    def _is_shared(self, key: RecordKey, column: str, mark: str) -> bool:
+        """Whether another record of the listing has the same value in a column."""
+        return any(
+            other != key and other[:2] == key[:2] and column in record.fields and mark in record.fields[column].marks
+            for other, record in self.records.items()
+        )
 
     def _is_said(self, mark: str) -> bool:
         """Whether the user has written what a handle stands for."""
-        places = self.places.get(Candidate(sort="handle", text=mark), ())
-        return any(place.tool == "(user)" for place in places)
+        return any(place.key is None for place in self.places.get(Candidate(sort="handle", text=mark), ()))
 
 
-def tool_of(skeleton: str) -> str:
-    """The tool of a turn."""
-    return skeleton.partition(" ")[0]
+def _candidates(value: ReadValue) -> Iterator[Candidate]:
+    """What a field shows that can be written."""
+    yield from (Candidate(sort="handle", text=mark) for mark in value.marks)
+    if len(value.text) <= _LONGEST_NAME:
+        yield from (Candidate(sort="number", text=number) for number in value.numbers if number == value.text)
+        if len(value.text) >= _SHORTEST_NAME and _NAME.match(value.text):
+            yield Candidate(sort="text", text=value.text)
+        if _ONE_WORD.fullmatch(value.text):
+            yield Candidate(sort="word", text=value.text)

@@ -1,25 +1,30 @@
 """An imitator without gradient training: what a family's demonstrations did, decided by trees over the rendered text.
 
-It has one tree for each tool that a turn can follow, which decides the next turn without the values that it chooses,
-and for each of those values a rule that narrows down what was shown. It sees pieces of a rendering and nothing else.
+A tree decides the next call by what was read, one for each tool that was called last. Then the arguments are decided in
+order, each by a tree of its own, and each value among those shown by a rule that narrows them down. The imitator is
+given pieces of a rendering and nothing else.
 """
 
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
-from palaestra.benchmarks.learnability.case import Candidate, Case, Sort, tool_of
+from palaestra.benchmarks.learnability.case import Candidate, Case, Sort
 from palaestra.benchmarks.learnability.choices import ChoiceExample, ChoiceRule, Described, learn_choice
 from palaestra.benchmarks.learnability.reading import words_of
 from palaestra.benchmarks.learnability.trees import Features, Tree, grow
+from palaestra.benchmarks.learnability.turns import COLUMN, HOLE, SORTS, AbstractTurn, Argument, abstract, freeze
 from palaestra.tools import Mark
 
-_HOLES: Mapping[Sort, str] = {"handle": "\ue002", "number": "\ue003", "text": "\ue004"}
-_SORTS: Mapping[str, Sort] = {hole: sort for sort, hole in _HOLES.items()}
-_HOLE = re.compile("[\ue002-\ue004]")
-_ARGUMENT = re.compile(r" (\w+)=(?:\[[^\]\"]*)?\Z")
-_NUMBER = re.compile(r"(?<![\w.-])\d+(?![\w-]|\.\d)")
+ArgumentKey: TypeAlias = tuple[str, str]
+"""The shape of a turn, and an argument of it."""
+HoleKey: TypeAlias = tuple[str, str, str, int]
+"""A tool, an argument, the words before a value or the sort of a value alone, and which of its kind it is."""
+_WORDS_BEFORE = 16
+_LIST = re.compile("\\[\ue002(?:,\ue002)*\\]")
+_NUMBERED = re.compile(r"\b\d+ [a-z]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,23 +35,14 @@ class Demonstration:
     written: tuple[tuple[str, ...], ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hole:
-    """A value of a turn that was chosen: that of an argument, in whichever turn, or one in a turn's prose."""
-
-    skeleton: str
-    """The tool and the argument; the whole turn for prose."""
-    number: int
-    """Which value of the argument, or of the turn, it is."""
-
-
 @dataclass(slots=True)
 class _Lessons:
-    """What demonstrations taught, to be made trees and rules of."""
+    """What demonstrations did, to be made trees and rules of."""
 
     moments: dict[str, list[Features]] = field(default_factory=lambda: defaultdict(list))
-    turns: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
-    choices: dict[Hole, list[tuple[Features, ChoiceExample]]] = field(default_factory=lambda: defaultdict(list))
+    shapes: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    values: dict[ArgumentKey, list[tuple[Features, str]]] = field(default_factory=lambda: defaultdict(list))
+    choices: dict[HoleKey, list[tuple[Features, ChoiceExample]]] = field(default_factory=lambda: defaultdict(list))
 
 
 class Imitator:
@@ -58,171 +54,234 @@ class Imitator:
 
     def __init__(self, demonstrations: Sequence[Demonstration]) -> None:
         self._takes = _kinds_taken(demonstrations)
-        self._limits = _numbers_named(demonstrations)
+        self._limits = frozenset(map(float, _numbers_named(demonstrations)))
+        self._frozen = _constants(demonstrations)
         lessons = _Lessons()
         for demonstration in demonstrations:
             self._learn(demonstration, lessons)
-        self._trees = {
-            last: grow(lessons.moments[last], turns, limits=self._limits) for last, turns in lessons.turns.items()
+        self._shapes = {
+            last: grow(lessons.moments[last], shapes, limits=self._limits) for last, shapes in lessons.shapes.items()
         }
-        self._rules: dict[Hole, tuple[Tree, Mapping[str, ChoiceRule | Candidate]]] = {
-            hole: _grow_rules(examples, self._limits) for hole, examples in lessons.choices.items()
+        self._values = {
+            key: grow([moment for moment, _ in examples], [label for _, label in examples], limits=self._limits)
+            for key, examples in lessons.values.items()
         }
+        self._choices = {hole: _grow_rules(examples, self._limits) for hole, examples in lessons.choices.items()}
 
     def _learn(self, demonstration: Demonstration, lessons: _Lessons) -> None:
         case = Case()
         for read, written in zip(demonstration.read, demonstration.written, strict=True):
             case.read(read)
-            skeleton, chosen = abstract(written, case)
+            turn = self._frozen.apply(abstract(written, case))
             moment = case.moment(self._takes)
             last = case.tools[-1] if case.tools else ""
             lessons.moments[last].append(moment)
-            lessons.turns[last].append(skeleton)
-            holes = _holes(skeleton)
-            for number, right in enumerate(chosen):
-                example = ChoiceExample(among=_described(case, skeleton, right.sort, chosen[:number]), right=right)
-                lessons.choices[holes[number]].append((moment, example))
-            case.write(skeleton, chosen)
+            lessons.shapes[last].append(turn.shape)
+            before: dict[str, Candidate] = {}
+            for argument in turn.arguments:
+                lessons.values[turn.shape, argument.name].append((moment, argument.template))
+                own = () if argument.template.startswith(COLUMN) else argument.chosen
+                for hole, right in zip(_holes(turn.tool, argument), own, strict=True):
+                    example = ChoiceExample(among=_described(case, turn.tool, right.sort, before, argument), right=right)
+                    lessons.choices[hole].append((moment, example))
+                    moment = _with_choice(moment, case, turn.tool, argument.name, right, before)
+            case.write(turn.outline, turn.tool, turn.chosen)
 
     def next_turn(self, case: Case) -> list[str] | None:
         """The next turn in pieces, of which the case takes note; `None` where no demonstration was ever there."""
-        tree = self._trees.get(case.tools[-1] if case.tools else "")
+        tree = self._shapes.get(case.tools[-1] if case.tools else "")
         if tree is None:
             return None
         moment = case.moment(self._takes)
-        skeleton = tree.decide(moment)
-        chosen: list[Candidate] = []
-        sorts = [_SORTS[hole] for hole in _HOLE.findall(skeleton)]
-        for hole, sort in zip(_holes(skeleton), sorts, strict=True):
-            choice = self._choose(case, moment, hole, sort, chosen)
-            if choice is None:
-                return None
-            chosen.append(choice)
-        case.write(skeleton, chosen)
-        return fill(skeleton, chosen)
+        shape = tree.decide(moment)
+        tool, *names = shape.split(" ")
+        before: dict[str, Candidate] = {}
+        arguments: list[Argument] = []
+        for name in names:
+            template = self._values[shape, name].decide(moment)
+            argument = Argument(name=name, template=template, chosen=())
+            if template.startswith(COLUMN):
+                listed = tuple(Candidate(sort="handle", text=mark) for mark in case.column(template[1:]))
+                argument = replace(argument, chosen=listed)
+            for hole in _holes(tool, argument):
+                choice = self._choose(case, moment, hole, tool, before, argument)
+                if choice is None:
+                    return None
+                argument = replace(argument, chosen=(*argument.chosen, choice))
+                moment = _with_choice(moment, case, tool, name, choice, before)
+            arguments.append(argument)
+        turn = AbstractTurn(tool=tool, arguments=tuple(arguments))
+        case.write(turn.outline, turn.tool, turn.chosen)
+        return turn.pieces()
 
     def _choose(
-        self, case: Case, moment: Features, hole: Hole, sort: Sort, chosen: Sequence[Candidate]
+        self, case: Case, moment: Features, hole: HoleKey, tool: str, before: Mapping[str, Candidate], argument: Argument
     ) -> Candidate | None:
-        tree, rules = self._rules[hole]
+        tree, rules = self._choices[hole]
         rule = rules[tree.decide(moment)]
         if isinstance(rule, Candidate):
             return rule
-        return rule.choose(_described(case, hole.skeleton, sort, chosen))
+        sort = SORTS[HOLE.findall(argument.template)[len(argument.chosen)]]
+        return rule.choose(_described(case, tool, sort, before, argument))
 
 
-def _holes(skeleton: str) -> list[Hole]:
-    """The values that a turn chooses, in order."""
-    holes: list[Hole] = []
-    for place, found in enumerate(_HOLE.finditer(skeleton)):
-        argument = _ARGUMENT.search(skeleton, 0, found.start())
-        if argument is None:
-            holes.append(Hole(skeleton=skeleton, number=place))
-        else:
-            name = f"{tool_of(skeleton)} {argument[1]}{found.group()}"
-            holes.append(Hole(skeleton=name, number=sum(hole.skeleton == name for hole in holes)))
-    return holes
+def _with_choice(
+    moment: Features, case: Case, tool: str, name: str, choice: Candidate, before: dict[str, Candidate]
+) -> Features:
+    """The moment after a value was chosen, which is added to those before."""
+    has = {f"g:{name} {feature}" for feature in case.describe(choice, tool, before)}
+    before[name if name not in before else f"{name} {len(before)}"] = choice
+    return Features(has=moment.has | has, numbers=moment.numbers)
 
 
-def _described(case: Case, skeleton: str, sort: Sort, chosen: Sequence[Candidate]) -> tuple[Described, ...]:
-    tool = tool_of(skeleton)
+def _described(
+    case: Case, tool: str, sort: Sort, before: Mapping[str, Candidate], argument: Argument
+) -> tuple[Described, ...]:
+    """The values that could be written, with their features."""
+    among = case.words_for(argument.name) if sort == "word" else None
     return tuple(
-        Described(candidate=one, has=case.describe(one, tool, chosen)) for one in case.places if one.sort == sort
+        Described(candidate=one, has=case.describe(one, tool, before))
+        for one in case.places
+        if one.sort == sort and (among is None or one.text in among)
     )
+
+
+def _holes(tool: str, argument: Argument) -> list[HoleKey]:
+    """The values that an argument chooses, in order."""
+    holes: list[HoleKey] = []
+    for found in HOLE.finditer(argument.template):
+        around = argument.template[max(0, found.start() - _WORDS_BEFORE) : found.start()] if argument.is_prose else ""
+        name = (tool, argument.name, around + found.group())
+        holes.append((*name, sum(hole[:3] == name for hole in holes)))
+    return holes
 
 
 def _grow_rules(
     examples: Sequence[tuple[Features, ChoiceExample]], limits: frozenset[float], depth: int = 0
 ) -> tuple[Tree, Mapping[str, ChoiceRule | Candidate]]:
-    """A tree whose leaves are rules, by name: one rule where one is right, else a value where it never varies."""
+    """A tree whose leaves are rules, by name, or values: one rule where it is right, values where they are few."""
     rule = learn_choice([example for _, example in examples])
     rights = [example.right for _, example in examples]
+    whole = Tree(label="0"), {"0": rule}
     if rule.wrong == 0 or len(examples) == 1:
-        return Tree(label="0"), {"0": rule}
-    if rights[0].sort != "handle" or depth > 2:
-        texts = [one.text for one in rights]
-        tree = grow([moment for moment, _ in examples], texts, limits=limits)
+        return whole
+    if rights[0].sort != "handle":
         values = {one.text: one for one in rights}
-        if rights[0].sort != "handle":
-            return tree, values
-        return Tree(label="0"), {"0": rule}
-    return _split(examples, rule, limits, depth)
+        return grow([moment for moment, _ in examples], [one.text for one in rights], limits=limits), values
+    return _split(examples, rule, limits) if depth == 0 else whole
 
 
 def _split(
-    examples: Sequence[tuple[Features, ChoiceExample]], rule: ChoiceRule, limits: frozenset[float], depth: int
+    examples: Sequence[tuple[Features, ChoiceExample]], rule: ChoiceRule, limits: frozenset[float]
 ) -> tuple[Tree, Mapping[str, ChoiceRule | Candidate]]:
     """Two rules, one for the examples that the rule gets right and one for the others, if features tell them apart."""
     labels = ["right" if rule.choose(one.among) == one.right else "wrong" for _, one in examples]
     tree = grow([moment for moment, _ in examples], labels, limits=limits)
-    if tree.test is None:
-        return Tree(label="0"), {"0": rule}
     rules: dict[str, ChoiceRule | Candidate] = {}
     for label in ("right", "wrong"):
-        own = [one for one, mine in zip(examples, labels, strict=True) if mine == label]
-        rules[label] = learn_choice([example for _, example in own])
+        own = [one for (_, one), mine in zip(examples, labels, strict=True) if mine == label]
+        rules[label] = learn_choice(own) if own else rule
     return tree, rules
 
 
-def abstract(written: Sequence[str], case: Case) -> tuple[str, tuple[Candidate, ...]]:
-    """A turn without the values that it chose, and these values, in order."""
-    parts: list[str] = []
-    chosen: list[Candidate] = []
-    names = sorted((one.text for one in case.places if one.sort == "text"), key=lambda text: (-len(text), text))
-    numbers = {one.text for one in case.places if one.sort == "number"}
-    pattern = re.compile("|".join([*map(re.escape, names), _NUMBER.pattern]))
-    for piece in written:
-        if isinstance(piece, Mark):
-            candidate = Candidate(sort="handle", text=piece)
-            if candidate in case.places:
-                parts.append(_HOLES["handle"])
-                chosen.append(candidate)
-            continue
-        at = 0
-        for found in pattern.finditer(piece):
-            sort: Sort = "number" if found.group().isdigit() else "text"
-            if sort == "number" and found.group() not in numbers:
-                continue
-            parts += [piece[at : found.start()], _HOLES[sort]]
-            chosen.append(Candidate(sort=sort, text=found.group()))
-            at = found.end()
-        parts.append(piece[at:])
-    return "".join(parts), tuple(chosen)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Constants:
+    """What of the turns is not chosen value by value."""
+
+    places: Mapping[tuple[str, str, str], frozenset[int]]
+    """By tool, argument and template: the values that never vary, and numbers that were not always shown."""
+    columns: Mapping[tuple[str, str], str]
+    """By tool and argument: the field whose values a list consists of."""
+
+    def apply(self, turn: AbstractTurn) -> AbstractTurn:
+        """A turn with these values as part of its templates."""
+        return replace(turn, arguments=tuple(self._applied(turn.tool, one) for one in turn.arguments))
+
+    def _applied(self, tool: str, argument: Argument) -> Argument:
+        column = self.columns.get((tool, argument.name))
+        if column is not None and _is_list(argument):
+            return replace(argument, template=f"{COLUMN}{column}")
+        return freeze(argument, self.places.get((tool, argument.name, argument.template), frozenset()))
 
 
-def fill(skeleton: str, chosen: Sequence[Candidate]) -> list[str]:
-    """A turn in pieces."""
-    values = iter(chosen)
-    pieces: list[str] = []
-    for part in re.split("([\ue002-\ue004])", skeleton):
-        if part in _SORTS:
-            value = next(values)
-            pieces.append(Mark(value.text) if value.sort == "handle" else value.text)
-        elif part:
-            pieces.append(part)
-    return pieces
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _SeenArgument:
+    """An argument of a demonstration."""
+
+    argument: Argument
+    shown: tuple[bool, ...]
+    """Of each value: whether it had been shown."""
+    columns: frozenset[str]
+    """The fields whose values the list consists of."""
+
+
+def _constants(demonstrations: Sequence[Demonstration]) -> _Constants:
+    """Values other than handles that are the same in every demonstration of a template, and the like."""
+    seen: dict[tuple[str, str, str], list[_SeenArgument]] = defaultdict(list)
+    lists: dict[tuple[str, str], list[_SeenArgument]] = defaultdict(list)
+    for demonstration in demonstrations:
+        case = Case()
+        for read, written in zip(demonstration.read, demonstration.written, strict=True):
+            case.read(read)
+            turn = abstract(written, case)
+            for argument in turn.arguments:
+                one = _seen(argument, case)
+                seen[turn.tool, argument.name, argument.template].append(one)
+                if _is_list(argument):
+                    lists[turn.tool, argument.name].append(one)
+            case.write(turn.outline, turn.tool, turn.chosen)
+    columns = {key: sorted(frozenset.intersection(*(one.columns for one in ones))) for key, ones in lists.items()}
+    return _Constants(
+        places={key: frozenset(_constant_places(ones)) for key, ones in seen.items()},
+        columns={
+            key: names[0]
+            for key, names in columns.items()
+            if names and len({len(one.argument.chosen) for one in lists[key]}) > 1
+        },
+    )
+
+
+def _seen(argument: Argument, case: Case) -> _SeenArgument:
+    names = {
+        f"{key[0]}.{key[1]}.{column}" for key, record in case.records.items() for column in record.fields
+    } if _is_list(argument) else set()
+    marks = tuple(one.text for one in argument.chosen)
+    return _SeenArgument(
+        argument=argument,
+        shown=tuple(one in case.places for one in argument.chosen),
+        columns=frozenset(name for name in names if case.column(name) == marks),
+    )
+
+
+def _constant_places(ones: Sequence[_SeenArgument]) -> Iterator[int]:
+    for number, column in enumerate(zip(*(one.argument.chosen for one in ones), strict=True)):
+        shown = all(one.shown[number] for one in ones)
+        if not shown or (column[0].sort in ("number", "text") and len(ones) > 1 and len(set(column)) == 1):
+            yield number
+
+
+def _is_list(argument: Argument) -> bool:
+    """Whether an argument is a list of handles alone."""
+    return _LIST.fullmatch(argument.template) is not None
 
 
 def _kinds_taken(demonstrations: Sequence[Demonstration]) -> dict[str, frozenset[str]]:
-    """By tool: the kinds of handles that its calls name."""
-    kinds: dict[str, Counter[str]] = defaultdict(Counter)
+    """By tool that some demonstration calls several times: the kinds of handles that its calls name."""
+    kinds: dict[str, set[str]] = defaultdict(set)
+    several: set[str] = set()
     for demonstration in demonstrations:
+        tools = Counter(str(written[0]).partition(" ")[0] for written in demonstration.written)
+        several |= {tool for tool, count in tools.items() if count > 1}
         for written in demonstration.written:
             tool = str(written[0]).partition(" ")[0]
-            kinds[tool].update(p[1:].partition(".")[0] for p in written if isinstance(p, Mark) and "." in p)
-    return {tool: frozenset(found) for tool, found in sorted(kinds.items()) if found}
+            kinds[tool] |= {p[1:].partition(".")[0] for p in written if isinstance(p, Mark) and "." in p}
+    return {tool: frozenset(found) for tool, found in sorted(kinds.items()) if found and tool in several}
 
 
-def _numbers_named(demonstrations: Sequence[Demonstration]) -> frozenset[float]:
+def _numbers_named(demonstrations: Sequence[Demonstration]) -> Iterator[str]:
     """The whole numbers that running text names, such as the days of a window."""
-    return frozenset(float(number) for number in _named(demonstrations))
-
-
-def _named(demonstrations: Sequence[Demonstration]) -> Iterator[str]:
     for demonstration in demonstrations:
         for pieces in demonstration.read:
             for piece in pieces:
                 if not isinstance(piece, Mark):
-                    yield from (
-                        w for w in words_of(" ".join(re.findall(r"\b\d+ [a-z]+", piece))) if w.isdigit()
-                    )
+                    yield from (word for word in words_of(" ".join(_NUMBERED.findall(piece))) if word.isdigit())

@@ -108,7 +108,7 @@ def read_value(text: str) -> ReadValue:
     words: set[str] = set()
     numbers: list[str] = []
     days: int | None = None
-    compared = False
+    compared, comparisons = False, 0
     for found in _TOKEN.finditer(text):
         kind = str(found.lastgroup)
         if kind == "mark":
@@ -124,6 +124,9 @@ def read_value(text: str) -> ReadValue:
         else:
             word = found.group()
             compared = word in ("over", "under")
+            comparisons += compared
+            if compared and comparisons > 1:
+                words.add(f"{comparisons}. {word}")
             days = 0 if word == "today" else days
             words.add(word if kind != "size" else f"size {word}")
     return ReadValue(

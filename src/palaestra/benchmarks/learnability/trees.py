@@ -84,12 +84,13 @@ def _tests(examples: Sequence[Features], limits: frozenset[float]) -> tuple[list
     """The tests that tell some of the examples apart, and which of them each passes."""
     some = frozenset[str]().union(*(one.has for one in examples))
     every = frozenset(examples[0].has).intersection(*(one.has for one in examples))
-    tests = [Test(name=name) for name in sorted(some - every, key=lambda name: (_rank(name), name))]
+    tests = [Test(name=name) for name in some - every]
     for name in sorted(set[str]().union(*(one.numbers for one in examples))):
         values = sorted({one.numbers[name] for one in examples if name in one.numbers})
         tests += [Test(name=name, limit=_limit(low, high, limits)) for low, high in zip(values, values[1:], strict=False)]
         if values and any(name not in one.numbers for one in examples):
             tests.append(Test(name=name, limit=1e18))
+    tests.sort(key=lambda test: (_rank(test.name), test.name, test.limit or 0.0))
     return tests, np.array([[one.passes(test) for test in tests] for one in examples], dtype=np.bool_).reshape(
         len(examples), len(tests)
     )
@@ -101,12 +102,15 @@ def _limit(low: float, high: float, limits: frozenset[float]) -> float:
     return named[0] if named else (low + high) / 2
 
 
-def _rank(name: str) -> int:
-    """Which of two equally good features is taken: facts of the case before words of the request."""
-    return _ORDER.get(name.partition(":")[0], len(_ORDER))
+def _rank(name: str) -> tuple[int, int]:
+    """Which of two equally good features is taken: facts of the case first, words of the request last."""
+    group = name.partition(":")[0]
+    plain = name.endswith(_PLAIN)
+    return _ORDER.get(group, len(_ORDER)), 0 if plain else 1
 
 
-_ORDER = {"h": 0, "c": 1, "f": 2, "e": 3, "a": 4, "m": 5}
+_ORDER = {"h": 0, "c": 1, "g": 2, "l": 3, "f": 4, "r": 5, "e": 6, "a": 7, "u": 8, "m": 9}
+_PLAIN = ("=true", "=false", "=0", "=asked", "=over", "=under", "=ahead", "=past")
 
 
 def _best(tests: Sequence[Test], table: NDArray[np.bool_], labels: Sequence[str]) -> int | None:

@@ -22,8 +22,9 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d)?")
 _NOW = frozenset({"now", "today"})
 _TELLING = re.compile(r"[\sA-Z0-9]")
 _CURSOR = "next_cursor"
-_SHORTEST = 4
-"""Letters of a text that may be marked as the user's."""
+_SHORTEST, _LONGEST = 4, 80
+"""Letters of a text that may be a name."""
+_NAME = re.compile(r"[A-Z].*\s")
 
 
 class AnswerReader:
@@ -98,6 +99,11 @@ class _Pass:
             yield from self.value(value, (*path, name), record, beside)
             yield closing
             between = " "
+        key = row.get("id")
+        mark = self._shown.handles.find(key) if isinstance(key, str) else None
+        for name, value in row.items():
+            if mark is not None and isinstance(value, str) and _is_name(name, value):
+                self._shown.names.setdefault(value, mark)
 
     def _new_fields(self, row: Mapping[str, Json], parents: Mapping[str, str]) -> list[tuple[str, Json]]:
         """The fields that say something new."""
@@ -143,6 +149,17 @@ class _Pass:
 def _unit(name: str) -> str:
     """The unit of a field's numbers, by its name."""
     return "cents" if name.endswith("cents") or name == "value" else name.rpartition("_")[2]
+
+
+def _is_name(field: str, text: str) -> bool:
+    """Whether a text could be what the user calls a record: not an id, a time or a code, nor running text."""
+    return (
+        _SHORTEST <= len(text) <= _LONGEST
+        and "\n" not in text
+        and not is_id(field)
+        and _TIME.fullmatch(text) is None
+        and _NAME.search(text) is not None
+    )
 
 
 def _is_empty(value: object) -> bool:

@@ -39,6 +39,8 @@ class Shown:
     """By unit: the last value of the answers before the present one."""
     facts: dict[str, dict[str, object]] = field(default_factory=dict)
     """By id of a record: what was shown of it, by field."""
+    names: dict[str, Mark] = field(default_factory=dict)
+    """By text that an answer has shown: the handle of the record that it was shown of."""
     texts: set[str] = field(default_factory=set)
     """Texts with handles that no pattern recognises."""
 
@@ -121,6 +123,7 @@ class Shown:
         """A text with the handles that other messages gave to texts of no recognisable form."""
         if user:
             self.said += f"\n{text}"
+            return self._mark_named(text)
         known = [one for one in self.texts if one in text]
         if not known:
             return [text] if text else []
@@ -131,6 +134,18 @@ class Shown:
             mark = self.handles.find(found.group())
             if mark is not None:
                 pieces += [text[at : found.start()], mark]
+                at = found.end()
+        return [piece for piece in (*pieces, text[at:]) if piece]
+
+    def _mark_named(self, text: str) -> list[str]:
+        """A text of the user's; a name that an answer has shown is followed by the handle of its record."""
+        known = [name for name in self.names if name in text]
+        pieces: list[str] = []
+        at = 0
+        if known:
+            pattern = "|".join(map(re.escape, sorted(known, key=lambda name: (-len(name), name))))
+            for found in re.finditer(rf"(?<!\w)(?:{pattern})(?!\w)", text):
+                pieces += [f"{text[at : found.end()]} ", self.names[found.group()]]
                 at = found.end()
         return [piece for piece in (*pieces, text[at:]) if piece]
 
