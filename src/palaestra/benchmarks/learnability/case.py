@@ -77,6 +77,12 @@ class Case:
     """By value and tool: the last turn that wrote it."""
     about: tuple[str, ...] = ()
     """The handles of the last turn."""
+    _last_answer: dict[str, int] = field(default_factory=dict)
+    """By tool: the turn after which it answered last."""
+    _named: dict[str, list[RecordKey]] = field(default_factory=dict)
+    """By handle: the records that it names."""
+    _shared: dict[tuple[str, str, str, str], int] = field(default_factory=dict)
+    """By tool, path, field and handle: how many records show it, since the last message."""
     _facts: dict[Candidate, tuple[str, ...]] = field(default_factory=dict)
     """What `facts` gave since the last message."""
     _nearest: dict[tuple[str, str], tuple[int, bool, int]] = field(default_factory=dict)
@@ -87,6 +93,7 @@ class Case:
         role, part = "", list[str]()
         self._facts.clear()
         self._nearest.clear()
+        self._shared.clear()
         for piece in pieces:
             found = _ROLE.fullmatch(piece) if isinstance(piece, Mark) else None
             if found:
@@ -115,8 +122,10 @@ class Case:
         key = (self.tools[-1], record.path, named)
         fields = {**self.records[key].fields, **record.fields} if key in self.records and own else record.fields
         marked = "".join(f"\ue000{mark}\ue001" for mark in self.about)
+        if key not in self.records:
+            self._named.setdefault(named, []).append(key)
         self.records[key] = replace(record, fields={**fields, ABOUT: read_value(marked)})
-        self.seen[key] = len(self.tools)
+        self.seen[key] = self._last_answer[key[0]] = len(self.tools)
         for name, value in record.fields.items():
             for candidate in _candidates(value):
                 self._show(candidate, Place(name=name, key=key))
@@ -135,6 +144,7 @@ class Case:
         values = list(chosen)
         self._facts.clear()
         self._nearest.clear()
+        self._shared.clear()
         for candidate in values:
             self.used.setdefault(candidate, {})[tool] = len(self.tools) + 1
         self.about = tuple(one.text for one in values if one.sort == "handle")
@@ -243,11 +253,10 @@ class Case:
 
     def _referred(self, mark: str) -> Iterator[str]:
         """What the records say that a handle names."""
-        for key, record in self.records.items():
-            if key[2] == mark:
-                for name, value in record.fields.items():
-                    if name not in ("id", ABOUT):
-                        yield from (f"{key[0]}.{name}={word}" for word in value.words)
+        for key in self._named.get(mark, ()):
+            for name, value in self.records[key].fields.items():
+                if name not in ("id", ABOUT):
+                    yield from (f"{key[0]}.{name}={word}" for word in value.words)
 
     def _all_of(self, name: str, keys: Sequence[RecordKey], has: set[str]) -> None:
         said: dict[str, int] = defaultdict(int)
@@ -306,7 +315,7 @@ class Case:
         name = f"{place.key[0]}.{place.key[1]}.{place.name}"
         if self.seen[place.key] == len(self.tools):
             has.add(f"fresh in {name}")
-        if self.seen[place.key] == max(turn for key, turn in self.seen.items() if key[0] == place.key[0]):
+        if self.seen[place.key] == self._last_answer[place.key[0]]:
             has.add(f"last in {name}")
         marks = self.records[place.key].marks() | {place.key[2]}
         has.update(f"beside {argument} in {name}" for argument, one in before.items() if one.text in marks)
@@ -351,10 +360,13 @@ class Case:
 
     def _is_shared(self, key: RecordKey, column: str, mark: str) -> bool:
         """Whether another record of the listing has the same value in a column."""
-        return any(
-            other != key and other[:2] == key[:2] and column in record.fields and mark in record.fields[column].marks
-            for other, record in self.records.items()
-        )
+        if not self._shared:
+            for other, record in self.records.items():
+                for name, value in record.fields.items():
+                    for one in value.marks:
+                        place = (other[0], other[1], name, one)
+                        self._shared[place] = self._shared.get(place, 0) + 1
+        return self._shared.get((key[0], key[1], column, mark), 0) > 1
 
     def _is_said(self, mark: str) -> bool:
         """Whether the user has written what a handle stands for."""

@@ -82,18 +82,23 @@ def grow(examples: Sequence[Features], labels: Sequence[str], *, limits: frozens
 
 def _tests(examples: Sequence[Features], limits: frozenset[float]) -> tuple[list[Test], NDArray[np.bool_]]:
     """The tests that tell some of the examples apart, and which of them each passes."""
-    some = frozenset[str]().union(*(one.has for one in examples))
-    every = frozenset(examples[0].has).intersection(*(one.has for one in examples))
-    tests = [Test(name=name) for name in some - every]
-    for name in sorted(set[str]().union(*(one.numbers for one in examples))):
+    passed: dict[Test, list[int]] = {}
+    for row, one in enumerate(examples):
+        for name in one.has:
+            passed.setdefault(Test(name=name), []).append(row)
+    passed = {test: rows for test, rows in passed.items() if len(rows) < len(examples)}
+    for name in set[str]().union(*(one.numbers for one in examples)):
         values = sorted({one.numbers[name] for one in examples if name in one.numbers})
-        tests += [Test(name=name, limit=_limit(low, high, limits)) for low, high in zip(values, values[1:], strict=False)]
-        if values and any(name not in one.numbers for one in examples):
+        tests = [Test(name=name, limit=_limit(low, high, limits)) for low, high in zip(values, values[1:], strict=False)]
+        if any(name not in one.numbers for one in examples):
             tests.append(Test(name=name, limit=1e18))
-    tests.sort(key=lambda test: (_rank(test.name), test.name, test.limit or 0.0))
-    return tests, np.array([[one.passes(test) for test in tests] for one in examples], dtype=np.bool_).reshape(
-        len(examples), len(tests)
-    )
+        for test in tests:
+            passed[test] = [row for row, one in enumerate(examples) if one.passes(test)]
+    ordered = sorted(passed, key=lambda test: (_rank(test.name), test.name, test.limit or 0.0))
+    table = np.zeros((len(examples), len(ordered)), dtype=np.bool_)
+    for column, test in enumerate(ordered):
+        table[passed[test], column] = True
+    return ordered, table
 
 
 def _limit(low: float, high: float, limits: frozenset[float]) -> float:
