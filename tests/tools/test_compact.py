@@ -19,12 +19,21 @@ HOSTILE = [
     "\x00",
 ]  # fmt: skip
 texts = st.sampled_from(HOSTILE) | st.text(max_size=8)
+shown_texts = st.lists(
+    st.sampled_from(
+        ["ORD-1042", "a@b.example", "EUR 1,234.50", "EUR 12.50", "123450", "2031-01-02", "2031-01-02T03:04:05", "<ORD.3>",
+         'Am "Tor" 4', " ", '"', "\\", ",", ".", "x", "1000"]
+    ),
+    max_size=5,
+).map("".join)
 values: st.SearchStrategy[Any] = st.recursive(
     st.none()
     | st.booleans()
     | st.integers(-(2**63), 2**63 - 1)
     | st.floats(allow_nan=False, allow_infinity=False)
-    | texts,
+    | st.sampled_from([123450, 1000, 999])
+    | texts
+    | shown_texts,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
     max_leaves=8,
 )
@@ -100,10 +109,25 @@ def test_text_is_read_whole_or_explained_and_the_explanation_can_be_sent(text: s
         orjson.dumps(parsed.error)
 
 
-@given(turn=st.lists(calls, max_size=3), said=texts.map(str.strip))
-def test_what_is_written_with_handles_reads_as_the_same_text(turn: list[ToolCall], said: str) -> None:
+SHOWN: list[Message] = [
+    {"role": "system", "content": "It is Monday 2031-01-20. You are EMP-101."},
+    {"role": "user", "content": "From a@b.example: cancel ORD-1042, it cost EUR 1,234.50, before 2031-01-02."},
+    {"role": "tool", "content": json.dumps({"id": "<ORD.3>", "street": 'Am "Tor" 4', "at": "2031-01-02T03:04:05", "n": 1000})},
+]
+TAKES_STREETS: list[Any] = [{"function": {"parameters": {"properties": {"street": {"type": "string"}}}}}]
+
+
+@given(
+    turn=st.lists(calls | st.builds(ToolCall, tool=texts, arguments=st.dictionaries(texts, shown_texts)), max_size=3),
+    said=(texts | shown_texts).map(str.strip),
+)
+def test_what_is_written_with_handles_reads_as_the_same_calls(turn: list[ToolCall], said: str) -> None:
     rendering = COMPACT.rendering()
-    assert rendering.read(rendering.written(turn, said)) == COMPACT.render(turn, said)
+    rendering.opening(SHOWN, TAKES_STREETS)
+    parsed = COMPACT.parse(rendering.read(rendering.written(turn, said)))
+    expected = COMPACT.parse(COMPACT.render(turn, said))
+    assert exact(list(parsed.calls)) == exact(list(expected.calls))
+    assert (parsed.prose, parsed.error) == (expected.prose, expected.error)
 
 
 @pytest.mark.parametrize(
@@ -186,13 +210,13 @@ OPENING: list[Message] = [{"role": "system", "content": "Be brief."}, {"role": "
 def test_an_episode_is_marks_and_text_in_turn() -> None:
     rendering = COMPACT.rendering()
     assert rendering.opening(OPENING, [{"type": "function"}]) == [
-        "<|system|>", "Be brief.", "<|user|>", "Cancel ", "<ORD.0>", ".", "<|assistant|>",
+        "<|system|>", "Be brief.", "<|user|>", "Cancel ", "<ord.0>", ".", "<|assistant|>",
     ]  # fmt: skip
     call = ToolCall(tool="cancel", arguments={"order_id": "ORD-1042"})
-    assert rendering.written([call]) == ["cancel order_id=", "<ORD.0>", "<|end|>"]
+    assert rendering.written([call]) == ["cancel order_id=", "<ord.0>", "<|end|>"]
     answer: Message = {"role": "tool", "content": '{"id":"ORD-1042","refund_id":"RFD-1007"}'}
     assert rendering.following([answer]) == [
-        "<|tool|>", "id=", "<ORD.0>", " refund_id=", "<REFUND_ID.0>", "<|assistant|>",
+        "<|tool|>", "id=", "<ord.0>", " refund_id=", "<rfd.0>", "<|assistant|>",
     ]  # fmt: skip
 
 
@@ -203,13 +227,16 @@ def read_answer(content: str) -> str:
 @pytest.mark.parametrize(
     ("answer", "read"),
     [
-        ({"id": "A-1", "paid": True, "n": 0, "rate": 0.5}, "id=A-1 paid=true n=0 rate=0.5"),
+        ({"paid": True, "n": 0, "rate": 0.5, "days": 99}, "paid=true n=0 rate=0.5 days=99"),
         ({"none": None, "empty": "", "list": [], "record": {}}, "list=[] record=()"),
-        ({"of": {"id": "A"}, "n": 1}, "of=(id=A) n=1"),
-        ({"lines": [{"id": "A", "n": 1}, {"id": "B"}]}, "lines=[id=A n=1; id=B]"),
-        ({"pairs": [[1, 2], [3]]}, "pairs=[[1; 2]; [3]]"),
+        ({"of": {"n": 2}, "n": 1}, "of=(n=2) n=1"),
+        ({"lines": [{"id": "A", "n": 1}, {"id": "B"}]}, "lines=[id=<id.0> n=1; id=<id.1>]"),
+        ({"pairs": [[1, 2], [3]]}, "pairs=[1; 2; 3]"),
         (["A", None, 7], "A; null; 7"),
         ("said", "said"),
+        ({"total_cents": 4599}, "total_cents=<amount.0> 2k+"),
+        ({"watts": 600}, "watts=<number.0> 500+"),
+        ({"placed": "2031-01-02T03:04:05"}, "placed=<date.0>"),
     ],
 )
 def test_an_answer_is_read_as_fields(answer: object, read: str) -> None:
@@ -222,9 +249,152 @@ def test_an_answer_that_is_no_json_or_too_deep_stands_as_it_is(content: str) -> 
 
 
 def test_records_of_a_listing_number_their_handles_alike() -> None:
-    listing = json.dumps([{"id": "LIN-1009", "product": "CPU-1001"}, {"id": "LIN-1003", "product": "PSU-1002"}])
+    listing = json.dumps([{"id": "LIN-1009", "product_id": "CPU-1001"}, {"id": "LIN-1003", "product_id": "PSU-1002"}])
     pieces = COMPACT.rendering().following([{"role": "tool", "content": listing}])
-    assert "".join(pieces[1:-1]) == "id=<LIN.0> product=<PRODUCT.0>; id=<LIN.1> product=<PRODUCT.1>"
+    assert "".join(pieces[1:-1]) == "id=<lin.0> product_id=<cpu.0>; id=<lin.1> product_id=<psu.1>"
+
+
+TODAY: Message = {"role": "system", "content": "It is 2031-01-20."}
+
+
+def read_after(said: str, *answers: object) -> list[str]:
+    """The answers as they are read after the user has said something on 2031-01-20."""
+    rendering = COMPACT.rendering()
+    rendering.opening([TODAY, {"role": "user", "content": said}], [])
+    return [
+        "".join(rendering.following([{"role": "tool", "content": json.dumps(answer)}])[1:-1]) for answer in answers
+    ]
+
+
+@pytest.mark.parametrize(
+    ("day", "read"),
+    [
+        ("2031-01-20", "<date.0> today"), ("2031-01-19", "<date.1> 1d ago"), ("2031-01-23", "<date.1> in 3d"),
+        ("2030-10-12", "<date.1> 100d ago"), ("2030-10-11", "<date.1> 3mo ago"), ("2033-01-20", "<date.1> in 24mo"),
+        ("2031-01-08T16:00:00", "<date.1> 12d ago"), ("2031-02-30", "2031-02-30"),
+    ],
+)  # fmt: skip
+def test_a_day_is_shown_with_its_distance_from_today(day: str, read: str) -> None:
+    assert read_after("Hello.", {"placed": day}) == [f"placed={read}"]
+
+
+def test_a_day_is_shown_anew_after_time_has_passed() -> None:
+    due = {"id": "A", "due": "2031-01-22"}
+    first, _, second = read_after("Hello.", due, {"now": "2031-01-25T09:00:00"}, due)
+    assert first == "id=<id.0> due=<date.1> in 2d"
+    assert second == "id=<id.0> due=<date.1> 3d ago"
+
+
+def test_numbers_of_a_listing_are_ranked_and_equal_ones_are_equal() -> None:
+    listing = [{"cents": 5000}, {"cents": 900}, {"cents": 5000}, {"cents": 2000}]
+    assert read_after("Hello.", listing) == [
+        "cents=<amount.0> 5k+ #3 top; cents=<amount.1> 500+ #1; cents=<amount.0> 5k+ #3 top; cents=<amount.2> 2k+ #2"
+    ]
+
+
+def test_ranks_go_on_over_the_pages_of_a_listing() -> None:
+    pages = [
+        {"results": [{"cents": 500}, {"cents": 700}], "next_cursor": "B"},
+        {"results": [{"cents": 600}], "next_cursor": None},
+        {"results": [{"cents": 600}]},
+    ]
+    _, second, other = read_after("Hello.", *pages)
+    assert "<amount.2> 500+ under <amount.1> #2" in second
+    assert "#" not in other
+
+
+def test_a_number_is_compared_with_the_last_one_before_the_answer_and_with_what_the_user_named() -> None:
+    first, second = read_after("I can spend EUR 320.", {"paid_cents": 12000}, {"limit_cents": 12001})
+    assert first == "paid_cents=<amount.1> 10k+ under <amount.0>"
+    assert second == "limit_cents=<amount.2> 10k+ under <amount.0> over <amount.1>"
+
+
+def test_a_day_is_compared_with_the_day_that_the_user_named() -> None:
+    listing = [{"placed": "2031-01-02"}, {"placed": "2031-01-03"}, {"placed": "2031-01-04"}]
+    assert read_after("Since 2031-01-03, please.", listing) == [
+        "placed=<date.2> 18d ago under <date.1> #1; placed=<date.1> 17d ago #2; placed=<date.3> 16d ago over <date.1> #3 top"
+    ]
+
+
+def test_a_name_that_the_user_has_written_is_marked_and_not_a_part_of_a_longer_one() -> None:
+    names = [{"name": "Umbra Rock"}, {"name": "Umbra Rock I"}, {"name": "Umbra"}]
+    assert read_after("The Umbra Rock I was damaged.", names) == [
+        "name=Umbra Rock; name=Umbra Rock I =asked; name=Umbra"
+    ]
+
+
+def test_a_name_that_the_user_repeats_is_followed_by_the_handle_of_its_record() -> None:
+    rendering = COMPACT.rendering()
+    rendering.following([{"role": "tool", "content": json.dumps([{"id": "LIN-1", "name": "Umbra Rock"}])}])
+    pieces = rendering.following([{"role": "user", "content": "The Umbra Rock, please."}])
+    assert "".join(pieces[1:-1]) == "The Umbra Rock <lin.0>, please."
+
+
+def test_a_record_is_shown_again_with_what_has_changed() -> None:
+    order = {"id": "ORD-1", "status": "processing", "note": None, "total_cents": 700}
+    _, same, changed, cleared = read_after(
+        "Hello.", order, order, {**order, "status": "cancelled", "note": "x"}, {**order, "status": "cancelled"}
+    )
+    assert same == "id=<ord.0>"
+    assert changed == "id=<ord.0> status=cancelled note=x"
+    assert cleared == "id=<ord.0> note=null"
+
+
+def test_a_reference_to_the_record_that_a_line_stands_in_is_left_out() -> None:
+    answer = {"order": {"id": "ORD-1"}, "lines": [{"id": "LIN-1", "order_id": "ORD-1"}, {"id": "LIN-2", "order_id": "ORD-2"}]}
+    assert read_after("Hello.", answer) == ["order=(id=<ord.0>) lines=[id=<lin.0>; id=<lin.1> order_id=<ord.1>]"]
+
+
+ADDRESSED: list[Any] = [
+    {"function": {"parameters": {"properties": {"street": {"type": "string"}, "city": {"type": "string"}}}}}
+]
+
+
+@pytest.mark.parametrize(
+    ("said", "read"),
+    [
+        ("Send it to Rue Verte 57, Lyon.", "Send it to <street.0>, <city.0>."),
+        ("Send it to Rue des Lilas 50 in Nantes, please", "Send it to <street.0> in <city.0>, please"),
+        ("I live at Mill Road 15 in Galway now.", "I live at <street.0> in <city.0> now."),
+        ("The Umbra Hush 600 W was damaged.", "The Umbra Hush 600 W was damaged."),
+    ],
+)
+def test_postal_addresses_are_handles_where_a_tool_takes_them(said: str, read: str) -> None:
+    messages: list[Message] = [{"role": "user", "content": said}]
+    assert "".join(COMPACT.rendering().opening(messages, ADDRESSED)[1:-1]) == read
+    assert "".join(COMPACT.rendering().opening(messages, [])[1:-1]) == said
+
+
+def test_what_the_system_names_stays_a_word() -> None:
+    rendering = COMPACT.rendering()
+    rendering.opening([{"role": "system", "content": "Handbook: RET-10 Returns."}], [])
+    pieces = rendering.following([{"role": "tool", "content": '{"policy_id":"RET-10","order_id":"ORD-10"}'}])
+    assert "".join(pieces[1:-1]) == "policy_id=RET-10 order_id=<ord.0>"
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        ["f a=", Mark("<ord.7>")],
+        ["f a=[", Mark("<ord.7>"), "]"],
+        ['f a="see ', Mark("<ord.7>"), '"'],
+        ["> see ", Mark("<ord.7>")],
+        ["f a=1\nf a=", Mark("<ord.7>")],
+    ],
+)
+def test_a_handle_that_was_never_shown_makes_the_turn_unreadable(pieces: list[str]) -> None:
+    assert error_of(COMPACT.rendering().read(pieces)) == (
+        "nothing has shown <ord.7> yet; use the handle of a value that a message shows"
+    )
+
+
+def test_an_amount_is_a_number_in_an_argument_and_money_in_a_message() -> None:
+    rendering = COMPACT.rendering()
+    rendering.following([{"role": "tool", "content": '{"paid_cents":123450}'}])
+    call = ToolCall(tool="pay", arguments={"cents": 123450, "all": [123450], "note": "It is EUR 1,234.50."})
+    pieces = rendering.written([call])
+    assert "".join(pieces) == 'pay cents=<amount.0> all=[<amount.0>] note="It is <amount.0>."<|end|>'
+    assert COMPACT.parse(rendering.read(pieces)).calls == (call,)
 
 
 @pytest.mark.parametrize("role", ["user", "tool"])
@@ -251,7 +421,7 @@ def test_the_marks_are_roles_the_end_and_every_handle_of_a_kind_that_occurs() ->
     pieces = COMPACT.rendering().opening(OPENING, [])
     marks = COMPACT.marks([pieces])
     assert marks[:5] == ["<|end|>", "<|system|>", "<|user|>", "<|assistant|>", "<|tool|>"]
-    assert marks[5:] == [f"<ORD.{number}>" for number in range(PER_KIND)]
+    assert marks[5:] == [f"<ord.{number}>" for number in range(PER_KIND)]
     assert len(set(marks)) == len(marks)
 
 

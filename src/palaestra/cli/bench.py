@@ -83,6 +83,28 @@ def wording(
         write_file(json, orjson.dumps(found, option=orjson.OPT_INDENT_2))
 
 
+@app.command(epilog="Example: `palaestra bench learnability storefront --family cancel-order`")
+def learnability(
+    env_id: Annotated[str | None, typer.Argument(help="Environment id. Default: the default world.")] = None,
+    form: Annotated[str, typer.Option("--format", help="Chat format whose rendering is measured.")] = "compact",
+    family: Annotated[
+        list[str] | None, typer.Option("--family", help="A family; may be given several times. Default: all.")
+    ] = None,
+    apart: Annotated[bool, typer.Option("--apart", help="Build an imitator for each twin of its own.")] = False,  # noqa: FBT002
+    json: JsonOption = None,
+) -> None:
+    """Play half of train by decision trees that imitate the solutions of the other half, by the rendered text alone."""
+    from palaestra.benchmarks.learnability import learnability_table, measure_learnability  # noqa: PLC0415
+
+    with bar("imitating", None) as progress:
+        found = measure_learnability(
+            find_world(env_id), form=form, families=family, twins=not apart, progress=progress.step
+        )
+    output().print(learnability_table(found, form=form).for_terminal())
+    if json is not None:
+        write_file(json, orjson.dumps(found, option=orjson.OPT_INDENT_2))
+
+
 @app.command(epilog="Example: `palaestra bench worlds --worlds 300`")
 def worlds(
     count: Annotated[int, typer.Option("--worlds", min=2, help="Registered worlds to compare with one.")] = 300,

@@ -1,0 +1,20 @@
+"""Does a rendering show what decides? Imitators without gradient training, built from it and played."""
+
+from palaestra.benchmarks.learnability.imitator import Demonstration, Imitator
+from palaestra.benchmarks.learnability.measure import (
+    FamilyLearnability,
+    demonstrate,
+    learnability_table,
+    measure_learnability,
+    play_imitator,
+)
+
+__all__ = [
+    "Demonstration",
+    "FamilyLearnability",
+    "Imitator",
+    "demonstrate",
+    "learnability_table",
+    "measure_learnability",
+    "play_imitator",
+]
