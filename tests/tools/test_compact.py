@@ -21,8 +21,24 @@ HOSTILE = [
 texts = st.sampled_from(HOSTILE) | st.text(max_size=8)
 shown_texts = st.lists(
     st.sampled_from(
-        ["ORD-1042", "a@b.example", "EUR 1,234.50", "EUR 12.50", "123450", "2031-01-02", "2031-01-02T03:04:05", "<ORD.3>",
-         'Am "Tor" 4', " ", '"', "\\", ",", ".", "x", "1000"]
+        [
+            "ORD-1042",
+            "a@b.example",
+            "EUR 1,234.50",
+            "EUR 12.50",
+            "123450",
+            "2031-01-02",
+            "2031-01-02T03:04:05",
+            "<ORD.3>",
+            'Am "Tor" 4',
+            " ",
+            '"',
+            "\\",
+            ",",
+            ".",
+            "x",
+            "1000",
+        ]
     ),
     max_size=5,
 ).map("".join)
@@ -112,7 +128,10 @@ def test_text_is_read_whole_or_explained_and_the_explanation_can_be_sent(text: s
 SHOWN: list[Message] = [
     {"role": "system", "content": "It is Monday 2031-01-20. You are EMP-101."},
     {"role": "user", "content": "From a@b.example: cancel ORD-1042, it cost EUR 1,234.50, before 2031-01-02."},
-    {"role": "tool", "content": json.dumps({"id": "<ORD.3>", "street": 'Am "Tor" 4', "at": "2031-01-02T03:04:05", "n": 1000})},
+    {
+        "role": "tool",
+        "content": json.dumps({"id": "<ORD.3>", "street": 'Am "Tor" 4', "at": "2031-01-02T03:04:05", "n": 1000}),
+    },
 ]
 TAKES_STREETS: list[Any] = [{"function": {"parameters": {"properties": {"street": {"type": "string"}}}}}]
 
@@ -261,9 +280,7 @@ def read_after(said: str, *answers: object) -> list[str]:
     """The answers as they are read after the user has said something on 2031-01-20."""
     rendering = COMPACT.rendering()
     rendering.opening([TODAY, {"role": "user", "content": said}], [])
-    return [
-        "".join(rendering.following([{"role": "tool", "content": json.dumps(answer)}])[1:-1]) for answer in answers
-    ]
+    return ["".join(rendering.following([{"role": "tool", "content": json.dumps(answer)}])[1:-1]) for answer in answers]
 
 
 @pytest.mark.parametrize(
@@ -312,7 +329,8 @@ def test_a_number_is_compared_with_the_last_one_before_the_answer_and_with_what_
 def test_a_day_is_compared_with_the_day_that_the_user_named() -> None:
     listing = [{"placed": "2031-01-02"}, {"placed": "2031-01-03"}, {"placed": "2031-01-04"}]
     assert read_after("Since 2031-01-03, please.", listing) == [
-        "placed=<date.2> 18d ago under <date.1> #1; placed=<date.1> 17d ago #2; placed=<date.3> 16d ago over <date.1> #3 top"
+        "placed=<date.2> 18d ago under <date.1> #1; placed=<date.1> 17d ago #2; "
+        "placed=<date.3> 16d ago over <date.1> #3 top"
     ]
 
 
@@ -341,7 +359,10 @@ def test_a_record_is_shown_again_with_what_has_changed() -> None:
 
 
 def test_a_reference_to_the_record_that_a_line_stands_in_is_left_out() -> None:
-    answer = {"order": {"id": "ORD-1"}, "lines": [{"id": "LIN-1", "order_id": "ORD-1"}, {"id": "LIN-2", "order_id": "ORD-2"}]}
+    answer = {
+        "order": {"id": "ORD-1"},
+        "lines": [{"id": "LIN-1", "order_id": "ORD-1"}, {"id": "LIN-2", "order_id": "ORD-2"}],
+    }
     assert read_after("Hello.", answer) == ["order=(id=<ord.0>) lines=[id=<lin.0>; id=<lin.1> order_id=<ord.1>]"]
 
 

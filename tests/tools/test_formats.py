@@ -170,8 +170,8 @@ def test_json_that_is_no_call_is_explained(text: str, says: str) -> None:
 def test_formats_are_known_by_name() -> None:
     planners = ["planner", "planner-qwen", "planner-smollm2"]
     whole = ["qwen", "qwen-thinking", "smollm2", "smollm2-described"]
-    assert list(FORMATS) == ["compact", "hermes", "json", *planners, *whole]
-    assert list(CHAT_FORMATS) == ["compact", *planners, *whole]
+    assert list(FORMATS) == ["compact", "hermes", "json", "opaque", *planners, *whole]
+    assert list(CHAT_FORMATS) == ["compact", "opaque", *planners, *whole]
     assert [CHAT_FORMATS.get(name).name for name in CHAT_FORMATS] == list(CHAT_FORMATS)
     with pytest.raises(UnknownNameError, match="unknown action format 'qwem'; did you mean 'qwen'"):
         FORMATS.get("qwem")

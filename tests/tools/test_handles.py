@@ -44,7 +44,9 @@ def test_a_handle_that_was_never_shown_stands_for_nothing() -> None:
     assert Handles().resolve(Mark("<order.0>")) is None
 
 
-@pytest.mark.parametrize(("piece", "expected"), [(Mark("<order.0>"), True), (Mark("<|end|>"), False), ("<order.0>", False)])
+@pytest.mark.parametrize(
+    ("piece", "expected"), [(Mark("<order.0>"), True), (Mark("<|end|>"), False), ("<order.0>", False)]
+)
 def test_only_marks_in_the_form_of_handles_are_handles(piece: str, *, expected: bool) -> None:
     assert is_handle(piece) is expected
 

@@ -4,6 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from palaestra.benchmarks.learnability.reading import (
@@ -222,14 +223,18 @@ class Case:
         for text, name in ((" ".join(self.said), "m"), (self.said[-1] if self.said else "", "m:last")):
             words = list(words_of(text))
             has.update(f"{name}:{word}" for word in words)
-            has.update(f"{name}:{a} {b}" for a, b in zip(words, words[1:], strict=False))
+            has.update(f"{name}:{a} {b}" for a, b in pairwise(words))
 
     def _recency(self, key: RecordKey) -> tuple[int, bool, int]:
         """How near a record is to what goes on: the last one shown or named, or else the one that the user named."""
         record = self.records[key]
         own = self._last_use(key[2])
         asked = any("=asked" in value.words for value in record.fields.values())
-        return max(self.seen[key], own), asked or self._is_said(key[2]), max(map(self._last_use, record.marks()), default=0)
+        return (
+            max(self.seen[key], own),
+            asked or self._is_said(key[2]),
+            max(map(self._last_use, record.marks()), default=0),
+        )
 
     def _last_use(self, mark: str) -> int:
         return max(self.used.get(Candidate(sort="handle", text=mark), {}).values(), default=0)

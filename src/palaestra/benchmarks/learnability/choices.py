@@ -88,9 +88,9 @@ def _best(left: Sequence[Sequence[Described]], rights: Sequence[Candidate]) -> N
                 if count < len(among):
                     spoilt.add(Narrowing(name=name, lacks=True))
             else:
-                gains[Narrowing(name=name, lacks=True)] = (
-                    gains.get(Narrowing(name=name, lacks=True), 0.0) + count / len(among)
-                )
+                gains[Narrowing(name=name, lacks=True)] = gains.get(
+                    Narrowing(name=name, lacks=True), 0.0
+                ) + count / len(among)
                 spoilt.add(Narrowing(name=name))
     fit = {one: gain for one, gain in gains.items() if one not in spoilt and gain > 0}
     return min(fit, key=lambda one: (-round(fit[one], 6), one.lacks, len(one.name), one.name)) if fit else None

@@ -82,7 +82,9 @@ class Imitator:
                 lessons.values[turn.shape, argument.name].append((moment, argument.template))
                 own = () if argument.template.startswith(COLUMN) else argument.chosen
                 for hole, right in zip(_holes(turn.tool, argument), own, strict=True):
-                    example = ChoiceExample(among=_described(case, turn.tool, right.sort, before, argument), right=right)
+                    example = ChoiceExample(
+                        among=_described(case, turn.tool, right.sort, before, argument), right=right
+                    )
                     lessons.choices[hole].append((moment, example))
                     moment = _with_choice(moment, case, turn.tool, argument.name, right, before)
             case.write(turn.outline, turn.tool, turn.chosen)
@@ -115,7 +117,13 @@ class Imitator:
         return turn.pieces()
 
     def _choose(
-        self, case: Case, moment: Features, hole: HoleKey, tool: str, before: Mapping[str, Candidate], argument: Argument
+        self,
+        case: Case,
+        moment: Features,
+        hole: HoleKey,
+        tool: str,
+        before: Mapping[str, Candidate],
+        argument: Argument,
     ) -> Candidate | None:
         tree, rules = self._choices[hole]
         rule = rules[tree.decide(moment)]
@@ -242,9 +250,11 @@ def _constants(demonstrations: Sequence[Demonstration]) -> _Constants:
 
 
 def _seen(argument: Argument, case: Case) -> _SeenArgument:
-    names = {
-        f"{key[0]}.{key[1]}.{column}" for key, record in case.records.items() for column in record.fields
-    } if _is_list(argument) else set()
+    names = (
+        {f"{key[0]}.{key[1]}.{column}" for key, record in case.records.items() for column in record.fields}
+        if _is_list(argument)
+        else set()
+    )
     marks = tuple(one.text for one in argument.chosen)
     return _SeenArgument(
         argument=argument,

@@ -1,7 +1,7 @@
 """Does the rendering show what decides? An imitator of half of a family's demonstrations plays the other half.
 
-The tasks of even index are demonstrated, those of odd index are played. A family and its twin share an imitator, so that
-it must tell from the records which of the two it has before it: requests and first calls are equal.
+The tasks of even index are demonstrated, those of odd index are played. A family and its twin share an imitator, so it
+must tell from the records which of the two it has before it: requests and first calls are equal.
 """
 
 from collections import defaultdict

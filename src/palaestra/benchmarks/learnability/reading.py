@@ -129,9 +129,7 @@ def read_value(text: str) -> ReadValue:
                 words.add(f"{comparisons}. {word}")
             days = 0 if word == "today" else days
             words.add(word if kind != "size" else f"size {word}")
-    return ReadValue(
-        text=_plain(text), words=frozenset(words), marks=tuple(marks), numbers=tuple(numbers), days=days
-    )
+    return ReadValue(text=_plain(text), words=frozenset(words), marks=tuple(marks), numbers=tuple(numbers), days=days)
 
 
 def _days(text: str, *, ahead: bool) -> int:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import log2
 
 import numpy as np
@@ -89,7 +90,7 @@ def _tests(examples: Sequence[Features], limits: frozenset[float]) -> tuple[list
     passed = {test: rows for test, rows in passed.items() if len(rows) < len(examples)}
     for name in set[str]().union(*(one.numbers for one in examples)):
         values = sorted({one.numbers[name] for one in examples if name in one.numbers})
-        tests = [Test(name=name, limit=_limit(low, high, limits)) for low, high in zip(values, values[1:], strict=False)]
+        tests = [Test(name=name, limit=_limit(low, high, limits)) for low, high in pairwise(values)]
         if any(name not in one.numbers for one in examples):
             tests.append(Test(name=name, limit=1e18))
         for test in tests:

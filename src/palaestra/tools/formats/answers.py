@@ -1,7 +1,7 @@
 """Answers of tools as a small policy reads them: `key=value`, handles, comparisons, and only what is new.
 
-A record that was shown before is shown again with the fields that have changed. Fields without a value are left out, and
-so is a line's reference to the record that it stands in.
+A record that was shown before is shown again with the fields that have changed. Fields without a value are left out. So
+is a line's reference to the record that it stands in.
 """
 
 import re

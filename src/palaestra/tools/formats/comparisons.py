@@ -43,4 +43,3 @@ def rank_word(value: int | str, values: Sequence[int | str]) -> str | None:
         return None
     rank = ordered.index(value) + 1
     return f"#{rank} top" if rank == len(ordered) else f"#{rank}"
-

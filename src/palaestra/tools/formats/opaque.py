@@ -1,4 +1,4 @@
-"""The opaque format: the compact format with a handle for every long number, time and id, and nothing that compares them.
+"""The opaque format: the compact format with a handle for every long number, time and id, and no comparisons.
 
 A policy sees which values are equal and nothing else of them: neither that a day has passed nor that an amount is above
 a limit. It is here to be compared with the compact format, which shows what decides.

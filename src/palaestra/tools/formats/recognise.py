@@ -19,9 +19,9 @@ _FORMS = (
     r"|(?P<day>\d{4}-\d\d-\d\d)(?![\w-])"
     r"|(?P<money>EUR \d{1,3}(?:,\d{3})+(?:\.\d\d)?(?![\d,])|EUR \d+(?:\.\d\d)?(?!\d))"
 )
-_WORD = r"[^\W\d_][\w.'’-]*"
+_WORD = r"[^\W\d_][\w.'-]*"
 _NAME = r"(?=[^\W\d_])(?![a-zà-ÿ])" + _WORD
-_TOWN = r"(?=[^\W\d_])(?![a-zà-ÿ])(?:St\. )?[^\W\d_][\w'’-]*"
+_TOWN = r"(?=[^\W\d_])(?![a-zà-ÿ])(?:St\. )?[^\W\d_][\w'-]*"
 _ADDRESS = (
     rf"|(?P<street>{_NAME}(?: (?:{_NAME}|de|des|du|del|della|la|le|les|di|da|of|the|van|der|den|am|im|an)){{0,3}}"
     rf" \d{{1,4}}[a-z]?)(?=(?P<between>,? in |, )(?P<city>(?:\d{{4,6}} )?{_TOWN}(?: {_TOWN}){{0,2}}))"

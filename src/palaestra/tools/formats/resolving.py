@@ -16,6 +16,8 @@ from palaestra.tools.formats.recognise import money_text
 
 _UNSHOWN = "\x1a"
 """Stands before a handle that was never shown. No JSON string may hold it, so no readable call does."""
+_PROSE = "> "
+"""Begins a line of prose."""
 _FOUND = re.compile(rf"{_UNSHOWN}(<\w+\.\d+>)")
 
 
@@ -47,11 +49,14 @@ class _Place:
     """Where in a turn a piece stands: in prose, inside quotes, inside brackets, or behind an argument's name."""
 
     def __init__(self) -> None:
+        self._begin_line()
+        self.after = ""
+        """The character before."""
+
+    def _begin_line(self) -> None:
         self._line = ""
         self._quoted = self._escaped = False
         self._depth = 0
-        self.after = ""
-        """The character before."""
 
     def read(self, text: str) -> None:
         """Go on behind a text."""
@@ -61,9 +66,9 @@ class _Place:
 
     def _step(self, character: str) -> None:
         if character == "\n":
-            self.__init__()  # type: ignore[misc]
-        elif len(self._line) < 2 and not self._quoted:
-            self._line += character
+            self._begin_line()
+            return
+        self._line = (self._line + character)[: len(_PROSE)]
         if self._escaped:
             self._escaped = False
         elif self._quoted and character == "\\":
@@ -75,7 +80,7 @@ class _Place:
 
     def write(self, value: HandleValue) -> str:
         """A value as it is written here."""
-        if self._line == "> ":
+        if self._line == _PROSE:
             return _text(value)
         if self._quoted:
             return quoted(_text(value))[1:-1]
