@@ -250,7 +250,7 @@ def read_answer(content: str) -> str:
         ({"none": None, "empty": "", "list": [], "record": {}}, "list=[] record=()"),
         ({"of": {"n": 2}, "n": 1}, "of=(n=2) n=1"),
         ({"lines": [{"id": "A", "n": 1}, {"id": "B"}]}, "lines=[id=<id.0> n=1; id=<id.1>]"),
-        ({"pairs": [[1, 2], [3]]}, "pairs=[1; 2; 3]"),
+        ({"pairs": [[1, 2], [3]]}, "pairs=[[1; 2]; [3]]"),
         (["A", None, 7], "A; null; 7"),
         ("said", "said"),
         ({"total_cents": 4599}, "total_cents=<amount.0> 2k+"),
@@ -329,8 +329,10 @@ def test_a_number_is_compared_with_the_last_one_before_the_answer_and_with_what_
 def test_a_day_is_compared_with_the_day_that_the_user_named() -> None:
     listing = [{"placed": "2031-01-02"}, {"placed": "2031-01-03"}, {"placed": "2031-01-04"}]
     assert read_after("Since 2031-01-03, please.", listing) == [
-        "placed=<date.2> 18d ago under <date.1> #1; placed=<date.1> 17d ago #2; "
-        "placed=<date.3> 16d ago over <date.1> #3 top"
+        (
+            "placed=<date.2> 18d ago under <date.1> #1; placed=<date.1> 17d ago #2; "
+            "placed=<date.3> 16d ago over <date.1> #3 top"
+        )
     ]
 
 

@@ -118,7 +118,7 @@ def _plain_values(line: str, calls: tuple[ToolCall, ...]) -> Iterator[tuple[str,
     for name, value in re.findall(r' (\w+)=("(?:[^"\\]|\\.)*"|\S+)', line):
         if name not in prose:
             for part in re.findall(r"[^\[\]{},\"]+", value):
-                if not re.fullmatch(r"<\w+\.\d+>|:|\w+:", part):
+                if not re.fullmatch(r"<\w+\.\d+>|", part.strip(":")):
                     yield name, part.strip(":")
 
 

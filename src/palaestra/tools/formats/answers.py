@@ -81,7 +81,10 @@ class _Pass:
         elif isinstance(value, list):
             for number, inner in enumerate(value):
                 yield "; " if number and not isinstance(inner, str) else " " if number else ""
+                opening, closing = "[]" if isinstance(inner, list) else ("", "")
+                yield opening
                 yield from self.value(inner, path, number, parents)
+                yield closing
         elif isinstance(value, str):
             yield from self._text(value, path, record)
         elif isinstance(value, int) and not isinstance(value, bool) and abs(value) >= LEAST_NUMBER:
@@ -186,6 +189,12 @@ def _columns(answer: Json) -> dict[Path, list[HandleValue]]:
 
     walk(answer, (), listed=False)
     return columns
+
+
+def is_deep(value: Json, most: int = 50) -> bool:
+    """Whether a value is nested deeper than people write answers, `most` levels."""
+    parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    return most == 0 or any(is_deep(part, most - 1) for part in parts)
 
 
 def _is_time(value: Json) -> bool:

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 import orjson
 
 from palaestra.records import Json, JsonSchema, Message, ToolCall
-from palaestra.tools.formats.answers import AnswerReader
+from palaestra.tools.formats.answers import AnswerReader, is_deep
 from palaestra.tools.formats.format import Mark, ParsedTurn, Rendering, TurnPart, joined
 from palaestra.tools.formats.handles import handle_marks
 from palaestra.tools.formats.lines import ValueMarks, line_pieces, read_line, written_line
@@ -85,6 +85,9 @@ class CompactRendering:
     def opening(self, messages: Sequence[Message], tools: Sequence[JsonSchema]) -> list[str]:
         """The messages; no schemas."""
         self._shown.learn_tools(tools)
+        for message in messages:
+            if message["role"] == "system":
+                self._shown.learn_briefing(read_text(message))
         return self.following(messages)
 
     def following(self, messages: Sequence[Message]) -> list[str]:
@@ -98,12 +101,12 @@ class CompactRendering:
         """A message's content with handles and comparisons in it; an answer that is JSON as fields."""
         content, role = read_text(message), message["role"]
         if role != "tool":
-            return self._shown.read_text(content, system=role == "system", user=role == "user")
+            return self._shown.read_text(content, user=role == "user")
         try:
             answer: Json = orjson.loads(content)
-        except (orjson.JSONDecodeError, RecursionError):
+        except orjson.JSONDecodeError:
             return self._shown.read_text(content)
-        return self._answers.read(answer)
+        return self._shown.read_text(content) if is_deep(answer) else self._answers.read(answer)
 
     def written(self, calls: Sequence[ToolCall], prose: str = "") -> list[str]:
         """A turn with the handles of what was shown in it, and the end mark."""

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from palaestra.tools.formats.format import Mark
+from palaestra.tools.formats.recognise import money_text
 
 HandleValue: TypeAlias = str | int
 """What a handle stands for: a text, or a whole number such as an amount in cents."""
@@ -25,6 +26,7 @@ class Handles:
     def __init__(self) -> None:
         self._mark_of: dict[HandleValue, Mark] = {}
         self._value_of: dict[Mark, HandleValue] = {}
+        self._wording: dict[int, str] = {}
 
     def show(self, value: HandleValue, kind: str, *, record: int = 0) -> Mark | None:
         """The handle of `value`, a new one if it is new; `None` where its kind has no handle left.
@@ -45,6 +47,14 @@ class Handles:
     def find(self, value: HandleValue) -> Mark | None:
         """The handle of a value that was shown; `None` where it was not."""
         return self._mark_of.get(value)
+
+    def word(self, amount: int, text: str) -> None:
+        """Take note of how a message wrote an amount; the first wording counts."""
+        self._wording.setdefault(amount, text)
+
+    def text_of(self, value: HandleValue) -> str:
+        """A value as it is written in prose; an amount as a message wrote it, or else as `EUR 1,234.50`."""
+        return value if isinstance(value, str) else self._wording.get(value) or money_text(value)
 
     def resolve(self, mark: Mark) -> HandleValue | None:
         """What a handle stands for; `None` where it was never shown."""

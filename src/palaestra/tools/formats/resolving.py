@@ -12,7 +12,6 @@ import orjson
 from palaestra.tools.formats.format import Mark
 from palaestra.tools.formats.handles import Handles, HandleValue, is_handle
 from palaestra.tools.formats.lines import quoted, word_or_quoted
-from palaestra.tools.formats.recognise import money_text
 
 _UNSHOWN = "\x1a"
 """Stands before a handle that was never shown. No JSON string may hold it, so no readable call does."""
@@ -23,7 +22,7 @@ _FOUND = re.compile(rf"{_UNSHOWN}(<\w+\.\d+>)")
 
 def resolve_turn(pieces: Sequence[str], handles: Handles) -> str:
     """The text of a turn."""
-    place = _Place()
+    place = _Place(handles)
     written: list[str] = []
     for piece in pieces:
         if not isinstance(piece, Mark):
@@ -34,7 +33,7 @@ def resolve_turn(pieces: Sequence[str], handles: Handles) -> str:
             written.append(f"{_UNSHOWN}{piece}" if value is None else place.write(value))
             place.after = ""
         else:
-            place = _Place()
+            place = _Place(handles)
             written.append(piece)
     return "".join(written)
 
@@ -48,7 +47,8 @@ def find_unshown(text: str) -> str | None:
 class _Place:
     """Where in a turn a piece stands: in prose, inside quotes, inside brackets, or behind an argument's name."""
 
-    def __init__(self) -> None:
+    def __init__(self, handles: Handles) -> None:
+        self._text_of = handles.text_of
         self._begin_line()
         self.after = ""
         """The character before."""
@@ -81,15 +81,11 @@ class _Place:
     def write(self, value: HandleValue) -> str:
         """A value as it is written here."""
         if self._line == _PROSE:
-            return _text(value)
+            return self._text_of(value)
         if self._quoted:
-            return quoted(_text(value))[1:-1]
+            return quoted(self._text_of(value))[1:-1]
         if isinstance(value, int):
             return orjson.dumps(value).decode()
         if self._depth:
             return quoted(value)
         return word_or_quoted(value) if self.after == "=" else value
-
-
-def _text(value: HandleValue) -> str:
-    return money_text(value) if isinstance(value, int) else value

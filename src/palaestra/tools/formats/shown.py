@@ -10,7 +10,7 @@ from palaestra.tools.formats.comparisons import days_word, size_word
 from palaestra.tools.formats.format import Mark
 from palaestra.tools.formats.handles import Handles, HandleValue
 from palaestra.tools.formats.kinds import ArgumentKinds
-from palaestra.tools.formats.recognise import money_text, recognise
+from palaestra.tools.formats.recognise import recognise
 
 LEAST_NUMBER = 100
 """The least number that gets a handle; smaller ones are written as they are."""
@@ -93,12 +93,14 @@ class Shown:
                 yield " over " if _is_over(value, other) else " under "
                 yield mark
 
-    def read_text(self, text: str, *, system: bool = False, user: bool = False) -> list[str]:
+    def learn_briefing(self, text: str) -> None:
+        """Take note of what the system's message names, and of the first day in it, which is the present one."""
+        self.named |= {word.strip(_MARKS) for word in _WORD.findall(text)}
+        day = next((found.value for found in recognise(text, places=False) if found.form == "day"), None)
+        self.today = self.today or (parse_day(str(day)) if day else None)
+
+    def read_text(self, text: str, *, user: bool = False) -> list[str]:
         """A text of a message with handles for its values, new ones for new values."""
-        if system:
-            self.named |= {word.strip(_MARKS) for word in _WORD.findall(text)}
-            day = next((found.value for found in recognise(text, places=False) if found.form == "day"), None)
-            self.today = self.today or (parse_day(str(day)) if day else None)
         pieces: list[str] = []
         at = 0
         for found in recognise(text, places=self.kinds.places):
@@ -106,6 +108,8 @@ class Shown:
             before = text[at : found.start] if shown else text[at : found.end]
             pieces += [*self._mask_known(before, user=user), *shown]
             at = found.end
+            if shown and isinstance(found.value, int):
+                self.handles.word(found.value, text[found.start : found.end])
             if user and shown and found.form in ("money", "day"):
                 self.asked["cents" if found.form == "money" else "date"] = found.value
         return [*pieces, *self._mask_known(text[at:], user=user)]
@@ -155,7 +159,7 @@ class Shown:
         at = 0
         for found in recognise(text, places=False):
             literal = text[found.start : found.end]
-            exact = isinstance(found.value, str) or money_text(found.value) == literal
+            exact = isinstance(found.value, str) or self.handles.text_of(found.value) == literal
             mark = self.handles.find(found.value) if exact else None
             if mark is not None:
                 pieces += [*self._mask_known(text[at : found.start]), mark]
