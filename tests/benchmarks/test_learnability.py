@@ -49,8 +49,10 @@ def test_a_choice_keeps_what_was_chosen_in_every_example() -> None:
 
 
 def test_a_rendered_answer_is_read_as_records() -> None:
-    pieces = ["order=(id=", Mark("<order.0>"), " status=shipped) lines=[id=", Mark("<line.0>"), " name=Umbra (AM4) =asked;",
-              " id=", Mark("<line.1>"), " placed=", Mark("<date.1>"), " 12d ago #1] n=3"]  # fmt: skip
+    pieces = [
+        *("order=(id=", Mark("<order.0>"), " status=shipped) lines=[id=", Mark("<line.0>")),
+        *(" name=Umbra (AM4) =asked; id=", Mark("<line.1>"), " placed=", Mark("<date.1>"), " 12d ago #1] n=3"),
+    ]
     root, order, first, second = read_records(join_pieces(pieces))
     assert (root.path, order.path, first.path, second.path) == ("", "order", "lines", "lines")
     assert order.fields["id"].marks == ("<order.0>",)

@@ -93,7 +93,7 @@ class _Pass:
             yield orjson.dumps(value).decode()
 
     def _record(self, row: Mapping[str, Json], path: Path, record: int, parents: Mapping[str, str]) -> Iterator[str]:
-        beside = {**parents, **{name: str(part["id"]) for name, part in row.items() if _has_id(part)}}
+        beside = {**parents, **{name: key for name, part in row.items() if (key := _id_of(part)) is not None}}
         between = ""
         for name, value in self._new_fields(row, parents):
             yield f"{between}{name}="
@@ -169,8 +169,9 @@ def _is_empty(value: object) -> bool:
     return value is None or value == ""
 
 
-def _has_id(part: Any) -> bool:  # Any: a part of a JSON answer
-    return isinstance(part, Mapping) and isinstance(cast("Mapping[str, Any]", part).get("id"), str)
+def _id_of(part: Any) -> str | None:  # Any: a part of a JSON answer
+    key = cast("Mapping[str, Any]", part).get("id") if isinstance(part, Mapping) else None
+    return key if isinstance(key, str) else None
 
 
 def _columns(answer: Json) -> dict[Path, list[HandleValue]]:
