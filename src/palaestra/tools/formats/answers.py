@@ -93,7 +93,7 @@ class _Pass:
             yield orjson.dumps(value).decode()
 
     def _record(self, row: Mapping[str, Json], path: Path, record: int, parents: Mapping[str, str]) -> Iterator[str]:
-        beside = {**parents, **{name: key for name, part in row.items() if (key := _id_of(part)) is not None}}
+        beside = {**parents, **{name: own for name, part in row.items() if (own := _id_of(part)) is not None}}
         between = ""
         for name, value in self._new_fields(row, parents):
             yield f"{between}{name}="
