@@ -69,7 +69,7 @@ REJECTION = RejectionConfig(
     save=SaveConfig(every=2),
     patience=60.0,
 )
-IMITATING = {"expert": EXPERT, "rejection": REJECTION}
+IMITATING: dict[str, ExpertConfig | RejectionConfig] = {"expert": EXPERT, "rejection": REJECTION}
 Told: TypeAlias = list[str]
 
 

@@ -56,7 +56,7 @@ def resolve_precision(name: Precision, device: str) -> Literal["fp32", "bf16"]:
         name: "auto" for bfloat16 where the device multiplies in it, otherwise single precision.
         device: In torch's words.
     """
-    if name != AUTO:
+    if name != "auto":
         return name
     kind = torch.device(device).type
     if kind == "cuda":

@@ -9,7 +9,8 @@ from palaestra.errors import ConfigError
 from palaestra.tools import CHAT_FORMATS
 from palaestra.trainers.codec import Codec, train_tokenizer
 from palaestra.trainers.data.demonstration import demonstration, rendered
-from palaestra.trainers.loops.config import GrpoConfig, WorldConfig
+from palaestra.trainers.loops.config import WorldConfig
+from palaestra.trainers.loops.rollout_config import GrpoConfig
 from palaestra.trainers.loops.room import check_context, check_demonstrations, check_prompts, prompt_tokens
 from palaestra.trainers.loops.worlds import RunWorlds
 from palaestra.trainers.model.checkpoint import fresh
@@ -56,9 +57,9 @@ def test_openings_are_of_several_families_and_few(worlds: RunWorlds) -> None:
 def test_a_prompt_that_leaves_no_room_for_a_turn_is_refused_with_its_tokens(worlds: RunWorlds, codec: Codec) -> None:
     longest = max(prompt_tokens(opening, codec) for opening in worlds.sample_openings())
     policy = policy_of(codec, longest + 100)
-    check_prompts(playing(longest + 1), policy, worlds)
+    check_prompts("grpo", playing(longest + 1), policy, worlds)
     with pytest.raises(ConfigError) as refused:
-        check_prompts(playing(longest), policy, worlds)
+        check_prompts("grpo", playing(longest), policy, worlds)
     said = str(refused.value)
     assert f"grpo.play.context={longest}: the prompt of storefront/" in said
     assert f"has {longest:,} tokens in the format smollm2" in said
@@ -70,7 +71,7 @@ def test_a_prompt_that_the_policy_cannot_read_is_refused_with_ways_to_a_shorter_
 ) -> None:
     shortest = min(prompt_tokens(opening, codec) for opening in worlds.sample_openings())
     with pytest.raises(ConfigError, match=r"smollm2 in place of smollm2-described.*surface.*a policy that reads more"):
-        check_prompts(playing(shortest - 1), policy_of(codec, shortest - 1), worlds)
+        check_prompts("grpo", playing(shortest - 1), policy_of(codec, shortest - 1), worlds)
 
 
 def test_demonstrations_that_are_longer_than_the_policy_reads_are_refused(
@@ -90,4 +91,4 @@ def test_demonstrations_that_are_longer_than_the_policy_reads_are_refused(
 
 def test_trajectories_that_are_longer_than_the_policy_reads_are_refused(codec: Codec) -> None:
     with pytest.raises(ConfigError, match="the policy takes 64 tokens"):
-        check_context(playing(65), policy_of(codec, 64).model.shape)
+        check_context("grpo", playing(65), policy_of(codec, 64).model.shape)

@@ -28,6 +28,7 @@ from palaestra.errors import (
 from palaestra.trainers.learner import Learner, LearnerConfig, LoraConfig
 from palaestra.trainers.loops import GrpoLoop, SaveConfig, recorded_batches
 from palaestra.trainers.loops.record import quarantined_batches
+from palaestra.trainers.loops.rollouts import AskColumns
 from palaestra.trainers.loops.saves import Saver, StageProgress, StageSnapshot, read_progress, restore, take_snapshot
 from palaestra.trainers.objectives import Metrics
 from palaestra.trainers.policy import Policy, load_policy
@@ -51,14 +52,17 @@ def straight(warm: Policy, tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def asked_in_rollouts(loop: GrpoLoop, number: int) -> None:
     """Have the process get a signal while the third step waits for its rollouts."""
-    taken = loop._groups
+    rollouts = loop._rollouts
+    taken = rollouts.batch
 
-    async def groups(step: int) -> tuple[list[RolloutGroup], dict[str, Tensor]]:
+    async def batch(
+        step: int, *, asked: frozenset[str] = frozenset(), ask: AskColumns | None = None
+    ) -> tuple[list[RolloutGroup], dict[str, Tensor]]:
         if step == 2:
             os.kill(os.getpid(), number)
-        return await taken(step)
+        return await taken(step, asked=asked, ask=ask)
 
-    loop._groups = groups  # type: ignore[method-assign]
+    rollouts.batch = batch  # type: ignore[method-assign]
 
 
 def asked_in_training(loop: GrpoLoop, number: int) -> None:
