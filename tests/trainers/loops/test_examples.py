@@ -22,14 +22,14 @@ def played(*rewards: float, ids: int = 5, passed: bool = False, harm: int | None
     """An episode of turns of one token behind a prompt of one, each answered by one; harm from that turn on."""
     width = 1 + 2 * len(rewards)
     spans = tuple(Span(kind="turn", start=1 + 2 * n, end=2 + 2 * n) for n in range(len(rewards)))
-    stops: tuple[Stop, ...] = ("end",) * len(rewards)
+    ended: Stop = "end"
     tokens = Tokens(
         ids=tuple(ids + n for n in range(width)),
         sampled=tuple(n % 2 == 1 for n in range(width)),
         logprobs=(-1.0,) * width,
         versions=(3,) * width,
         spans=spans,
-        stops=stops,
+        stops=(ended,) * len(rewards),
     )
     turns = tuple(
         replace(turn(reward), violated=("harm",) if harm is not None and n >= harm else ())
