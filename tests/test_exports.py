@@ -38,6 +38,9 @@ EXPORTS = {
         "comparison_markdown comparison_page comparison_sentences comparison_table ladder_png report_json "
         "report_markdown report_page summary_tables write_report"
     ),
+    "palaestra.benchmarks.learnability": (
+        "Demonstration FamilyLearnability Imitator demonstrate learnability_table measure_learnability play_imitator"
+    ),
     "palaestra.benchmarks.learning": (
         "LearningConfig LearningMaterial LearningResult MeasuredPolicy evaluate_policy learn learning_document "
         "learning_panels learning_tables"
@@ -129,13 +132,13 @@ EXPORTS = {
     "palaestra.rubrics.derivation": "DerivedRubric SolutionTrace TableFacts Tables TraceStep derive",
     "palaestra.tools": (
         "CHAT_FORMATS CONTROL FORMATS TYPED_CONTROL ActKind ActionFormat CallResult ChatFormat CompactFormat "
-        "HermesFormat JournaledState JsonFormat Mark ParsedTurn PlannedTurn PlannerFormat QwenFormat Reads Rendering "
-        "Schemas SmolLM2Format Tool ToolContext Toolbox TurnPart finish give_up join_answers legal_call plain_call "
+        "HermesFormat JournaledState JsonFormat Mark OpaqueFormat ParsedTurn PlannedTurn PlannerFormat QwenFormat Reads "
+        "Rendering Schemas SmolLM2Format Tool ToolContext Toolbox TurnPart finish give_up join_answers legal_call plain_call "
         "plain_text read_plan reply run_composite sample_call sample_value short_schema tool"
     ),
     "palaestra.tools.formats": (
-        "CHAT_FORMATS FORMATS ActionFormat ChatFormat CompactFormat HermesFormat JsonFormat Mark ParsedTurn "
-        "PlannedTurn PlannerFormat QwenFormat Rendering SmolLM2Format TurnPart read_plan"
+        "CHAT_FORMATS FORMATS ActionFormat ChatFormat CompactFormat HermesFormat JsonFormat Mark OpaqueFormat "
+        "ParsedTurn PlannedTurn PlannerFormat QwenFormat Rendering SmolLM2Format TurnPart read_plan"
     ),
     "palaestra.trainers": (
         "AlarmConfig CriticConfig GroupRule GrpoConfig GrpoLoop LearnerConfig Loop ModelConfig NativeConfig "

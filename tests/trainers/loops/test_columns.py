@@ -150,7 +150,7 @@ def test_the_example_of_an_objective_of_ones_own_trains(tmp_path: Path, monkeypa
     small = [
         *(f"world.env_id={LIBRARY_ID}", 'world.imports=["worlds.registration"]', "world.families=[]"),
         "policy.model={hidden=32,layers=1,heads=1,kv_heads=1,head_dim=32,mlp=64,context=512,vocabulary=600}",
-        *("sft.steps=30", "sft.batch=4", "sft.warmup_steps=2", "sft.learner.lr=0.02", "threads=1"),
+        *("sft.steps=60", "sft.batch=4", "sft.warmup_steps=2", "sft.learner.lr=0.02", "threads=1"),
         *("grpo.steps=1", "grpo.group_size=4", "grpo.limits={per_step=2}", "grpo.play={context=400,turn=24}"),
         'trackers=["jsonl"]',
     ]

@@ -60,9 +60,10 @@ def steps_of(config: ExpertConfig | RejectionConfig) -> int:
 # learning is learning
 
 
-def test_expert_iteration_learns_what_supervised_steps_had_not_taught(warm: Policy, tmp_path: Path) -> None:
+def test_expert_iteration_learns_what_supervised_steps_had_not_taught(tmp_path: Path) -> None:
+    begun = run(sft_loop(steps=40), tmp_path / "sft").policy
     more = replace(EXPERT, steps=8, updates=8, limits=Staleness(per_step=8), pool=PoolConfig(agents=24))
-    history = run(imitating_loop(warm, more), tmp_path / "expert").progress.history
+    history = run(imitating_loop(begun, more), tmp_path / "expert").progress.history
     before, after = (fmean(row["solved"] for row in rows) for rows in (history[:2], history[-2:]))
     assert after > before + 0.15
 
