@@ -34,7 +34,7 @@ def warm(tmp_path_factory: pytest.TempPathFactory) -> Policy:
     """A policy that has seen the oracle plan."""
     seen = list(demonstrations())
     start = initial_policy(replace(POLICY, format="planner"), seen, seed=0)
-    loop = SftLoop(replace(SFT, steps=120), seen, seed=0, start=start)
+    loop = SftLoop(replace(SFT, steps=75), seen, seed=0, start=start)
     return run(loop, tmp_path_factory.mktemp("warm") / "sft").policy
 
 
@@ -52,8 +52,7 @@ def trained(warm: Policy, config: GrpoConfig, directory: Path) -> StageResult:
 def test_every_preset_takes_a_step_that_can_be_taken_again(name: str, warm: Policy, tmp_path: Path) -> None:
     one, other = (trained(warm, config(name), tmp_path / part) for part in ("one", "other"))
     assert one.policy.digest() == other.policy.digest()
-    if name != "maxrl":  # it learns from groups that earn something on average, and here none does
-        assert one.policy.digest() != warm.digest()
+    assert one.policy.digest() != warm.digest()
 
 
 @pytest.mark.parametrize("name", REMEMBERING)
@@ -172,7 +171,7 @@ def test_groups_that_a_filter_leaves_out_are_replaced_while_others_are_drawn(
     monkeypatch.setattr("palaestra.trainers.rollouts.groups.flatten", counted)
     seen = list(demonstrations())
     start = initial_policy(POLICY, seen, seed=0)
-    known = run(SftLoop(replace(SFT, steps=200), seen, seed=0, start=start), tmp_path / "sft").policy
+    known = run(SftLoop(replace(SFT, steps=60), seen, seed=0, start=start), tmp_path / "sft").policy
     for refill in (0, 40):
         objective = ObjectiveConfig(preset="dapo", parts={"refill": refill})
         history = run(grpo_loop(known, replace(SYNC, steps=2, objective=objective)), tmp_path / str(refill))
