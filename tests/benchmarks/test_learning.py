@@ -267,6 +267,7 @@ SHORT = replace(
 )
 NAMES = [WARM, ITERATED, GRADIENT, "more-steps", "more-demonstrations", "rejection-sampling"]
 TRAIN, HELDOUT = tasks_of(WORLD), tasks_of(replace(WORLD, split="heldout"))
+LIBRARY = LearningMaterial(world=WORLD, demonstrations=demonstrations(), heldout=groups_by_training(TRAIN, HELDOUT))
 
 
 def silent(text: str) -> None:
@@ -281,9 +282,6 @@ def learnt(
     directory: Path, *, config: LearningConfig = CONFIG, said: list[str] | None = None, until: str = ""
 ) -> LearningResult:
     """A run in the library, interrupted when the bar `until` would open."""
-    material = LearningMaterial(
-        world=WORLD, demonstrations=demonstrations(), heldout=groups_by_training(TRAIN, HELDOUT)
-    )
 
     class Nothing:
         def step(self, at: str) -> None:
@@ -296,7 +294,7 @@ def learnt(
             raise Interrupted
         yield Nothing()
 
-    return learn(material, config, seed=0, directory=directory, bar=bar, say=silent if said is None else said.append)
+    return learn(LIBRARY, config, seed=0, directory=directory, bar=bar, say=silent if said is None else said.append)
 
 
 def found(run: LearningResult) -> list[object]:
@@ -404,7 +402,7 @@ def test_controls_get_as_much_as_the_stages_after_the_warm_start(whole: tuple[Le
 
 def test_the_curve_of_rollouts_is_the_share_that_solved(whole: tuple[LearningResult, Path]) -> None:
     run, directory = whole
-    panels = learning_panels([run], MATERIAL)[:3]
+    panels = learning_panels([run], LIBRARY)[:3]
     for panel, stage in zip(panels[1:], ("expert", "grpo"), strict=True):
         batches = recorded_batches(directory / "run" / stage)
         episodes = [[e for group in batch.groups for e in group.episodes] for batch in batches]
