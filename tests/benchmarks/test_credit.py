@@ -18,7 +18,7 @@ from palaestra.benchmarks.credit import (
     material_of,
 )
 from palaestra.benchmarks.learning.evaluation import Evaluation
-from palaestra.trainers import CriticConfig, LearnerConfig, WorldConfig
+from palaestra.trainers import CriticConfig, LearnerConfig, WorldConfig, env_id_of
 from palaestra.trainers.progress import silent
 
 CONFIG = CreditConfig(
@@ -55,8 +55,8 @@ def found(directory: Path) -> tuple[Evaluation, Sequence[CreditResult]]:
 def test_a_world_that_the_settings_name_by_its_pack_is_measured_there(tmp_path: Path) -> None:
     pack = write_pack(tmp_path / "credit_ward", id="credit-ward")
     material = material_of(replace(CONFIG, world=WorldConfig(pack=pack)), bar=silent)
-    assert material.env_id == "palaestra/CreditWard-v0"
-    assert {task.partition("/")[0] for task in (*material.train, *material.heldout)} == {"credit-ward"}
+    assert env_id_of(material.world) == "palaestra/CreditWard-v0"
+    assert {task.partition("/")[0] for task in material.tasks} == {"credit-ward"}
 
 
 def test_every_method_is_trained_with_every_seed_for_as_many_tokens(
@@ -92,14 +92,15 @@ def test_started_again_it_finds_everything_done(
 def test_the_tables_have_a_row_for_every_method_beside_the_warm_start(
     found: tuple[Evaluation, Sequence[CreditResult]],
 ) -> None:
-    *scores, cost = credit_tables(*found)
+    groups = material_of(CONFIG, bar=silent).heldout
+    *scores, cost = credit_tables(*found, groups)
     for table in scores:
         kinds = {row[0] for row in table.rows}
         assert [row[1] for row in table.rows] == ["warm start", *METHODS] * len(kinds)
         assert all("2 training seeds: " in row[3] for row in table.rows if row[1] != "warm start")
     assert [row[0] for row in cost.rows] == list(METHODS)
     assert all(float(row[2].replace(",", "")) >= 400 for row in cost.rows)
-    assert credit_markdown(*found).count("### ") == 4
+    assert credit_markdown(*found, groups).count("### ") == 4
 
 
 def test_what_is_compared_differs_in_its_objective_alone() -> None:

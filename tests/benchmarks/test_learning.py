@@ -1,5 +1,6 @@
 """What is told of a training run: from records written by hand, every number found a second time; and a run itself."""
 
+from collections import Counter
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -9,47 +10,62 @@ from statistics import fmean
 import orjson
 import pytest
 
-from crash.loops import POLICY, SFT, SYNC, WORLD, demonstrations
+from crash.loops import EXPERT, POLICY, SFT, SYNC, WORLD, demonstrations
 from palaestra.benchmarks.curves import png, svg
 from palaestra.benchmarks.learning import (
+    STAGES,
+    HeldoutGroup,
     LearningConfig,
     LearningMaterial,
     LearningResult,
     MeasuredPolicy,
+    groups_by_training,
     learn,
     learning_document,
     learning_panels,
     learning_tables,
 )
 from palaestra.benchmarks.learning.evaluation import EVALUATION, Evaluation, TaskResult
-from palaestra.benchmarks.statistics import Observation, Unit, estimate_mean, paired_difference
+from palaestra.benchmarks.statistics import Observation, Unit, estimate_share, paired_difference
 from palaestra.errors import CheckpointError
 from palaestra.records import EndReason
 from palaestra.table import Table
-from palaestra.trainers import Policy, ProgressBar, StageProgress, initial_policy, recorded_batches, tasks_of
-from worlds.registration import LIBRARY_ID
+from palaestra.trainers import (
+    Policy,
+    ProgressBar,
+    StageProgress,
+    initial_policy,
+    load_policy,
+    recorded_batches,
+    tasks_of,
+)
+from palaestra.trajectory import read_episodes
 
 Points = dict[str, tuple[int, ...]]
 
-SEEN, UNSEEN = "families trained on", "families never seen"
+WARM, ITERATED, GRADIENT = STAGES.values()
+HELD = (
+    HeldoutGroup(name="new records", tasks=("w/a/0", "w/b/0"), unit=Unit.TASK),
+    HeldoutGroup(name="new families", tasks=("w/a-twin/0",)),
+)
 FIRST: dict[str, Points] = {
-    "before": {"a": (0, 10), "b": (20, 30), "u": (5, 5)},
-    "after-grpo": {"a": (100, 40), "b": (20, 60), "u": (0, 100)},
-    "control": {"a": (0, 20), "b": (30, 30), "u": (-20, 5)},
+    WARM: {"w/a/0": (0, 10), "w/b/0": (20, 30), "w/a-twin/0": (5, 5)},
+    ITERATED: {"w/a/0": (100, 40), "w/b/0": (20, 60), "w/a-twin/0": (100, 100)},
+    GRADIENT: {"w/a/0": (0, 20), "w/b/0": (30, 100), "w/a-twin/0": (-20, 5)},
 }
 SECOND: dict[str, Points] = {
-    "before": {"a": (0, 0), "b": (100, 30), "u": (5, 15)},
-    "after-grpo": {"a": (90, 50), "b": (100, 100), "u": (0, 0)},
-    "control": {"a": (10, 10), "b": (0, 0), "u": (0, 5)},
+    WARM: {"w/a/0": (0, 0), "w/b/0": (100, 30), "w/a-twin/0": (5, 15)},
+    ITERATED: {"w/a/0": (90, 100), "w/b/0": (100, 100), "w/a-twin/0": (0, 0)},
+    GRADIENT: {"w/a/0": (10, 10), "w/b/0": (0, 0), "w/a-twin/0": (0, 5)},
 }
+MATERIAL = LearningMaterial(world=WORLD, demonstrations=demonstrations(), heldout=HELD, twins={"w/a/0": "w/a-twin/0"})
 
 
 def evaluation(points: Points) -> Evaluation:
-    """Tasks named `u` are of unseen families; 100 points are a solved task, and less than none a harmed one."""
+    """100 points are a solved task, and less than none a harmed one."""
     return Evaluation(
         tasks={
             task: TaskResult(
-                unseen=task == "u",
                 points=own,
                 solved=tuple(p == 100 for p in own),
                 harmed=tuple(p < 0 for p in own),
@@ -70,143 +86,136 @@ def policy() -> Policy:
 
 @pytest.fixture(scope="module")
 def runs(policy: Policy) -> list[LearningResult]:
-    """Two seeds."""
+    """Two seeds; at the lower temperature nothing is solved."""
 
     def measured(points: Points, steps: int, seconds: float) -> MeasuredPolicy:
         rows = [
-            {"step": float(n), "seconds": seconds * n / steps, "loss": 4 / n, "reward/mean": 10.0 * n}
+            {"step": float(n), "seconds": seconds * n / steps, "loss": 4 / n, "solved": n / steps}
             for n in range(1, steps + 1)
         ]
         progress = StageProgress(config="", step=steps, seconds=seconds, history=rows)
-        return MeasuredPolicy(policy=policy, progress=progress, evaluation=evaluation(points), episodes=())
+        nothing = {task: (0,) * len(own) for task, own in points.items()}
+        evaluations = {1.0: evaluation(points), 0.3: evaluation(nothing)}
+        return MeasuredPolicy(policy=policy, progress=progress, evaluations=evaluations, episodes=())
 
     return [
         LearningResult(
             seed=seed,
-            before=measured(found["before"], 30, 61.2 + seed),
-            after=measured(found["after-grpo"], 4, 120.4),
-            control=measured(found["control"], 50, 120.6),
+            parts={
+                WARM: measured(found[WARM], 30, 61.2 + seed),
+                ITERATED: measured(found[ITERATED], 4, 120.4),
+                GRADIENT: measured(found[GRADIENT], 2, 10.6),
+            },
         )
         for seed, found in enumerate((FIRST, SECOND))
     ]
 
 
-def row(table: Table, tasks: str, seed: str) -> dict[str, str]:
-    (found,) = (cells for cells in table.rows if cells[:2] == (tasks, seed))
-    return dict(zip(("tasks", "seed", "before", "after", "gain", "control", "its own"), found, strict=True))
+def table_of(runs: list[LearningResult], text: str) -> Table:
+    (found,) = (table for table in learning_tables(runs, MATERIAL) if text in table.title)
+    return found
 
 
-def together(*parts: Points, unseen: bool) -> list[Observation]:
-    """The values of several training seeds."""
+def cells(table: Table, *first: str) -> tuple[str, ...]:
+    (found,) = (row[len(first) :] for row in table.rows if row[: len(first)] == first)
+    return found
+
+
+def shares(parts: list[Points], tasks: tuple[str, ...]) -> list[Observation]:
+    """100 for each episode that solved, of several training seeds."""
     return [
-        Observation(value=float(point), task=task, training_seed=seed)
+        Observation(value=100.0 * (point == 100), task=task, family=task.split("/")[1], training_seed=seed)
         for seed, part in enumerate(parts)
-        for task, points in part.items()
-        if (task == "u") == unseen
-        for point in points
+        for task in tasks
+        for point in part[task]
     ]
 
 
-@pytest.mark.parametrize("unseen", [False, True])
-@pytest.mark.parametrize(("seed", "found"), [("0", [FIRST]), ("1", [SECOND]), ("all", [FIRST, SECOND])])
-def test_scores_are_what_separate_statistics_find(
-    runs: list[LearningResult], seed: str, found: list[dict[str, Points]], unseen: bool
+@pytest.mark.parametrize("group", HELD, ids=lambda group: group.name)
+@pytest.mark.parametrize("name", [ITERATED, GRADIENT])
+@pytest.mark.parametrize("seeds", [[FIRST], [FIRST, SECOND]], ids=["one seed", "two seeds"])
+def test_shares_solved_are_what_separate_statistics_find(
+    runs: list[LearningResult], seeds: list[dict[str, Points]], name: str, group: HeldoutGroup
 ) -> None:
-    unit = Unit.TRAINING_SEED if seed == "all" else Unit.FAMILY if unseen else Unit.TASK
-    cells = row(learning_tables(runs)[0], UNSEEN if unseen else SEEN, seed)
-    before, after, control = (
-        together(*(one[part] for one in found), unseen=unseen) for part in ("before", "after-grpo", "control")
-    )
-    means = [f"{estimate_mean(part, unit).mean:.1f}" for part in (before, after, control)]
-    assert [cells["before"], cells["after"], cells["control"]] == means
-    assert cells["gain"] == paired_difference(before, after, unit).text(signed=True)
-    assert cells["its own"] == paired_difference(before, control, unit).text(signed=True)
-
-
-def test_scores_by_hand(runs: list[LearningResult]) -> None:
-    cells = row(learning_tables(runs)[0], SEEN, "0")
-    # Task means before: 5 and 25; after: 70 and 40; two tasks are too few for an interval.
-    assert (cells["before"], cells["after"], cells["gain"]) == ("15.0", "55.0", "+40.0, 2 tasks: +65.0, +15.0")
-    cells = row(learning_tables(runs)[0], UNSEEN, "all")
-    # One family: before 5 and 5, then 5 and 15; after 0 and 100, then 0 and 0. The unit is the training seed.
-    assert (cells["before"], cells["after"], cells["gain"]) == (
-        "7.5",
-        "25.0",
-        "+17.5, 2 training seeds: +45.0, -10.0",
-    )
+    found = cells(table_of(runs[: len(seeds)], "solve their task"), group.name, name)
+    own, warm = (shares([seed[part] for seed in seeds], group.tasks) for part in (name, WARM))
+    assert found[0] == estimate_share(own, group.unit, whole=100).text()
+    assert found[1] == paired_difference(warm, own, group.unit, whole=100).text(signed=True)
+    assert all(float(number.rstrip(",")) == 0 for number in (found[2].split()[0], found[3].split()[0]))
 
 
 def test_shares_solved_by_hand(runs: list[LearningResult]) -> None:
-    table = learning_tables(runs)[1]
-    # Before, seed 0 solves nothing; afterwards one of two episodes of `a` and none of `b`.
-    cells = row(table, SEEN, "0")
-    assert (cells["before"], cells["after"], cells["gain"]) == ("0.0", "25.0", "+25.0, 2 tasks: +50.0, +0.0")
-    cells = row(table, UNSEEN, "0")
-    assert (cells["before"], cells["after"], cells["gain"]) == ("0.0", "50.0", "+50.0, 1 family")
+    table = table_of(runs[:1], "solve their task")
+    assert cells(table, "new records", WARM)[:2] == ("0.0, 2 tasks: 0.0, 0.0", "")
+    assert cells(table, "new records", ITERATED)[:2] == ("25.0, 2 tasks: 50.0, 0.0", "+25.0, 2 tasks: +50.0, +0.0")
+    assert cells(table, "new families", ITERATED)[:2] == ("100.0, 1 family", "+100.0, 1 family")
 
 
-def test_shares_of_harm_by_hand(runs: list[LearningResult]) -> None:
-    # One of two episodes of the control of seed 0, and none of seed 1.
-    (table,) = (table for table in learning_tables(runs) if "forbidden" in table.title)
-    assert [row(table, UNSEEN, seed)["its own"] for seed in ("0", "1", "all")] == [
-        "+50.0, 1 family",
-        "+0.0, 1 family",
-        "+25.0, 2 training seeds: +50.0, +0.0",
+def test_pairs_solved_by_hand(runs: list[LearningResult]) -> None:
+    # Expert iteration: of the first seed one of two samples solves both, of the second none solves the twin.
+    assert cells(table_of(runs[:1], "Pairs"), ITERATED)[:2] == ("50.0, 1 family", "+50.0, 1 family")
+    assert cells(table_of(runs, "Pairs"), ITERATED)[:2] == ("25.0, 1 family", "+25.0, 1 family")
+    alone = replace(MATERIAL, twins={})
+    assert not [table for table in learning_tables(runs, alone) if "Pairs" in table.title]
+
+
+def test_what_else_there_is_by_hand(runs: list[LearningResult]) -> None:
+    once, points, harmed, unfinished = cells(table_of(runs[:1], "What else"), "new records", ITERATED)
+    assert once == "50.0, 2 tasks: 100.0, 0.0"
+    assert points == "55.0, 2 tasks: 70.0, 40.0"
+    assert (harmed, unfinished) == ("0.0, 2 tasks: 0.0, 0.0",) * 2
+    assert cells(table_of(runs[:1], "What else"), "new families", GRADIENT)[2] == "50.0, 1 family"
+
+
+def test_several_seeds_are_listed_one_by_one_and_one_is_not(runs: list[LearningResult]) -> None:
+    table = table_of(runs, "seed by seed")
+    assert [row[:2] for row in table.rows] == [
+        (seed, name) for seed in ("0", "1") for name in (WARM, ITERATED, GRADIENT)
     ]
+    assert cells(table, "1", ITERATED) == ("75.0", "0.0")
+    assert not [one for one in learning_tables(runs[:1], MATERIAL) if "seed by seed" in one.title]
 
 
-def test_a_claim_about_training_takes_several_training_seeds(runs: list[LearningResult]) -> None:
-    assert "no interval about training" in learning_tables(runs[:1])[0].note
-    assert "their unit is the training seed" in learning_tables(runs)[0].note
-
-
-def test_several_seeds_have_a_row_for_all_and_one_has_none(runs: list[LearningResult]) -> None:
-    for table in learning_tables(runs)[:3]:
-        assert [cells[:2] for cells in table.rows] == [
-            (tasks, seed) for tasks in (SEEN, UNSEEN) for seed in ("0", "1", "all")
-        ]
-    for table in learning_tables(runs[1:])[:3]:
-        assert [cells[:2] for cells in table.rows] == [(SEEN, "1"), (UNSEEN, "1")]
-
-
-def test_the_note_counts_tasks_and_episodes(runs: list[LearningResult]) -> None:
-    assert "2 tasks of 1 family trained on, 1 task of 1 family never seen, 2 episodes" in learning_tables(runs)[0].note
+def test_the_notes_say_what_was_played_and_for_which_seeds_it_holds(runs: list[LearningResult]) -> None:
+    note = table_of(runs, "solve their task").note
+    assert "new records: 2 tasks of 2 families; new families: 1 task of 1 family; 2 episodes of each" in note
+    assert "for the mean over training seeds 0, 1; they say nothing of other seeds" in note
+    assert "for the policy of training seed 0" in table_of(runs[:1], "solve their task").note
 
 
 def test_the_cost_is_steps_and_seconds_of_each_stage(runs: list[LearningResult]) -> None:
-    (table,) = (table for table in learning_tables(runs) if "took" in table.title)
-    assert table.columns[1::2] == ("warm-up steps", "GRPO steps", "control steps")
-    assert table.rows == (("0", "30", "61", "4", "120", "50", "121"), ("1", "30", "62", "4", "120", "50", "121"))
+    table = table_of(runs, "took")
+    assert table.columns[1::2] == tuple(f"{name} steps" for name in (WARM, ITERATED, GRADIENT))
+    assert table.rows == (("0", "30", "61", "4", "120", "2", "11"), ("1", "30", "62", "4", "120", "2", "11"))
 
 
 def test_every_table_has_as_many_cells_as_columns(runs: list[LearningResult]) -> None:
-    for table in learning_tables(runs):
-        assert {len(cells) for cells in table.rows} == {len(table.columns)}
+    for table in learning_tables(runs, MATERIAL):
+        assert {len(row) for row in table.rows} == {len(table.columns)}
 
 
 def test_the_curves_are_the_history(runs: list[LearningResult]) -> None:
-    loss, score, _ = learning_panels(runs)
-    assert [curve.label for curve in loss.curves] == ["seed 0", "seed 1"]
-    for panel, name, part in ((loss, "loss", "before"), (score, "reward/mean", "after-grpo")):
+    curves = learning_panels(runs, MATERIAL)[:3]
+    for panel, name, column in zip(curves, (WARM, ITERATED, GRADIENT), ("loss", "solved", "solved"), strict=True):
+        assert [curve.label for curve in panel.curves] == ["seed 0", "seed 1"]
         for curve, run in zip(panel.curves, runs, strict=True):
-            rows = run.parts()[part].progress.history
-            assert list(curve.x) == [r["step"] for r in rows]
-            assert list(curve.y) == [r[name] for r in rows]
+            rows = run.parts[name].progress.history
+            assert list(curve.x) == [row["step"] for row in rows]
+            assert list(curve.y) == [row[column] for row in rows]
 
 
-def test_the_estimates_are_those_of_training_seeds(runs: list[LearningResult]) -> None:
-    estimates = {(e.group, e.label): e for e in learning_panels(runs)[2].estimates}
-    assert len(estimates) == 6
-    for unseen, group in ((False, SEEN), (True, UNSEEN)):
-        for part, points in FIRST.items():
-            found = estimate_mean(together(points, SECOND[part], unseen=unseen), Unit.TRAINING_SEED)
-            shown = estimates[group, part]
-            assert (shown.mean, shown.low, shown.high) == (found.mean, found.mean, found.mean)
+def test_the_estimates_are_the_shares_solved(runs: list[LearningResult]) -> None:
+    panels = learning_panels(runs, MATERIAL)[3:]
+    assert [panel.title for panel in panels] == ["Solved: new records", "Solved: new families"]
+    for panel, group in zip(panels, HELD, strict=True):
+        for shown, name in zip(panel.estimates, (WARM, ITERATED, GRADIENT), strict=True):
+            own = shares([FIRST[name], SECOND[name]], group.tasks)
+            assert (shown.label, shown.mean) == (name, estimate_share(own, group.unit, whole=100).mean)
 
 
 def test_the_panels_draw(runs: list[LearningResult]) -> None:
     for some in (runs, runs[:1]):
-        panels = learning_panels(some)
+        panels = learning_panels(some, MATERIAL)
         assert png(panels).startswith(b"\x89PNG")
         drawn = svg(panels)
         assert all(panel.title.partition(":")[0] in drawn for panel in panels)
@@ -217,17 +226,48 @@ def test_the_document_holds_every_number(runs: list[LearningResult], policy: Pol
     for found, run in zip(read, runs, strict=True):
         assert found["seed"] == run.seed
         assert found["policies"] == dict.fromkeys(FIRST, policy.digest())
-        for name, part in run.parts().items():
+        for name, part in run.parts.items():
             assert found["history"][name] == part.progress.history
-            assert EVALUATION.validate_python(found["evaluation"][name], strict=False) == part.evaluation
+            for temperature, own in part.evaluations.items():
+                shown = found["evaluation"][name][f"{temperature:g}"]
+                assert EVALUATION.validate_python(shown, strict=False) == own
+
+
+def test_held_out_tasks_are_grouped_by_whether_their_families_are_trained_on() -> None:
+    groups = groups_by_training(["w/a/0", "w/b/0"], ["w/a/7", "w/c/7", "w/b/7"])
+    assert [(group.tasks, group.unit) for group in groups] == [
+        (("w/a/7", "w/b/7"), Unit.TASK),
+        (("w/c/7",), Unit.FAMILY),
+    ]
+    assert len(groups_by_training(["w/a/0"], ["w/a/7"])) == 1
 
 
 # a run
 
 
-CONFIG = LearningConfig(model=POLICY.model, sft=SFT, grpo=SYNC, samples=2, threads=1)
-SHORT = replace(CONFIG, sft=replace(SFT, steps=2), grpo=replace(SYNC, steps=1), samples=1)
+CONFIG = LearningConfig(
+    model=POLICY.model,
+    demonstrations=2,
+    sft=SFT,
+    expert=replace(EXPERT, steps=2),
+    grpo=SYNC,
+    controls=True,
+    samples=2,
+    temperatures=(1.0, 0.5),
+    threads=1,
+)
+SHORT = replace(
+    CONFIG,
+    sft=replace(SFT, steps=2),
+    expert=replace(EXPERT, steps=1, updates=1),
+    grpo=replace(SYNC, steps=1),
+    controls=False,
+    samples=1,
+    temperatures=(1.0,),
+)
+NAMES = [WARM, ITERATED, GRADIENT, "more-steps", "more-demonstrations", "rejection-sampling"]
 TRAIN, HELDOUT = tasks_of(WORLD), tasks_of(replace(WORLD, split="heldout"))
+LIBRARY = LearningMaterial(world=WORLD, demonstrations=demonstrations(), heldout=groups_by_training(TRAIN, HELDOUT))
 
 
 def silent(text: str) -> None:
@@ -242,7 +282,6 @@ def learnt(
     directory: Path, *, config: LearningConfig = CONFIG, said: list[str] | None = None, until: str = ""
 ) -> LearningResult:
     """A run in the library, interrupted when the bar `until` would open."""
-    material = LearningMaterial(env_id=LIBRARY_ID, demonstrations=demonstrations(), train=TRAIN, heldout=HELDOUT)
 
     class Nothing:
         def step(self, at: str) -> None:
@@ -255,18 +294,20 @@ def learnt(
             raise Interrupted
         yield Nothing()
 
-    return learn(material, config, seed=0, directory=directory, bar=bar, say=silent if said is None else said.append)
+    return learn(LIBRARY, config, seed=0, directory=directory, bar=bar, say=silent if said is None else said.append)
 
 
 def found(run: LearningResult) -> list[object]:
-    """What is the same whenever the run is the same; the control is given time, so only its beginning is."""
+    """What is the same whenever the run is the same; two controls are given time, so they are left out."""
 
     def untimed(row: Mapping[str, float]) -> dict[str, float]:
-        return {name: value for name, value in row.items() if name != "seconds" and not name.startswith("speed/")}
+        timed = ("seconds", "speed/", "rollouts/")
+        return {name: value for name, value in row.items() if not name.startswith(timed)}
 
     return [
-        (part.policy.digest(), list(map(untimed, part.progress.history)), part.evaluation, part.episodes)
-        for part in (run.before, run.after)
+        (part.policy.digest(), list(map(untimed, part.progress.history)), part.evaluations, part.episodes)
+        for name, part in run.parts.items()
+        if not name.startswith("more-")
     ]
 
 
@@ -276,30 +317,42 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[LearningResult, Pat
     return learnt(directory), directory
 
 
+def test_each_policy_is_what_its_stage_came_to(whole: tuple[LearningResult, Path]) -> None:
+    run, directory = whole
+    assert list(run.parts) == NAMES
+    for stage, name in STAGES.items():
+        assert run.parts[name].policy.digest() == load_policy(directory / "run" / stage / "checkpoint").digest()
+    assert len({part.policy.digest() for part in run.parts.values()}) == len(NAMES)
+
+
 @pytest.mark.parametrize(
-    "until", ["evaluation seed 0, before", "grpo", "evaluation seed 0, after-grpo", "evaluation seed 0, control"]
+    "until",
+    [
+        "expert",
+        "grpo",
+        f"evaluation seed 0, {ITERATED}, temperature 1",
+        f"evaluation seed 0, {GRADIENT}, temperature 0.5",
+        "rejection",
+    ],
 )
 def test_an_interrupted_run_goes_on_to_the_same_end(
     tmp_path: Path, whole: tuple[LearningResult, Path], until: str
 ) -> None:
     with pytest.raises(Interrupted):
         learnt(tmp_path / "run", until=until)
-    said: list[str] = []
-    assert found(learnt(tmp_path / "run", said=said)) == found(whole[0])
-    assert said[0].startswith("warm-up: done before")
+    assert found(learnt(tmp_path / "run")) == found(whole[0])
 
 
 def test_a_run_that_is_done_is_read(whole: tuple[LearningResult, Path]) -> None:
     run, directory = whole
-    written = {path: path.stat().st_mtime_ns for path in directory.rglob("*")}
-    said: list[str] = []
-    again = learnt(directory, said=said)
-    assert len(said) == 6
-    assert all("done before" in text for text in said)
+    kept = [path for path in directory.rglob("*") if "evaluation" in str(path) or "checkpoint" in str(path)]
+    written = {path: path.stat().st_mtime_ns for path in kept}
+    again = learnt(directory)
     assert found(again) == found(run)
-    assert again.control.evaluation == run.control.evaluation
-    assert again.control.policy.digest() == run.control.policy.digest()
-    assert {path: path.stat().st_mtime_ns for path in directory.rglob("*")} == written
+    for name, part in again.parts.items():
+        assert part.policy.digest() == run.parts[name].policy.digest()
+        assert part.evaluations == run.parts[name].evaluations
+    assert {path: path.stat().st_mtime_ns for path in kept} == written
 
 
 def test_an_evaluation_of_other_settings_is_done_anew(tmp_path: Path) -> None:
@@ -307,12 +360,12 @@ def test_an_evaluation_of_other_settings_is_done_anew(tmp_path: Path) -> None:
     said: list[str] = []
     more = learnt(tmp_path / "run", config=replace(SHORT, samples=2), said=said)
     assert not [text for text in said if text.startswith("evaluation")]
-    assert {len(result.points) for result in more.before.evaluation.tasks.values()} == {2}
+    assert {len(result.points) for result in more.parts[WARM].evaluations[1.0].tasks.values()} == {2}
 
 
 def test_a_damaged_evaluation_is_told_with_the_way_out_and_kept(tmp_path: Path) -> None:
     learnt(tmp_path / "run", config=SHORT)
-    broken = tmp_path / "run" / "evaluation-before"
+    broken = tmp_path / "run" / f"evaluation-{WARM}-1"
     (broken / "evaluation.json").write_text("{}")
     with pytest.raises(CheckpointError) as raised:
         learnt(tmp_path / "run", config=SHORT)
@@ -321,25 +374,36 @@ def test_a_damaged_evaluation_is_told_with_the_way_out_and_kept(tmp_path: Path) 
     assert (broken / "evaluation.json").read_text() == "{}"
 
 
-def test_the_three_parts_are_measured_on_the_same_tasks(whole: tuple[LearningResult, Path]) -> None:
-    run = whole[0]
-    for name, part in run.parts().items():
-        assert list(part.evaluation.tasks) == HELDOUT
-        assert [episode.task.id for episode in part.episodes] == HELDOUT
-        assert {episode.agent for episode in part.episodes} == {f"seed 0, {name}"}
-    assert len({part.policy.digest() for part in run.parts().values()}) == 3
+def test_all_policies_are_measured_on_the_same_tasks_at_the_same_temperatures(
+    whole: tuple[LearningResult, Path],
+) -> None:
+    for name, part in whole[0].parts.items():
+        assert list(part.evaluations) == [1.0, 0.5]
+        assert all(sorted(one.tasks) == sorted(HELDOUT) for one in part.evaluations.values())
+        assert sorted(episode.task.id for episode in part.episodes) == sorted(HELDOUT)
+        assert {episode.agent for episode in part.episodes} == {f"seed 0, {name}, temperature 1"}
 
 
-def test_the_control_has_the_time_that_grpo_took(whole: tuple[LearningResult, Path]) -> None:
-    run = whole[0]
-    taken = run.control.progress.history
-    assert run.control.progress.seconds >= run.after.progress.seconds
-    assert taken[-2]["seconds"] < run.after.progress.seconds + 0.001, "rows are rounded to milliseconds"
-
-
-def test_the_curve_of_rollouts_is_their_mean_score_in_points(whole: tuple[LearningResult, Path]) -> None:
+def test_controls_get_as_much_as_the_stages_after_the_warm_start(whole: tuple[LearningResult, Path]) -> None:
     run, directory = whole
-    (curve,) = learning_panels([run])[1].curves
-    episodes = [[e for group in batch.groups for e in group.episodes] for batch in recorded_batches(directory / "grpo")]
-    assert list(curve.y) == pytest.approx([fmean(e.score.points for e in step) for step in episodes])
-    assert max(map(abs, curve.y)) > 1, "a share of the points would be below"
+    seconds = {name: part.progress.seconds for name, part in run.parts.items()}
+    later = seconds[ITERATED] + seconds[GRADIENT]
+    for name, given in (("more-steps", later), ("more-demonstrations", later + seconds[WARM])):
+        taken = [row["seconds"] for row in run.parts[name].progress.history]
+        assert taken[-1] >= given - 0.001
+        assert len(taken) == 1 or taken[-2] < given + 0.001, "rows are rounded to milliseconds"
+    rounds, updates = CONFIG.expert.steps, CONFIG.expert.updates
+    assert run.parts["rejection-sampling"].progress.step == rounds + rounds * updates
+    shown = [list(read_episodes(directory / f"demonstrations-{count}.jsonl")) for count in (2, 6)]
+    for count, episodes in zip((2, 6), shown, strict=True):
+        assert max(Counter(episode.task.family for episode in episodes).values()) <= count
+    assert len(shown[1]) > len(shown[0])
+
+
+def test_the_curve_of_rollouts_is_the_share_that_solved(whole: tuple[LearningResult, Path]) -> None:
+    run, directory = whole
+    panels = learning_panels([run], LIBRARY)[:3]
+    for panel, stage in zip(panels[1:], ("expert", "grpo"), strict=True):
+        batches = recorded_batches(directory / "run" / stage)
+        episodes = [[e for group in batch.groups for e in group.episodes] for batch in batches]
+        assert list(panel.curves[0].y) == pytest.approx([fmean(e.score.passed for e in step) for step in episodes])

@@ -16,10 +16,8 @@ from palaestra.benchmarks.learning.evaluation import (
     Evaluation,
     Measure,
     TaskResult,
-    claim_unit,
     difference,
     evaluate,
-    evaluation_table,
 )
 from palaestra.benchmarks.statistics import Observation, Unit
 from palaestra.errors import ConfigError, TaskError
@@ -59,14 +57,13 @@ def policy(policies: tuple[Policy, Policy]) -> Policy:
     return policies[0]
 
 
-def result(*points: int, solved: Sequence[bool] | None = None, unseen: bool = False) -> TaskResult:
+def result(*points: int, solved: Sequence[bool] | None = None, end: EndReason = EndReason.FINISHED) -> TaskResult:
     return TaskResult(
-        unseen=unseen,
         points=points,
         solved=tuple(solved or [p == 100 for p in points]),
         harmed=tuple(p < 0 for p in points),
         turns=(3,) * len(points),
-        ends=(EndReason.FINISHED,) * len(points),
+        ends=(end,) * len(points),
     )
 
 
@@ -80,7 +77,7 @@ SOME = Evaluation(
     tasks={
         "a": result(100, 50),
         "b": result(0, 0, solved=[False, False]),
-        "c": result(-20, 100, unseen=True),
+        "c": result(-20, 100, end=EndReason.MAX_TURNS),
     },
     faults=0,
 )
@@ -124,9 +121,7 @@ def test_a_task_whose_first_episode_was_broken_off_shows_its_next(policy: Policy
 
 def test_a_task_whose_world_always_failed_is_in_no_figure() -> None:
     left = Evaluation(tasks={"a": result(100)}, faults=3)
-    assert [one.value for one in left.observations("points", unseen=False)] == [100.0]
-    assert "3 episodes in which the world failed are left out" in evaluation_table(left, title="").note
-    assert "world failed" not in evaluation_table(SOME, title="").note
+    assert [one.value for one in left.observations("points")] == [100.0]
 
 
 def test_values_are_those_of_the_episodes_by_task(policy: Policy) -> None:
@@ -147,7 +142,6 @@ def test_values_are_those_of_the_episodes_by_task(policy: Policy) -> None:
         assert found.tasks[task].harmed == tuple(map(harmful, own))
         assert found.tasks[task].turns == tuple(len(list(episode.turns)) for episode in own)
         assert found.tasks[task].ends == tuple(episode.end for episode in own)
-        assert found.tasks[task].unseen == own[0].task.unseen
     assert [replace(episode, id="", group="") for episode in first] == [
         replace(episode, id="", group="") for episode in played[::3] if episode
     ]
@@ -201,7 +195,7 @@ def test_two_policies_meet_the_same_luck(policies: tuple[Policy, Policy], monkey
 def test_a_policy_does_not_differ_from_itself(policy: Policy) -> None:
     first, second = (evaluate(p, LIBRARY_ID, [LENT, RENEWED], samples=4, play=PLAY)[0] for p in (policy, policy.copy()))
     assert first == second
-    sides = [one.observations("points", unseen=False) for one in (first, second)]
+    sides = [one.observations("points") for one in (first, second)]
     assert difference(sides[0], sides[1], "points", Unit.TASK).mean == 0
 
 
@@ -213,49 +207,53 @@ def test_another_seed_is_other_luck(policy: Policy) -> None:
 
 
 @pytest.mark.parametrize(
-    ("measure", "seen", "unseen"),
+    ("measure", "ab", "c"),
     [
         ("points", [100.0, 50.0, 0.0, 0.0], [-20.0, 100.0]),
         ("solved", [100.0, 0.0, 0.0, 0.0], [0.0, 100.0]),
+        ("solved-once", [100.0, 0.0], [100.0]),
         ("harmed", [0.0, 0.0, 0.0, 0.0], [100.0, 0.0]),
+        ("unfinished", [0.0, 0.0, 0.0, 0.0], [100.0, 100.0]),
     ],
 )
-def test_unseen_families_stand_apart(measure: Measure, seen: list[float], unseen: list[float]) -> None:
-    for which, values in ((False, seen), (True, unseen)):
-        found = SOME.observations(measure, unseen=which, seed=5)
+def test_a_measure_is_read_off_every_sample_of_the_tasks_asked_for(
+    measure: Measure, ab: list[float], c: list[float]
+) -> None:
+    for tasks, values in (({"a", "b"}, ab), ({"c"}, c), (None, [*ab, *c]), (set[str](), [])):
+        found = SOME.observations(measure, tasks=tasks, seed=5)
         assert [one.value for one in found] == values
-        assert {one.training_seed for one in found} == {5}
-
-
-def test_a_claim_about_trained_families_is_about_tasks_and_one_about_unseen_ones_about_families() -> None:
-    assert claim_unit(unseen=False) is Unit.TASK
-    assert claim_unit(unseen=True) is Unit.FAMILY
-    (found,) = Evaluation(tasks={"w/f/0": result(7, unseen=True)}, faults=0).observations("points", unseen=True)
+        assert {one.training_seed for one in found} <= {5}
+    (found,) = Evaluation(tasks={"w/f/0": result(7)}, faults=0).observations("points")
     assert found.family == "f"
+
+
+@pytest.mark.parametrize("end", [*EndReason, None])
+def test_unfinished_is_what_the_world_did_not_end(end: EndReason | None) -> None:
+    own = replace(result(7), ends=(end,))
+    world = end in {EndReason.FINISHED, EndReason.GAVE_UP, EndReason.USER_LEFT, EndReason.DEADLINE}
+    assert own.values("unfinished") == [0.0 if world else 100.0]
+
+
+def test_a_pair_is_solved_where_both_samples_of_a_number_are() -> None:
+    played = Evaluation(
+        tasks={
+            "w/f/0": result(100, 100, 0, 0),
+            "w/f-twin/0": result(100, 0, 100, 0),
+            "w/g/0": result(100, 100),
+            "w/f/1": result(100),
+        },
+        faults=0,
+    )
+    twins = {"w/f/0": "w/f-twin/0", "w/g/0": "w/g-twin/0", "w/h/0": "w/f/1"}
+    found = played.pairs(twins, seed=3)
+    assert [one.value for one in found] == [100.0, 0.0, 0.0, 0.0]
+    assert {(one.task, one.family, one.training_seed) for one in found} == {("w/f/0", "f", 3)}
 
 
 def test_a_difference_is_of_the_tasks_that_both_sides_have() -> None:
     before = [Observation(value=0.0, task="a"), Observation(value=50.0, task="b")]
     after = [Observation(value=100.0, task="a"), Observation(value=0.0, task="c")]
     assert difference(before, after, "solved", Unit.TASK).values == {"a": 100.0}
-
-
-def test_the_table_s_cells_are_the_means_and_what_they_are_over() -> None:
-    table = evaluation_table(SOME, title="how it went")
-    assert table.title == "how it went"
-    assert table.columns == ("families", "tasks", "episodes", "mean score", "solved, %", "harmful, %")
-    assert table.rows == (
-        ("trained on", "2", "4", "37.5, 2 tasks: 75.0, 0.0", "25.0, 2 tasks: 50.0, 0.0", "0.0, 2 tasks: 0.0, 0.0"),
-        ("unseen in training", "1", "2", "40.0, 1 family", "50.0, 1 family", "50.0, 1 family"),
-    )
-
-
-def test_a_kind_of_family_that_was_not_played_has_no_row() -> None:
-    seen = Evaluation(tasks={"a": result(7)}, faults=0)
-    unseen = Evaluation(tasks={"a": result(7, unseen=True)}, faults=0)
-    assert [row[0] for row in evaluation_table(seen, title="").rows] == ["trained on"]
-    assert [row[0] for row in evaluation_table(unseen, title="").rows] == ["unseen in training"]
-    assert evaluation_table(Evaluation(tasks={}, faults=9), title="").rows == ()
 
 
 def test_an_evaluation_is_read_back_as_it_was_written(policy: Policy, tmp_path: Path) -> None:

@@ -10,24 +10,36 @@ import gymnasium as gym
 import orjson
 import pytest
 
-from palaestra.benchmarks.demo import DemoReport, demo_task_ids, proved_task_ids, run_demo
-from palaestra.benchmarks.learning import LearningConfig, learning_document, learning_tables
+from palaestra.benchmarks.demo import DemoReport, heldout_groups, proved_task_ids, run_demo
+from palaestra.benchmarks.learning import STAGES, LearningConfig, learning_document, learning_tables
 from palaestra.durable import saving, verified
 from palaestra.envs import ToolEnv
 from palaestra.errors import CheckpointError, StorageError
 from palaestra.proof import Proof, proof_document
-from palaestra.trainers import GrpoConfig, PlayConfig, ProgressBar, SftConfig, Staleness, load_policy
+from palaestra.trainers import (
+    ExpertConfig,
+    GrpoConfig,
+    PlayConfig,
+    ProgressBar,
+    SftConfig,
+    Staleness,
+    load_policy,
+)
 from palaestra.trajectory import Episode, read_episodes
 
 ROOT = Path(__file__).parents[2]
 INN = ROOT / "tests" / "worlds" / "inn.py"
+_SHORT = PlayConfig(context=160, turn=6)
 TINY = LearningConfig(
+    demonstrations=1,
     sft=SftConfig(steps=3, batch=2),
-    grpo=GrpoConfig(steps=1, group_size=2, limits=Staleness(per_step=2), play=PlayConfig(context=160, turn=6)),
+    expert=ExpertConfig(steps=1, updates=1, batch=2, group_size=2, limits=Staleness(per_step=2), play=_SHORT),
+    grpo=GrpoConfig(steps=1, group_size=2, limits=Staleness(per_step=2), play=_SHORT),
     samples=1,
+    temperatures=(1.0,),
     threads=1,
 )
-PARTS = ("before", "after-grpo", "control")
+PARTS = tuple(STAGES.values())
 PROVED_FAMILIES = ("cancel-order", "partial-refund", "price-match")
 """One of each level. The proof itself is tested on every family in `tests/proof/test_proof.py`."""
 
@@ -129,11 +141,11 @@ def test_the_bars_count_to_their_end(demo: Demo) -> None:
     tasks = len(some_families(storefront()))
     assert demo.bars.counted["proving"] == (tasks, tasks)
     assert all(announced == counted for announced, counted in demo.bars.counted.values())
-    evaluations = {f"evaluation seed 0, {part}" for part in PARTS}
-    assert set(demo.bars.counted) == {"rolling out", "proving", "warm-up", "grpo", "control"} | evaluations
+    evaluations = {f"evaluation seed 0, {part}, temperature 1" for part in PARTS}
+    assert set(demo.bars.counted) == {"rolling out", "proving", *STAGES} | evaluations
 
 
-PROGRESS = re.compile(r"(warm-up|grpo|control) step \d+: \d+% in ")
+PROGRESS = re.compile(r"(sft|expert|grpo) step \d+: \d+% in ")
 """How the line of a step begins."""
 
 
@@ -144,7 +156,7 @@ def beside_progress(said: list[str]) -> list[str]:
 
 def test_a_demo_that_was_not_interrupted_tells_only_how_its_stages_go(demo: Demo) -> None:
     assert beside_progress(demo.said) == []
-    assert {match[1] for line in demo.said if (match := PROGRESS.match(line))} == {"warm-up", "grpo", "control"}
+    assert {match[1] for line in demo.said if (match := PROGRESS.match(line))} == set(STAGES)
 
 
 def test_what_is_written_is_whole_and_complete(demo: Demo) -> None:
@@ -172,12 +184,12 @@ def test_nothing_is_left_beside_it(demo: Demo) -> None:
 
 def test_trajectories_read_back_as_they_were_written(demo: Demo) -> None:
     assert list(read_episodes(demo.out / "trajectories.jsonl")) == demo.report.episodes
-    for part, measured in demo.report.runs[0].parts().items():
+    for part, measured in demo.report.runs[0].parts.items():
         assert list(read_episodes(demo.out / "seed-0" / part / "trajectories.jsonl")) == list(measured.episodes)
 
 
 def test_the_checkpoints_are_the_policies(demo: Demo) -> None:
-    for part, measured in demo.report.runs[0].parts().items():
+    for part, measured in demo.report.runs[0].parts.items():
         loaded = load_policy(demo.out / "seed-0" / part)
         assert loaded.digest() == measured.policy.digest()
         assert loaded.codec.format.name == "compact"
@@ -189,13 +201,21 @@ def test_the_document_is_what_the_run_found(demo: Demo) -> None:
     assert set(read[0]["policies"]) == set(PARTS)
 
 
-def test_every_held_out_task_is_measured_and_unseen_families_stand_apart(demo: Demo) -> None:
+def test_every_held_out_task_is_measured_in_the_group_of_what_is_new_in_it(demo: Demo) -> None:
     env = storefront()
-    for measured in demo.report.runs[0].parts().values():
-        assert set(measured.evaluation.tasks) == set(demo_task_ids(env, "heldout"))
-        unseen = {episode.task.id for episode in measured.episodes if episode.task.unseen}
-        assert {one.task for one in measured.evaluation.observations("points", unseen=True)} == unseen
-        assert 0 < len(unseen) < len(measured.evaluation.tasks)
+    groups = heldout_groups(env)
+    trained = set(env.world.demo)
+    for measured in demo.report.runs[0].parts.values():
+        assert set(measured.evaluations[1.0].tasks) == {task for group in groups for task in group.tasks}
+    records, wordings, near, far = (group.tasks for group in groups)
+    assert {task.split("/")[1] for task in records} == {task.split("/")[1] for task in wordings} == trained
+    assert set(records) <= set(env.task_set.ids("heldout-records"))
+    assert {task.split("/")[1].removesuffix("-twin") for task in near} < trained
+    for tasks, count in ((near, 12), (far, 8)):
+        families = {task.split("/")[1] for task in tasks}
+        assert len(families) == count
+        assert not families & trained
+    assert set(demo.report.material.twins.values()) == set(near)
 
 
 def check_replay(episodes: Iterable[Episode], action_format: str) -> None:
@@ -217,12 +237,12 @@ def test_an_agent_s_trajectory_replays_to_the_same_observations_and_score(demo: 
 
 
 def test_a_policy_s_trajectory_replays_to_the_same_observations_and_score(demo: Demo) -> None:
-    for measured in demo.report.runs[0].parts().values():
+    for measured in demo.report.runs[0].parts.values():
         check_replay(measured.episodes[::20], measured.policy.codec.format.name)
 
 
 def test_the_return_is_the_score(demo: Demo) -> None:
-    policies = [episode for part in demo.report.runs[0].parts().values() for episode in part.episodes]
+    policies = [episode for part in demo.report.runs[0].parts.values() for episode in part.episodes]
     assert all(episode.episode_return == episode.score.points for episode in (*demo.report.episodes, *policies))
 
 
@@ -238,7 +258,7 @@ def test_it_proves_trains_and_measures_in_another_world(tmp_path: Path) -> None:
     report = run_demo(tmp_path / "demo", world=str(INN), config=TINY, bar=Bars())
     families = {f"inn/{name}" for name in ("cancel", "cancel-twin", "confirm", "confirm-twin")}
     assert {task.spec.family for task in report.proof.tasks} == families
-    for measured in report.runs[0].parts().values():
+    for measured in report.runs[0].parts.values():
         assert {episode.task.family for episode in measured.episodes} == families
 
 
@@ -251,7 +271,7 @@ def test_an_interrupted_demo_goes_on_to_the_same_policies(
 ) -> None:
     out, parts, said = tmp_path / "demo", tmp_path / "demo.parts", list[str]()
     with pytest.raises(Interrupted):
-        run_demo(out, config=TINY, bar=Bars(until="control"), say=said.append)
+        run_demo(out, config=TINY, bar=Bars(until=f"evaluation seed 0, {PARTS[1]}, temperature 1"), say=said.append)
     assert beside_progress(said) == []
     assert [path.name for path in tmp_path.iterdir()] == ["demo.parts"]
     request.getfixturevalue("never_proved")
@@ -261,23 +281,21 @@ def test_an_interrupted_demo_goes_on_to_the_same_policies(
     said = beside_progress(said)
     assert said[:2] == [f"going on with what an interrupted demo left in {parts}", "proof: done before"]
     assert [text.partition(":")[0] for text in said[2:]] == [
-        "warm-up",
-        "evaluation seed 0, before",
-        "grpo",
-        "evaluation seed 0, after-grpo",
+        *STAGES,
+        f"evaluation seed 0, {PARTS[0]}, temperature 1",
     ]
     assert all("done before" in text for text in said[1:])
     assert "proving" not in bars.counted
     assert proof_document(report.proof) == proof_document(demo.report.proof)
     assert report.episodes == demo.report.episodes
-    learning = {table.title for table in learning_tables(report.runs)}  # they tell of time
+    learning = {table.title for table in learning_tables(report.runs, report.material)}  # they tell of time
     assert [t for t in report.tables if t.title not in learning] == [
         t for t in demo.report.tables if t.title not in learning
     ]
-    for part in ("before", "after-grpo"):
-        again, once = report.runs[0].parts()[part], demo.report.runs[0].parts()[part]
+    for part in PARTS:
+        again, once = report.runs[0].parts[part], demo.report.runs[0].parts[part]
         assert again.policy.digest() == once.policy.digest()
-        assert again.evaluation == once.evaluation
+        assert again.evaluations == once.evaluations
         assert list(again.episodes) == list(once.episodes)
     assert [path.name for path in tmp_path.iterdir()] == ["demo"]
     assert {path.name for path in out.iterdir()} == {path.name for path in demo.out.iterdir()}

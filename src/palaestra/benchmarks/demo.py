@@ -3,7 +3,8 @@
 import errno
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,11 @@ import palaestra
 from palaestra.agents import oracle, rollout
 from palaestra.benchmarks.curves import png, svg
 from palaestra.benchmarks.learning import (
+    HeldoutGroup,
     LearningConfig,
     LearningMaterial,
     LearningResult,
+    groups_by_training,
     learn,
     learning_document,
     learning_panels,
@@ -34,7 +37,7 @@ from palaestra.packs import PACKS, Pack
 from palaestra.proof import Proof, proof_document, proof_tables, prove
 from palaestra.proof.baselines import baselines
 from palaestra.table import Table
-from palaestra.trainers import OpenProgressBar
+from palaestra.trainers import OpenProgressBar, WorldConfig
 from palaestra.trajectory import Episode, read_episodes, write_episodes
 
 PROVED = "dev"
@@ -49,6 +52,7 @@ class DemoReport:
     episodes: list[Episode]
     """The bundled agents' rollouts."""
     proof: Proof
+    material: LearningMaterial
     runs: list[LearningResult]
     tables: list[Table]
 
@@ -69,11 +73,11 @@ def run_demo(
 
     Args:
         out: The directory to write: `trajectories.jsonl`, `proof.json`, `learning.json`, `tables.md`, `curves.png`,
-            `index.html`, and for each seed the policies before and after GRPO and after the control, each with its
-            trajectories. What stood there is kept beside it as `NAME.previous`.
+            `index.html`, and for each seed the policy of each stage and control, each with its trajectories. What stood
+            there is kept beside it as `NAME.previous`.
         seeds: Training runs, with the seeds 0, 1, ...
         world: The world, by id or by the folder of its pack; the default world if not said.
-        config: How they train; the default is what fits a quarter of an hour on two cores.
+        config: How they train; the default is what fits twelve minutes on two cores.
         bar: Opens a progress bar of a title and a number of steps.
         say: Told, in a sentence, where a part goes on from.
 
@@ -93,13 +97,13 @@ def run_demo(
     _begin(parts, config, PACKS.find(env_id), say)
     with saving(out) as directory:  # opened first: a place that cannot be written is found out before the work
         episodes, proof = _proved(env, tool_env, parts / "proof", bar, say)
-        material = _material(env, tool_env)
+        material = demo_material(env, tool_env, demonstrations=config.most_demonstrations)
         runs = [
             learn(material, config, seed=seed, directory=parts / f"seed-{seed}", bar=bar, say=say)
             for seed in range(seeds)
         ]
-        tables = [*learning_tables(runs), rollout_table(episodes), *proof_tables(proof)]
-        report = DemoReport(episodes=episodes, proof=proof, runs=runs, tables=tables)
+        tables = [*learning_tables(runs, material), rollout_table(episodes), *proof_tables(proof)]
+        report = DemoReport(episodes=episodes, proof=proof, material=material, runs=runs, tables=tables)
         _write(directory, report)
     shutil.rmtree(parts)
     return report
@@ -154,15 +158,53 @@ def _proved(
     return episodes, proof
 
 
-def _material(env: gym.Env[Any, Any], world: ToolEnv) -> LearningMaterial:
-    """The oracle's episodes on the training split, and the tasks to learn from and to be measured on."""
-    train = demo_task_ids(world, "train")
+def demo_material(env: gym.Env[Any, Any], world: ToolEnv, *, demonstrations: int) -> LearningMaterial:
+    """The oracle's episodes of the families that the demo learns from, and the tasks that it is measured on.
+
+    Args:
+        env: The environment that the oracle plays in.
+        world: The same, unwrapped.
+        demonstrations: Of each family, at most.
+    """
     expert = oracle(world.oracle)
+    counts: Counter[str] = Counter()
+    shown: list[Episode] = []
+    for task in demo_task_ids(world, "train"):
+        family = task.rpartition("/")[0]
+        counts[family] += 1
+        if counts[family] <= demonstrations:
+            shown.append(rollout(env, expert, name="oracle", seed=0, task=task))
+    groups = heldout_groups(world)
+    heldout = {task for group in groups for task in group.tasks}
+    twin_families = {one.twin_of: one.id for one in world.task_set.families.values() if one.twin_of is not None}
+    twins: dict[str, str] = {}
+    for task in sorted(heldout):
+        family, _, index = task.rpartition("/")
+        if (twin := f"{twin_families.get(family)}/{index}") in heldout:
+            twins[task] = twin
     return LearningMaterial(
-        env_id=world.env_id,
-        demonstrations=[rollout(env, expert, name="oracle", seed=0, task=task) for task in train],
-        train=train,
-        heldout=demo_task_ids(world, "heldout"),
+        world=WorldConfig(env_id=world.env_id, families=world.world.demo),
+        demonstrations=shown,
+        heldout=groups,
+        twins=twins,
+    )
+
+
+def heldout_groups(world: ToolEnv) -> tuple[HeldoutGroup, ...]:
+    """The held-out tasks by what is new in them: records; wordings as well; families as well.
+
+    A world that names no families for the demo has those of `heldout` alone.
+    """
+    unseen = world.world.demo_unseen
+    if not unseen:
+        return groups_by_training(world.task_set.ids("train"), world.task_set.ids("heldout"))
+    return (
+        HeldoutGroup(name="new records", tasks=tuple(demo_task_ids(world, "heldout-records"))),
+        HeldoutGroup(name="new wordings", tasks=tuple(demo_task_ids(world, "heldout"))),
+        *(
+            HeldoutGroup(name=f"new families: {name}", tasks=_tasks_of(world, "heldout", families))
+            for name, families in unseen.items()
+        ),
     )
 
 
@@ -172,10 +214,13 @@ def proved_task_ids(world: ToolEnv) -> tuple[str, ...]:
 
 
 def demo_task_ids(world: ToolEnv, split: str) -> list[str]:
-    """The ids of a split that belong to the demo's families."""
-    return [
-        task for task in world.task_set.ids(split) if not world.world.demo or task.split("/")[1] in world.world.demo
-    ]
+    """The ids of a split that belong to the families that the demo learns from."""
+    families = world.world.demo
+    return list(_tasks_of(world, split, families) if families else world.task_set.ids(split))
+
+
+def _tasks_of(world: ToolEnv, split: str, families: Collection[str]) -> tuple[str, ...]:
+    return tuple(task for task in world.task_set.ids(split) if task.split("/")[1] in families)
 
 
 def _rolled_out(env: gym.Env[Any, Any], world: ToolEnv, bar: OpenProgressBar) -> list[Episode]:
@@ -198,13 +243,13 @@ def _write(directory: Path, report: DemoReport) -> None:
     (directory / "proof.json").write_bytes(proof)
     (directory / "learning.json").write_bytes(orjson.dumps(learning_document(report.runs)))
     for run in report.runs:
-        for name, part in run.parts().items():
+        for name, part in run.parts.items():
             with saving(directory / f"seed-{run.seed}" / name) as checkpoint:
                 part.policy.save(checkpoint)
                 write_episodes(checkpoint / "trajectories.jsonl", part.episodes)
     document = "\n\n".join(f"### {t.title}\n\n{t.markdown()}\n\n{t.note}".rstrip() for t in report.tables)
     (directory / "tables.md").write_text(document + "\n", encoding="utf-8")
-    panels = learning_panels(report.runs)
+    panels = learning_panels(report.runs, report.material)
     (directory / "curves.png").write_bytes(png(panels))
     page = render_page(
         [*_shown(report.runs[0]), *report.episodes],
@@ -216,8 +261,8 @@ def _write(directory: Path, report: DemoReport) -> None:
 
 
 def _shown(run: LearningResult) -> Iterator[Episode]:
-    """What the policy did before and after on the first held-out task of each family: enough for a page."""
-    for part in run.parts().values():
+    """What each policy did on the first held-out task of each family: enough for a page."""
+    for part in run.parts.values():
         families: set[str] = set()
         for episode in part.episodes:
             if episode.task.family not in families:

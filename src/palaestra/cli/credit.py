@@ -43,15 +43,16 @@ def credit(
         raise ConfigError(f"{config}: it has {1 + len(others)} worlds, and methods are compared in one; name one")
     usual = CreditConfig(world=world)
     settings = replace(usual, grpo=replace(usual.grpo, tokens=tokens))
+    material = material_of(settings, bar=bar)
     before, found = compare_methods(
-        material_of(settings, bar=bar),
+        material,
         settings,
         seeds=seeds,
         directory=out,
         bar=bar,
         say=lambda text: console.print(text, style="dim", highlight=False),
     )
-    for table in credit_tables(before, found):
+    for table in credit_tables(before, found, material.heldout):
         console.print(table.for_terminal())
     if markdown is not None:
-        write_file(markdown, credit_markdown(before, found).encode())
+        write_file(markdown, credit_markdown(before, found, material.heldout).encode())

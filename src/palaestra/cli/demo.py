@@ -16,29 +16,41 @@ def demo(
         Path, typer.Option("--out", help="Output folder for trajectories, proof, checkpoints and the report.")
     ] = Path("runs/demo"),
     seeds: Annotated[int, typer.Option("--seeds", min=1, help="Training runs, with seeds 0, 1, ...")] = 1,
+    controls: Annotated[  # noqa: FBT002
+        bool,
+        typer.Option("--controls", help="Train controls as well: more steps, more demonstrations, rejection sampling."),
+    ] = False,
     world: WorldOption = None,
 ) -> None:
     """Run agents, prove split dev, train a small policy and evaluate it on unseen tasks.
 
-    In the Storefront the policy trains on 24 families; `palaestra tasks prove storefront` proves the tasks of all
-    families. In another world it trains on the families that the world names for the demo, or on all of them.
+    The policy learns from few demonstrations, then from what it solves itself (expert iteration), then by a policy
+    gradient that pays solved tasks alone. In the Storefront it trains on 21 families; `palaestra tasks prove
+    storefront` proves the tasks of all families. In another world it trains on the families that the world names for
+    the demo, or on all of them.
 
-    The demo takes about 7 minutes on two cores. Each further seed takes as long, less the proof. After an
-    interruption, the same command resumes from the last save.
+    With --controls, three further policies get as much time or as many rollouts. After an interruption, the same
+    command resumes from the last save.
 
-    Examples: `palaestra demo --seeds 3 --out runs/demo`, `palaestra demo --world examples/worlds/human_resources`
+    Examples: `palaestra demo --seeds 3 --controls`, `palaestra demo --world examples/worlds/human_resources`
     """
     from palaestra.benchmarks.demo import run_demo  # noqa: PLC0415  torch takes seconds to import
+    from palaestra.benchmarks.learning import LearningConfig  # noqa: PLC0415
 
     console = output()
     report = run_demo(
-        out, seeds=seeds, world=world, bar=bar, say=lambda text: console.print(text, style="dim", highlight=False)
+        out,
+        seeds=seeds,
+        world=world,
+        config=LearningConfig(controls=controls),
+        bar=bar,
+        say=lambda text: console.print(text, style="dim", highlight=False),
     )
     for table in report.tables:
         console.print(table.for_terminal())
     for line in proof_lines(report.proof):
         console.print(line, markup=False, highlight=False)
-    console.print(f"the policy after GRPO, to go on with: {out / 'seed-0' / 'after-grpo'}", highlight=False)
+    console.print(f"the trained policy: {out / 'seed-0' / 'policy-gradient'}", highlight=False)
     console.print(f"the curves: {out / 'curves.png'}", highlight=False)
     console.print(f"to read episodes step by step, open {out / 'index.html'} in a browser", highlight=False)
     if not report.proof.verdict.proved:

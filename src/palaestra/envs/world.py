@@ -121,6 +121,8 @@ class World:
     """What kinds of noise that need to know the world are made of."""
     demo: tuple[str, ...] = ()
     """The families, by name, that the demo's small policy learns; all of "train" where there are none."""
+    demo_unseen: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    """The families, by name, that the demo's policy never learns and is measured on, by how they differ."""
     release: Path | None = None
     """The record of which of its families are proved; the splits list only those. `None`: they list all."""
     decided: Path | None = None

@@ -11,28 +11,35 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from palaestra.trainers.choice import ChoiceConfig
     from palaestra.trainers.critic import CriticConfig
     from palaestra.trainers.engines.native import NativeConfig
     from palaestra.trainers.learner import LearnerConfig
     from palaestra.trainers.loops import (
+        ExpertConfig,
+        GroupStageConfig,
         GrpoConfig,
         GrpoLoop,
         Loop,
         ModelConfig,
         PolicyConfig,
         RecordedRun,
+        RejectionConfig,
         RunPlan,
         SftConfig,
         SftLoop,
+        StageConfig,
         StageProgress,
         StageResult,
         TrainConfig,
         WorldConfig,
         demonstrations_of,
+        env_id_of,
         initial_policy,
         load_config,
         plan_run,
         read_config,
+        read_progress,
         recorded_batches,
         run,
         run_loop,
@@ -52,8 +59,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AlarmConfig",
+    "ChoiceConfig",
     "CriticConfig",
+    "ExpertConfig",
     "GroupRule",
+    "GroupStageConfig",
     "GrpoConfig",
     "GrpoLoop",
     "LearnerConfig",
@@ -68,23 +78,27 @@ __all__ = [
     "PoolConfig",
     "ProgressBar",
     "RecordedRun",
+    "RejectionConfig",
     "RolloutJob",
     "RolloutResult",
     "RunPlan",
     "SftConfig",
     "SftLoop",
+    "StageConfig",
     "StageProgress",
     "StageResult",
     "Staleness",
     "TrainConfig",
     "WorldConfig",
     "demonstrations_of",
+    "env_id_of",
     "initial_policy",
     "load_config",
     "load_policy",
     "plan_run",
     "play_jobs",
     "read_config",
+    "read_progress",
     "recorded_batches",
     "run",
     "run_loop",
@@ -93,6 +107,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "choice": ("ChoiceConfig",),
     "critic": ("CriticConfig",),
     "engines.native": ("NativeConfig",),
     "learner": ("LearnerConfig",),

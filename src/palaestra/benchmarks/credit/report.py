@@ -4,18 +4,11 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 
 from palaestra.benchmarks.credit.run import CreditResult
-from palaestra.benchmarks.learning.evaluation import (
-    FEW_UNITS,
-    Evaluation,
-    Measure,
-    claim_unit,
-    difference,
-    estimate,
-)
+from palaestra.benchmarks.learning import HeldoutGroup
+from palaestra.benchmarks.learning.evaluation import FEW_UNITS, Evaluation, Measure, difference, estimate
 from palaestra.benchmarks.statistics import Unit
 from palaestra.table import Table
 
-_GROUPS = {False: "families trained on", True: "families never seen"}
 _TITLES: Mapping[Measure, str] = {
     "points": "Mean score",
     "solved": "Share solved, in percent",
@@ -23,20 +16,21 @@ _TITLES: Mapping[Measure, str] = {
 }
 
 
-def credit_tables(before: Evaluation, found: Sequence[CreditResult]) -> list[Table]:
-    """Scores, shares that solve and that harm, each over all seeds, and what it took."""
+def credit_tables(before: Evaluation, found: Sequence[CreditResult], groups: Sequence[HeldoutGroup]) -> list[Table]:
+    """Scores, shares that solve and that harm, each over all seeds, and what it took.
+
+    Args:
+        before: How the warm start does.
+        found: What each method came to, seed by seed.
+        groups: The held-out tasks.
+    """
     methods = list(dict.fromkeys(one.method for one in found))
     seeds = len({one.seed for one in found})
     tables = [
         Table(
             title=f"{title} on held-out tasks",
             columns=("held-out tasks of", "method", "after", "difference from the warm start"),
-            rows=tuple(
-                row
-                for unseen in _GROUPS
-                if before.observations("points", unseen=unseen)
-                for row in _rows(measure, before, found, methods, unseen=unseen)
-            ),
+            rows=tuple(row for group in groups for row in _rows(measure, before, found, methods, group)),
             note=f"Claims about a method are about training, so their unit is the training seed; there are {seeds}. "
             f"{FEW_UNITS} The warm start is one policy: its unit is the task of families trained on, and the family of "
             "those never seen. All methods begin with it.",
@@ -47,18 +41,18 @@ def credit_tables(before: Evaluation, found: Sequence[CreditResult]) -> list[Tab
 
 
 def _rows(
-    measure: Measure, before: Evaluation, found: Sequence[CreditResult], methods: Sequence[str], *, unseen: bool
+    measure: Measure, before: Evaluation, found: Sequence[CreditResult], methods: Sequence[str], group: HeldoutGroup
 ) -> list[tuple[str, ...]]:
-    warm = before.observations(measure, unseen=unseen)
-    start = estimate(warm, measure, claim_unit(unseen=unseen)).text()
-    rows: list[tuple[str, ...]] = [(_GROUPS[unseen], "warm start", start, "")]
+    tasks = frozenset(group.tasks)
+    warm = before.observations(measure, tasks=tasks)
+    rows: list[tuple[str, ...]] = [(group.name, "warm start", estimate(warm, measure, group.unit).text(), "")]
     for method in methods:
         own = [one for one in found if one.method == method]
-        starts = [one for run in own for one in before.observations(measure, unseen=unseen, seed=run.seed)]
-        after = [one for run in own for one in run.evaluation.observations(measure, unseen=unseen, seed=run.seed)]
+        starts = [one for run in own for one in before.observations(measure, tasks=tasks, seed=run.seed)]
+        after = [one for run in own for one in run.evaluation.observations(measure, tasks=tasks, seed=run.seed)]
         rows.append(
             (
-                _GROUPS[unseen],
+                group.name,
                 method,
                 estimate(after, measure, Unit.TRAINING_SEED).text(),
                 difference(starts, after, measure, Unit.TRAINING_SEED).text(signed=True),
@@ -92,7 +86,9 @@ def _cost_table(found: Sequence[CreditResult], methods: Sequence[str]) -> Table:
     )
 
 
-def credit_markdown(before: Evaluation, found: Sequence[CreditResult]) -> str:
-    """The tables as GitHub's Markdown."""
-    parts = [f"### {table.title}\n\n{table.markdown()}\n\n{table.note}" for table in credit_tables(before, found)]
+def credit_markdown(before: Evaluation, found: Sequence[CreditResult], groups: Sequence[HeldoutGroup]) -> str:
+    """The tables as GitHub's Markdown; the arguments are those of `credit_tables`."""
+    parts = [
+        f"### {table.title}\n\n{table.markdown()}\n\n{table.note}" for table in credit_tables(before, found, groups)
+    ]
     return "\n\n".join(parts) + "\n"

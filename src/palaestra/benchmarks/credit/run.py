@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from palaestra.benchmarks.learning import LearningMaterial, evaluate_policy
+from palaestra.benchmarks.learning import LearningMaterial, evaluate_policy, groups_by_training
 from palaestra.benchmarks.learning.evaluation import Evaluation
 from palaestra.trainers import (
     CriticConfig,
@@ -34,12 +34,12 @@ from palaestra.trainers import (
     Staleness,
     WorldConfig,
     demonstrations_of,
+    env_id_of,
     initial_policy,
     run_loop,
     tasks_of,
     worlds_of,
 )
-from palaestra.trainers.loops.material import env_id_of
 
 _OVERS: Mapping[str, Mapping[str, Any]] = {
     "grpo": {},
@@ -89,10 +89,9 @@ class CreditResult:
 def material_of(config: CreditConfig, *, bar: OpenProgressBar) -> LearningMaterial:
     """The world's demonstrations, and its tasks to learn from and to measure on."""
     return LearningMaterial(
-        env_id=env_id_of(config.world),
+        world=config.world,
         demonstrations=demonstrations_of(config.world, bar=bar),
-        train=tasks_of(config.world),
-        heldout=tasks_of(replace(config.world, split="heldout")),
+        heldout=groups_by_training(tasks_of(config.world), tasks_of(replace(config.world, split="heldout"))),
     )
 
 
@@ -135,11 +134,11 @@ def compare_methods(
             name = f"{method}-{seed}"
             loop = GrpoLoop(
                 replace(config.grpo, objective=objective),
-                tasks=material.train,
+                tasks=tasks_of(config.world),
                 worlds=partial(worlds_of, config.world, warm.codec.format.name),
                 seed=seed,
                 start=warm,
-                world=material.env_id,
+                world=env_id_of(config.world),
                 say=say,
             )
             taught = carry(loop, directory / name)

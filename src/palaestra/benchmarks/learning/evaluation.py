@@ -1,6 +1,6 @@
-"""How a policy does on a split: several samples a task, families seen in training and unseen ones apart."""
+"""How a policy does on tasks that it did not learn from: several samples of each."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
@@ -20,7 +20,6 @@ from palaestra.benchmarks.statistics import (
 )
 from palaestra.errors import ConfigError, TaskError
 from palaestra.records import EndReason
-from palaestra.table import Table
 from palaestra.trainers import (
     NativeConfig,
     PlayConfig,
@@ -35,13 +34,14 @@ from palaestra.trainers import (
 from palaestra.trainers.engines.noise import noise_key
 from palaestra.trajectory import Episode
 
+Measure: TypeAlias = Literal["solved", "solved-once", "points", "harmed", "unfinished"]
+FEW_UNITS = f"Fewer than {FEWEST} units have no interval; their values are listed."
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskResult:
     """What a policy did on one task."""
 
-    unseen: bool
-    """Whether the family is in no training split."""
     points: tuple[int, ...]
     """The rubric's score of each sample."""
     solved: tuple[bool, ...]
@@ -50,11 +50,20 @@ class TaskResult:
     turns: tuple[int, ...]
     ends: tuple[EndReason | None, ...]
 
-    def values(self, measure: "Measure") -> list[float]:
-        """Of each sample: its points, or 100 where it solved or harmed and 0 where it did not."""
-        if measure == "points":
-            return list(map(float, self.points))
-        return [100.0 * held for held in (self.solved if measure == "solved" else self.harmed)]
+    def values(self, measure: Measure) -> list[float]:
+        """Of each sample its points, or 100 where the measure holds and 0 where not; of `solved-once` one for all."""
+        match measure:
+            case "points":
+                return list(map(float, self.points))
+            case "solved":
+                held: Iterable[bool] = self.solved
+            case "solved-once":
+                held = [any(self.solved)]
+            case "harmed":
+                held = self.harmed
+            case "unfinished":
+                held = (end is None or not end.terminates for end in self.ends)
+        return [100.0 * one for one in held]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,30 +74,38 @@ class Evaluation:
     faults: int
     """Episodes in which the world failed; they are in no figure."""
 
-    def observations(self, measure: "Measure", *, unseen: bool, seed: int = 0) -> list[Observation]:
-        """A value of each episode, of the families that are unseen, or of those that are not.
+    def observations(
+        self, measure: Measure, *, tasks: Collection[str] | None = None, seed: int = 0
+    ) -> list[Observation]:
+        """A value of each episode, or of each task for `solved-once`.
 
         Args:
-            measure: What is read off: points of 100, or 100 for an episode that solved or harmed and 0 for another.
-            unseen: Which families.
+            measure: What is read off: points of 100, or 100 where it holds and 0 where not. `solved-once` holds of a
+                task that some sample solved (pass@k), `unfinished` of an episode that a budget or an unreadable turn
+                ended.
+            tasks: Of which; of all without it.
             seed: The training seed of the policy.
         """
         return [
             Observation(value=value, task=task, family=family(task), training_seed=seed)
             for task, result in self.tasks.items()
-            if result.unseen == unseen
+            if tasks is None or task in tasks
             for value in result.values(measure)
         ]
 
+    def pairs(self, twins: Mapping[str, str], *, seed: int = 0) -> list[Observation]:
+        """100 or 0 for each sample of a task and its refusal twin: whether both were solved.
 
-Measure: TypeAlias = Literal["points", "solved", "harmed"]
-MEASURES: tuple[Measure, ...] = ("points", "solved", "harmed")
-FEW_UNITS = f"Fewer than {FEWEST} units have no interval; their values are listed."
-
-
-def claim_unit(*, unseen: bool) -> Unit:
-    """What a claim about one policy generalises over: other families, or other tasks of the families trained on."""
-    return Unit.FAMILY if unseen else Unit.TASK
+        Args:
+            twins: The twin of each task; pairs of which one was not played are left out.
+            seed: The training seed of the policy.
+        """
+        return [
+            Observation(value=100.0 * (one and other), task=task, family=family(task), training_seed=seed)
+            for task, twin in twins.items()
+            if task in self.tasks and twin in self.tasks
+            for one, other in zip(self.tasks[task].solved, self.tasks[twin].solved, strict=False)
+        ]
 
 
 def estimate(observations: Sequence[Observation], measure: Measure, unit: Unit) -> MeanEstimate:
@@ -182,38 +199,9 @@ def _sound(played: Sequence[RolloutResult]) -> list[Episode]:
 
 def _result(episodes: Sequence[Episode]) -> TaskResult:
     return TaskResult(
-        unseen=episodes[0].task.unseen,
         points=tuple(episode.score.points for episode in episodes),
         solved=tuple(episode.score.passed for episode in episodes),
         harmed=tuple(any(turn.violated for turn in episode.turns) for episode in episodes),
         turns=tuple(len(list(episode.turns)) for episode in episodes),
         ends=tuple(episode.end for episode in episodes),
-    )
-
-
-def evaluation_table(evaluation: Evaluation, *, title: str) -> Table:
-    """Mean score, and the shares that solve and that harm, with intervals."""
-    rows: list[tuple[str, ...]] = []
-    for unseen in (False, True):
-        points = evaluation.observations("points", unseen=unseen)
-        if points:
-            unit = claim_unit(unseen=unseen)
-            rows.append(
-                (
-                    "unseen in training" if unseen else "trained on",
-                    str(len({one.task for one in points})),
-                    str(len(points)),
-                    *(
-                        estimate(evaluation.observations(measure, unseen=unseen), measure, unit).text()
-                        for measure in MEASURES
-                    ),
-                )
-            )
-    lost = f" {evaluation.faults} episodes in which the world failed are left out." if evaluation.faults else ""
-    return Table(
-        title=title,
-        columns=("families", "tasks", "episodes", "mean score", "solved, %", "harmful, %"),
-        rows=tuple(rows),
-        note="Points of 100, less what harm takes. Harmful episodes did something forbidden. In brackets 95 % "
-        f"intervals: over tasks of the families trained on, and over unseen families. {FEW_UNITS}{lost}",
     )

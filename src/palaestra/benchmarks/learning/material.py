@@ -1,38 +1,75 @@
-"""Evaluations that are saved, and found again when a run goes on."""
+"""What is learnt from and measured on, and evaluations that are saved and found again when a run resumes."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import orjson
 from pydantic import ValidationError
 
 from palaestra.benchmarks.learning.evaluation import EVALUATION, Evaluation, evaluate
+from palaestra.benchmarks.statistics import Unit
 from palaestra.digest import digest
 from palaestra.durable import saving, sweep, verified
 from palaestra.errors import CheckpointError, RecordError
-from palaestra.trainers import GrpoConfig, OpenProgressBar, Policy
+from palaestra.trainers import GroupStageConfig, OpenProgressBar, Policy, WorldConfig, env_id_of
 from palaestra.trajectory import Episode, read_episodes, write_episodes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldoutGroup:
+    """Held-out tasks that are new to the policy in the same respect."""
+
+    name: str
+    tasks: tuple[str, ...]
+    unit: Unit = Unit.FAMILY
+    """What a claim about one policy generalises over."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearningMaterial:
     """What is learnt from and measured on."""
 
-    env_id: str
+    world: WorldConfig
+    """With the families to learn from."""
     demonstrations: Sequence[Episode]
-    train: Sequence[str]
-    heldout: Sequence[str]
+    heldout: Sequence[HeldoutGroup]
+    """No task is in two of them."""
+    twins: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The refusal twin of a held-out task, where both are held out."""
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """Every held-out task, group by group."""
+        return tuple(task for group in self.heldout for task in group.tasks)
+
+
+def groups_by_training(trained: Sequence[str], heldout: Sequence[str]) -> tuple[HeldoutGroup, ...]:
+    """The held-out tasks of families that are trained on, and those of families that never are.
+
+    Args:
+        trained: Ids of the tasks to learn from.
+        heldout: Ids of the tasks to measure on.
+    """
+    families = {task.rpartition("/")[0] for task in trained}
+    seen = tuple(task for task in heldout if task.rpartition("/")[0] in families)
+    unseen = tuple(task for task in heldout if task.rpartition("/")[0] not in families)
+    groups = (
+        HeldoutGroup(name="families trained on", tasks=seen, unit=Unit.TASK),
+        HeldoutGroup(name="families never seen", tasks=unseen),
+    )
+    return tuple(group for group in groups if group.tasks)
 
 
 def evaluate_policy(
     policy: Policy,
     material: LearningMaterial,
-    grpo: GrpoConfig,
+    how: GroupStageConfig,
     directory: Path,
     *,
     samples: int,
     name: str,
+    temperature: float = 1.0,
     bar: OpenProgressBar,
     say: Callable[[str], None],
 ) -> tuple[Evaluation, list[Episode]]:
@@ -41,10 +78,11 @@ def evaluate_policy(
     Args:
         policy: Who plays.
         material: What.
-        grpo: Whose rollouts' limits are the evaluation's too.
+        how: The stage whose rollouts' limits are the evaluation's too.
         directory: Where it is kept.
         samples: Episodes of each held-out task.
         name: For the bar and for the record.
+        temperature: At which turns are drawn.
         bar: Opens a progress bar.
         say: Told whether it was done before.
 
@@ -52,7 +90,8 @@ def evaluate_policy(
         CheckpointError: what is there is damaged.
     """
     sweep(directory)
-    fingerprint = digest([policy.digest(), material.heldout, samples, grpo.play, grpo.pool, grpo.engine])
+    play = replace(how.play, name=name, temperature=temperature)
+    fingerprint = digest([policy.digest(), material.tasks, samples, play, how.pool, how.engine])
     if directory.exists():
         try:
             whole = verified(directory)
@@ -63,15 +102,16 @@ def evaluate_policy(
                 return evaluation, episodes
         except (RecordError, OSError, ValidationError) as error:
             raise CheckpointError(f"{error}; or remove {directory} to evaluate anew") from error
-    with bar(f"evaluation {name}", len(material.heldout) * samples) as shown:
+    with bar(f"evaluation {name}", len(material.tasks) * samples) as shown:
         evaluation, episodes = evaluate(
             policy,
-            material.env_id,
-            material.heldout,
+            env_id_of(material.world),
+            material.tasks,
             samples=samples,
-            play=replace(grpo.play, name=name),
-            pool=grpo.pool,
-            engine=grpo.engine,
+            play=play,
+            pool=how.pool,
+            engine=how.engine,
+            switches=material.world.switches,
             progress=shown.step,
             say=say,
         )

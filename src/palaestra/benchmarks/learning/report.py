@@ -1,164 +1,239 @@
 """What training runs found, as tables, pictures and a document."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from palaestra.benchmarks.curves import Curve, Estimate, Panel
-from palaestra.benchmarks.learning.evaluation import (
-    FEW_UNITS,
-    Evaluation,
-    Measure,
-    claim_unit,
-    difference,
-    estimate,
-)
-from palaestra.benchmarks.learning.run import LearningResult, MeasuredPolicy
-from palaestra.benchmarks.statistics import Unit
+from palaestra.benchmarks.learning.evaluation import FEW_UNITS, Measure, difference, estimate
+from palaestra.benchmarks.learning.material import HeldoutGroup, LearningMaterial
+from palaestra.benchmarks.learning.run import STAGES, LearningResult, MeasuredPolicy
+from palaestra.benchmarks.statistics import Observation, Unit
 from palaestra.table import Table
 
-_COLUMNS = ("held-out tasks of", "seed", "before", "after GRPO", "difference", "after control", "control's difference")
-_GROUPS = {False: "families trained on", True: "families never seen"}
+_WARM, _EXPERT, _GRADIENT = STAGES.values()
+_FURTHER: Mapping[Measure, str] = {
+    "solved-once": "solved by one of the samples, %",
+    "points": "points of 100",
+    "harmed": "does harm, %",
+    "unfinished": "unfinished, %",
+}
 
 
-def learning_tables(runs: Sequence[LearningResult]) -> list[Table]:
-    """For each seed and for all together: scores before and after, shares that solve and that harm, and the time."""
-    seeds: dict[str, Sequence[LearningResult]] = {str(run.seed): [run] for run in runs}
+def learning_tables(runs: Sequence[LearningResult], material: LearningMaterial) -> list[Table]:
+    """Shares solved and pairs solved first, then what else is to be known, each seed by itself, and the time."""
+    tables = [_solved_table(runs, material)]
+    if any(_pairs(runs, name, temperature, material) for name in _names(runs) for temperature in _temperatures(runs)):
+        tables.append(_pair_table(runs, material))
+    tables.append(_further_table(runs, material))
     if len(runs) > 1:
-        seeds["all"] = runs
-    first = runs[0].before.evaluation
-    samples = max((len(result.points) for result in first.tasks.values()), default=0)
-    titles: dict[Measure, tuple[str, str]] = {
-        "points": (
-            "Mean score on held-out tasks, before and after GRPO",
-            (
-                f"Points of 100, less what harm takes; {_counted(first)}, {samples} episodes of each at temperature 1. "
-                f"The control is the warm-up, continued for as long as GRPO took. {_units(len(runs))}"
-            ),
-        ),
-        "solved": (
-            "Share of held-out episodes that solve their task, in percent",
-            "Solved is every expectation met, nothing forbidden done, and finished.",
-        ),
-        "harmed": ("Share of held-out episodes that do something forbidden, in percent", ""),
-    }
-    tables = [
-        Table(
-            title=title,
-            columns=_COLUMNS,
-            rows=tuple(
-                (_GROUPS[unseen], name, *_cells(group, measure, unseen=unseen))
-                for unseen in _groups(runs)
-                for name, group in seeds.items()
-            ),
-            note=note,
-        )
-        for measure, (title, note) in titles.items()
-    ]
+        tables.append(_seed_table(runs, material))
     return [*tables, _cost_table(runs)]
 
 
-def _counted(evaluation: Evaluation) -> str:
-    """How many tasks and families of either kind were played."""
-    said: list[str] = []
-    for unseen, name in _GROUPS.items():
-        own = evaluation.observations("points", unseen=unseen)
-        tasks, families = len({one.task for one in own}), len({one.family for one in own})
-        if own:
-            said.append(
-                f"{Unit.TASK.counted(tasks)} of {Unit.FAMILY.counted(families)} {name.removeprefix('families ')}"
-            )
-    return ", ".join(said)
+def _names(runs: Sequence[LearningResult]) -> list[str]:
+    return list(runs[0].parts)
 
 
-def _units(seeds: int) -> str:
-    """What the intervals generalise over, and what they do not."""
-    one = (
-        "Differences are paired, for the policy of one training seed. In brackets 95 % intervals: over tasks, where "
-        f"families were trained on, and over families, where they were never seen. {FEW_UNITS} "
-    )
-    if seeds == 1:
-        return f"{one}One training seed says nothing of another, so there is no interval about training."
-    return f"{one}Rows of all seeds are about training, and their unit is the training seed."
+def _temperatures(runs: Sequence[LearningResult]) -> list[float]:
+    return list(runs[0].parts[_WARM].evaluations)
 
 
-def _groups(runs: Sequence[LearningResult]) -> list[bool]:
-    """Whether families are unseen: of the two kinds those that the held-out tasks have."""
-    return [unseen for unseen in _GROUPS if runs[0].before.evaluation.observations("points", unseen=unseen)]
-
-
-def _cells(runs: Sequence[LearningResult], measure: Measure, *, unseen: bool) -> tuple[str, ...]:
-    parts = [
-        [
-            one
-            for run in runs
-            for one in run.parts()[name].evaluation.observations(measure, unseen=unseen, seed=run.seed)
-        ]
-        for name in runs[0].parts()
+def _observations(
+    runs: Sequence[LearningResult], name: str, temperature: float, measure: Measure, group: HeldoutGroup
+) -> list[Observation]:
+    """The values of one policy of each run."""
+    tasks = frozenset(group.tasks)
+    return [
+        one
+        for run in runs
+        for one in run.parts[name].evaluations[temperature].observations(measure, tasks=tasks, seed=run.seed)
     ]
-    unit = claim_unit(unseen=unseen) if len(runs) == 1 else Unit.TRAINING_SEED
-    before, after, control = parts
+
+
+def _pairs(
+    runs: Sequence[LearningResult], name: str, temperature: float, material: LearningMaterial
+) -> list[Observation]:
+    return [
+        one for run in runs for one in run.parts[name].evaluations[temperature].pairs(material.twins, seed=run.seed)
+    ]
+
+
+def _solved_table(runs: Sequence[LearningResult], material: LearningMaterial) -> Table:
+    temperatures = _temperatures(runs)
+    rows: list[tuple[str, ...]] = []
+    for group in material.heldout:
+        for name in _names(runs):
+            cells: list[str] = []
+            for temperature in temperatures:
+                own = _observations(runs, name, temperature, "solved", group)
+                warm = _observations(runs, _WARM, temperature, "solved", group)
+                cells.append(estimate(own, "solved", group.unit).text())
+                cells.append("" if name == _WARM else difference(warm, own, "solved", group.unit).text(signed=True))
+            rows.append((group.name, name, *cells))
+    return Table(
+        title="Share of held-out episodes that solve their task, in percent",
+        columns=("held-out tasks", "policy", *_headings(temperatures)),
+        rows=tuple(rows),
+        note=f"{_counted(runs, material)} {_units(runs, material)}",
+    )
+
+
+def _headings(temperatures: Sequence[float]) -> list[str]:
+    return [text for t in temperatures for text in (f"solved at temperature {t:g}", f"over the warm start at {t:g}")]
+
+
+def _pair_table(runs: Sequence[LearningResult], material: LearningMaterial) -> Table:
+    temperatures = _temperatures(runs)
+    rows: list[tuple[str, ...]] = []
+    for name in _names(runs):
+        cells: list[str] = []
+        for temperature in temperatures:
+            own, warm = (_pairs(runs, one, temperature, material) for one in (name, _WARM))
+            cells.append(estimate(own, "solved", Unit.FAMILY).text())
+            cells.append("" if name == _WARM else difference(warm, own, "solved", Unit.FAMILY).text(signed=True))
+        rows.append((name, *cells))
+    return Table(
+        title="Pairs of a task and its refusal twin that are both solved, in percent",
+        columns=("policy", *_headings(temperatures)),
+        rows=tuple(rows),
+        note=f"{len(material.twins)} pairs: the same request, once to be granted and once to be refused. {FEW_UNITS}",
+    )
+
+
+def _further_table(runs: Sequence[LearningResult], material: LearningMaterial) -> Table:
+    first = _temperatures(runs)[0]
+    rows = [
+        (
+            group.name,
+            name,
+            *(
+                estimate(_observations(runs, name, first, measure, group), measure, group.unit).text()
+                for measure in _FURTHER
+            ),
+        )
+        for group in material.heldout
+        for name in _names(runs)
+    ]
+    return Table(
+        title=f"What else held-out episodes come to, at temperature {first:g}",
+        columns=("held-out tasks", "policy", *_FURTHER.values()),
+        rows=tuple(rows),
+        note="Unfinished episodes were ended by a budget or by turns that could not be read. Harm takes points away.",
+    )
+
+
+def _seed_table(runs: Sequence[LearningResult], material: LearningMaterial) -> Table:
+    temperatures, group = _temperatures(runs), material.heldout[0]
+    rows: list[tuple[str, ...]] = []
+    for run in runs:
+        for name in _names(runs):
+            cells = [
+                f"{estimate(_observations([run], name, t, 'solved', group), 'solved', group.unit).mean:.1f}"
+                for t in temperatures
+            ]
+            rows.append((str(run.seed), name, *cells))
+    return Table(
+        title=f"Share solved seed by seed, in percent: {group.name}",
+        columns=("seed", "policy", *(f"at temperature {t:g}" for t in temperatures)),
+        rows=tuple(rows),
+        note="",
+    )
+
+
+def _counted(runs: Sequence[LearningResult], material: LearningMaterial) -> str:
+    """How many tasks and families each group has, and how often each was played."""
+    evaluation = next(iter(runs[0].parts[_WARM].evaluations.values()))
+    samples = max((len(one.solved) for one in evaluation.tasks.values()), default=0)
+    counts = [
+        f"{group.name}: {Unit.TASK.counted(len(group.tasks))} of "
+        f"{Unit.FAMILY.counted(len({task.rpartition('/')[0] for task in group.tasks}))}"
+        for group in material.heldout
+    ]
+    return f"{'; '.join(counts)}; {samples} episodes of each."
+
+
+def _units(runs: Sequence[LearningResult], material: LearningMaterial) -> str:
+    """What the intervals generalise over, and what they do not."""
+    units = " or ".join(dict.fromkeys(group.unit.counted(2).partition(" ")[2] for group in material.heldout))
+    seeds = ", ".join(str(run.seed) for run in runs)
+    of = f"the policy of training seed {seeds}" if len(runs) == 1 else f"the mean over training seeds {seeds}"
     return (
-        f"{estimate(before, measure, unit).mean:.1f}",
-        f"{estimate(after, measure, unit).mean:.1f}",
-        difference(before, after, measure, unit).text(signed=True),
-        f"{estimate(control, measure, unit).mean:.1f}",
-        difference(before, control, measure, unit).text(signed=True),
+        f"In brackets 95 % intervals over {units}, for {of}; they say nothing of other seeds. Differences are paired. "
+        f"{FEW_UNITS}"
     )
 
 
 def _cost_table(runs: Sequence[LearningResult]) -> Table:
-    """Steps and seconds of each stage."""
-    stages = [[(part.progress.step, part.progress.seconds) for part in run.parts().values()] for run in runs]
+    """Steps and seconds of the stage that each policy is the result of."""
     return Table(
         title="What the training took",
-        columns=("seed", *(f"{stage} {what}" for stage in ("warm-up", "GRPO", "control") for what in ("steps", "s"))),
+        columns=("seed", *(f"{name} {what}" for name in _names(runs) for what in ("steps", "s"))),
         rows=tuple(
-            (str(run.seed), *(cell for steps, seconds in own for cell in (str(steps), f"{seconds:.0f}")))
-            for run, own in zip(runs, stages, strict=True)
+            (
+                str(run.seed),
+                *(
+                    cell
+                    for part in run.parts.values()
+                    for cell in (str(part.progress.step), f"{part.progress.seconds:.0f}")
+                ),
+            )
+            for run in runs
         ),
-        note="Seconds are those of the steps alone, on a machine that others may share.",
+        note="Seconds are those of the steps alone, on a machine that others may share. Expert iteration's steps are "
+        "rounds.",
     )
 
 
-def learning_panels(runs: Sequence[LearningResult]) -> list[Panel]:
-    """The curves of training, and the held-out scores."""
-    losses = [
-        Curve(label=f"seed {run.seed}", x=_column(run.before, "step"), y=_column(run.before, "loss")) for run in runs
-    ]
-    scores = [
-        Curve(label=f"seed {run.seed}", x=_column(run.after, "step"), y=_column(run.after, "reward/mean"))
-        for run in runs
-    ]
-    estimates = [_plotted(runs, name, unseen=unseen) for unseen in _groups(runs) for name in runs[0].parts()]
+def learning_panels(runs: Sequence[LearningResult], material: LearningMaterial) -> list[Panel]:
+    """The curves of training, and the held-out shares solved."""
+    first = _temperatures(runs)[0]
     return [
-        Panel(
-            title="Warm-up: loss on demonstrations",
-            x_label="step",
-            y_label="nats a token",
-            curves=losses,
-            log_y=True,
-            average_over=20,
+        _curves(runs, _WARM, "loss", title="Warm start: loss on demonstrations", y_label="nats a token", log_y=True),
+        _curves(runs, _EXPERT, "solved", title="Expert iteration: rollouts solved", y_label="share", average_over=3),
+        _curves(runs, _GRADIENT, "solved", title="Policy gradient: rollouts solved", y_label="share", average_over=3),
+        *(
+            Panel(
+                title=f"Solved: {group.name}",
+                x_label="",
+                y_label="percent",
+                estimates=[
+                    Estimate.of(
+                        name,
+                        group.name,
+                        estimate(_observations(runs, name, first, "solved", group), "solved", group.unit),
+                    )
+                    for name in _names(runs)
+                ],
+            )
+            for group in material.heldout
         ),
-        Panel(
-            title="GRPO: mean score of rollouts",
-            x_label="step",
-            y_label="points of 100",
-            curves=scores,
-            average_over=5,
-        ),
-        Panel(title="Held-out tasks: mean score", x_label="", y_label="points of 100", estimates=estimates),
     ]
+
+
+def _curves(
+    runs: Sequence[LearningResult],
+    name: str,
+    column: str,
+    *,
+    title: str,
+    y_label: str,
+    log_y: bool = False,
+    average_over: int = 20,
+) -> Panel:
+    return Panel(
+        title=title,
+        x_label="step" if name != _EXPERT else "round",
+        y_label=y_label,
+        curves=[
+            Curve(label=f"seed {run.seed}", x=_column(run.parts[name], "step"), y=_column(run.parts[name], column))
+            for run in runs
+        ],
+        log_y=log_y,
+        average_over=average_over,
+    )
 
 
 def _column(part: MeasuredPolicy, name: str) -> list[float]:
     return [row[name] for row in part.progress.history]
-
-
-def _plotted(runs: Sequence[LearningResult], name: str, *, unseen: bool) -> Estimate:
-    unit = claim_unit(unseen=unseen) if len(runs) == 1 else Unit.TRAINING_SEED
-    own = [
-        one for run in runs for one in run.parts()[name].evaluation.observations("points", unseen=unseen, seed=run.seed)
-    ]
-    return Estimate.of(name, _GROUPS[unseen], estimate(own, "points", unit))
 
 
 def learning_document(runs: Sequence[LearningResult]) -> list[dict[str, object]]:
@@ -166,9 +241,12 @@ def learning_document(runs: Sequence[LearningResult]) -> list[dict[str, object]]
     return [
         {
             "seed": run.seed,
-            "policies": {name: part.policy.digest() for name, part in run.parts().items()},
-            "history": {name: part.progress.history for name, part in run.parts().items()},
-            "evaluation": {name: part.evaluation for name, part in run.parts().items()},
+            "policies": {name: part.policy.digest() for name, part in run.parts.items()},
+            "history": {name: part.progress.history for name, part in run.parts.items()},
+            "evaluation": {
+                name: {f"{temperature:g}": found for temperature, found in part.evaluations.items()}
+                for name, part in run.parts.items()
+            },
         }
         for run in runs
     ]

@@ -1,36 +1,53 @@
-"""Does a policy learn in the hall? One training run, and what it did on tasks that it never saw.
+"""One training run, and how each of its policies does on tasks that it never saw.
 
-Warm-up, evaluation, GRPO, evaluation, and a control: the warm-up continued for as long as GRPO took, and evaluated too.
-Every part is saved when it is done, and within the stages of training as they go.
+A warm start from few demonstrations, expert iteration, and a short policy gradient on solved tasks alone; if asked for,
+controls that get as much. Stages are those of `palaestra train`. Every part is saved when it is done, and within the
+stages as they go.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
-
-import torch
 
 from palaestra.benchmarks.learning.evaluation import Evaluation
 from palaestra.benchmarks.learning.material import LearningMaterial, evaluate_policy
+from palaestra.durable import write_file
 from palaestra.trainers import (
+    ChoiceConfig,
+    ExpertConfig,
     GrpoConfig,
-    GrpoLoop,
     ModelConfig,
     NativeConfig,
+    ObjectiveConfig,
     OpenProgressBar,
+    PlayConfig,
     Policy,
     PolicyConfig,
     PoolConfig,
+    RejectionConfig,
     SftConfig,
-    SftLoop,
+    StageConfig,
     StageProgress,
-    WorldConfig,
-    initial_policy,
-    run_loop,
-    worlds_of,
+    TrainConfig,
+    load_policy,
+    plan_run,
+    read_progress,
+    run,
 )
-from palaestra.trajectory import Episode
+from palaestra.trajectory import Episode, dump_episode
+
+STAGES = {"sft": "warm-start", "expert": "expert-iteration", "grpo": "policy-gradient"}
+"""The names of the policies that the stages come to."""
+_FURTHER = 3
+"""Times as many demonstrations, in the control that has more of them."""
+
+
+def _rollouts() -> PoolConfig:
+    return PoolConfig(agents=128)
+
+
+def _engine() -> NativeConfig:
+    return NativeConfig(rows=128)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,16 +56,40 @@ class LearningConfig:
 
     model: ModelConfig = field(default_factory=ModelConfig)
     """A fresh one is made; it reads and writes the format `compact`."""
-    sft: SftConfig = field(default_factory=SftConfig)
-    """The warm-up; the control goes on with it."""
-    grpo: GrpoConfig = field(
-        default_factory=lambda: GrpoConfig(pool=PoolConfig(agents=128), engine=NativeConfig(rows=128))
+    demonstrations: int = 4
+    """Of each family, for the warm start and for what is mixed in later."""
+    sft: SftConfig = field(default_factory=lambda: SftConfig(steps=150))
+    expert: ExpertConfig = field(
+        default_factory=lambda: ExpertConfig(
+            choice=ChoiceConfig(rule="bandit", instances="endless"),
+            play=PlayConfig(context=768, turn=48),
+            pool=_rollouts(),
+            engine=_engine(),
+        )
     )
     """Its rollouts' limits are the evaluations' too."""
-    samples: int = 8
+    grpo: GrpoConfig = field(
+        default_factory=lambda: GrpoConfig(
+            steps=4,
+            objective=ObjectiveConfig(parts={"rewards": ["solved"]}),
+            play=PlayConfig(context=768, turn=48),
+            pool=_rollouts(),
+            engine=_engine(),
+        )
+    )
+    controls: bool = False
+    """Whether there are controls as well."""
+    samples: int = 4
     """Episodes of each held-out task in each evaluation."""
+    temperatures: tuple[float, ...] = (1.0, 0.3)
+    """Evaluations of each policy."""
     threads: int = 2
     """Of the arithmetic; the last bits of a sum, and so of a policy, depend on it."""
+
+    @property
+    def most_demonstrations(self) -> int:
+        """Demonstrations of a family that are needed at most."""
+        return self.demonstrations * (_FURTHER if self.controls else 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,9 +99,10 @@ class MeasuredPolicy:
     policy: Policy
     progress: StageProgress
     """Of the stage that it is the result of."""
-    evaluation: Evaluation
+    evaluations: Mapping[float, Evaluation]
+    """By temperature."""
     episodes: Sequence[Episode]
-    """The first of each task."""
+    """The first of each task, at the first temperature."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,16 +110,8 @@ class LearningResult:
     """One training run."""
 
     seed: int
-    before: MeasuredPolicy
-    """After the warm-up."""
-    after: MeasuredPolicy
-    """After GRPO."""
-    control: MeasuredPolicy
-    """After more of the warm-up."""
-
-    def parts(self) -> dict[str, MeasuredPolicy]:
-        """The three, by name."""
-        return {"before": self.before, "after-grpo": self.after, "control": self.control}
+    parts: Mapping[str, MeasuredPolicy]
+    """The policies by name: the warm start, each later stage, then the controls."""
 
 
 def learn(
@@ -95,46 +129,114 @@ def learn(
         CheckpointError: what is there is of other settings, or damaged.
         StorageError: the disk refuses; the last save stands.
     """
-    torch.set_num_threads(config.threads)
-    carry = partial(run_loop, threads=config.threads, bar=bar, say=say)
-    demonstrations = list(material.demonstrations)
+    few = _write_demonstrations(material, config.demonstrations, directory)
 
-    def measured(name: str, policy: Policy, progress: StageProgress) -> MeasuredPolicy:
-        evaluation, episodes = evaluate_policy(
-            policy,
-            material,
-            config.grpo,
-            directory / f"evaluation-{name}",
-            samples=config.samples,
-            name=f"seed {seed}, {name}",
-            bar=bar,
-            say=say,
+    def train(place: str, stages: Mapping[str, StageConfig], *, start: Path | None = None) -> Path:
+        policy = PolicyConfig(model=config.model) if start is None else PolicyConfig(checkpoint=start)
+        settings = TrainConfig(
+            seed=seed,
+            threads=config.threads,
+            device="cpu",
+            world=(material.world,),
+            policy=policy,
+            stages=stages,
+            trackers=("jsonl",),
         )
-        return MeasuredPolicy(policy=policy, progress=progress, evaluation=evaluation, episodes=episodes)
+        run(plan_run(settings, bar=bar), directory / place, bar=bar, say=say)
+        return directory / place
 
-    fresh = initial_policy(PolicyConfig(model=config.model), demonstrations, seed=seed)
-    warm_up = SftLoop(config.sft, demonstrations, seed=seed, start=fresh, name="warm-up")
-    warm = carry(warm_up, directory / "warm-up")
-    before = measured("before", warm.policy, warm.progress)
-    taught = carry(_grpo(material, config, seed=seed, start=warm.policy, say=say), directory / "grpo")
-    after = measured("after-grpo", taught.policy, taught.progress)
-    more = replace(config.sft, seconds=taught.progress.seconds)
-    control = carry(SftLoop(more, demonstrations, seed=seed, start=warm.policy, name="control"), directory / "control")
-    return LearningResult(
-        seed=seed, before=before, after=after, control=measured("control", control.policy, control.progress)
+    def measure(name: str, checkpoint: Path) -> MeasuredPolicy:
+        policy = load_policy(checkpoint)
+        evaluations: dict[float, Evaluation] = {}
+        first: list[Episode] = []
+        for temperature in config.temperatures:
+            evaluations[temperature], episodes = evaluate_policy(
+                policy,
+                material,
+                config.expert,
+                directory / f"evaluation-{name}-{temperature:g}",
+                samples=config.samples,
+                name=f"seed {seed}, {name}, temperature {temperature:g}",
+                temperature=temperature,
+                bar=bar,
+                say=say,
+            )
+            first = first or episodes
+        return MeasuredPolicy(
+            policy=policy, progress=read_progress(checkpoint), evaluations=evaluations, episodes=first
+        )
+
+    stages = {
+        "sft": replace(config.sft, demonstrations=few),
+        "expert": replace(config.expert, demonstrations=few),
+        "grpo": config.grpo,
+    }
+    trained = train("run", stages)
+    checkpoints = {stage: trained / stage / "checkpoint" for stage in stages}
+    parts = {name: measure(name, checkpoints[stage]) for stage, name in STAGES.items()}
+    if config.controls:
+        many = _write_demonstrations(material, _FURTHER * config.demonstrations, directory)
+        for control in _controls(config, parts, few, many):
+            start = checkpoints["sft"] if control.continues else None
+            folder = train(control.name, {control.stage: control.config}, start=start)
+            parts[control.name] = measure(control.name, folder / control.stage / "checkpoint")
+    return LearningResult(seed=seed, parts=parts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Control:
+    """A run that gets as much as the stages after the warm start, and does something plainer with it."""
+
+    name: str
+    stage: str
+    config: StageConfig
+    continues: bool = True
+    """Whether it begins with the warm start; otherwise with fresh weights."""
+
+
+def _controls(
+    config: LearningConfig, parts: Mapping[str, MeasuredPolicy], few: Path, many: Path
+) -> tuple[_Control, ...]:
+    """The controls. The first two get the seconds of the other run.
+
+    Rejection sampling gets expert iteration's rollouts and optimiser steps, but no round learns from another.
+    """
+    warm, *later = (parts[name].progress.seconds for name in STAGES.values())
+    steps = replace(config.sft, demonstrations=few, seconds=sum(later))
+    more = replace(config.sft, demonstrations=many, seconds=warm + sum(later))
+    expert = config.expert
+    rejection = RejectionConfig(
+        rounds=expert.steps,
+        steps=expert.steps * expert.updates,
+        batch=expert.batch,
+        demonstration_share=expert.demonstration_share,
+        demonstrations=few,
+        keep=expert.keep,
+        learner=expert.learner,
+        group_size=expert.group_size,
+        choice=expert.choice,
+        limits=replace(expert.limits, staleness=0, window=0),
+        rule=expert.rule,
+        play=expert.play,
+        pool=expert.pool,
+        engine=expert.engine,
+    )
+    return (
+        _Control(name="more-steps", stage="sft", config=steps),
+        _Control(name="more-demonstrations", stage="sft", config=more, continues=False),
+        _Control(name="rejection-sampling", stage="rejection", config=rejection),
     )
 
 
-def _grpo(
-    material: LearningMaterial, config: LearningConfig, *, seed: int, start: Policy, say: Callable[[str], None]
-) -> GrpoLoop:
-    world = WorldConfig(env_id=material.env_id)
-    return GrpoLoop(
-        config.grpo,
-        tasks=material.train,
-        worlds=partial(worlds_of, world, start.codec.format.name),
-        seed=seed,
-        start=start,
-        world=material.env_id,
-        say=say,
-    )
+def _write_demonstrations(material: LearningMaterial, most: int, directory: Path) -> Path:
+    """A file of the first demonstrations of each family, which training reads."""
+    counts: dict[str, int] = {}
+    chosen: list[Episode] = []
+    for episode in material.demonstrations:
+        family = episode.task.family
+        counts[family] = counts.get(family, 0) + 1
+        if counts[family] <= most:
+            chosen.append(episode)
+    file = directory / f"demonstrations-{most}.jsonl"
+    write_file(file, b"".join(dump_episode(episode) + b"\n" for episode in chosen))
+    return file

@@ -1,21 +1,22 @@
 """Training from beginning to end: settings, loops over learners and rollouts, and what a run leaves behind."""
 
-from palaestra.trainers.loops.config import ModelConfig, PolicyConfig, TrainConfig, WorldConfig
+from palaestra.trainers.loops.config import ModelConfig, PolicyConfig, StageConfig, TrainConfig, WorldConfig
 from palaestra.trainers.loops.grpo import GrpoLoop
 from palaestra.trainers.loops.imitation_config import ExpertConfig, KeepConfig, RejectionConfig, SftConfig
 from palaestra.trainers.loops.loop import Loop
-from palaestra.trainers.loops.material import demonstrations_of, initial_policy, tasks_of, worlds_of
+from palaestra.trainers.loops.material import demonstrations_of, env_id_of, initial_policy, tasks_of, worlds_of
 from palaestra.trainers.loops.reading import load_config, read_config
 from palaestra.trainers.loops.record import RecordedRun, recorded_batches
-from palaestra.trainers.loops.rollout_config import GrpoConfig
+from palaestra.trainers.loops.rollout_config import GroupStageConfig, GrpoConfig
 from palaestra.trainers.loops.run import RunPlan, plan_run, run
-from palaestra.trainers.loops.saves import SaveConfig, StageProgress
+from palaestra.trainers.loops.saves import SaveConfig, StageProgress, read_progress
 from palaestra.trainers.loops.self_imitation import SelfImitationLoop
 from palaestra.trainers.loops.sft import SftLoop
 from palaestra.trainers.loops.stage import StageResult, run_loop
 
 __all__ = [
     "ExpertConfig",
+    "GroupStageConfig",
     "GrpoConfig",
     "GrpoLoop",
     "KeepConfig",
@@ -29,15 +30,18 @@ __all__ = [
     "SelfImitationLoop",
     "SftConfig",
     "SftLoop",
+    "StageConfig",
     "StageProgress",
     "StageResult",
     "TrainConfig",
     "WorldConfig",
     "demonstrations_of",
+    "env_id_of",
     "initial_policy",
     "load_config",
     "plan_run",
     "read_config",
+    "read_progress",
     "recorded_batches",
     "run",
     "run_loop",

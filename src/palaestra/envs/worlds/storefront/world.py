@@ -79,12 +79,23 @@ def _briefing(start: datetime, contact: str) -> str:
 
 DEMO = (
     "cancel-order", "change-address", "decline-early-claim", "decline-expired-warranty", "decline-final-sale",
-    "decline-late-address", "decline-late-cancel", "decline-late-return", "decline-price-match", "delay-credit",
-    "double-charge", "fix-build", "fraud-hold", "lost-parcel", "missed-promotion", "order-status", "partial-refund",
-    "price-match", "refund-damaged-item", "refund-over-limit", "return-extended-window", "return-opened-item",
-    "third-party-request", "warranty-claim",
+    "decline-late-address", "decline-late-cancel", "decline-late-return", "decline-price-match", "double-charge",
+    "fix-build", "fraud-hold", "lost-parcel", "order-status", "partial-refund", "price-match", "refund-damaged-item",
+    "refund-over-limit", "return-extended-window", "return-opened-item", "warranty-claim",
 )  # fmt: skip
-"""The families that the demo's policy learns from and is measured on: what two million parameters can take in."""
+"""The families that the demo's policy learns from: what two million parameters can take in."""
+DEMO_UNSEEN = {
+    "near, refusal twins": (
+        "cancel-order-twin", "change-address-twin", "double-charge-twin", "fix-build-twin", "order-status-twin",
+        "partial-refund-twin", "price-match-twin", "refund-damaged-item-twin", "refund-over-limit-twin",
+        "return-extended-window-twin", "return-opened-item-twin", "warranty-claim-twin",
+    ),
+    "far, other wishes": (
+        "await-answer", "delay-credit", "duplicate-tickets", "least-approver", "missed-promotion", "recall",
+        "talk-which-order", "third-party-request",
+    ),
+}  # fmt: skip
+"""The families that it is measured on besides: the refusal twins of those above, and wishes of another kind."""
 
 STOREFRONT = World(
     name="storefront",
@@ -119,6 +130,7 @@ STOREFRONT = World(
     traits=("long", "triage"),
     decided=Path(__file__).with_name("decided.json"),
     demo=DEMO,
+    demo_unseen=DEMO_UNSEEN,
     tempers=True,
     attacks="palaestra.envs.worlds.storefront.attacks",
 )
