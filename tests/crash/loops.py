@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from palaestra.records import Json
+from palaestra.trainers.branching import BranchingConfig
 from palaestra.trainers.engines.native import NativeConfig
 from palaestra.trainers.learner import LearnerConfig
 from palaestra.trainers.loops.config import ModelConfig, PolicyConfig, WorldConfig
@@ -69,7 +70,8 @@ REJECTION = RejectionConfig(
     save=SaveConfig(every=2),
     patience=60.0,
 )
-IMITATING = {"expert": EXPERT, "rejection": REJECTION}
+BRANCHING = replace(EXPERT, branching=BranchingConfig(continuations=2))
+IMITATING = {"expert": EXPERT, "rejection": REJECTION, "branching": BRANCHING}
 Told: TypeAlias = list[str]
 
 
@@ -161,5 +163,13 @@ def ledger(directory: Path) -> Json:
     """What a run trained on: for each step its groups and the trajectories in them."""
     return [
         [batch.step, [[group.index, [episode.id for episode in group.episodes]] for group in batch.groups]]
+        for batch in recorded_batches(directory)
+    ]
+
+
+def branch_ledger(directory: Path) -> Json:
+    """The continuations that a run played: for each step those of each fork."""
+    return [
+        [batch.step, [[episode.id for episode in branch.episodes] for branch in batch.branches or ()]]
         for batch in recorded_batches(directory)
     ]

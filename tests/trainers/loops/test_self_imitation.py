@@ -39,7 +39,7 @@ def warm(tmp_path_factory: pytest.TempPathFactory) -> Policy:
     return run(sft_loop(steps=60), tmp_path_factory.mktemp("warm") / "sft").policy
 
 
-@pytest.fixture(scope="module", params=["expert", "rejection"])
+@pytest.fixture(scope="module", params=["expert", "rejection", "branching"])
 def config(request: pytest.FixtureRequest) -> ExpertConfig | RejectionConfig:
     return IMITATING[request.param]
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from math import ceil
 from pathlib import Path
 
+from palaestra.trainers.branching import BranchingConfig
 from palaestra.trainers.learner import LearnerConfig
 from palaestra.trainers.limits import check_above_zero, check_at_least
 from palaestra.trainers.loops.rollout_config import GroupStageConfig
@@ -65,6 +66,8 @@ class SelfImitationConfig(GroupStageConfig):
     demonstrations: Path | None = None
     """A file of episodes, JSON lines or Parquet; without one the tasks' own oracle shows how."""
     keep: KeepConfig = field(default_factory=KeepConfig)
+    branching: BranchingConfig | None = None
+    """Goes on from the middle of trajectories of groups that solved nothing; without the section nothing branches."""
     learner: LearnerConfig = field(default_factory=lambda: LearnerConfig(lr=1.5e-3))
 
     @property

@@ -71,7 +71,8 @@ class Player:
         self._codec = codec
         self._config = config
         self._rendering = codec.format.rendering()
-        self._script = Script(job.trajectory, begun.tokens) if begun else Script(job.trajectory)
+        self._script = _script_of(job, begun)
+        self._shared = 0 if job.prefix is None else job.prefix.turns
         self._prompt: tuple[int, ...] = ()
         """What the policy reads in place of the first `_replaced` tokens."""
         self._replaced = 0
@@ -183,12 +184,13 @@ class Player:
         with self._asked():
             view = await self._world.step(text)
         over = view.end is not None
+        replayed = self._script.recorded() is not None or self._script.turns <= self._shared
         cut = [self._codec.format.end] if drawn.stop == "length" else []
         self._read([*cut, *self._rendering.following(view.messages)])
-        if over and self._script.recorded() is not None:
+        if over and replayed:
             raise ReplayError(
                 f"trajectory {self._job.trajectory}: the episode is over after turn {self._script.turns}, and was not "
-                "when it was saved; the tasks or the world have changed. Play it from its beginning"
+                "when it was recorded; the tasks or the world have changed. Play it from its beginning"
             )
         return over
 
@@ -205,6 +207,13 @@ class Player:
             group=self._job.group,
             segments=(replace(segment, tokens=self._script.tokens()),),
         )
+
+
+def _script_of(job: RolloutJob, begun: PartialRollout | None) -> Script:
+    """What is recorded of a trajectory: what was saved of it, or what it goes on from, or nothing."""
+    if job.prefix is None:
+        return Script(job.trajectory, begun.tokens) if begun else Script(job.trajectory)
+    return Script(job.trajectory, begun.tokens if begun else job.prefix.tokens, shared=job.prefix.turns)
 
 
 def _now() -> float:

@@ -32,10 +32,12 @@ class Script:
     Args:
         trajectory: Its id, for errors.
         before: What it went like when it was saved; empty for one that begins.
+        shared: How many turns at its beginning another trajectory has drawn.
     """
 
-    def __init__(self, trajectory: str, before: Tokens = _NOTHING) -> None:
+    def __init__(self, trajectory: str, before: Tokens = _NOTHING, *, shared: int = 0) -> None:
         self._trajectory = trajectory
+        self._shared = shared
         self._before = before
         self._before_turns = [span for span in before.spans if span.kind == "turn"]
         self._ids: list[int] = []
@@ -98,9 +100,10 @@ class Script:
 
     def wrote(self, drawn: Completion, spans: Sequence[Span]) -> None:
         """Append a turn of the policy's, with the spans of it and of its parts."""
+        sampled = self.turns >= self._shared
         self._spans += spans
         self._stops.append(drawn.stop)
-        self._append(drawn.ids, drawn.logprobs, drawn.versions, sampled=True)
+        self._append(drawn.ids, drawn.logprobs, drawn.versions, sampled=sampled)
 
     def _append(self, ids: Sequence[int], logprobs: Sequence[float], versions: Sequence[int], *, sampled: bool) -> None:
         self._ids += ids
