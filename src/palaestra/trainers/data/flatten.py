@@ -17,7 +17,6 @@ from palaestra.errors import RecordError
 from palaestra.record import record
 from palaestra.trainers.data.batch import NO_TURN, PARTS, TokenBatch
 from palaestra.trainers.data.columns import rollout_columns
-from palaestra.trainers.data.prefix import shared_turns
 from palaestra.trajectory import Episode, Tokens, Turn
 
 _PART = {kind: number for number, kind in enumerate(PARTS)}
@@ -104,14 +103,14 @@ def _rewards(tokens: Tokens, turns: Sequence[Turn], *, last: bool, name: str) ->
             f"{name}: a segment's tokens mark {written} turns and its record has {len(turns)}; each turn has one span, "
             "and only the last of the episode may be without an answer"
         )
-    shared = shared_turns(tokens)
+    shared = tokens.shared_turns
     return (*(0.0,) * shared, *(turn.reward for turn in turns[shared:]), *(0.0,) * unanswered)
 
 
 def _own_return(episode: Episode) -> float:
     """What was earned behind the turns that another trajectory drew."""
     tokens = episode.segments[0].tokens
-    shared = 0 if tokens is None else shared_turns(tokens)
+    shared = 0 if tokens is None else tokens.shared_turns
     return episode.episode_return if not shared else sum(turn.reward for turn in list(episode.turns)[shared:])
 
 

@@ -47,16 +47,6 @@ def prefix_of(parent: str, tokens: Tokens, *, turns: int) -> SharedPrefix:
         versions=(0,) * end,
         spans=tuple(span for span in tokens.spans if span.end <= end),
         stops=tokens.stops[:turns],
+        shared_turns=turns,
     )
     return SharedPrefix(parent=parent, turns=turns, tokens=shared)
-
-
-def shared_turns(tokens: Tokens) -> int:
-    """How many turns at the beginning another trajectory has drawn: those without a token that this one sampled."""
-    turns = 0
-    for span in tokens.spans:
-        if span.kind == "turn":
-            if any(tokens.sampled[span.start : span.end]):
-                break
-            turns += 1
-    return turns

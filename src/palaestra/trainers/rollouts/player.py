@@ -71,7 +71,8 @@ class Player:
         self._codec = codec
         self._config = config
         self._rendering = codec.format.rendering()
-        self._script = _script_of(job, begun)
+        before = begun or job.prefix
+        self._script = Script(job.trajectory, before.tokens) if before else Script(job.trajectory)
         self._shared = 0 if job.prefix is None else job.prefix.turns
         self._prompt: tuple[int, ...] = ()
         """What the policy reads in place of the first `_replaced` tokens."""
@@ -207,13 +208,6 @@ class Player:
             group=self._job.group,
             segments=(replace(segment, tokens=self._script.tokens()),),
         )
-
-
-def _script_of(job: RolloutJob, begun: PartialRollout | None) -> Script:
-    """What is recorded of a trajectory: what was saved of it, or what it goes on from, or nothing."""
-    if job.prefix is None:
-        return Script(job.trajectory, begun.tokens) if begun else Script(job.trajectory)
-    return Script(job.trajectory, begun.tokens if begun else job.prefix.tokens, shared=job.prefix.turns)
 
 
 def _now() -> float:

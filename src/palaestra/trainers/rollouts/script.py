@@ -32,12 +32,10 @@ class Script:
     Args:
         trajectory: Its id, for errors.
         before: What it went like when it was saved; empty for one that begins.
-        shared: How many turns at its beginning another trajectory has drawn.
     """
 
-    def __init__(self, trajectory: str, before: Tokens = _NOTHING, *, shared: int = 0) -> None:
+    def __init__(self, trajectory: str, before: Tokens = _NOTHING) -> None:
         self._trajectory = trajectory
-        self._shared = shared
         self._before = before
         self._before_turns = [span for span in before.spans if span.kind == "turn"]
         self._ids: list[int] = []
@@ -100,7 +98,7 @@ class Script:
 
     def wrote(self, drawn: Completion, spans: Sequence[Span]) -> None:
         """Append a turn of the policy's, with the spans of it and of its parts."""
-        sampled = self.turns >= self._shared
+        sampled = self.turns >= self._before.shared_turns
         self._spans += spans
         self._stops.append(drawn.stop)
         self._append(drawn.ids, drawn.logprobs, drawn.versions, sampled=sampled)
@@ -122,4 +120,5 @@ class Script:
             versions=tuple(self._versions),
             spans=tuple(self._spans),
             stops=tuple(self._stops),
+            shared_turns=self._before.shared_turns,
         )
