@@ -71,7 +71,11 @@ REJECTION = RejectionConfig(
     patience=60.0,
 )
 BRANCHING = replace(EXPERT, branching=BranchingConfig(continuations=2))
-IMITATING = {"expert": EXPERT, "rejection": REJECTION, "branching": BRANCHING}
+IMITATING: dict[str, ExpertConfig | RejectionConfig] = {
+    "expert": EXPERT,
+    "rejection": REJECTION,
+    "branching": BRANCHING,
+}
 Told: TypeAlias = list[str]
 
 

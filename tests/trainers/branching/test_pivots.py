@@ -59,7 +59,8 @@ def test_a_choice_behind_harm_or_at_the_end_is_no_pivot() -> None:
     before = act("ORD-1", shown=("L-1", "L-2"))
     assert naming_pivot([playing(before, act(harm=True), act("L-1"), act())], STREAM) is None
     found = naming_pivot([playing(before, act(), act("L-1", harm=True), act())], STREAM)
-    assert found is not None and (found.member, found.turns, found.ratio) == (0, 2, 0.5), "the harm is done anew"
+    assert found is not None
+    assert (found.member, found.turns, found.ratio) == (0, 2, 0.5), "the harm is done anew"
     assert naming_pivot([playing(before)], STREAM) is None
 
 

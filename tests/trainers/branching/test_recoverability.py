@@ -1,4 +1,4 @@
-"""How forks are weighed: DEEP-GRPO's published numbers, a second implementation of the fit, and a chain that decides."""
+"""How forks are weighed: DEEP-GRPO's published numbers, the least of the loss, and chains that decide."""
 
 from collections.abc import Callable
 
@@ -63,24 +63,25 @@ def test_the_window_forgets_the_oldest_forks() -> None:
     for number in range(12):
         model.observe(number / 12, solved=number >= 6)
     rising = model.odds()
-    assert falling is not None and rising is not None
-    assert falling.slope == pytest.approx(-rising.slope) and falling.slope < 0
+    assert falling is not None
+    assert rising is not None
+    assert falling.slope == pytest.approx(-rising.slope)
+    assert falling.slope < 0
 
 
 def learnt(recovers: Callable[[float], float]) -> tuple[float, float]:
     """The slope after 400 forks of a chain of ten turns, and the mean depth of the next 400."""
     model, stream = RecoveryModel(10_000), Stream.root("chain")
-    depths: list[float] = []
-    for fork in range(800):
-        odds = model.odds() if fork < 400 else frozen
-        ratio = TEN[pick_weighted(pivot_weights(TEN[:-1], odds, depth=2.0), stream)]
-        if fork < 400:
-            model.observe(ratio, solved=stream.word() / 2**64 < recovers(ratio))
-            frozen = model.odds()
-        else:
-            depths.append(ratio)
-    assert frozen is not None
-    return frozen.slope, sum(depths) / len(depths)
+
+    def draw() -> float:
+        return TEN[pick_weighted(pivot_weights(TEN[:-1], model.odds(), depth=2.0), stream)]
+
+    for _ in range(400):
+        ratio = draw()
+        model.observe(ratio, solved=stream.word() / 2**64 < recovers(ratio))
+    odds = model.odds()
+    assert odds is not None
+    return odds.slope, sum(draw() for _ in range(400)) / 400
 
 
 def test_a_chain_that_late_turns_cannot_save_is_forked_earlier_than_one_that_any_turn_can() -> None:
