@@ -1,20 +1,25 @@
 """A trajectory that goes on from another one: it is in the same place, and is paid for its own turns alone."""
 
+import asyncio
 from dataclasses import replace
 
 import pytest
 
+from crash.loops import POLICY, demonstrations
 from palaestra.agents.hosted import WorldSpec
 from palaestra.errors import RecordError, ReplayError
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.data.flatten import flatten
 from palaestra.trainers.data.own import own_tokens
 from palaestra.trainers.data.prefix import prefix_of
+from palaestra.trainers.engines.native import NativeConfig, NativeEngine
 from palaestra.trainers.engines.noise import noise_key
+from palaestra.trainers.loops.material import initial_policy
 from palaestra.trainers.rollouts.budget import PlayConfig
 from palaestra.trainers.rollouts.job import RolloutJob
 from palaestra.trainers.rollouts.play_all import play_all
 from palaestra.trainers.rollouts.player import Player
+from palaestra.trainers.rollouts.pool import PoolConfig, RolloutPool
 from palaestra.trainers.rollouts.script import PartialRollout
 from palaestra.trainers.rollouts.worlds import LocalWorlds
 from palaestra.trajectory import Episode, Tokens
@@ -178,3 +183,39 @@ def test_a_continuation_that_no_world_can_play_has_no_reward_and_says_why() -> N
             assert fine.episode.digest() == whole.digest()
 
     run(main())
+
+
+# our own engine
+
+
+def test_our_engine_reads_the_shared_turns_once_and_draws_what_it_drew() -> None:
+    seen = list(demonstrations())
+    policy = initial_policy(POLICY, seen, seed=0)
+    job = replace(jobs(1)[0], noise=noise_key("native"))
+    config = PlayConfig(context=400, turn=24)
+
+    async def main() -> None:
+        engine = NativeEngine(policy.model, NativeConfig())
+        worlds = LocalWorlds(library())
+        pool = RolloutPool(engine, worlds, policy.codec, config, PoolConfig(agents=8))
+        whole = (await pool.play(job)).episode
+        assert whole is not None
+        turns = len(tokens_of(whole).stops) - 1
+        assert turns > 1
+        same = continuation(whole, job, turns)
+        assert same.prefix is not None
+        others = [replace(same, trajectory=f"other/{n}", noise=noise_key(n)) for n in range(3)]
+        before = engine.stats()
+        found = [result.episode for result in await play_all(pool, [same, *others], patience=60.0)]
+        after = engine.stats()
+        await pool.close()
+        await engine.close()
+        await worlds.close()
+        assert found[0] is not None
+        assert tokens_of(found[0]).ids == tokens_of(whole).ids
+        assert found[0].segments[0].turns == whole.segments[0].turns
+        shared = len(same.prefix.tokens.ids)
+        assert after.reused - before.reused >= 3 * (shared - 8), "blocks of eight tokens are shared"
+        assert after.prefilled - before.prefilled < 2 * shared
+
+    asyncio.run(main())
