@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from palaestra.records import Json
 from palaestra.trainers.branching import BranchingConfig
+from palaestra.trainers.choice import TaskChooser, group_families
 from palaestra.trainers.engines.native import NativeConfig
 from palaestra.trainers.learner import LearnerConfig
 from palaestra.trainers.loops.config import ModelConfig, PolicyConfig, WorldConfig
@@ -122,6 +123,10 @@ def imitating_loop(
     said: Told | None = None,
 ) -> SelfImitationLoop:
     """Expert iteration or rejection sampling in the library."""
+    chooser = None
+    if config.choice.rule != "deal":
+        families = group_families(tasks_of(WORLD), (), {})
+        chooser = TaskChooser(config.choice, families, names=(config.choice.rule, seed))
     return SelfImitationLoop(
         config,
         tasks=tasks_of(WORLD),
@@ -129,6 +134,7 @@ def imitating_loop(
         seed=seed,
         start=start,
         demonstrations=demonstrations()[:4],
+        chooser=chooser,
         say=(said if said is not None else Told()).append,
         replay=replay,
     )

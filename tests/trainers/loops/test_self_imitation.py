@@ -23,7 +23,9 @@ from crash.loops import (
     stopped,
 )  # fmt: skip
 from palaestra.errors import CheckpointError, TaskError
+from palaestra.trainers.choice import ChoiceConfig
 from palaestra.trainers.loops import ExpertConfig, RecordedRun, RejectionConfig, StageResult, recorded_batches, rollouts
+from palaestra.trainers.loops.imitation_config import KeepConfig
 from palaestra.trainers.objectives import Metrics
 from palaestra.trainers.policy import Policy, load_policy
 from palaestra.trainers.rollouts.job import RolloutJob
@@ -264,3 +266,24 @@ def test_a_run_with_continuations_that_runs_ahead_replays(warm: Policy, tmp_path
     again = run(imitating_loop(warm, AHEAD, replay=recorded), tmp_path / "again")
     assert again.policy.digest() == result.policy.digest()
     assert branch_ledger(tmp_path / "again") == branch_ledger(tmp_path / "stage")
+
+
+# PACED's buffer
+
+
+@pytest.mark.parametrize("kind", ["expert", "rejection"])
+def test_what_surprised_is_kept_again_when_a_run_goes_on(kind: str, warm: Policy, tmp_path: Path) -> None:
+    """What was expected at each step follows from the record; rejection sampling is stopped while it imitates."""
+    config = replace(
+        IMITATING[kind],
+        choice=ChoiceConfig(rule="paced"),
+        keep=KeepConfig(per_task=1, per_family=1, order="surprising"),
+    )
+    result = run(imitating_loop(warm, config), tmp_path / "whole")
+    with pytest.raises(Stopped):
+        run(stopped(imitating_loop(warm, config), steps_of(config) - 1), tmp_path / "broken")
+    again = run(imitating_loop(warm, config), tmp_path / "broken")
+    assert again.policy.digest() == result.policy.digest()
+    assert figures(again) == figures(result)
+    newest = replace(config, keep=replace(config.keep, order="newest"))
+    assert run(imitating_loop(warm, newest), tmp_path / "newest").policy.digest() != result.policy.digest()

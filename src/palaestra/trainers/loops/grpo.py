@@ -184,6 +184,7 @@ class GrpoLoop(Loop):
             self._critic = Critic(self._start.model, how, heads=self._built.critic.heads)
             if held:
                 self._critic.restore(held)
+        self._rollouts.recall(directory, step)
         await self._rollouts.open(
             policy,
             learner.weights(),

@@ -107,6 +107,8 @@ class StageRollouts:
     ) -> None:
         """Make engine and worlds; rollouts begin when a step first needs some that are not recorded.
 
+        Of a stage that goes on, `recall` comes before.
+
         Args:
             policy: Whose turns are drawn.
             weights: Its weights after the step before.
@@ -123,8 +125,6 @@ class StageRollouts:
         config, stack = self._config, self._opened
         self.record = StageRecord(directory, step=step)
         stack.callback(self.record.close)
-        if step and (self._chooser is not None or self._brancher is not None):
-            self._recall(directory, step)
         opened = self._make_worlds()
         stack.push_async_callback(opened.close)
         self._engine = engine_of(config, policy, directory, sink=self.record.event, replay=self._replay)
@@ -147,8 +147,18 @@ class StageRollouts:
         stack.push_async_callback(self._source.close)
         await self._engine.update_weights(weights, step)
 
-    def _recall(self, directory: Path, step: int) -> None:
-        """Take in what came of the steps before."""
+    def recall(self, directory: Path, step: int) -> None:
+        """Take in what came of the steps before, where tasks or forks are chosen by it.
+
+        Args:
+            directory: The stage's folder.
+            step: The first that will be taken.
+
+        Raises:
+            CheckpointError: a step's batch is not on record.
+        """
+        if not step or (self._chooser is None and self._brancher is None):
+            return
         before = {batch.step: batch for batch in recorded_batches(directory)}
         if missing := [number for number in range(step) if number not in before]:
             raise CheckpointError(

@@ -113,7 +113,8 @@ class SelfImitationLoop(Loop):
         self._world = world
         self._replay = replay
         self._objective = SupervisedObjective()
-        self._examples = ExampleStore(config.keep)
+        surprising = chooser if config.keep.order == "surprising" else None
+        self._examples = ExampleStore(config.keep, expected=None if surprising is None else surprising.expected)
         self._sampling = False
 
     def fingerprint(self) -> str:
@@ -149,6 +150,7 @@ class SelfImitationLoop(Loop):
         if self._replay is not None:
             self._replay.check(self.fingerprint(), self.settings())
         self._learning = learner
+        self._rollouts.recall(directory, step if self._rounds is None else min(step, self._rounds))
         if step:
             before = {batch.step: batch for batch in recorded_batches(directory) if batch.step < step}
             for _, batch in sorted(before.items()):  # a step that was quarantined has a later batch as well

@@ -101,7 +101,7 @@ _SECTIONS: Mapping[type, _Classes] = {
         operational="patience",
     ),
     ChoiceConfig: _Classes(identity="rule instances memory floor candidates epsilon window target"),
-    KeepConfig: _Classes(trajectory="per_task per_family prefixes"),
+    KeepConfig: _Classes(trajectory="per_task per_family order prefixes"),
     BranchingConfig: _Classes(trajectory="continuations pivots depth window"),
     LearnerConfig: _Classes(
         identity="lora",
