@@ -147,6 +147,10 @@ EXPORTS = {
         "WorldConfig demonstrations_of initial_policy load_config load_policy plan_run play_jobs read_config "
         "recorded_batches run run_loop tasks_of worlds_of"
     ),
+    "palaestra.trainers.branching": (
+        "Brancher BranchingConfig Pivot PlannedBranch RecoveryModel RecoveryOdds best_pivot first_naming fit_odds "
+        "is_solved naming_pivot pivot_weights recoverable_pivot with_branches"
+    ),
     "palaestra.trainers.choice": (
         "ChoiceConfig ChoiceRule DecayedRates DrawInstance GroupOutcome InstanceKind PartitionHead TaskChooser "
         "TaskFamily UtilityPredictor bandit_weights draw_listed feature_matrix group_families pick_best pick_weighted "

@@ -56,6 +56,9 @@ class Tokens:
     """One of kind "turn" for each turn, in order, each followed by its parts where it has any."""
     stops: tuple[Stop, ...] = ()
     """Of each turn."""
+    shared_turns: int = 0
+    """Turns at the beginning that another trajectory drew, and this one went on from: none of their tokens is
+    sampled."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 import orjson
 import torch
 
-from crash.loops import demonstrations, ledger, rollout_loop, run, sft_loop
+from crash.loops import branch_ledger, demonstrations, ledger, rollout_loop, run, sft_loop
 
 
 def tell(what: str, value: object) -> None:
@@ -26,7 +26,16 @@ def train(kind: str, directory: Path) -> None:
     warm = run(sft_loop(), directory / "sft", said=said)
     taught = run(rollout_loop(warm.policy, kind, said=said), directory / "grpo", said=said)
     tell("said", said)
-    tell("done", {"sft": warm.policy.digest(), "grpo": taught.policy.digest(), "ledger": ledger(directory / "grpo")})
+    stage = directory / "grpo"
+    tell(
+        "done",
+        {
+            "sft": warm.policy.digest(),
+            "grpo": taught.policy.digest(),
+            "ledger": ledger(stage),
+            "branches": branch_ledger(stage),
+        },
+    )
 
 
 def main() -> None:

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 from palaestra.records import Json
+from palaestra.trainers.branching import BranchingConfig
+from palaestra.trainers.choice import TaskChooser, group_families
 from palaestra.trainers.engines.native import NativeConfig
 from palaestra.trainers.learner import LearnerConfig
 from palaestra.trainers.loops.config import ModelConfig, PolicyConfig, WorldConfig
@@ -69,7 +71,12 @@ REJECTION = RejectionConfig(
     save=SaveConfig(every=2),
     patience=60.0,
 )
-IMITATING: dict[str, ExpertConfig | RejectionConfig] = {"expert": EXPERT, "rejection": REJECTION}
+BRANCHING = replace(EXPERT, branching=BranchingConfig(continuations=2))
+IMITATING: dict[str, ExpertConfig | RejectionConfig] = {
+    "expert": EXPERT,
+    "rejection": REJECTION,
+    "branching": BRANCHING,
+}
 Told: TypeAlias = list[str]
 
 
@@ -116,6 +123,10 @@ def imitating_loop(
     said: Told | None = None,
 ) -> SelfImitationLoop:
     """Expert iteration or rejection sampling in the library."""
+    chooser = None
+    if config.choice.rule != "deal":
+        families = group_families(tasks_of(WORLD), (), {})
+        chooser = TaskChooser(config.choice, families, names=(config.choice.rule, seed))
     return SelfImitationLoop(
         config,
         tasks=tasks_of(WORLD),
@@ -123,6 +134,7 @@ def imitating_loop(
         seed=seed,
         start=start,
         demonstrations=demonstrations()[:4],
+        chooser=chooser,
         say=(said if said is not None else Told()).append,
         replay=replay,
     )
@@ -161,5 +173,13 @@ def ledger(directory: Path) -> Json:
     """What a run trained on: for each step its groups and the trajectories in them."""
     return [
         [batch.step, [[group.index, [episode.id for episode in group.episodes]] for group in batch.groups]]
+        for batch in recorded_batches(directory)
+    ]
+
+
+def branch_ledger(directory: Path) -> Json:
+    """The continuations that a run played: for each step those of each fork."""
+    return [
+        [batch.step, [[episode.id for episode in branch.episodes] for branch in batch.branches or ()]]
         for batch in recorded_batches(directory)
     ]

@@ -16,7 +16,7 @@ def batches_of(kind: str) -> list[int]:
     """The steps of a run that are trained on rollouts."""
     if kind == "rejection":
         return list(range(REJECTION.rounds))
-    return list(range(EXPERT.steps if kind == "expert" else CONFIGS[kind].steps))
+    return list(range(CONFIGS[kind].steps if kind in CONFIGS else EXPERT.steps))
 
 
 def check_counted_once(kind: str, result: Any) -> None:
@@ -37,7 +37,7 @@ def retrained(runs: Nursery, kind: str, done: Path, fresh: Path) -> Any:
 
 
 @pytest.mark.parametrize("shard", LOOP_SHARDS)
-@pytest.mark.parametrize("kind", ["sync", "async", "expert", "rejection"])
+@pytest.mark.parametrize("kind", ["sync", "async", "expert", "rejection", "branching"])
 def test_kills_at_random_moments_lose_nothing_that_was_acknowledged(tmp_path: Path, kind: str, shard: int) -> None:
     rng = random.Random(f"{kind} {shard}")  # noqa: S311
     with nursery("crash.loop_nursery") as runs:
@@ -53,6 +53,7 @@ def test_kills_at_random_moments_lose_nothing_that_was_acknowledged(tmp_path: Pa
                 result = runs.run(f"{kind} {here}", killed_after=after)
                 kills += result is None
             check_counted_once(kind, result)
+            assert any(forks for _, forks in result["branches"]) == (kind == "branching")
             if kind != "async":
                 assert result == whole
             else:  # which groups come first depends on the machine; what they come to does not

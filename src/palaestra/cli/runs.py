@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from palaestra.cli.console import output
-from palaestra.errors import RecordError
+from palaestra.errors import RecordError, UnknownNameError
 from palaestra.records import Json
 from palaestra.table import Table
 from palaestra.trainers.lineage import LineageEntry, read_lineage
@@ -21,7 +21,7 @@ from palaestra.trainers.run_folder import (
     read_run,
 )
 
-app = typer.Typer(help="List, show, compare and prune training runs.", no_args_is_help=True)
+app = typer.Typer(help="List, show, plot, compare and prune training runs.", no_args_is_help=True)
 _FIGURES = ("reward/mean", "solved", "policy/entropy", "loss", "tokens/drawn")
 _ROWS = 12
 
@@ -53,6 +53,25 @@ def show(
     console.print(f"settings: {run / SETTINGS}", highlight=False)
     for path in found.spare:
         console.print(f"spare: {path} (`palaestra runs prune {run}` deletes it)", highlight=False)
+
+
+@app.command(epilog="Example: `palaestra runs plot runs/storefront --out sampling.png`")
+def plot(
+    run: Annotated[Path, typer.Argument(help="Folder of a run.")],
+    out: Annotated[Path | None, typer.Option("--out", help="PNG to write; sampling.png in the run's folder.")] = None,
+) -> None:
+    """Draw where sampling went: families played and solved by step, and what branching solved."""
+    from palaestra.benchmarks.sampling import sampling_panels  # noqa: PLC0415  it needs an extra
+
+    try:
+        from palaestra.benchmarks.curves import png  # noqa: PLC0415  an optional dependency
+    except ModuleNotFoundError as error:
+        raise UnknownNameError(
+            "matplotlib is not installed, and pictures need it; `pip install 'palaestra[train]'` brings it"
+        ) from error
+    path = run / "sampling.png" if out is None else out
+    path.write_bytes(png(sampling_panels(read_run(run))))
+    typer.echo(f"where sampling went: {path}")
 
 
 @app.command(epilog="Example: `palaestra runs compare runs/a runs/b runs/c`")

@@ -162,6 +162,8 @@ def _stage_rows(plan: "RunPlan", name: str) -> list[tuple[str, str]]:
         keep = stage.keep
         beginnings = ", and the best harmless beginning where none solved" if keep.prefixes else ""
         rows.append(("imitated", f"{keep.per_task} solutions a task, {keep.per_family} a family at most{beginnings}"))
+        if stage.branching is not None:
+            rows.append(("branching", stage.branching.describe()))
         rows.append(
             (
                 "demonstrations",

@@ -99,9 +99,13 @@ def leaves(config: TrainConfig) -> set[str]:
 
 def test_every_setting_has_a_class_and_every_class_a_setting() -> None:
     plain: dict[str, Any] = {kind: {} for kind in STAGE_KINDS}
-    whole: dict[str, Any] = {
-        kind: {"learner": {"lora": {}}, **({} if kind == "sft" else {"vllm": {}})} for kind in STAGE_KINDS
+    optional: dict[str, dict[str, Any]] = {
+        "sft": {},
+        "expert": {"vllm": {}, "branching": {}},
+        "rejection": {"vllm": {}, "branching": {}},
+        "grpo": {"vllm": {}},
     }
+    whole = {kind: {"learner": {"lora": {}}, **optional[kind]} for kind in STAGE_KINDS}
     known = leaves(read_config(whole)) | leaves(read_config(plain))
     absent = {name for name in SETTING_RULES if name.startswith("grpo.critic.learner.lora.")}  # it takes no adapters
     assert known == SETTING_RULES.keys() - absent - {"world", *STAGE_KINDS}  # how many there are

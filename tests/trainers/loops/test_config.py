@@ -110,6 +110,12 @@ def test_a_section_changes_only_what_it_names(table: dict[str, Any], section: st
         ({"expert": {"batch": 0}}, "batch=0"),
         ({"expert": {"group_size": 0}}, "group_size=0"),
         ({"expert": {"demonstration_share": 1.0}}, "demonstration_share=1.0: a share of the batch, from 0 to below 1"),
+        ({"expert": {"branching": {"continuations": 0}}}, "continuations=0: at least 1"),
+        ({"expert": {"branching": {"pivot": ["best"]}}}, "pivots"),
+        (
+            {"expert": {"keep": {"order": "surprising"}}},
+            "choice.rule='deal': the solve rate is expected",
+        ),
         ({"expert": {"demonstration_share": 0.95}}, "would have no place; raise batch"),
         (
             {"expert": {"demonstration_share": 0.0, "demonstrations": "x.jsonl"}},

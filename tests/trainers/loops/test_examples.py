@@ -1,5 +1,6 @@
 """What is kept to imitate: the limits, what replaces what, and where a beginning ends."""
 
+import itertools
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -111,6 +112,35 @@ def test_without_beginnings_none_are_kept() -> None:
     store = ExampleStore(KeepConfig(prefixes=False))
     assert store.add([group("w/f/0001", played(5, 0))]) == 0
     assert not len(store)
+
+
+def test_a_full_family_keeps_what_was_expected_least() -> None:
+    """The solve rates are 1, 1/2 and 1; expected were 0.9, 0.9 and 0.2."""
+    expected = {"w/f/0001": 0.9, "w/f/0002": 0.9, "w/f/0003": 0.2}
+    solutions = {"w/f/0001": (True, True), "w/f/0002": (True, False), "w/f/0003": (True, True)}
+    found: dict[str, set[str]] = {}
+    for order in itertools.permutations(expected):
+        store = ExampleStore(
+            KeepConfig(per_task=1, per_family=2, order="surprising"), expected=lambda task, version: expected[task]
+        )
+        for task in order:
+            store.add([group(task, *(played(5, 5, passed=passed) for passed in solutions[task]))])
+        found["".join(order)] = {task for task, *_ in kept(store)}
+    assert set(map(frozenset, found.values())) == {frozenset({"w/f/0002", "w/f/0003"})}
+    newest = ExampleStore(KeepConfig(per_task=1, per_family=2))
+    newest.add([group(task, played(5, 5, passed=True)) for task in ("w/f/0003", "w/f/0001", "w/f/0002")])
+    assert {task for task, *_ in kept(newest)} == {"w/f/0001", "w/f/0002"}
+
+
+def test_continuations_do_not_count_for_how_surprising_a_group_was() -> None:
+    tokens = played(5, 5, 5, passed=True)
+    segment = tokens.segments[0]
+    assert segment.tokens is not None
+    branch = replace(tokens, segments=(replace(segment, tokens=replace(segment.tokens, shared_turns=1)),))
+    store = ExampleStore(KeepConfig(order="surprising"), expected=lambda task, version: 0.25)
+    store.add([group("w/f/0001", played(5, 5), branch)])
+    ((example,),) = store.families.values()
+    assert example.surprise == 0.25, "none of one whole trajectory solved it"
 
 
 GROUPS = st.lists(

@@ -1,6 +1,7 @@
 """Expert iteration and rejection sampling learn, go on where they stopped to equal weights, and replay to the bit."""
 
 import shutil
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
@@ -8,11 +9,13 @@ from statistics import fmean
 import pytest
 
 from crash.loops import (
+    BRANCHING,
     EXPERT,
     IMITATING,
     REJECTION,
     Stopped,
     Told,
+    branch_ledger,
     imitating_loop,
     ledger,
     run,
@@ -20,10 +23,14 @@ from crash.loops import (
     stopped,
 )  # fmt: skip
 from palaestra.errors import CheckpointError, TaskError
-from palaestra.trainers.loops import ExpertConfig, RecordedRun, RejectionConfig, StageResult, recorded_batches
+from palaestra.trainers.choice import ChoiceConfig
+from palaestra.trainers.loops import ExpertConfig, RecordedRun, RejectionConfig, StageResult, recorded_batches, rollouts
+from palaestra.trainers.loops.imitation_config import KeepConfig
 from palaestra.trainers.objectives import Metrics
 from palaestra.trainers.policy import Policy, load_policy
-from palaestra.trainers.rollouts.pool import PoolConfig
+from palaestra.trainers.rollouts.job import RolloutJob
+from palaestra.trainers.rollouts.play_all import play_all
+from palaestra.trainers.rollouts.pool import PoolConfig, RolloutPool, RolloutResult
 from palaestra.trainers.rollouts.staleness import Staleness
 
 
@@ -39,7 +46,7 @@ def warm(tmp_path_factory: pytest.TempPathFactory) -> Policy:
     return run(sft_loop(steps=60), tmp_path_factory.mktemp("warm") / "sft").policy
 
 
-@pytest.fixture(scope="module", params=["expert", "rejection"])
+@pytest.fixture(scope="module", params=["expert", "rejection", "branching"])
 def config(request: pytest.FixtureRequest) -> ExpertConfig | RejectionConfig:
     return IMITATING[request.param]
 
@@ -181,3 +188,101 @@ def test_expert_iteration_may_be_made_longer(warm: Policy, whole: tuple[StageRes
     longer = run(imitating_loop(warm, EXPERT, said=said), tmp_path / "stage", said=said)
     assert longer.policy.digest() == result.policy.digest()
     assert said[0] == "expert: goes on from step 2"
+
+
+# branching
+
+
+AHEAD = replace(BRANCHING, limits=Staleness(per_step=4, staleness=1, window=2), pool=PoolConfig(agents=24))
+
+
+def check_branches(directory: Path) -> None:
+    """Every group without a solution was gone on from before any harm, and each continuation is of its own turns."""
+    seen: set[str] = set()
+    for batch in recorded_batches(directory):
+        unsolved = {group.index for group in batch.groups if not any(e.score.passed for e in group.episodes)}
+        members = {episode.id: episode for group in batch.groups for episode in group.episodes}
+        assert batch.branches is not None
+        assert {branch.index for branch in batch.branches} <= unsolved
+        for branch in batch.branches:
+            assert branch.fork is not None
+            parent = members[branch.fork.parent]
+            shared = list(parent.turns)[: branch.fork.turns]
+            assert not any(turn.violated for turn in shared)
+            for episode in branch.episodes:
+                assert list(episode.turns)[: branch.fork.turns] == shared
+                tokens = episode.segments[0].tokens
+                assert tokens is not None
+                assert tokens.shared_turns == branch.fork.turns
+                seen.add(episode.id)
+        assert not seen & members.keys()
+    assert seen
+
+
+def test_groups_without_a_solution_are_gone_on_from(whole: tuple[StageResult, Path], config: ExpertConfig) -> None:
+    result, directory = whole
+    if config.branching is None:
+        assert all(batch.branches is None for batch in recorded_batches(directory))
+        assert not any(name.startswith("branching/") for row in result.progress.history for name in row)
+        return
+    check_branches(directory)
+    batches = list(recorded_batches(directory))
+    for row, batch in zip(result.progress.history, batches, strict=True):
+        played = [episode for branch in batch.branches or () for episode in branch.episodes]
+        assert row["branching/continuations"] == len(played)
+        sampled = sum(sum(tokens.sampled) for e in played if (tokens := e.segments[0].tokens) is not None)
+        assert row["branching/tokens_drawn"] == sampled
+        assert (row["branching/tokens_shared"] > 0) == bool(played), "a round may solve every group"
+
+
+def test_continuations_that_were_not_played_yet_are_played_when_the_run_goes_on(
+    warm: Policy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rollouts run ahead, so the groups of a step that is broken off there are recorded without their continuations."""
+    count = 0
+
+    async def breaks(pool: RolloutPool, jobs: Sequence[RolloutJob], *, patience: float | None) -> list[RolloutResult]:
+        nonlocal count
+        count += 1
+        if count == 2:
+            raise Stopped
+        return await play_all(pool, jobs, patience=patience)
+
+    monkeypatch.setattr(rollouts, "play_all", breaks)
+    with pytest.raises(Stopped):
+        run(imitating_loop(warm, AHEAD), tmp_path / "stage")
+    assert [batch.branches is None for batch in recorded_batches(tmp_path / "stage")] == [False, True]
+    result = run(imitating_loop(warm, AHEAD), tmp_path / "stage")
+    batches = {batch.step: batch for batch in recorded_batches(tmp_path / "stage")}
+    assert result.progress.step == len(batches) == AHEAD.steps
+    assert all(batch.branches is not None for batch in batches.values())
+    trained = [e.id for batch in batches.values() for group in batch.groups for e in group.episodes]
+    assert len(set(trained)) == len(trained) == AHEAD.steps * AHEAD.limits.per_step * AHEAD.group_size
+
+
+def test_a_run_with_continuations_that_runs_ahead_replays(warm: Policy, tmp_path: Path) -> None:
+    result = run(imitating_loop(warm, AHEAD), tmp_path / "stage")
+    check_branches(tmp_path / "stage")
+    recorded = RecordedRun.of(tmp_path / "stage")
+    again = run(imitating_loop(warm, AHEAD, replay=recorded), tmp_path / "again")
+    assert again.policy.digest() == result.policy.digest()
+    assert branch_ledger(tmp_path / "again") == branch_ledger(tmp_path / "stage")
+
+
+# PACED's buffer
+
+
+@pytest.mark.parametrize("kind", ["expert", "rejection"])
+def test_what_surprised_is_kept_again_when_a_run_goes_on(kind: str, warm: Policy, tmp_path: Path) -> None:
+    """What was expected at each step follows from the record; rejection sampling is stopped while it imitates."""
+    config = replace(
+        IMITATING[kind],
+        choice=ChoiceConfig(rule="paced"),
+        keep=KeepConfig(per_task=1, per_family=1, order="surprising"),
+    )
+    result = run(imitating_loop(warm, config), tmp_path / "whole")
+    with pytest.raises(Stopped):
+        run(stopped(imitating_loop(warm, config), steps_of(config) - 1), tmp_path / "broken")
+    again = run(imitating_loop(warm, config), tmp_path / "broken")
+    assert again.policy.digest() == result.policy.digest()
+    assert figures(again) == figures(result)

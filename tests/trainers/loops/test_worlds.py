@@ -5,6 +5,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import gymnasium as gym
 import orjson
 import pytest
 
@@ -44,6 +45,21 @@ def test_one_world_twice_needs_a_name() -> None:
     assert sum(task.startswith("noisy:library/") for task in worlds.tasks) == 8
     with pytest.raises(ConfigError, match=r"two worlds of the run are called 'library'; name one of them"):
         RunWorlds([LIBRARY, LIBRARY])
+
+
+def test_a_world_that_is_registered_as_nondeterministic_cannot_be_branched(monkeypatch: pytest.MonkeyPatch) -> None:
+    worlds = RunWorlds([LIBRARY])
+    worlds.check_restorable("expert")
+    monkeypatch.setattr(gym.registry[LIBRARY_ID], "nondeterministic", True)
+    with pytest.raises(ConfigError, match=r"expert.branching: test/Library-v0 is registered as nondeterministic"):
+        worlds.check_restorable("expert")
+    settings = {
+        "world": {"env_id": LIBRARY_ID, "imports": ["worlds.registration"]},
+        "sft": {"steps": 1},
+        "expert": {"steps": 1, "branching": {"pivots": ["best"]}},
+    }
+    with pytest.raises(ConfigError, match=r"expert.branching: test/Library-v0 is registered as nondeterministic"):
+        plan_run(read_config(settings))
 
 
 def test_groups_are_shared_out_by_weight(ward: Path) -> None:

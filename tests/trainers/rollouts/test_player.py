@@ -562,4 +562,6 @@ def replace_job(begun: PartialRollout, *, task: str) -> PartialRollout:
 
 
 def test_an_episode_that_is_over_before_its_record_is_refused() -> None:
-    assert "the episode is over after turn 1, and was not when it was saved" in refused(saved(2), library(max_turns=1))
+    assert "the episode is over after turn 1, and was not when it was recorded" in refused(
+        saved(2), library(max_turns=1)
+    )

@@ -109,6 +109,15 @@ class TaskChooser:
         self._estimate.update(places)
         self._known.append(self._estimate.values())
 
+    def expected(self, task: str, version: int) -> float:
+        """What the rule's estimate said of a task's family under weights of this version.
+
+        Args:
+            task: Its reference.
+            version: At most the number of steps whose results are known.
+        """
+        return self._known[version][self._places[task.rpartition("/")[0]]]
+
     def task(self, index: int, version: int) -> str:
         """See `TaskChoice`."""
         if (index, version) not in self._chosen:

@@ -29,8 +29,9 @@ def flatten(episodes: Sequence[Episode]) -> TokenBatch:
     """The trajectories of `episodes`, in their order; advantages are 0 until an objective fills them in.
 
     Groups are numbered by `Episode.group`, in the order in which they first occur; an episode that names none is its
-    own. A last turn that the world never answered, because it failed, is paid 0. The batch has the columns that records
-    alone can fill: see `rollout_columns`.
+    own. A last turn that the world never answered, because it failed, is paid 0. So is a turn that another trajectory
+    drew and this one went on from, and returns are without what it earned. The batch has the columns that records alone
+    can fill: see `rollout_columns`.
 
     Args:
         episodes: Each of whose segments has its tokens. Those that do not count for a baseline are for the caller to
@@ -45,7 +46,7 @@ def flatten(episodes: Sequence[Episode]) -> TokenBatch:
     batch = _flat(
         sources,
         groups=[numbers.setdefault(e.group or f"\0{place}", len(numbers)) for place, e in enumerate(episodes)],
-        returns=[episode.episode_return for episode in episodes],
+        returns=[_own_return(episode) for episode in episodes],
     )
     turns = [sum(len(paid) for _, paid in source.segments) for source in sources]
     return batch.with_columns(rollout_columns(episodes, turns))
@@ -102,7 +103,15 @@ def _rewards(tokens: Tokens, turns: Sequence[Turn], *, last: bool, name: str) ->
             f"{name}: a segment's tokens mark {written} turns and its record has {len(turns)}; each turn has one span, "
             "and only the last of the episode may be without an answer"
         )
-    return (*(turn.reward for turn in turns), *(0.0,) * unanswered)
+    shared = tokens.shared_turns
+    return (*(0.0,) * shared, *(turn.reward for turn in turns[shared:]), *(0.0,) * unanswered)
+
+
+def _own_return(episode: Episode) -> float:
+    """What was earned behind the turns that another trajectory drew."""
+    tokens = episode.segments[0].tokens
+    shared = 0 if tokens is None else tokens.shared_turns
+    return episode.episode_return if not shared else sum(turn.reward for turn in list(episode.turns)[shared:])
 
 
 def _written(tokens: Tokens) -> int:

@@ -61,8 +61,12 @@ def best_prefix(episodes: Sequence[Episode]) -> HarmlessPrefix | None:
     return min(found, key=lambda one: (-one.points, one.turns, one.member), default=None)
 
 
-def _harmless_returns(episode: Episode) -> list[float]:
-    """The return behind each turn but the last, up to the first that violates a prohibition."""
+def harmless_turns(episode: Episode) -> int:
+    """How many turns come before the first that violates a prohibition, and before the last, which ended it."""
     turns = list(episode.turns)[:-1]
-    harmless = next((place for place, turn in enumerate(turns) if turn.violated), len(turns))
-    return list(accumulate(turn.reward for turn in turns[:harmless]))
+    return next((place for place, turn in enumerate(turns) if turn.violated), len(turns))
+
+
+def _harmless_returns(episode: Episode) -> list[float]:
+    """The return behind each harmless turn."""
+    return list(accumulate(turn.reward for turn in list(episode.turns)[: harmless_turns(episode)]))

@@ -1,6 +1,6 @@
 """What a stage that imitates itself has to imitate: episodes that solved their tasks, and beginnings of others."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from palaestra.record import record
 from palaestra.seeding import Stream
@@ -20,6 +20,8 @@ class ImitationExample:
     solved: bool
     """Whether it is whole and solved the task; otherwise a harmless beginning."""
     tokens: Tokens
+    surprise: float = 0.0
+    """How far its group's solve rate was from the expected one, 0 to 1; 0 where nothing was expected."""
 
 
 def family_of(task: str) -> str:
@@ -32,10 +34,13 @@ class ExampleStore:
 
     Args:
         config: The limits.
+        expected: The solve rate that was expected of a task by weights of a version, by its reference, where sequences
+            are kept by how far it was missed.
     """
 
-    def __init__(self, config: KeepConfig) -> None:
+    def __init__(self, config: KeepConfig, *, expected: Callable[[str, int], float] | None = None) -> None:
         self._config = config
+        self._expected = expected
         self._families: dict[str, list[ImitationExample]] = {}
 
     def add(self, groups: Iterable[RolloutGroup]) -> int:
@@ -54,15 +59,29 @@ class ExampleStore:
             written = sorted(map(own_tokens, solved), key=lambda tokens: (sum(tokens.sampled), tokens.ids))
             different = {tokens.ids: tokens for tokens in written}
             chosen = list(different.values())[: self._config.per_task]
-            return [ImitationExample(task=group.task, solved=True, tokens=tokens) for tokens in chosen]
+            surprise = self._surprise(group)
+            return [
+                ImitationExample(task=group.task, solved=True, tokens=tokens, surprise=surprise) for tokens in chosen
+            ]
         prefix = best_prefix(group.episodes) if self._config.prefixes else None
         if prefix is None:
             return []
         tokens = own_tokens(group.episodes[prefix.member], turns=prefix.turns)
         return [ImitationExample(task=group.task, solved=False, tokens=tokens)]
 
+    def _surprise(self, group: RolloutGroup) -> float:
+        """Of whole trajectories: continuations begin where others have come to already."""
+        if self._expected is None:
+            return 0.0
+        whole = [e for e in group.episodes if (tokens := e.segments[0].tokens) is None or not tokens.shared_turns]
+        rate = sum(episode.score.passed for episode in whole) / len(whole)
+        return abs(rate - self._expected(group.task, group.version))
+
     def _keep(self, example: ImitationExample) -> None:
-        """Keep it in place of the oldest where there are too many; beginnings go before solutions."""
+        """Keep it in place of another where there are too many.
+
+        Beginnings go before solutions, what surprised less before what surprised more, and the oldest of equals.
+        """
         kept = self._families.setdefault(family_of(example.task), [])
         same = [one for one in kept if one.task == example.task]
         if not example.solved and any(one.solved for one in same):
@@ -75,7 +94,7 @@ class ExampleStore:
         _remove(kept, same[: max(0, len(same) - self._config.per_task + 1)])
         kept.append(example)
         while len(kept) > self._config.per_family:
-            _remove(kept, [next((one for one in kept if not one.solved), kept[0])])
+            _remove(kept, [min(kept, key=lambda one: (one.solved, one.surprise))])
 
     def __len__(self) -> int:
         return sum(map(len, self._families.values()))

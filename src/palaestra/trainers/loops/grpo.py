@@ -184,6 +184,7 @@ class GrpoLoop(Loop):
             self._critic = Critic(self._start.model, how, heads=self._built.critic.heads)
             if held:
                 self._critic.restore(held)
+        self._rollouts.recall(directory, step)
         await self._rollouts.open(
             policy,
             learner.weights(),
@@ -204,7 +205,8 @@ class GrpoLoop(Loop):
         """One batch of groups, and the updates on it."""
         del done
         rollouts = self._rollouts
-        groups, columns = await rollouts.batch(step, asked=self._filler.asked, ask=self._ask)
+        came = await rollouts.batch(step, asked=self._filler.asked, ask=self._ask)
+        groups, columns = came.groups, came.columns
         rollouts.phase = f"training on {sum(len(group.episodes) for group in groups)} episodes"
         self._guard.check_episodes(group.episodes[0] for group in groups if group.episodes)
         episodes = [episode for group in groups for episode in group.episodes]

@@ -3,7 +3,9 @@
 from dataclasses import dataclass, field
 from math import ceil
 from pathlib import Path
+from typing import Literal
 
+from palaestra.trainers.branching import BranchingConfig
 from palaestra.trainers.learner import LearnerConfig
 from palaestra.trainers.limits import check_above_zero, check_at_least
 from palaestra.trainers.loops.rollout_config import GroupStageConfig
@@ -41,7 +43,10 @@ class KeepConfig:
     per_task: int = 2
     """Episodes of a task at most; newer ones replace older ones."""
     per_family: int = 80
-    """Episodes of a family at most; newer ones replace older ones."""
+    """Episodes of a family at most; `order` says which go first."""
+    order: Literal["newest", "surprising"] = "newest"
+    """What stays of a family that is full: the newest solutions, or those of groups whose solve rate was farthest from
+    what the partition function of `choice.rule = "paced"` had expected (arXiv:2602.12642). Beginnings go first."""
     prefixes: bool = True
     """Whether a group that solved nothing keeps its best member, up to its best points before any harm."""
 
@@ -65,6 +70,8 @@ class SelfImitationConfig(GroupStageConfig):
     demonstrations: Path | None = None
     """A file of episodes, JSON lines or Parquet; without one the tasks' own oracle shows how."""
     keep: KeepConfig = field(default_factory=KeepConfig)
+    branching: BranchingConfig | None = None
+    """Goes on from the middle of trajectories of groups that solved nothing; without the section nothing branches."""
     learner: LearnerConfig = field(default_factory=lambda: LearnerConfig(lr=1.5e-3))
 
     @property
@@ -80,6 +87,11 @@ class SelfImitationConfig(GroupStageConfig):
         """
         self.check_rollouts()
         check_at_least(1, batch=self.batch)
+        if self.keep.order == "surprising" and self.choice.rule != "paced":
+            raise ValueError(
+                f'keep.order="surprising", choice.rule={self.choice.rule!r}: the solve rate is expected by the rule '
+                '"paced" alone; take that rule, or leave keep.order out'
+            )
         if not 0 <= self.demonstration_share < 1:
             raise ValueError(
                 f"demonstration_share={self.demonstration_share}: a share of the batch, from 0 to below 1; for "

@@ -17,6 +17,7 @@ from torch import Tensor
 from palaestra.errors import RecordError, ReplayError
 from palaestra.log import Log, read_log
 from palaestra.records import Json
+from palaestra.trainers.branching import with_branches
 from palaestra.trainers.loops.changes import compare_settings
 from palaestra.trainers.loops.saves import CHECKPOINT, read_progress
 from palaestra.trainers.rollouts.groups import RolloutGroup
@@ -56,6 +57,13 @@ class RecordedBatch:
     """How many trajectories the engine was found to carry when they were taken."""
     columns: Mapping[str, RecordedColumn] = field(default_factory=dict[str, RecordedColumn])
     """What fillers gave that are not repeatable."""
+    branches: list[RolloutGroup] | None = None
+    """Continuations of those of the groups that solved nothing; `None` where none were asked for, or not played yet."""
+
+    @property
+    def whole(self) -> list[RolloutGroup]:
+        """The groups with their continuations."""
+        return with_branches(self.groups, self.branches or ())
 
     def tensors(self) -> dict[str, Tensor]:
         """The columns."""

@@ -6,7 +6,7 @@ What a stage learns from them is its own business.
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import orjson
 from torch import Tensor
 
 from palaestra.errors import CheckpointError
+from palaestra.trainers.branching import Brancher
 from palaestra.trainers.choice import GroupOutcome, TaskChooser
 from palaestra.trainers.engines.engine import Weights
 from palaestra.trainers.loops.engines import engine_of
@@ -30,6 +31,7 @@ from palaestra.trainers.monitors import StageEvent
 from palaestra.trainers.objectives import Metrics
 from palaestra.trainers.policy import Policy
 from palaestra.trainers.rollouts.groups import GroupPlan, RolloutGroup
+from palaestra.trainers.rollouts.play_all import play_all
 from palaestra.trainers.rollouts.pool import RolloutPool
 from palaestra.trainers.rollouts.pressure import PressureState
 from palaestra.trainers.rollouts.rephrase import check_room
@@ -42,6 +44,17 @@ AskColumns = Callable[[list[RolloutGroup], int], dict[str, Tensor]]
 """The columns of a step's groups that are not repeatable, to be recorded."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepRollouts:
+    """What a step learns from."""
+
+    groups: list[RolloutGroup]
+    columns: Mapping[str, Tensor]
+    """Those that are recorded."""
+    branches: list[RolloutGroup] | None
+    """Continuations of those of the groups that solved nothing; `None` where the stage does not branch."""
+
+
 class StageRollouts:
     """The rollouts of one stage, from `open` to `close`.
 
@@ -49,6 +62,7 @@ class StageRollouts:
         config: How they come about.
         plan: What each group plays.
         chooser: What the plan chooses tasks by, where it learns from results.
+        brancher: Plans how groups that solved nothing are gone on from, where they are.
         worlds: Opens the worlds that they are played in.
         replay: A run to go through again.
         say: Told of faults of worlds and engine, and of groups that are left out.
@@ -61,18 +75,21 @@ class StageRollouts:
         *,
         worlds: Callable[[], RolloutWorlds],
         chooser: TaskChooser | None = None,
+        brancher: Brancher | None = None,
         replay: RecordedRun | None = None,
         say: Callable[[str], None] = print,
     ) -> None:
         self._config = config
         self._plan = plan
         self._chooser = chooser
+        self._brancher = brancher
         self._make_worlds = worlds
         self._replay = replay
         self._say = say
         self._opened = AsyncExitStack()
         self._settled: bytes | None = None
         self._chosen: Metrics = {}
+        self._branched: Metrics = {}
         self._events: list[StageEvent] = []
         self.phase = "opening the worlds"
         """What the stage is doing, in a phrase; "rollouts" while it waits for groups."""
@@ -90,6 +107,8 @@ class StageRollouts:
     ) -> None:
         """Make engine and worlds; rollouts begin when a step first needs some that are not recorded.
 
+        Of a stage that goes on, `recall` comes before.
+
         Args:
             policy: Whose turns are drawn.
             weights: Its weights after the step before.
@@ -106,8 +125,6 @@ class StageRollouts:
         config, stack = self._config, self._opened
         self.record = StageRecord(directory, step=step)
         stack.callback(self.record.close)
-        if self._chooser is not None and step:
-            self._recall(self._chooser, directory, step)
         opened = self._make_worlds()
         stack.push_async_callback(opened.close)
         self._engine = engine_of(config, policy, directory, sink=self.record.event, replay=self._replay)
@@ -130,16 +147,29 @@ class StageRollouts:
         stack.push_async_callback(self._source.close)
         await self._engine.update_weights(weights, step)
 
-    def _recall(self, chooser: TaskChooser, directory: Path, step: int) -> None:
-        """Take in what came of the steps before."""
-        before = {batch.step: batch.groups for batch in recorded_batches(directory)}
+    def recall(self, directory: Path, step: int) -> None:
+        """Take in what came of the steps before, where tasks or forks are chosen by it.
+
+        Args:
+            directory: The stage's folder.
+            step: The first that will be taken.
+
+        Raises:
+            CheckpointError: a step's batch is not on record.
+        """
+        if not step or (self._chooser is None and self._brancher is None):
+            return
+        before = {batch.step: batch for batch in recorded_batches(directory)}
         if missing := [number for number in range(step) if number not in before]:
             raise CheckpointError(
-                f"{directory}: tasks are chosen by what came of earlier steps, and the batch of step {missing[0]} is "
-                "not on record; begin the stage anew in another folder"
+                f"{directory}: tasks and forks are chosen by what came of earlier steps, and the batch of step "
+                f"{missing[0]} is not on record; begin the stage anew in another folder"
             )
-        for number in range(chooser.version, step):
-            chooser.observe(_results(before[number]))
+        for number in range(step):
+            if self._chooser is not None and number >= self._chooser.version:
+                self._chooser.observe(_results(before[number].groups))
+            if self._brancher is not None:
+                self._brancher.observe(before[number].branches or ())
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on from what `state` gave; before the first batch."""
@@ -148,32 +178,27 @@ class StageRollouts:
 
     async def batch(
         self, step: int, *, asked: frozenset[str] = frozenset(), ask: AskColumns | None = None
-    ) -> tuple[list[RolloutGroup], dict[str, Tensor]]:
-        """What step number `step` trains on, with the columns that are recorded: what is recorded for it, or comes.
+    ) -> StepRollouts:
+        """What step number `step` trains on: what is recorded for it, or comes.
 
         Args:
             step: Which.
             asked: The columns that are not repeatable.
             ask: Gives them.
         """
-        groups, columns = await self._come(step, asked, ask)
+        came = await self._come(step, asked, ask)
         if self._chooser is not None:
-            self._chooser.observe(results := _results(groups))
+            self._chooser.observe(results := _results(came.groups))
             self._chosen = self._chooser.metrics(results)
-        return groups, columns
+        if self._brancher is not None:
+            self._brancher.observe(came.branches or ())
+            self._branched = self._brancher.metrics(came.branches or ())
+        return came
 
-    async def _come(
-        self, step: int, asked: frozenset[str], ask: AskColumns | None
-    ) -> tuple[list[RolloutGroup], dict[str, Tensor]]:
+    async def _come(self, step: int, asked: frozenset[str], ask: AskColumns | None) -> StepRollouts:
         self.phase = "rollouts"
         if (recorded := self.record.kept.get(step)) is not None:
-            self._source.retake(recorded.groups)
-            self._pool.pressure.restore(recorded.pressure)
-            columns = recorded.tensors()
-            if columns.keys() < asked:  # a model that judges failed, or the run was stopped meanwhile
-                columns = await self._ask(ask, recorded.groups, step, asked)
-                self._write(step, recorded.groups, columns)
-            return recorded.groups, columns
+            return await self._again(recorded, asked, ask)
         for batch in self.record.quarantined:
             text = f"step {batch.step}: {len(batch.groups)} groups are left out, since training on them diverged"
             self.happened("quarantine", text)
@@ -181,17 +206,59 @@ class StageRollouts:
         self.record.quarantined.clear()
         if self._replay is None:
             groups = await self._source.take(self._config.patience)
-            columns = await self._ask(ask, groups, step, asked)
+            branches = await self._branch(groups, step)
+            columns = await self._ask(ask, groups, branches, step, asked)
         else:
             expected = self._replay.of_step(step)
             groups = await self._source.take(self._config.patience, only=[group.index for group in expected.groups])
             check_same(groups, expected.groups, step)
+            branches = await self._branch(groups, step)
+            check_same(branches or [], expected.branches or [], step)
             columns = expected.tensors()
-        self._write(step, groups, columns)
-        return groups, columns
+        self._write(step, groups, branches, columns)
+        return StepRollouts(groups=groups, columns=columns, branches=branches)
+
+    async def _again(self, recorded: RecordedBatch, asked: frozenset[str], ask: AskColumns | None) -> StepRollouts:
+        """What is recorded for a step, and what it lacks: the run was stopped then, or a model that judges failed."""
+        step, groups, branches, columns = recorded.step, recorded.groups, recorded.branches, recorded.tensors()
+        self._source.retake(groups)
+        self._pool.pressure.restore(recorded.pressure)
+        lacking = (branches is None and self._brancher is not None, columns.keys() < asked)
+        if lacking[0]:
+            branches = await self._branch(groups, step)
+        if lacking[1]:
+            columns = await self._ask(ask, groups, branches, step, asked)
+        if any(lacking):
+            self._write(step, groups, branches, columns)
+        return StepRollouts(groups=groups, columns=columns, branches=branches)
+
+    async def _branch(self, groups: list[RolloutGroup], step: int) -> list[RolloutGroup] | None:
+        """Go on from the groups that solved nothing.
+
+        Where this is interrupted a synchronous run takes the step anew, with the engine's schedule as it was. Other
+        runs keep the groups, for they are taken.
+        """
+        if self._brancher is None:
+            return None
+        planned = self._brancher.plan(groups, step)
+        jobs = [job for one in planned for job in one.jobs]
+        self.phase = f"playing {len(jobs)} continuations from {len(planned)} forks"
+        try:
+            played = iter(await play_all(self._pool, jobs, patience=self._config.patience))
+        except BaseException:
+            if self._config.limits.staleness:
+                self._write(step, groups, None, {})
+            raise
+        version = self._source.version
+        return [one.branch([next(played).episode for _ in one.jobs], version=version) for one in planned]
 
     async def _ask(
-        self, ask: AskColumns | None, groups: list[RolloutGroup], step: int, asked: frozenset[str]
+        self,
+        ask: AskColumns | None,
+        groups: list[RolloutGroup],
+        branches: list[RolloutGroup] | None,
+        step: int,
+        asked: frozenset[str],
     ) -> dict[str, Tensor]:
         """The columns that have to be recorded; where they cannot be had the groups are, for they are taken."""
         if not asked or ask is None:
@@ -200,13 +267,19 @@ class StageRollouts:
         try:
             return await asyncio.to_thread(ask, groups, step)
         except BaseException:
-            self._write(step, groups, {})
+            self._write(step, groups, branches, {})
             raise
 
-    def _write(self, step: int, groups: list[RolloutGroup], columns: Mapping[str, Tensor]) -> None:
+    def _write(
+        self,
+        step: int,
+        groups: list[RolloutGroup],
+        branches: list[RolloutGroup] | None,
+        columns: Mapping[str, Tensor],
+    ) -> None:
         kept = {name: RecordedColumn.of(values) for name, values in columns.items()}
         pressure = self._pool.pressure.state()
-        self.record.batch(RecordedBatch(step=step, groups=groups, pressure=pressure, columns=kept))
+        self.record.batch(RecordedBatch(step=step, groups=groups, pressure=pressure, columns=kept, branches=branches))
 
     async def advance(self, weights: Weights | None, version: int) -> None:
         """A step was trained.
@@ -260,6 +333,7 @@ class StageRollouts:
         gauge = self._source.gauge()
         return {
             **self._chosen,
+            **self._branched,
             "speed/busy": gauge.engine_busy,
             "speed/tool_wait": gauge.tool_wait,
             "rollouts/under_way": gauge.under_way,

@@ -18,6 +18,7 @@ from palaestra.digest import digest
 from palaestra.errors import DivergedError, TaskError
 from palaestra.records import Json
 from palaestra.seeding import Stream
+from palaestra.trainers.branching import Brancher, with_branches
 from palaestra.trainers.choice import TaskChooser
 from palaestra.trainers.data.demonstration import demonstration
 from palaestra.trainers.data.flatten import flatten_tokens
@@ -95,7 +96,15 @@ class SelfImitationLoop(Loop):
         self._guard = guard or Guard()
         self._guard.check_episodes(demonstrations)
         plan = TaskPlan(tasks, size=config.group_size, seed=seed, name=self.name, shares=shares, choice=chooser)
-        self._rollouts = StageRollouts(config, plan, worlds=worlds, chooser=chooser, replay=replay, say=say)
+        self._rollouts = StageRollouts(
+            config,
+            plan,
+            worlds=worlds,
+            chooser=chooser,
+            brancher=None if config.branching is None else Brancher(config.branching, names=(self.name, seed)),
+            replay=replay,
+            say=say,
+        )
         self._tasks = sorted(tasks)
         self._shares = tuple(shares)
         self._demonstrations = tuple(demonstrations) if config.demonstration_share else ()
@@ -104,7 +113,8 @@ class SelfImitationLoop(Loop):
         self._world = world
         self._replay = replay
         self._objective = SupervisedObjective()
-        self._examples = ExampleStore(config.keep)
+        surprising = chooser if config.keep.order == "surprising" else None
+        self._examples = ExampleStore(config.keep, expected=None if surprising is None else surprising.expected)
         self._sampling = False
 
     def fingerprint(self) -> str:
@@ -140,10 +150,11 @@ class SelfImitationLoop(Loop):
         if self._replay is not None:
             self._replay.check(self.fingerprint(), self.settings())
         self._learning = learner
+        self._rollouts.recall(directory, step if self._rounds is None else min(step, self._rounds))
         if step:
             before = {batch.step: batch for batch in recorded_batches(directory) if batch.step < step}
             for _, batch in sorted(before.items()):  # a step that was quarantined has a later batch as well
-                self._examples.add(batch.groups)
+                self._examples.add(batch.whole)
         tokens = [demonstration(transcript_of(episode), policy.codec) for episode in self._demonstrations]
         self._shown = draw_of_demonstrations(self._demonstrations, tokens)
         self._sampling = self._rounds is None or step < self._rounds
@@ -160,9 +171,10 @@ class SelfImitationLoop(Loop):
             self._sampling = False
             return {**self._examples.metrics(), **await thread.do(self._imitate, step, 1)}
         rollouts = self._rollouts
-        groups, _ = await rollouts.batch(step)
+        came = await rollouts.batch(step)
+        groups = came.groups
         self._guard.check_episodes(group.episodes[0] for group in groups if group.episodes)
-        new = self._examples.add(groups)
+        new = self._examples.add(with_branches(groups, came.branches or ()))
         metrics = {**self._told(groups), "kept/new": float(new), **self._examples.metrics()}
         if self._rounds is None:
             rollouts.phase = f"imitating {len(self._examples)} sequences of its own"

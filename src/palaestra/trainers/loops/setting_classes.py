@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import cast
 
 from palaestra.records import Json
+from palaestra.trainers.branching import BranchingConfig
 from palaestra.trainers.choice import ChoiceConfig
 from palaestra.trainers.critic import CriticConfig
 from palaestra.trainers.engines.native import NativeConfig
@@ -91,16 +92,17 @@ _SECTIONS: Mapping[type, _Classes] = {
     ),
     ExpertConfig: _Classes(
         identity="group_size demonstrations",
-        trajectory="updates batch demonstration_share vllm in_flight",
+        trajectory="updates batch demonstration_share branching vllm in_flight",
         operational="steps patience",
     ),
     RejectionConfig: _Classes(
         identity="group_size demonstrations rounds",
-        trajectory="steps batch demonstration_share vllm in_flight",
+        trajectory="steps batch demonstration_share branching vllm in_flight",
         operational="patience",
     ),
     ChoiceConfig: _Classes(identity="rule instances memory floor candidates epsilon window target"),
-    KeepConfig: _Classes(trajectory="per_task per_family prefixes"),
+    KeepConfig: _Classes(trajectory="per_task per_family order prefixes"),
+    BranchingConfig: _Classes(trajectory="continuations pivots depth window"),
     LearnerConfig: _Classes(
         identity="lora",
         trajectory="lr betas weight_decay max_norm precision",

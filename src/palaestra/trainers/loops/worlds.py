@@ -5,6 +5,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import gymnasium as gym
+
 from palaestra.contamination import Guard
 from palaestra.errors import ConfigError
 from palaestra.records import TaskSpec
@@ -145,6 +147,23 @@ class RunWorlds:
                 before = "" if config.name is None else f"{config.name}:"
                 found |= {before + family: spec.level for family, spec in zip(first, specs, strict=True)}
         return group_families(self.tasks, self.shares, found)
+
+    def check_restorable(self, stage: str) -> None:
+        """Refuse worlds whose answers say nothing of what they will answer another time.
+
+        Args:
+            stage: The name of the stage that goes on from recorded turns.
+
+        Raises:
+            ConfigError: a world is registered as nondeterministic.
+        """
+        for config in self.configs:
+            env_id = env_id_of(config)
+            if gym.spec(env_id).nondeterministic:
+                raise ConfigError(
+                    f"{stage}.branching: {env_id} is registered as nondeterministic, and continuations go through the "
+                    "shared turns again; leave the section out, or take a world that answers equal turns equally"
+                )
 
     def endless(self, guard: Guard) -> "EndlessInstances":
         """Draws from all instances that the families can make in their splits.

@@ -16,6 +16,7 @@ from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.data.flatten import flatten
 from palaestra.trainers.data.order import Share, WeightedDeal
 from palaestra.trainers.engines.noise import noise_key
+from palaestra.trainers.rollouts.fork import Fork
 from palaestra.trainers.rollouts.job import Purpose, RolloutJob
 from palaestra.trajectory import Episode
 
@@ -186,6 +187,8 @@ class RolloutGroup(_Arrays):
     """Trajectories that were cut off for being slow."""
     comparisons: Mapping[str, Episode] = field(default_factory=dict[str, Episode])
     """Trajectories that are not trained on, by their purpose: fillers of columns read them."""
+    fork: Fork | None = None
+    """Where its trajectories left one of another group, whose `index` it has; `None` for one of whole trajectories."""
 
     @property
     def finished(self) -> int:

@@ -3,6 +3,7 @@
 from typing import Literal, TypeAlias
 
 from palaestra.record import record
+from palaestra.trainers.data.prefix import SharedPrefix
 
 Purpose: TypeAlias = Literal["training", "greedy", "idle", "rephrase"]
 """What a trajectory is for: to be trained on; or for trajectories to be compared with, played with the likeliest token
@@ -25,3 +26,5 @@ class RolloutJob:
     noise: bytes
     """The key of the policy's choices; see `engines.noise`."""
     purpose: Purpose = "training"
+    prefix: SharedPrefix | None = None
+    """What it goes on from, of the same task and seed; `None` for one that begins at the first turn."""

@@ -71,7 +71,9 @@ class Player:
         self._codec = codec
         self._config = config
         self._rendering = codec.format.rendering()
-        self._script = Script(job.trajectory, begun.tokens) if begun else Script(job.trajectory)
+        before = begun or job.prefix
+        self._script = Script(job.trajectory, before.tokens) if before else Script(job.trajectory)
+        self._shared = 0 if job.prefix is None else job.prefix.turns
         self._prompt: tuple[int, ...] = ()
         """What the policy reads in place of the first `_replaced` tokens."""
         self._replaced = 0
@@ -183,12 +185,13 @@ class Player:
         with self._asked():
             view = await self._world.step(text)
         over = view.end is not None
+        replayed = self._script.recorded() is not None or self._script.turns <= self._shared
         cut = [self._codec.format.end] if drawn.stop == "length" else []
         self._read([*cut, *self._rendering.following(view.messages)])
-        if over and self._script.recorded() is not None:
+        if over and replayed:
             raise ReplayError(
                 f"trajectory {self._job.trajectory}: the episode is over after turn {self._script.turns}, and was not "
-                "when it was saved; the tasks or the world have changed. Play it from its beginning"
+                "when it was recorded; the tasks or the world have changed. Play it from its beginning"
             )
         return over
 

@@ -98,9 +98,10 @@ class Script:
 
     def wrote(self, drawn: Completion, spans: Sequence[Span]) -> None:
         """Append a turn of the policy's, with the spans of it and of its parts."""
+        sampled = self.turns >= self._before.shared_turns
         self._spans += spans
         self._stops.append(drawn.stop)
-        self._append(drawn.ids, drawn.logprobs, drawn.versions, sampled=True)
+        self._append(drawn.ids, drawn.logprobs, drawn.versions, sampled=sampled)
 
     def _append(self, ids: Sequence[int], logprobs: Sequence[float], versions: Sequence[int], *, sampled: bool) -> None:
         self._ids += ids
@@ -119,4 +120,5 @@ class Script:
             versions=tuple(self._versions),
             spans=tuple(self._spans),
             stops=tuple(self._stops),
+            shared_turns=self._before.shared_turns,
         )

@@ -1,0 +1,49 @@
+"""The settings of branching."""
+
+from dataclasses import dataclass, fields
+from math import isfinite
+from typing import get_args
+
+from palaestra.trainers.rollouts.fork import PivotRule
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BranchingConfig:
+    """Groups that solved nothing are gone on from the middle of their trajectories."""
+
+    continuations: int = 4
+    """Trajectories that go on from each fork."""
+    pivots: tuple[PivotRule, ...] = get_args(PivotRule)
+    """A fork of the group for each: `best`, behind the most points before any harm; `recoverable`, a draw by how often
+    forks at such a depth were solved, times depth (arXiv:2602.14169); `naming`, before the first call that names one of
+    several records that an answer has shown. All of them lie before any harm."""
+    depth: float = 2.0
+    """How much `recoverable` prefers late turns: the exponent of the share of the trajectory before the fork."""
+    window: int = 10_000
+    """The latest forks that the odds of `recoverable` are fitted to."""
+
+    def __post_init__(self) -> None:
+        if self.continuations < 1:
+            raise ValueError(f"continuations={self.continuations}: at least 1; leave the section out for no branching")
+        if not self.pivots or len(set(self.pivots)) < len(self.pivots):
+            raise ValueError(
+                f"pivots={list(self.pivots)}: one or more of {', '.join(get_args(PivotRule))}, each once; leave the "
+                "section out for no branching"
+            )
+        if not (isfinite(self.depth) and self.depth >= 0):
+            raise ValueError(f"depth={self.depth}: a number of at least 0; 0 prefers no turn")
+        if self.window < 1:
+            raise ValueError(f"window={self.window}: at least 1 fork")
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if one.name in ("depth", "window") and "recoverable" not in self.pivots and value != one.default:
+                raise ValueError(
+                    f'{one.name}={value}: only the pivot rule "recoverable" reads it; leave it out, or add that rule '
+                    "to pivots"
+                )
+
+    def describe(self) -> str:
+        """What is branched, in words."""
+        forks = "a fork" if len(self.pivots) == 1 else f"{len(self.pivots)} forks"
+        rules = ", ".join(f"{rule} (depth {self.depth:g})" if rule == "recoverable" else rule for rule in self.pivots)
+        return f"{forks} of each group without a solution: {rules}; {self.continuations} continuations of each"

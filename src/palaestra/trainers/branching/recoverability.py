@@ -1,0 +1,92 @@
+"""How likely a failed trajectory can still be saved, by the depth of the fork: DEEP-GRPO (arXiv:2602.14169).
+
+A fork behind the share r of a trajectory weighs P(solved | r) r^depth. Early forks waste what was right, late ones can
+no longer be saved; the product finds the latest that can. P is a logistic regression on r alone, refitted to the latest
+forks, with the unit L2 penalty on its slope that the published code takes over from its library. Axes: N forks.
+"""
+
+from collections import deque
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from palaestra.record import record
+
+_LEAST = 10
+"""Forks, more of which are needed before anything is fitted. From the published code."""
+_ITERATIONS, _SMALL = 50, 1e-10
+"""Newton's steps at most, and the change after which they end."""
+
+
+@record
+class RecoveryOdds:
+    """P(solved | r) = sigmoid(intercept + slope r)."""
+
+    intercept: float
+    slope: float
+
+    def probability(self, ratio: float) -> float:
+        """How likely one of a fork's continuations solves the task."""
+        return float(_sigmoid(np.array(self.intercept + self.slope * ratio)))
+
+
+def pivot_weights(ratios: Sequence[float], odds: RecoveryOdds | None, *, depth: float) -> list[float]:
+    """What forks weigh in a draw; they sum to 1.
+
+    Args:
+        ratios: The share of the trajectory before each fork, above 0 and at most 1.
+        odds: Of being solved; `None` before anything is known, which counts every fork as recoverable.
+        depth: The exponent of the share.
+    """
+    raw = [(1.0 if odds is None else odds.probability(ratio)) * ratio**depth for ratio in ratios]
+    return [weight / sum(raw) for weight in raw]
+
+
+class RecoveryModel:
+    """The odds as the latest forks show them.
+
+    Args:
+        window: How many of them.
+    """
+
+    def __init__(self, window: int) -> None:
+        self._forks: deque[tuple[float, bool]] = deque(maxlen=window)
+
+    def observe(self, ratio: float, *, solved: bool) -> None:
+        """Take in a fork: the share of its trajectory before it, and whether a continuation solved the task."""
+        self._forks.append((ratio, solved))
+
+    def odds(self) -> RecoveryOdds | None:
+        """Fitted anew; `None` with ten forks or fewer, or while all came to the same."""
+        if len(self._forks) <= _LEAST or len({solved for _, solved in self._forks}) < 2:
+            return None
+        return fit_odds([ratio for ratio, _ in self._forks], [solved for _, solved in self._forks])
+
+
+def fit_odds(ratios: Sequence[float], solved: Sequence[bool]) -> RecoveryOdds:
+    """The least of the sum of log losses and slope^2 / 2, by Newton's method.
+
+    Args:
+        ratios: The share of the trajectory before each fork, [N].
+        solved: Whether each was solved, [N]; some were and some were not.
+    """
+    r = np.array(ratios, dtype=np.float64)
+    y = np.array(solved, dtype=np.float64)
+    x = np.stack((np.ones_like(r), r), axis=1)
+    penalty = np.diag([0.0, 1.0])
+    weights = np.array([np.log(y.mean() / (1 - y.mean())), 0.0])
+    for _ in range(_ITERATIONS):
+        p = _sigmoid(x @ weights)
+        gradient = x.T @ (p - y) + penalty @ weights
+        curvature = (x * (p * (1 - p))[:, None]).T @ x + penalty
+        change = np.linalg.solve(curvature, gradient)
+        weights = weights - change
+        if np.abs(change).max() < _SMALL:
+            break
+    intercept, slope = weights.tolist()
+    return RecoveryOdds(intercept=intercept, slope=slope)
+
+
+def _sigmoid(x: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    return np.asarray(1 / (1 + np.exp(-x)), dtype=np.float64)
