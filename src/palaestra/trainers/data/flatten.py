@@ -17,7 +17,7 @@ from palaestra.errors import RecordError
 from palaestra.record import record
 from palaestra.trainers.data.batch import NO_TURN, PARTS, TokenBatch
 from palaestra.trainers.data.columns import rollout_columns
-from palaestra.trajectory import Episode, Tokens, Turn
+from palaestra.trajectory import Episode, TemperatureChoices, Tokens, Turn
 
 _PART = {kind: number for number, kind in enumerate(PARTS)}
 _Ints: TypeAlias = npt.NDArray[np.int64]
@@ -59,7 +59,7 @@ def _choices(sources: Sequence["_Source"], trained_T: Tensor) -> dict[str, Tenso
         return {}
     for tokens, name in segments:
         _check_choices(tokens, name)
-    chosen = [tokens.choices for tokens, _ in segments if tokens.choices is not None]
+    chosen = [tokens.choices or _no_choices(tokens) for tokens, _ in segments]
     trained, count = trained_T.numpy(), len(trained_T)
     return {
         "temperature_T": _where(trained, _joined((one.temperatures for one in chosen), count, np.float32)),
@@ -68,9 +68,17 @@ def _choices(sources: Sequence["_Source"], trained_T: Tensor) -> dict[str, Tenso
     }
 
 
+def _no_choices(tokens: Tokens) -> TemperatureChoices:
+    """Of a segment in which nothing was sampled."""
+    nothing = (0.0,) * len(tokens.ids)
+    return TemperatureChoices(temperatures=nothing, latents=nothing, logprobs=nothing)
+
+
 def _check_choices(tokens: Tokens, name: str) -> None:
     """Refuse a segment without the choices that others have, and choices that do not fit its tokens."""
     choices = tokens.choices
+    if choices is None and not any(tokens.sampled):
+        return
     if choices is None:
         raise RecordError(
             f"{name}: a temperature head chose in other trajectories and not in this one; flatten them apart, or play "

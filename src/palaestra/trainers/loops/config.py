@@ -22,6 +22,7 @@ from palaestra.trainers.learner import LearnerConfig
 from palaestra.trainers.limits import check_above_zero, check_at_least
 from palaestra.trainers.loops.compared import comparing_parts
 from palaestra.trainers.loops.saves import SaveConfig
+from palaestra.trainers.loops.temperatures import check_temperature_head
 from palaestra.trainers.model.shape import DecoderShape
 from palaestra.trainers.monitors import AlarmConfig
 from palaestra.trainers.objectives import BuiltObjective, ObjectiveConfig, corrects_stale
@@ -225,6 +226,9 @@ class GrpoConfig:
                 'with a trust region that reads ratios, or objective.parts.corrections = ["token-tis"] with '
                 'ratio.anchor = "old", or limits.staleness = 0'
             )
+        check_temperature_head(
+            built, temperature=self.play.temperature, lora=self.learner.lora is not None, vllm=self.vllm is not None
+        )
         self.fillers(built)
 
     def fillers(self, built: BuiltObjective) -> tuple[ChosenFiller, ...]:

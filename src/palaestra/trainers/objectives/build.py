@@ -218,7 +218,10 @@ def build(recipe: Recipe) -> BuiltObjective:
     check_refill(recipe, parts)
     check_conversion(recipe)
     made = tuple(_made(plug, name, settings) for plug, name, settings in specs)
-    reads = frozenset[str]().union(*map(_reads, made, parts))
+    # What a temperature head reads is for its own steps, and no surrogate's.
+    reads = frozenset[str]().union(
+        *(_reads(one, part) for one, part in zip(made, parts, strict=True) if part.plug != "temperature")
+    )
     valued = any(isinstance(other, ValueReader) for other in made)
     for one, part in zip(made, parts, strict=True):
         check_columns(part, _reads(one, part), valued=valued, chooses=recipe.temperature is not None)
