@@ -137,7 +137,7 @@ def _filled(segment: Segment, lists: Sequence[list[Any] | None]) -> Segment:
         if any(one is not None for one in lists):
             raise ValueError("a segment without tokens has arrays")
         return segment
-    arrays = {name: tuple(one) for name, one in zip(_ARRAYS, lists, strict=True) if one is not None}
+    arrays: dict[str, Any] = {name: tuple(one) for name, one in zip(_ARRAYS, lists, strict=True) if one is not None}
     if len(arrays) < len(_ARRAYS):
         raise ValueError(f"a segment lacks {', '.join(name for name in _ARRAYS if name not in arrays)}")
     return replace(segment, tokens=replace(segment.tokens, **arrays))

@@ -220,17 +220,16 @@ class Learner:
         return prepared.metrics | metrics | {"seconds": time.perf_counter() - begun}
 
     def choice_logprobs(self, batch: TokenBatch) -> Tensor:
-        """The log-probability of the temperature choice at each trained token under the weights as they are, [T]; 0
-        elsewhere.
+        """The log-probability of what the head chose at each trained token, under the weights as they are, [T].
+
+        It is 0 elsewhere.
 
         Raises:
             ConfigError: see `check_head`.
         """
         head = self.check_head()
         placed = replace(batch, version_T=torch.arange(len(batch.ids_T), device=batch.ids_T.device))
-        found_T = torch.zeros(
-            len(batch.ids_T), device=head.inner.weight.device, dtype=self._model.lm_head.weight.dtype
-        )
+        found_T = torch.zeros(len(batch.ids_T), device=head.inner.weight.device, dtype=self._model.lm_head.weight.dtype)
         self._refresh()
         with torch.no_grad():
             for micro in self._micro_batches(placed):

@@ -46,8 +46,8 @@ def engine_of(
         raise ConfigError("grpo.vllm: vLLM schedules by itself and is held to no record; replay with our own engine")
     if policy.model.temperature_head is not None:
         raise ConfigError(
-            "grpo.vllm: the policy has a temperature head, which vLLM does not load; draw with our own engine, or start "
-            "from the policy before it had one"
+            "grpo.vllm: the policy has a temperature head, which vLLM does not load; draw with our own engine, or "
+            "start from the policy before it had one"
         )
     policy.save(directory / _SERVED)
     return VllmEngine(replace(config.vllm, model=directory / _SERVED))

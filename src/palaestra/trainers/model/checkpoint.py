@@ -231,7 +231,8 @@ def _config_of(shape: DecoderShape, dtype: torch.dtype) -> PreTrainedConfig:
             "original_max_position_embeddings": scaling.original_context,
         }
     family, architecture = (Qwen3Config, "Qwen3ForCausalLM") if shape.qk_norm else (LlamaConfig, "LlamaForCausalLM")
-    head = {} if shape.temperature is None else {_TEMPERATURE: asdict(shape.temperature)}
+    # Any: transformers takes fields of anybody's, and says types of its own.
+    head: dict[str, Any] = {} if shape.temperature is None else {_TEMPERATURE: asdict(shape.temperature)}
     return family(
         architectures=[architecture],
         dtype=str(dtype).removeprefix("torch."),

@@ -69,4 +69,6 @@ class TemperatureRange:
         if not 0 < self.low <= self.high < math.inf:
             raise ValueError(f"low={self.low}, high={self.high}: temperatures are above 0, and high is low or more")
         if not 0 < self.epsilon < math.inf:
-            raise ValueError(f"epsilon={self.epsilon}: parameters of a Beta distribution are above 0; give such a number")
+            raise ValueError(
+                f"epsilon={self.epsilon}: parameters of a Beta distribution are above 0; give such a number"
+            )

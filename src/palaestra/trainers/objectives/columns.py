@@ -14,9 +14,9 @@ from typing import Literal, TypeAlias
 from palaestra.errors import DefinitionError
 
 ColumnSource: TypeAlias = Literal["rollout", "head", "policy", "now", "norms", "reference", "critic", "given"]
-"""What was recorded of the episodes; and of a temperature head, where there is one; a pass through the policy as the batch's first step finds it, or as each step
-does; a backward pass for each trajectory; the reference policy; the critic; or a filler: a judge, further rollouts,
-demonstrations, or a function of a user's."""
+"""What was recorded of the episodes; what was recorded of a temperature head, where there is one; a pass through the
+policy as the batch's first step finds it, or as each step does; a backward pass for each trajectory; the reference
+policy; the critic; or a filler: a judge, further rollouts, demonstrations, or a function of a user's."""
 _NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*_[TUR][A-Z]*", re.ASCII)
 _RETURNS = frozenset({"layers_UL", "greedy_R", "counterfactual_R"})
 

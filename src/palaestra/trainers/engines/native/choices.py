@@ -58,7 +58,8 @@ def choose_temperatures(
     found: ChoiceDistribution = head(hidden_BC)
     # On the processor, wherever the head works: numbers are chosen one by one, and the same ones on every device.
     parameters_3B = torch.stack((found.gate_N, found.alpha_N, found.beta_N)).cpu()
-    latents = [sample_latent(*one, stream) for one, stream in zip(parameters_3B.T.tolist(), noise, strict=True)]
+    gates, alphas, betas = parameters_3B.tolist()
+    latents = [sample_latent(*one) for one in zip(gates, alphas, betas, noise, strict=True)]
     # In single precision before the density is taken: so the learner scores the very number that is recorded.
     latent_B = torch.tensor(latents, dtype=torch.float32)
     gate_B, alpha_B, beta_B = parameters_3B
