@@ -40,8 +40,8 @@ def engine_of(
         schedule: EngineSchedule = (
             ScheduleRecorder(FreeSchedule(), sink) if replay is None else ReplaySchedule(replay.schedule)
         )
-        chooses = config.objective.built().temperature is not None
-        return NativeEngine(policy.model, config.engine, schedule=schedule, chooses=chooses)
+        head = config.objective.built().temperature is not None
+        return NativeEngine(policy.model, config.engine, schedule=schedule, temperature_head=head)
     if replay is not None:
         raise ConfigError("grpo.vllm: vLLM schedules by itself and is held to no record; replay with our own engine")
     if policy.model.temperature_head is not None:

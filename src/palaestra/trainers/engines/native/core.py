@@ -93,10 +93,10 @@ class Core:
     Args:
         model: Copied; training it later changes nothing here.
         config: How large.
-        chooses: Whether the model's temperature head chooses the temperature of each token.
+        temperature_head: Whether the model's head chooses the temperature of each token.
     """
 
-    def __init__(self, model: Decoder, config: NativeConfig, *, chooses: bool = False) -> None:
+    def __init__(self, model: Decoder, config: NativeConfig, *, temperature_head: bool = False) -> None:
         self._config = config
         self._device = (
             model.lm_head.weight.device if config.device is None else torch.device(resolve_device(config.device))
@@ -119,11 +119,11 @@ class Core:
             dtype=torch.float32 if plain else config.dtype,
             device=self._device,
         )
-        self._head = self._model.temperature_head if chooses else None
-        if chooses and self._head is None:
-            raise ValueError("chooses=True: the model has no temperature head; give it one, or leave chooses out")
+        self._head = self._model.temperature_head if temperature_head else None
+        if temperature_head and self._head is None:
+            raise ValueError("temperature_head=True: the model has none; give it one, or leave the setting out")
         # A graph gives logits alone, and the head needs the states behind them.
-        self._graphs = Graphs(self._model, self._memory) if self._device.type == "cuda" and not chooses else None
+        self._graphs = Graphs(self._model, self._memory) if self._device.type == "cuda" and self._head is None else None
         self._prefixes = Prefixes()
         self._shelf = IdleKVCache(self._prefixes)
         self.running: list[Drawing] = []
