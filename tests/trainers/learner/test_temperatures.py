@@ -106,7 +106,12 @@ def test_statistics_are_those_at_each_tokens_temperature() -> None:
     found = statistics(hidden_NC, weight_VC, token_N, wanted=EVERY, temperature=temperature_N, chunk=4)
     for n in range(len(token_N)):
         alone = statistics(
-            hidden_NC[n : n + 1], weight_VC, token_N[n : n + 1], wanted=EVERY, temperature=float(temperature_N[n]), chunk=1
+            hidden_NC[n : n + 1],
+            weight_VC,
+            token_N[n : n + 1],
+            wanted=EVERY,
+            temperature=float(temperature_N[n]),
+            chunk=1,
         )
         for name in EVERY:
             assert found[name][n].item() == pytest.approx(alone[name].item(), abs=1e-12)

@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 import torch
 
-from counting import Counting
 from decoders import logits_of, tiny, varied
 from palaestra.seeding import Stream
 from palaestra.trainers.data.batch import TokenBatch
@@ -19,22 +18,22 @@ from palaestra.trainers.learner import Learner, LearnerConfig
 from palaestra.trainers.model.decoder import Decoder
 from palaestra.trainers.model.shape import TemperatureRange
 from palaestra.trainers.objectives import ObjectiveConfig, Recipe, build
-from palaestra.trainers.updates import temperature_metrics, train_temperature_head
+from palaestra.trainers.updates import train_temperature_head
 from palaestra.trajectory import Segment, Span, Tokens
 from trajectories import episode, turn
 
 PROMPT = (3, 1, 7)
-ROLLOUTS, BATCHES = 48, 40
+VOCABULARY, ROLLOUTS, BATCHES = 12, 64, 42
 BUILT = build(
     Recipe(
         ratio=ObjectiveConfig(preset="introllm").recipe().ratio,
-        temperature={"part": "introllm", "low": 0.3, "high": 2.0, "rate": 2e-2},
+        temperature={"part": "introllm", "low": 0.3, "high": 2.0, "rate": 5e-3},
     )
 )
 
 
 def policy() -> Decoder:
-    model = varied(tiny(vocabulary=12, context=16), deviation=0.25)
+    model = varied(tiny(vocabulary=VOCABULARY, context=16), deviation=0.25)
     model.add_temperature_head(TemperatureRange(low=0.3, high=2.0, epsilon=1.0), seed=0)
     return model
 
@@ -101,17 +100,16 @@ def test_a_head_learns_to_explore_at_the_token_where_that_pays_and_not_at_the_ot
     learner = Learner(model, LearnerConfig(lr=1e-3))
     core = Core(model, NativeConfig(rows=ROLLOUTS), temperature_head=True)
     weights = {name: weight.clone() for name, weight in learner.weights().items()}
+    first, second = likeliest(model, PROMPT), [likeliest(model, (*PROMPT, token)) for token in range(VOCABULARY)]
     assert BUILT.temperature is not None
-    curve: list[tuple[float, float]] = []
+    temperatures: list[tuple[float, float]] = []
+    returns: list[float] = []
     for step in range(BATCHES):
         completions = drawn(core, step)
-        sure = [
-            (one.ids[0] == likeliest(model, PROMPT), one.ids[1] == likeliest(model, (*PROMPT, one.ids[0])))
-            for one in completions
-        ]
-        rewards = [float(one[explores] != one[1 - explores] == True) for one in sure]  # noqa: E712
-        batch = batch_of(completions, rewards)
-        curve.append(mean_temperatures(batch))
+        likely = [(one.ids[0] == first, one.ids[1] == second[one.ids[0]]) for one in completions]
+        batch = batch_of(completions, [float(one[1 - explores]) + float(not one[explores]) for one in likely])
+        temperatures.append(mean_temperatures(batch))
+        returns.append(batch.return_R.mean().item())
         train_temperature_head(
             batch,
             BUILT.objective,
@@ -122,10 +120,9 @@ def test_a_head_learns_to_explore_at_the_token_where_that_pays_and_not_at_the_ot
             stream=Stream.root("toy", step),
         )
         core.update(learner.weights(), step + 1, "keep")
-    before, after = curve[0], curve[-1]
-    assert before[0] == pytest.approx(before[1], abs=0.15)
-    assert after[explores] > after[1 - explores] + 0.4
-    assert after[explores] > before[explores]
-    assert after[1 - explores] < before[1 - explores]
+    print([(round(a, 2), round(b, 2)) for a, b in temperatures[::6]], [round(r, 2) for r in returns[::6]])
+    assert temperatures[0][0] == pytest.approx(temperatures[0][1], abs=0.2)
+    assert temperatures[-1][explores] > temperatures[-1][1 - explores] + 0.4
+    assert sum(returns[-5:]) > sum(returns[:5]) + 0.5
     still = {name for name, weight in learner.weights().items() if torch.equal(weight, weights[name])}
     assert still == {name for name in weights if not name.startswith("temperature_head.")}
