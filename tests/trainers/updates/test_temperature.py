@@ -22,12 +22,12 @@ from palaestra.trainers.updates import train_temperature_head
 from palaestra.trajectory import Segment, Span, Tokens
 from trajectories import episode, turn
 
-PROMPT = (3, 1, 7)
-VOCABULARY, ROLLOUTS, BATCHES = 12, 64, 42
+PROMPT = (8, 8, 1)
+VOCABULARY, ROLLOUTS, BATCHES = 12, 64, 36
 BUILT = build(
     Recipe(
         ratio=ObjectiveConfig(preset="introllm").recipe().ratio,
-        temperature={"part": "introllm", "low": 0.3, "high": 2.0, "rate": 5e-3},
+        temperature={"part": "introllm", "low": 0.3, "high": 2.0, "rate": 3e-2},
     )
 )
 
@@ -116,13 +116,14 @@ def test_a_head_learns_to_explore_at_the_token_where_that_pays_and_not_at_the_ot
             learner,
             BUILT.temperature,
             requires=BUILT.requires,
-            updates=1,
+            updates=2,
             stream=Stream.root("toy", step),
         )
         core.update(learner.weights(), step + 1, "keep")
-    print([(round(a, 2), round(b, 2)) for a, b in temperatures[::6]], [round(r, 2) for r in returns[::6]])
-    assert temperatures[0][0] == pytest.approx(temperatures[0][1], abs=0.2)
-    assert temperatures[-1][explores] > temperatures[-1][1 - explores] + 0.4
+    first_T, second_T = torch.tensor(temperatures).T
+    means = (first_T[-5:].mean().item(), second_T[-5:].mean().item())
+    assert temperatures[0][0] == pytest.approx(temperatures[0][1], abs=0.1)  # a new head knows no difference
+    assert means[explores] > means[1 - explores] + 0.3
     assert sum(returns[-5:]) > sum(returns[:5]) + 0.5
     still = {name for name, weight in learner.weights().items() if torch.equal(weight, weights[name])}
     assert still == {name for name in weights if not name.startswith("temperature_head.")}
