@@ -36,6 +36,7 @@ RULES = (
     ("whole/*", "mask/*", _REPLACED),
     ("whole/*", "transform/*", "it reads returns, and no advantages"),
     ("whole/*", "rate/*", "it has no importance weights to look at"),
+    ("whole/*", "temperature/*", "a loss of whole trajectories has no term for what a temperature head chose"),
 )
 """What does not go together, whichever parts there are: two patterns of facts, and why."""
 _LATER: Mapping[Plug, frozenset[ColumnSource]] = {

@@ -19,7 +19,6 @@ _DENSITY = "it reads probabilities, and what a temperature head chooses has a de
     confidence="secondary",
     requires=("temperature_T", "latent_T", "choice_T"),
     conflicts={
-        "whole/*": "a loss of whole trajectories has no term for what the head chose",
         "schedule=turns": "the head is trained on shares of the batch, and not turn by turn",
         "advantage/history": "its memory would count a batch twice that trains both the policy and the head",
         "trust/dcpo": _DENSITY,
