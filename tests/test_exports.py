@@ -215,6 +215,7 @@ EXPORTS = {
         "KlInReward Laconic PayBounded PayHarmScale PaySolved PayUnfinished RewardUnit SoftOverlong ToolBonus "
         "overlong_penalty pay_at_end"
     ),
+    "palaestra.trainers.objectives.temperatures": "IntroLlm",
     "palaestra.trainers.objectives.transforms": "Arm BatchNorm ChecklistStream DropSmall confidences normalised_stream",
     "palaestra.trainers.objectives.trust": (
         "Cispo Clip ClipCov Dcpo Dppo Gmpo KlCov Lad LpReg Luffy Maspo Reinforce Sapo SquarePenalty StepColumns "
@@ -233,8 +234,8 @@ EXPORTS = {
     ),
     "palaestra.trainers.rollouts.worlds": "DelayedWorlds Latency LocalWorlds ProcessWorlds Timeouts WorldSpec",
     "palaestra.trainers.updates": (
-        "POLICY TrainableModel fill_columns fill_current_logprobs filter_trajectories initial_columns "
-        "reshape_rewards train_minibatches train_turn_by_turn"
+        "POLICY TrainableHead TrainableModel fill_columns fill_current_logprobs filter_trajectories initial_columns "
+        "reshape_rewards temperature_metrics train_minibatches train_temperature_head train_turn_by_turn"
     ),
 }
 HEAVY = {"matplotlib", "pyarrow", "safetensors", "tokenizers", "torch", "transformers"}

@@ -42,6 +42,19 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TemperatureChoices:
+    """What a temperature head chose for tokens: aligned with them, and 0 for those that the policy did not sample."""
+
+    temperatures: tuple[float, ...]
+    """At which each token was sampled."""
+    latents: tuple[float, ...]
+    """Where the temperature stands in the head's range, above 0 and below 1; 0 where that of the token before was
+    kept."""
+    logprobs: tuple[float, ...]
+    """Of each choice, under the head that made it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Tokens:
     """A segment as the policy read and wrote it: aligned, appended once, never tokenised again."""
 
@@ -59,6 +72,8 @@ class Tokens:
     shared_turns: int = 0
     """Turns at the beginning that another trajectory drew, and this one went on from: none of their tokens is
     sampled."""
+    choices: TemperatureChoices | None = None
+    """Where a temperature head chose at which temperature each token was sampled."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

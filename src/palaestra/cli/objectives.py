@@ -23,7 +23,8 @@ _SURE = (
     "derived, ours."
 )
 _ORDER = (
-    "filter", "reward", "advantage", "transform", "trust", "correction", "mask", "regulariser", "rate", "whole",
+    "temperature", "filter", "reward", "advantage", "transform", "trust", "correction", "mask", "regulariser", "rate",
+    "whole",
 )  # fmt: skip
 """Plugs in the order in which a step comes to them."""
 Import = Annotated[list[str] | None, typer.Option("--import", help="Module or .py file with your own parts.")]

@@ -26,9 +26,10 @@ from palaestra.trainers.updates import filter_trajectories, reshape_rewards
 
 ORDER: tuple[Plug, ...] = (
     "filter", "reward", "advantage", "transform", "whole", "trust", "correction", "mask", "regulariser", "rate",
+    "temperature",
 )  # fmt: skip
 """In which a step comes to them."""
-ALONE: frozenset[Plug] = frozenset({"advantage", "trust", "whole"})
+ALONE: frozenset[Plug] = frozenset({"advantage", "trust", "whole", "temperature"})
 """Of which a recipe has one."""
 OURS: list[Part] = sorted(
     (part for part in PARTS.values() if part.make.__module__.startswith("palaestra.trainers.objectives.")),
@@ -192,6 +193,9 @@ def check_composition(one: Part, other: Part, both: Step) -> None:
         case "regulariser":
             if one.plug != "whole":
                 close(signal(both), signal(first))
+        case "temperature":  # it has steps of its own, and changes none of the policy's
+            close(signal(both), signal(first))
+            close(gradient(both), gradient(first))
         case "rate":
             close(signal(both), signal(first))
             assert both.prepared.rate == pytest.approx(first.prepared.rate * fresh(other)(first.batch))

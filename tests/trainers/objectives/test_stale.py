@@ -15,6 +15,7 @@ ON_POLICY: Mapping[str, str] = {
     "gpg": "plain REINFORCE, one update a batch",
     "opo": "strictly on policy",
     "remax": "plain REINFORCE",
+    "introllm": "as DAPO and GRPO anchored at the weights that a batch begins with",
     "repo": "as DAPO and GRPO anchored at the weights that a batch begins with",
     "rloo": "plain REINFORCE",
     "seeupo": "each turn's step is held to the weights that it begins with",

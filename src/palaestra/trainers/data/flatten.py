@@ -17,7 +17,7 @@ from palaestra.errors import RecordError
 from palaestra.record import record
 from palaestra.trainers.data.batch import NO_TURN, PARTS, TokenBatch
 from palaestra.trainers.data.columns import rollout_columns
-from palaestra.trajectory import Episode, Tokens, Turn
+from palaestra.trajectory import Episode, TemperatureChoices, Tokens, Turn
 
 _PART = {kind: number for number, kind in enumerate(PARTS)}
 _Ints: TypeAlias = npt.NDArray[np.int64]
@@ -39,7 +39,8 @@ def flatten(episodes: Sequence[Episode]) -> TokenBatch:
 
     Raises:
         RecordError: there are none, or one's record breaks a rule: a segment without tokens, tuples of different
-            lengths, a span that does not fit, a sampled token that no turn holds. The message names the episode.
+            lengths, a span that does not fit, a sampled token that no turn holds, temperatures that a head chose for
+            some and not for others. The message names the episode.
     """
     numbers: dict[str, int] = {}
     sources = [_source(episode, place) for place, episode in enumerate(episodes)]
@@ -49,7 +50,52 @@ def flatten(episodes: Sequence[Episode]) -> TokenBatch:
         returns=[_own_return(episode) for episode in episodes],
     )
     turns = [sum(len(paid) for _, paid in source.segments) for source in sources]
-    return batch.with_columns(rollout_columns(episodes, turns))
+    return batch.with_columns({**rollout_columns(episodes, turns), **_choices(sources, batch.trained_T)})
+
+
+def _choices(sources: Sequence["_Source"], trained_T: Tensor) -> dict[str, Tensor]:
+    """The columns of temperatures that a head chose; none where none did."""
+    segments = [(tokens, source.name) for source in sources for tokens, _ in source.segments]
+    if not any(tokens.choices for tokens, _ in segments):
+        return {}
+    for tokens, name in segments:
+        _check_choices(tokens, name)
+    chosen = [tokens.choices or _no_choices(tokens) for tokens, _ in segments]
+    trained, count = trained_T.numpy(), len(trained_T)
+    return {
+        "temperature_T": _where(trained, _joined((one.temperatures for one in chosen), count, np.float32)),
+        "latent_T": _where(trained, _joined((one.latents for one in chosen), count, np.float32)),
+        "choice_T": _where(trained, _joined((one.logprobs for one in chosen), count, np.float32)),
+    }
+
+
+def _no_choices(tokens: Tokens) -> TemperatureChoices:
+    """Of a segment in which nothing was sampled."""
+    nothing = (0.0,) * len(tokens.ids)
+    return TemperatureChoices(temperatures=nothing, latents=nothing, logprobs=nothing)
+
+
+def _check_choices(tokens: Tokens, name: str) -> None:
+    """Refuse a segment without the choices that others have, and choices that do not fit its tokens."""
+    choices = tokens.choices
+    if choices is None and not any(tokens.sampled):
+        return
+    if choices is None:
+        raise RecordError(
+            f"{name}: a temperature head chose in other trajectories and not in this one; flatten them apart, or play "
+            "all of them with the head"
+        )
+    for field in ("temperatures", "latents", "logprobs"):
+        if (other := len(getattr(choices, field))) != len(tokens.ids):
+            raise RecordError(
+                f"{name}: a segment has {len(tokens.ids)} ids and {other} {field} of choices; there is one for each "
+                "token"
+            )
+    for place, (own, temperature) in enumerate(zip(tokens.sampled, choices.temperatures, strict=True)):
+        if own and not temperature > 0:
+            raise RecordError(
+                f"{name}: token {place} was sampled at temperature {temperature}; a temperature is above 0"
+            )
 
 
 def flatten_tokens(demonstrations: Sequence[Tokens]) -> TokenBatch:

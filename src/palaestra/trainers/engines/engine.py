@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 from torch import Tensor
 
 from palaestra.record import record
-from palaestra.trajectory import Stop
+from palaestra.trajectory import Stop, TemperatureChoices
 
 Weights: TypeAlias = Mapping[str, Tensor]
 """A decoder's state dict, by the names of Hugging Face's files; a tied output layer may be left out."""
@@ -30,7 +30,7 @@ class Sampling:
     stop: tuple[int, ...]
     """Token ids that end it; the one that did is part of it."""
     temperature: float = 1.0
-    """Above 0."""
+    """Above 0. Where a temperature head chooses: the one that stands until it first does."""
     top_p: float = 1.0
     """In (0, 1]: only the likeliest tokens that together reach this probability are drawn, in proportion."""
 
@@ -62,6 +62,8 @@ class Completion:
     versions: tuple[int, ...]
     """Of the weights that drew each."""
     stop: Stop
+    choices: TemperatureChoices | None = None
+    """Where a temperature head chose."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,6 +34,7 @@ from palaestra.trainers.learner.processes import Processes
 from palaestra.trainers.learner.sharding import give_back, like, shard, whole
 from palaestra.trainers.learner.statistics import TokenStatistic, statistics
 from palaestra.trainers.model.decoder import Decoder
+from palaestra.trainers.model.temperature import ChoiceDistribution, TemperatureHead
 from palaestra.trainers.objectives.objective import Metrics, PreparedStep
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ class Learner:
         Args:
             prepared: What `Objective.prepare` made of the step's batch.
             lr: The learning rate; the config's, if it is not given.
-            temperature: At which the tokens were drawn.
+            temperature: At which the tokens were drawn, where the batch does not say (`temperature_T`).
 
         Returns:
             `loss`, `gradient_norm` (before it was scaled down), `tokens` (trained), `seconds`, what the objective says
@@ -131,7 +132,7 @@ class Learner:
         Args:
             batch: Whole trajectories.
             wanted: Which statistics; one pass gives all of them.
-            temperature: At which the tokens were drawn.
+            temperature: At which the tokens were drawn, where the batch does not say (`temperature_T`).
         """
         # An index into the batch rides along, for micro-batches stand in another order.
         placed = replace(batch, version_T=torch.arange(len(batch.ids_T), device=batch.ids_T.device))
@@ -149,7 +150,7 @@ class Learner:
                     self._model.lm_head.weight,  # whole only now, where it is spread over processes
                     micro.ids_T[own_T],
                     wanted=found,
-                    temperature=temperature,
+                    temperature=_temperatures(micro, temperature),
                     chunk=self.config.logits_chunk,
                 )
                 for name, whole_T in found.items():
@@ -184,6 +185,77 @@ class Learner:
                 "the norms of single trajectories' gradients need all weights in one process; take the advantage "
                 "`opob-proxy`, or train in one process"
             )
+
+    def step_head(self, prepared: PreparedStep, *, lr: float) -> Metrics:
+        """One step of the optimiser on the temperature head alone; the states that it reads stand still.
+
+        Args:
+            prepared: What `Objective.prepare` made of a batch whose log-probabilities are of temperature choices.
+            lr: The learning rate.
+
+        Returns:
+            As `step`, without the entropy; figures of ratios are of choices.
+
+        Raises:
+            ConfigError: see `check_head`.
+            DivergedError: as in `step`.
+        """
+        begun = time.perf_counter()
+        figures = StepFigures()
+        self._optimiser.forget()
+        self._refresh()
+        for micro in self._micro_batches(prepared.batch):
+            own_T = micro.trained_T
+            logp_N = self._choice_logprobs(micro)
+            logp_T = logp_N.new_zeros(len(own_T)).masked_scatter(own_T, logp_N)
+            scores = TokenScores(logp_T, torch.zeros_like(logp_T))
+            loss, shares = prepared.loss(*scores, micro)
+            loss.backward()
+            figures.add(micro, scores, loss, shares)
+        metrics = figures.metrics(self._processes) | {"gradient_norm": self._optimiser.clip()}
+        metrics.pop("policy/entropy", None)
+        self._check_finite(metrics)
+        self._optimiser.step(lr * prepared.rate)
+        self.steps += 1
+        return prepared.metrics | metrics | {"seconds": time.perf_counter() - begun}
+
+    def choice_logprobs(self, batch: TokenBatch) -> Tensor:
+        """The log-probability of what the head chose at each trained token, under the weights as they are, [T].
+
+        It is 0 elsewhere.
+
+        Raises:
+            ConfigError: see `check_head`.
+        """
+        head = self.check_head()
+        placed = replace(batch, version_T=torch.arange(len(batch.ids_T), device=batch.ids_T.device))
+        found_T = torch.zeros(len(batch.ids_T), device=head.inner.weight.device, dtype=self._model.lm_head.weight.dtype)
+        self._refresh()
+        with torch.no_grad():
+            for micro in self._micro_batches(placed):
+                found_T[micro.version_T[micro.trained_T]] = self._choice_logprobs(micro)
+        return found_T.to(batch.ids_T.device)
+
+    def check_head(self) -> TemperatureHead:
+        """The temperature head, where it can be trained.
+
+        Raises:
+            ConfigError: there is none, adapters are trained, or the weights are spread over processes.
+        """
+        head, way_out = self._model.temperature_head, "or take an objective without `temperature`"
+        if head is None:
+            raise ConfigError(f"the policy has no temperature head to train; add one to its model, {way_out}")
+        if self.adapters is not None:
+            raise ConfigError(
+                "a temperature head is trained with the weights of its policy, and adapters leave those alone; leave "
+                f"learner.lora out, {way_out}"
+            )
+        if self._processes.several:
+            raise ConfigError(
+                f"a temperature head is trained in one process, and the weights are spread over several; train in one, "
+                f"{way_out}"
+            )
+        return head
 
     def weights(self) -> Weights:
         """The weights as they are, by the names of Hugging Face's files; a tied output layer is left out.
@@ -260,10 +332,18 @@ class Learner:
             self._hidden(batch),
             self._model.lm_head.weight,
             batch.ids_T[own_T],
-            temperature=temperature,
+            temperature=_temperatures(batch, temperature),
             chunk=self.config.logits_chunk,
         )
         return TokenScores(*(x_N.new_zeros(len(own_T)).masked_scatter(own_T, x_N) for x_N in found))
+
+    def _choice_logprobs(self, batch: TokenBatch) -> Tensor:
+        """Of the choice at each trained token, [N]; gradients flow into the head, and no farther."""
+        head = self.check_head()
+        with torch.no_grad():
+            hidden_NC = self._hidden(batch)
+        found: ChoiceDistribution = head(hidden_NC)
+        return found.logprobs(batch.column("latent_T")[batch.trained_T])
 
     def _check_finite(self, metrics: Metrics) -> None:
         loss, norm = metrics["loss"], metrics["gradient_norm"]
@@ -273,6 +353,17 @@ class Learner:
                 f"step {self.steps}: loss {loss}, gradient norm {norm}; both must be finite, and the weights of the "
                 "step before stand. Go on from there with a lower learning rate, or without the trajectories at fault"
             )
+
+
+def _temperatures(batch: TokenBatch, otherwise: float) -> float | Tensor:
+    """At which the trained tokens were sampled: each at its own where a head chose, [N], and one for all elsewhere.
+
+    Tokens that no head chose for, such as a prompt's that a pass looks at, are scored at `otherwise`.
+    """
+    if "temperature_T" not in batch.columns:
+        return otherwise
+    own_N = batch.column("temperature_T")[batch.trained_T]
+    return torch.where(own_N > 0, own_N, otherwise)
 
 
 def _adapted(model: Decoder, config: LoraConfig) -> "Adapters":

@@ -23,7 +23,7 @@ class TokenScores(NamedTuple):
 
 
 def score_tokens(
-    hidden_NC: Tensor, weight_VC: Tensor, token_N: Tensor, *, temperature: float, chunk: int
+    hidden_NC: Tensor, weight_VC: Tensor, token_N: Tensor, *, temperature: float | Tensor, chunk: int
 ) -> TokenScores:
     """What the states before them say of tokens: of softmax(hidden @ weight.T / temperature), [N] each.
 
@@ -33,7 +33,7 @@ def score_tokens(
         hidden_NC: States that predict the tokens. Their type is that of the products.
         weight_VC: The output layer's; its gradient is summed up in single precision at least.
         token_N: Token ids.
-        temperature: Above 0.
+        temperature: Above 0; one for all tokens, or one for each, [N], without gradient.
         chunk: Tokens whose logits are held at once.
     """
     scores: tuple[Tensor, Tensor] = _Score.apply(hidden_NC, weight_VC, token_N, temperature, chunk)  # type: ignore[no-untyped-call]
@@ -45,7 +45,7 @@ class _Score(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, hidden_NC: Tensor, weight_VC: Tensor, token_N: Tensor, temperature: float, chunk: int
+        ctx: Any, hidden_NC: Tensor, weight_VC: Tensor, token_N: Tensor, temperature: float | Tensor, chunk: int
     ) -> tuple[Tensor, Tensor]:
         ctx.save_for_backward(hidden_NC, weight_VC, token_N)
         ctx.set_materialize_grads(False)
@@ -54,7 +54,7 @@ class _Score(torch.autograd.Function):
         entropy_N = torch.empty_like(logp_N)
         cast_VC = weight_VC.to(hidden_NC.dtype)
         for at in _chunks(len(token_N), chunk):
-            logp_nV = _logits(hidden_NC[at], cast_VC, temperature).log_softmax(-1)
+            logp_nV = _logits(hidden_NC[at], cast_VC, temperature_at(temperature, at)).log_softmax(-1)
             logp_N[at] = logp_nV.gather(-1, token_N[at, None])[:, 0]
             entropy_N[at] = _entropy(logp_nV.exp(), logp_nV)
         return logp_N, entropy_N
@@ -72,11 +72,12 @@ class _Score(torch.autograd.Function):
         if d_logp_N is None:
             d_logp_N = hidden_NC.new_zeros(len(token_N), dtype=_precise(hidden_NC))
         for at in _chunks(len(token_N), ctx.chunk):
+            temperature = temperature_at(ctx.temperature, at)
             d_logits_nV = _d_logits(
-                _logits(hidden_NC[at], cast_VC, ctx.temperature),
+                _logits(hidden_NC[at], cast_VC, temperature),
                 token_N[at],
-                d_logp_N[at] / ctx.temperature,
-                None if d_entropy_N is None else d_entropy_N[at] / ctx.temperature,
+                d_logp_N[at] / temperature,
+                None if d_entropy_N is None else d_entropy_N[at] / temperature,
             ).to(hidden_NC.dtype)
             if d_hidden_NC is not None:
                 torch.mm(d_logits_nV, cast_VC, out=d_hidden_NC[at])
@@ -104,9 +105,16 @@ def _entropy(p_nV: Tensor, logp_nV: Tensor) -> Tensor:
     return -negative_n
 
 
-def _logits(hidden_nC: Tensor, weight_VC: Tensor, temperature: float) -> Tensor:
+def _logits(hidden_nC: Tensor, weight_VC: Tensor, temperature: float | Tensor) -> Tensor:
     logits_nV = (hidden_nC @ weight_VC.T).to(_precise(hidden_nC))
+    if isinstance(temperature, Tensor):
+        return logits_nV.div_(temperature[:, None])
     return logits_nV if temperature == 1 else logits_nV.div_(temperature)
+
+
+def temperature_at(temperature: float | Tensor, at: slice) -> float | Tensor:
+    """The temperature of some of the tokens."""
+    return temperature[at] if isinstance(temperature, Tensor) else temperature
 
 
 def _precise(of: Tensor) -> torch.dtype:

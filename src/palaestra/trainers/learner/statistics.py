@@ -9,6 +9,8 @@ from typing import Literal, TypeAlias
 import torch
 from torch import Tensor
 
+from palaestra.trainers.learner.logprobs import temperature_at
+
 TokenStatistic: TypeAlias = Literal["logp", "entropy", "square", "proxy"]
 """Of a token the logarithm of its probability; of the distribution that it is a draw from the entropy in nats and the
 sum of squared probabilities; and the token's log-probability under what `proxy` leaves of that distribution."""
@@ -26,7 +28,7 @@ def statistics(
     token_N: Tensor,
     *,
     wanted: Collection[TokenStatistic],
-    temperature: float,
+    temperature: float | Tensor,
     chunk: int,
 ) -> dict[TokenStatistic, Tensor]:
     """What the states before them say of tokens: of softmax(hidden @ weight.T / temperature), [N] each.
@@ -36,7 +38,7 @@ def statistics(
         weight_VC: The output layer's.
         token_N: Token ids.
         wanted: Which.
-        temperature: Above 0.
+        temperature: Above 0; one for all tokens, or one for each, [N].
         chunk: Tokens whose logits are held at once.
     """
     precise = torch.promote_types(hidden_NC.dtype, torch.float32)
@@ -44,7 +46,9 @@ def statistics(
     cast_VC = weight_VC.to(hidden_NC.dtype)
     for start in range(0, len(token_N), chunk):
         at = slice(start, start + chunk)
-        logp_nV = ((hidden_NC[at] @ cast_VC.T).to(precise) / temperature).log_softmax(-1)
+        own = temperature_at(temperature, at)
+        divisor = own[:, None] if isinstance(own, Tensor) else own
+        logp_nV = ((hidden_NC[at] @ cast_VC.T).to(precise) / divisor).log_softmax(-1)
         p_nV = logp_nV.exp()
         for name, whole_N in found.items():
             match name:

@@ -15,7 +15,7 @@ from palaestra.trainers.engines.native import (
 )
 from palaestra.trainers.engines.vllm import VllmEngine
 from palaestra.trainers.loops.record import RecordedRun
-from palaestra.trainers.loops.rollout_config import GroupStageConfig
+from palaestra.trainers.loops.rollout_config import GroupStageConfig, GrpoConfig
 from palaestra.trainers.policy import Policy
 
 _SERVED = "served"
@@ -39,14 +39,20 @@ def engine_of(
         replay: The run whose decisions it is held to.
 
     Raises:
-        ConfigError: vLLM is asked to replay a run.
+        ConfigError: vLLM is asked to replay a run, or to serve a policy with a temperature head.
     """
     if config.vllm is None:
         schedule: EngineSchedule = (
             ScheduleRecorder(FreeSchedule(), sink) if replay is None else ReplaySchedule(replay.schedule)
         )
-        return NativeEngine(policy.model, config.engine, schedule=schedule)
+        head = isinstance(config, GrpoConfig) and config.objective.built().temperature is not None
+        return NativeEngine(policy.model, config.engine, schedule=schedule, temperature_head=head)
     if replay is not None:
         raise ConfigError("vllm: vLLM schedules by itself and is held to no record; replay with our own engine")
+    if policy.model.temperature_head is not None:
+        raise ConfigError(
+            "vllm: the policy has a temperature head, which vLLM does not load; draw with our own engine, or "
+            "start from the policy before it had one"
+        )
     policy.save(directory / _SERVED)
     return VllmEngine(replace(config.vllm, model=directory / _SERVED))

@@ -31,6 +31,7 @@ from palaestra.trainers.loops.rollout_config import GrpoConfig
 from palaestra.trainers.loops.rollouts import StageRollouts
 from palaestra.trainers.loops.saves import StageProgress
 from palaestra.trainers.loops.setting_classes import flat_settings, setting_prefix
+from palaestra.trainers.loops.temperatures import with_temperature_head
 from palaestra.trainers.monitors import (
     Alarms,
     StageEvent,
@@ -50,7 +51,9 @@ from palaestra.trainers.updates import (
     filter_trajectories,
     initial_columns,
     reshape_rewards,
+    temperature_metrics,
     train_minibatches,
+    train_temperature_head,
     train_turn_by_turn,
 )
 from palaestra.trajectory import Episode
@@ -157,7 +160,8 @@ class GrpoLoop(Loop):
 
     def start(self) -> Policy:
         """The policy to begin with: a copy, unless it is frozen and adapters are trained."""
-        return self._start if self.learner.lora is not None else self._start.copy()
+        policy = self._start if self.learner.lora is not None else self._start.copy()
+        return with_temperature_head(policy, self._built.temperature, seed=self._seed)
 
     def done(self, progress: StageProgress) -> float:
         """The share of the steps, or of the tokens where those are what there is."""
@@ -175,6 +179,8 @@ class GrpoLoop(Loop):
         self._learning = learner
         if "norm_R" in self._built.requires:
             learner.check_norms()
+        if self._built.temperature is not None:
+            learner.check_head()
         if "ref_T" in self._built.requires:
             self._reference = Learner(self._start.model, replace(config.learner, lora=None))
         if self._built.critic is not None:
@@ -273,6 +279,19 @@ class GrpoLoop(Loop):
             batch, expected = self._valued(self._critic, batch, stream)
             if step < config.critic.lead:
                 return {**probed, **expected}
+        chosen = temperature_metrics(batch)
+        if built.temperature is not None and built.temperature.trains_head(step):
+            chosen |= train_temperature_head(
+                batch,
+                built.objective,
+                self._learning,
+                built.temperature,
+                requires=built.requires,
+                updates=config.updates,
+                stream=stream.split("temperature"),
+            )
+        if built.temperature is not None and not built.temperature.trains_policy(step):
+            return {**probed, **expected, **chosen}
         if built.recipe.schedule.name == "turns":
             metrics = train_turn_by_turn(
                 batch,
@@ -296,7 +315,8 @@ class GrpoLoop(Loop):
                 look=look,
             )
         # Where both say something the learner's figures stand: over several processes they are of all.
-        return {**probed, **(observed[0].metrics(version=step) if observed else {}), **expected, **metrics}
+        seen = observed[0].metrics(version=step) if observed else {}
+        return {**probed, **seen, **expected, **chosen, **metrics}
 
     def _probed(self, batch: TokenBatch, step: int) -> Metrics:
         """Whether texts still depend on their tasks, at the steps that the settings say."""

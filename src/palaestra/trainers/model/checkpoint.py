@@ -5,6 +5,7 @@ refused by name, since a model that is read half wrong still writes.
 """
 
 from collections.abc import Generator, Iterable, Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,24 +19,30 @@ from transformers import AutoConfig, LlamaConfig, PreTrainedConfig, Qwen3Config
 from palaestra.errors import CheckpointError
 from palaestra.trainers.folder import read_with, told_as_disk_errors
 from palaestra.trainers.model.decoder import Decoder
-from palaestra.trainers.model.shape import DecoderShape, RopeScaling
+from palaestra.trainers.model.shape import DecoderShape, RopeScaling, TemperatureRange
 
 WEIGHTS = "model.safetensors"
 _INDEX = "model.safetensors.index.json"
 _OUTPUT, _EMBEDDING = "lm_head.weight", "model.embed_tokens.weight"
 _INITIAL_DEVIATION = 0.02
+_TEMPERATURE = "palaestra_temperature_head"
+"""The field of `config.json` that says which temperatures a temperature head chooses from; transformers ignores it."""
 
 
 def fresh(shape: DecoderShape, *, seed: int) -> Decoder:
     """A decoder with new weights in single precision: normal with deviation 0.02, norms 1; drawn from `seed` alone."""
     generator = torch.Generator().manual_seed(seed)
     weights: dict[str, Tensor] = {}
-    for name, empty in _empty(shape).named_parameters():
+    plain = replace(shape, temperature=None)
+    for name, empty in _empty(plain).named_parameters():
         if empty.dim() == 1:
             weights[name] = torch.ones(empty.shape)
         else:
             weights[name] = torch.empty(empty.shape).normal_(0.0, _INITIAL_DEVIATION, generator=generator)
-    return _assembled(shape, weights)
+    decoder = _assembled(plain, weights)
+    if shape.temperature is not None:
+        decoder.add_temperature_head(shape.temperature, seed=seed)
+    return decoder
 
 
 def load_decoder(directory: Path, *, dtype: torch.dtype = torch.float32) -> Decoder:
@@ -168,8 +175,9 @@ def _read_shape(directory: Path) -> DecoderShape:
             norm_epsilon=config.rms_norm_eps,
             qk_norm=config.model_type == "qwen3",
             tied=config.tie_word_embeddings,
+            temperature=_range_of(config),
         )
-    except ValueError as error:
+    except (ValueError, TypeError) as error:
         raise CheckpointError(f"{directory}/config.json: {error}") from error
 
 
@@ -206,6 +214,11 @@ def _scaling_of(rope: Mapping[str, Any]) -> RopeScaling | None:
     )
 
 
+def _range_of(config: Any) -> TemperatureRange | None:
+    said: dict[str, float] | None = getattr(config, _TEMPERATURE, None)
+    return None if said is None else TemperatureRange(**said)
+
+
 def _config_of(shape: DecoderShape, dtype: torch.dtype) -> PreTrainedConfig:
     rope: dict[str, Any] = {"rope_type": "default", "rope_theta": shape.rope_theta}
     scaling = shape.rope_scaling
@@ -218,6 +231,8 @@ def _config_of(shape: DecoderShape, dtype: torch.dtype) -> PreTrainedConfig:
             "original_max_position_embeddings": scaling.original_context,
         }
     family, architecture = (Qwen3Config, "Qwen3ForCausalLM") if shape.qk_norm else (LlamaConfig, "LlamaForCausalLM")
+    # Any: transformers takes fields of anybody's, and says types of its own.
+    head: dict[str, Any] = {} if shape.temperature is None else {_TEMPERATURE: asdict(shape.temperature)}
     return family(
         architectures=[architecture],
         dtype=str(dtype).removeprefix("torch."),
@@ -234,4 +249,5 @@ def _config_of(shape: DecoderShape, dtype: torch.dtype) -> PreTrainedConfig:
         tie_word_embeddings=shape.tied,
         bos_token_id=None,
         eos_token_id=None,
+        **head,
     )

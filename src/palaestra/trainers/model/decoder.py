@@ -8,13 +8,15 @@ Axes: T tokens, C hidden, H heads, G key-value heads, D head dimension, V vocabu
 """
 
 import math
+from dataclasses import replace
 from typing import Protocol
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from palaestra.trainers.model.shape import DecoderShape
+from palaestra.trainers.model.shape import DecoderShape, TemperatureRange
+from palaestra.trainers.model.temperature import TemperatureHead
 
 
 class Attend(Protocol):
@@ -55,7 +57,20 @@ class Decoder(nn.Module):
         self.shape = shape
         self.model = _Stack(shape)
         self.lm_head = nn.Linear(shape.hidden, shape.vocabulary, bias=False)
+        self.temperature_head = None if shape.temperature is None else TemperatureHead(shape.hidden, shape.temperature)
+        """Chooses the temperatures of tokens, where the shape has one; `forward` and `logits` do without it."""
         self.tie()
+
+    def add_temperature_head(self, range: TemperatureRange, *, seed: int) -> None:  # noqa: A002
+        """Give the decoder a new temperature head, in single precision, where its weights are.
+
+        Args:
+            range: Which temperatures it chooses from.
+            seed: Of its first weights.
+        """
+        self.shape = replace(self.shape, temperature=range)
+        head = TemperatureHead(self.shape.hidden, range, seed=seed)
+        self.temperature_head = head.to(self.lm_head.weight.device)
 
     def tie(self) -> None:
         """Make the output layer the embedding, where the shape says so: needed after either was replaced."""

@@ -1,5 +1,6 @@
 """What a decoder's weights look like: the fields of Hugging Face's `config.json` that Qwen3 and Llama share."""
 
+import math
 from dataclasses import dataclass
 
 
@@ -23,6 +24,8 @@ class DecoderShape:
     """Queries and keys are normalised for each head: Qwen3 does, Llama does not."""
     tied: bool = True
     """The output layer is the embedding."""
+    temperature: "TemperatureRange | None" = None
+    """Of the temperature head; `None` without one."""
 
     def __post_init__(self) -> None:
         if self.heads % self.kv_heads:
@@ -36,7 +39,9 @@ class DecoderShape:
         attention = self.hidden * self.head_dim * (2 * self.heads + 2 * self.kv_heads)
         norms = 2 * self.hidden + 2 * self.head_dim * self.qk_norm
         block = attention + 3 * self.hidden * self.mlp + norms
-        return self.layers * block + self.hidden + self.vocabulary * self.hidden * (1 if self.tied else 2)
+        width = max(1, self.hidden // 2)
+        head = 0 if self.temperature is None else (self.hidden + 1) * width + 3 * (width + 1)
+        return self.layers * block + self.hidden + self.vocabulary * self.hidden * (1 if self.tied else 2) + head
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,3 +52,23 @@ class RopeScaling:
     low_freq_factor: float
     high_freq_factor: float
     original_context: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TemperatureRange:
+    """Which temperatures a temperature head chooses from (IntroLLM, arXiv:2602.13035)."""
+
+    low: float
+    """Above 0."""
+    high: float
+    """`low` or more."""
+    epsilon: float
+    """Added to both parameters of the Beta distribution; from 1 on its density has one mode and no infinite ends."""
+
+    def __post_init__(self) -> None:
+        if not 0 < self.low <= self.high < math.inf:
+            raise ValueError(f"low={self.low}, high={self.high}: temperatures are above 0, and high is low or more")
+        if not 0 < self.epsilon < math.inf:
+            raise ValueError(
+                f"epsilon={self.epsilon}: parameters of a Beta distribution are above 0; give such a number"
+            )

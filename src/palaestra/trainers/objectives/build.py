@@ -22,16 +22,32 @@ from palaestra.trainers.objectives import (
     rates,
     regularisers,
     rewards,
+    temperatures,
     transforms,
     trust,
     whole,
 )
 from palaestra.trainers.objectives.aggregation import Aggregation
-from palaestra.trainers.objectives.compatible import check_columns, check_conversion, check_facts, check_refill
+from palaestra.trainers.objectives.compatible import (
+    check_columns,
+    check_conversion,
+    check_facts,
+    check_refill,
+    check_temperatures,
+)
 from palaestra.trainers.objectives.composed import ComposedObjective, Masking
 from palaestra.trainers.objectives.objective import Objective
 from palaestra.trainers.objectives.part import Denominator, Part, Plug, part_of
-from palaestra.trainers.objectives.parts import Filter, Mask, Regulariser, Requiring, Reward, Stateful, ValueReader
+from palaestra.trainers.objectives.parts import (
+    Filter,
+    Mask,
+    Regulariser,
+    Requiring,
+    Reward,
+    Stateful,
+    TemperaturePolicy,
+    ValueReader,
+)
 from palaestra.trainers.objectives.recipe import REPLACED, Recipe, Spec, named, over
 from palaestra.trainers.objectives.rewards import RewardUnit
 from palaestra.trainers.objectives.settings import describe_fault, make_with_settings
@@ -39,7 +55,7 @@ from palaestra.trainers.objectives.term import Term
 from palaestra.trainers.objectives.whole.objective import WholeTrajectoryObjective
 from palaestra.trainers.presets import Preset, preset
 
-ROOMS = (advantages, corrections, filters, masks, rates, regularisers, rewards, transforms, trust, whole)
+ROOMS = (advantages, corrections, filters, masks, rates, regularisers, rewards, temperatures, transforms, trust, whole)
 """Whose parts are registered, because they are imported."""
 
 
@@ -123,6 +139,12 @@ class BuiltObjective:
         return None
 
     @property
+    def temperature(self) -> TemperaturePolicy | None:
+        """What learns at which temperature tokens are sampled; `None` where they all have one."""
+        found = [one for one, part in zip(self.made, self.parts, strict=True) if part.plug == "temperature"]
+        return cast("TemperaturePolicy", found[0]) if found else None
+
+    @property
     def requires(self) -> frozenset[str]:
         """The columns that something of it reads."""
         return self.objective.requires.union(*map(_reads, self.made, self.parts))
@@ -196,9 +218,14 @@ def build(recipe: Recipe) -> BuiltObjective:
     check_refill(recipe, parts)
     check_conversion(recipe)
     made = tuple(_made(plug, name, settings) for plug, name, settings in specs)
-    reads = frozenset[str]().union(*map(_reads, made, parts))
+    # What a temperature head reads is for its own steps, and no surrogate's.
+    reads = frozenset[str]().union(
+        *(_reads(one, part) for one, part in zip(made, parts, strict=True) if part.plug != "temperature")
+    )
+    valued = any(isinstance(other, ValueReader) for other in made)
     for one, part in zip(made, parts, strict=True):
-        check_columns(part, _reads(one, part), valued=any(isinstance(other, ValueReader) for other in made))
+        check_columns(part, _reads(one, part), valued=valued, chooses=recipe.temperature is not None)
+    check_temperatures(recipe, zip(parts, map(_reads, made, parts), strict=True))
 
     def of(plug: Plug) -> tuple[Any, ...]:
         return tuple(one for one, part in zip(made, parts, strict=True) if part.plug == plug)

@@ -13,10 +13,10 @@ from typing import Literal, TypeAlias
 
 from palaestra.errors import DefinitionError
 
-ColumnSource: TypeAlias = Literal["rollout", "policy", "now", "norms", "reference", "critic", "given"]
-"""What was recorded of the episodes; a pass through the policy as the batch's first step finds it, or as each step
-does; a backward pass for each trajectory; the reference policy; the critic; or a filler: a judge, further rollouts,
-demonstrations, or a function of a user's."""
+ColumnSource: TypeAlias = Literal["rollout", "head", "policy", "now", "norms", "reference", "critic", "given"]
+"""What was recorded of the episodes; what was recorded of a temperature head, where there is one; a pass through the
+policy as the batch's first step finds it, or as each step does; a backward pass for each trajectory; the reference
+policy; the critic; or a filler: a judge, further rollouts, demonstrations, or a function of a user's."""
 _NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*_[TUR][A-Z]*", re.ASCII)
 _RETURNS = frozenset({"layers_UL", "harm_U", "greedy_R", "counterfactual_R"})
 
@@ -68,6 +68,9 @@ _OURS: Mapping[str, tuple[ColumnSource, str]] = {
     "points_RC": ("rollout", "what share of the rubric's points each expectation is worth; padded with 0"),
     "switch_U": ("rollout", "1 where the turn began a new subgoal (planner format), else 0"),
     "goal_U": ("rollout", "the turn's subgoal, as a number"),
+    "temperature_T": ("head", "at which each trained token was sampled (IntroLLM)"),
+    "latent_T": ("head", "where that stands in the head's range; 0 where the temperature before was kept"),
+    "choice_T": ("head", "log-probability of that choice when it was made"),
     "old_T": ("policy", "log-probability of each trained token before the batch's first step"),
     "entropy_T": ("policy", "of the distribution it was one draw from, in nats, then"),
     "square_T": ("policy", "the sum of that distribution's squared probabilities"),

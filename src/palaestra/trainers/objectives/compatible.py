@@ -36,6 +36,7 @@ RULES = (
     ("whole/*", "mask/*", _REPLACED),
     ("whole/*", "transform/*", "it reads returns, and no advantages"),
     ("whole/*", "rate/*", "it has no importance weights to look at"),
+    ("whole/*", "temperature/*", "a loss of whole trajectories has no term for what a temperature head chose"),
 )
 """What does not go together, whichever parts there are: two patterns of facts, and why."""
 _LATER: Mapping[Plug, frozenset[ColumnSource]] = {
@@ -97,13 +98,38 @@ def check_conversion(recipe: Recipe) -> None:
         )
 
 
-def check_columns(part: Part, requires: Iterable[str], *, valued: bool) -> None:
+_STRANGERS = ("chosen_R", "expert_T", "rephrased_R")
+"""Columns that come with trajectories whose temperatures no head chose, or one that read another prompt."""
+
+
+def check_temperatures(recipe: Recipe, parts: Iterable[tuple[Part, Iterable[str]]]) -> None:
+    """Refuse a learnt temperature beside trajectories that it was not learnt for.
+
+    Args:
+        recipe: Which.
+        parts: Each with the columns that it reads.
+
+    Raises:
+        ConfigError: with the column, and the part that reads it.
+    """
+    if recipe.temperature is None:
+        return
+    for part, requires in parts:
+        for column in sorted(set(requires).intersection(_STRANGERS)):
+            raise ConfigError(
+                f"{part.plug} {part.name} reads {column}, which comes with trajectories that the temperature head did "
+                f"not sample; leave the part out, or `temperature` ({named(recipe.temperature)[0]})"
+            )
+
+
+def check_columns(part: Part, requires: Iterable[str], *, valued: bool, chooses: bool) -> None:
     """Refuse a part that reads what is not there when it is asked.
 
     Args:
         part: Which.
         requires: The columns that it reads.
         valued: Whether the advantage has a critic filled in.
+        chooses: Whether a temperature head chose.
 
     Raises:
         ConfigError: with the column, and what it is.
@@ -122,6 +148,11 @@ def check_columns(part: Part, requires: Iterable[str], *, valued: bool) -> None:
             raise ConfigError(
                 f"{part.plug} {part.name} reads {column} ({meaning}), which a filler fills in once a step's groups are "
                 "complete, and looks at each group before; register it without each_group"
+            )
+        if source == "head" and part.plug != "temperature" and not chooses:
+            raise ConfigError(
+                f"{part.plug} {part.name} reads {column} ({meaning}), and no temperature is learnt; add "
+                'temperature = "introllm"'
             )
         if source == "critic" and not valued:
             raise ConfigError(

@@ -14,7 +14,7 @@ from palaestra.trainers.presets import Confidence
 
 Plug: TypeAlias = Literal[
     "advantage", "transform", "trust", "correction", "mask", "regulariser", "whole", "reward", "filter",
-    "rate",
+    "rate", "temperature",
 ]  # fmt: skip
 """Where a part goes in a recipe."""
 PLUGS: tuple[Plug, ...] = get_args(Plug)

@@ -9,6 +9,7 @@ from typing import Protocol, runtime_checkable
 from torch import Tensor
 
 from palaestra.trainers.data.batch import TokenBatch
+from palaestra.trainers.model.shape import TemperatureRange
 from palaestra.trainers.objectives.trust.region import Surrogate
 
 
@@ -92,6 +93,32 @@ class Filter(Protocol):
 
     def __call__(self, batch: TokenBatch, /) -> Tensor:
         """Which it keeps, [R], booleans; of a whole batch, before advantages."""
+        ...
+
+
+class TemperaturePolicy(Protocol):
+    """At which temperature tokens are sampled, where a head of the policy's model learns it."""
+
+    @property
+    def range(self) -> TemperatureRange:
+        """Which temperatures the head chooses from."""
+        ...
+
+    @property
+    def rate(self) -> float:
+        """The learning rate of the head."""
+        ...
+
+    def trains_policy(self, step: int) -> bool:
+        """Whether step number `step`, from 0 on, trains the policy."""
+        ...
+
+    def trains_head(self, step: int) -> bool:
+        """Whether it trains the head."""
+        ...
+
+    def __call__(self, batch: TokenBatch, /) -> TokenBatch:
+        """The batch as the head is trained on it: `logprob_T` of what the head chose, and not of tokens."""
         ...
 
 

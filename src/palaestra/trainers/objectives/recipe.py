@@ -59,6 +59,8 @@ class Recipe:
     """How many groups that a filter leaves out may be replaced, by drawing others, for each that a step takes."""
     rates: tuple[Spec, ...] = ()
     """Change the learning rate of a step."""
+    temperature: Spec | None = None
+    """A head that learns at which temperature each token is sampled."""
     schedule: UpdateSchedule = field(default_factory=UpdateSchedule)
 
     def __post_init__(self) -> None:
@@ -104,6 +106,7 @@ SECTIONS: Mapping[str, Plug] = {
     "rewards": "reward",
     "filters": "filter",
     "rates": "rate",
+    "temperature": "temperature",
 }
 
 

@@ -172,7 +172,7 @@ class Player:
             sampling=Sampling(
                 limit=self._room(),
                 stop=(self._codec.end_id,),
-                temperature=1.0 if greedy else config.temperature,
+                temperature=1.0 if greedy else self._script.temperature or config.temperature,
                 top_p=_LIKELIEST if greedy else config.top_p,
             ),
             noise=self._job.noise,

@@ -10,7 +10,7 @@ from palaestra.errors import ReplayError
 from palaestra.record import record
 from palaestra.trainers.engines.engine import Completion
 from palaestra.trainers.rollouts.job import RolloutJob
-from palaestra.trajectory import Span, Stop, Tokens
+from palaestra.trajectory import Span, Stop, TemperatureChoices, Tokens
 
 _NOTHING = Tokens(ids=(), sampled=(), logprobs=(), versions=())
 
@@ -44,6 +44,11 @@ class Script:
         self._versions: list[int] = []
         self._spans: list[Span] = []
         self._stops: list[Stop] = []
+        self._chosen = False
+        """Whether a temperature head chose."""
+        self._temperatures: list[float] = []
+        self._latents: list[float] = []
+        self._choice_logprobs: list[float] = []
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -58,6 +63,11 @@ class Script:
         """Every token so far."""
         return tuple(self._ids)
 
+    @property
+    def temperature(self) -> float | None:
+        """At which the policy's last token was sampled; `None` where no temperature head has chosen yet."""
+        return next((value for value in reversed(self._temperatures) if value), None)
+
     def recorded(self) -> Completion | None:
         """The next turn as it is recorded; `None` where the record ends."""
         before = self._before
@@ -69,6 +79,7 @@ class Script:
             logprobs=before.logprobs[start:end],
             versions=before.versions[start:end],
             stop=before.stops[self.turns],
+            choices=None if before.choices is None else _part(before.choices, start, end),
         )
 
     def read(self, ids: Sequence[int]) -> None:
@@ -82,7 +93,7 @@ class Script:
             turns = self._before_turns
             end = turns[self.turns].start if self.turns < len(turns) else len(before.ids)
             self._compare(ids, before.ids[place:end])
-        self._append(ids, (0.0,) * len(ids), (0,) * len(ids), sampled=False)
+        self._append(ids, (0.0,) * len(ids), (0,) * len(ids), None, sampled=False)
 
     def _compare(self, ids: Sequence[int], recorded: Sequence[int]) -> None:
         if tuple(ids) == tuple(recorded):
@@ -101,13 +112,26 @@ class Script:
         sampled = self.turns >= self._before.shared_turns
         self._spans += spans
         self._stops.append(drawn.stop)
-        self._append(drawn.ids, drawn.logprobs, drawn.versions, sampled=sampled)
+        self._append(drawn.ids, drawn.logprobs, drawn.versions, drawn.choices, sampled=sampled)
 
-    def _append(self, ids: Sequence[int], logprobs: Sequence[float], versions: Sequence[int], *, sampled: bool) -> None:
+    def _append(
+        self,
+        ids: Sequence[int],
+        logprobs: Sequence[float],
+        versions: Sequence[int],
+        choices: TemperatureChoices | None,
+        *,
+        sampled: bool,
+    ) -> None:
         self._ids += ids
         self._sampled += [sampled] * len(ids)
         self._logprobs += logprobs
         self._versions += versions
+        self._chosen = self._chosen or choices is not None
+        nothing = (0.0,) * len(ids)
+        self._temperatures += nothing if choices is None else choices.temperatures
+        self._latents += nothing if choices is None else choices.latents
+        self._choice_logprobs += nothing if choices is None else choices.logprobs
 
     def tokens(self) -> Tokens:
         """Everything so far; while a record is gone through again, all that is recorded."""
@@ -121,4 +145,20 @@ class Script:
             spans=tuple(self._spans),
             stops=tuple(self._stops),
             shared_turns=self._before.shared_turns,
+            choices=self._choices() if self._chosen else None,
         )
+
+    def _choices(self) -> TemperatureChoices:
+        return TemperatureChoices(
+            temperatures=tuple(self._temperatures),
+            latents=tuple(self._latents),
+            logprobs=tuple(self._choice_logprobs),
+        )
+
+
+def _part(choices: TemperatureChoices, start: int, end: int) -> TemperatureChoices:
+    return TemperatureChoices(
+        temperatures=choices.temperatures[start:end],
+        latents=choices.latents[start:end],
+        logprobs=choices.logprobs[start:end],
+    )

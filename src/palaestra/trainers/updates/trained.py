@@ -10,6 +10,18 @@ from palaestra.trainers.learner.statistics import TokenStatistic
 from palaestra.trainers.objectives import Metrics, PreparedStep
 
 
+class TrainableHead(Protocol):
+    """A learner whose model has a temperature head."""
+
+    def step_head(self, prepared: PreparedStep, *, lr: float) -> Metrics:
+        """See `Learner.step_head`."""
+        ...
+
+    def choice_logprobs(self, batch: TokenBatch) -> Tensor:
+        """See `Learner.choice_logprobs`."""
+        ...
+
+
 class TrainableModel(Protocol):
     """A learner, or a table of a toy's."""
 

@@ -8,6 +8,7 @@ Axes: T tokens of a pass, B turns that get a token, C hidden, V vocabulary.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import TypeAlias
 
 import torch
@@ -18,6 +19,7 @@ from palaestra.record import record
 from palaestra.trainers.device import resolve_device, resolve_precision
 from palaestra.trainers.engines.engine import Completion, InFlight, TurnRequest, Weights
 from palaestra.trainers.engines.native.attention import Chunk, Pass, runs_of
+from palaestra.trainers.engines.native.choices import TemperatureChoice, aligned, choice_noise, choose_temperatures
 from palaestra.trainers.engines.native.config import NativeConfig
 from palaestra.trainers.engines.native.draw import draw
 from palaestra.trainers.engines.native.graphs import Graphs
@@ -50,6 +52,13 @@ class Drawing:
     ids: list[int] = field(default_factory=list[int])
     logprobs: list[float] = field(default_factory=list[float])
     versions: list[int] = field(default_factory=list[int])
+    choices: list[TemperatureChoice] = field(default_factory=list[TemperatureChoice])
+    """Of its tokens, where a temperature head chooses."""
+
+    @property
+    def temperature(self) -> float:
+        """That of the last token; of the first, the one that the request begins with."""
+        return self.choices[-1].temperature if self.choices else self.request.sampling.temperature
 
     @property
     def pending(self) -> int:
@@ -84,9 +93,10 @@ class Core:
     Args:
         model: Copied; training it later changes nothing here.
         config: How large.
+        temperature_head: Whether the model's head chooses the temperature of each token.
     """
 
-    def __init__(self, model: Decoder, config: NativeConfig) -> None:
+    def __init__(self, model: Decoder, config: NativeConfig, *, temperature_head: bool = False) -> None:
         self._config = config
         self._device = (
             model.lm_head.weight.device if config.device is None else torch.device(resolve_device(config.device))
@@ -111,7 +121,11 @@ class Core:
             dtype=torch.float32 if plain else dtype,
             device=self._device,
         )
-        self._graphs = Graphs(self._model, self._memory) if self._device.type == "cuda" else None
+        self._head = self._model.temperature_head if temperature_head else None
+        if temperature_head and self._head is None:
+            raise ValueError("temperature_head=True: the model has none; give it one, or leave the setting out")
+        # A graph gives logits alone, and the head needs the states behind them.
+        self._graphs = Graphs(self._model, self._memory) if self._device.type == "cuda" and self._head is None else None
         self._prefixes = Prefixes()
         self._shelf = IdleKVCache(self._prefixes)
         self.running: list[Drawing] = []
@@ -232,8 +246,7 @@ class Core:
         self._memory.widen(
             max(self.running[row].holding.held + count for row, count in [*singles, *parts]), len(self.running)
         )
-        logits_BV, drawing_B = self._pass(singles, parts)
-        return self._draw(logits_BV, drawing_B)
+        return self._draw(*self._pass(singles, parts))
 
     def _begin(self, holding: Holding) -> None:
         """Take over what is held of a context that begins alike, or wait for it where it is on its way."""
@@ -277,11 +290,14 @@ class Core:
                 budget -= count
         return singles, parts
 
-    def _pass(self, singles: Sequence[_Part], parts: Sequence[_Part]) -> tuple[Tensor, list[Drawing]]:
-        """The logits of the turns that have come to the end of their tokens, and those turns."""
+    def _pass(
+        self, singles: Sequence[_Part], parts: Sequence[_Part]
+    ) -> tuple[Tensor, list[TemperatureChoice], list[Drawing]]:
+        """The logits of the turns that have come to the end of their tokens, what the head chooses, and those turns."""
         drawing_B = [self.running[row] for row, _ in singles]
         ids = [drawing.holding.tokens[-1] for drawing in drawing_B]
         at = list(range(len(ids)))
+        choices: list[TemperatureChoice] = []
         for row, count in parts:
             drawing = self.running[row]
             held = drawing.holding.held
@@ -292,12 +308,14 @@ class Core:
         if self._graphs is not None and len(singles) == len(self.running):
             logits_BV = self._graphs.logits(ids, [drawing.holding.held + 1 for drawing in drawing_B])
         else:
-            logits_BV = self._logits(ids, self._attend(singles, parts), at)
+            hidden_BC = self._hidden(ids, self._attend(singles, parts), at)
+            choices = self._choose(hidden_BC, drawing_B)
+            logits_BV = self._model.logits(hidden_BC)
         for row, count in [*singles, *parts]:
             drawing = self.running[row]
             self.counts.prefilled += min(count, max(0, len(drawing.request.context) - drawing.holding.held))
             drawing.holding.held += count
-        return logits_BV, drawing_B
+        return logits_BV, choices, drawing_B
 
     def _attend(self, singles: Sequence[_Part], parts: Sequence[_Part]) -> Pass | CompiledPass:
         """How the tokens of a pass see each other."""
@@ -315,19 +333,35 @@ class Core:
         rows = [row for row, _ in singles]
         return Pass(self._memory, runs_of(rows, [held[row] + 1 for row in rows], padding=self._padding), chunks)
 
-    def _logits(self, ids: Sequence[int], attend: Pass | CompiledPass, at: Sequence[int]) -> Tensor:
+    def _hidden(self, ids: Sequence[int], attend: Pass | CompiledPass, at: Sequence[int]) -> Tensor:
         ids_T = torch.tensor(ids, device=self._device)
         wanted_B = torch.tensor(at, dtype=torch.long, device=self._device) if len(at) < len(ids) else None
-        return self._model.logits(self._model(ids_T, attend.place_T, attend, wanted_B=wanted_B))
+        hidden_BC: Tensor = self._model(ids_T, attend.place_T, attend, wanted_B=wanted_B)
+        return hidden_BC
 
-    def _draw(self, logits_BV: Tensor, drawing_B: Sequence[Drawing]) -> list[EndedTurn]:
+    def _choose(self, hidden_BC: Tensor, drawing_B: Sequence[Drawing]) -> list[TemperatureChoice]:
+        """What the head chooses for the token that each turn draws now; nothing where no head chooses."""
+        if self._head is None or not drawing_B:
+            return []
+        return choose_temperatures(
+            self._head,
+            hidden_BC,
+            kept=[drawing.temperature for drawing in drawing_B],
+            noise=[choice_noise(one.request.noise, len(one.holding.tokens)) for one in drawing_B],
+        )
+
+    def _draw(
+        self, logits_BV: Tensor, choices: Sequence[TemperatureChoice], drawing_B: Sequence[Drawing]
+    ) -> list[EndedTurn]:
         if not drawing_B:
             return []
+        for drawing, choice in zip(drawing_B, choices, strict=False):  # there are none where no head chooses
+            drawing.choices.append(choice)
         noise_B = [next(drawing.noise) for drawing in drawing_B]
         drawn_2B = draw(
             logits_BV,
             torch.tensor(noise_B, dtype=torch.float64, device=self._device),
-            temperature_B=self._setting([drawing.request.sampling.temperature for drawing in drawing_B]),
+            temperature_B=self._setting([drawing.temperature for drawing in drawing_B]),
             top_p_B=self._setting([drawing.request.sampling.top_p for drawing in drawing_B]),
             kernels=self._kernels,
         )
@@ -343,7 +377,7 @@ class Core:
         """Give each turn its token, and end those that it ends."""
         ended: list[EndedTurn] = []
         for drawing, number, logprob in zip(drawing_B, ids, logprobs, strict=True):
-            if not -torch.inf < logprob <= 0:
+            if not -torch.inf < logprob <= 0 or (drawing.choices and not isfinite(drawing.choices[-1].logprob)):
                 ended.append(EndedTurn(drawing=drawing, result=self._no_number(drawing)))
                 self.withdraw(drawing)
                 continue
@@ -359,8 +393,10 @@ class Core:
         return ended
 
     def _no_number(self, drawing: Drawing) -> EngineError:
+        sound = not drawing.choices or isfinite(drawing.choices[-1].logprob)
+        what = "logits" if sound else "temperatures"
         return EngineError(
-            f"version {self.version} of the weights gives logits that are no finite numbers, after "
+            f"version {self.version} of the weights gives {what} that are no finite numbers, after "
             f"{len(drawing.holding.tokens)} tokens of trajectory {drawing.request.trajectory!r}; "
             "load weights that are sound, and ask again"
         )
@@ -390,5 +426,9 @@ class Core:
 
 def _completion(drawing: Drawing, stop: Stop) -> Completion:
     return Completion(
-        ids=tuple(drawing.ids), logprobs=tuple(drawing.logprobs), versions=tuple(drawing.versions), stop=stop
+        ids=tuple(drawing.ids),
+        logprobs=tuple(drawing.logprobs),
+        versions=tuple(drawing.versions),
+        stop=stop,
+        choices=aligned(drawing.choices) if drawing.choices else None,
     )

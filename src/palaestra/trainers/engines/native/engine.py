@@ -67,16 +67,22 @@ class NativeEngine(Engine):
         model: Its weights are copied: training it later changes nothing here until `update_weights`.
         config: The engine's size and precision.
         schedule: Who decides what a step works on; `Recording` and `ReplaySchedule` make runs repeatable.
+        temperature_head: Whether the model's head chooses the temperature of each token.
 
     Raises:
-        ValueError: the capacity is less than one trajectory may need.
+        ValueError: the capacity is less than one trajectory may need, or there is no head to choose.
     """
 
     def __init__(
-        self, model: Decoder, config: NativeConfig | None = None, *, schedule: EngineSchedule | None = None
+        self,
+        model: Decoder,
+        config: NativeConfig | None = None,
+        *,
+        schedule: EngineSchedule | None = None,
+        temperature_head: bool = False,
     ) -> None:
         config = config or NativeConfig()
-        self._core = Core(model, config)
+        self._core = Core(model, config, temperature_head=temperature_head)
         self._capacity = config.capacity
         self._schedule = schedule or FreeSchedule()
         self._vocabulary = model.shape.vocabulary
