@@ -88,13 +88,17 @@ class Case:
     """What `facts` gave since the last message."""
     _nearest: dict[tuple[str, str], tuple[int, bool, int]] = field(default_factory=dict)
     """By tool and path: the greatest recency since the last message."""
+    _recencies: dict[RecordKey, tuple[int, bool, int]] = field(default_factory=dict)
+    """The recency of records, since the last message."""
+    _of_kind: dict[str, dict[Candidate, int]] = field(default_factory=dict)
+    """By kind: the values that were shown and their order."""
+    _unused: dict[tuple[str, str], tuple[Candidate, ...]] = field(default_factory=dict)
+    """By kind and tool: the values with which the tool was not called, since the last message."""
 
     def read(self, pieces: Sequence[str]) -> None:
         """Take note of what stands between two turns."""
         role, part = "", list[str]()
-        self._facts.clear()
-        self._nearest.clear()
-        self._shared.clear()
+        self._forget()
         for piece in pieces:
             found = _ROLE.fullmatch(piece) if isinstance(piece, Mark) else None
             if found:
@@ -133,6 +137,23 @@ class Case:
 
     def _show(self, candidate: Candidate, place: Place) -> None:
         self.places.setdefault(candidate, {})[place] = None
+        of_kind = self._of_kind.setdefault(candidate.kind, {})
+        of_kind.setdefault(candidate, len(of_kind))
+
+    def _forget(self) -> None:
+        """Drop what holds only until the next message."""
+        self._facts.clear()
+        self._nearest.clear()
+        self._recencies.clear()
+        self._shared.clear()
+        self._unused.clear()
+
+    def _unused_by(self, tool: str, kind: str) -> tuple[Candidate, ...]:
+        """The values of a kind with which a tool was not called, in the order of first showing."""
+        if (kind, tool) not in self._unused:
+            left = (one for one in self._of_kind.get(kind, ()) if tool not in self.used.get(one, ()))
+            self._unused[kind, tool] = tuple(left)
+        return self._unused[kind, tool]
 
     def write(self, turn: str, tool: str, chosen: Iterable[Candidate]) -> None:
         """Take note of a turn of its own.
@@ -143,9 +164,7 @@ class Case:
             chosen: The values that it writes.
         """
         values = list(chosen)
-        self._facts.clear()
-        self._nearest.clear()
-        self._shared.clear()
+        self._forget()
         for candidate in values:
             self.used.setdefault(candidate, {})[tool] = len(self.tools) + 1
         self.about = tuple(one.text for one in values if one.sort == "handle")
@@ -227,14 +246,15 @@ class Case:
 
     def _recency(self, key: RecordKey) -> tuple[int, bool, int]:
         """How near a record is to what goes on: the last one shown or named, or else the one that the user named."""
-        record = self.records[key]
-        own = self._last_use(key[2])
-        asked = any("=asked" in value.words for value in record.fields.values())
-        return (
-            max(self.seen[key], own),
-            asked or self._is_said(key[2]),
-            max(map(self._last_use, record.marks()), default=0),
-        )
+        if key not in self._recencies:
+            record = self.records[key]
+            asked = any("=asked" in value.words for value in record.fields.values())
+            self._recencies[key] = (
+                max(self.seen[key], self._last_use(key[2])),
+                asked or self._is_said(key[2]),
+                max(map(self._last_use, record.marks()), default=0),
+            )
+        return self._recencies[key]
 
     def _last_use(self, mark: str) -> int:
         return max(self.used.get(Candidate(sort="handle", text=mark), {}).values(), default=0)
@@ -275,11 +295,7 @@ class Case:
 
     def _unused_of(self, tool: str, kinds: frozenset[str], has: set[str], numbers: dict[str, float]) -> None:
         """What the values say that a tool has not been called with."""
-        left = [
-            one
-            for one in self.places
-            if one.sort == "handle" and one.kind in kinds and tool not in self.used.get(one, ())
-        ]
+        left = [one for kind in sorted(kinds) for one in self._unused_by(tool, kind)]
         numbers[f"c:{tool}"] = len(left)
         for one in left:
             has.update(f"u:{tool} {feature}" for feature in self.facts(one))
@@ -295,11 +311,11 @@ class Case:
             before: By argument: what the call has chosen already.
         """
         has = {f"kind={candidate.kind}"}
-        same = [one for one in self.places if one.kind == candidate.kind]
-        has.add(f"order={same.index(candidate)}")
-        has |= {"order=last"} if same[-1] == candidate else set()
-        unused = [one for one in same if tool not in self.used.get(one, ())]
-        if candidate in unused:
+        same = self._of_kind[candidate.kind]
+        has.add(f"order={same[candidate]}")
+        has |= {"order=last"} if same[candidate] == len(same) - 1 else set()
+        unused = self._unused_by(tool, candidate.kind)
+        if tool not in self.used.get(candidate, ()):
             has.add("unused by tool")
             has |= {"first unused by tool"} if unused[0] == candidate else set()
             has |= {"last unused by tool"} if unused[-1] == candidate else set()

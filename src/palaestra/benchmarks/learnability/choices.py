@@ -1,7 +1,9 @@
 """Which of the shown values a call writes: a list of features, each of which narrows down what is left."""
 
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from palaestra.benchmarks.learnability.case import Candidate
 
@@ -73,24 +75,21 @@ def learn_choice(examples: Sequence[ChoiceExample]) -> ChoiceRule:
 
 def _best(left: Sequence[Sequence[Described]], rights: Sequence[Candidate]) -> Narrowing | None:
     """The narrowing that rejects most and nothing that was chosen."""
-    gains: dict[Narrowing, float] = {}
-    spoilt: set[Narrowing] = set()
+    gains: dict[tuple[str, bool], float] = defaultdict(float)
+    spoilt: set[tuple[str, bool]] = set()
     for among, right in zip(left, rights, strict=True):
         if len(among) == 1:
             continue
-        own = next(one for one in among if one.candidate == right)
-        names = set[str]().union(*(one.has for one in among))
-        for name in names:
-            count = sum(name in one.has for one in among)
-            if name in own.has:
-                gain = (len(among) - count) / len(among)
-                gains[Narrowing(name=name)] = gains.get(Narrowing(name=name), 0.0) + gain
-                if count < len(among):
-                    spoilt.add(Narrowing(name=name, lacks=True))
-            else:
-                gains[Narrowing(name=name, lacks=True)] = gains.get(
-                    Narrowing(name=name, lacks=True), 0.0
-                ) + count / len(among)
-                spoilt.add(Narrowing(name=name))
-    fit = {one: gain for one, gain in gains.items() if one not in spoilt and gain > 0}
-    return min(fit, key=lambda one: (-round(fit[one], 6), one.lacks, len(one.name), one.name)) if fit else None
+        own = next(one.has for one in among if one.candidate == right)
+        for name, count in Counter(chain.from_iterable(one.has for one in among)).items():
+            if name not in own:
+                gains[name, True] += count / len(among)
+                spoilt.add((name, False))
+            elif count < len(among):
+                gains[name, False] += 1 - count / len(among)
+                spoilt.add((name, True))
+    fit = {one: gain for one, gain in gains.items() if one not in spoilt}
+    if not fit:
+        return None
+    name, lacks = min(fit, key=lambda one: (-round(fit[one], 6), one[1], len(one[0]), one[0]))
+    return Narrowing(name=name, lacks=lacks)
