@@ -95,11 +95,16 @@ class _Pass:
     def _record(self, row: Mapping[str, Json], path: Path, record: int, parents: Mapping[str, str]) -> Iterator[str]:
         beside = {**parents, **{name: own for name, part in row.items() if (own := _id_of(part)) is not None}}
         between = ""
+        day: str | None = None
         for name, value in self._new_fields(row, parents):
             yield f"{between}{name}="
             opening, closing = "()" if isinstance(value, Mapping) else "[]" if isinstance(value, list) else ("", "")
             yield opening
-            yield from self.value(value, (*path, name), record, beside)
+            if isinstance(value, str) and _is_day(name, value):
+                yield from self._day(value, (*path, name), day)
+                day = value
+            else:
+                yield from self.value(value, (*path, name), record, beside)
             yield closing
             between = " "
         key = row.get("id")
@@ -127,15 +132,18 @@ class _Pass:
         name = path[-1] if path else ""
         if is_id(name) or name.endswith("cursor"):
             yield self._shown.show_id(text, "" if name.endswith("cursor") else name, record)
-        elif _TIME.fullmatch(text) and parse_day(text) is not None:
-            yield from self._shown.show_day(text)
-            yield from self._rank(text, path)
+        elif _is_day(name, text):
+            yield from self._day(text, path, None)
         elif kind := self._shown.kinds.text_of(text, name):
             yield self._shown.show_text(text, kind)
         else:
             yield from self._shown.read_text(text)
         if len(text) >= _SHORTEST and _TELLING.search(text) and self._shown.is_asked(text, self._texts):
             yield " =asked"
+
+    def _day(self, text: str, path: Path, after: str | None) -> Iterator[str]:
+        yield from self._shown.show_day(text, after=after)
+        yield from self._rank(text, path)
 
     def _number(self, value: int, path: Path) -> Iterator[str]:
         unit = _unit(path[-1] if path else "")
@@ -163,6 +171,10 @@ def _is_name(field: str, text: str) -> bool:
         and _TIME.fullmatch(text) is None
         and _NAME.search(text) is not None
     )
+
+
+def _is_day(field: str, text: str) -> bool:
+    return not is_id(field) and _TIME.fullmatch(text) is not None and parse_day(text) is not None
 
 
 def _is_empty(value: object) -> bool:

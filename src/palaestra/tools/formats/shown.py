@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import date
 
 from palaestra.records import JsonSchema
-from palaestra.tools.formats.comparisons import days_word, size_word
+from palaestra.tools.formats.comparisons import days_word, gap_word, size_word
 from palaestra.tools.formats.format import Mark
 from palaestra.tools.formats.handles import Handles, HandleValue
 from palaestra.tools.formats.kinds import ArgumentKinds
@@ -74,15 +74,22 @@ class Shown:
             return [str(value)]
         return [mark, f" {size_word(value)}", *self._compared(value, unit)]
 
-    def show_day(self, text: str) -> list[str]:
-        """A day, or a time of which the day counts, as its handle and its distance from today."""
+    def show_day(self, text: str, *, after: str | None = None) -> list[str]:
+        """A day, or a time of which the day counts, as its handle and its distance from today.
+
+        Args:
+            text: The day or time.
+            after: The day of the field before it in its record, from which its distance is shown too.
+        """
         day = parse_day(text)
         shown = text if self.kinds.times else text[:_DAY]
         mark = self.handles.show(shown, "time" if len(shown) > _DAY else "date")
-        if mark is None or day is None:
+        if day is None:
             return [text]
+        before = parse_day(after) if after is not None else None
+        gap = [f" {gap_word(day, before)}"] if before is not None else []
         distance = [f" {days_word(day, self.today)}"] if self.today is not None else []
-        return [mark, *distance, *self._compared(shown, "date")]
+        return [shown if mark is None else mark, *distance, *gap, *self._compared(shown, "date")]
 
     def _compared(self, value: HandleValue, unit: str) -> Iterator[str]:
         """Whether a value is over or under the last one before this answer, and the last that the user named."""
