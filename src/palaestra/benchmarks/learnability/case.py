@@ -62,6 +62,8 @@ class Place:
 class Case:
     """What was read and done so far."""
 
+    names: frozenset[str] = frozenset()
+    """The fields (tool, path and field) that show names: many different texts, of which only comparisons count."""
     said: list[str] = field(default_factory=list)
     """The user's messages, joined."""
     tools: list[str] = field(default_factory=list)
@@ -221,13 +223,19 @@ class Case:
             self._all_of(name, keys, has)
             if last:
                 numbers[f"l:{path}"] = len(last)
-            self._one_of(name, self.records[max(keys, key=self._recency)], has, numbers, marked)
+            nearest = max(keys, key=self._recency)
+            fresh = self.seen[nearest] == len(self.tools)
+            self._one_of(name, self.records[nearest], has, numbers, marked, fresh=fresh)
         for names in marked.values():
             ordered = sorted(names)
             has |= {f"e:{a} is {b}" for n, a in enumerate(ordered) for b in ordered[n + 1 :]}
         for tool, kinds in takes.items():
             self._unused_of(tool, kinds, has, numbers)
         return Features(has=frozenset(has), numbers=numbers)
+
+    def _words_in(self, field: str, value: ReadValue) -> frozenset[str]:
+        """The words of a field that may decide; of a name only how it compares."""
+        return value.comparisons if field in self.names else value.words
 
     def _history(self, has: set[str], numbers: dict[str, float]) -> None:
         has.add(f"h:last={self.turns[-1] if self.turns else ''}")
@@ -260,16 +268,25 @@ class Case:
         return max(self.used.get(Candidate(sort="handle", text=mark), {}).values(), default=0)
 
     def _one_of(
-        self, name: str, record: ReadRecord, has: set[str], numbers: dict[str, float], marked: dict[str, set[str]]
+        self,
+        name: str,
+        record: ReadRecord,
+        has: set[str],
+        numbers: dict[str, float],
+        marked: dict[str, set[str]],
+        *,
+        fresh: bool,
     ) -> None:
-        group = "l" if self.tools and name.startswith(f"{self.tools[-1]}.") else "f"
+        group = "l" if fresh else "f"
         for key, value in record.fields.items():
             if key == ABOUT:
                 continue
             has.add(f"{group}:{name}.{key}")
-            has.update(f"{group}:{name}.{key}={word}" for word in value.words)
+            has.update(f"{group}:{name}.{key}={word}" for word in self._words_in(f"{name}.{key}", value))
             if value.days is not None:
                 numbers[f"{group}:{name}.{key} days"] = value.days
+            if value.gap is not None:
+                numbers[f"{group}:{name}.{key} gap"] = value.gap
             if len(value.numbers) == 1:
                 numbers[f"{group}:{name}.{key}"] = float(value.numbers[0])
             for mark in value.marks:
@@ -281,13 +298,14 @@ class Case:
         for key in self._named.get(mark, ()):
             for name, value in self.records[key].fields.items():
                 if name not in ("id", ABOUT):
-                    yield from (f"{key[0]}.{name}={word}" for word in value.words)
+                    field = f"{key[0]}.{key[1]}.{name}"
+                    yield from (f"{key[0]}.{name}={word}" for word in self._words_in(field, value))
 
     def _all_of(self, name: str, keys: Sequence[RecordKey], has: set[str]) -> None:
         said: dict[str, int] = defaultdict(int)
         for key in keys:
             for column, value in self.records[key].fields.items():
-                for word in value.words:
+                for word in self._words_in(f"{name}.{column}", value):
                     said[f"{name}.{column}={word}"] += 1
         has.update(f"a:some {one}" for one in said)
         has.update(f"a:all {one}" for one, count in said.items() if count == len(keys))
@@ -366,7 +384,8 @@ class Case:
             name = f"{place.key[0]}.{place.key[1]}.{place.name}"
             yield f"in {name}"
             for column, value in record.fields.items():
-                yield from (f"{name} with {column}={word}" for word in value.words)
+                field = f"{place.key[0]}.{place.key[1]}.{column}"
+                yield from (f"{name} with {column}={word}" for word in self._words_in(field, value))
                 if value.days is not None:
                     yield from (f"{name} with {column} days>={limit}" for limit in _DAY_LIMITS if value.days >= limit)
                 for mark in value.marks:

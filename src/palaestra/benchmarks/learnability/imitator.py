@@ -23,6 +23,9 @@ ArgumentKey: TypeAlias = tuple[str, str]
 HoleKey: TypeAlias = tuple[str, str, str, int]
 """A tool, an argument, the words before a value or the sort of a value alone, and which of its kind it is."""
 _WORDS_BEFORE = 16
+_LONGEST_NAME = 80
+_MOST_WORDS = 8
+"""Different texts of a field up to which its words may decide; what has more is a name."""
 _LIST = re.compile("\\[\ue002(?:,\ue002)*\\]")
 _NUMBERED = re.compile(r"\b\d+ [a-z]+")
 
@@ -53,6 +56,7 @@ class Imitator:
     """
 
     def __init__(self, demonstrations: Sequence[Demonstration]) -> None:
+        self._names = _fields_of_names(demonstrations)
         self._takes = _kinds_taken(demonstrations)
         self._limits = frozenset(map(float, _numbers_named(demonstrations)))
         self._frozen = _constants(demonstrations)
@@ -69,7 +73,7 @@ class Imitator:
         self._choices = {hole: _grow_rules(examples, self._limits) for hole, examples in lessons.choices.items()}
 
     def _learn(self, demonstration: Demonstration, lessons: _Lessons) -> None:
-        case = Case()
+        case = Case(names=self._names)
         for read, written in zip(demonstration.read, demonstration.written, strict=True):
             case.read(read)
             turn = self._frozen.apply(abstract(written, case))
@@ -91,6 +95,7 @@ class Imitator:
 
     def next_turn(self, case: Case) -> list[str] | None:
         """The next turn in pieces, of which the case takes note; `None` where no demonstration was ever there."""
+        case.names = self._names
         tree = self._shapes.get(case.tools[-1] if case.tools else "")
         if tree is None:
             return None
@@ -286,6 +291,22 @@ def _kinds_taken(demonstrations: Sequence[Demonstration]) -> dict[str, frozenset
             tool = str(written[0]).partition(" ")[0]
             kinds[tool] |= {p[1:].partition(".")[0] for p in written if isinstance(p, Mark) and "." in p}
     return {tool: frozenset(found) for tool, found in sorted(kinds.items()) if found and tool in several}
+
+
+def _fields_of_names(demonstrations: Sequence[Demonstration]) -> frozenset[str]:
+    """The fields that show many different texts or numbers."""
+    texts: dict[str, set[str]] = defaultdict(set)
+    for demonstration in demonstrations:
+        case = Case()
+        for read, written in zip(demonstration.read, demonstration.written, strict=True):
+            case.read(read)
+            for (tool, path, _), record in case.records.items():
+                for name, value in record.fields.items():
+                    if value.text and len(value.text) <= _LONGEST_NAME:
+                        texts[f"{tool}.{path}.{name}"].add(value.text)
+            turn = abstract(written, case)
+            case.write(turn.outline, turn.tool, turn.chosen)
+    return frozenset(name for name, found in texts.items() if len(found) > _MOST_WORDS)
 
 
 def _numbers_named(demonstrations: Sequence[Demonstration]) -> Iterator[str]:
