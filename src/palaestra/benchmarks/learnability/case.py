@@ -287,11 +287,18 @@ class Case:
                 numbers[f"{group}:{name}.{key} days"] = value.days
             if value.gap is not None:
                 numbers[f"{group}:{name}.{key} gap"] = value.gap
+            has.update(f"{group}:{name}.{key} {one}" for one in self._compared(value))
             if len(value.numbers) == 1:
                 numbers[f"{group}:{name}.{key}"] = float(value.numbers[0])
             for mark in value.marks:
                 marked[mark].add(f"{name}.{key}")
                 has.update(f"r:{name}.{key}->{feature}" for feature in self._referred(mark))
+
+    def _compared(self, value: ReadValue) -> Iterator[str]:
+        """How a value compares with values of the user and of other fields."""
+        for word, mark in value.compared:
+            for place in self.places.get(Candidate(sort="handle", text=mark), ()):
+                yield f"{word} {USER if place.key is None else f'{place.key[0]}.{place.key[1]}.{place.name}'}"
 
     def _referred(self, mark: str) -> Iterator[str]:
         """What the records say that a handle names."""
@@ -386,6 +393,7 @@ class Case:
             for column, value in record.fields.items():
                 field = f"{place.key[0]}.{place.key[1]}.{column}"
                 yield from (f"{name} with {column}={word}" for word in self._words_in(field, value))
+                yield from (f"{name} with {column} {one}" for one in self._compared(value))
                 if value.days is not None:
                     yield from (f"{name} with {column} days>={limit}" for limit in _DAY_LIMITS if value.days >= limit)
                 for mark in value.marks:

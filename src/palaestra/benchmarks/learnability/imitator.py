@@ -14,7 +14,7 @@ from typing import TypeAlias
 from palaestra.benchmarks.learnability.case import Candidate, Case, Sort
 from palaestra.benchmarks.learnability.choices import ChoiceExample, ChoiceRule, Described, learn_choice
 from palaestra.benchmarks.learnability.reading import words_of
-from palaestra.benchmarks.learnability.trees import Features, Tree, grow
+from palaestra.benchmarks.learnability.trees import Features, Forest, Tree, grow
 from palaestra.benchmarks.learnability.turns import COLUMN, HOLE, SORTS, AbstractTurn, Argument, abstract, freeze
 from palaestra.tools import Mark
 
@@ -171,11 +171,11 @@ def _holes(tool: str, argument: Argument) -> list[HoleKey]:
 
 def _grow_rules(
     examples: Sequence[tuple[Features, ChoiceExample]], limits: frozenset[float], depth: int = 0
-) -> tuple[Tree, Mapping[str, ChoiceRule | Candidate]]:
+) -> tuple[Forest, Mapping[str, ChoiceRule | Candidate]]:
     """A tree whose leaves are rules, by name, or values: one rule where it is right, values where they are few."""
     rule = learn_choice([example for _, example in examples])
     rights = [example.right for _, example in examples]
-    whole = Tree(label="0"), {"0": rule}
+    whole = Forest(trees=(Tree(label="0"),)), {"0": rule}
     if rule.wrong == 0 or len(examples) == 1:
         return whole
     if rights[0].sort != "handle":
@@ -186,7 +186,7 @@ def _grow_rules(
 
 def _split(
     examples: Sequence[tuple[Features, ChoiceExample]], rule: ChoiceRule, limits: frozenset[float]
-) -> tuple[Tree, Mapping[str, ChoiceRule | Candidate]]:
+) -> tuple[Forest, Mapping[str, ChoiceRule | Candidate]]:
     """Two rules, one for the examples that the rule gets right and one for the others, if features tell them apart."""
     labels = ["right" if rule.choose(one.among) == one.right else "wrong" for _, one in examples]
     tree = grow([moment for moment, _ in examples], labels, limits=limits)

@@ -30,6 +30,8 @@ class ReadValue:
     """Those of its comparisons alone."""
     marks: tuple[str, ...]
     """Its handles, without those that it is compared with."""
+    compared: tuple[tuple[str, str], ...]
+    """The handles that it is compared with, each after `over` or `under`."""
     numbers: tuple[str, ...]
     days: int | None
     """Days from today; negative in the past."""
@@ -116,14 +118,17 @@ def read_value(text: str) -> ReadValue:
     numbers: list[str] = []
     days: int | None = None
     gap: int | None = None
-    compared, count = False, 0
+    others: list[tuple[str, str]] = []
+    compared = ""
     for found in _TOKEN.finditer(text):
         kind = str(found.lastgroup)
         word = found.group()
         if kind == "mark":
-            if not compared:
+            if compared:
+                others.append((compared, found["mark"]))
+            else:
                 marks.append(found["mark"])
-            compared = False
+            compared = ""
         elif kind in ("ahead", "ago"):
             days = _days(word, ahead=kind == "ahead")
             comparisons.add("ahead" if kind == "ahead" else "past")
@@ -136,10 +141,7 @@ def read_value(text: str) -> ReadValue:
         elif kind == "word" and word not in _COMPARED:
             words.add(word)
         else:
-            compared = word in ("over", "under")
-            count += compared
-            if compared and count > 1:
-                comparisons.add(f"{count}. {word}")
+            compared = word if word in ("over", "under") else ""
             days = 0 if word == "today" else days
             comparisons.add(word if kind != "size" else f"size {word}")
     return ReadValue(
@@ -147,6 +149,7 @@ def read_value(text: str) -> ReadValue:
         words=frozenset(words | comparisons),
         comparisons=frozenset(comparisons),
         marks=tuple(marks),
+        compared=tuple(others),
         numbers=tuple(numbers),
         days=days,
         gap=gap,

@@ -24,6 +24,8 @@ _TELLING = re.compile(r"[\sA-Z0-9]")
 _CURSOR = "next_cursor"
 _SHORTEST, _LONGEST = 4, 80
 """Letters of a text that may be a name."""
+_LIMIT = re.compile(r"(?:^|_)(?:min|max|minimum|maximum|limit|least|most)(?:_|$)")
+"""The name of a field with which later values are compared."""
 _NAME = re.compile(r"[A-Z].*\s")
 
 
@@ -54,6 +56,7 @@ class AnswerReader:
         goes_on = isinstance(answer, Mapping) and bool(answer.get(_CURSOR))
         self._pages = columns if goes_on else {}
         self._shown.latest.update(pass_.latest)
+        self._shown.limits.update(pass_.limits)
         return pieces
 
 
@@ -66,6 +69,8 @@ class _Pass:
         self._texts = texts
         self.latest: dict[str, HandleValue] = {}
         """By unit: the last value."""
+        self.limits: dict[str, HandleValue] = {}
+        """By unit: the last value of a field that is a limit."""
 
     def value(self, value: Json, path: Path, record: int, parents: Mapping[str, str]) -> Iterator[str]:
         """A value of the answer.
@@ -150,6 +155,8 @@ class _Pass:
         yield from self._shown.show_number(value, unit)
         yield from self._rank(value, path)
         self.latest[unit] = value
+        if path and _LIMIT.search(path[-1]):
+            self.limits[unit] = value
 
     def _rank(self, value: HandleValue, path: Path) -> Iterator[str]:
         rank = rank_word(value, self._columns.get(path, ()))

@@ -35,6 +35,8 @@ class Shown:
     """What the user has written, without what has a handle."""
     asked: dict[str, HandleValue] = field(default_factory=dict)
     """By unit: the last value that the user named."""
+    limits: dict[str, HandleValue] = field(default_factory=dict)
+    """By unit: the last value of a field that is a limit by its name."""
     latest: dict[str, HandleValue] = field(default_factory=dict)
     """By unit: the last value of the answers before the present one."""
     facts: dict[str, dict[str, object]] = field(default_factory=dict)
@@ -92,8 +94,8 @@ class Shown:
         return [shown if mark is None else mark, *distance, *gap, *self._compared(shown, "date")]
 
     def _compared(self, value: HandleValue, unit: str) -> Iterator[str]:
-        """Whether a value is over or under the last one before this answer, and the last that the user named."""
-        others = (self.asked.get(unit), self.latest.get(unit) if unit != "date" else None)
+        """Whether a value is over or under the last that the user named, the last limit and the last one before."""
+        others = (self.asked.get(unit), self.limits.get(unit), self.latest.get(unit) if unit != "date" else None)
         for other in dict.fromkeys(others):
             mark = None if other is None or other == value else self.handles.find(other)
             if mark is not None and isinstance(other, type(value)):
