@@ -237,6 +237,10 @@ class Case:
         """The words of a field that may decide; of a name only how it compares."""
         return value.comparisons if field in self.names else value.words
 
+    def _facts_in(self, field: str, value: ReadValue) -> Iterator[str]:
+        """The words of a field, without the ranks between the least and the greatest."""
+        return (word for word in self._words_in(field, value) if not word.startswith("#") or word == "#1")
+
     def _history(self, has: set[str], numbers: dict[str, float]) -> None:
         has.add(f"h:last={self.turns[-1] if self.turns else ''}")
         has.add(f"h:before={self.turns[-2] if len(self.turns) > 1 else ''}")
@@ -282,7 +286,7 @@ class Case:
             if key == ABOUT:
                 continue
             has.add(f"{group}:{name}.{key}")
-            has.update(f"{group}:{name}.{key}={word}" for word in self._words_in(f"{name}.{key}", value))
+            has.update(f"{group}:{name}.{key}={word}" for word in self._facts_in(f"{name}.{key}", value))
             if value.days is not None:
                 numbers[f"{group}:{name}.{key} days"] = value.days
             if value.gap is not None:
@@ -306,13 +310,13 @@ class Case:
             for name, value in self.records[key].fields.items():
                 if name not in ("id", ABOUT):
                     field = f"{key[0]}.{key[1]}.{name}"
-                    yield from (f"{key[0]}.{name}={word}" for word in self._words_in(field, value))
+                    yield from (f"{key[0]}.{name}={word}" for word in self._facts_in(field, value))
 
     def _all_of(self, name: str, keys: Sequence[RecordKey], has: set[str]) -> None:
         said: dict[str, int] = defaultdict(int)
         for key in keys:
             for column, value in self.records[key].fields.items():
-                for word in self._words_in(f"{name}.{column}", value):
+                for word in self._facts_in(f"{name}.{column}", value):
                     said[f"{name}.{column}={word}"] += 1
         has.update(f"a:some {one}" for one in said)
         has.update(f"a:all {one}" for one, count in said.items() if count == len(keys))
@@ -336,6 +340,8 @@ class Case:
             before: By argument: what the call has chosen already.
         """
         has = {f"kind={candidate.kind}"}
+        if candidate not in self.places:
+            return frozenset(has)
         same = self._of_kind[candidate.kind]
         has.add(f"order={same[candidate]}")
         has |= {"order=last"} if same[candidate] == len(same) - 1 else set()

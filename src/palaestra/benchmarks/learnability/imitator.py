@@ -24,6 +24,8 @@ HoleKey: TypeAlias = tuple[str, str, str, int]
 """A tool, an argument, the words before a value or the sort of a value alone, and which of its kind it is."""
 _WORDS_BEFORE = 16
 _LONGEST_NAME = 80
+_LEAST_REPEATED = 2
+"""How often a value is chosen, at least, on average, where it is decided as a word is."""
 _MOST_WORDS = 8
 """Different texts of a field up to which its words may decide; what has more is a name."""
 _LIST = re.compile("\\[\ue002(?:,\ue002)*\\]")
@@ -178,7 +180,7 @@ def _grow_rules(
     whole = Forest(trees=(Tree(label="0"),)), {"0": rule}
     if rule.wrong == 0 or len(examples) == 1:
         return whole
-    if rights[0].sort != "handle":
+    if rights[0].sort != "handle" and len(set(rights)) <= len(rights) // _LEAST_REPEATED:
         values = {one.text: one for one in rights}
         return grow([moment for moment, _ in examples], [one.text for one in rights], limits=limits), values
     return _split(examples, rule, limits) if depth == 0 else whole

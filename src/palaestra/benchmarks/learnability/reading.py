@@ -14,6 +14,8 @@ _TOKEN = re.compile(
 )
 _DAYS = re.compile(r"(\d+)(d|mo)")
 _MONTH = 30
+_COUNTS = frozenset({"0", "1", "2"})
+"""Numbers that count as words; the others are compared with limits."""
 _COMPARED = frozenset({"over", "under", "today", "top"})
 """Words that compare a value."""
 
@@ -137,7 +139,7 @@ def read_value(text: str) -> ReadValue:
             comparisons.add("no gap" if gap == 0 else "later" if gap > 0 else "earlier")
         elif kind == "number":
             numbers.append(word)
-            words.add(word)
+            words |= {word} if word in _COUNTS else set()
         elif kind == "word" and word not in _COMPARED:
             words.add(word)
         else:
