@@ -16,7 +16,7 @@ from palaestra.benchmarks.learnability.reading import (
     read_value,
     words_of,
 )
-from palaestra.benchmarks.learnability.trees import Features
+from palaestra.benchmarks.learnability.trees import Features, Forest
 from palaestra.tools import Mark
 
 Sort: TypeAlias = Literal["handle", "number", "text", "word"]
@@ -25,6 +25,8 @@ RecordKey: TypeAlias = tuple[str, str, str]
 ABOUT = "about"
 """The field that holds what an answer's call named."""
 USER = "(user)"
+WANTED, UNWANTED = "wanted", "unwanted"
+"""Whether a tool is to be called with a value."""
 _ROLE = re.compile(r"<\|(\w+)\|>")
 _NUMBER = re.compile(r"(?<![\w.-])\d+(?![\w.-]|\.\d)")
 _NAME = re.compile(r"(?![A-Z]+-\d+$).*[A-Z]")
@@ -64,6 +66,8 @@ class Case:
 
     names: frozenset[str] = frozenset()
     """The fields (tool, path and field) that show names: many different texts, of which only comparisons count."""
+    wants: Mapping[str, Forest] = field(default_factory=dict)
+    """By tool that is called several times: whether it is to be called with a value, by what is known of the value."""
     said: list[str] = field(default_factory=list)
     """The user's messages, joined."""
     tools: list[str] = field(default_factory=list)
@@ -94,6 +98,12 @@ class Case:
     """The recency of records, since the last message."""
     _of_kind: dict[str, dict[Candidate, int]] = field(default_factory=dict)
     """By kind: the values that were shown and their order."""
+    _ladders: dict[tuple[str, str, str], list[str]] = field(default_factory=dict)
+    """By tool, path and field of a listing: its values from the least to the greatest, pages counted together."""
+    _ends: dict[tuple[str, str, str, str], dict[str, frozenset[Candidate]]] = field(default_factory=dict)
+    """By tool, path and field of a listing, and tool: the unused values of least and of greatest rank."""
+    _wanted: dict[tuple[str, str], tuple[Candidate, ...]] = field(default_factory=dict)
+    """By kind and tool: the unused values with which the tool is to be called, since the last message."""
     _unused: dict[tuple[str, str], tuple[Candidate, ...]] = field(default_factory=dict)
     """By kind and tool: the values with which the tool was not called, since the last message."""
 
@@ -119,7 +129,9 @@ class Case:
                 self._show(Candidate(sort="number", text=number.group()), Place(name=before, key=None))
         elif role == "tool":
             counts: dict[str, int] = defaultdict(int)
-            for record in read_records(text):
+            records = read_records(text)
+            self._rank(records)
+            for record in records:
                 self._take_record(record, counts[record.path])
                 counts[record.path] += 1
 
@@ -137,6 +149,66 @@ class Case:
             for candidate in _candidates(value):
                 self._show(candidate, Place(name=name, key=key))
 
+    def _rank(self, records: Sequence[ReadRecord]) -> None:
+        """Order the values of a listing's fields by the ranks that it shows."""
+        goes_on = " cursor=" in self.turns[-1]
+        ranks: dict[tuple[str, str, str], dict[int, str]] = defaultdict(dict)
+        for record in records:
+            for name, value in record.fields.items():
+                rank = next((word for word in value.comparisons if word.startswith("#")), None)
+                if rank is not None:
+                    ranks[self.tools[-1], record.path, name][int(rank[1:])] = _token(value)
+        for listing, ranked in ranks.items():
+            before = self._ladders.get(listing, []) if goes_on else []
+            rest = iter([token for token in before if token not in ranked.values()])
+            count = max(len(before) + len(ranked), *ranked)
+            ladder = [ranked[n] if n in ranked else next(rest, "") for n in range(1, count + 1)]
+            self._ladders[listing] = [token for token in ladder if token]
+
+    def _ends_of(self, tool: str, path: str, column: str, unused: Sequence[Candidate], by: str) -> dict[str, frozenset[Candidate]]:
+        """The unused values whose records rank least and greatest in a field of a listing."""
+        key = (tool, path, column, by)
+        if key not in self._ends:
+            ladder = {token: rank for rank, token in enumerate(self._ladders[tool, path, column])}
+            ranks = {
+                one: ladder.get(_token(self.records[tool, path, one.text].fields[column]), -1)
+                for one in unused
+                if (tool, path, one.text) in self.records and column in self.records[tool, path, one.text].fields
+            }
+            self._ends[key] = {
+                word: frozenset(one for one, rank in ranks.items() if rank == end(ranks.values()))
+                for word, end in (("least", min), ("greatest", max))
+                if ranks
+            }
+        return self._ends[key]
+
+    def wanted_by(self, tool: str, kind: str) -> tuple[Candidate, ...]:
+        """The unused values of a kind with which a tool is to be called, in the order of first showing."""
+        if (kind, tool) not in self._wanted:
+            forest = self.wants.get(tool)
+            self._wanted[kind, tool] = tuple(
+                one
+                for one in self.unused_by(tool, kind)
+                if forest is not None and forest.decide(self.known_of(one)) == WANTED
+            )
+        return self._wanted[kind, tool]
+
+    def known_of(self, candidate: Candidate) -> Features:
+        """What messages say of a candidate."""
+        numbers: dict[str, float] = {}
+        for place in self.places[candidate]:
+            if place.key is None:
+                continue
+            name = f"{place.key[0]}.{place.key[1]}.{place.name}"
+            for column, value in self.records[place.key].fields.items():
+                if value.days is not None:
+                    numbers[f"{name} with {column} days"] = value.days
+                if value.gap is not None:
+                    numbers[f"{name} with {column} gap"] = value.gap
+                if len(value.numbers) == 1:
+                    numbers[f"{name} with {column}"] = float(value.numbers[0])
+        return Features(has=frozenset(self.facts(candidate)), numbers=numbers)
+
     def _show(self, candidate: Candidate, place: Place) -> None:
         self.places.setdefault(candidate, {})[place] = None
         of_kind = self._of_kind.setdefault(candidate.kind, {})
@@ -149,8 +221,10 @@ class Case:
         self._recencies.clear()
         self._shared.clear()
         self._unused.clear()
+        self._wanted.clear()
+        self._ends.clear()
 
-    def _unused_by(self, tool: str, kind: str) -> tuple[Candidate, ...]:
+    def unused_by(self, tool: str, kind: str) -> tuple[Candidate, ...]:
         """The values of a kind with which a tool was not called, in the order of first showing."""
         if (kind, tool) not in self._unused:
             left = (one for one in self._of_kind.get(kind, ()) if tool not in self.used.get(one, ()))
@@ -324,8 +398,11 @@ class Case:
 
     def _unused_of(self, tool: str, kinds: frozenset[str], has: set[str], numbers: dict[str, float]) -> None:
         """What the values say that a tool has not been called with."""
-        left = [one for kind in sorted(kinds) for one in self._unused_by(tool, kind)]
+        left = [one for kind in sorted(kinds) for one in self.unused_by(tool, kind)]
         numbers[f"c:{tool}"] = len(left)
+        wanted = sum(len(self.wanted_by(tool, kind)) for kind in kinds)
+        numbers[f"w:{tool}"] = wanted
+        has |= {f"w:{tool}"} if wanted else set()
         for one in left:
             has.update(f"u:{tool} {feature}" for feature in self.facts(one))
 
@@ -345,11 +422,17 @@ class Case:
         same = self._of_kind[candidate.kind]
         has.add(f"order={same[candidate]}")
         has |= {"order=last"} if same[candidate] == len(same) - 1 else set()
-        unused = self._unused_by(tool, candidate.kind)
+        unused = self.unused_by(tool, candidate.kind)
         if tool not in self.used.get(candidate, ()):
             has.add("unused by tool")
             has |= {"first unused by tool"} if unused[0] == candidate else set()
             has |= {"last unused by tool"} if unused[-1] == candidate else set()
+            wanted = self.wanted_by(tool, candidate.kind)
+            if candidate in wanted:
+                has.add("wanted")
+                has |= {"first wanted"} if wanted[0] == candidate else set()
+                has |= {"last wanted"} if wanted[-1] == candidate else set()
+            self._place_in(candidate, tool, unused, has)
         uses = self.used.get(candidate, {})
         has.update(f"used by {name}" for name in uses)
         has |= {"used in the last turn"} if uses and max(uses.values()) == len(self.tools) else set()
@@ -359,6 +442,16 @@ class Case:
             self._relate(place, candidate, before, has)
         has.update(f"chosen as {name}" for name, one in before.items() if one == candidate)
         return frozenset(has)
+
+    def _place_in(self, candidate: Candidate, tool: str, unused: Sequence[Candidate], has: set[str]) -> None:
+        """Whether a candidate ranks least or greatest among the unused ones of a listing."""
+        for place in self.places[candidate]:
+            if place.key is None or place.key[2] != candidate.text:
+                continue
+            for column in self.records[place.key].fields:
+                if (*place.key[:2], column) in self._ladders:
+                    ends = self._ends_of(*place.key[:2], column, unused, tool)
+                    has.update(f"{word} {column} unused" for word, ones in ends.items() if candidate in ones)
 
     def _relate(self, place: Place, candidate: Candidate, before: Mapping[str, Candidate], has: set[str]) -> None:
         """How a place stands to what was used and chosen."""
@@ -425,6 +518,11 @@ class Case:
     def _is_said(self, mark: str) -> bool:
         """Whether the user has written what a handle stands for."""
         return any(place.key is None for place in self.places.get(Candidate(sort="handle", text=mark), ()))
+
+
+def _token(value: ReadValue) -> str:
+    """What tells a number or day of a field from others."""
+    return value.marks[0] if value.marks else " ".join(value.numbers)
 
 
 def _candidates(value: ReadValue) -> Iterator[Candidate]:

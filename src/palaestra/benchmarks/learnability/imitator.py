@@ -9,9 +9,10 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import TypeAlias
 
-from palaestra.benchmarks.learnability.case import Candidate, Case, Sort
+from palaestra.benchmarks.learnability.case import UNWANTED, WANTED, Candidate, Case, Sort
 from palaestra.benchmarks.learnability.choices import ChoiceExample, ChoiceRule, Described, learn_choice
 from palaestra.benchmarks.learnability.reading import words_of
 from palaestra.benchmarks.learnability.trees import Features, Forest, Tree, grow
@@ -62,6 +63,7 @@ class Imitator:
         self._takes = _kinds_taken(demonstrations)
         self._limits = frozenset(map(float, _numbers_named(demonstrations)))
         self._frozen = _constants(demonstrations)
+        self._wants = _learn_wants(demonstrations, self._takes, self._names, self._limits)
         lessons = _Lessons()
         for demonstration in demonstrations:
             self._learn(demonstration, lessons)
@@ -75,7 +77,7 @@ class Imitator:
         self._choices = {hole: _grow_rules(examples, self._limits) for hole, examples in lessons.choices.items()}
 
     def _learn(self, demonstration: Demonstration, lessons: _Lessons) -> None:
-        case = Case(names=self._names)
+        case = Case(names=self._names, wants=self._wants)
         for read, written in zip(demonstration.read, demonstration.written, strict=True):
             case.read(read)
             turn = self._frozen.apply(abstract(written, case))
@@ -97,7 +99,7 @@ class Imitator:
 
     def next_turn(self, case: Case) -> list[str] | None:
         """The next turn in pieces, of which the case takes note; `None` where no demonstration was ever there."""
-        case.names = self._names
+        case.names, case.wants = self._names, self._wants
         tree = self._shapes.get(case.tools[-1] if case.tools else "")
         if tree is None:
             return None
@@ -293,6 +295,45 @@ def _kinds_taken(demonstrations: Sequence[Demonstration]) -> dict[str, frozenset
             tool = str(written[0]).partition(" ")[0]
             kinds[tool] |= {p[1:].partition(".")[0] for p in written if isinstance(p, Mark) and "." in p}
     return {tool: frozenset(found) for tool, found in sorted(kinds.items()) if found and tool in several}
+
+
+def _learn_wants(
+    demonstrations: Sequence[Demonstration],
+    takes: Mapping[str, frozenset[str]],
+    names: frozenset[str],
+    limits: frozenset[float],
+) -> dict[str, Forest]:
+    """By tool that is called several times: with which of the values that were shown it is still to be called.
+
+    Values are examples where the tool may follow: after a call that some demonstration lets it follow.
+    """
+    tools = [[str(written[0]).partition(" ")[0] for written in one.written] for one in demonstrations]
+    pairs = {pair for called in tools for pair in pairwise(called)}
+    known: dict[str, dict[tuple[int, Candidate, frozenset[str]], tuple[Features, str]]] = defaultdict(dict)
+    for number, (demonstration, called) in enumerate(zip(demonstrations, tools, strict=True)):
+        case = Case(names=names)
+        for turn, (read, written) in enumerate(zip(demonstration.read, demonstration.written, strict=True)):
+            case.read(read)
+            for tool, kinds in takes.items():
+                if not case.tools or (case.tools[-1], tool) not in pairs:
+                    continue
+                later = {
+                    str(piece)
+                    for name, other in zip(called[turn:], demonstration.written[turn:], strict=True)
+                    for piece in other
+                    if name == tool
+                }
+                for one in (one for kind in sorted(kinds) for one in case.unused_by(tool, kind)):
+                    features = case.known_of(one)
+                    label = WANTED if one.text in later else UNWANTED
+                    known[tool][number, one, features.has] = (features, label)
+            chosen = abstract(written, case)
+            case.write(chosen.outline, chosen.tool, chosen.chosen)
+    return {
+        tool: grow([one for one, _ in found.values()], [label for _, label in found.values()], limits=limits, trees=5)
+        for tool, found in known.items()
+        if len({label for _, label in found.values()}) > 1
+    }
 
 
 def _fields_of_names(demonstrations: Sequence[Demonstration]) -> frozenset[str]:

@@ -191,7 +191,7 @@ def _rank(name: str) -> tuple[int, int]:
     return _ORDER.get(group, len(_ORDER)), 0 if plain else 1
 
 
-_ORDER = {"h": 0, "c": 1, "g": 2, "l": 3, "f": 4, "r": 5, "e": 6, "a": 7, "u": 8, "m": 9}
+_ORDER = {"h": 0, "w": 0, "c": 1, "g": 2, "l": 3, "f": 4, "r": 5, "e": 6, "a": 7, "u": 8, "m": 9}
 _PLAIN = ("=true", "=false", "=0", "=asked", "=over", "=under", "=ahead", "=past")
 
 
