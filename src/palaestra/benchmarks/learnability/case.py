@@ -182,6 +182,18 @@ class Case:
             }
         return self._ends[key]
 
+    def _is_next(self, listing: tuple[str, str, str], candidate: Candidate) -> bool:
+        """Whether a record ranks next above those that the last turn named."""
+        tool, path, column = listing
+        ladder = {token: rank for rank, token in enumerate(self._ladders[listing])}
+
+        def rank(mark: str) -> int | None:
+            record = self.records.get((tool, path, mark))
+            return ladder.get(_token(record.fields[column])) if record and column in record.fields else None
+
+        last = max((found for mark in self.about if (found := rank(mark)) is not None), default=None)
+        return last is not None and rank(candidate.text) == last + 1
+
     def wanted_by(self, tool: str, kind: str) -> tuple[Candidate, ...]:
         """The unused values of a kind with which a tool is to be called, in the order of first showing."""
         if (kind, tool) not in self._wanted:
@@ -423,6 +435,7 @@ class Case:
         has.add(f"order={same[candidate]}")
         has |= {"order=last"} if same[candidate] == len(same) - 1 else set()
         unused = self.unused_by(tool, candidate.kind)
+        self._place_in(candidate, tool, unused, has)
         if tool not in self.used.get(candidate, ()):
             has.add("unused by tool")
             has |= {"first unused by tool"} if unused[0] == candidate else set()
@@ -432,7 +445,7 @@ class Case:
                 has.add("wanted")
                 has |= {"first wanted"} if wanted[0] == candidate else set()
                 has |= {"last wanted"} if wanted[-1] == candidate else set()
-            self._place_in(candidate, tool, unused, has)
+        has |= {"longest unused by tool"} if self._longest_unused(tool, candidate.kind) == candidate else set()
         uses = self.used.get(candidate, {})
         has.update(f"used by {name}" for name in uses)
         has |= {"used in the last turn"} if uses and max(uses.values()) == len(self.tools) else set()
@@ -452,6 +465,12 @@ class Case:
                 if (*place.key[:2], column) in self._ladders:
                     ends = self._ends_of(*place.key[:2], column, unused, tool)
                     has.update(f"{word} {column} unused" for word, ones in ends.items() if candidate in ones)
+                    has |= {f"next {column}"} if self._is_next((*place.key[:2], column), candidate) else set()
+
+    def _longest_unused(self, tool: str, kind: str) -> Candidate:
+        """The value of a kind with which a tool was not called for longest, of those that it was called with at all."""
+        called = [one for one in self._of_kind[kind] if tool in self.used.get(one, ())] or list(self._of_kind[kind])
+        return min(called, key=lambda one: self.used.get(one, {}).get(tool, 0))
 
     def _relate(self, place: Place, candidate: Candidate, before: Mapping[str, Candidate], has: set[str]) -> None:
         """How a place stands to what was used and chosen."""

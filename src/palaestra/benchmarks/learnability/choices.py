@@ -2,10 +2,15 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 from palaestra.benchmarks.learnability.case import Candidate
+
+_FEW = 5
+"""One example in so many may be lost to a narrowing where none keeps all."""
+_PRICE = 2.0
+"""Of an example that is lost, in candidates rejected as a share of those left."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,23 +65,25 @@ def learn_choice(examples: Sequence[ChoiceExample]) -> ChoiceRule:
     rights = [one.right for one in examples]
     narrowings: list[Narrowing] = []
     while any(len(one) > 1 for one in left):
-        best = _best(left, rights)
+        best = _best(left, rights) or _best(left, rights, spoilt=len(examples) // _FEW)
         if best is None:
             break
         narrowings.append(best)
         left = [list(best.keep(one)) for one in left]
-    wrong = {
-        last: sum(one[-1 if last else 0].candidate != right for one, right in zip(left, rights, strict=True))
-        for last in (False, True)
-    }
-    last = wrong[True] < wrong[False]
-    return ChoiceRule(narrowings=tuple(narrowings), last=last, wrong=wrong[last])
+        kept = [number for number, one in enumerate(left) if any(d.candidate == rights[number] for d in one)]
+        left, rights = [left[n] for n in kept], [rights[n] for n in kept]
+    rules = [ChoiceRule(narrowings=tuple(narrowings), last=last) for last in (False, True)]
+    wrong = [sum(rule.choose(one.among) != one.right for one in examples) for rule in rules]
+    best_end = int(wrong[1] < wrong[0])
+    return replace(rules[best_end], wrong=wrong[best_end])
 
 
-def _best(left: Sequence[Sequence[Described]], rights: Sequence[Candidate]) -> Narrowing | None:
-    """The narrowing that rejects most and nothing that was chosen."""
+def _best(
+    left: Sequence[Sequence[Described]], rights: Sequence[Candidate], *, spoilt: int = 0
+) -> Narrowing | None:
+    """The narrowing that rejects most, and of what was chosen at most `spoilt`."""
     gains: dict[tuple[str, bool], float] = defaultdict(float)
-    spoilt: set[tuple[str, bool]] = set()
+    lost: dict[tuple[str, bool], int] = defaultdict(int)
     for among, right in zip(left, rights, strict=True):
         if len(among) == 1:
             continue
@@ -84,11 +91,12 @@ def _best(left: Sequence[Sequence[Described]], rights: Sequence[Candidate]) -> N
         for name, count in Counter(chain.from_iterable(one.has for one in among)).items():
             if name not in own:
                 gains[name, True] += count / len(among)
-                spoilt.add((name, False))
+                lost[name, False] += 1
             elif count < len(among):
                 gains[name, False] += 1 - count / len(among)
-                spoilt.add((name, True))
-    fit = {one: gain for one, gain in gains.items() if one not in spoilt}
+                lost[name, True] += 1
+    fit = {one: gain - _PRICE * lost[one] for one, gain in gains.items() if lost[one] <= spoilt}
+    fit = {one: gain for one, gain in fit.items() if gain > 0}
     if not fit:
         return None
     name, lacks = min(fit, key=lambda one: (-round(fit[one], 6), one[1], len(one[0]), one[0]))

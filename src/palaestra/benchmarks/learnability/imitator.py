@@ -305,7 +305,7 @@ def _learn_wants(
 ) -> dict[str, Forest]:
     """By tool that is called several times: with which of the values that were shown it is still to be called.
 
-    Values are examples where the tool may follow: after a call that some demonstration lets it follow.
+    Values are examples where the tool is called, and where it could be and never is again.
     """
     tools = [[str(written[0]).partition(" ")[0] for written in one.written] for one in demonstrations]
     pairs = {pair for called in tools for pair in pairwise(called)}
@@ -315,7 +315,8 @@ def _learn_wants(
         for turn, (read, written) in enumerate(zip(demonstration.read, demonstration.written, strict=True)):
             case.read(read)
             for tool, kinds in takes.items():
-                if not case.tools or (case.tools[-1], tool) not in pairs:
+                may_follow = bool(case.tools) and (case.tools[-1], tool) in pairs
+                if not may_follow or (called[turn] != tool and tool in called[turn:]):
                     continue
                 later = {
                     str(piece)

@@ -142,7 +142,7 @@ class _Pass:
         elif kind := self._shown.kinds.text_of(text, name):
             yield self._shown.show_text(text, kind)
         else:
-            yield from self._shown.read_text(text)
+            yield from self._shown.read_text(text, answer=True)
         if len(text) >= _SHORTEST and _TELLING.search(text) and self._shown.is_asked(text, self._texts):
             yield " =asked"
 

@@ -37,6 +37,8 @@ class Shown:
     """By unit: the last value that the user named."""
     limits: dict[str, HandleValue] = field(default_factory=dict)
     """By unit: the last value of a field that is a limit by its name."""
+    window: list[str] = field(default_factory=list)
+    """The last days that running text of an answer named, at most two: those of a window, or the end of one."""
     latest: dict[str, HandleValue] = field(default_factory=dict)
     """By unit: the last value of the answers before the present one."""
     facts: dict[str, dict[str, object]] = field(default_factory=dict)
@@ -94,8 +96,8 @@ class Shown:
         return [shown if mark is None else mark, *distance, *gap, *self._compared(shown, "date")]
 
     def _compared(self, value: HandleValue, unit: str) -> Iterator[str]:
-        """Whether a value is over or under the last that the user named, the last limit and the last one before."""
-        others = (self.asked.get(unit), self.limits.get(unit), self.latest.get(unit) if unit != "date" else None)
+        """Whether a value is over or under the last that the user named, the limits, and the last one before."""
+        others = [self.asked.get(unit), *([self.limits.get(unit), self.latest.get(unit)] if unit != "date" else self.window)]
         for other in dict.fromkeys(others):
             mark = None if other is None or other == value else self.handles.find(other)
             if mark is not None and isinstance(other, type(value)):
@@ -108,10 +110,17 @@ class Shown:
         day = next((found.value for found in recognise(text, places=False) if found.form == "day"), None)
         self.today = self.today or (parse_day(str(day)) if day else None)
 
-    def read_text(self, text: str, *, user: bool = False) -> list[str]:
-        """A text of a message with handles for its values, new ones for new values."""
+    def read_text(self, text: str, *, user: bool = False, answer: bool = False) -> list[str]:
+        """A text of a message with handles for its values, new ones for new values.
+
+        Args:
+            text: The text.
+            user: Whether the user wrote it.
+            answer: Whether it stands in an answer.
+        """
         pieces: list[str] = []
         at = 0
+        days: list[str] = []
         for found in recognise(text, places=self.kinds.places):
             shown = self._show_found(found.form, found.value)
             before = text[at : found.start] if shown else text[at : found.end]
@@ -121,6 +130,9 @@ class Shown:
                 self.handles.word(found.value, text[found.start : found.end])
             if user and shown and found.form in ("money", "day"):
                 self.asked["cents" if found.form == "money" else "date"] = found.value
+            if answer and shown and found.form == "day":
+                days.append(str(found.value))
+        self.window = days[-2:] or self.window
         return [*pieces, *self._mask_known(text[at:], user=user)]
 
     def _show_found(self, form: str, value: str | int) -> list[str]:
