@@ -66,6 +66,8 @@ class Case:
 
     names: frozenset[str] = frozenset()
     """The fields (tool, path and field) that show names: many different texts, of which only comparisons count."""
+    vocabulary: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """By argument that repeats a word of the user's: the words that it may be."""
     wants: Mapping[str, Forest] = field(default_factory=dict)
     """By tool that is called several times: whether it is to be called with a value, by what is known of the value."""
     said: list[str] = field(default_factory=list)
@@ -92,6 +94,10 @@ class Case:
     """By tool, path, field and handle: how many records show it, since the last message."""
     _facts: dict[Candidate, tuple[str, ...]] = field(default_factory=dict)
     """What `facts` gave since the last message."""
+    _spoken: frozenset[str] = frozenset()
+    """The words of the user's that arguments may repeat."""
+    _references: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """By handle: what the records say that it names, since the last message."""
     _nearest: dict[tuple[str, str], tuple[int, bool, int]] = field(default_factory=dict)
     """By tool and path: the greatest recency since the last message."""
     _recencies: dict[RecordKey, tuple[int, bool, int]] = field(default_factory=dict)
@@ -110,6 +116,10 @@ class Case:
     def read(self, pieces: Sequence[str]) -> None:
         """Take note of what stands between two turns."""
         role, part = "", list[str]()
+        self._spoken = frozenset()
+        self._facts.clear()
+        self._references.clear()
+        self._shared.clear()
         self._forget()
         for piece in pieces:
             found = _ROLE.fullmatch(piece) if isinstance(piece, Mark) else None
@@ -118,10 +128,17 @@ class Case:
                 role, part = found[1], []
             else:
                 part.append(piece)
+        words = frozenset[str]().union(*self.vocabulary.values())
+        self._spoken = frozenset(word for text in self.said for word in words_of(text)) & words
 
     def _take(self, role: str, text: str) -> None:
         if role == "user":
             self.said.append(text)
+            before = ""
+            for word in words_of(text):
+                if any(word in words for words in self.vocabulary.values()):
+                    self._show(Candidate(sort="word", text=word), Place(name=before, key=None))
+                before = word
             for mark, before in marks_of(text):
                 self._show(Candidate(sort="handle", text=mark), Place(name=before, key=None))
             for number in _NUMBER.finditer(text):
@@ -182,8 +199,8 @@ class Case:
             }
         return self._ends[key]
 
-    def _is_next(self, listing: tuple[str, str, str], candidate: Candidate) -> bool:
-        """Whether a record ranks next above those that the last turn named."""
+    def _is_next(self, listing: tuple[str, str, str], candidate: Candidate, by: str) -> bool:
+        """Whether a record ranks next above those that the last turn named; the least where that called another tool."""
         tool, path, column = listing
         ladder = {token: rank for rank, token in enumerate(self._ladders[listing])}
 
@@ -191,8 +208,9 @@ class Case:
             record = self.records.get((tool, path, mark))
             return ladder.get(_token(record.fields[column])) if record and column in record.fields else None
 
-        last = max((found for mark in self.about if (found := rank(mark)) is not None), default=None)
-        return last is not None and rank(candidate.text) == last + 1
+        about = self.about if self.tools[-1] == by else ()
+        last = max((found for mark in about if (found := rank(mark)) is not None), default=-1)
+        return rank(candidate.text) == last + 1
 
     def wanted_by(self, tool: str, kind: str) -> tuple[Candidate, ...]:
         """The unused values of a kind with which a tool is to be called, in the order of first showing."""
@@ -227,11 +245,9 @@ class Case:
         of_kind.setdefault(candidate, len(of_kind))
 
     def _forget(self) -> None:
-        """Drop what holds only until the next message."""
-        self._facts.clear()
+        """Drop what holds only until the next message or turn."""
         self._nearest.clear()
         self._recencies.clear()
-        self._shared.clear()
         self._unused.clear()
         self._wanted.clear()
         self._ends.clear()
@@ -274,7 +290,10 @@ class Case:
         )
 
     def words_for(self, argument: str) -> set[str]:
-        """The single words that fields of this name show."""
+        """The single words that fields of this name show, or those of the user's that the argument may repeat."""
+        if argument in self.vocabulary:
+            said = {word for text in self.said for word in words_of(text)}
+            return said & self.vocabulary[argument]
         return {
             record.fields[argument].text
             for record in self.records.values()
@@ -390,13 +409,18 @@ class Case:
             for place in self.places.get(Candidate(sort="handle", text=mark), ()):
                 yield f"{word} {USER if place.key is None else f'{place.key[0]}.{place.key[1]}.{place.name}'}"
 
-    def _referred(self, mark: str) -> Iterator[str]:
+    def _referred(self, mark: str) -> tuple[str, ...]:
         """What the records say that a handle names."""
+        if mark not in self._references:
+            self._references[mark] = tuple(self._read_references(mark))
+        return self._references[mark]
+
+    def _read_references(self, mark: str) -> Iterator[str]:
         for key in self._named.get(mark, ()):
             for name, value in self.records[key].fields.items():
                 if name not in ("id", ABOUT):
-                    field = f"{key[0]}.{key[1]}.{name}"
-                    yield from (f"{key[0]}.{name}={word}" for word in self._facts_in(field, value))
+                    place = f"{key[0]}.{key[1]}.{name}"
+                    yield from (f"{key[0]}.{name}={word}" for word in self._facts_in(place, value))
 
     def _all_of(self, name: str, keys: Sequence[RecordKey], has: set[str]) -> None:
         said: dict[str, int] = defaultdict(int)
@@ -453,6 +477,7 @@ class Case:
         has.update(self.facts(candidate))
         for place in self.places[candidate]:
             self._relate(place, candidate, before, has)
+        has |= {"chosen"} if candidate in before.values() else set()
         has.update(f"chosen as {name}" for name, one in before.items() if one == candidate)
         return frozenset(has)
 
@@ -465,7 +490,7 @@ class Case:
                 if (*place.key[:2], column) in self._ladders:
                     ends = self._ends_of(*place.key[:2], column, unused, tool)
                     has.update(f"{word} {column} unused" for word, ones in ends.items() if candidate in ones)
-                    has |= {f"next {column}"} if self._is_next((*place.key[:2], column), candidate) else set()
+                    has |= {f"next {column}"} if self._is_next((*place.key[:2], column), candidate, tool) else set()
 
     def _longest_unused(self, tool: str, kind: str) -> Candidate:
         """The value of a kind with which a tool was not called for longest, of those that it was called with at all."""
@@ -507,7 +532,9 @@ class Case:
                 continue
             record = self.records[place.key]
             name = f"{place.key[0]}.{place.key[1]}.{place.name}"
-            yield f"in {name}"
+            yield from (f"in {name}", f"in a record of {place.key[0]}.{place.key[1]}")
+            if self._spoken & set(place.name.split("_")):
+                yield "in a field that the user named"
             for column, value in record.fields.items():
                 field = f"{place.key[0]}.{place.key[1]}.{column}"
                 yield from (f"{name} with {column}={word}" for word in self._words_in(field, value))

@@ -63,19 +63,31 @@ def learn_choice(examples: Sequence[ChoiceExample]) -> ChoiceRule:
     """The rule that narrowing by narrowing keeps what was chosen in every example and rejects most of the others."""
     left = [list(one.among) for one in examples]
     rights = [one.right for one in examples]
-    narrowings: list[Narrowing] = []
+    rule = ChoiceRule(narrowings=())
     while any(len(one) > 1 for one in left):
-        best = _best(left, rights) or _best(left, rights, spoilt=len(examples) // _FEW)
+        best = _best(left, rights)
         if best is None:
             break
-        narrowings.append(best)
+        rule = replace(rule, narrowings=(*rule.narrowings, best))
         left = [list(best.keep(one)) for one in left]
-        kept = [number for number, one in enumerate(left) if any(d.candidate == rights[number] for d in one)]
-        left, rights = [left[n] for n in kept], [rights[n] for n in kept]
-    rules = [ChoiceRule(narrowings=tuple(narrowings), last=last) for last in (False, True)]
-    wrong = [sum(rule.choose(one.among) != one.right for one in examples) for rule in rules]
-    best_end = int(wrong[1] < wrong[0])
-    return replace(rules[best_end], wrong=wrong[best_end])
+    rule = _with_end(rule, examples)
+    while rule.wrong and (best := _best(left, rights, spoilt=len(examples) // _FEW)) is not None:
+        narrower = _with_end(replace(rule, narrowings=(*rule.narrowings, best)), examples)
+        if narrower.wrong >= rule.wrong:
+            break
+        rule = narrower
+        narrowed = [(best.keep(one), right) for one, right in zip(left, rights, strict=True)]
+        kept = [(list(one), right) for one, right in narrowed if any(d.candidate == right for d in one)]
+        left, rights = [one for one, _ in kept], [right for _, right in kept]
+    return rule
+
+
+def _with_end(rule: ChoiceRule, examples: Sequence[ChoiceExample]) -> ChoiceRule:
+    """The rule with the end, first or last, that gets fewer of the examples wrong, and how many."""
+    ends = [replace(rule, last=last) for last in (False, True)]
+    wrong = [sum(one.choose(example.among) != example.right for example in examples) for one in ends]
+    best = int(wrong[1] < wrong[0])
+    return replace(ends[best], wrong=wrong[best])
 
 
 def _best(

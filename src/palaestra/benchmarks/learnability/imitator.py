@@ -16,13 +16,14 @@ from palaestra.benchmarks.learnability.case import UNWANTED, WANTED, Candidate, 
 from palaestra.benchmarks.learnability.choices import ChoiceExample, ChoiceRule, Described, learn_choice
 from palaestra.benchmarks.learnability.reading import words_of
 from palaestra.benchmarks.learnability.trees import Features, Forest, Tree, grow
-from palaestra.benchmarks.learnability.turns import COLUMN, HOLE, SORTS, AbstractTurn, Argument, abstract, freeze
+from palaestra.benchmarks.learnability.turns import COLUMN, HOLE, HOLES, SORTS, AbstractTurn, Argument, abstract, freeze
 from palaestra.tools import Mark
 
 ArgumentKey: TypeAlias = tuple[str, str]
 """The shape of a turn, and an argument of it."""
 HoleKey: TypeAlias = tuple[str, str, str, int]
 """A tool, an argument, the words before a value or the sort of a value alone, and which of its kind it is."""
+WORD = HOLES["word"]
 _WORDS_BEFORE = 16
 _LONGEST_NAME = 80
 _LEAST_REPEATED = 2
@@ -30,6 +31,9 @@ _LEAST_REPEATED = 2
 _MOST_WORDS = 8
 """Different texts of a field up to which its words may decide; what has more is a name."""
 _LIST = re.compile("\\[\ue002(?:,\ue002)*\\]")
+_WORD = re.compile(r"[a-z_]+")
+_LEAST_WORDS = 3
+"""Different words of an argument that repeats the user's, at least."""
 _NUMBERED = re.compile(r"\b\d+ [a-z]+")
 
 
@@ -60,10 +64,13 @@ class Imitator:
 
     def __init__(self, demonstrations: Sequence[Demonstration]) -> None:
         self._names = _fields_of_names(demonstrations)
+        self._vocabulary = _repeated_words(demonstrations)
         self._takes = _kinds_taken(demonstrations)
         self._limits = frozenset(map(float, _numbers_named(demonstrations)))
-        self._frozen = _constants(demonstrations)
-        self._wants = _learn_wants(demonstrations, self._takes, self._names, self._limits)
+        self._frozen = _constants(demonstrations, self._vocabulary)
+        self._wants = _learn_wants(
+            demonstrations, self._takes, self._limits, names=self._names, vocabulary=self._vocabulary
+        )
         lessons = _Lessons()
         for demonstration in demonstrations:
             self._learn(demonstration, lessons)
@@ -76,8 +83,12 @@ class Imitator:
         }
         self._choices = {hole: _grow_rules(examples, self._limits) for hole, examples in lessons.choices.items()}
 
+    def begin(self) -> Case:
+        """An episode in which nothing was read."""
+        return Case(names=self._names, wants=self._wants, vocabulary=self._vocabulary)
+
     def _learn(self, demonstration: Demonstration, lessons: _Lessons) -> None:
-        case = Case(names=self._names, wants=self._wants)
+        case = self.begin()
         for read, written in zip(demonstration.read, demonstration.written, strict=True):
             case.read(read)
             turn = self._frozen.apply(abstract(written, case))
@@ -98,8 +109,11 @@ class Imitator:
             case.write(turn.outline, turn.tool, turn.chosen)
 
     def next_turn(self, case: Case) -> list[str] | None:
-        """The next turn in pieces, of which the case takes note; `None` where no demonstration was ever there."""
-        case.names, case.wants = self._names, self._wants
+        """The next turn in pieces, of which the case takes note; `None` where no demonstration was ever there.
+
+        Args:
+            case: One that `begin` gave.
+        """
         tree = self._shapes.get(case.tools[-1] if case.tools else "")
         if tree is None:
             return None
@@ -232,12 +246,12 @@ class _SeenArgument:
     """The fields whose values the list consists of."""
 
 
-def _constants(demonstrations: Sequence[Demonstration]) -> _Constants:
+def _constants(demonstrations: Sequence[Demonstration], vocabulary: Mapping[str, frozenset[str]]) -> _Constants:
     """Values other than handles that are the same in every demonstration of a template, and the like."""
     seen: dict[tuple[str, str, str], list[_SeenArgument]] = defaultdict(list)
     lists: dict[tuple[str, str], list[_SeenArgument]] = defaultdict(list)
     for demonstration in demonstrations:
-        case = Case()
+        case = Case(vocabulary=vocabulary)
         for read, written in zip(demonstration.read, demonstration.written, strict=True):
             case.read(read)
             turn = abstract(written, case)
@@ -300,8 +314,10 @@ def _kinds_taken(demonstrations: Sequence[Demonstration]) -> dict[str, frozenset
 def _learn_wants(
     demonstrations: Sequence[Demonstration],
     takes: Mapping[str, frozenset[str]],
-    names: frozenset[str],
     limits: frozenset[float],
+    *,
+    names: frozenset[str],
+    vocabulary: Mapping[str, frozenset[str]],
 ) -> dict[str, Forest]:
     """By tool that is called several times: with which of the values that were shown it is still to be called.
 
@@ -311,7 +327,7 @@ def _learn_wants(
     pairs = {pair for called in tools for pair in pairwise(called)}
     known: dict[str, dict[tuple[int, Candidate, frozenset[str]], tuple[Features, str]]] = defaultdict(dict)
     for number, (demonstration, called) in enumerate(zip(demonstrations, tools, strict=True)):
-        case = Case(names=names)
+        case = Case(names=names, vocabulary=vocabulary)
         for turn, (read, written) in enumerate(zip(demonstration.read, demonstration.written, strict=True)):
             case.read(read)
             for tool, kinds in takes.items():
@@ -334,6 +350,28 @@ def _learn_wants(
         tool: grow([one for one, _ in found.values()], [label for _, label in found.values()], limits=limits, trees=5)
         for tool, found in known.items()
         if len({label for _, label in found.values()}) > 1
+    }
+
+
+def _repeated_words(demonstrations: Sequence[Demonstration]) -> dict[str, frozenset[str]]:
+    """By argument that always repeats a single word of the user's, and not always the same: its words."""
+    values: dict[str, set[str]] = defaultdict(set)
+    others: set[str] = set()
+    for demonstration in demonstrations:
+        case = Case()
+        for read, written in zip(demonstration.read, demonstration.written, strict=True):
+            case.read(read)
+            said = {word for text in case.said for word in words_of(text)}
+            turn = abstract(written, case)
+            for argument in turn.arguments:
+                text = "".join(one.text for one in argument.chosen) if argument.template == WORD else argument.template
+                values[argument.name].add(text)
+                others |= {argument.name} if text not in said else set()
+            case.write(turn.outline, turn.tool, turn.chosen)
+    return {
+        name: frozenset(words)
+        for name, words in sorted(values.items())
+        if name not in others and len(words) >= _LEAST_WORDS and all(_WORD.fullmatch(word) for word in words)
     }
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _MOST_DEPTH = 8
-VOTES = 15
+VOTES = 11
 """Trees that vote on a label."""
 _SHARE = 505
 """Of 1009: the share of the features that a tree knows."""
