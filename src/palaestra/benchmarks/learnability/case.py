@@ -182,7 +182,9 @@ class Case:
             ladder = [ranked[n] if n in ranked else next(rest, "") for n in range(1, count + 1)]
             self._ladders[listing] = [token for token in ladder if token]
 
-    def _ends_of(self, tool: str, path: str, column: str, unused: Sequence[Candidate], by: str) -> dict[str, frozenset[Candidate]]:
+    def _ends_of(
+        self, tool: str, path: str, column: str, unused: Sequence[Candidate], by: str
+    ) -> dict[str, frozenset[Candidate]]:
         """The unused values whose records rank least and greatest in a field of a listing."""
         key = (tool, path, column, by)
         if key not in self._ends:
@@ -200,7 +202,7 @@ class Case:
         return self._ends[key]
 
     def _is_next(self, listing: tuple[str, str, str], candidate: Candidate, by: str) -> bool:
-        """Whether a record ranks next above those that the last turn named; the least where that called another tool."""
+        """Whether a record ranks next above those that the last turn named, or least after a call of another tool."""
         tool, path, column = listing
         ladder = {token: rank for rank, token in enumerate(self._ladders[listing])}
 

@@ -90,9 +90,7 @@ def _with_end(rule: ChoiceRule, examples: Sequence[ChoiceExample]) -> ChoiceRule
     return replace(ends[best], wrong=wrong[best])
 
 
-def _best(
-    left: Sequence[Sequence[Described]], rights: Sequence[Candidate], *, spoilt: int = 0
-) -> Narrowing | None:
+def _best(left: Sequence[Sequence[Described]], rights: Sequence[Candidate], *, spoilt: int = 0) -> Narrowing | None:
     """The narrowing that rejects most, and of what was chosen at most `spoilt`."""
     gains: dict[tuple[str, bool], float] = defaultdict(float)
     lost: dict[tuple[str, bool], int] = defaultdict(int)

@@ -10,7 +10,8 @@ _OPEN, _CLOSE = "\ue000", "\ue001"
 _FIELD = re.compile(r"(?:^|(?<=[ (\[;]))([A-Za-z_]\w*)=(?!asked\b)")
 _TOKEN = re.compile(
     rf"{_OPEN}(?P<mark>[^{_CLOSE}]+){_CLOSE}|(?P<asked>=asked)|(?P<rank>#\d+)|(?P<size>-?\d+[kM]?\+)"
-    r"|(?P<gap>[+-]\d+(?:d|mo)\b)|(?P<ahead>in (?:\d+)(?:d|mo)\b)|(?P<ago>\d+(?:d|mo) ago)|(?P<number>-?\d+(?:\.\d+)?(?!\w))|(?P<word>[\w.'-]*\w)"
+    r"|(?P<gap>[+-]\d+(?:d|mo)\b)"
+    r"|(?P<ahead>in (?:\d+)(?:d|mo)\b)|(?P<ago>\d+(?:d|mo) ago)|(?P<number>-?\d+(?:\.\d+)?(?!\w))|(?P<word>[\w.'-]*\w)"
 )
 _DAYS = re.compile(r"(\d+)(d|mo)")
 _MONTH = 30

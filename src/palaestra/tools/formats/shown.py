@@ -10,6 +10,7 @@ from palaestra.tools.formats.comparisons import days_word, gap_word, size_word
 from palaestra.tools.formats.format import Mark
 from palaestra.tools.formats.handles import Handles, HandleValue
 from palaestra.tools.formats.kinds import ArgumentKinds
+from palaestra.tools.formats.occurrences import find_occurrences
 from palaestra.tools.formats.recognise import recognise
 
 LEAST_NUMBER = 100
@@ -97,7 +98,10 @@ class Shown:
 
     def _compared(self, value: HandleValue, unit: str) -> Iterator[str]:
         """Whether a value is over or under the last that the user named, the limits, and the last one before."""
-        others = [self.asked.get(unit), *([self.limits.get(unit), self.latest.get(unit)] if unit != "date" else self.window)]
+        others = [
+            self.asked.get(unit),
+            *([self.limits.get(unit), self.latest.get(unit)] if unit != "date" else self.window),
+        ]
         for other in dict.fromkeys(others):
             mark = None if other is None or other == value else self.handles.find(other)
             if mark is not None and isinstance(other, type(value)):
@@ -149,29 +153,22 @@ class Shown:
         if user:
             self.said += f"\n{text}"
             return self._mark_named(text)
-        known = [one for one in self.texts if one in text]
-        if not known:
-            return [text] if text else []
-        pattern = "|".join(map(re.escape, sorted(known, key=lambda one: (-len(one), one))))
         pieces: list[str] = []
         at = 0
-        for found in re.finditer(rf"(?<![\w.+-])(?:{pattern})(?![\w-])", text):
-            mark = self.handles.find(found.group())
+        for found in find_occurrences(text, self.texts, before=".+-", after="-"):
+            mark = self.handles.find(found.text)
             if mark is not None:
-                pieces += [text[at : found.start()], mark]
-                at = found.end()
+                pieces += [text[at : found.start], mark]
+                at = found.end
         return [piece for piece in (*pieces, text[at:]) if piece]
 
     def _mark_named(self, text: str) -> list[str]:
         """A text of the user's; a name that an answer has shown is followed by the handle of its record."""
-        known = [name for name in self.names if name in text]
         pieces: list[str] = []
         at = 0
-        if known:
-            pattern = "|".join(map(re.escape, sorted(known, key=lambda name: (-len(name), name))))
-            for found in re.finditer(rf"(?<!\w)(?:{pattern})(?!\w)", text):
-                pieces += [f"{text[at : found.end()]} ", self.names[found.group()]]
-                at = found.end()
+        for found in find_occurrences(text, self.names):
+            pieces += [f"{text[at : found.end]} ", self.names[found.text]]
+            at = found.end
         return [piece for piece in (*pieces, text[at:]) if piece]
 
     def mask_written(self, text: str) -> list[str]:
@@ -198,14 +195,13 @@ class Shown:
             text: A text of a field.
             others: The texts of the same answer, of which a longer one counts first.
         """
+        if text not in self.said:
+            return False
         longer = [other for other in others if text in other and other != text]
         said = self.said
         for other in sorted(longer, key=len, reverse=True):
             said = said.replace(other, "\n")
-        for found in re.finditer(rf"(?<!\w){re.escape(text)}(?!\w)", said):
-            if not _NAME_GOES_ON.match(said, found.end()):
-                return True
-        return False
+        return any(not _NAME_GOES_ON.match(said, found.end) for found in find_occurrences(said, [text]))
 
 
 def parse_day(text: str) -> date | None:
