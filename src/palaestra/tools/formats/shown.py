@@ -9,7 +9,7 @@ from palaestra.records import JsonSchema
 from palaestra.tools.formats.comparisons import days_word, gap_word, size_word
 from palaestra.tools.formats.format import Mark
 from palaestra.tools.formats.handles import Handles, HandleValue
-from palaestra.tools.formats.kinds import ArgumentKinds
+from palaestra.tools.formats.kinds import ArgumentKinds, read_kinds
 from palaestra.tools.formats.occurrences import find_occurrences
 from palaestra.tools.formats.recognise import recognise
 
@@ -51,7 +51,7 @@ class Shown:
 
     def learn_tools(self, tools: Sequence[JsonSchema]) -> None:
         """Take note of the tools on offer."""
-        self.kinds = ArgumentKinds(tools)
+        self.kinds = read_kinds(tools)
 
     def learn_now(self, text: str) -> None:
         """Take note of the present day; everything is shown anew after it has changed."""
