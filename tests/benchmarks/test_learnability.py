@@ -26,8 +26,14 @@ def test_a_tree_takes_a_number_that_a_text_names_as_the_limit() -> None:
     named = grow(examples, ["open", "closed"], limits=frozenset({30.0}))
     middle = grow(examples, ["open", "closed"], limits=frozenset())
     assert [named.decide(known(days=30)), named.decide(known(days=31))] == ["open", "closed"]
-    assert middle.test is not None
-    assert middle.test.limit == 30
+    assert {tree.test.limit for tree in middle.trees if tree.test is not None} == {30}
+
+
+def test_trees_that_know_parts_of_the_features_outvote_a_feature_that_fits_by_chance() -> None:
+    facts = [f"l:fact {n}" for n in range(20)]
+    forest = grow([known("h:chance", *facts), known()], ["yes", "no"], limits=frozenset())
+    assert forest.trees[0].decide(known(*facts)) == "no", "the whole tree takes the preferred feature"
+    assert forest.decide(known(*facts)) == "yes"
 
 
 def test_labels_that_no_feature_tells_apart_are_decided_by_the_majority() -> None:

@@ -105,7 +105,8 @@ def grow(
     hashes = np.array([crc32(test.name.encode()) for test in tests], dtype=np.uint64)
     every = np.ones(len(tests), dtype=np.bool_)
     parts = [every, *((hashes * _ODD[n % len(_ODD)] + n * 7919) % 1009 < _SHARE for n in range(trees - 1))]
-    return Forest(trees=tuple(grower.grow(rows, part) for part in parts))
+    whole, *others = (grower.grow(rows, part) for part in parts)
+    return Forest(trees=(whole, *(tree for tree in others if tree.test is not None)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
