@@ -29,11 +29,10 @@ def test_a_tree_takes_a_number_that_a_text_names_as_the_limit() -> None:
     assert {tree.test.limit for tree in middle.trees if tree.test is not None} == {30}
 
 
-def test_trees_that_know_parts_of_the_features_outvote_a_feature_that_fits_by_chance() -> None:
-    facts = [f"l:fact {n}" for n in range(20)]
-    forest = grow([known("h:chance", *facts), known()], ["yes", "no"], limits=frozenset())
-    assert forest.trees[0].decide(known(*facts)) == "no", "the whole tree takes the preferred feature"
-    assert forest.decide(known(*facts)) == "yes"
+def test_trees_that_know_nothing_of_what_tells_the_labels_apart_do_not_vote() -> None:
+    forest = grow([known("f:a"), known(), known()], ["yes", "no", "no"], limits=frozenset())
+    assert all(tree.test is not None for tree in forest.trees)
+    assert forest.decide(known("f:a")) == "yes"
 
 
 def test_labels_that_no_feature_tells_apart_are_decided_by_the_majority() -> None:
