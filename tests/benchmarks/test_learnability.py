@@ -26,8 +26,13 @@ def test_a_tree_takes_a_number_that_a_text_names_as_the_limit() -> None:
     named = grow(examples, ["open", "closed"], limits=frozenset({30.0}))
     middle = grow(examples, ["open", "closed"], limits=frozenset())
     assert [named.decide(known(days=30)), named.decide(known(days=31))] == ["open", "closed"]
-    assert middle.test is not None
-    assert middle.test.limit == 30
+    assert {tree.test.limit for tree in middle.trees if tree.test is not None} == {30}
+
+
+def test_trees_that_know_nothing_of_what_tells_the_labels_apart_do_not_vote() -> None:
+    forest = grow([known("f:a"), known(), known()], ["yes", "no", "no"], limits=frozenset())
+    assert all(tree.test is not None for tree in forest.trees)
+    assert forest.decide(known("f:a")) == "yes"
 
 
 def test_labels_that_no_feature_tells_apart_are_decided_by_the_majority() -> None:

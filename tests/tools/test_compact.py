@@ -464,3 +464,30 @@ def test_a_world_played_in_compact_text_scores_as_it_does_with_calls(task: str) 
         scores.append(info["score"])
     assert scores[0] == scores[1]
     assert env.unwrapped.score().passed
+
+
+def read_answers(*answers: object) -> str:
+    rendering = COMPACT.rendering()
+    rendering.opening([Message(role="system", content="It is 2031-01-31.")], [])
+    return "".join(p for a in answers for p in rendering.following([Message(role="tool", content=json.dumps(a))]))
+
+
+def test_a_day_shows_its_distance_from_the_day_before_it_in_its_record() -> None:
+    text = read_answers({"due": "2031-01-10", "delivered": "2031-01-15", "note": "x", "scanned": "2031-01-15"})
+    assert "due=<date.1> 21d ago delivered=<date.2> 16d ago +5d" in text
+    assert "scanned=<date.2> 16d ago +0d" in text
+
+
+def test_days_are_compared_with_the_window_that_a_text_of_an_answer_names() -> None:
+    body = "Concerned is what came from 2031-01-05 to 2031-01-20."
+    assert "over <date.1> under <date.2>" in read_answers({"body": body}, {"delivered": "2031-01-10"})
+
+
+def test_amounts_are_compared_with_the_last_limit() -> None:
+    text = read_answers({"minimum_cents": 5000}, {"total_cents": 7000}, {"list_cents": 2000})
+    assert "list_cents=<amount.2> 2k+ under <amount.0>" in text
+
+
+def test_an_amount_of_a_thousand_before_a_comma_is_one_amount() -> None:
+    text = read_answers({"price_cents": 101850}, "It costs EUR 1,018.50, more than before.")
+    assert "costs <amount.0>" in text

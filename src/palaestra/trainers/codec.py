@@ -20,6 +20,8 @@ from palaestra.tools import ChatFormat, Mark
 from palaestra.trajectory import Span
 
 _SENTENCE = re.compile(r"[^.\n;:=\"\]]{12,}[.;:]")
+# What a value is compared by (` =asked`, ` #2`, ` 5k+`, `d ago`): one token each, as in `12d ago`, the number apart.
+_COMPARISON = r" =asked| #\d+| -?\d+[kM]?\+|(?<=\d)(?:d|mo)(?: ago)?\b| [+-]\d+(?=d\b|mo\b)"
 # Fields of a record (` status=`), names of tools, codes (` RET-1`), words, digits, and anything else.
 _WORD = r" ?[A-Za-z_]+=[(\[]*| ?[A-Z]{2,5}-\d+|[a-z]+(?:_[a-z]+)+| ?[^\W\d_]+| ?\d+| ?[^\w\s]+|\s+"
 _RECURRING = 20
@@ -67,7 +69,7 @@ def _units(texts: Sequence[str]) -> str:
     counts = Counter(sentence for text in texts for sentence in _SENTENCE.findall(text))
     recurring = [sentence for sentence, count in counts.items() if count >= _RECURRING]
     longest_first = sorted(recurring, key=lambda sentence: (-len(sentence), sentence))
-    return "|".join([*map(re.escape, longest_first), _WORD])
+    return "|".join([*map(re.escape, longest_first), _COMPARISON, _WORD])
 
 
 class Codec:

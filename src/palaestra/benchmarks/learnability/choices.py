@@ -1,9 +1,16 @@
 """Which of the shown values a call writes: a list of features, each of which narrows down what is left."""
 
+from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
 
 from palaestra.benchmarks.learnability.case import Candidate
+
+_FEW = 5
+"""One example in so many may be lost to a narrowing where none keeps all."""
+_PRICE = 2.0
+"""Of an example that is lost, in candidates rejected as a share of those left."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,41 +63,51 @@ def learn_choice(examples: Sequence[ChoiceExample]) -> ChoiceRule:
     """The rule that narrowing by narrowing keeps what was chosen in every example and rejects most of the others."""
     left = [list(one.among) for one in examples]
     rights = [one.right for one in examples]
-    narrowings: list[Narrowing] = []
+    rule = ChoiceRule(narrowings=())
     while any(len(one) > 1 for one in left):
         best = _best(left, rights)
         if best is None:
             break
-        narrowings.append(best)
+        rule = replace(rule, narrowings=(*rule.narrowings, best))
         left = [list(best.keep(one)) for one in left]
-    wrong = {
-        last: sum(one[-1 if last else 0].candidate != right for one, right in zip(left, rights, strict=True))
-        for last in (False, True)
-    }
-    last = wrong[True] < wrong[False]
-    return ChoiceRule(narrowings=tuple(narrowings), last=last, wrong=wrong[last])
+    rule = _with_end(rule, examples)
+    while rule.wrong and (best := _best(left, rights, spoilt=len(examples) // _FEW)) is not None:
+        narrower = _with_end(replace(rule, narrowings=(*rule.narrowings, best)), examples)
+        if narrower.wrong >= rule.wrong:
+            break
+        rule = narrower
+        narrowed = [(best.keep(one), right) for one, right in zip(left, rights, strict=True)]
+        kept = [(list(one), right) for one, right in narrowed if any(d.candidate == right for d in one)]
+        left, rights = [one for one, _ in kept], [right for _, right in kept]
+    return rule
 
 
-def _best(left: Sequence[Sequence[Described]], rights: Sequence[Candidate]) -> Narrowing | None:
-    """The narrowing that rejects most and nothing that was chosen."""
-    gains: dict[Narrowing, float] = {}
-    spoilt: set[Narrowing] = set()
+def _with_end(rule: ChoiceRule, examples: Sequence[ChoiceExample]) -> ChoiceRule:
+    """The rule with the end, first or last, that gets fewer of the examples wrong, and how many."""
+    ends = [replace(rule, last=last) for last in (False, True)]
+    wrong = [sum(one.choose(example.among) != example.right for example in examples) for one in ends]
+    best = int(wrong[1] < wrong[0])
+    return replace(ends[best], wrong=wrong[best])
+
+
+def _best(left: Sequence[Sequence[Described]], rights: Sequence[Candidate], *, spoilt: int = 0) -> Narrowing | None:
+    """The narrowing that rejects most, and of what was chosen at most `spoilt`."""
+    gains: dict[tuple[str, bool], float] = defaultdict(float)
+    lost: dict[tuple[str, bool], int] = defaultdict(int)
     for among, right in zip(left, rights, strict=True):
         if len(among) == 1:
             continue
-        own = next(one for one in among if one.candidate == right)
-        names = set[str]().union(*(one.has for one in among))
-        for name in names:
-            count = sum(name in one.has for one in among)
-            if name in own.has:
-                gain = (len(among) - count) / len(among)
-                gains[Narrowing(name=name)] = gains.get(Narrowing(name=name), 0.0) + gain
-                if count < len(among):
-                    spoilt.add(Narrowing(name=name, lacks=True))
-            else:
-                gains[Narrowing(name=name, lacks=True)] = gains.get(
-                    Narrowing(name=name, lacks=True), 0.0
-                ) + count / len(among)
-                spoilt.add(Narrowing(name=name))
-    fit = {one: gain for one, gain in gains.items() if one not in spoilt and gain > 0}
-    return min(fit, key=lambda one: (-round(fit[one], 6), one.lacks, len(one.name), one.name)) if fit else None
+        own = next(one.has for one in among if one.candidate == right)
+        for name, count in Counter(chain.from_iterable(one.has for one in among)).items():
+            if name not in own:
+                gains[name, True] += count / len(among)
+                lost[name, False] += 1
+            elif count < len(among):
+                gains[name, False] += 1 - count / len(among)
+                lost[name, True] += 1
+    fit = {one: gain - _PRICE * lost[one] for one, gain in gains.items() if lost[one] <= spoilt}
+    fit = {one: gain for one, gain in fit.items() if gain > 0}
+    if not fit:
+        return None
+    name, lacks = min(fit, key=lambda one: (-round(fit[one], 6), one[1], len(one[0]), one[0]))
+    return Narrowing(name=name, lacks=lacks)

@@ -9,21 +9,31 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import TypeAlias
 
-from palaestra.benchmarks.learnability.case import Candidate, Case, Sort
+from palaestra.benchmarks.learnability.case import UNWANTED, WANTED, Candidate, Case, Sort
 from palaestra.benchmarks.learnability.choices import ChoiceExample, ChoiceRule, Described, learn_choice
 from palaestra.benchmarks.learnability.reading import words_of
-from palaestra.benchmarks.learnability.trees import Features, Tree, grow
-from palaestra.benchmarks.learnability.turns import COLUMN, HOLE, SORTS, AbstractTurn, Argument, abstract, freeze
+from palaestra.benchmarks.learnability.trees import Features, Forest, Tree, grow
+from palaestra.benchmarks.learnability.turns import COLUMN, HOLE, HOLES, SORTS, AbstractTurn, Argument, abstract, freeze
 from palaestra.tools import Mark
 
 ArgumentKey: TypeAlias = tuple[str, str]
 """The shape of a turn, and an argument of it."""
 HoleKey: TypeAlias = tuple[str, str, str, int]
 """A tool, an argument, the words before a value or the sort of a value alone, and which of its kind it is."""
+WORD = HOLES["word"]
 _WORDS_BEFORE = 16
+_LONGEST_NAME = 80
+_LEAST_REPEATED = 2
+"""How often a value is chosen, at least, on average, where it is decided as a word is."""
+_MOST_WORDS = 8
+"""Different texts of a field up to which its words may decide; what has more is a name."""
 _LIST = re.compile("\\[\ue002(?:,\ue002)*\\]")
+_WORD = re.compile(r"[a-z_]+")
+_LEAST_WORDS = 3
+"""Different words of an argument that repeats the user's, at least."""
 _NUMBERED = re.compile(r"\b\d+ [a-z]+")
 
 
@@ -53,9 +63,14 @@ class Imitator:
     """
 
     def __init__(self, demonstrations: Sequence[Demonstration]) -> None:
+        self._names = _fields_of_names(demonstrations)
+        self._vocabulary = _repeated_words(demonstrations)
         self._takes = _kinds_taken(demonstrations)
         self._limits = frozenset(map(float, _numbers_named(demonstrations)))
-        self._frozen = _constants(demonstrations)
+        self._frozen = _constants(demonstrations, self._vocabulary)
+        self._wants = _learn_wants(
+            demonstrations, self._takes, self._limits, names=self._names, vocabulary=self._vocabulary
+        )
         lessons = _Lessons()
         for demonstration in demonstrations:
             self._learn(demonstration, lessons)
@@ -68,8 +83,12 @@ class Imitator:
         }
         self._choices = {hole: _grow_rules(examples, self._limits) for hole, examples in lessons.choices.items()}
 
+    def begin(self) -> Case:
+        """An episode in which nothing was read."""
+        return Case(names=self._names, wants=self._wants, vocabulary=self._vocabulary)
+
     def _learn(self, demonstration: Demonstration, lessons: _Lessons) -> None:
-        case = Case()
+        case = self.begin()
         for read, written in zip(demonstration.read, demonstration.written, strict=True):
             case.read(read)
             turn = self._frozen.apply(abstract(written, case))
@@ -90,7 +109,11 @@ class Imitator:
             case.write(turn.outline, turn.tool, turn.chosen)
 
     def next_turn(self, case: Case) -> list[str] | None:
-        """The next turn in pieces, of which the case takes note; `None` where no demonstration was ever there."""
+        """The next turn in pieces, of which the case takes note; `None` where no demonstration was ever there.
+
+        Args:
+            case: One that `begin` gave.
+        """
         tree = self._shapes.get(case.tools[-1] if case.tools else "")
         if tree is None:
             return None
@@ -166,14 +189,14 @@ def _holes(tool: str, argument: Argument) -> list[HoleKey]:
 
 def _grow_rules(
     examples: Sequence[tuple[Features, ChoiceExample]], limits: frozenset[float], depth: int = 0
-) -> tuple[Tree, Mapping[str, ChoiceRule | Candidate]]:
+) -> tuple[Forest, Mapping[str, ChoiceRule | Candidate]]:
     """A tree whose leaves are rules, by name, or values: one rule where it is right, values where they are few."""
     rule = learn_choice([example for _, example in examples])
     rights = [example.right for _, example in examples]
-    whole = Tree(label="0"), {"0": rule}
+    whole = Forest(trees=(Tree(label="0"),)), {"0": rule}
     if rule.wrong == 0 or len(examples) == 1:
         return whole
-    if rights[0].sort != "handle":
+    if rights[0].sort != "handle" and len(set(rights)) <= len(rights) // _LEAST_REPEATED:
         values = {one.text: one for one in rights}
         return grow([moment for moment, _ in examples], [one.text for one in rights], limits=limits), values
     return _split(examples, rule, limits) if depth == 0 else whole
@@ -181,7 +204,7 @@ def _grow_rules(
 
 def _split(
     examples: Sequence[tuple[Features, ChoiceExample]], rule: ChoiceRule, limits: frozenset[float]
-) -> tuple[Tree, Mapping[str, ChoiceRule | Candidate]]:
+) -> tuple[Forest, Mapping[str, ChoiceRule | Candidate]]:
     """Two rules, one for the examples that the rule gets right and one for the others, if features tell them apart."""
     labels = ["right" if rule.choose(one.among) == one.right else "wrong" for _, one in examples]
     tree = grow([moment for moment, _ in examples], labels, limits=limits)
@@ -223,12 +246,12 @@ class _SeenArgument:
     """The fields whose values the list consists of."""
 
 
-def _constants(demonstrations: Sequence[Demonstration]) -> _Constants:
+def _constants(demonstrations: Sequence[Demonstration], vocabulary: Mapping[str, frozenset[str]]) -> _Constants:
     """Values other than handles that are the same in every demonstration of a template, and the like."""
     seen: dict[tuple[str, str, str], list[_SeenArgument]] = defaultdict(list)
     lists: dict[tuple[str, str], list[_SeenArgument]] = defaultdict(list)
     for demonstration in demonstrations:
-        case = Case()
+        case = Case(vocabulary=vocabulary)
         for read, written in zip(demonstration.read, demonstration.written, strict=True):
             case.read(read)
             turn = abstract(written, case)
@@ -286,6 +309,86 @@ def _kinds_taken(demonstrations: Sequence[Demonstration]) -> dict[str, frozenset
             tool = str(written[0]).partition(" ")[0]
             kinds[tool] |= {p[1:].partition(".")[0] for p in written if isinstance(p, Mark) and "." in p}
     return {tool: frozenset(found) for tool, found in sorted(kinds.items()) if found and tool in several}
+
+
+def _learn_wants(
+    demonstrations: Sequence[Demonstration],
+    takes: Mapping[str, frozenset[str]],
+    limits: frozenset[float],
+    *,
+    names: frozenset[str],
+    vocabulary: Mapping[str, frozenset[str]],
+) -> dict[str, Forest]:
+    """By tool that is called several times: with which of the values that were shown it is still to be called.
+
+    Values are examples where the tool is called, and where it could be and never is again.
+    """
+    tools = [[str(written[0]).partition(" ")[0] for written in one.written] for one in demonstrations]
+    pairs = {pair for called in tools for pair in pairwise(called)}
+    known: dict[str, dict[tuple[int, Candidate, frozenset[str]], tuple[Features, str]]] = defaultdict(dict)
+    for number, (demonstration, called) in enumerate(zip(demonstrations, tools, strict=True)):
+        case = Case(names=names, vocabulary=vocabulary)
+        for turn, (read, written) in enumerate(zip(demonstration.read, demonstration.written, strict=True)):
+            case.read(read)
+            for tool, kinds in takes.items():
+                may_follow = bool(case.tools) and (case.tools[-1], tool) in pairs
+                if not may_follow or (called[turn] != tool and tool in called[turn:]):
+                    continue
+                later = {
+                    str(piece)
+                    for name, other in zip(called[turn:], demonstration.written[turn:], strict=True)
+                    for piece in other
+                    if name == tool
+                }
+                for one in (one for kind in sorted(kinds) for one in case.unused_by(tool, kind)):
+                    features = case.known_of(one)
+                    label = WANTED if one.text in later else UNWANTED
+                    known[tool][number, one, features.has] = (features, label)
+            chosen = abstract(written, case)
+            case.write(chosen.outline, chosen.tool, chosen.chosen)
+    return {
+        tool: grow([one for one, _ in found.values()], [label for _, label in found.values()], limits=limits, trees=5)
+        for tool, found in known.items()
+        if len({label for _, label in found.values()}) > 1
+    }
+
+
+def _repeated_words(demonstrations: Sequence[Demonstration]) -> dict[str, frozenset[str]]:
+    """By argument that always repeats a single word of the user's, and not always the same: its words."""
+    values: dict[str, set[str]] = defaultdict(set)
+    others: set[str] = set()
+    for demonstration in demonstrations:
+        case = Case()
+        for read, written in zip(demonstration.read, demonstration.written, strict=True):
+            case.read(read)
+            said = {word for text in case.said for word in words_of(text)}
+            turn = abstract(written, case)
+            for argument in turn.arguments:
+                text = "".join(one.text for one in argument.chosen) if argument.template == WORD else argument.template
+                values[argument.name].add(text)
+                others |= {argument.name} if text not in said else set()
+            case.write(turn.outline, turn.tool, turn.chosen)
+    return {
+        name: frozenset(words)
+        for name, words in sorted(values.items())
+        if name not in others and len(words) >= _LEAST_WORDS and all(_WORD.fullmatch(word) for word in words)
+    }
+
+
+def _fields_of_names(demonstrations: Sequence[Demonstration]) -> frozenset[str]:
+    """The fields that show many different texts or numbers."""
+    texts: dict[str, set[str]] = defaultdict(set)
+    for demonstration in demonstrations:
+        case = Case()
+        for read, written in zip(demonstration.read, demonstration.written, strict=True):
+            case.read(read)
+            for (tool, path, _), record in case.records.items():
+                for name, value in record.fields.items():
+                    if value.text and len(value.text) <= _LONGEST_NAME:
+                        texts[f"{tool}.{path}.{name}"].add(value.text)
+            turn = abstract(written, case)
+            case.write(turn.outline, turn.tool, turn.chosen)
+    return frozenset(name for name, found in texts.items() if len(found) > _MOST_WORDS)
 
 
 def _numbers_named(demonstrations: Sequence[Demonstration]) -> Iterator[str]:

@@ -12,7 +12,6 @@ from typing import Any
 import gymnasium as gym
 
 from palaestra.agents import oracle, rollout
-from palaestra.benchmarks.learnability.case import Case
 from palaestra.benchmarks.learnability.imitator import Demonstration, Imitator
 from palaestra.envs import ToolEnv
 from palaestra.steps import StepRecord
@@ -126,7 +125,7 @@ def play_imitator(imitator: Imitator, env: gym.Env[Any, Any], form: ChatFormat, 
     """
     messages, info = env.reset(seed=0, options={"task": task})
     rendering = form.rendering()
-    case = Case()
+    case = imitator.begin()
     case.read(rendering.opening(messages, list(info["tools"])))
     for _ in range(_MOST_TURNS):
         turn = imitator.next_turn(case)

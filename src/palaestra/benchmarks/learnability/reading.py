@@ -10,10 +10,15 @@ _OPEN, _CLOSE = "\ue000", "\ue001"
 _FIELD = re.compile(r"(?:^|(?<=[ (\[;]))([A-Za-z_]\w*)=(?!asked\b)")
 _TOKEN = re.compile(
     rf"{_OPEN}(?P<mark>[^{_CLOSE}]+){_CLOSE}|(?P<asked>=asked)|(?P<rank>#\d+)|(?P<size>-?\d+[kM]?\+)"
+    r"|(?P<gap>[+-]\d+(?:d|mo)\b)"
     r"|(?P<ahead>in (?:\d+)(?:d|mo)\b)|(?P<ago>\d+(?:d|mo) ago)|(?P<number>-?\d+(?:\.\d+)?(?!\w))|(?P<word>[\w.'-]*\w)"
 )
 _DAYS = re.compile(r"(\d+)(d|mo)")
 _MONTH = 30
+_COUNTS = frozenset({"0", "1", "2"})
+"""Numbers that count as words; the others are compared with limits."""
+_COMPARED = frozenset({"over", "under", "today", "top"})
+"""Words that compare a value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,11 +29,17 @@ class ReadValue:
     """Its text without handles and comparisons; empty where there is none."""
     words: frozenset[str]
     """Its words, and those of its comparisons."""
+    comparisons: frozenset[str]
+    """Those of its comparisons alone."""
     marks: tuple[str, ...]
     """Its handles, without those that it is compared with."""
+    compared: tuple[tuple[str, str], ...]
+    """The handles that it is compared with, each after `over` or `under`."""
     numbers: tuple[str, ...]
     days: int | None
     """Days from today; negative in the past."""
+    gap: int | None
+    """Days from the day before it in its record."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,30 +117,46 @@ def read_value(text: str) -> ReadValue:
     """What a part of a joined message shows."""
     marks: list[str] = []
     words: set[str] = set()
+    comparisons: set[str] = set()
     numbers: list[str] = []
     days: int | None = None
-    compared, comparisons = False, 0
+    gap: int | None = None
+    others: list[tuple[str, str]] = []
+    compared = ""
     for found in _TOKEN.finditer(text):
         kind = str(found.lastgroup)
+        word = found.group()
         if kind == "mark":
-            if not compared:
+            if compared:
+                others.append((compared, found["mark"]))
+            else:
                 marks.append(found["mark"])
-            compared = False
+            compared = ""
         elif kind in ("ahead", "ago"):
-            days = _days(found.group(), ahead=kind == "ahead")
-            words.add("ahead" if kind == "ahead" else "past")
+            days = _days(word, ahead=kind == "ahead")
+            comparisons.add("ahead" if kind == "ahead" else "past")
+        elif kind == "gap":
+            gap = _days(word, ahead=word[0] == "+")
+            comparisons.add("no gap" if gap == 0 else "later" if gap > 0 else "earlier")
         elif kind == "number":
-            numbers.append(found.group())
-            words.add(found.group())
+            numbers.append(word)
+            words |= {word} if word in _COUNTS else set()
+        elif kind == "word" and word not in _COMPARED:
+            words.add(word)
         else:
-            word = found.group()
-            compared = word in ("over", "under")
-            comparisons += compared
-            if compared and comparisons > 1:
-                words.add(f"{comparisons}. {word}")
+            compared = word if word in ("over", "under") else ""
             days = 0 if word == "today" else days
-            words.add(word if kind != "size" else f"size {word}")
-    return ReadValue(text=_plain(text), words=frozenset(words), marks=tuple(marks), numbers=tuple(numbers), days=days)
+            comparisons.add(word if kind != "size" else f"size {word}")
+    return ReadValue(
+        text=_plain(text),
+        words=frozenset(words | comparisons),
+        comparisons=frozenset(comparisons),
+        marks=tuple(marks),
+        compared=tuple(others),
+        numbers=tuple(numbers),
+        days=days,
+        gap=gap,
+    )
 
 
 def _days(text: str, *, ahead: bool) -> int:

@@ -1,15 +1,25 @@
-"""Decision trees over features of few examples, grown by information gain; nothing in them is random."""
+"""Decision trees over features of few examples, grown by information gain, and their vote; nothing in them is random.
+
+Of few examples many features tell the labels apart by chance. A fact that decides is shown in several ways, so trees
+that each know a part of the features mostly agree on it, and disagree on what fits by chance.
+"""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import log2
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
 _MOST_DEPTH = 8
+VOTES = 11
+"""Trees that vote on a label."""
+_SHARE = 505
+"""Of 1009: the share of the features that a tree knows."""
+_ODD = tuple(np.uint64(2 * n + 3) for n in range(64))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,34 +61,101 @@ class Tree:
         return node.label
 
 
-def grow(examples: Sequence[Features], labels: Sequence[str], *, limits: frozenset[float], depth: int = 0) -> Tree:
-    """A tree that tells the labels apart, as far as the features do.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forest:
+    """Trees that vote."""
+
+    trees: tuple[Tree, ...]
+    """The first knows all features; it decides between labels with equally many votes."""
+
+    def decide(self, features: Features) -> str:
+        """The label of an example."""
+        votes = [tree.decide(features) for tree in self.trees]
+        counts = Counter(votes)
+        return max(counts, key=lambda label: (counts[label], label == votes[0], label))
+
+
+def grow(
+    examples: Sequence[Features], labels: Sequence[str], *, limits: frozenset[float], trees: int = VOTES
+) -> Forest:
+    """Trees that tell the labels apart, as far as the features do.
 
     Args:
         examples: At least one.
         labels: Theirs.
         limits: Numbers that texts name; between two values such a number is taken as the limit.
-        depth: How deep the tree is already.
+        trees: How many vote.
     """
-    counts = Counter(labels)
-    most = min(counts, key=lambda label: (-counts[label], label))
-    if len(counts) == 1 or depth == _MOST_DEPTH:
-        return Tree(label=most)
+    if len(set(labels)) == 1:
+        return Forest(trees=(Tree(label=labels[0]),))
     tests, table = _tests(examples, limits)
-    best = _best(tests, table, labels)
-    if best is None:
-        return Tree(label=most)
-    mask = table[:, best]
-    sides = [
-        grow(
-            [one for one, here in zip(examples, mask, strict=True) if here == side],
-            [one for one, here in zip(labels, mask, strict=True) if here == side],
-            limits=limits,
-            depth=depth + 1,
+    if not tests:
+        return Forest(trees=(_leaf(labels),))
+    packed = np.packbits(table, axis=0)
+    _, first, groups = np.unique(packed, axis=1, return_index=True, return_inverse=True)
+    names = sorted(set(labels))
+    grower = _Grower(
+        tests=tests,
+        table=table[:, first],
+        groups=np.asarray(groups).reshape(-1),
+        labels=list(labels),
+        one_hot=np.array([[label == name for name in names] for label in labels], dtype=np.float64),
+    )
+    rows = np.arange(len(examples))
+    hashes = np.array([crc32(test.name.encode()) for test in tests], dtype=np.uint64)
+    every = np.ones(len(tests), dtype=np.bool_)
+    parts = [every, *((hashes * _ODD[n % len(_ODD)] + n * 7919) % 1009 < _SHARE for n in range(trees - 1))]
+    whole, *others = (grower.grow(rows, part) for part in parts)
+    return Forest(trees=(whole, *(tree for tree in others if tree.test is not None)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Grower:
+    """Examples from which trees are grown."""
+
+    tests: Sequence[Test]
+    """All tests, the preferred ones first."""
+    table: NDArray[np.bool_]
+    """Which examples pass: by example, and by group of tests that the same examples pass."""
+    groups: NDArray[np.int64]
+    """By test: its group."""
+    labels: Sequence[str]
+    one_hot: NDArray[np.float64]
+    """By example and label."""
+
+    def grow(self, rows: NDArray[np.int64], known: NDArray[np.bool_]) -> Tree:
+        """A tree for some of the examples, of the tests that it knows."""
+        first = np.full(self.table.shape[1], len(self.tests), dtype=np.int64)
+        places = np.flatnonzero(known)[::-1]
+        first[self.groups[places]] = places
+        return self._grow(rows, first, 0)
+
+    def _grow(self, rows: NDArray[np.int64], first: NDArray[np.int64], depth: int) -> Tree:
+        labels = [self.labels[row] for row in rows]
+        leaf = _leaf(labels)
+        if len(set(labels)) == 1 or depth == _MOST_DEPTH:
+            return leaf
+        table, one_hot = self.table[rows], self.one_hot[rows]
+        inside = table.T.astype(np.float64) @ one_hot
+        left = _entropy(inside) + _entropy(one_hot.sum(axis=0) - inside)
+        left[first == len(self.tests)] = np.inf
+        whole = len(labels) * _entropy_of(Counter(labels))
+        least = np.round(left, 9).min()
+        if not least < whole - 1e-9:
+            return leaf
+        best = int(first[np.round(left, 9) == least].min())
+        holds = table[:, self.groups[best]]
+        return Tree(
+            label=leaf.label,
+            test=self.tests[best],
+            holds=self._grow(rows[holds], first, depth + 1),
+            fails=self._grow(rows[~holds], first, depth + 1),
         )
-        for side in (True, False)
-    ]
-    return Tree(label=most, test=tests[best], holds=sides[0], fails=sides[1])
+
+
+def _leaf(labels: Sequence[str]) -> Tree:
+    counts = Counter(labels)
+    return Tree(label=min(counts, key=lambda label: (-counts[label], label)))
 
 
 def _tests(examples: Sequence[Features], limits: frozenset[float]) -> tuple[list[Test], NDArray[np.bool_]]:
@@ -115,22 +192,8 @@ def _rank(name: str) -> tuple[int, int]:
     return _ORDER.get(group, len(_ORDER)), 0 if plain else 1
 
 
-_ORDER = {"h": 0, "c": 1, "g": 2, "l": 3, "f": 4, "r": 5, "e": 6, "a": 7, "u": 8, "m": 9}
+_ORDER = {"h": 0, "w": 0, "c": 1, "g": 2, "l": 3, "f": 4, "r": 5, "e": 6, "a": 7, "u": 8, "m": 9}
 _PLAIN = ("=true", "=false", "=0", "=asked", "=over", "=under", "=ahead", "=past")
-
-
-def _best(tests: Sequence[Test], table: NDArray[np.bool_], labels: Sequence[str]) -> int | None:
-    """The number of the test that leaves the least entropy; the first of equal ones."""
-    if not tests:
-        return None
-    names = sorted(set(labels))
-    one_hot = np.array([[label == name for name in names] for label in labels], dtype=np.float64)
-    inside = table.T.astype(np.float64) @ one_hot
-    outside = one_hot.sum(axis=0) - inside
-    left = _entropy(inside) + _entropy(outside)
-    whole = len(labels) * _entropy_of(Counter(labels))
-    best = int(np.argmin(np.round(left, 9)))
-    return best if left[best] < whole - 1e-9 else None
 
 
 def _entropy(counts: NDArray[np.float64]) -> NDArray[np.float64]:

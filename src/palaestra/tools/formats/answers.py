@@ -24,6 +24,8 @@ _TELLING = re.compile(r"[\sA-Z0-9]")
 _CURSOR = "next_cursor"
 _SHORTEST, _LONGEST = 4, 80
 """Letters of a text that may be a name."""
+_LIMIT = re.compile(r"(?:^|_)(?:min|max|minimum|maximum|limit|least|most)(?:_|$)")
+"""The name of a field with which later values are compared."""
 _NAME = re.compile(r"[A-Z].*\s")
 
 
@@ -54,6 +56,7 @@ class AnswerReader:
         goes_on = isinstance(answer, Mapping) and bool(answer.get(_CURSOR))
         self._pages = columns if goes_on else {}
         self._shown.latest.update(pass_.latest)
+        self._shown.limits.update(pass_.limits)
         return pieces
 
 
@@ -66,6 +69,8 @@ class _Pass:
         self._texts = texts
         self.latest: dict[str, HandleValue] = {}
         """By unit: the last value."""
+        self.limits: dict[str, HandleValue] = {}
+        """By unit: the last value of a field that is a limit."""
 
     def value(self, value: Json, path: Path, record: int, parents: Mapping[str, str]) -> Iterator[str]:
         """A value of the answer.
@@ -95,11 +100,16 @@ class _Pass:
     def _record(self, row: Mapping[str, Json], path: Path, record: int, parents: Mapping[str, str]) -> Iterator[str]:
         beside = {**parents, **{name: own for name, part in row.items() if (own := _id_of(part)) is not None}}
         between = ""
+        day: str | None = None
         for name, value in self._new_fields(row, parents):
             yield f"{between}{name}="
             opening, closing = "()" if isinstance(value, Mapping) else "[]" if isinstance(value, list) else ("", "")
             yield opening
-            yield from self.value(value, (*path, name), record, beside)
+            if isinstance(value, str) and _is_day(name, value):
+                yield from self._day(value, (*path, name), day)
+                day = value
+            else:
+                yield from self.value(value, (*path, name), record, beside)
             yield closing
             between = " "
         key = row.get("id")
@@ -127,21 +137,26 @@ class _Pass:
         name = path[-1] if path else ""
         if is_id(name) or name.endswith("cursor"):
             yield self._shown.show_id(text, "" if name.endswith("cursor") else name, record)
-        elif _TIME.fullmatch(text) and parse_day(text) is not None:
-            yield from self._shown.show_day(text)
-            yield from self._rank(text, path)
+        elif _is_day(name, text):
+            yield from self._day(text, path, None)
         elif kind := self._shown.kinds.text_of(text, name):
             yield self._shown.show_text(text, kind)
         else:
-            yield from self._shown.read_text(text)
+            yield from self._shown.read_text(text, answer=True)
         if len(text) >= _SHORTEST and _TELLING.search(text) and self._shown.is_asked(text, self._texts):
             yield " =asked"
+
+    def _day(self, text: str, path: Path, after: str | None) -> Iterator[str]:
+        yield from self._shown.show_day(text, after=after)
+        yield from self._rank(text, path)
 
     def _number(self, value: int, path: Path) -> Iterator[str]:
         unit = _unit(path[-1] if path else "")
         yield from self._shown.show_number(value, unit)
         yield from self._rank(value, path)
         self.latest[unit] = value
+        if path and _LIMIT.search(path[-1]):
+            self.limits[unit] = value
 
     def _rank(self, value: HandleValue, path: Path) -> Iterator[str]:
         rank = rank_word(value, self._columns.get(path, ()))
@@ -163,6 +178,10 @@ def _is_name(field: str, text: str) -> bool:
         and _TIME.fullmatch(text) is None
         and _NAME.search(text) is not None
     )
+
+
+def _is_day(field: str, text: str) -> bool:
+    return not is_id(field) and _TIME.fullmatch(text) is not None and parse_day(text) is not None
 
 
 def _is_empty(value: object) -> bool:

@@ -32,6 +32,14 @@ def days_word(day: date, today: date) -> str:
     return f"in {written}" if distance > 0 else f"{written} ago"
 
 
+def gap_word(day: date, before: date) -> str:
+    """How far a day is from another day: `+3d`, `-1d`, `+0d`; beyond a hundred days in months of 30 days."""
+    distance = (day - before).days
+    far = abs(distance)
+    written = f"{far}d" if far <= _EXACT_DAYS else f"{far // 30}mo"
+    return f"{'-' if distance < 0 else '+'}{written}"
+
+
 def rank_word(value: int | str, values: Sequence[int | str]) -> str | None:
     """The rank of a value among several, the least being `#1` and the greatest also `top`; equal ones share a rank.
 

@@ -5,7 +5,10 @@ Nothing here knows a world. A field of an answer is compared with the arguments 
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, cast
+
+import orjson
 
 from palaestra.records import JsonSchema
 
@@ -28,6 +31,7 @@ class ArgumentKinds:
         self._records: set[str] = set()
         self._texts: set[str] = set()
         self._record_of_prefix: dict[str, str] = {}
+        self._argument_of_field: dict[str, str | None] = {}
         listed: set[str] = set()
         self.times = False
         """Whether some argument holds a time of day."""
@@ -65,10 +69,27 @@ class ArgumentKinds:
         """The argument for which the text of a field is copied word for word; `None` where no tool takes it."""
         if len(value) > _LONGEST or "\n" in value:
             return None
-        name = next((name for name in sorted(self._texts) if field == name or field.endswith(f"_{name}")), None)
+        name = self._text_argument(field)
         if name is None or not (name in _PLACES or any(letter.isdigit() or letter == "@" for letter in value)):
             return None
         return name
+
+    def _text_argument(self, field: str) -> str | None:
+        """The argument of which a field is the text, by its name."""
+        if field not in self._argument_of_field:
+            names = (name for name in sorted(self._texts) if field == name or field.endswith(f"_{name}"))
+            self._argument_of_field[field] = next(names, None)
+        return self._argument_of_field[field]
+
+
+def read_kinds(tools: Sequence[JsonSchema]) -> ArgumentKinds:
+    """The arguments of some tools; equal schemas are read once, since every episode of a world brings them."""
+    return _kinds_of(orjson.dumps(list(map(dict, tools))))
+
+
+@lru_cache(maxsize=64)
+def _kinds_of(schemas: bytes) -> ArgumentKinds:
+    return ArgumentKinds(orjson.loads(schemas))
 
 
 def is_id(field: str) -> bool:

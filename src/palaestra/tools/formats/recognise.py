@@ -17,7 +17,7 @@ _FORMS = (
     r"|(?P<code>[A-Z]{2,5}\d{6,})\b"
     r"|(?P<time>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\b"
     r"|(?P<day>\d{4}-\d\d-\d\d)(?![\w-])"
-    r"|(?P<money>EUR \d{1,3}(?:,\d{3})+(?:\.\d\d)?(?![\d,])|EUR \d+(?:\.\d\d)?(?!\d))"
+    r"|(?P<money>EUR \d{1,3}(?:,\d{3})+(?:\.\d\d)?(?!,?\d)|EUR \d+(?:\.\d\d)?(?!\d))"
 )
 _WORD = r"[^\W\d_][\w.'-]*"
 _NAME = r"(?=[^\W\d_])(?![a-zà-ÿ])" + _WORD

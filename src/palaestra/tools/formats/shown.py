@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from datetime import date
 
 from palaestra.records import JsonSchema
-from palaestra.tools.formats.comparisons import days_word, size_word
+from palaestra.tools.formats.comparisons import days_word, gap_word, size_word
 from palaestra.tools.formats.format import Mark
 from palaestra.tools.formats.handles import Handles, HandleValue
-from palaestra.tools.formats.kinds import ArgumentKinds
+from palaestra.tools.formats.kinds import ArgumentKinds, read_kinds
+from palaestra.tools.formats.occurrences import find_occurrences
 from palaestra.tools.formats.recognise import recognise
 
 LEAST_NUMBER = 100
@@ -35,6 +36,10 @@ class Shown:
     """What the user has written, without what has a handle."""
     asked: dict[str, HandleValue] = field(default_factory=dict)
     """By unit: the last value that the user named."""
+    limits: dict[str, HandleValue] = field(default_factory=dict)
+    """By unit: the last value of a field that is a limit by its name."""
+    window: list[str] = field(default_factory=list)
+    """The last days that running text of an answer named, at most two: those of a window, or the end of one."""
     latest: dict[str, HandleValue] = field(default_factory=dict)
     """By unit: the last value of the answers before the present one."""
     facts: dict[str, dict[str, object]] = field(default_factory=dict)
@@ -46,7 +51,7 @@ class Shown:
 
     def learn_tools(self, tools: Sequence[JsonSchema]) -> None:
         """Take note of the tools on offer."""
-        self.kinds = ArgumentKinds(tools)
+        self.kinds = read_kinds(tools)
 
     def learn_now(self, text: str) -> None:
         """Take note of the present day; everything is shown anew after it has changed."""
@@ -74,19 +79,29 @@ class Shown:
             return [str(value)]
         return [mark, f" {size_word(value)}", *self._compared(value, unit)]
 
-    def show_day(self, text: str) -> list[str]:
-        """A day, or a time of which the day counts, as its handle and its distance from today."""
+    def show_day(self, text: str, *, after: str | None = None) -> list[str]:
+        """A day, or a time of which the day counts, as its handle and its distance from today.
+
+        Args:
+            text: The day or time.
+            after: The day of the field before it in its record, from which its distance is shown too.
+        """
         day = parse_day(text)
         shown = text if self.kinds.times else text[:_DAY]
         mark = self.handles.show(shown, "time" if len(shown) > _DAY else "date")
-        if mark is None or day is None:
+        if day is None:
             return [text]
+        before = parse_day(after) if after is not None else None
+        gap = [f" {gap_word(day, before)}"] if before is not None else []
         distance = [f" {days_word(day, self.today)}"] if self.today is not None else []
-        return [mark, *distance, *self._compared(shown, "date")]
+        return [shown if mark is None else mark, *distance, *gap, *self._compared(shown, "date")]
 
     def _compared(self, value: HandleValue, unit: str) -> Iterator[str]:
-        """Whether a value is over or under the last one before this answer, and the last that the user named."""
-        others = (self.asked.get(unit), self.latest.get(unit) if unit != "date" else None)
+        """Whether a value is over or under the last that the user named, the limits, and the last one before."""
+        others = [
+            self.asked.get(unit),
+            *([self.limits.get(unit), self.latest.get(unit)] if unit != "date" else self.window),
+        ]
         for other in dict.fromkeys(others):
             mark = None if other is None or other == value else self.handles.find(other)
             if mark is not None and isinstance(other, type(value)):
@@ -99,10 +114,17 @@ class Shown:
         day = next((found.value for found in recognise(text, places=False) if found.form == "day"), None)
         self.today = self.today or (parse_day(str(day)) if day else None)
 
-    def read_text(self, text: str, *, user: bool = False) -> list[str]:
-        """A text of a message with handles for its values, new ones for new values."""
+    def read_text(self, text: str, *, user: bool = False, answer: bool = False) -> list[str]:
+        """A text of a message with handles for its values, new ones for new values.
+
+        Args:
+            text: The text.
+            user: Whether the user wrote it.
+            answer: Whether it stands in an answer.
+        """
         pieces: list[str] = []
         at = 0
+        days: list[str] = []
         for found in recognise(text, places=self.kinds.places):
             shown = self._show_found(found.form, found.value)
             before = text[at : found.start] if shown else text[at : found.end]
@@ -112,6 +134,9 @@ class Shown:
                 self.handles.word(found.value, text[found.start : found.end])
             if user and shown and found.form in ("money", "day"):
                 self.asked["cents" if found.form == "money" else "date"] = found.value
+            if answer and shown and found.form == "day":
+                days.append(str(found.value))
+        self.window = days[-2:] or self.window
         return [*pieces, *self._mask_known(text[at:], user=user)]
 
     def _show_found(self, form: str, value: str | int) -> list[str]:
@@ -128,29 +153,22 @@ class Shown:
         if user:
             self.said += f"\n{text}"
             return self._mark_named(text)
-        known = [one for one in self.texts if one in text]
-        if not known:
-            return [text] if text else []
-        pattern = "|".join(map(re.escape, sorted(known, key=lambda one: (-len(one), one))))
         pieces: list[str] = []
         at = 0
-        for found in re.finditer(rf"(?<![\w.+-])(?:{pattern})(?![\w-])", text):
-            mark = self.handles.find(found.group())
+        for found in find_occurrences(text, self.texts, before=".+-", after="-"):
+            mark = self.handles.find(found.text)
             if mark is not None:
-                pieces += [text[at : found.start()], mark]
-                at = found.end()
+                pieces += [text[at : found.start], mark]
+                at = found.end
         return [piece for piece in (*pieces, text[at:]) if piece]
 
     def _mark_named(self, text: str) -> list[str]:
         """A text of the user's; a name that an answer has shown is followed by the handle of its record."""
-        known = [name for name in self.names if name in text]
         pieces: list[str] = []
         at = 0
-        if known:
-            pattern = "|".join(map(re.escape, sorted(known, key=lambda name: (-len(name), name))))
-            for found in re.finditer(rf"(?<!\w)(?:{pattern})(?!\w)", text):
-                pieces += [f"{text[at : found.end()]} ", self.names[found.group()]]
-                at = found.end()
+        for found in find_occurrences(text, self.names):
+            pieces += [f"{text[at : found.end]} ", self.names[found.text]]
+            at = found.end
         return [piece for piece in (*pieces, text[at:]) if piece]
 
     def mask_written(self, text: str) -> list[str]:
@@ -177,14 +195,13 @@ class Shown:
             text: A text of a field.
             others: The texts of the same answer, of which a longer one counts first.
         """
+        if text not in self.said:
+            return False
         longer = [other for other in others if text in other and other != text]
         said = self.said
         for other in sorted(longer, key=len, reverse=True):
             said = said.replace(other, "\n")
-        for found in re.finditer(rf"(?<!\w){re.escape(text)}(?!\w)", said):
-            if not _NAME_GOES_ON.match(said, found.end()):
-                return True
-        return False
+        return any(not _NAME_GOES_ON.match(said, found.end) for found in find_occurrences(said, [text]))
 
 
 def parse_day(text: str) -> date | None:
