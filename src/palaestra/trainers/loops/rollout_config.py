@@ -9,11 +9,12 @@ from palaestra.trainers.critic import CriticConfig
 from palaestra.trainers.engines.engine import InFlight
 from palaestra.trainers.engines.native import NativeConfig
 from palaestra.trainers.engines.vllm import VllmConfig
-from palaestra.trainers.fillers import ChosenFiller, choose_fillers, needs_of
+from palaestra.trainers.fillers import SHOWN, ChosenFiller, choose_fillers, needs_of
 from palaestra.trainers.learner import LearnerConfig
 from palaestra.trainers.limits import check_above_zero, check_at_least
 from palaestra.trainers.loops.compared import comparing_parts
 from palaestra.trainers.loops.saves import SaveConfig
+from palaestra.trainers.loops.temperatures import check_temperature_head
 from palaestra.trainers.monitors import AlarmConfig
 from palaestra.trainers.objectives import BuiltObjective, ObjectiveConfig, corrects_stale
 from palaestra.trainers.rollouts.budget import PlayConfig
@@ -120,7 +121,10 @@ class GrpoConfig(GroupStageConfig):
                 'with a trust region that reads ratios, or objective.parts.corrections = ["token-tis"] with '
                 'ratio.anchor = "old", or limits.staleness = 0'
             )
-        shown = needs_of(self.fillers(built)) & {"demonstrations", "experts"}
+        check_temperature_head(
+            built, temperature=self.play.temperature, lora=self.learner.lora is not None, vllm=self.vllm is not None
+        )
+        shown = needs_of(self.fillers(built)) & SHOWN
         if shown and self.choice.instances == "endless":
             raise ValueError(
                 'choice.instances="endless": fillers of columns read a demonstration of each task, and there are some '
