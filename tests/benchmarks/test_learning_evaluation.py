@@ -223,8 +223,8 @@ def test_a_measure_is_read_off_every_sample_of_the_tasks_asked_for(
         found = SOME.observations(measure, tasks=tasks, seed=5)
         assert [one.value for one in found] == values
         assert {one.training_seed for one in found} <= {5}
-    (found,) = Evaluation(tasks={"w/f/0": result(7)}, faults=0).observations("points")
-    assert found.family == "f"
+    (one,) = Evaluation(tasks={"w/f/0": result(7)}, faults=0).observations("points")
+    assert one.family == "f"
 
 
 @pytest.mark.parametrize("end", [*EndReason, None])

@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from palaestra.trainers.branching import BranchingConfig
     from palaestra.trainers.choice import ChoiceConfig
     from palaestra.trainers.critic import CriticConfig
     from palaestra.trainers.engines.native import NativeConfig
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AlarmConfig",
+    "BranchingConfig",
     "ChoiceConfig",
     "CriticConfig",
     "ExpertConfig",
@@ -107,6 +109,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "branching": ("BranchingConfig",),
     "choice": ("ChoiceConfig",),
     "critic": ("CriticConfig",),
     "engines.native": ("NativeConfig",),

@@ -28,7 +28,7 @@ from palaestra.errors import (
 from palaestra.trainers.learner import Learner, LearnerConfig, LoraConfig
 from palaestra.trainers.loops import GrpoLoop, SaveConfig, recorded_batches
 from palaestra.trainers.loops.record import quarantined_batches
-from palaestra.trainers.loops.rollouts import AskColumns
+from palaestra.trainers.loops.rollouts import AskColumns, StepRollouts
 from palaestra.trainers.loops.saves import Saver, StageProgress, StageSnapshot, read_progress, restore, take_snapshot
 from palaestra.trainers.objectives import Metrics
 from palaestra.trainers.policy import Policy, load_policy
@@ -57,7 +57,7 @@ def asked_in_rollouts(loop: GrpoLoop, number: int) -> None:
 
     async def batch(
         step: int, *, asked: frozenset[str] = frozenset(), ask: AskColumns | None = None
-    ) -> tuple[list[RolloutGroup], dict[str, Tensor]]:
+    ) -> StepRollouts:
         if step == 2:
             os.kill(os.getpid(), number)
         return await taken(step, asked=asked, ask=ask)

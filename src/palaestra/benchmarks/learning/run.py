@@ -13,6 +13,7 @@ from palaestra.benchmarks.learning.evaluation import Evaluation
 from palaestra.benchmarks.learning.material import LearningMaterial, evaluate_policy
 from palaestra.durable import write_file
 from palaestra.trainers import (
+    BranchingConfig,
     ChoiceConfig,
     ExpertConfig,
     GrpoConfig,
@@ -62,6 +63,7 @@ class LearningConfig:
     expert: ExpertConfig = field(
         default_factory=lambda: ExpertConfig(
             choice=ChoiceConfig(rule="bandit", instances="endless"),
+            branching=BranchingConfig(pivots=("best",)),
             play=PlayConfig(context=768, turn=48),
             pool=_rollouts(),
             engine=_engine(),
@@ -166,7 +168,7 @@ def learn(
             policy=policy, progress=read_progress(checkpoint), evaluations=evaluations, episodes=first
         )
 
-    stages = {
+    stages: dict[str, StageConfig] = {
         "sft": replace(config.sft, demonstrations=few),
         "expert": replace(config.expert, demonstrations=few),
         "grpo": config.grpo,
