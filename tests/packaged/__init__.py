@@ -129,18 +129,16 @@ def _add_weight(writer: Any, name: str, weight: Tensor, shape: DecoderShape) -> 
     kind = gguf.GGMLQuantizationType.Q4_1
     packed = gguf.quants.quantize(numbers, kind)
     writer.add_tensor(_gguf_name(name), packed, raw_dtype=kind)
-    read = torch.from_numpy(np.array(gguf.quants.dequantize(packed, kind)))
+    read: Tensor = torch.tensor(np.array(gguf.quants.dequantize(packed, kind)))
     return read if heads is None else _unpermute(read, heads)
 
 
 def _permute(weight: Tensor, heads: int) -> Tensor:
-    permuted: Tensor = weight.unflatten(0, (heads, 2, -1)).transpose(1, 2).flatten(0, 2)
-    return permuted
+    return weight.reshape(heads, 2, -1, *weight.shape[1:]).transpose(1, 2).flatten(0, 2)
 
 
 def _unpermute(weight: Tensor, heads: int) -> Tensor:
-    permuted: Tensor = weight.unflatten(0, (heads, -1, 2)).transpose(1, 2).flatten(0, 2)
-    return permuted
+    return weight.reshape(heads, -1, 2, *weight.shape[1:]).transpose(1, 2).flatten(0, 2)
 
 
 def _gguf_name(name: str) -> str:

@@ -14,7 +14,7 @@ import pytest
 import palaestra
 from palaestra.agents import oracle, rollout
 from palaestra.digest import digest
-from palaestra.records import ToolCall
+from palaestra.records import Json, ToolCall
 from palaestra.tools import CompactFormat, Mark
 from palaestra.transcript import AgentTranscript, transcript_of
 
@@ -101,9 +101,10 @@ def _choices(transcript: AgentTranscript) -> set[str]:
     """The values that some tool lists for an argument, and true and false."""
     found = {"true", "false"}
 
-    def walk(schema: Any) -> None:
+    def walk(schema: Json) -> None:
         if isinstance(schema, dict):
-            found.update(map(str, schema.get("enum", ())))
+            listed = schema.get("enum")
+            found.update(map(str, listed if isinstance(listed, list) else ()))
             for part in schema.values():
                 walk(part)
         elif isinstance(schema, list):

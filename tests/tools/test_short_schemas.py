@@ -5,7 +5,7 @@ from typing import Any
 import gymnasium as gym
 import pytest
 
-import palaestra  # noqa: F401  it registers the worlds
+import palaestra  # noqa: F401  # pyright: ignore[reportUnusedImport]  it registers the worlds
 from palaestra.tools import short_schema
 from palaestra.tools.short_schemas import first_sentence
 

@@ -55,9 +55,7 @@ def asked_in_rollouts(loop: GrpoLoop, number: int) -> None:
     rollouts = loop._rollouts
     taken = rollouts.batch
 
-    async def batch(
-        step: int, *, asked: frozenset[str] = frozenset(), ask: AskColumns | None = None
-    ) -> StepRollouts:
+    async def batch(step: int, *, asked: frozenset[str] = frozenset(), ask: AskColumns | None = None) -> StepRollouts:
         if step == 2:
             os.kill(os.getpid(), number)
         return await taken(step, asked=asked, ask=ask)

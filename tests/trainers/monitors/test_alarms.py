@@ -100,6 +100,17 @@ def test_a_new_level_of_kl_is_news_until_it_is_usual() -> None:
     assert sounded == [True, False, False, False, False]
 
 
+def test_an_alarm_that_lasts_is_new_once_and_again_when_it_has_stopped() -> None:
+    alarms = Alarms(CONFIG)
+    new: list[list[bool]] = []
+    for step, value in enumerate([0.0, 0.0, 0.0, 1.0, 0.0]):
+        new.append([alarm.is_new for alarm in alarms.check({"policy/entropy": value}, step)])
+        resumed = Alarms(CONFIG)
+        resumed.restore(orjson.loads(orjson.dumps(alarms.state())))
+        alarms = resumed
+    assert new == [[True], [False], [False], [], [True]]
+
+
 def test_figures_that_are_missing_are_not_judged() -> None:
     alarms = Alarms(CONFIG)
     assert alarms.check({}, 0) == []

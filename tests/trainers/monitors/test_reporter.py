@@ -65,4 +65,8 @@ def test_an_event_is_said_at_once() -> None:
 def test_figures_that_are_missing_are_left_out() -> None:
     assert step_figures({}) == []
     known = {"loss": 0.5, "policy/entropy": 1.0, "speed/busy": 0.9, "staleness/mean": 1.25}
-    assert step_figures(known) == ["loss 0.500", "entropy 1.00", "busy 90%", "stale 1.2"]
+    assert step_figures(known) == ["loss 0.500", "entropy 1.0", "busy 90%", "stale 1.2"]
+
+
+def test_a_small_entropy_is_no_zero() -> None:
+    assert step_figures({"policy/entropy": 0.000214}) == ["entropy 0.00021"]

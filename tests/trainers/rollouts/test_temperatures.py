@@ -88,11 +88,13 @@ def test_a_record_gives_its_turns_again_with_their_choices() -> None:
     again = Script("t", before)
     again.read([5, 6, 7])
     first = again.recorded()
+    assert first is not None
     assert first == completion(0.6, 1.2)
     again.wrote(first, [Span(kind="turn", start=3, end=5)])
     again.read([8])
     assert again.temperature == 1.2
     second = again.recorded()
+    assert second is not None
     assert second == completion(1.4)
     again.wrote(second, [Span(kind="turn", start=6, end=7)])
     again.read([9, 9])

@@ -66,51 +66,59 @@ class Case:
 
     names: frozenset[str] = frozenset()
     """The fields (tool, path and field) that show names: many different texts, of which only comparisons count."""
-    vocabulary: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    vocabulary: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     """By argument that repeats a word of the user's: the words that it may be."""
-    wants: Mapping[str, Forest] = field(default_factory=dict)
+    wants: Mapping[str, Forest] = field(default_factory=dict[str, Forest])
     """By tool that is called several times: whether it is to be called with a value, by what is known of the value."""
-    said: list[str] = field(default_factory=list)
+    said: list[str] = field(default_factory=list[str])
     """The user's messages, joined."""
-    tools: list[str] = field(default_factory=list)
+    tools: list[str] = field(default_factory=list[str])
     """The tools called, in order."""
-    turns: list[str] = field(default_factory=list)
+    turns: list[str] = field(default_factory=list[str])
     """The turns, in order, without handles and prose."""
-    records: dict[RecordKey, ReadRecord] = field(default_factory=dict)
+    records: dict[RecordKey, ReadRecord] = field(default_factory=dict[RecordKey, ReadRecord])
     """What answers show, the latest of each record."""
-    seen: dict[RecordKey, int] = field(default_factory=dict)
+    seen: dict[RecordKey, int] = field(default_factory=dict[RecordKey, int])
     """The turn after which a record was shown last."""
-    places: dict[Candidate, dict[Place, None]] = field(default_factory=dict)
+    places: dict[Candidate, dict[Place, None]] = field(default_factory=dict[Candidate, dict[Place, None]])
     """By value, in the order of first showing: where it stands."""
-    used: dict[Candidate, dict[str, int]] = field(default_factory=dict)
+    used: dict[Candidate, dict[str, int]] = field(default_factory=dict[Candidate, dict[str, int]])
     """By value and tool: the last turn that wrote it."""
     about: tuple[str, ...] = ()
     """The handles of the last turn."""
-    _last_answer: dict[str, int] = field(default_factory=dict)
+    _last_answer: dict[str, int] = field(default_factory=dict[str, int])
     """By tool: the turn after which it answered last."""
-    _named: dict[str, list[RecordKey]] = field(default_factory=dict)
+    _named: dict[str, list[RecordKey]] = field(default_factory=dict[str, list[RecordKey]])
     """By handle: the records that it names."""
-    _shared: dict[tuple[str, str, str, str], int] = field(default_factory=dict)
+    _shared: dict[tuple[str, str, str, str], int] = field(default_factory=dict[tuple[str, str, str, str], int])
     """By tool, path, field and handle: how many records show it, since the last message."""
-    _facts: dict[Candidate, tuple[str, ...]] = field(default_factory=dict)
+    _facts: dict[Candidate, tuple[str, ...]] = field(default_factory=dict[Candidate, tuple[str, ...]])
     """What `facts` gave since the last message."""
     _spoken: frozenset[str] = frozenset()
     """The words of the user's that arguments may repeat."""
-    _references: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    _references: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     """By handle: what the records say that it names, since the last message."""
-    _nearest: dict[tuple[str, str], tuple[int, bool, int]] = field(default_factory=dict)
+    _nearest: dict[tuple[str, str], tuple[int, bool, int]] = field(
+        default_factory=dict[tuple[str, str], tuple[int, bool, int]]
+    )
     """By tool and path: the greatest recency since the last message."""
-    _recencies: dict[RecordKey, tuple[int, bool, int]] = field(default_factory=dict)
+    _recencies: dict[RecordKey, tuple[int, bool, int]] = field(default_factory=dict[RecordKey, tuple[int, bool, int]])
     """The recency of records, since the last message."""
-    _of_kind: dict[str, dict[Candidate, int]] = field(default_factory=dict)
+    _of_kind: dict[str, dict[Candidate, int]] = field(default_factory=dict[str, dict[Candidate, int]])
     """By kind: the values that were shown and their order."""
-    _ladders: dict[tuple[str, str, str], list[str]] = field(default_factory=dict)
+    _ladders: dict[tuple[str, str, str], list[str]] = field(default_factory=dict[tuple[str, str, str], list[str]])
     """By tool, path and field of a listing: its values from the least to the greatest, pages counted together."""
-    _ends: dict[tuple[str, str, str, str], dict[str, frozenset[Candidate]]] = field(default_factory=dict)
+    _ends: dict[tuple[str, str, str, str], dict[str, frozenset[Candidate]]] = field(
+        default_factory=dict[tuple[str, str, str, str], dict[str, frozenset[Candidate]]]
+    )
     """By tool, path and field of a listing, and tool: the unused values of least and of greatest rank."""
-    _wanted: dict[tuple[str, str], tuple[Candidate, ...]] = field(default_factory=dict)
+    _wanted: dict[tuple[str, str], tuple[Candidate, ...]] = field(
+        default_factory=dict[tuple[str, str], tuple[Candidate, ...]]
+    )
     """By kind and tool: the unused values with which the tool is to be called, since the last message."""
-    _unused: dict[tuple[str, str], tuple[Candidate, ...]] = field(default_factory=dict)
+    _unused: dict[tuple[str, str], tuple[Candidate, ...]] = field(
+        default_factory=dict[tuple[str, str], tuple[Candidate, ...]]
+    )
     """By kind and tool: the values with which the tool was not called, since the last message."""
 
     def read(self, pieces: Sequence[str]) -> None:

@@ -261,7 +261,9 @@ def _constants(demonstrations: Sequence[Demonstration], vocabulary: Mapping[str,
                 if _is_list(argument):
                     lists[turn.tool, argument.name].append(one)
             case.write(turn.outline, turn.tool, turn.chosen)
-    columns = {key: sorted(frozenset.intersection(*(one.columns for one in ones))) for key, ones in lists.items()}
+    columns: dict[tuple[str, str], list[str]] = {
+        key: sorted(set[str].intersection(*(set(one.columns) for one in ones))) for key, ones in lists.items()
+    }
     return _Constants(
         places={key: frozenset(_constant_places(ones)) for key, ones in seen.items()},
         columns={
@@ -276,7 +278,7 @@ def _seen(argument: Argument, case: Case) -> _SeenArgument:
     names = (
         {f"{key[0]}.{key[1]}.{column}" for key, record in case.records.items() for column in record.fields}
         if _is_list(argument)
-        else set()
+        else set[str]()
     )
     marks = tuple(one.text for one in argument.chosen)
     return _SeenArgument(

@@ -48,7 +48,7 @@ class ReadRecord:
 
     path: str
     """The field that holds the record; empty for a whole answer."""
-    fields: dict[str, ReadValue] = field(default_factory=dict)
+    fields: dict[str, ReadValue] = field(default_factory=dict[str, ReadValue])
 
     def marks(self) -> set[str]:
         """Every handle in it."""

@@ -57,7 +57,9 @@ class Tree:
         """The label of an example."""
         node = self
         while node.test is not None:
-            node = node.holds if features.passes(node.test) else node.fails  # type: ignore[assignment]
+            following = node.holds if features.passes(node.test) else node.fails
+            assert following is not None, "a test has what follows from it"
+            node = following
         return node.label
 
 
@@ -131,7 +133,7 @@ class _Grower:
         return self._grow(rows, first, 0)
 
     def _grow(self, rows: NDArray[np.int64], first: NDArray[np.int64], depth: int) -> Tree:
-        labels = [self.labels[row] for row in rows]
+        labels: list[str] = [self.labels[int(row)] for row in rows]
         leaf = _leaf(labels)
         if len(set(labels)) == 1 or depth == _MOST_DEPTH:
             return leaf

@@ -30,23 +30,23 @@ class Shown:
     handles: Handles = field(default_factory=Handles)
     today: date | None = None
     """The day of the episode; `None` until a message has named one."""
-    named: set[str] = field(default_factory=set)
+    named: set[str] = field(default_factory=set[str])
     """The words of the system's messages: what they name, such as a section of a handbook, stays a word."""
     said: str = ""
     """What the user has written, without what has a handle."""
-    asked: dict[str, HandleValue] = field(default_factory=dict)
+    asked: dict[str, HandleValue] = field(default_factory=dict[str, HandleValue])
     """By unit: the last value that the user named."""
-    limits: dict[str, HandleValue] = field(default_factory=dict)
+    limits: dict[str, HandleValue] = field(default_factory=dict[str, HandleValue])
     """By unit: the last value of a field that is a limit by its name."""
-    window: list[str] = field(default_factory=list)
+    window: list[str] = field(default_factory=list[str])
     """The last days that running text of an answer named, at most two: those of a window, or the end of one."""
-    latest: dict[str, HandleValue] = field(default_factory=dict)
+    latest: dict[str, HandleValue] = field(default_factory=dict[str, HandleValue])
     """By unit: the last value of the answers before the present one."""
-    facts: dict[str, dict[str, object]] = field(default_factory=dict)
+    facts: dict[str, dict[str, object]] = field(default_factory=dict[str, dict[str, object]])
     """By id of a record: what was shown of it, by field."""
-    names: dict[str, Mark] = field(default_factory=dict)
+    names: dict[str, Mark] = field(default_factory=dict[str, Mark])
     """By text that an answer has shown: the handle of the record that it was shown of."""
-    texts: set[str] = field(default_factory=set)
+    texts: set[str] = field(default_factory=set[str])
     """Texts with handles that no pattern recognises."""
 
     def learn_tools(self, tools: Sequence[JsonSchema]) -> None:

@@ -226,7 +226,8 @@ class GrpoLoop(Loop):
         alarms = self._alarms.check(metrics, step)
         metrics["alarms"] = float(len(alarms))
         for alarm in alarms:
-            rollouts.happened(alarm.name, f"alarm, step {step}: {alarm.sentence}")
+            if alarm.is_new:
+                rollouts.happened(alarm.name, f"alarm, step {step}: {alarm.sentence}")
             if alarm.action == "refresh":
                 rollouts.drop_older(step + 1)
         rollouts.settle(self._further)

@@ -32,6 +32,8 @@ class Alarm:
     """What it means and what can be done."""
     action: AlarmAction = "tell"
     step: int = 0
+    is_new: bool = True
+    """Whether the same figure gave none at the step before; people are told once of what lasts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +90,7 @@ class Alarms:
     def __init__(self, config: AlarmConfig) -> None:
         self._config = config
         self._seen: dict[str, list[float]] = {name: [] for name in _WATCHED}
+        self._sounding: set[str] = set()
         self._checks: Mapping[str, Callable[[float, list[float]], Alarm | None]] = {
             LENGTH_CORRELATION: self._length,
             ENTROPY: self._entropy,
@@ -111,13 +114,18 @@ class Alarms:
             before = self._seen[name]
             alarm = check(metrics[name], before)
             self._seen[name] = [*before, metrics[name]][-self._config.window :]
-            if alarm is not None:
-                sounded.append(replace(alarm, step=step))
+            if alarm is None:
+                self._sounding.discard(name)
+            else:
+                sounded.append(replace(alarm, step=step, is_new=name not in self._sounding))
+                self._sounding.add(name)
         return sounded
 
     def state(self) -> JsonObject:
         """What to save beside a checkpoint."""
-        return {name: list(values) for name, values in self._seen.items()}
+        state: JsonObject = {name: list(values) for name, values in self._seen.items()}
+        state[_SOUNDING] = [*sorted(self._sounding)]
+        return state
 
     def restore(self, state: Mapping[str, object]) -> None:
         """Go on from what `state` gave.
@@ -125,12 +133,14 @@ class Alarms:
         Raises:
             CheckpointError: it is not what `state` gives.
         """
-        if set(state) != set(_WATCHED):
+        sounding = state.get(_SOUNDING)
+        if set(state) != {*_WATCHED, _SOUNDING} or not isinstance(sounding, list):
             raise CheckpointError(
                 f"the alarms' state is of {', '.join(sorted(state)) or 'nothing'} and should be of "
-                f"{', '.join(_WATCHED)}; take the checkpoint before this one"
+                f"{', '.join(_WATCHED)} and {_SOUNDING}; take the checkpoint before this one"
             )
         self._seen = {name: _numbers(name, state[name]) for name in _WATCHED}
+        self._sounding = {name for name in _WATCHED if name in sounding}
 
     def _length(self, value: float, before: list[float]) -> Alarm | None:
         """One step has few episodes and its correlation scatters; a mean over the window does not."""
@@ -247,6 +257,7 @@ class Alarms:
         return fmean(recent) if len(recent) == self._config.window else None
 
 
+_SOUNDING = "sounding"
 _WATCHED = (LENGTH_CORRELATION, ENTROPY, ESS, GROUPS_FLAT, KL, INFORMATION)
 
 

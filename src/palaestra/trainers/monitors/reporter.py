@@ -14,7 +14,7 @@ _FIGURES: Mapping[str, tuple[str, str]] = MappingProxyType(
         "reward/mean": ("reward", "{:.2f}"),
         "solved": ("solved", "{:.0%}"),
         "loss": ("loss", "{:.3f}"),
-        "policy/entropy": ("entropy", "{:.2f}"),
+        "policy/entropy": ("entropy", "{:#.2g}"),
         "speed/tokens": ("tokens/s", "{:,.0f}"),
         "speed/busy": ("busy", "{:.0%}"),
         "staleness/mean": ("stale", "{:.1f}"),
