@@ -42,8 +42,8 @@ EXPORTS = {
         "Demonstration FamilyLearnability Imitator demonstrate learnability_table measure_learnability play_imitator"
     ),
     "palaestra.benchmarks.learning": (
-        "LearningConfig LearningMaterial LearningResult MeasuredPolicy evaluate_policy learn learning_document "
-        "learning_panels learning_tables"
+        "STAGES HeldoutGroup LearningConfig LearningMaterial LearningResult MeasuredPolicy evaluate_policy "
+        "groups_by_training learn learning_document learning_panels learning_tables"
     ),
     "palaestra.benchmarks.objectives": (
         "FULL QUICK Bandit Copying Dependency Junction OffPolicyReport OffPolicyScale Planning PolicyTable Toy "
@@ -141,10 +141,11 @@ EXPORTS = {
         "ParsedTurn PlannedTurn PlannerFormat QwenFormat Rendering SmolLM2Format TurnPart read_plan"
     ),
     "palaestra.trainers": (
-        "AlarmConfig CriticConfig GroupRule GrpoConfig GrpoLoop LearnerConfig Loop ModelConfig NativeConfig "
-        "ObjectiveConfig OpenProgressBar PlayConfig Policy PolicyConfig PoolConfig ProgressBar RecordedRun "
-        "RolloutJob RolloutResult RunPlan SftConfig SftLoop StageProgress StageResult Staleness TrainConfig "
-        "WorldConfig demonstrations_of initial_policy load_config load_policy plan_run play_jobs read_config "
+        "AlarmConfig BranchingConfig ChoiceConfig CriticConfig ExpertConfig GroupRule GroupStageConfig GrpoConfig "
+        "GrpoLoop LearnerConfig Loop ModelConfig NativeConfig ObjectiveConfig OpenProgressBar PlayConfig Policy "
+        "PolicyConfig PoolConfig ProgressBar RecordedRun RejectionConfig RolloutJob RolloutResult RunPlan SftConfig "
+        "SftLoop StageConfig StageProgress StageResult Staleness TrainConfig WorldConfig demonstrations_of "
+        "env_id_of initial_policy load_config load_policy plan_run play_jobs read_config read_progress "
         "recorded_batches run run_loop tasks_of worlds_of"
     ),
     "palaestra.trainers.branching": (
@@ -169,10 +170,10 @@ EXPORTS = {
         "Learner LearnerConfig LoraConfig Precision ProcessGroup TokenScores join_process_group score_tokens"
     ),
     "palaestra.trainers.loops": (
-        "ExpertConfig GrpoConfig GrpoLoop KeepConfig Loop ModelConfig PolicyConfig RecordedRun RejectionConfig RunPlan "
-        "SaveConfig SelfImitationLoop SftConfig SftLoop StageProgress StageResult TrainConfig WorldConfig "
-        "demonstrations_of initial_policy load_config plan_run read_config recorded_batches run run_loop tasks_of "
-        "worlds_of"
+        "ExpertConfig GroupStageConfig GrpoConfig GrpoLoop KeepConfig Loop ModelConfig PolicyConfig RecordedRun "
+        "RejectionConfig RunPlan SaveConfig SelfImitationLoop SftConfig SftLoop StageConfig StageProgress "
+        "StageResult TrainConfig WorldConfig demonstrations_of env_id_of initial_policy load_config plan_run "
+        "read_config read_progress recorded_batches run run_loop tasks_of worlds_of"
     ),
     "palaestra.trainers.monitors": (
         "TRACKERS Alarm AlarmAction AlarmConfig Alarms Collapse JsonLinesTracker OpenTracker StageEvent "

@@ -4,15 +4,15 @@ import pytest
 
 from palaestra.benchmarks.learnability import measure_learnability
 from palaestra.benchmarks.learnability.case import Candidate, Case
-from palaestra.benchmarks.learnability.choices import ChoiceExample, Described, learn_choice
+from palaestra.benchmarks.learnability.choices import CandidateFacts, ChoiceExample, learn_choice
 from palaestra.benchmarks.learnability.reading import join_pieces, read_records
-from palaestra.benchmarks.learnability.trees import Features, grow
+from palaestra.benchmarks.learnability.trees import TreeFeatures, grow
 from palaestra.benchmarks.learnability.turns import abstract
 from palaestra.tools import Mark
 
 
-def known(*has: str, **numbers: float) -> Features:
-    return Features(has=frozenset(has), numbers=numbers)
+def known(*has: str, **numbers: float) -> TreeFeatures:
+    return TreeFeatures(has=frozenset(has), numbers=numbers)
 
 
 def test_a_tree_takes_the_feature_that_tells_the_labels_apart() -> None:
@@ -40,8 +40,8 @@ def test_labels_that_no_feature_tells_apart_are_decided_by_the_majority() -> Non
 
 
 def test_a_choice_keeps_what_was_chosen_in_every_example() -> None:
-    def described(number: int, *has: str) -> Described:
-        return Described(candidate=Candidate(sort="handle", text=f"<line.{number}>"), has=frozenset(has))
+    def described(number: int, *has: str) -> CandidateFacts:
+        return CandidateFacts(candidate=Candidate(sort="handle", text=f"<line.{number}>"), has=frozenset(has))
 
     examples = [
         ChoiceExample(among=(described(0, "first"), described(1, "asked")), right=described(1).candidate),

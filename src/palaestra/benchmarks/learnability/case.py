@@ -16,7 +16,7 @@ from palaestra.benchmarks.learnability.reading import (
     read_value,
     words_of,
 )
-from palaestra.benchmarks.learnability.trees import Features, Forest
+from palaestra.benchmarks.learnability.trees import Forest, TreeFeatures
 from palaestra.tools import Mark
 
 Sort: TypeAlias = Literal["handle", "number", "text", "word"]
@@ -233,7 +233,7 @@ class Case:
             )
         return self._wanted[kind, tool]
 
-    def known_of(self, candidate: Candidate) -> Features:
+    def known_of(self, candidate: Candidate) -> TreeFeatures:
         """What messages say of a candidate."""
         numbers: dict[str, float] = {}
         for place in self.places[candidate]:
@@ -247,7 +247,7 @@ class Case:
                     numbers[f"{name} with {column} gap"] = value.gap
                 if len(value.numbers) == 1:
                     numbers[f"{name} with {column}"] = float(value.numbers[0])
-        return Features(has=frozenset(self.facts(candidate)), numbers=numbers)
+        return TreeFeatures(has=frozenset(self.facts(candidate)), numbers=numbers)
 
     def _show(self, candidate: Candidate, place: Place) -> None:
         self.places.setdefault(candidate, {})[place] = None
@@ -310,9 +310,9 @@ class Case:
             if argument in record.fields and _ONE_WORD.fullmatch(record.fields[argument].text)
         }
 
-    # Features of the moment
+    # What is read of the moment
 
-    def moment(self, takes: Mapping[str, frozenset[str]]) -> Features:
+    def moment(self, takes: Mapping[str, frozenset[str]]) -> TreeFeatures:
         """What is known where the next turn is decided.
 
         Args:
@@ -346,7 +346,7 @@ class Case:
             has |= {f"e:{a} is {b}" for n, a in enumerate(ordered) for b in ordered[n + 1 :]}
         for tool, kinds in takes.items():
             self._unused_of(tool, kinds, has, numbers)
-        return Features(has=frozenset(has), numbers=numbers)
+        return TreeFeatures(has=frozenset(has), numbers=numbers)
 
     def _words_in(self, field: str, value: ReadValue) -> frozenset[str]:
         """The words of a field that may decide; of a name only how it compares."""
@@ -452,7 +452,7 @@ class Case:
         for one in left:
             has.update(f"u:{tool} {feature}" for feature in self.facts(one))
 
-    # Features of a candidate
+    # What is read of a candidate
 
     def describe(self, candidate: Candidate, tool: str, before: Mapping[str, Candidate]) -> frozenset[str]:
         """What tells a candidate from others.

@@ -14,7 +14,7 @@ _PRICE = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Described:
+class CandidateFacts:
     """A value that could be written, and its features."""
 
     candidate: Candidate
@@ -25,7 +25,7 @@ class Described:
 class ChoiceExample:
     """A choice that a demonstration made."""
 
-    among: tuple[Described, ...]
+    among: tuple[CandidateFacts, ...]
     right: Candidate
 
 
@@ -36,7 +36,7 @@ class Narrowing:
     name: str
     lacks: bool = False
 
-    def keep(self, among: Sequence[Described]) -> Sequence[Described]:
+    def keep(self, among: Sequence[CandidateFacts]) -> Sequence[CandidateFacts]:
         """What is left."""
         left = [one for one in among if (self.name in one.has) != self.lacks]
         return left or among
@@ -52,7 +52,7 @@ class ChoiceRule:
     wrong: int = 0
     """How many of the examples it gets wrong."""
 
-    def choose(self, among: Sequence[Described]) -> Candidate | None:
+    def choose(self, among: Sequence[CandidateFacts]) -> Candidate | None:
         """The value to write; `None` where none was shown."""
         for narrowing in self.narrowings:
             among = narrowing.keep(among)
@@ -90,7 +90,9 @@ def _with_end(rule: ChoiceRule, examples: Sequence[ChoiceExample]) -> ChoiceRule
     return replace(ends[best], wrong=wrong[best])
 
 
-def _best(left: Sequence[Sequence[Described]], rights: Sequence[Candidate], *, spoilt: int = 0) -> Narrowing | None:
+def _best(
+    left: Sequence[Sequence[CandidateFacts]], rights: Sequence[Candidate], *, spoilt: int = 0
+) -> Narrowing | None:
     """The narrowing that rejects most, and of what was chosen at most `spoilt`."""
     gains: dict[tuple[str, bool], float] = defaultdict(float)
     lost: dict[tuple[str, bool], int] = defaultdict(int)

@@ -13,9 +13,9 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from palaestra.benchmarks.learnability.case import UNWANTED, WANTED, Candidate, Case, Sort
-from palaestra.benchmarks.learnability.choices import ChoiceExample, ChoiceRule, Described, learn_choice
+from palaestra.benchmarks.learnability.choices import CandidateFacts, ChoiceExample, ChoiceRule, learn_choice
 from palaestra.benchmarks.learnability.reading import words_of
-from palaestra.benchmarks.learnability.trees import Features, Forest, Tree, grow
+from palaestra.benchmarks.learnability.trees import Forest, Tree, TreeFeatures, grow
 from palaestra.benchmarks.learnability.turns import COLUMN, HOLE, HOLES, SORTS, AbstractTurn, Argument, abstract, freeze
 from palaestra.tools import Mark
 
@@ -49,10 +49,10 @@ class Demonstration:
 class _Lessons:
     """What demonstrations did, to be made trees and rules of."""
 
-    moments: dict[str, list[Features]] = field(default_factory=lambda: defaultdict(list))
+    moments: dict[str, list[TreeFeatures]] = field(default_factory=lambda: defaultdict(list))
     shapes: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
-    values: dict[ArgumentKey, list[tuple[Features, str]]] = field(default_factory=lambda: defaultdict(list))
-    choices: dict[HoleKey, list[tuple[Features, ChoiceExample]]] = field(default_factory=lambda: defaultdict(list))
+    values: dict[ArgumentKey, list[tuple[TreeFeatures, str]]] = field(default_factory=lambda: defaultdict(list))
+    choices: dict[HoleKey, list[tuple[TreeFeatures, ChoiceExample]]] = field(default_factory=lambda: defaultdict(list))
 
 
 class Imitator:
@@ -142,7 +142,7 @@ class Imitator:
     def _choose(
         self,
         case: Case,
-        moment: Features,
+        moment: TreeFeatures,
         hole: HoleKey,
         tool: str,
         before: Mapping[str, Candidate],
@@ -157,21 +157,21 @@ class Imitator:
 
 
 def _with_choice(
-    moment: Features, case: Case, tool: str, name: str, choice: Candidate, before: dict[str, Candidate]
-) -> Features:
+    moment: TreeFeatures, case: Case, tool: str, name: str, choice: Candidate, before: dict[str, Candidate]
+) -> TreeFeatures:
     """The moment after a value was chosen, which is added to those before."""
     has = {f"g:{name} {feature}" for feature in case.describe(choice, tool, before)}
     before[name if name not in before else f"{name} {len(before)}"] = choice
-    return Features(has=moment.has | has, numbers=moment.numbers)
+    return TreeFeatures(has=moment.has | has, numbers=moment.numbers)
 
 
 def _described(
     case: Case, tool: str, sort: Sort, before: Mapping[str, Candidate], argument: Argument
-) -> tuple[Described, ...]:
+) -> tuple[CandidateFacts, ...]:
     """The values that could be written, with their features."""
     among = case.words_for(argument.name) if sort == "word" else None
     return tuple(
-        Described(candidate=one, has=case.describe(one, tool, before))
+        CandidateFacts(candidate=one, has=case.describe(one, tool, before))
         for one in case.places
         if one.sort == sort and (among is None or one.text in among)
     )
@@ -188,7 +188,7 @@ def _holes(tool: str, argument: Argument) -> list[HoleKey]:
 
 
 def _grow_rules(
-    examples: Sequence[tuple[Features, ChoiceExample]], limits: frozenset[float], depth: int = 0
+    examples: Sequence[tuple[TreeFeatures, ChoiceExample]], limits: frozenset[float], depth: int = 0
 ) -> tuple[Forest, Mapping[str, ChoiceRule | Candidate]]:
     """A tree whose leaves are rules, by name, or values: one rule where it is right, values where they are few."""
     rule = learn_choice([example for _, example in examples])
@@ -203,7 +203,7 @@ def _grow_rules(
 
 
 def _split(
-    examples: Sequence[tuple[Features, ChoiceExample]], rule: ChoiceRule, limits: frozenset[float]
+    examples: Sequence[tuple[TreeFeatures, ChoiceExample]], rule: ChoiceRule, limits: frozenset[float]
 ) -> tuple[Forest, Mapping[str, ChoiceRule | Candidate]]:
     """Two rules, one for the examples that the rule gets right and one for the others, if features tell them apart."""
     labels = ["right" if rule.choose(one.among) == one.right else "wrong" for _, one in examples]
@@ -327,7 +327,7 @@ def _learn_wants(
     """
     tools = [[str(written[0]).partition(" ")[0] for written in one.written] for one in demonstrations]
     pairs = {pair for called in tools for pair in pairwise(called)}
-    known: dict[str, dict[tuple[int, Candidate, frozenset[str]], tuple[Features, str]]] = defaultdict(dict)
+    known: dict[str, dict[tuple[int, Candidate, frozenset[str]], tuple[TreeFeatures, str]]] = defaultdict(dict)
     for number, (demonstration, called) in enumerate(zip(demonstrations, tools, strict=True)):
         case = Case(names=names, vocabulary=vocabulary)
         for turn, (read, written) in enumerate(zip(demonstration.read, demonstration.written, strict=True)):

@@ -23,7 +23,7 @@ _ODD = tuple(np.uint64(2 * n + 3) for n in range(64))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Features:
+class TreeFeatures:
     """What is known of an example."""
 
     has: frozenset[str]
@@ -53,7 +53,7 @@ class Tree:
     holds: "Tree | None" = None
     fails: "Tree | None" = None
 
-    def decide(self, features: Features) -> str:
+    def decide(self, features: TreeFeatures) -> str:
         """The label of an example."""
         node = self
         while node.test is not None:
@@ -70,7 +70,7 @@ class Forest:
     trees: tuple[Tree, ...]
     """The first knows all features; it decides between labels with equally many votes."""
 
-    def decide(self, features: Features) -> str:
+    def decide(self, features: TreeFeatures) -> str:
         """The label of an example."""
         votes = [tree.decide(features) for tree in self.trees]
         counts = Counter(votes)
@@ -78,7 +78,7 @@ class Forest:
 
 
 def grow(
-    examples: Sequence[Features], labels: Sequence[str], *, limits: frozenset[float], trees: int = VOTES
+    examples: Sequence[TreeFeatures], labels: Sequence[str], *, limits: frozenset[float], trees: int = VOTES
 ) -> Forest:
     """Trees that tell the labels apart, as far as the features do.
 
@@ -160,7 +160,7 @@ def _leaf(labels: Sequence[str]) -> Tree:
     return Tree(label=min(counts, key=lambda label: (-counts[label], label)))
 
 
-def _tests(examples: Sequence[Features], limits: frozenset[float]) -> tuple[list[Test], NDArray[np.bool_]]:
+def _tests(examples: Sequence[TreeFeatures], limits: frozenset[float]) -> tuple[list[Test], NDArray[np.bool_]]:
     """The tests that tell some of the examples apart, and which of them each passes."""
     passed: dict[Test, list[int]] = {}
     for row, one in enumerate(examples):

@@ -14,7 +14,7 @@ from palaestra.records import Json
 from palaestra.tools.formats.comparisons import rank_word
 from palaestra.tools.formats.handles import HandleValue
 from palaestra.tools.formats.kinds import is_id, stem
-from palaestra.tools.formats.shown import LEAST_NUMBER, Shown, parse_day
+from palaestra.tools.formats.shown import LEAST_NUMBER, ShownFacts, parse_day
 
 Path: TypeAlias = tuple[str, ...]
 """The names of the fields that lead to a value."""
@@ -36,7 +36,7 @@ class AnswerReader:
         shown: The memory of the episode.
     """
 
-    def __init__(self, shown: Shown) -> None:
+    def __init__(self, shown: ShownFacts) -> None:
         self._shown = shown
         self._pages: dict[Path, list[HandleValue]] = {}
         """The values of the listing that goes on, by path; empty where none does."""
@@ -63,7 +63,7 @@ class AnswerReader:
 class _Pass:
     """One answer being rendered."""
 
-    def __init__(self, shown: Shown, columns: Mapping[Path, Sequence[HandleValue]], texts: Sequence[str]) -> None:
+    def __init__(self, shown: ShownFacts, columns: Mapping[Path, Sequence[HandleValue]], texts: Sequence[str]) -> None:
         self._shown = shown
         self._columns = columns
         self._texts = texts

@@ -27,7 +27,7 @@ from palaestra.tools.formats.format import Mark, ParsedTurn, Rendering, TurnPart
 from palaestra.tools.formats.handles import handle_marks
 from palaestra.tools.formats.lines import ValueMarks, line_pieces, read_line, written_line
 from palaestra.tools.formats.resolving import find_unshown, resolve_turn
-from palaestra.tools.formats.shown import Shown
+from palaestra.tools.formats.shown import ShownFacts
 from palaestra.tools.images import read_text
 
 _ROLES = ("system", "user", "assistant", "tool")
@@ -78,7 +78,7 @@ class CompactRendering:
 
     def __init__(self, form: CompactFormat) -> None:
         self._format = form
-        self._shown = Shown()
+        self._shown = ShownFacts()
         self._answers = AnswerReader(self._shown)
         self._marks = ValueMarks(find=self._shown.find_written, mask=self._shown.mask_written)
 

@@ -23,7 +23,7 @@ _DAY = 10
 
 
 @dataclass(slots=True, kw_only=True)
-class Shown:
+class ShownFacts:
     """The memory of one episode's rendering."""
 
     kinds: ArgumentKinds = field(default_factory=lambda: ArgumentKinds(()))
