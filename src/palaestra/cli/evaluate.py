@@ -141,7 +141,7 @@ def evaluate(
     `--out` names a folder for settings, outcomes, trajectories and the report as JSON and HTML. The same command
     resumes a killed evaluation. It plays no episode twice and loses none.
 
-    Examples: `palaestra eval runs/demo/seed-0/after-grpo --split dev`, `palaestra eval oracle --suite babyai`,
+    Examples: `palaestra eval runs/demo/seed-0/policy-gradient --split dev`, `palaestra eval oracle --suite babyai`,
     `palaestra eval --base-url http://127.0.0.1:8000/v1 --model qwen3 --suite bfcl/multi_turn_base --out runs/bfcl`
     """
     from palaestra.benchmarks.evaluation.agents import AgentOptions, evaluated_agent_of  # noqa: PLC0415  they load worlds
