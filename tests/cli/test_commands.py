@@ -166,7 +166,14 @@ def test_detectors_report_what_they_find(tmp_path: Path) -> None:
 def test_detectors_read_what_a_run_was_trained_on(tmp_path: Path) -> None:
     env = gym.make("palaestra/Storefront-v0")
     episode = rollout(env, finish_at_once(), name="policy", seed=0, task="storefront/cancel-order/0000")
-    group = {"index": 0, "version": 0, "episodes": [orjson.loads(dump_episode(episode))], "failed": 0, "straggled": 0}
+    group = {
+        "index": 0,
+        "version": 0,
+        "task": episode.task.id,
+        "episodes": [orjson.loads(dump_episode(episode))],
+        "failed": 0,
+        "straggled": 0,
+    }
     pressure = {"ceiling": 4, "probing": False, "turns": 0, "overloaded": 0}
     batch = {"step": 0, "groups": [group, group], "pressure": pressure}
     (tmp_path / "grpo").mkdir()
