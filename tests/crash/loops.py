@@ -147,6 +147,12 @@ def rollout_loop(start: Policy, kind: str, *, said: Told | None = None) -> Loop:
     return grpo_loop(start, CONFIGS[kind], said=said)
 
 
+def figures(result: StageResult) -> list[Metrics]:
+    """Every figure of a stage but those of time and of what happened to be under way."""
+    timed = ("seconds", "speed/", "rollouts/")
+    return [{k: v for k, v in row.items() if not k.startswith(timed)} for row in result.progress.history]
+
+
 class Stopped(Exception):  # noqa: N818  it is what a person does, not a fault
     """Somebody interrupted the training."""
 

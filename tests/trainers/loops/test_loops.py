@@ -17,6 +17,7 @@ from crash.loops import (
     WORLD,
     Stopped,
     Told,
+    figures,
     grpo_loop,
     ledger,
     run,
@@ -33,12 +34,6 @@ from palaestra.trainers.rollouts.faults import Backoff
 from palaestra.trainers.rollouts.groups import RolloutGroup
 from palaestra.trainers.rollouts.worlds import Timeouts
 from palaestra.trajectory import Episode
-
-
-def figures(result: StageResult) -> list[Metrics]:
-    """Every figure of a stage but those of time and of what happened to be under way."""
-    timed = ("seconds", "speed/", "rollouts/")
-    return [{k: v for k, v in row.items() if not k.startswith(timed)} for row in result.progress.history]
 
 
 def played(directory: Path) -> list[list[Episode]]:

@@ -16,6 +16,7 @@ from crash.loops import (
     Stopped,
     Told,
     branch_ledger,
+    figures,
     imitating_loop,
     ledger,
     run,
@@ -26,18 +27,11 @@ from palaestra.errors import CheckpointError, TaskError
 from palaestra.trainers.choice import ChoiceConfig
 from palaestra.trainers.loops import ExpertConfig, RecordedRun, RejectionConfig, StageResult, recorded_batches, rollouts
 from palaestra.trainers.loops.imitation_config import KeepConfig
-from palaestra.trainers.objectives import Metrics
 from palaestra.trainers.policy import Policy, load_policy
 from palaestra.trainers.rollouts.job import RolloutJob
 from palaestra.trainers.rollouts.play_all import play_all
 from palaestra.trainers.rollouts.pool import PoolConfig, RolloutPool, RolloutResult
 from palaestra.trainers.rollouts.staleness import Staleness
-
-
-def figures(result: StageResult) -> list[Metrics]:
-    """Every figure of a stage but those of time and of what happened to be under way."""
-    timed = ("seconds", "speed/", "rollouts/")
-    return [{k: v for k, v in row.items() if not k.startswith(timed)} for row in result.progress.history]
 
 
 @pytest.fixture(scope="module")
