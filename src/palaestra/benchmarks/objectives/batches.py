@@ -69,7 +69,7 @@ def batch_of(
 
 
 def _columns(episodes: Sequence[ToyEpisode], turns: Sequence[ToyTurn]) -> dict[str, Tensor]:
-    """Everybody is one agent, every turn can be read and calls one tool; the rubric is one expectation."""
+    """Everybody is one agent, every turn can be read, calls one tool and does no harm; the rubric is one expectation."""
     zero_U = torch.zeros(len(turns), dtype=torch.float64)
     one_R = torch.ones(len(episodes), dtype=torch.float64)
     layers_UL = torch.zeros(len(turns), len(LAYERS), dtype=torch.float64)
@@ -80,11 +80,13 @@ def _columns(episodes: Sequence[ToyEpisode], turns: Sequence[ToyTurn]) -> dict[s
         "passed_R": _floats(episode.passed for episode in episodes),
         "total_R": _floats(episode.total for episode in episodes),
         "done_R": _floats(episode.done for episode in episodes),
+        "unfinished_R": _floats(not episode.done for episode in episodes),
         "task_R": torch.tensor([episode.task for episode in episodes]),
         "agent_R": torch.zeros(len(episodes), dtype=torch.long),
         "invalid_U": zero_U,
         "tools_U": torch.ones_like(zero_U),
         "layers_UL": layers_UL,
+        "harm_U": zero_U,
         "met_UC": _floats(met)[:, None],
         "open_UC": torch.ones_like(zero_U)[:, None],
         "points_RC": one_R[:, None],
