@@ -7,7 +7,7 @@ it speaks of what this episode changed, or of the records that the request names
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property, lru_cache, partial
+from functools import cache, cached_property, lru_cache, partial
 from itertools import chain, product
 
 from palaestra.record import record
@@ -95,8 +95,7 @@ class _Pair:
     before: Row | None
     """The row before; `None` where this episode made it, and the row itself where it was only shown."""
     after: Row
-    beyond: frozenset[str] = frozenset()
-    """The ids in the rows to which this one points: a claim holds its line, and the line its order."""
+    case: "_Case"
 
     @property
     def changed(self) -> bool:
@@ -111,11 +110,11 @@ class _Pair:
         return self.after.json().decode()
 
     def is_about(self, key: str) -> bool:
-        return key in self.beyond or key in values_of(self.after)
+        return key in values_of(self.after) or key in self.case.ids_beyond(self.after)
 
     @property
     def ids(self) -> Iterator[str]:
-        return chain(self.beyond, _ids_of(self.after))
+        return chain(self.case.ids_beyond(self.after), _ids_of(self.after))
 
 
 @record
@@ -159,6 +158,7 @@ def forbid_false_promises(rules: MessageRules) -> Criterion:
     )
 
 
+@lru_cache(maxsize=4_096)
 def _false_outcome(sentence: str, outcome: str | None) -> str | None:
     """What is false about how a sentence says that the case ended."""
     if outcome in ("declined", "handed on") and _GRANTED.search(sentence) and is_commitment(_GRANTED.sub("", sentence)):
@@ -187,6 +187,10 @@ class _Case:
     def __init__(self, rules: MessageRules, evidence: Evidence) -> None:
         self._rules = rules
         self._evidence = evidence
+        self._promised = {table for promise in rules.promises for table in promise.rows}
+        # Sentences ask about few of the rows, and many rows point to the same ones.
+        self._beyond: dict[tuple[str, str], frozenset[str]] = {}
+        self._rows_under = cache(self._find_rows)
 
     @cached_property
     def pairs(self) -> Sequence[_Pair]:
@@ -196,20 +200,27 @@ class _Case:
         shown = (r for r in self._rules.rows_shown(self._evidence) if (r.table, r.id) not in changed)
         made = ((change.before, change.after) for change in changes if change.after is not None)
         rows = [*made, *((row, row) for row in shown)]
-        return [_Pair(before=before, after=after, beyond=self._beyond(after)) for before, after in rows]
+        return [_Pair(before=before, after=after, case=self) for before, after in rows]
 
-    def _beyond(self, row: Row) -> frozenset[str]:
-        """The ids of records that promises are about, in the rows that a row points to."""
-        state, keys = self._evidence.state, set(_ids_of(row))
-        pointed = (state.peek(kind, key) for key in keys for kind in self._rules.kinds.values())
-        held = {key for other in pointed if other is not None for key in _ids_of(other)}
-        return frozenset(key for key in held - keys if any(state.peek(kind, key) for kind in self._kinds))
+    def ids_beyond(self, row: Row) -> frozenset[str]:
+        """The ids of records that promises are about, in the rows to which one of `pairs` points.
 
-    @cached_property
-    def _kinds(self) -> Sequence[type[Row]]:
-        """The kinds of rows that promises are about."""
-        tables = {table for promise in self._rules.promises for table in promise.rows}
-        return [kind for table, kind in self._rules.kinds.items() if table in tables]
+        A claim holds its line, and the line its order.
+        """
+        place = row.table, row.id
+        if (known := self._beyond.get(place)) is None:
+            keys = set(_ids_of(row))
+            held = {key for one in keys for other in self._rows_under(one) for key in _ids_of(other)}
+            known = self._beyond[place] = frozenset(key for key in held - keys if self._is_promised(key))
+        return known
+
+    def _find_rows(self, key: str) -> Sequence[Row]:
+        found = (self._evidence.state.peek(kind, key) for kind in self._rules.kinds.values())
+        return [row for row in found if row is not None]
+
+    def _is_promised(self, key: str) -> bool:
+        """Whether an id is of a row that promises are about."""
+        return any(row.table in self._promised for row in self._rows_under(key))
 
     def follows(self, key: str, held: Sequence[_Pair]) -> bool:
         """Whether a record was made in place of one that is held, as the parcel is that replaces a lost one."""
@@ -219,7 +230,7 @@ class _Case:
     def named_beside(self, held: Sequence[_Pair]) -> list[str]:
         """The ids that the request names, of rows that promises are about and of a kind which `held` names."""
         ids = _bound(_ids(" ".join(self._evidence.opening)), held)
-        return [i for i in ids if any(self._evidence.state.peek(kind, i) for kind in self._kinds)]
+        return [i for i in ids if self._is_promised(i)]
 
 
 @lru_cache(maxsize=4_096)
