@@ -69,7 +69,7 @@ def batch_of(
 
 
 def _columns(episodes: Sequence[ToyEpisode], turns: Sequence[ToyTurn]) -> dict[str, Tensor]:
-    """Everybody is one agent, every turn can be read, calls one tool and does no harm; the rubric is one expectation."""
+    """One agent; every turn can be read, calls one tool and does no harm; the rubric is one expectation."""
     zero_U = torch.zeros(len(turns), dtype=torch.float64)
     one_R = torch.ones(len(episodes), dtype=torch.float64)
     layers_UL = torch.zeros(len(turns), len(LAYERS), dtype=torch.float64)
