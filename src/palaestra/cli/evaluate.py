@@ -111,7 +111,11 @@ def evaluate(
     ] = None,
     temperature: Annotated[
         float | None,
-        typer.Option(min=0, help="Sampling temperature. Default for checkpoints: 1.", rich_help_panel=_ENDPOINT),
+        typer.Option(
+            min=0,
+            help="Sampling temperature; 0 takes the likeliest token. Default for checkpoints: 1.",
+            rich_help_panel=_ENDPOINT,
+        ),
     ] = None,
     top_p: Annotated[
         float | None,

@@ -156,9 +156,21 @@ def test_turns_that_a_limit_cuts_off_are_counted(checkpoint: Path, tmp_path: Pat
         assert outcome.troubles == {"cut off": len(cut)}
 
 
-@pytest.mark.parametrize("temperature", [0.0, float("inf"), float("nan")])
+def test_at_temperature_0_the_episodes_of_a_task_are_alike(checkpoint: Path, tmp_path: Path) -> None:
+    different: dict[float, int] = {}
+    for temperature in (0.0, 4.0):
+        found = play(
+            str(checkpoint), tmp_path / str(temperature), suite=LIBRARY, samples=4, temperature=temperature, **SMALL
+        )
+        assert len(found.outcomes) == 8
+        different[temperature] = len({str(replace(outcome, sample=0)) for outcome in found.outcomes})
+    assert different[0.0] == len(LENT.tasks)
+    assert different[4.0] > len(LENT.tasks)
+
+
+@pytest.mark.parametrize("temperature", [-0.5, float("inf"), float("nan")])
 def test_a_temperature_that_no_engine_draws_at_is_refused(checkpoint: Path, temperature: float) -> None:
-    with pytest.raises(ConfigError, match="a checkpoint's is above 0; 1e-3 draws the likeliest token"):
+    with pytest.raises(ConfigError, match="a checkpoint's is a number of 0 or more; 0 takes the likeliest token"):
         evaluated_agent_of(str(checkpoint), AgentOptions(temperature=temperature))
 
 

@@ -55,6 +55,11 @@ class GroupStageConfig:
         """
         check_at_least(1, group_size=self.group_size)
         check_above_zero(patience=self.patience)
+        if not self.play.temperature:
+            raise ValueError(
+                f"play.temperature={self.play.temperature}: the trajectories of a group would be alike, and nothing "
+                "could be learnt from them; train with 1, and evaluate with 0"
+            )
         if self.rule.kind == "partial" and max(self.rule.minimum, self.rule.enough or 1) > self.group_size:
             raise ValueError(
                 f"rule.minimum={self.rule.minimum}, rule.enough={self.rule.enough}, group_size={self.group_size}: a "

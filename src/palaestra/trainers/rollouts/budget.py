@@ -15,6 +15,7 @@ class PlayConfig:
     turn: int
     """Tokens that a turn may have; one that is cut off there is read as far as it goes."""
     temperature: float = 1.0
+    """At which tokens are drawn; 0 takes the likeliest one."""
     top_p: float = 1.0
     turns: int | None = None
     """Turns that it may have, beside the task's own budget."""
@@ -32,8 +33,11 @@ class PlayConfig:
         for setting, value in least.items():
             if value < 1:
                 raise ValueError(f"{setting}={value}: a budget is at least 1")
-        if not (isfinite(self.temperature) and self.temperature > 0):
-            raise ValueError(f"temperature={self.temperature}: a number above 0; 1 draws from the policy itself")
+        if not (isfinite(self.temperature) and self.temperature >= 0):
+            raise ValueError(
+                f"temperature={self.temperature}: a number of 0 or more; 1 draws from the policy itself, 0 takes the "
+                "likeliest token"
+            )
         if not 0 < self.top_p <= 1:
             raise ValueError(f"top_p={self.top_p}: above 0 and at most 1; 1 draws from the whole distribution")
         for setting, seconds in (("seconds", self.seconds), ("turn_timeout", self.turn_timeout)):

@@ -165,7 +165,8 @@ class Player:
         return min(self._config.room(len(self._script)), self._engine.context - len(self._script) - more)
 
     def _request(self) -> TurnRequest:
-        config, greedy = self._config, self._job.purpose == "greedy"
+        config = self._config
+        greedy = self._job.purpose == "greedy" or not config.temperature
         return TurnRequest(
             trajectory=self._job.trajectory,
             context=self._context(),

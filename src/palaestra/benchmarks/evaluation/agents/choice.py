@@ -191,9 +191,9 @@ def _endpoint(word: str, options: AgentOptions) -> "EvaluatedEndpoint":
 def _policy(folder: Path, options: AgentOptions) -> "EvaluatedPolicy":
     from palaestra.benchmarks.evaluation.agents.policy import PolicyOptions, native, vllm  # noqa: PLC0415
 
-    if options.temperature is not None and not 0 < options.temperature < math.inf:
+    if options.temperature is not None and not 0 <= options.temperature < math.inf:
         raise ConfigError(
-            f"temperature={options.temperature:g}: a checkpoint's is above 0; 1e-3 draws the likeliest token"
+            f"temperature={options.temperature:g}: a checkpoint's is a number of 0 or more; 0 takes the likeliest token"
         )
     if options.top_p is not None and not 0 < options.top_p <= 1:
         raise ConfigError(f"top_p={options.top_p:g}: a checkpoint's is above 0 and at most 1; 1 cuts nothing off")
