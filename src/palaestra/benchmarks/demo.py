@@ -3,9 +3,9 @@
 import errno
 import os
 import shutil
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -28,11 +28,12 @@ from palaestra.benchmarks.learning import (
     learning_tables,
 )
 from palaestra.benchmarks.viewer import render_page
+from palaestra.contamination import Guard
 from palaestra.digest import digest, digest_bytes
 from palaestra.durable import saving, sweep, verified, write_file
 from palaestra.envs import ToolEnv
 from palaestra.envs.target import find_world
-from palaestra.errors import CheckpointError, RecordError, StorageError
+from palaestra.errors import CheckpointError, ContaminationError, DrawError, RecordError, StorageError
 from palaestra.packs import PACKS, Pack
 from palaestra.proof import Proof, proof_document, proof_tables, prove
 from palaestra.proof.baselines import baselines
@@ -41,7 +42,7 @@ from palaestra.trainers import OpenProgressBar, WorldConfig
 from palaestra.trajectory import Episode, read_episodes, write_episodes
 
 PROVED = "dev"
-"""The split that the demo proves, for time; `palaestra tasks prove` proves them all."""
+"""The split of which the demo proves the families that it learns from; `palaestra tasks prove` proves them all."""
 _PROOF = TypeAdapter(Proof)
 
 
@@ -166,14 +167,8 @@ def demo_material(env: gym.Env[Any, Any], world: ToolEnv, *, demonstrations: int
         world: The same, unwrapped.
         demonstrations: Of each family, at most.
     """
-    expert = oracle(world.oracle)
-    counts: Counter[str] = Counter()
-    shown: list[Episode] = []
-    for task in demo_task_ids(world, "train"):
-        family = task.rpartition("/")[0]
-        counts[family] += 1
-        if counts[family] <= demonstrations:
-            shown.append(rollout(env, expert, name="oracle", seed=0, task=task))
+    families = dict.fromkeys(task.rpartition("/")[0] for task in demo_task_ids(world, "train"))
+    shown = [one for family in families for one in islice(_demonstrations(env, world, family), demonstrations)]
     groups = heldout_groups(world)
     heldout = {task for group in groups for task in group.tasks}
     twin_families = {one.twin_of: one.id for one in world.task_set.families.values() if one.twin_of is not None}
@@ -188,6 +183,21 @@ def demo_material(env: gym.Env[Any, Any], world: ToolEnv, *, demonstrations: int
         heldout=groups,
         twins=twins,
     )
+
+
+def _demonstrations(env: gym.Env[Any, Any], world: ToolEnv, family: str) -> Iterator[Episode]:
+    """The oracle's episodes of a family: of the tasks that `train` lists, then of its further instances.
+
+    Instances that the family fails to make, or whose words policies are measured on, are left out.
+    """
+    expert, guard = oracle(world.oracle), Guard()
+    for index in world.task_set.indices(family, "train"):
+        try:
+            episode = rollout(env, expert, name="oracle", seed=0, task=f"{family}/{index:04d}")
+            guard.check_episodes([episode])
+        except (DrawError, ContaminationError):
+            continue
+        yield episode
 
 
 def heldout_groups(world: ToolEnv) -> tuple[HeldoutGroup, ...]:
@@ -210,7 +220,7 @@ def heldout_groups(world: ToolEnv) -> tuple[HeldoutGroup, ...]:
 
 def proved_task_ids(world: ToolEnv) -> tuple[str, ...]:
     """The ids of the tasks that the demo proves."""
-    return world.task_set.ids(PROVED)
+    return tuple(demo_task_ids(world, PROVED))
 
 
 def demo_task_ids(world: ToolEnv, split: str) -> list[str]:

@@ -24,13 +24,12 @@ _SENTENCE = re.compile(r"[^.\n;:=\"\]]{12,}[.;:]")
 _COMPARISON = r" =asked| #\d+| -?\d+[kM]?\+|(?<=\d)(?:d|mo)(?: ago)?\b| [+-]\d+(?=d\b|mo\b)"
 # Fields of a record (` status=`), names of tools, codes (` RET-1`), words, digits, and anything else.
 _WORD = r" ?[A-Za-z_]+=[(\[]*| ?[A-Z]{2,5}-\d+|[a-z]+(?:_[a-z]+)+| ?[^\W\d_]+| ?\d+| ?[^\w\s]+|\s+"
-_RECURRING = 20
-"""Occurrences of a sentence from which it is a unit of its own."""
+_RECURRING = 4
+"""Occurrences of a sentence from which it is a unit of its own: few, so that a few demonstrations of a family make units
+of the rules that it reads."""
 
 
-def train_tokenizer(
-    corpus: Sequence[Sequence[str]], form: ChatFormat, *, size: int, frequency: int = 2
-) -> PreTrainedTokenizerFast:
+def train_tokenizer(corpus: Sequence[Sequence[str]], form: ChatFormat, *, size: int) -> PreTrainedTokenizerFast:
     """A byte-level BPE tokenizer of at most `size` tokens, learnt from rendered episodes.
 
     Args:
