@@ -141,14 +141,18 @@ def _seed_table(runs: Sequence[LearningResult], material: LearningMaterial) -> T
 
 def _counted(runs: Sequence[LearningResult], material: LearningMaterial) -> str:
     """How many tasks and families each group has, and how often each was played."""
-    evaluation = next(iter(runs[0].parts[_WARM].evaluations.values()))
-    samples = max((len(one.solved) for one in evaluation.tasks.values()), default=0)
+    samples = {
+        f"{temperature:g}": max((len(one.solved) for one in evaluation.tasks.values()), default=0)
+        for temperature, evaluation in runs[0].parts[_WARM].evaluations.items()
+    }
+    most = max(samples.values())
+    fewer = "".join(f", {count} at temperature {at}" for at, count in samples.items() if count < most)
     counts = [
         f"{group.name}: {Unit.TASK.counted(len(group.tasks))} of "
         f"{Unit.FAMILY.counted(len({task.rpartition('/')[0] for task in group.tasks}))}"
         for group in material.heldout
     ]
-    return f"{'; '.join(counts)}; {samples} episodes of each."
+    return f"{'; '.join(counts)}; {most} episodes of each{fewer}."
 
 
 def _units(runs: Sequence[LearningResult], material: LearningMaterial) -> str:

@@ -83,8 +83,8 @@ class LearningConfig:
     """Whether there are controls as well."""
     samples: int = 4
     """Episodes of each held-out task in each evaluation."""
-    temperatures: tuple[float, ...] = (1.0, 0.3)
-    """Evaluations of each policy."""
+    temperatures: tuple[float, ...] = (1.0, 0.3, 0.0)
+    """Evaluations of each policy; at 0 there is one episode of each task, because all would be alike."""
     threads: int = 2
     """Of the arithmetic; the last bits of a sum, and so of a policy, depend on it."""
 
@@ -157,7 +157,7 @@ def learn(
                 material,
                 config.expert,
                 directory / f"evaluation-{name}-{temperature:g}",
-                samples=config.samples,
+                samples=config.samples if temperature else 1,
                 name=f"seed {seed}, {name}, temperature {temperature:g}",
                 temperature=temperature,
                 bar=bar,
