@@ -73,6 +73,8 @@ class SelfImitationConfig(GroupStageConfig):
     branching: BranchingConfig | None = None
     """Goes on from the middle of trajectories of groups that solved nothing; without the section nothing branches."""
     learner: LearnerConfig = field(default_factory=lambda: LearnerConfig(lr=1.5e-3))
+    """The learning rate falls linearly to a tenth: within each round where imitation follows each, so that rollouts are
+    those of weights that have settled, and over the stage where it follows all."""
 
     @property
     def demonstrations_per_batch(self) -> int:

@@ -166,10 +166,9 @@ class SelfImitationLoop(Loop):
 
     async def step(self, thread: LearnerThread, step: int, done: float) -> Metrics:
         """A round, or an optimiser step."""
-        del done
         if self._rounds is not None and step >= self._rounds:
             self._sampling = False
-            return {**self._examples.metrics(), **await thread.do(self._imitate, step, 1)}
+            return {**self._examples.metrics(), **await thread.do(self._imitate, step, [done])}
         rollouts = self._rollouts
         came = await rollouts.batch(step)
         groups = came.groups
@@ -179,7 +178,7 @@ class SelfImitationLoop(Loop):
         if self._rounds is None:
             rollouts.phase = f"imitating {len(self._examples)} sequences of its own"
             try:
-                metrics |= await thread.do(self._imitate, step, self._updates)
+                metrics |= await thread.do(self._imitate, step, self._decay)
             except DivergedError as error:
                 raise DivergedError(rollouts.quarantine(step, groups, str(error))) from error
             await rollouts.advance(self._learning.weights(), step + 1)
@@ -190,8 +189,10 @@ class SelfImitationLoop(Loop):
         return metrics
 
     @property
-    def _updates(self) -> int:
-        return self._config.updates if isinstance(self._config, ExpertConfig) else 1
+    def _decay(self) -> list[float]:
+        """How much of the imitation of a round is done before each of its optimiser steps, 0 to 1."""
+        updates = self._config.updates if isinstance(self._config, ExpertConfig) else 1
+        return [update / updates for update in range(updates)]
 
     @staticmethod
     def _told(groups: Sequence[RolloutGroup]) -> Metrics:
@@ -202,17 +203,22 @@ class SelfImitationLoop(Loop):
             metrics["groups/solved"] = fmean(any(e.score.passed for e in group.episodes) for group in whole)
         return metrics
 
-    def _imitate(self, step: int, updates: int) -> Metrics:
+    def _imitate(self, step: int, shares: Sequence[float]) -> Metrics:
         """Optimiser steps on batches of what was kept and of demonstrations.
 
         `loss` and `gradient_norm` are means over them; nothing is trained where there is nothing to imitate.
+
+        Args:
+            step: Of the stage.
+            shares: For each optimiser step, how far the learning rate has fallen on its way to a tenth, 0 to 1.
         """
         own = BalancedDraw({name: [one.tokens for one in kept] for name, kept in self._examples.families.items()})
         found: list[Metrics] = []
-        for update in range(updates):
+        for update, share in enumerate(shares):
             batch = self._batch(own, Stream.root(self.name, self._seed, step, "imitation", update))
             if batch:
-                found.append(self._learning.step(self._objective.prepare(flatten_tokens(batch))))
+                lr = self.learner.lr * (1 - 0.9 * share)
+                found.append(self._learning.step(self._objective.prepare(flatten_tokens(batch)), lr=lr))
         if not found:
             return {}
         return {
