@@ -42,7 +42,9 @@ class BreakEven:
     @property
     def pays(self) -> bool | None:
         """Whether acting paid more than writing nothing; `None` where that is not known."""
-        return None if self.share is None or self.measured is None else self.measured > self.share
+        if self.wrong_points is None or self.idle_points is None or self.measured is None:
+            return None
+        return self.measured * self.right_points + (1 - self.measured) * self.wrong_points > self.idle_points
 
 
 def break_even_share(right: float, wrong: float, idle: float) -> float | None:

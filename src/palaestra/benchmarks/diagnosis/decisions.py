@@ -1,8 +1,8 @@
 """Decisions: how the case of an episode should have closed, and how it closed.
 
-Worlds that use the kit's cases close a case as "resolved", "declined" or "escalated". A rubric says which one it expects
-by a criterion of that id, or by one that states "status = resolved". The journal says which one was written. Where a
-rubric states no decision, none is guessed.
+Worlds that use the kit's cases close a case as "resolved", "declined" or "escalated". A rubric says which one it
+expects by a criterion of that id, or by one that states "status = resolved". The journal says which one was written.
+Where a rubric states no decision, none is guessed.
 """
 
 import re
@@ -45,7 +45,7 @@ class DecisionCounts:
 
 
 def expected_decision(rubric: Sequence[CriterionSpec]) -> str | None:
-    """How a case should close, by a rubric's expectations; several ways are joined by "+", `None` where it says none."""
+    """How a case should close, by a rubric; several ways are joined by "+", `None` where it states none."""
     found: set[str] = set()
     for spec in rubric:
         if spec.kind == "expect":
@@ -59,7 +59,7 @@ def closing_decision(turns: Sequence[Turn]) -> str:
     for turn in turns:
         for change in turn.changes:
             after = change.get("after")
-            if isinstance(after, Mapping) and _CASE_COLUMNS <= after.keys():
+            if isinstance(after, Mapping) and after.keys() >= _CASE_COLUMNS:
                 last[str(change["table"]), str(change["key"])] = after["status"]
     return " + ".join(status for status in _CLOSED if status in last.values()) or LEFT_OPEN
 

@@ -7,6 +7,7 @@ from statistics import fmean
 
 from palaestra.benchmarks.diagnosis.amplification import GroupSolutions, group_passes, group_solutions
 from palaestra.benchmarks.diagnosis.break_even import BreakEven, break_evens
+from palaestra.benchmarks.diagnosis.change import FigureChange, figure_changes
 from palaestra.benchmarks.diagnosis.decisions import DecisionCounts, decision_counts
 from palaestra.benchmarks.diagnosis.ends import EndCounts, end_counts
 from palaestra.benchmarks.diagnosis.episodes import flatten_groups
@@ -39,6 +40,8 @@ class StageDiagnosis:
     thirds: Thirds
     whole: FamilyFigures
     """Of all families."""
+    changes: Mapping[str, FigureChange]
+    """From the first third to the last, of "solved", "unfinished", "harm" and "points"; empty where one is missing."""
     families: Sequence[FamilyFigures]
     decisions: Sequence[DecisionCounts]
     """Empty where no rubric states a decision."""
@@ -138,6 +141,7 @@ def _stage_diagnosis(stage: StageRecords) -> StageDiagnosis:
         saved=max(stage.saves.values(), default=0),
         thirds=thirds,
         whole=compare_thirds("", episodes, thirds),
+        changes=figure_changes(groups, thirds),
         families=family_figures(episodes, thirds),
         decisions=decision_counts(episodes),
         failed=len(failed_episodes(episodes)),

@@ -1,4 +1,4 @@
-"""What a diagnosis keeps of an episode of a run: who solved what, what was missed, what was broken, and how it closed."""
+"""What a diagnosis keeps of an episode: whether it solved its task, what it missed and broke, and how it closed."""
 
 from collections.abc import Iterator, Sequence
 

@@ -114,7 +114,9 @@ def read_records(directory: Path) -> RunRecords:
             directory=directory, settings=settings, stages=(_read_stage(directory, settings),), missing=()
         )
     if not (directory / SETTINGS).is_file() or not stage_names(_settings(directory)):
-        raise RecordError(f"{directory} is no run: it has no {SETTINGS} with stages, and no stage's files; {_other(directory)}")
+        raise RecordError(
+            f"{directory} is no run: it has no {SETTINGS} with stages, and no stage's files; {_other(directory)}"
+        )
     settings = _settings(directory)
     names = stage_names(settings)
     begun = [name for name in names if _is_stage(directory / name)]
