@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import cast
 
 from palaestra.benchmarks.diagnosis.reading import RunRecords, StageRecords
 from palaestra.errors import CheckpointError
@@ -72,5 +71,5 @@ def _movement(stage: str, start: Path, before: str, last: Path, after: str) -> W
         return WeightMovement(stage=stage, before=before, after=after, distance=weight_distance(start, last))
     except CheckpointError as error:
         adapters = (last / "adapters").is_dir()
-        missing = "saves hold adapters alone until the stage ends" if adapters else cast("str", str(error))
+        missing = "saves hold adapters alone until the stage ends" if adapters else str(error)
         return WeightMovement(stage=stage, before=before, after=after, distance=None, missing=missing)

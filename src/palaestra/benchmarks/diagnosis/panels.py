@@ -39,7 +39,7 @@ def _family_panel(stage: StageDiagnosis) -> Panel:
     most = sorted(stage.families, key=lambda one: (-one.whole.episodes, one.family))[:_FAMILIES]
     estimates = [
         Estimate(label=short_family(one.family), group=part, mean=mean, low=mean, high=mean)
-        for one in sorted(most, key=lambda one: one.family)
+        for one in sorted(most, key=lambda one: (one.first is None, one.family))
         for part, figures in (("first third", one.first), ("last third", one.last))
         if figures is not None
         for mean in (100 * figures.solved,)
@@ -53,7 +53,7 @@ def _family_panel(stage: StageDiagnosis) -> Panel:
         title=f"{stage.name}: solved by family",
         x_label="percent of episodes",
         y_label="",
-        estimates=sorted(estimates, key=lambda one: (one.group, one.label)),
+        estimates=estimates,
         sideways=True,
         span=(0.0, 100.0),
     )

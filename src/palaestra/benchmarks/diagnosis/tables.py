@@ -176,9 +176,9 @@ def _break_even_table(stage: StageDiagnosis) -> Table:
         title=f"{stage.name}: break-even of acting",
         columns=("family", "acts", "right", "right act", "wrong act", "no act", "pays from", "measured", "pays"),
         rows=tuple(map(_break_even_row, (*stage.break_evens[1:], stage.break_evens[0]))),
-        note="An act wrote a row, and a right one solved its task. Points are mean returns; (rubric): no right act is "
-        "recorded, so it is what the rubric gives. Acting pays where the measured share of right acts is above the share "
-        "from which it pays.",
+        note="An act wrote a row, and a right one solved its task. Points are mean returns; (rubric): no right act "
+        "is recorded, so it is what the rubric gives. Acting pays where the measured share of right acts is above the "
+        "share from which it pays.",
     )
 
 

@@ -48,8 +48,8 @@ def _apart(stage: StageDiagnosis) -> Iterator[Finding]:
         stage=stage.name,
         importance=0.95 * (1.0 if certain else UNCERTAIN),
         sentence=f"Points rose from {points.first:.1f} to {points.last:.1f}{_noise(points)}, while the share solved "
-        f"fell from {percent(solved.first)} to {percent(solved.last)}{_noise(solved)}: the reward pays for something that "
-        "does not solve tasks.",
+        f"fell from {percent(solved.first)} to {percent(solved.last)}{_noise(solved)}: the reward pays for something "
+        "that does not solve tasks.",
         remedy='Pay solved tasks alone (parts.rewards = ["solved"]), or read what the best-paid unsolved episodes do.',
     )
 

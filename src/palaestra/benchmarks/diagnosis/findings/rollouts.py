@@ -114,12 +114,12 @@ def _unreadable(stage: StageDiagnosis) -> Iterator[Finding]:
 def _ends(stage: StageDiagnosis) -> Iterator[Finding]:
     play = stage.settings.get("play")
     limits = play if isinstance(play, dict) else {}
+    context, turn = (limits.get(name, "not recorded") for name in ("context", "turn"))
     latest = stage.ends[-1]
     for reason, limit, remedy in (
         (
             EndReason.TOKEN_BUDGET,
-            f"play.context is {limits.get('context', 'not recorded')} tokens and play.turn "
-            f"{limits.get('turn', 'not recorded')}",
+            f"play.context is {context} tokens and play.turn {turn}",
             "Raise play.context or play.turn, or use a shorter rendering.",
         ),
         (
