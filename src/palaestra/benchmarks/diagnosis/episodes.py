@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from palaestra.benchmarks.diagnosis.decisions import closing_decision, expected_decision
 from palaestra.record import record
 from palaestra.records import EndReason
-from palaestra.trajectory import Episode
+from palaestra.trajectory import Episode, Turn
 
 
 @record
@@ -36,7 +36,7 @@ class DiagnosedEpisode:
     work: tuple[str, ...]
     """All other expectations that were met."""
     acted: bool
-    """Whether it wrote a row."""
+    """Whether a call of its own wrote a row."""
     expected: str | None
     """How its case should have closed; `None` where the rubric does not say."""
     closed: str
@@ -99,7 +99,7 @@ def diagnosed_episode(episode: Episode, *, step: int) -> DiagnosedEpisode:
         harmed=any(turn.violated for turn in turns),
         look_ups=tuple(spec.id for spec in met if spec.layer == "selection"),
         work=tuple(spec.id for spec in met if spec.layer != "selection"),
-        acted=any(turn.changes for turn in turns),
+        acted=any(map(_wrote, turns)),
         expected=expected_decision(episode.rubric),
         closed=closing_decision(turns),
         turns=len(turns),
@@ -110,6 +110,11 @@ def diagnosed_episode(episode: Episode, *, step: int) -> DiagnosedEpisode:
 def flatten_groups(groups: Sequence[DiagnosedGroup]) -> list[DiagnosedEpisode]:
     """The episodes of all groups, in order."""
     return [episode for group in groups for episode in group.episodes]
+
+
+def _wrote(turn: Turn) -> bool:
+    """Whether a call of the turn wrote a row; what a world writes by itself is no act."""
+    return any(event.written > 0 and not event.call_id.startswith("world_") for event in turn.events)
 
 
 def _broken(episode: Episode) -> Iterator[str]:

@@ -312,8 +312,8 @@ class Alarms:
             value=rise,
             threshold=self._config.stalling,
             sentence=f"Over the last {self._config.window} steps {now.watched:.0%} of episodes were unfinished (at "
-            f"best {best.watched:.0%}), and {now.other:.0%} solved their task (then {best.other:.0%}): the policy learns "
-            "not to end. Pay unfinished episodes less or solved tasks alone, or look for turns that cannot be read.",
+            f"best {best.watched:.0%}), and {now.other:.0%} solved their task (then {best.other:.0%}): the policy "
+            "learns not to end. Pay unfinished episodes less or solved tasks alone, or look for unreadable turns.",
         )
 
     def _apart(self, drift: Drift) -> Alarm | None:
