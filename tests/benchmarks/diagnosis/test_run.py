@@ -1,7 +1,6 @@
-"""A diagnosis of a run that was really trained: whole, interrupted in several ways, by stage, and of folders without one."""
+"""A diagnosis of a run that was trained: whole, interrupted in several ways, by stage; and of folders without a run."""
 
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import orjson
@@ -46,7 +45,6 @@ limits = {{ per_step = 2 }}
 play = {{ context = 400, turn = 24 }}
 pool = {{ agents = 8 }}
 """
-Copy = Callable[[], Path]
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +82,7 @@ def test_every_recorded_episode_is_counted_and_the_share_solved_is_that_of_the_m
     assert sum(stage.variations.values()) == 6
     assert (stage.steps, stage.planned, stage.saved) == (3, 3, 3)
     assert (found.silent, found.missing) == (["sft"], ())
-    assert {movement.stage: movement.distance is None for movement in found.movements if movement.is_whole_stage} == {
+    assert {change.stage: change.distance is None for change in found.weight_changes if change.is_whole_stage} == {
         "sft": True,  # its first weights are not saved
         "grpo": False,
     }
@@ -141,7 +139,7 @@ def test_a_run_before_its_first_save_and_without_metrics_says_what_is_not_record
     shutil.rmtree(run / "sft" / "checkpoint")
     shutil.rmtree(run / "sft" / "checkpoint.previous", ignore_errors=True)
     found = diagnose(run)
-    assert {movement.missing for movement in found.movements} == {"the stage has no save yet"}
+    assert {change.missing for change in found.weight_changes} == {"the stage has no save yet"}
     cells = [
         cell for table in diagnosis_tables(found) if table.title == "Entropy" for row in table.rows for cell in row
     ]

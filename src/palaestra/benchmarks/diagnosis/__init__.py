@@ -2,14 +2,14 @@
 
 from palaestra.benchmarks.diagnosis.diagnosis import Diagnosis, diagnose
 from palaestra.benchmarks.diagnosis.document import diagnosis_document
-from palaestra.benchmarks.diagnosis.findings import MOST, Finding, find_causes, headline
+from palaestra.benchmarks.diagnosis.findings import MOST, TrainingFinding, find_causes, headline
 from palaestra.benchmarks.diagnosis.page import diagnosis_page
 from palaestra.benchmarks.diagnosis.tables import diagnosis_tables
 
 __all__ = [
     "MOST",
     "Diagnosis",
-    "Finding",
+    "TrainingFinding",
     "diagnose",
     "diagnosis_document",
     "diagnosis_page",

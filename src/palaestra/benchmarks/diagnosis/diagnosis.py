@@ -13,10 +13,10 @@ from palaestra.benchmarks.diagnosis.ends import EndCounts, end_counts
 from palaestra.benchmarks.diagnosis.episodes import flatten_groups
 from palaestra.benchmarks.diagnosis.failures import FailureCounts, failed_episodes, first_broken, first_failures
 from palaestra.benchmarks.diagnosis.families import FamilyFigures, compare_thirds, family_figures
-from palaestra.benchmarks.diagnosis.movement import WeightMovement, weight_movements
 from palaestra.benchmarks.diagnosis.reading import RecordedEvent, RunRecords, StageRecords, read_records
 from palaestra.benchmarks.diagnosis.thirds import Thirds, divide_steps
 from palaestra.benchmarks.diagnosis.variation import Variation, count_variations
+from palaestra.benchmarks.diagnosis.weights import WeightChange, weight_changes
 from palaestra.benchmarks.evaluation.passes import Passes
 from palaestra.record import record
 from palaestra.records import JsonObject
@@ -89,7 +89,7 @@ class Diagnosis:
     """Stages that recorded no rollouts, such as supervised ones."""
     missing: Sequence[str]
     """Stages of the settings that have not begun."""
-    movements: Sequence[WeightMovement]
+    weight_changes: Sequence[WeightChange]
     entropies: Sequence[SeriesThirds]
     entropy_curves: Mapping[str, Sequence[tuple[int, float]]]
     """By stage: (step, nats a token)."""
@@ -119,7 +119,7 @@ def diagnose_records(run: RunRecords) -> Diagnosis:
         stages=[_stage_diagnosis(stage) for stage in with_rollouts],
         silent=[stage.name for stage in run.stages if stage not in with_rollouts],
         missing=run.missing,
-        movements=weight_movements(run),
+        weight_changes=weight_changes(run),
         entropies=[found for stage in run.stages if (found := _entropy(stage)) is not None],
         entropy_curves={stage.name: curve for stage in run.stages if (curve := _series(stage, ENTROPY))},
         events={stage.name: stage.events for stage in run.stages if stage.events},

@@ -5,13 +5,13 @@ from dataclasses import fields
 import orjson
 
 from palaestra.benchmarks.diagnosis.diagnosis import Diagnosis
-from palaestra.benchmarks.diagnosis.findings import Finding, headline
+from palaestra.benchmarks.diagnosis.findings import TrainingFinding, headline
 from palaestra.records import JsonObject
 
 _LEFT_OUT = frozenset({"examples"})
 
 
-def diagnosis_document(diagnosis: Diagnosis, findings: list[Finding]) -> JsonObject:
+def diagnosis_document(diagnosis: Diagnosis, findings: list[TrainingFinding]) -> JsonObject:
     """The diagnosis as a JSON object: `summary`, `findings`, and the fields of `Diagnosis`."""
     figures = {one.name: getattr(diagnosis, one.name) for one in fields(diagnosis) if one.name not in _LEFT_OUT}
     document = {"summary": headline(diagnosis), "findings": findings, **figures}

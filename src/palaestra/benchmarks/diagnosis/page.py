@@ -2,13 +2,13 @@
 
 from palaestra.benchmarks.curves import svg
 from palaestra.benchmarks.diagnosis.diagnosis import Diagnosis
-from palaestra.benchmarks.diagnosis.findings import MOST, Finding, headline
+from palaestra.benchmarks.diagnosis.findings import MOST, TrainingFinding, headline
 from palaestra.benchmarks.diagnosis.panels import diagnosis_panels
 from palaestra.benchmarks.diagnosis.tables import diagnosis_tables
 from palaestra.benchmarks.viewer import render_page
 
 
-def diagnosis_page(diagnosis: Diagnosis, findings: list[Finding]) -> str:
+def diagnosis_page(diagnosis: Diagnosis, findings: list[TrainingFinding]) -> str:
     """The page as one string of HTML."""
     shown, further = findings[:MOST], findings[MOST:]
     return render_page(
@@ -34,5 +34,5 @@ def page_notes(diagnosis: Diagnosis) -> list[str]:
     return notes
 
 
-def _sentence(finding: Finding) -> str:
+def _sentence(finding: TrainingFinding) -> str:
     return f"{finding.stage}: {finding.sentence}" if finding.stage else finding.sentence

@@ -29,7 +29,7 @@ _VARIATIONS: dict[Variation, str] = {
 def diagnosis_tables(diagnosis: Diagnosis) -> list[Table]:
     """The tables of each stage with rollouts, the last stage first, and those of the run."""
     found = [table for stage in reversed(diagnosis.stages) for table in _stage_tables(stage)]
-    return [*found, _movement_table(diagnosis), *_entropy_tables(diagnosis), *_event_tables(diagnosis)]
+    return [*found, _weight_table(diagnosis), *_entropy_tables(diagnosis), *_event_tables(diagnosis)]
 
 
 def _stage_tables(stage: StageDiagnosis) -> list[Table]:
@@ -208,7 +208,7 @@ def _end_table(stage: StageDiagnosis) -> Table:
     )
 
 
-def _movement_table(diagnosis: Diagnosis) -> Table:
+def _weight_table(diagnosis: Diagnosis) -> Table:
     return Table(
         title="Movement of the weights",
         columns=("stage", "from", "to", "L2", "share of the norm"),
@@ -220,7 +220,7 @@ def _movement_table(diagnosis: Diagnosis) -> Table:
                 one.missing if one.distance is None else f"{one.distance.moved:.3g}",
                 "-" if one.distance is None else percent(one.distance.relative),
             )
-            for one in diagnosis.movements
+            for one in diagnosis.weight_changes
         ),
         note="Euclidean distance between saves over all weights.",
     )

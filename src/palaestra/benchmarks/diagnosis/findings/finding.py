@@ -6,7 +6,7 @@ from palaestra.record import record
 
 
 @record
-class Finding:
+class TrainingFinding:
     """One thing that keeps a run from learning, or that shows that it can."""
 
     name: str

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from palaestra.benchmarks.diagnosis.change import FigureChange
 from palaestra.benchmarks.diagnosis.diagnosis import StageDiagnosis
-from palaestra.benchmarks.diagnosis.findings.finding import Finding, listed, percent
+from palaestra.benchmarks.diagnosis.findings.finding import TrainingFinding, listed, percent
 
 STALLING, MUCH_HARM = 0.1, 0.1
 """The rise of the share unfinished, and the share of episodes with harm, from which on they are a finding."""
@@ -14,19 +14,19 @@ UNCERTAIN = 0.6
 """What a change weighs that is within two standard errors."""
 
 
-def find_in_pay(stage: StageDiagnosis) -> Iterator[Finding]:
+def find_in_pay(stage: StageDiagnosis) -> Iterator[TrainingFinding]:
     """What the returns of a stage show."""
     for rule in (_stalling, _apart, _break_even, _harm):
         yield from rule(stage)
 
 
-def _stalling(stage: StageDiagnosis) -> Iterator[Finding]:
+def _stalling(stage: StageDiagnosis) -> Iterator[TrainingFinding]:
     change, solved = stage.changes.get("unfinished"), stage.changes.get("solved")
     if change is None or solved is None or change.difference < STALLING:
         return
     ends = stage.ends[-1]
     reasons = [f"{name} {percent(ends.share(name))}" for name in ends.ends if name != "finished"]
-    yield Finding(
+    yield TrainingFinding(
         name="stalling",
         stage=stage.name,
         importance=min(1.0, 0.55 + change.difference) * (1.0 if change.is_certain else UNCERTAIN),
@@ -38,12 +38,12 @@ def _stalling(stage: StageDiagnosis) -> Iterator[Finding]:
     )
 
 
-def _apart(stage: StageDiagnosis) -> Iterator[Finding]:
+def _apart(stage: StageDiagnosis) -> Iterator[TrainingFinding]:
     points, solved = stage.changes.get("points"), stage.changes.get("solved")
     if points is None or solved is None or solved.difference > -FALL or points.difference < RISE:
         return
     certain = points.is_certain and solved.is_certain
-    yield Finding(
+    yield TrainingFinding(
         name="points up, solved down",
         stage=stage.name,
         importance=0.95 * (1.0 if certain else UNCERTAIN),
@@ -58,7 +58,7 @@ def _noise(change: FigureChange) -> str:
     return "" if change.is_certain else " (within the noise of so few groups)"
 
 
-def _break_even(stage: StageDiagnosis) -> Iterator[Finding]:
+def _break_even(stage: StageDiagnosis) -> Iterator[TrainingFinding]:
     found = stage.break_evens[0]
     if found.pays is not False or found.share is None or found.measured is None:
         return
@@ -66,7 +66,7 @@ def _break_even(stage: StageDiagnosis) -> Iterator[Finding]:
     assert wrong is not None, "a break-even has wrong acts"
     assert idle is not None, "a break-even has idle episodes"
     origin = "" if found.right_recorded else " by the rubric"
-    yield Finding(
+    yield TrainingFinding(
         name="acting does not pay",
         stage=stage.name,
         importance=min(0.95, 0.6 + (found.share - found.measured) / 2),
@@ -78,13 +78,13 @@ def _break_even(stage: StageDiagnosis) -> Iterator[Finding]:
     )
 
 
-def _harm(stage: StageDiagnosis) -> Iterator[Finding]:
+def _harm(stage: StageDiagnosis) -> Iterator[TrainingFinding]:
     latest = stage.whole.last or stage.whole.first
     if latest is None or latest.harmed < MUCH_HARM:
         return
     names = [f"`{one.criterion}` {one.episodes}" for one in stage.broken]
     what = f"; of finished and unsolved episodes these broke first: {listed(names, most=3)}" if names else ""
-    yield Finding(
+    yield TrainingFinding(
         name="harm",
         stage=stage.name,
         importance=0.6 * latest.harmed,

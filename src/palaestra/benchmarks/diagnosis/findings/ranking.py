@@ -1,7 +1,7 @@
 """The order of findings, and the sentence above them."""
 
 from palaestra.benchmarks.diagnosis.diagnosis import Diagnosis, StageDiagnosis
-from palaestra.benchmarks.diagnosis.findings.finding import Finding, percent
+from palaestra.benchmarks.diagnosis.findings.finding import TrainingFinding, percent
 from palaestra.benchmarks.diagnosis.findings.pay import find_in_pay
 from palaestra.benchmarks.diagnosis.findings.rollouts import find_in_rollouts
 from palaestra.benchmarks.diagnosis.findings.training import find_in_training
@@ -12,7 +12,7 @@ _EARLIER = 0.5
 """What a finding of a stage before the last weighs, of one of the last."""
 
 
-def find_causes(diagnosis: Diagnosis) -> list[Finding]:
+def find_causes(diagnosis: Diagnosis) -> list[TrainingFinding]:
     """All findings, the most important first; of several stages with the same finding, the weightiest comes first.
 
     Findings of stages before the last weigh half, since the policy left them.

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from palaestra.benchmarks.diagnosis.diagnosis import StageDiagnosis
 from palaestra.benchmarks.diagnosis.failures import FailureCounts
-from palaestra.benchmarks.diagnosis.findings.finding import Finding, listed, percent, short_family
+from palaestra.benchmarks.diagnosis.findings.finding import TrainingFinding, listed, percent, short_family
 from palaestra.records import EndReason
 
 FEW_SOLUTIONS, MANY_EQUAL, ONE_THING = 0.5, 0.25, 0.15
@@ -18,7 +18,7 @@ HEADROOM = 10.0
 """Percent by which pass@k is above pass@1 where sampling finds what the policy does not do yet."""
 
 
-def find_in_rollouts(stage: StageDiagnosis) -> Iterator[Finding]:
+def find_in_rollouts(stage: StageDiagnosis) -> Iterator[TrainingFinding]:
     """What the rollouts of a stage show."""
     for rule in (
         _solutions,
@@ -35,12 +35,12 @@ def find_in_rollouts(stage: StageDiagnosis) -> Iterator[Finding]:
     yield from _ends(stage)
 
 
-def _solutions(stage: StageDiagnosis) -> Iterator[Finding]:
+def _solutions(stage: StageDiagnosis) -> Iterator[TrainingFinding]:
     found = stage.solutions["all"]
     share = found.none / found.groups
     if share < FEW_SOLUTIONS:
         return
-    yield Finding(
+    yield TrainingFinding(
         name="no solution in groups",
         stage=stage.name,
         importance=0.9 * share,
@@ -51,14 +51,14 @@ def _solutions(stage: StageDiagnosis) -> Iterator[Finding]:
     )
 
 
-def _never_solved(stage: StageDiagnosis) -> Iterator[Finding]:
+def _never_solved(stage: StageDiagnosis) -> Iterator[TrainingFinding]:
     never = [family for family in stage.families if not family.was_solved]
     if not never:
         return
     episodes = sum(family.whole.episodes for family in never)
     share = episodes / stage.whole.whole.episodes
     names = listed([short_family(family.family) for family in never])
-    yield Finding(
+    yield TrainingFinding(
         name="families never solved",
         stage=stage.name,
         importance=0.85 * share,
@@ -68,13 +68,13 @@ def _never_solved(stage: StageDiagnosis) -> Iterator[Finding]:
     )
 
 
-def _variation(stage: StageDiagnosis) -> Iterator[Finding]:
+def _variation(stage: StageDiagnosis) -> Iterator[TrainingFinding]:
     groups = sum(stage.variations.values())
     if not groups:
         return
     equal = stage.variations["nothing"] / groups
     if equal >= MANY_EQUAL:
-        yield Finding(
+        yield TrainingFinding(
             name="equal returns",
             stage=stage.name,
             importance=0.7 * equal,
@@ -89,7 +89,7 @@ def _variation(stage: StageDiagnosis) -> Iterator[Finding]:
     ):
         share = stage.variations[name] / groups  # type: ignore[index]
         if share >= ONE_THING:
-            yield Finding(
+            yield TrainingFinding(
                 name=what,
                 stage=stage.name,
                 importance=0.75 * share,
@@ -98,10 +98,10 @@ def _variation(stage: StageDiagnosis) -> Iterator[Finding]:
             )
 
 
-def _unreadable(stage: StageDiagnosis) -> Iterator[Finding]:
+def _unreadable(stage: StageDiagnosis) -> Iterator[TrainingFinding]:
     if stage.unreadable < MANY_UNREADABLE:
         return
-    yield Finding(
+    yield TrainingFinding(
         name="unreadable turns",
         stage=stage.name,
         importance=min(1.0, 0.5 + stage.unreadable),
@@ -111,7 +111,7 @@ def _unreadable(stage: StageDiagnosis) -> Iterator[Finding]:
     )
 
 
-def _ends(stage: StageDiagnosis) -> Iterator[Finding]:
+def _ends(stage: StageDiagnosis) -> Iterator[TrainingFinding]:
     play = stage.settings.get("play")
     limits = play if isinstance(play, dict) else {}
     context, turn = (limits.get(name, "not recorded") for name in ("context", "turn"))
@@ -131,7 +131,7 @@ def _ends(stage: StageDiagnosis) -> Iterator[Finding]:
     ):
         share = latest.share(reason.value)
         if share >= MANY_CUT:
-            yield Finding(
+            yield TrainingFinding(
                 name=f"ended by {reason.value}",
                 stage=stage.name,
                 importance=0.9 * share,
@@ -140,7 +140,7 @@ def _ends(stage: StageDiagnosis) -> Iterator[Finding]:
             )
 
 
-def _failures(stage: StageDiagnosis) -> Iterator[Finding]:
+def _failures(stage: StageDiagnosis) -> Iterator[TrainingFinding]:
     if not stage.failures:
         return
     first = stage.failures[0]
@@ -148,7 +148,7 @@ def _failures(stage: StageDiagnosis) -> Iterator[Finding]:
     if share < MANY_FAIL:
         return
     how = "lack first" if first.kind == "missed" else "lack no expectation and break first"
-    yield Finding(
+    yield TrainingFinding(
         name="first failing criterion",
         stage=stage.name,
         importance=0.6 * first.episodes / stage.whole.whole.episodes,
@@ -166,7 +166,7 @@ def _where(failure: FailureCounts) -> str:
     )
 
 
-def _decisions(stage: StageDiagnosis) -> Iterator[Finding]:
+def _decisions(stage: StageDiagnosis) -> Iterator[TrainingFinding]:
     counts = [one for one in stage.decisions if one.episodes]
     wrong = {one.expected: one.episodes - one.right - one.closed.get("left open", 0) for one in counts}
     worst = max(counts, key=lambda one: (wrong[one.expected] / one.episodes, one.expected), default=None)
@@ -174,7 +174,7 @@ def _decisions(stage: StageDiagnosis) -> Iterator[Finding]:
         return
     share = wrong[worst.expected] / worst.episodes
     ways = [f"{name} {count}" for name, count in worst.closed.items() if name not in (worst.expected, "left open")]
-    yield Finding(
+    yield TrainingFinding(
         name="wrong decision",
         stage=stage.name,
         importance=0.6 * wrong[worst.expected] / stage.whole.whole.episodes + 0.1,
@@ -185,14 +185,14 @@ def _decisions(stage: StageDiagnosis) -> Iterator[Finding]:
     )
 
 
-def _headroom(stage: StageDiagnosis) -> Iterator[Finding]:
+def _headroom(stage: StageDiagnosis) -> Iterator[TrainingFinding]:
     found = stage.passes.get("last third") or stage.passes["all"]
     if len(found) < 2:
         return
     one, many = found[0], found[-1]
     if many.any.mean - one.any.mean < HEADROOM:
         return
-    yield Finding(
+    yield TrainingFinding(
         name="headroom",
         stage=stage.name,
         importance=0.2,
@@ -202,11 +202,11 @@ def _headroom(stage: StageDiagnosis) -> Iterator[Finding]:
     )
 
 
-def _lost(stage: StageDiagnosis) -> Iterator[Finding]:
+def _lost(stage: StageDiagnosis) -> Iterator[TrainingFinding]:
     share = stage.lost / (stage.lost + stage.whole.whole.episodes)
     if share < MANY_LOST:
         return
-    yield Finding(
+    yield TrainingFinding(
         name="lost trajectories",
         stage=stage.name,
         importance=min(1.0, 0.3 + share),
@@ -216,7 +216,7 @@ def _lost(stage: StageDiagnosis) -> Iterator[Finding]:
     )
 
 
-def _forgotten(stage: StageDiagnosis) -> Iterator[Finding]:
+def _forgotten(stage: StageDiagnosis) -> Iterator[TrainingFinding]:
     lost = [
         one.family
         for one in stage.families
@@ -228,7 +228,7 @@ def _forgotten(stage: StageDiagnosis) -> Iterator[Finding]:
     ]
     if not lost:
         return
-    yield Finding(
+    yield TrainingFinding(
         name="families forgotten",
         stage=stage.name,
         importance=0.3 + 0.4 * len(lost) / len(stage.families),

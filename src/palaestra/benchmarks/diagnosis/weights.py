@@ -10,7 +10,7 @@ from palaestra.trainers.model.distance import WeightDistance, weight_distance
 
 
 @record
-class WeightMovement:
+class WeightChange:
     """The way from one save to another."""
 
     stage: str
@@ -28,12 +28,12 @@ class WeightMovement:
         return not self.before.startswith(f"{self.stage}, step")
 
 
-def weight_movements(run: RunRecords) -> list[WeightMovement]:
+def weight_changes(run: RunRecords) -> list[WeightChange]:
     """For each stage, the way from its beginning to its last save, and between its last two saves."""
-    found: list[WeightMovement] = []
+    found: list[WeightChange] = []
     start, label = _initial(run)
     for stage in run.stages:
-        found += _stage_movements(stage, start, label)
+        found += _stage_changes(stage, start, label)
         if stage.saves:
             start = list(stage.saves)[-1]
             label = f"{stage.name}, end"
@@ -48,10 +48,10 @@ def _initial(run: RunRecords) -> tuple[Path | None, str]:
     return None, "its beginning"
 
 
-def _stage_movements(stage: StageRecords, start: Path | None, label: str) -> Iterator[WeightMovement]:
+def _stage_changes(stage: StageRecords, start: Path | None, label: str) -> Iterator[WeightChange]:
     saves = list(stage.saves.items())
     if not saves:
-        yield WeightMovement(
+        yield WeightChange(
             stage=stage.name, before=label, after="-", distance=None, missing="the stage has no save yet"
         )
         return
@@ -59,17 +59,17 @@ def _stage_movements(stage: StageRecords, start: Path | None, label: str) -> Ite
     after = f"{stage.name}, step {step}"
     if start is None:
         missing = "the weights at its beginning were not saved"
-        yield WeightMovement(stage=stage.name, before=label, after=after, distance=None, missing=missing)
+        yield WeightChange(stage=stage.name, before=label, after=after, distance=None, missing=missing)
     else:
-        yield _movement(stage.name, start, label, last, after)
+        yield _change(stage.name, start, label, last, after)
     if len(saves) == 2 and saves[0][1] != step:
-        yield _movement(stage.name, saves[0][0], f"{stage.name}, step {saves[0][1]}", last, after)
+        yield _change(stage.name, saves[0][0], f"{stage.name}, step {saves[0][1]}", last, after)
 
 
-def _movement(stage: str, start: Path, before: str, last: Path, after: str) -> WeightMovement:
+def _change(stage: str, start: Path, before: str, last: Path, after: str) -> WeightChange:
     try:
-        return WeightMovement(stage=stage, before=before, after=after, distance=weight_distance(start, last))
+        return WeightChange(stage=stage, before=before, after=after, distance=weight_distance(start, last))
     except CheckpointError as error:
         adapters = (last / "adapters").is_dir()
         missing = "saves hold adapters alone until the stage ends" if adapters else str(error)
-        return WeightMovement(stage=stage, before=before, after=after, distance=None, missing=missing)
+        return WeightChange(stage=stage, before=before, after=after, distance=None, missing=missing)
