@@ -5,6 +5,8 @@ from typing import Annotated
 
 import orjson
 import typer
+from rich.padding import Padding
+from rich.text import Text
 
 from palaestra.cli.console import output
 from palaestra.durable import write_file
@@ -33,8 +35,8 @@ def diagnose(
         console.print(sentence, markup=False, highlight=False)
     for number, finding in enumerate(findings[: found.MOST], 1):
         where = f"{finding.stage}: " if finding.stage else ""
-        console.print(f"\n{number}. {where}{finding.sentence}", markup=False, highlight=False, style="bold")
-        console.print(f"   {finding.remedy}", markup=False, highlight=False)
+        console.print(Text(f"\n{number}. {where}{finding.sentence}", style="bold"))
+        console.print(Padding(Text(finding.remedy), (0, 0, 0, 3)))
     console.print()
     for table in found.diagnosis_tables(result):
         console.print(table.for_terminal())
