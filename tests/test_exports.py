@@ -34,6 +34,11 @@ EXPORTS = {
     "palaestra.benchmarks.credit": (
         "METHODS CreditConfig CreditResult compare_methods credit_markdown credit_tables material_of"
     ),
+    "palaestra.benchmarks.diagnosis": (
+        "MOST Diagnosis TrainingFinding diagnose diagnosis_document diagnosis_page diagnosis_tables find_causes "
+        "headline"
+    ),
+    "palaestra.benchmarks.diagnosis.findings": "MOST TrainingFinding find_causes headline",
     "palaestra.benchmarks.evaluation.report": (
         "comparison_markdown comparison_page comparison_sentences comparison_table ladder_png report_json "
         "report_markdown report_page summary_tables write_report"

@@ -61,7 +61,7 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
     return called
 
 
-VERBS = ("demo", "train", "eval", "play", "check", "view", "tasks", "bench")
+VERBS = ("demo", "train", "eval", "play", "check", "view", "diagnose", "tasks", "bench")
 
 
 def test_help_names_every_verb_and_gives_examples() -> None:

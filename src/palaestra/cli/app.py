@@ -14,6 +14,7 @@ from palaestra.cli import (
     credit,
     demo,
     detect,
+    diagnose,
     evaluate,
     floors,
     models,
@@ -63,6 +64,7 @@ app.command()(compare.compare)
 app.command()(play.play)
 app.command()(check.check)
 app.command()(view.view)
+app.command()(diagnose.diagnose)
 
 
 @app.callback(invoke_without_command=True)

@@ -28,6 +28,10 @@ def healthy(steps: int) -> Iterator[dict[str, float]]:
             "groups/flat": about(0.4, 0.3),
             "policy/kl": about(0.004, 0.003),
             "collapse/information": about(0.6, 0.1),
+            "end/token_budget": about(0.05, 0.05),
+            "unfinished": about(0.15, 0.1),
+            "solved": about(0.3 + 0.004 * step, 0.1),
+            "score/mean": about(0.4 + 0.004 * step, 0.1),
         }
 
 
@@ -57,6 +61,7 @@ def test_a_healthy_run_is_quiet() -> None:
         ("policy/ess", [0.49], "few effective samples", "count as 49%"),
         ("groups/flat", [0.7, 0.8, 0.9, 0.9], "groups without gradient", "82% of groups"),
         ("policy/kl", [0.01, 0.01, 0.02, 0.01, 0.06], "KL jump", "usually 0.01"),
+        ("end/token_budget", [0.2, 0.2, 0.3, 0.3], "token exhaustion", "25% of episodes ran out of tokens"),
     ],
 )
 def test_each_alarm_sounds_and_says_what_it_saw(name: str, values: list[float], alarm: str, says: str) -> None:
@@ -87,10 +92,59 @@ def test_few_effective_samples_ask_for_new_rollouts_and_no_other_alarm_acts() ->
         ("groups/flat", [1.0, 0.5, 0.5, 1.0]),
         ("policy/kl", [1e-6, 1e-6, 1e-6, 1e-6, 0.019]),
         ("policy/kl", [9.0]),
+        ("end/token_budget", [0.0, 0.0, 0.8, 0.0]),
     ],
 )
 def test_what_scatters_or_is_small_is_no_alarm(name: str, values: list[float]) -> None:
     assert heard(Alarms(CONFIG), name, values) == []
+
+
+def hear_levels(alarms: Alarms, levels: list[dict[str, float]]) -> list[list[str]]:
+    """What sounds at the last step of each level, every level lasting a window."""
+    step = 0
+    names: list[list[str]] = []
+    for level in levels:
+        for _ in range(CONFIG.window):
+            sounded = [alarm.name for alarm in alarms.check(level, step)]
+            step += 1
+        names.append(sounded)
+    return names
+
+
+def test_unfinished_episodes_that_rise_slowly_are_stalling_unless_more_is_solved() -> None:
+    """No step differs from those before by much: only the best level of the run shows the rise."""
+    rising = [{"unfinished": 0.1 + 0.04 * n, "solved": 0.3 - 0.01 * n} for n in range(6)]
+    assert hear_levels(Alarms(CONFIG), rising) == [[], [], [], [], ["stalling"], ["stalling"]]
+    solving = [{"unfinished": 0.1 + 0.04 * n, "solved": 0.3 + 0.01 * n} for n in range(6)]
+    assert hear_levels(Alarms(CONFIG), solving) == [[]] * 6
+    falling = [{"unfinished": 0.5 - 0.05 * n, "solved": 0.3} for n in range(6)]
+    assert hear_levels(Alarms(CONFIG), falling) == [[]] * 6
+
+
+def test_a_level_as_low_as_the_lowest_takes_its_place() -> None:
+    """The share solved is compared with the latest of equal levels, when more was solved."""
+    levels = [
+        {"unfinished": 0.0, "solved": 0.1},
+        {"unfinished": 0.0, "solved": 0.5},
+        {"unfinished": 0.3, "solved": 0.4},
+    ]
+    assert hear_levels(Alarms(CONFIG), levels) == [[], [], ["stalling"]]
+
+
+def test_points_that_rise_while_the_share_solved_falls_are_an_alarm_and_one_of_both_alone_is_none() -> None:
+    apart = [{"solved": 0.4 - 0.03 * n, "score/mean": 0.2 + 0.05 * n} for n in range(5)]
+    assert hear_levels(Alarms(CONFIG), apart) == [[], [], [], [], ["points up, solved down"]]
+    both = [{"solved": 0.4 - 0.05 * n, "score/mean": 0.2 - 0.05 * n} for n in range(5)]
+    assert hear_levels(Alarms(CONFIG), both) == [[]] * 5
+    points = [{"solved": 0.4, "score/mean": 0.2 + 0.1 * n} for n in range(5)]
+    assert hear_levels(Alarms(CONFIG), points) == [[]] * 5
+
+
+def test_a_resumed_run_knows_the_best_level() -> None:
+    one, other = Alarms(CONFIG), Alarms(CONFIG)
+    hear_levels(one, [{"unfinished": 0.1, "solved": 0.3}])
+    other.restore(orjson.loads(orjson.dumps(one.state())))
+    assert hear_levels(other, [{"unfinished": 0.5, "solved": 0.3}]) == [["stalling"]]
 
 
 def test_a_new_level_of_kl_is_news_until_it_is_usual() -> None:
@@ -148,6 +202,9 @@ def test_a_state_that_is_none_is_refused(state: dict[str, object]) -> None:
         ("entropy_floor", -1.0),
         ("kl", -0.1),
         ("kl_jump", 1.0),
+        ("token_budget", 0.0),
+        ("stalling", 1.0),
+        ("solved_fall", -0.1),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(field: str, value: float) -> None:

@@ -171,6 +171,7 @@ def test_ends_are_shares_that_sum_to_one() -> None:
     assert shares["end/finished"] == 0.25
     assert shares["end/unparsable"] == 0.5
     assert shares["end/none"] == 0.25
+    assert metrics["unfinished"] == 0.75, "a rollout that stopped is unfinished too"
     assert sum(shares.values()) == 1
 
 

@@ -36,6 +36,7 @@ def render_page(
     tables: Sequence[Table] = (),
     figures: Sequence[str] = (),
     lead: Sequence[str] = (),
+    findings: Sequence[tuple[str, str]] = (),
     notes: Sequence[str] = (),
     cells: Sequence[str] = (),
 ) -> str:
@@ -48,6 +49,7 @@ def render_page(
         figures: SVG documents that the overview shows above the tables; a figure's title is read to those who do
             not see it.
         lead: Paragraphs with which the overview begins: what the page is about, and what came of it.
+        findings: A numbered list behind the lead, the most important first: what was found, and what to do about it.
         notes: A list that it ends with: what an honest reader must know.
         cells: Where each episode was played, such as "20 % of calls fail", to tell and to choose episodes by; none, or
             one for each.
@@ -73,6 +75,7 @@ def render_page(
         data=_embedded(
             {
                 "lead": list(lead),
+                "findings": [{"sentence": sentence, "remedy": remedy} for sentence, remedy in findings],
                 "notes": list(notes),
                 "figures": [_figure(svg, number) for number, svg in enumerate(figures, 1)],
                 "tables": list(tables),

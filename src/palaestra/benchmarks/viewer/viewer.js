@@ -130,12 +130,17 @@ function overview() {
   const agents = size((episode) => episode.agent);
   const tasks = size((episode) => episode.task.id);
   return h("div", { class: "overview" }, h("h2", {}, "Overview"),
-    DATA.lead.map((words) => h("p", { class: "words" }, words)),
+    DATA.lead.map((words) => h("p", { class: "words" }, words)), findingList(),
     h("p", { class: "lead" }, DATA.lead.length ? "To read on this page: " : "",
       `${plural(EPISODES.length, "episode")} of ${plural(agents, "agent")} on ${plural(tasks, "task")}: `,
       `${count("passed")} passed, ${count("failed")} failed, ${count("invalid")} invalid.`),
     DATA.figures.map(figureBlock), DATA.tables.map(tableBlock),
     DATA.notes.length > 0 && section("Notes", h("ul", { class: "notes" }, DATA.notes.map((words) => h("li", {}, words)))));
+}
+
+function findingList() {
+  const item = ({ sentence, remedy }) => h("li", {}, sentence, remedy && h("p", { class: "note" }, remedy));
+  return DATA.findings.length > 0 && h("ol", { class: "findings" }, DATA.findings.map(item));
 }
 
 function figureBlock({ source, words }) {

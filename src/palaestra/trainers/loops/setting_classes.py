@@ -124,7 +124,7 @@ _SECTIONS: Mapping[type, _Classes] = {
     ),
     AlarmConfig: _Classes(
         operational="window length_correlation entropy_floor entropy_fall entropy_rise entropy_calm information_fall "
-        "ess flat kl kl_jump"
+        "ess flat kl kl_jump token_budget stalling solved_fall"
     ),
     SaveConfig: _Classes(operational="every minutes background"),
 }

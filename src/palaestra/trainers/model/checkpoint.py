@@ -59,7 +59,7 @@ def load_decoder(directory: Path, *, dtype: torch.dtype = torch.float32) -> Deco
     shape = _read_shape(directory)
     weights: dict[str, Tensor] = {}
     try:
-        for name, weight in _read_weights(directory):
+        for name, weight in read_weights(directory):
             weights[name] = weight.to(dtype, copy=True)
     except (OSError, SafetensorError, ValueError, KeyError, TypeError) as error:
         first = str(error).strip().partition("\n")[0]
@@ -106,8 +106,13 @@ def _assembled(shape: DecoderShape, weights: Mapping[str, Tensor]) -> Decoder:
     return decoder
 
 
-def _read_weights(directory: Path) -> Generator[tuple[str, Tensor]]:
-    """Every weight by name; one shard is open at a time."""
+def read_weights(directory: Path) -> Generator[tuple[str, Tensor]]:
+    """Every weight of a checkpoint by name; one shard is open at a time.
+
+    Raises:
+        OSError: a file is missing.
+        SafetensorError: a file is damaged.
+    """
     names: Iterable[str] = [WEIGHTS]
     if not (directory / WEIGHTS).is_file():
         if not (directory / _INDEX).is_file():

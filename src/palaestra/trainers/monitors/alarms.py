@@ -1,7 +1,9 @@
 """Alarms: what a person would want to be told of a run before it has wasted a night.
 
 Each looks at one figure of a step. Some compare it with what was usual in the steps before; what is usual is the
-median of a window, so that a level that lasts becomes usual and only a change is news.
+median of a window, so that a level that lasts becomes usual and only a change is news. Two compare the mean over a
+window with the best such mean of the run, and look at two figures (`drift`): stalling, and points that rise while the
+share solved falls.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,8 +13,16 @@ from typing import Literal, TypeAlias
 
 from palaestra.errors import CheckpointError, ConfigError
 from palaestra.records import JsonObject
+from palaestra.trainers.monitors.drift import Drift, DriftWatch
 from palaestra.trainers.monitors.policy import ENTROPY, ESS, KL
-from palaestra.trainers.monitors.rollouts import GROUPS_FLAT, LENGTH_CORRELATION
+from palaestra.trainers.monitors.rollouts import (
+    GROUPS_FLAT,
+    LENGTH_CORRELATION,
+    POINTS,
+    SOLVED_SHARE,
+    TOKEN_BUDGET,
+    UNFINISHED,
+)
 from palaestra.trainers.monitors.templates import INFORMATION
 from palaestra.trainers.objectives.objective import Metrics
 
@@ -62,11 +72,20 @@ class AlarmConfig:
     """Nats a token below which no jump counts."""
     kl_jump: float = 5.0
     """How many times its usual value KL may reach."""
+    token_budget: float = 0.2
+    """The largest share of episodes that run out of tokens, as a mean over the window."""
+    stalling: float = 0.15
+    """How far the share of unfinished episodes may rise above its lowest mean over a window while no more is solved."""
+    solved_fall: float = 0.1
+    """How far the share solved may fall below its highest mean over a window while points are higher than then."""
 
     def __post_init__(self) -> None:
         if self.window < 2:
             raise ConfigError(f"window={self.window}: what is usual takes 2 steps or more")
-        for name in ("length_correlation", "entropy_fall", "information_fall", "ess", "flat"):
+        for name in (
+            *("length_correlation", "entropy_fall", "information_fall", "ess", "flat"),
+            *("token_budget", "stalling", "solved_fall"),
+        ):
             value = getattr(self, name)
             if not 0 < value < 1:
                 raise ConfigError(f"{name}={value}: must lie between 0 and 1, both excluded")
@@ -98,6 +117,12 @@ class Alarms:
             GROUPS_FLAT: self._flat,
             KL: self._kl,
             INFORMATION: self._information,
+            TOKEN_BUDGET: self._tokens,
+        }
+        window = config.window
+        self._drifts: Mapping[str, tuple[DriftWatch, Callable[[Drift], Alarm | None]]] = {
+            _STALLING: (DriftWatch(UNFINISHED, SOLVED_SHARE, best="lowest", window=window), self._stalling),
+            _APART: (DriftWatch(SOLVED_SHARE, POINTS, best="highest", window=window), self._apart),
         }
 
     def check(self, metrics: Metrics, step: int) -> list[Alarm]:
@@ -114,16 +139,27 @@ class Alarms:
             before = self._seen[name]
             alarm = check(metrics[name], before)
             self._seen[name] = [*before, metrics[name]][-self._config.window :]
-            if alarm is None:
-                self._sounding.discard(name)
-            else:
-                sounded.append(replace(alarm, step=step, is_new=name not in self._sounding))
-                self._sounding.add(name)
+            sounded += self._sound(name, alarm, step)
+        for name, (watch, judge) in self._drifts.items():
+            drift = watch.observe(metrics)
+            if drift is not None:
+                sounded += self._sound(name, judge(drift), step)
         return sounded
+
+    def _sound(self, name: str, alarm: Alarm | None, step: int) -> list[Alarm]:
+        """The alarm with its step, and a note of whether it sounds; none where there is none."""
+        if alarm is None:
+            self._sounding.discard(name)
+            return []
+        is_new = name not in self._sounding
+        self._sounding.add(name)
+        return [replace(alarm, step=step, is_new=is_new)]
 
     def state(self) -> JsonObject:
         """What to save beside a checkpoint."""
         state: JsonObject = {name: list(values) for name, values in self._seen.items()}
+        for name, (watch, _) in self._drifts.items():
+            state |= {f"{name}/{part}": list(values) for part, values in watch.state().items()}
         state[_SOUNDING] = [*sorted(self._sounding)]
         return state
 
@@ -134,13 +170,16 @@ class Alarms:
             CheckpointError: it is not what `state` gives.
         """
         sounding = state.get(_SOUNDING)
-        if set(state) != {*_WATCHED, _SOUNDING} or not isinstance(sounding, list):
+        if set(state) != set(self.state()) or not isinstance(sounding, list):
             raise CheckpointError(
                 f"the alarms' state is of {', '.join(sorted(state)) or 'nothing'} and should be of "
-                f"{', '.join(_WATCHED)} and {_SOUNDING}; take the checkpoint before this one"
+                f"{', '.join(self.state())}; take the checkpoint before this one"
             )
         self._seen = {name: _numbers(name, state[name]) for name in _WATCHED}
-        self._sounding = {name for name in _WATCHED if name in sounding}
+        for name, (watch, _) in self._drifts.items():
+            parts = {part: f"{name}/{part}" for part in watch.state()}
+            watch.restore({part: _numbers(full, state[full]) for part, full in parts.items()})
+        self._sounding = {name for name in (*_WATCHED, *self._drifts) if name in sounding}
 
     def _length(self, value: float, before: list[float]) -> Alarm | None:
         """One step has few episodes and its correlation scatters; a mean over the window does not."""
@@ -249,6 +288,48 @@ class Alarms:
             "weights. Compare their log-probabilities at staleness 0; if those agree, lower the learning rate.",
         )
 
+    def _tokens(self, value: float, before: list[float]) -> Alarm | None:
+        recent = self._recent(before, value)
+        most = self._config.token_budget
+        if recent is None or recent <= most:
+            return None
+        return Alarm(
+            name="token exhaustion",
+            value=recent,
+            threshold=most,
+            sentence=f"Over the last {self._config.window} steps {recent:.0%} of episodes ran out of tokens (above "
+            f"{most:.0%}): they end before the work is done. Raise play.context or play.turn, use a shorter rendering, "
+            "or pay unfinished episodes less.",
+        )
+
+    def _stalling(self, drift: Drift) -> Alarm | None:
+        now, best = drift.now, drift.best
+        rise = now.watched - best.watched
+        if rise <= self._config.stalling or now.other > best.other:
+            return None
+        return Alarm(
+            name="stalling",
+            value=rise,
+            threshold=self._config.stalling,
+            sentence=f"Over the last {self._config.window} steps {now.watched:.0%} of episodes were unfinished (at "
+            f"best {best.watched:.0%}), and {now.other:.0%} solved their task (then {best.other:.0%}): the policy "
+            "learns not to end. Pay unfinished episodes less or solved tasks alone, or look for unreadable turns.",
+        )
+
+    def _apart(self, drift: Drift) -> Alarm | None:
+        now, best = drift.now, drift.best
+        fall = best.watched - now.watched
+        if fall <= self._config.solved_fall or now.other <= best.other:
+            return None
+        return Alarm(
+            name="points up, solved down",
+            value=fall,
+            threshold=self._config.solved_fall,
+            sentence=f"Over the last {self._config.window} steps {now.watched:.0%} of episodes solved their task (at "
+            f"best {best.watched:.0%}), while they won {now.other:.0%} of the points (then {best.other:.0%}): the "
+            "reward pays for something that does not solve tasks. Pay solved tasks alone, or read what is paid.",
+        )
+
     def _usual(self, before: list[float]) -> float | None:
         return median(before) if len(before) == self._config.window else None
 
@@ -258,7 +339,9 @@ class Alarms:
 
 
 _SOUNDING = "sounding"
-_WATCHED = (LENGTH_CORRELATION, ENTROPY, ESS, GROUPS_FLAT, KL, INFORMATION)
+_STALLING, _APART = "stalling", "apart"
+"""Names of drifts in the state."""
+_WATCHED = (LENGTH_CORRELATION, ENTROPY, ESS, GROUPS_FLAT, KL, INFORMATION, TOKEN_BUDGET)
 
 
 def _numbers(name: str, values: object) -> list[float]:

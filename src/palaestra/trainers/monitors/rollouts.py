@@ -18,6 +18,8 @@ from palaestra.trajectory import Episode, Turn
 
 LENGTH_CORRELATION = "length/correlation"
 GROUPS_FLAT = "groups/flat"
+SOLVED_SHARE, POINTS, UNFINISHED = "solved", "score/mean", "unfinished"
+TOKEN_BUDGET = f"end/{EndReason.TOKEN_BUDGET}"
 
 
 def rollout_metrics(episodes: Sequence[Episode]) -> Metrics:
@@ -34,7 +36,8 @@ def rollout_metrics(episodes: Sequence[Episode]) -> Metrics:
         gave, which sum to it; `solved`, a share; `length/turns`, `length/sampled` and `length/context`, turns and
         tokens of an episode, `length/turn`, sampled tokens of a turn, and `length/correlation`, see
         `length_correlation`; `actions/unreadable` and `actions/invalid`, shares of turns; `actions/misfit` and
-        `actions/refused`, shares of calls; `end/REASON`; `groups/flat`, see `flat_groups`; `faults`, a count.
+        `actions/refused`, shares of calls; `end/REASON`; `unfinished`, the share that a budget, unreadable turns or
+        giving up ended; `groups/flat`, see `flat_groups`; `faults`, a count.
     """
     valid = [episode for episode in episodes if episode.valid_for_baseline]
     metrics: Metrics = {"faults": float(len(episodes) - len(valid))}
@@ -47,8 +50,8 @@ def _earned(episodes: Sequence[Episode]) -> Metrics:
     returns = [episode.episode_return for episode in episodes]
     metrics = {
         "reward/mean": fmean(returns),
-        "score/mean": fmean(episode.score.points / episode.score.total for episode in episodes),
-        "solved": fmean(episode.score.passed for episode in episodes),
+        POINTS: fmean(episode.score.points / episode.score.total for episode in episodes),
+        SOLVED_SHARE: fmean(episode.score.passed for episode in episodes),
     }
     if len(returns) > 1:
         metrics["reward/std"] = stdev(returns)
@@ -123,7 +126,8 @@ def _invalid(turn: Turn) -> bool:
 
 def _ends(episodes: Sequence[Episode]) -> Metrics:
     ends = Counter(episode.end.value if episode.end is not None else "none" for episode in episodes)
-    return {f"end/{reason}": ends[reason] / len(episodes) for reason in (*map(str, EndReason), "none")}
+    shares = {f"end/{reason}": ends[reason] / len(episodes) for reason in (*map(str, EndReason), "none")}
+    return {**shares, UNFINISHED: fmean(one.end is None or one.end.is_unfinished for one in episodes)}
 
 
 def flat_groups(episodes: Sequence[Episode]) -> Metrics:

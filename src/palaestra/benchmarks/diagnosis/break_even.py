@@ -1,0 +1,84 @@
+"""Break-even of acting: the share of right acts from which on acting pays more than leaving everything as it is.
+
+With the mean return of right acts R, of wrong acts W and of no act N, acting pays where p R + (1 - p) W > N, so from
+p = (N - W) / (R - W) on. An act is an episode that wrote a row, a right one solved its task.
+"""
+
+from collections.abc import Sequence
+from statistics import fmean
+
+from palaestra.benchmarks.diagnosis.episodes import DiagnosedEpisode
+from palaestra.record import record
+
+
+@record
+class BreakEven:
+    """What acts were paid, and from when on they pay."""
+
+    family: str
+    """Empty for all together."""
+    acts: int
+    right: int
+    """Acts that solved their task."""
+    idle: int
+    """Episodes that wrote nothing."""
+    right_points: float
+    """The mean return of right acts; without one in the record, the points that the rubrics give for the right work."""
+    right_recorded: bool
+    """Whether the record has a right act."""
+    wrong_points: float | None
+    """The mean return of wrong acts; `None` where the record has none."""
+    idle_points: float | None
+    """The mean return of episodes that wrote nothing; `None` where the record has none."""
+    share: float | None
+    """The share of right acts from which on acting pays: 0 where it always does, above 1 where it never does; `None`
+    where the record lacks one of the three, or right acts are paid no more than wrong ones."""
+
+    @property
+    def measured(self) -> float | None:
+        """The share of acts that were right; `None` without acts."""
+        return self.right / self.acts if self.acts else None
+
+    @property
+    def pays(self) -> bool | None:
+        """Whether acting paid more than writing nothing; `None` where that is not known."""
+        if self.wrong_points is None or self.idle_points is None or self.measured is None:
+            return None
+        return self.measured * self.right_points + (1 - self.measured) * self.wrong_points > self.idle_points
+
+
+def break_even_share(right: float, wrong: float, idle: float) -> float | None:
+    """The share of right acts from which on acting pays; `None` where right acts are paid no more than wrong ones."""
+    return max(0.0, (idle - wrong) / (right - wrong)) if right > wrong else None
+
+
+def break_even(family: str, episodes: Sequence[DiagnosedEpisode]) -> BreakEven:
+    """The break-even of some episodes.
+
+    Args:
+        family: Their name in a table.
+        episodes: At least one.
+    """
+    right = [episode.returned for episode in episodes if episode.acted and episode.solved]
+    wrong = [episode.returned for episode in episodes if episode.acted and not episode.solved]
+    idle = [episode.returned for episode in episodes if not episode.acted]
+    right_points = fmean(right) if right else fmean(episode.total for episode in episodes)
+    known = bool(wrong) and bool(idle)
+    return BreakEven(
+        family=family,
+        acts=len(right) + len(wrong),
+        right=len(right),
+        idle=len(idle),
+        right_points=right_points,
+        right_recorded=bool(right),
+        wrong_points=fmean(wrong) if wrong else None,
+        idle_points=fmean(idle) if idle else None,
+        share=break_even_share(right_points, fmean(wrong), fmean(idle)) if known else None,
+    )
+
+
+def break_evens(episodes: Sequence[DiagnosedEpisode]) -> list[BreakEven]:
+    """The break-even of all episodes, and of each family by name."""
+    families = sorted({episode.family for episode in episodes})
+    own = [break_even(name, [one for one in episodes if one.family == name]) for name in families]
+    return [break_even("", episodes), *own] if episodes else []

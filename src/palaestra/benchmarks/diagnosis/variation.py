@@ -1,0 +1,39 @@
+"""What varies in groups: a policy gradient learns what its groups differ in, and nothing else."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Literal, TypeAlias, get_args
+
+from palaestra.benchmarks.diagnosis.episodes import DiagnosedEpisode, DiagnosedGroup
+
+Variation: TypeAlias = Literal["nothing", "solved", "harm", "look-ups", "work", "end", "several"]
+"""What the members of a group with unequal returns differ in: whether they solved the task, or else one of harm,
+look-ups, other work and the way they ended alone, or else several of these. "nothing": all returns are equal."""
+VARIATIONS: tuple[Variation, ...] = get_args(Variation)
+_PARTS: tuple[tuple[Variation, Callable[[DiagnosedEpisode], object]], ...] = (
+    ("harm", lambda one: (one.harmed, frozenset(one.broken))),
+    ("look-ups", lambda one: one.look_ups),
+    ("work", lambda one: one.work),
+    ("end", lambda one: one.is_unfinished),
+)
+
+
+def group_variation(group: DiagnosedGroup) -> Variation:
+    """What the members of a group differ in."""
+    episodes = group.episodes
+    if not _differs(episodes, lambda one: one.returned):
+        return "nothing"
+    if _differs(episodes, lambda one: one.solved):
+        return "solved"
+    found = [name for name, read in _PARTS if _differs(episodes, read)]
+    return found[0] if len(found) == 1 else "several"
+
+
+def count_variations(groups: Sequence[DiagnosedGroup]) -> dict[Variation, int]:
+    """How many groups differ in each; groups with fewer than two members are left out."""
+    counts = Counter(group_variation(group) for group in groups if len(group.episodes) > 1)
+    return {name: counts[name] for name in VARIATIONS}
+
+
+def _differs(episodes: Sequence[DiagnosedEpisode], read: Callable[[DiagnosedEpisode], object]) -> bool:
+    return len({read(episode) for episode in episodes}) > 1
