@@ -93,10 +93,10 @@ def evaluate(
         typer.Option("--format", help="Chat format of a checkpoint that does not name one.", rich_help_panel=_POLICY),
     ] = None,
     context: Annotated[
-        int | None, typer.Option(min=1, help="Maximum tokens per episode. Default: 768.", rich_help_panel=_POLICY)
+        int | None, typer.Option(min=1, help="Maximum tokens per episode. Default: 1024.", rich_help_panel=_POLICY)
     ] = None,
     turn: Annotated[
-        int | None, typer.Option(min=1, help="Maximum tokens per turn. Default: 48.", rich_help_panel=_POLICY)
+        int | None, typer.Option(min=1, help="Maximum tokens per turn. Default: 72.", rich_help_panel=_POLICY)
     ] = None,
     rows: Annotated[
         int | None,

@@ -17,6 +17,7 @@ from palaestra.trainers import (
     ChoiceConfig,
     ExpertConfig,
     GrpoConfig,
+    LearnerConfig,
     ModelConfig,
     NativeConfig,
     ObjectiveConfig,
@@ -47,6 +48,10 @@ def _rollouts() -> PoolConfig:
     return PoolConfig(agents=128)
 
 
+def _play() -> PlayConfig:
+    return PlayConfig(context=1024, turn=72)
+
+
 def _engine() -> NativeConfig:
     return NativeConfig(rows=128)
 
@@ -57,14 +62,17 @@ class LearningConfig:
 
     model: ModelConfig = field(default_factory=ModelConfig)
     """A fresh one is made; it reads and writes the format `compact`."""
-    demonstrations: int = 4
+    demonstrations: int = 20
     """Of each family, for the warm start and for what is mixed in later."""
     sft: SftConfig = field(default_factory=lambda: SftConfig(steps=150))
     expert: ExpertConfig = field(
         default_factory=lambda: ExpertConfig(
+            steps=14,
+            demonstration_share=0.5,
+            learner=LearnerConfig(lr=2e-3),
             choice=ChoiceConfig(rule="bandit", instances="endless"),
             branching=BranchingConfig(pivots=("best",)),
-            play=PlayConfig(context=768, turn=48),
+            play=_play(),
             pool=_rollouts(),
             engine=_engine(),
         )
@@ -74,7 +82,7 @@ class LearningConfig:
         default_factory=lambda: GrpoConfig(
             steps=4,
             objective=ObjectiveConfig(parts={"rewards": ["solved"]}),
-            play=PlayConfig(context=768, turn=48),
+            play=_play(),
             pool=_rollouts(),
             engine=_engine(),
         )

@@ -73,9 +73,9 @@ class AgentOptions:
     chat_format: str | None = None
     """Of a checkpoint that does not say one."""
     context: int | None = None
-    """Tokens of a checkpoint's episode; 768 if not said."""
+    """Tokens of a checkpoint's episode; 1,024 if not said."""
     turn: int | None = None
-    """Tokens of a checkpoint's turn; 48 if not said."""
+    """Tokens of a checkpoint's turn; 72 if not said."""
     rows: int | None = None
     """Episodes of a checkpoint's block; 128 if not said."""
     temperature: float | None = None
@@ -198,8 +198,8 @@ def _policy(folder: Path, options: AgentOptions) -> "EvaluatedPolicy":
     if options.top_p is not None and not 0 < options.top_p <= 1:
         raise ConfigError(f"top_p={options.top_p:g}: a checkpoint's is above 0 and at most 1; 1 cuts nothing off")
     how = PolicyOptions(
-        context=_or(options.context, 768),
-        turn=_or(options.turn, 48),
+        context=_or(options.context, 1024),
+        turn=_or(options.turn, 72),
         rows=_or(options.rows, 128),
         temperature=_or(options.temperature, 1.0),
         top_p=_or(options.top_p, 1.0),
