@@ -31,9 +31,6 @@ EXPORTS = {
     "palaestra.agents.remote": (
         "ChatReply Endpoint EndpointConfig RemoteAgent RemoteChat RemoteChatConfig RequestedCall TokenUsage"
     ),
-    "palaestra.benchmarks.credit": (
-        "METHODS CreditConfig CreditResult compare_methods credit_markdown credit_tables material_of"
-    ),
     "palaestra.benchmarks.evaluation.report": (
         "comparison_markdown comparison_page comparison_sentences comparison_table ladder_png report_json "
         "report_markdown report_page summary_tables write_report"
@@ -44,6 +41,9 @@ EXPORTS = {
     "palaestra.benchmarks.learning": (
         "STAGES HeldoutGroup LearningConfig LearningMaterial LearningResult MeasuredPolicy evaluate_policy "
         "groups_by_training learn learning_document learning_panels learning_tables"
+    ),
+    "palaestra.benchmarks.methods": (
+        "METHODS MethodResult MethodsConfig compare_methods material_of methods_markdown methods_tables"
     ),
     "palaestra.benchmarks.objectives": (
         "FULL QUICK Bandit Copying Dependency Junction OffPolicyReport OffPolicyScale Planning PolicyTable Toy "

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 
-from palaestra.benchmarks.credit.run import CreditResult
 from palaestra.benchmarks.learning import HeldoutGroup
 from palaestra.benchmarks.learning.evaluation import FEW_UNITS, Evaluation, Measure, difference, estimate
+from palaestra.benchmarks.methods.run import MethodResult
 from palaestra.benchmarks.statistics import Unit
 from palaestra.table import Table
 
@@ -16,7 +16,7 @@ _TITLES: Mapping[Measure, str] = {
 }
 
 
-def credit_tables(before: Evaluation, found: Sequence[CreditResult], groups: Sequence[HeldoutGroup]) -> list[Table]:
+def methods_tables(before: Evaluation, found: Sequence[MethodResult], groups: Sequence[HeldoutGroup]) -> list[Table]:
     """Scores, shares that solve and that harm, each over all seeds, and what it took.
 
     Args:
@@ -41,7 +41,7 @@ def credit_tables(before: Evaluation, found: Sequence[CreditResult], groups: Seq
 
 
 def _rows(
-    measure: Measure, before: Evaluation, found: Sequence[CreditResult], methods: Sequence[str], group: HeldoutGroup
+    measure: Measure, before: Evaluation, found: Sequence[MethodResult], methods: Sequence[str], group: HeldoutGroup
 ) -> list[tuple[str, ...]]:
     tasks = frozenset(group.tasks)
     warm = before.observations(measure, tasks=tasks)
@@ -61,7 +61,7 @@ def _rows(
     return rows
 
 
-def _cost_table(found: Sequence[CreditResult], methods: Sequence[str]) -> Table:
+def _cost_table(found: Sequence[MethodResult], methods: Sequence[str]) -> Table:
     rows: list[tuple[str, ...]] = []
     for method in methods:
         own = [one.progress for one in found if one.method == method]
@@ -86,9 +86,9 @@ def _cost_table(found: Sequence[CreditResult], methods: Sequence[str]) -> Table:
     )
 
 
-def credit_markdown(before: Evaluation, found: Sequence[CreditResult], groups: Sequence[HeldoutGroup]) -> str:
-    """The tables as GitHub's Markdown; the arguments are those of `credit_tables`."""
+def methods_markdown(before: Evaluation, found: Sequence[MethodResult], groups: Sequence[HeldoutGroup]) -> str:
+    """The tables as GitHub's Markdown; the arguments are those of `methods_tables`."""
     parts = [
-        f"### {table.title}\n\n{table.markdown()}\n\n{table.note}" for table in credit_tables(before, found, groups)
+        f"### {table.title}\n\n{table.markdown()}\n\n{table.note}" for table in methods_tables(before, found, groups)
     ]
     return "\n\n".join(parts) + "\n"

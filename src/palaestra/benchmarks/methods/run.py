@@ -54,7 +54,7 @@ METHODS: Mapping[str, ObjectiveConfig] = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreditConfig:
+class MethodsConfig:
     """A comparison."""
 
     world: WorldConfig = field(default_factory=WorldConfig)
@@ -77,7 +77,7 @@ class CreditConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreditResult:
+class MethodResult:
     """What one method came to with one seed."""
 
     method: str
@@ -86,7 +86,7 @@ class CreditResult:
     evaluation: Evaluation
 
 
-def material_of(config: CreditConfig, *, bar: OpenProgressBar) -> LearningMaterial:
+def material_of(config: MethodsConfig, *, bar: OpenProgressBar) -> LearningMaterial:
     """The world's demonstrations, and its tasks to learn from and to measure on."""
     return LearningMaterial(
         world=config.world,
@@ -97,14 +97,14 @@ def material_of(config: CreditConfig, *, bar: OpenProgressBar) -> LearningMateri
 
 def compare_methods(
     material: LearningMaterial,
-    config: CreditConfig,
+    config: MethodsConfig,
     *,
     seeds: int,
     directory: Path,
     methods: Mapping[str, ObjectiveConfig] = METHODS,
     bar: OpenProgressBar,
     say: Callable[[str], None] = print,
-) -> tuple[Evaluation, list[CreditResult]]:
+) -> tuple[Evaluation, list[MethodResult]]:
     """Train with every method and seed, going on from what `directory` holds.
 
     Returns:
@@ -128,7 +128,7 @@ def compare_methods(
         return found
 
     before = measured(warm, "warm-up")
-    found: list[CreditResult] = []
+    found: list[MethodResult] = []
     for seed in range(seeds):
         for method, objective in methods.items():
             name = f"{method}-{seed}"
@@ -143,5 +143,5 @@ def compare_methods(
             )
             taught = carry(loop, directory / name)
             evaluation = measured(taught.policy, name)
-            found.append(CreditResult(method=method, seed=seed, progress=taught.progress, evaluation=evaluation))
+            found.append(MethodResult(method=method, seed=seed, progress=taught.progress, evaluation=evaluation))
     return before, found
