@@ -11,6 +11,7 @@ from palaestra.cli import (
     bench,
     check,
     compare,
+    credit,
     demo,
     detect,
     evaluate,
@@ -45,6 +46,7 @@ tasks.app.command()(scaffold.new)
 tasks.app.command(
     name="detect", epilog="Example: `palaestra tasks detect runs/demo/trajectories.jsonl --json findings.json`"
 )(detect.detect_in_trajectories)
+bench.app.command()(credit.credit)
 bench.app.command()(methods.methods)
 bench.app.command()(floors.suites)
 app.add_typer(tasks.app, name="tasks")

@@ -31,9 +31,7 @@ METHODS: Mapping[str, ObjectiveConfig] = MappingProxyType(
             },
         ),
         "seeupo": ObjectiveConfig(preset="seeupo", parts={"regularisers": []}),
-        "blockwise": ObjectiveConfig(
-            preset="blockwise", parts={"advantage": {"part": "blockwise", "balanced": False}}
-        ),
+        "blockwise": ObjectiveConfig(preset="blockwise", parts={"advantage": {"part": "blockwise", "balanced": False}}),
         "mt_grpo": ObjectiveConfig(preset="mt_grpo"),
         "agent_prm": ObjectiveConfig(preset="agent_prm"),
     }

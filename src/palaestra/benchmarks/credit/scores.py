@@ -88,9 +88,7 @@ class MethodScore:
 FIGURES = tuple(one.name for one in fields(CreditFigures))
 
 
-def score_method(
-    turns: ScoredTurns, estimates: Estimates, *, scale: float | None = None, seed: int = 0
-) -> MethodScore:
+def score_method(turns: ScoredTurns, estimates: Estimates, *, scale: float | None = None, seed: int = 0) -> MethodScore:
     """Score a method's estimates.
 
     Args:
