@@ -31,6 +31,11 @@ EXPORTS = {
     "palaestra.agents.remote": (
         "ChatReply Endpoint EndpointConfig RemoteAgent RemoteChat RemoteChatConfig RequestedCall TokenUsage"
     ),
+    "palaestra.benchmarks.credit": (
+        "METHODS CreditConfig CreditDesign CreditEstimator CreditFigures CreditReading CriticBudget CriticReading "
+        "MethodScore ScoredTurns TaskSample TurnAdvantages credit_document credit_markdown credit_panels "
+        "credit_picture credit_tables estimator_of measure_credit near_exact_advantages resample_estimates score_method"
+    ),
     "palaestra.benchmarks.evaluation.report": (
         "comparison_markdown comparison_page comparison_sentences comparison_table ladder_png report_json "
         "report_markdown report_page summary_tables write_report"

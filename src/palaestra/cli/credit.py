@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import orjson
 import typer
@@ -13,9 +13,6 @@ from palaestra.cli.target import WorldOption, make
 from palaestra.durable import write_file
 from palaestra.envs.target import find_world
 from palaestra.errors import CheckpointError, ConfigError
-
-if TYPE_CHECKING:
-    from palaestra.benchmarks.credit import CreditConfig
 
 
 def credit(
@@ -77,7 +74,7 @@ def credit(
     torch.set_num_threads(threads)
     env_id = find_world(world)
     families = tuple(family) if family else make(env_id).world.demo
-    config: CreditConfig = CreditConfig(
+    config = CreditConfig(
         world=WorldConfig(env_id=env_id, families=families),
         tasks=tasks,
         design=CreditDesign(group_size=group_size, groups=groups, continuations=continuations),

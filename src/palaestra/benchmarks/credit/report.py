@@ -78,8 +78,8 @@ def _played_table(readings: Sequence[CreditReading], config: CreditConfig) -> Ta
         ),
         note=f"Seed {config.seed}. {design.continuations} continuations from each state give its near-exact value; "
         f"{design.groups} others of each turn and {design.groups} sets of {design.group_size - 1} companions make its "
-        f"groups of {design.group_size}. Size and error are root mean squares over turns of near-exact advantages and of "
-        "their standard errors. A turn is decided where the advantage is further from 0 than its standard error.",
+        f"groups of {design.group_size}. Size and error are root mean squares over turns, of near-exact advantages and "
+        "of their standard errors. A turn is decided where the advantage is further from 0 than its standard error.",
     )
 
 

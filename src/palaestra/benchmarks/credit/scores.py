@@ -1,9 +1,9 @@
 """How far a method's estimates are from near-exact advantages: bias, deviation, correlation and signs.
 
-Estimates of a turn share a continuation, a set of companions, or neither (see `resampling`). Half the squared difference
-of two that share neither is the variance over groups with everything drawn anew; of two that share the continuation it
-is the part of the companions, with the trajectory fixed. All squares are corrected for the noise of finite samples, so
-that they do not grow where fewer episodes are drawn.
+Estimates of a turn share a continuation, a set of companions, or neither (see `resampling`). Half the squared
+difference of two that share neither is the variance over groups with everything drawn anew. Of two that share the
+continuation it is the part of the companions, with the trajectory fixed. All squares are corrected for the noise of
+finite samples, so that they do not grow where fewer episodes are drawn.
 
 Intervals resample units (families or tasks) with replacement. The standard error over resamples is multiplied with
 Student's quantile: a percentile bootstrap holds too little of the truth with few units.

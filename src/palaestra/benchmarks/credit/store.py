@@ -1,5 +1,6 @@
 """Finished tasks on the disk: one small file each, so that a measurement that is killed goes on behind the last one."""
 
+import zlib
 from dataclasses import asdict, fields
 from io import BytesIO
 from pathlib import Path
@@ -34,7 +35,7 @@ def read_sample(file: Path) -> TaskSample:
         CheckpointError: the file is damaged.
     """
     try:
-        with np.load(file, allow_pickle=False) as found:
+        with np.load(BytesIO(file.read_bytes()), allow_pickle=False) as found:
             arrays = {name: torch.from_numpy(found[name]) for name in found.files if name != _CARD}
             card = orjson.loads(found[_CARD].tobytes())
         known = {one.name for one in fields(TokenBatch)}
@@ -44,5 +45,5 @@ def read_sample(file: Path) -> TaskSample:
         return TaskSample(
             task=card["task"], family=card["family"], exact=exact, batch=TokenBatch(**own, columns=columns)
         )
-    except (OSError, ValueError, KeyError, TypeError, BadZipFile) as error:
+    except (OSError, EOFError, ValueError, KeyError, TypeError, BadZipFile, zlib.error) as error:
         raise CheckpointError(f"{file} is damaged ({error}); delete it to play the task again") from error
