@@ -24,15 +24,15 @@ def credit(
         list[str] | None,
         typer.Option("--family", help="A family; may be given several times. Default: those of the demo."),
     ] = None,
-    tasks: Annotated[int, typer.Option("--tasks", min=1, help="Training tasks, one reference episode each.")] = 42,
+    tasks: Annotated[int, typer.Option("--tasks", min=1, help="Training tasks, one reference episode each.")] = 21,
     continuations: Annotated[
         int, typer.Option("--continuations", min=2, help="Continuations from each state, for its near-exact value.")
-    ] = 24,
-    groups: Annotated[int, typer.Option("--groups", min=2, help="Groups of each turn that methods estimate from.")] = 8,
+    ] = 16,
+    groups: Annotated[int, typer.Option("--groups", min=2, help="Groups of each turn that methods estimate from.")] = 6,
     group_size: Annotated[int, typer.Option("--group-size", min=2, help="Members of a group.")] = 8,
     critic_tasks: Annotated[
         int, typer.Option("--critic-tasks", min=1, help="Other tasks that critics learn from, a group of each.")
-    ] = 48,
+    ] = 32,
     critic_passes: Annotated[
         int, typer.Option("--critic-passes", min=1, help="Passes of critics over their episodes.")
     ] = 3,

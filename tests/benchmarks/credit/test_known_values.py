@@ -171,6 +171,18 @@ def test_a_group_holds_the_scored_turn_and_companions_of_its_task(samples: list[
     assert len(seen) == max(one.turns for one in some) * DESIGN.groups * 2
 
 
+def test_intervals_hold_their_figures_and_stop_where_these_do(samples: list[TaskSample]) -> None:
+    found = resample_estimates(samples, {"method": centred_returns}, DESIGN)["method"]
+    score = score_method(scored(samples), found)
+    for name in FIGURES:
+        assert score.low[name] <= getattr(score.figures, name) <= score.high[name]
+    assert all(score.low[one] >= -1 and score.high[one] <= 1 for one in ("correlation", "mean_correlation"))
+    assert score.low["bias"] >= 0
+    assert score.low["sign_agreement"] >= 0
+    assert score.high["zeros"] <= 100
+    assert score.low["scale"] < score.high["scale"]
+
+
 def test_few_units_have_no_interval_and_families_come_before_tasks() -> None:
     estimates: Estimates = np.ones((4, 3, 2))
     turns = ScoredTurns(exact=(1.0,) * 4, errors=(0.1,) * 4, tasks=("a", "b", "c", "d"), families=("x",) * 4)

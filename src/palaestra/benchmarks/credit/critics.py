@@ -31,7 +31,7 @@ class CriticBudget:
         ValueError: a number is below 1.
     """
 
-    tasks: int = 48
+    tasks: int = 32
     """That it learns from, of the families that are scored; each is played by a group."""
     passes: int = 3
     """Over all their episodes."""

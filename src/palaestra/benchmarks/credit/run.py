@@ -57,7 +57,7 @@ class CreditConfig:
     """
 
     world: WorldConfig = field(default_factory=WorldConfig)
-    tasks: int = 42
+    tasks: int = 21
     """Spread evenly over those of the world's split and families; each has one reference episode."""
     design: CreditDesign = field(default_factory=CreditDesign)
     critic: CriticBudget = field(default_factory=CriticBudget)

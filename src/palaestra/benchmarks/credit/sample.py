@@ -26,9 +26,9 @@ class CreditDesign:
 
     group_size: int = 8
     """Members of a group, the one with the scored turn included."""
-    groups: int = 8
+    groups: int = 6
     """Sets of companions of each task, and own continuations of each turn; each continuation meets two of the sets."""
-    continuations: int = 24
+    continuations: int = 16
     """From each state, for its near-exact value; no group has any of them."""
 
     def __post_init__(self) -> None:

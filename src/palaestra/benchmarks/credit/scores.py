@@ -6,14 +6,15 @@ continuation it is the part of the companions, with the trajectory fixed. All sq
 finite samples, so that they do not grow where fewer episodes are drawn.
 
 Intervals resample units (families or tasks) with replacement. The standard error over resamples is multiplied with
-Student's quantile: a percentile bootstrap holds too little of the truth with few units.
+Student's quantile: a percentile bootstrap holds too little of the truth with few units. Figures in the units of rewards
+are those with the factor at hand: only the interval of the factor itself fits it anew. Ends stop where a figure does.
 
 Axes: N turns, G continuations, W groups of each, K units, B resamples.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from math import nan, sqrt
+from math import inf, nan, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,18 +111,31 @@ def score_method(turns: ScoredTurns, estimates: Estimates, *, scale: float | Non
     if units < FEWEST:
         return MethodScore(figures=figures)
     rng = np.random.Generator(np.random.PCG64(seed))
-    weights = rng.multinomial(units, np.full(units, 1 / units), size=_RESAMPLES)
-    resampled = [_figures(one, scale) for one in weights @ sums]
+    resampled = rng.multinomial(units, np.full(units, 1 / units), size=_RESAMPLES) @ sums
+    held = [_figures(one, figures.scale) for one in resampled]
     quantile = t_quantile(0.975, units - 1)
     low: dict[str, float] = {}
     high: dict[str, float] = {}
     for name in FIGURES:
-        values = np.array([getattr(one, name) for one in resampled])
+        if name == "scale" and scale is None:
+            values = np.array([_fitted_scale(one) for one in resampled])
+        else:
+            values = np.array([getattr(one, name) for one in held])
         off = quantile * float(np.nanstd(values, ddof=1)) if np.isfinite(values).sum() > 1 else nan
-        low[name], high[name] = getattr(figures, name) - off, getattr(figures, name) + off
+        least, most = _RANGES.get(name, (0.0, inf))
+        low[name] = max(least, getattr(figures, name) - off)
+        high[name] = min(most, getattr(figures, name) + off)
     return MethodScore(figures=figures, low=low, high=high)
 
 
+_RANGES = {
+    "mean_bias": (-inf, inf),
+    "correlation": (-1.0, 1.0),
+    "mean_correlation": (-1.0, 1.0),
+    "sign_agreement": (0.0, 100.0),
+    "zeros": (0.0, 100.0),
+}
+"""Where a figure can lie; those that are not listed are at least 0."""
 _SUMS = ("n", "x", "a", "xa", "xx", "aa", "variance", "group", "decided", "right", "zero")
 """What is summed over turns: means of estimates, advantages, their products, variances, and counts of signs."""
 
@@ -170,11 +184,16 @@ def _variances(estimates: Estimates) -> tuple[_Floats, _Floats, _Floats]:
     return total_N, shared_own_N, (own_N + group_N + both_N / 2) / groups
 
 
+def _fitted_scale(sums: _Floats) -> float:
+    """The factor on mean estimates by least squares; 0 where they do not rise with the advantages."""
+    s = dict(zip(_SUMS, sums.tolist(), strict=True))
+    return max(0.0, s["xa"] / s["xx"]) if s["xx"] > 0 else 0.0
+
+
 def _figures(sums: _Floats, scale: float | None) -> CreditFigures:
     s = dict(zip(_SUMS, sums.tolist(), strict=True))
     n = s["n"]
-    if scale is None:
-        scale = max(0.0, s["xa"] / s["xx"]) if s["xx"] > 0 else 0.0
+    scale = _fitted_scale(sums) if scale is None else scale
     bias_squared = max(0.0, (s["aa"] - 2 * scale * s["xa"] + scale**2 * s["xx"]) / n)
     variance = max(0.0, scale**2 * s["variance"] / n)
     covariance = s["xa"] / n - s["x"] * s["a"] / n**2
