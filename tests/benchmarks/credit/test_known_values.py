@@ -192,6 +192,14 @@ def test_few_units_have_no_interval_and_families_come_before_tasks() -> None:
     assert (turns.unit, many.unit) == (Unit.TASK, Unit.FAMILY)
 
 
+def test_rounding_decides_no_sign() -> None:
+    found = near_exact_advantages([0.1, 0.0], [[0.3, 0.3], [0.2, 0.2]])
+    assert 0 < found.advantages[0] < 1e-15
+    turns = ScoredTurns(exact=found.advantages[:1], errors=(0.0,), tasks=("a",), families=("x",))
+    assert not turns.decided.any()
+    assert isnan(score_method(turns, np.ones((1, 3, 2))).figures.sign_agreement)
+
+
 def test_rows_that_do_not_fit_the_turns_are_refused() -> None:
     turns = ScoredTurns(exact=(1.0,), errors=(0.1,), tasks=("a",), families=("x",))
     with pytest.raises(ValueError, match="2 rows of estimates for 1 turns"):

@@ -25,6 +25,8 @@ from palaestra.benchmarks.statistics.distributions import t_quantile
 
 _Floats = NDArray[np.float64]
 _RESAMPLES = 2000
+_ROUNDING = 1e-9
+"""How far from 0 sums of equal values may be."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +48,7 @@ class ScoredTurns:
     @property
     def decided(self) -> NDArray[np.bool_]:
         """The turns whose near-exact advantage is further from 0 than its standard error, [N]."""
-        return np.abs(self.exact) > np.array(self.errors)
+        return np.abs(self.exact) > np.array(self.errors) + _ROUNDING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
