@@ -32,7 +32,9 @@ EXPORTS = {
         "ChatReply Endpoint EndpointConfig RemoteAgent RemoteChat RemoteChatConfig RequestedCall TokenUsage"
     ),
     "palaestra.benchmarks.credit": (
-        "METHODS CreditConfig CreditResult compare_methods credit_markdown credit_tables material_of"
+        "METHODS CreditConfig CreditDesign CreditEstimator CreditFigures CreditReading CriticBudget CriticReading "
+        "MethodScore ScoredTurns TaskSample TurnAdvantages credit_document credit_markdown credit_panels "
+        "credit_picture credit_tables estimator_of measure_credit near_exact_advantages resample_estimates score_method"
     ),
     "palaestra.benchmarks.diagnosis": (
         "MOST Diagnosis TrainingFinding diagnose diagnosis_document diagnosis_page diagnosis_tables find_causes "
@@ -49,6 +51,9 @@ EXPORTS = {
     "palaestra.benchmarks.learning": (
         "STAGES HeldoutGroup LearningConfig LearningMaterial LearningResult MeasuredPolicy evaluate_policy "
         "groups_by_training learn learning_document learning_panels learning_tables"
+    ),
+    "palaestra.benchmarks.methods": (
+        "METHODS MethodResult MethodsConfig compare_methods material_of methods_markdown methods_tables"
     ),
     "palaestra.benchmarks.objectives": (
         "FULL QUICK Bandit Copying Dependency Junction OffPolicyReport OffPolicyScale Planning PolicyTable Toy "

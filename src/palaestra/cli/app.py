@@ -17,6 +17,7 @@ from palaestra.cli import (
     diagnose,
     evaluate,
     floors,
+    methods,
     models,
     objectives,
     play,
@@ -47,6 +48,7 @@ tasks.app.command(
     name="detect", epilog="Example: `palaestra tasks detect runs/demo/trajectories.jsonl --json findings.json`"
 )(detect.detect_in_trajectories)
 bench.app.command()(credit.credit)
+bench.app.command()(methods.methods)
 bench.app.command()(floors.suites)
 app.add_typer(tasks.app, name="tasks")
 app.add_typer(rubrics.app, name="rubrics")

@@ -1,147 +1,290 @@
-"""GRPO, GiGPO, HiPER and SeeUPO from one warm start, in the planner's format, for equally many tokens.
+"""The measurement: critics, then task after task, then what every method says of the turns."""
 
-What they have in common is the same for all: world, tasks, groups, learning rate, no reference policy, advantages of
-deviation 1, and how many of the policy's own tokens are trained on. What makes each what it is, is its preset's. The
-settings were fixed before the first run, and none was changed afterwards.
-"""
-
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from math import fsum, sqrt
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
-import torch
+import orjson
 
-from palaestra.benchmarks.learning import LearningMaterial, evaluate_policy, groups_by_training
-from palaestra.benchmarks.learning.evaluation import Evaluation
+from palaestra.benchmarks.credit.critics import (
+    CriticBudget,
+    dump_critic,
+    explained_share,
+    new_critic,
+    reference_values,
+    restore_critic,
+    train_critic,
+    value_columns,
+)
+from palaestra.benchmarks.credit.drawing import EpisodeSource, draw_sample
+from palaestra.benchmarks.credit.forks import task_job
+from palaestra.benchmarks.credit.methods import METHODS, estimator_of
+from palaestra.benchmarks.credit.resampling import WAYS, resample_estimates
+from palaestra.benchmarks.credit.sample import CreditDesign, TaskSample, one_group, trained_tokens
+from palaestra.benchmarks.credit.scores import MethodScore, ScoredTurns, score_method
+from palaestra.benchmarks.credit.store import read_sample, write_sample
+from palaestra.benchmarks.evenly import evenly
+from palaestra.digest import digest
+from palaestra.durable import write_file
+from palaestra.errors import CheckpointError, ConfigError
+from palaestra.seeding import Stream
 from palaestra.trainers import (
-    CriticConfig,
-    GrpoConfig,
-    GrpoLoop,
-    LearnerConfig,
-    ModelConfig,
-    ObjectiveConfig,
+    NativeConfig,
     OpenProgressBar,
     PlayConfig,
     Policy,
-    PolicyConfig,
     PoolConfig,
-    SftConfig,
-    SftLoop,
-    StageProgress,
-    Staleness,
     WorldConfig,
-    demonstrations_of,
     env_id_of,
-    initial_policy,
-    run_loop,
     tasks_of,
-    worlds_of,
 )
+from palaestra.trainers.critic import Critic
+from palaestra.trainers.data.flatten import flatten
+from palaestra.trainers.limits import check_at_least
+from palaestra.trainers.objectives import BuiltObjective
 
-_OVERS: Mapping[str, Mapping[str, Any]] = {
-    "grpo": {},
-    "gigpo": {"regularisers": []},
-    "hiper": {"regularisers": []},
-    "seeupo": {"regularisers": []},
-}
-METHODS: Mapping[str, ObjectiveConfig] = MappingProxyType(
-    {name: ObjectiveConfig(preset=name, parts=parts) for name, parts in _OVERS.items()}
-)
-"""The presets, without their terms against a reference policy, and with advantages of deviation 1."""
+_SETTINGS = "settings.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreditConfig:
-    """A comparison."""
+    """A measurement.
+
+    Raises:
+        ValueError: a number is below what it may be.
+    """
 
     world: WorldConfig = field(default_factory=WorldConfig)
-    model: ModelConfig = field(default_factory=ModelConfig)
-    sft: SftConfig = field(default_factory=SftConfig)
-    """The warm start, which is the same for all methods and seeds."""
-    grpo: GrpoConfig = field(
-        default_factory=lambda: GrpoConfig(
-            tokens=160_000,
-            limits=Staleness(per_step=16),
-            play=PlayConfig(context=1024, turn=64),
-            pool=PoolConfig(agents=128),
-            critic=CriticConfig(learner=LearnerConfig(lr=2e-3, layout="shared"), updates=2),
-        )
-    )
-    """What all methods have in common."""
-    samples: int = 3
-    """Episodes of each held-out task in each evaluation."""
-    threads: int = 2
+    tasks: int = 21
+    """Spread evenly over those of the world's split and families; each has one reference episode."""
+    design: CreditDesign = field(default_factory=CreditDesign)
+    critic: CriticBudget = field(default_factory=CriticBudget)
+    play: PlayConfig = field(default_factory=lambda: PlayConfig(context=768, turn=48))
+    pool: PoolConfig = field(default_factory=lambda: PoolConfig(agents=128))
+    engine: NativeConfig = field(default_factory=lambda: NativeConfig(rows=128))
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_at_least(1, tasks=self.tasks)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreditResult:
-    """What one method came to with one seed."""
+class CriticReading:
+    """What a method's critic learnt."""
 
-    method: str
-    seed: int
-    progress: StageProgress
-    evaluation: Evaluation
+    episodes: int
+    """That it was trained on, each `passes` times."""
+    passes: int
+    steps: int
+    explained: float
+    """The share of the variance of near-exact values, over the states of the references, that its values explain."""
 
 
-def material_of(config: CreditConfig, *, bar: OpenProgressBar) -> LearningMaterial:
-    """The world's demonstrations, and its tasks to learn from and to measure on."""
-    return LearningMaterial(
-        world=config.world,
-        demonstrations=demonstrations_of(config.world, bar=bar),
-        heldout=groups_by_training(tasks_of(config.world), tasks_of(replace(config.world, split="heldout"))),
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreditReading:
+    """What was measured of one policy."""
+
+    policy: str
+    """Its name."""
+    weights: str
+    """The digest of its weights."""
+    tasks: int
+    families: int
+    turns: int
+    episodes: int
+    """Played for the tasks, continuations included, without those that critics learnt from."""
+    size: float
+    """The root mean square of near-exact advantages, without their noise, in the units of rewards."""
+    error: float
+    """The root mean square of their standard errors."""
+    decided: int
+    """Turns whose near-exact advantage is further from 0 than its standard error."""
+    methods: Mapping[str, MethodScore]
+    critics: Mapping[str, CriticReading]
+
+
+def measure_credit(
+    policy: Policy,
+    config: CreditConfig,
+    directory: Path,
+    *,
+    name: str,
+    bar: OpenProgressBar,
+    say: Callable[[str], None] = print,
+) -> CreditReading:
+    """Measure how near the methods' credit is to near-exact advantages, going on from what `directory` holds.
+
+    Args:
+        policy: Whose turns are scored; it plays all episodes.
+        config: How much is played.
+        directory: Keeps critics and finished tasks.
+        name: Of the policy, for tables.
+        bar: Opens a progress bar of a title and a number of steps.
+        say: Told of faults of worlds.
+
+    Raises:
+        CheckpointError: what is there is of other settings or another policy, or damaged.
+        ConfigError: an episode may have more tokens than the policy reads, or there are too few tasks.
+        InfrastructureError: the engine failed, or a world failed at every try.
+        StorageError: the disk refuses; what was written stands.
+    """
+    if config.play.context > policy.model.shape.context:
+        raise ConfigError(
+            f"context={config.play.context}: the policy reads {policy.model.shape.context} tokens; give no more"
+        )
+    listed = tasks_of(config.world)
+    scored = evenly(listed, config.tasks)
+    others = evenly([task for task in listed if task not in set(scored)], config.critic.tasks)
+    if not others:
+        raise ConfigError(
+            f"tasks={config.tasks}: the split lists {len(listed)}, and critics learn from others; give fewer"
+        )
+    _begin(directory, config, policy)
+    source = EpisodeSource(
+        policy=policy, world=config.world, play=config.play, pool=config.pool, engine=config.engine, say=say
+    )
+    built = {method: objective.built() for method, objective in METHODS.items()}
+    critics = _critics(source, config, others, built, directory, bar=bar, name=name)
+    samples = _samples(source, config, scored, critics, built, directory, bar=bar, name=name)
+    rounds = max(sample.turns for sample in samples) * config.design.groups * WAYS
+    with bar(f"{name}: estimating", rounds) as progress:
+        estimators = {method: estimator_of(one) for method, one in built.items()}
+        estimates = resample_estimates(samples, estimators, config.design, progress=progress.step)
+    turns = _scored_turns(samples)
+    return CreditReading(
+        policy=name,
+        weights=policy.digest(),
+        tasks=len(samples),
+        families=len({sample.family for sample in samples}),
+        turns=len(turns.exact),
+        episodes=sum(_episodes(sample, config.design) for sample in samples),
+        size=sqrt(max(0.0, _mean_square(turns.exact) - _mean_square(turns.errors))),
+        error=sqrt(_mean_square(turns.errors)),
+        decided=int(turns.decided.sum()),
+        methods={method: score_method(turns, found, seed=config.seed) for method, found in estimates.items()},
+        critics={method: _critic_reading(method, built[method], samples, config, len(others)) for method in critics},
     )
 
 
-def compare_methods(
-    material: LearningMaterial,
-    config: CreditConfig,
-    *,
-    seeds: int,
-    directory: Path,
-    methods: Mapping[str, ObjectiveConfig] = METHODS,
-    bar: OpenProgressBar,
-    say: Callable[[str], None] = print,
-) -> tuple[Evaluation, list[CreditResult]]:
-    """Train with every method and seed, going on from what `directory` holds.
-
-    Returns:
-        How the warm start does, and what each came to, seed by seed.
-
-    Raises:
-        CheckpointError: what is there is of other settings, or damaged.
-        StorageError: the disk refuses; the last save stands.
-    """
-    torch.set_num_threads(config.threads)
-    carry = partial(run_loop, threads=config.threads, bar=bar, say=say)
-    seen = list(material.demonstrations)
-    fresh = initial_policy(PolicyConfig(model=config.model, format="planner"), seen, seed=0)
-    warm = carry(SftLoop(config.sft, seen, seed=0, start=fresh, name="warm-up"), directory / "warm-up").policy
-
-    def measured(policy: Policy, name: str) -> Evaluation:
-        place = directory / f"evaluation-{name}"
-        found, _ = evaluate_policy(
-            policy, material, config.grpo, place, samples=config.samples, name=name, bar=bar, say=say
+def _begin(directory: Path, config: CreditConfig, policy: Policy) -> None:
+    """Refuse what other settings left."""
+    settings = {"digest": digest([config, env_id_of(config.world), policy.digest()]), "config": asdict(config)}
+    file = directory / _SETTINGS
+    if not file.exists():
+        write_file(file, orjson.dumps(settings, option=orjson.OPT_INDENT_2, default=str))
+        return
+    try:
+        before: dict[str, Any] = orjson.loads(file.read_bytes())
+    except orjson.JSONDecodeError as error:
+        raise CheckpointError(f"{file} cannot be read ({error}); choose another --out") from error
+    if before.get("digest") != settings["digest"]:
+        raise CheckpointError(
+            f"{directory} holds a measurement of other settings or another policy ({file}); choose another --out, or "
+            "delete it"
         )
-        return found
 
-    before = measured(warm, "warm-up")
-    found: list[CreditResult] = []
-    for seed in range(seeds):
-        for method, objective in methods.items():
-            name = f"{method}-{seed}"
-            loop = GrpoLoop(
-                replace(config.grpo, objective=objective),
-                tasks=tasks_of(config.world),
-                worlds=partial(worlds_of, config.world, warm.codec.format.name),
-                seed=seed,
-                start=warm,
-                world=env_id_of(config.world),
-                say=say,
-            )
-            taught = carry(loop, directory / name)
-            evaluation = measured(taught.policy, name)
-            found.append(CreditResult(method=method, seed=seed, progress=taught.progress, evaluation=evaluation))
-    return before, found
+
+def _critics(
+    source: EpisodeSource,
+    config: CreditConfig,
+    tasks: Sequence[str],
+    built: Mapping[str, BuiltObjective],
+    directory: Path,
+    *,
+    bar: OpenProgressBar,
+    name: str,
+) -> dict[str, Critic]:
+    """The critics of all methods that need one, trained or as they were saved."""
+    found = {
+        method: new_critic(source.policy, one, config.critic) for method, one in built.items() if one.critic is not None
+    }
+    files = {method: directory / f"critic-{method}.safetensors" for method in found}
+    missing = [method for method, file in files.items() if not file.exists()]
+    for method, critic in found.items():
+        if method not in missing:
+            restore_critic(critic, files[method].read_bytes())
+    if not missing:
+        return found
+    size = config.design.group_size
+    jobs = [
+        task_job(task, config.seed, "critic", number, world_seed=Stream.root("critic", config.seed, task).below(2**31))
+        for task in tasks
+        for number in range(size)
+    ]
+    with bar(f"{name}: episodes for critics", 1) as progress:
+        episodes = source.episodes(jobs)
+        progress.step(f"{len(episodes)} episodes")
+    groups = [one_group(flatten(episodes[place : place + size])) for place in range(0, len(episodes), size)]
+    for method in missing:
+        with bar(f"{name}: critic of {method}", critic_steps(config.critic, len(groups))) as progress:
+            stream = Stream.root("critic", config.seed, method)
+            train_critic(found[method], built[method], groups, config.critic, stream=stream, progress=progress)
+        write_file(files[method], dump_critic(found[method]))
+    return found
+
+
+def critic_steps(budget: CriticBudget, groups: int) -> int:
+    """Steps of the optimiser that a critic takes on so many groups."""
+    return budget.passes * -(-groups // budget.groups)
+
+
+def _samples(
+    source: EpisodeSource,
+    config: CreditConfig,
+    tasks: Sequence[str],
+    critics: Mapping[str, Critic],
+    built: Mapping[str, BuiltObjective],
+    directory: Path,
+    *,
+    bar: OpenProgressBar,
+    name: str,
+) -> list[TaskSample]:
+    """The samples of all tasks: those that are saved, or new ones."""
+    found: list[TaskSample] = []
+    with bar(f"{name}: forking", len(tasks)) as progress:
+        for number, task in enumerate(tasks):
+            file = directory / "tasks" / f"{number:04d}.npz"
+            if not file.exists():
+                drawn = draw_sample(source, task, config.design, seed=config.seed)
+                valued = drawn.batch.with_columns(value_columns(drawn.batch, critics, built))
+                sample = TaskSample(task=task, family=drawn.family, exact=drawn.exact, batch=trained_tokens(valued))
+                write_sample(file, sample)
+            found.append(read_sample(file))
+            progress.step(task)
+    return found
+
+
+def _scored_turns(samples: Sequence[TaskSample]) -> ScoredTurns:
+    return ScoredTurns(
+        exact=tuple(value for one in samples for value in one.exact.advantages),
+        errors=tuple(value for one in samples for value in one.exact.errors),
+        tasks=tuple(one.task for one in samples for _ in range(one.turns)),
+        families=tuple(one.family for one in samples for _ in range(one.turns)),
+    )
+
+
+def _critic_reading(
+    method: str, built: BuiltObjective, samples: Sequence[TaskSample], config: CreditConfig, tasks: int
+) -> CriticReading:
+    assert built.critic is not None, f"{method} reads values"
+    total = float(samples[0].batch.column("total_R").max())
+    unit = total / built.returns if built.returns else 1.0
+    first = [config.design.companions] * len(samples)
+    said, exact = reference_values(samples, built.critic.column, first=first, unit=unit)
+    return CriticReading(
+        episodes=tasks * config.design.group_size,
+        passes=config.critic.passes,
+        steps=critic_steps(config.critic, tasks),
+        explained=explained_share(said, exact),
+    )
+
+
+def _episodes(sample: TaskSample, design: CreditDesign) -> int:
+    """Episodes that a sample took, continuations included."""
+    return design.companions + 1 + design.continuations + (sample.turns - 1) * (design.groups + design.continuations)
+
+
+def _mean_square(values: Sequence[float]) -> float:
+    return fsum(value**2 for value in values) / len(values)

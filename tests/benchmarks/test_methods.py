@@ -8,20 +8,20 @@ import pytest
 
 from crash.loops import POLICY, SFT, SYNC, WORLD
 from packs import write_pack
-from palaestra.benchmarks.credit import (
-    METHODS,
-    CreditConfig,
-    CreditResult,
-    compare_methods,
-    credit_markdown,
-    credit_tables,
-    material_of,
-)
 from palaestra.benchmarks.learning.evaluation import Evaluation
+from palaestra.benchmarks.methods import (
+    METHODS,
+    MethodResult,
+    MethodsConfig,
+    compare_methods,
+    material_of,
+    methods_markdown,
+    methods_tables,
+)
 from palaestra.trainers import CriticConfig, LearnerConfig, WorldConfig, env_id_of
 from palaestra.trainers.progress import silent
 
-CONFIG = CreditConfig(
+CONFIG = MethodsConfig(
     world=WORLD,
     model=POLICY.model,
     sft=replace(SFT, steps=60),
@@ -42,11 +42,11 @@ def ignored(text: str) -> None:
 
 @pytest.fixture(scope="module")
 def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("credit")
+    return tmp_path_factory.mktemp("methods")
 
 
 @pytest.fixture(scope="module")
-def found(directory: Path) -> tuple[Evaluation, Sequence[CreditResult]]:
+def found(directory: Path) -> tuple[Evaluation, Sequence[MethodResult]]:
     return compare_methods(
         material_of(CONFIG, bar=silent), CONFIG, seeds=2, directory=directory, bar=silent, say=ignored
     )
@@ -60,7 +60,7 @@ def test_a_world_that_the_settings_name_by_its_pack_is_measured_there(tmp_path: 
 
 
 def test_every_method_is_trained_with_every_seed_for_as_many_tokens(
-    found: tuple[Evaluation, Sequence[CreditResult]],
+    found: tuple[Evaluation, Sequence[MethodResult]],
 ) -> None:
     _, runs = found
     assert [(one.method, one.seed) for one in runs] == [(name, seed) for seed in (0, 1) for name in METHODS]
@@ -70,7 +70,7 @@ def test_every_method_is_trained_with_every_seed_for_as_many_tokens(
 
 
 def test_all_begin_alike_so_that_their_first_batch_is_the_same(
-    found: tuple[Evaluation, Sequence[CreditResult]],
+    found: tuple[Evaluation, Sequence[MethodResult]],
 ) -> None:
     _, runs = found
     first = {(one.seed, one.progress.history[0]["reward/mean"]) for one in runs}
@@ -78,7 +78,7 @@ def test_all_begin_alike_so_that_their_first_batch_is_the_same(
 
 
 def test_started_again_it_finds_everything_done(
-    found: tuple[Evaluation, Sequence[CreditResult]], directory: Path
+    found: tuple[Evaluation, Sequence[MethodResult]], directory: Path
 ) -> None:
     said: list[str] = []
     again = compare_methods(
@@ -90,17 +90,17 @@ def test_started_again_it_finds_everything_done(
 
 
 def test_the_tables_have_a_row_for_every_method_beside_the_warm_start(
-    found: tuple[Evaluation, Sequence[CreditResult]],
+    found: tuple[Evaluation, Sequence[MethodResult]],
 ) -> None:
     groups = material_of(CONFIG, bar=silent).heldout
-    *scores, cost = credit_tables(*found, groups)
+    *scores, cost = methods_tables(*found, groups)
     for table in scores:
         kinds = {row[0] for row in table.rows}
         assert [row[1] for row in table.rows] == ["warm start", *METHODS] * len(kinds)
         assert all("2 training seeds: " in row[3] for row in table.rows if row[1] != "warm start")
     assert [row[0] for row in cost.rows] == list(METHODS)
     assert all(float(row[2].replace(",", "")) >= 400 for row in cost.rows)
-    assert credit_markdown(*found, groups).count("### ") == 4
+    assert methods_markdown(*found, groups).count("### ") == 4
 
 
 def test_what_is_compared_differs_in_its_objective_alone() -> None:

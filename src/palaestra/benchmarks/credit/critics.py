@@ -1,0 +1,158 @@
+"""Critics for the methods that need one, trained on episodes of the policy that is scored.
+
+The tasks are others of the same families, so a critic has not seen what it is asked about. It is trained as `train`
+does it, batch by batch, several times over the same episodes: targets are worked out anew from its values each time.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import torch
+from safetensors.torch import load, save
+from torch import Tensor
+
+from palaestra.benchmarks.credit.sample import TaskSample
+from palaestra.errors import CheckpointError
+from palaestra.seeding import Stream
+from palaestra.trainers import CriticConfig, LearnerConfig, Policy
+from palaestra.trainers.critic import Critic, value_reading
+from palaestra.trainers.data.batch import TokenBatch, concatenate
+from palaestra.trainers.limits import check_at_least
+from palaestra.trainers.objectives import BuiltObjective
+from palaestra.trainers.progress import ProgressBar
+from palaestra.trainers.updates.chosen import reshape_rewards
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CriticBudget:
+    """How much a critic is trained before it is scored.
+
+    Raises:
+        ValueError: a number is below 1.
+    """
+
+    tasks: int = 32
+    """That it learns from, of the families that are scored; each is played by a group."""
+    passes: int = 3
+    """Over all their episodes."""
+    groups: int = 4
+    """In a batch, which is one step of the optimiser."""
+    config: CriticConfig = field(
+        default_factory=lambda: CriticConfig(learner=LearnerConfig(lr=2e-3, layout="shared"), updates=1)
+    )
+
+    def __post_init__(self) -> None:
+        check_at_least(1, tasks=self.tasks, passes=self.passes, groups=self.groups)
+
+
+def new_critic(policy: Policy, built: BuiltObjective, budget: CriticBudget) -> Critic:
+    """A critic that has learnt nothing yet, in the unit of the method."""
+    assert built.critic is not None, "the method reads values"
+    unit = budget.config.unit or built.returns
+    return Critic(policy.model, replace(budget.config, unit=unit), heads=built.critic.heads)
+
+
+def train_critic(
+    critic: Critic,
+    built: BuiltObjective,
+    groups: Sequence[TokenBatch],
+    budget: CriticBudget,
+    *,
+    stream: Stream,
+    progress: ProgressBar,
+) -> int:
+    """Train it on groups of episodes.
+
+    Args:
+        critic: Which.
+        built: The method that reads it.
+        groups: Each a batch of one group.
+        budget: How much.
+        stream: Of the order.
+        progress: Moves on with each step.
+
+    Returns:
+        How many steps were taken.
+    """
+    steps = 0
+    for number in range(budget.passes):
+        shuffled = stream.split(number).shuffled(range(len(groups)))
+        for first in range(0, len(groups), budget.groups):
+            chosen = [groups[place] for place in shuffled[first : first + budget.groups]]
+            batch = reshape_rewards(concatenate(chosen), built)
+            _learn(critic, built, batch, stream.split(number, first))
+            steps += 1
+            progress.step(f"step {steps}")
+    return steps
+
+
+def _learn(critic: Critic, built: BuiltObjective, batch: TokenBatch, stream: Stream) -> None:
+    assert built.critic is not None, "the method reads values"
+    reading = value_reading(batch, built.critic.column)
+    value_TH = critic.values(batch)
+    valued = batch.with_columns({reading.column: reading.columned(value_TH)})
+    critic.learn(valued, reading, built.critic.targets(valued), before_TH=value_TH, stream=stream)
+
+
+def value_columns(
+    batch: TokenBatch, critics: Mapping[str, Critic], methods: Mapping[str, BuiltObjective]
+) -> dict[str, Tensor]:
+    """The columns that critics fill in, each in the unit of its method."""
+    found: dict[str, Tensor] = {}
+    for name, critic in critics.items():
+        reader = methods[name].critic
+        assert reader is not None, "the method reads values"
+        reading = value_reading(batch, reader.column)
+        found[reading.column] = reading.columned(critic.values(batch)).float()
+    return found
+
+
+def explained_share(sample_values: Sequence[float], exact: Sequence[float]) -> float:
+    """The share of the variance of near-exact values that a critic's values explain; NaN where they do not vary."""
+    value_N, exact_N = torch.tensor(sample_values).double(), torch.tensor(exact).double()
+    spread = float(exact_N.var(correction=0))
+    return 1 - float((value_N - exact_N).square().mean()) / spread if spread else float("nan")
+
+
+def reference_values(
+    samples: Sequence[TaskSample], column: str, *, first: Sequence[int], unit: float
+) -> tuple[list[float], list[float]]:
+    """What a critic says of the states of all references, and their near-exact values, both in rewards.
+
+    `values_UH` is read at the low head: of the state before each turn. `promise_U` is of the turn: its near-exact value
+    is that of the state plus the turn's advantage.
+
+    Args:
+        samples: With the critic's column.
+        column: Which.
+        first: The place of the reference in each sample's batch.
+        unit: What a solved task pays in the world over what it pays in the column.
+    """
+    said: list[float] = []
+    exact: list[float] = []
+    for sample, place in zip(samples, first, strict=True):
+        values = sample.batch.column(column)[sample.batch.trajectory_U == place]
+        said += ((values[:, 1] if column == "values_UH" else values) * unit).tolist()
+        both = zip(sample.exact.values, sample.exact.advantages, strict=True)
+        exact += [value if column == "values_UH" else value + advantage for value, advantage in both]
+    return said, exact
+
+
+def dump_critic(critic: Critic) -> bytes:
+    """Its weights."""
+    return save({name: weight.contiguous() for name, weight in critic.state()["weights"].items()})
+
+
+def restore_critic(critic: Critic, data: bytes) -> None:
+    """Give it weights that `dump_critic` wrote.
+
+    Raises:
+        CheckpointError: they are of another model, or damaged.
+    """
+    try:
+        weights = load(data)
+    except Exception as error:
+        raise CheckpointError(
+            f"a critic's weights cannot be read ({error}); delete the file to train it anew"
+        ) from error
+    critic.restore({**critic.state(), "weights": weights})
