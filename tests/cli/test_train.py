@@ -107,6 +107,15 @@ def test_a_replay_of_what_is_no_run_is_refused_before_the_folder_is_made(tmp_pat
     assert not (tmp_path / "run").exists()
 
 
+def test_a_run_begins_with_what_it_is_about_to_do_and_where(tmp_path: Path) -> None:
+    told = train(tmp_path / "run")
+    assert told.exit_code == 0, told.output
+    plan, _, _ = told.output.partition("sft step 1:")
+    assert plan.startswith(f"writes {tmp_path / 'run'}")
+    for line in ("sft: 1 steps of 2 of ", "grpo: 1 steps of 1 groups, 2 trajectories", "grpo learner: cpu, fp32, "):
+        assert line in plan, line
+
+
 def test_a_run_is_amended_with_a_flag_and_a_dry_run_says_what_would_be_changed(tmp_path: Path) -> None:
     assert train(tmp_path / "run").exit_code == 0
     changes = ["grpo.steps=2", "grpo.updates=1"]

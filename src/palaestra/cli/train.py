@@ -69,6 +69,9 @@ def train(
             console.print(_memory_table(plan).for_terminal())
             return
         learners = Learner if crew is None else crew.learner
+        say(f"writes {folder}")
+        for what, how_much in _plan_rows(plan):
+            say(f"{what.strip()}: {how_much}")
         # In a log the stages' own lines say more than a bar's would.
         shown = bar if Console(stderr=True).is_terminal else silent
         result = run(plan, folder, replay=replay, amend=amend, learners=learners, bar=shown, say=say)
@@ -177,7 +180,7 @@ def _stage_rows(plan: "RunPlan", name: str) -> list[tuple[str, str]]:
     return rows
 
 
-def _plan_table(plan: "RunPlan", changes: "Sequence[SettingChange]") -> Table:
+def _plan_rows(plan: "RunPlan") -> list[tuple[str, str]]:
     """What a run is about to do, in figures."""
     config, shape = plan.config, plan.policy.model.shape
     rows = [
@@ -186,6 +189,11 @@ def _plan_table(plan: "RunPlan", changes: "Sequence[SettingChange]") -> Table:
     ]
     for name in config.stages:
         rows += _stage_rows(plan, name)
-    rows += _placement_rows(plan)
+    return [*rows, *_placement_rows(plan)]
+
+
+def _plan_table(plan: "RunPlan", changes: "Sequence[SettingChange]") -> Table:
+    """The plan of a run that is not begun."""
+    rows = _plan_rows(plan)
     rows += [(f"changed: {change.setting}", change.sentence().partition(": ")[2]) for change in changes]
     return Table(title="A dry run: nothing was written", columns=("what", "how much"), rows=tuple(rows))

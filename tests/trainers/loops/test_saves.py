@@ -152,7 +152,7 @@ def test_a_batch_that_diverged_is_quarantined_and_left_out_when_the_run_goes_on(
     assert (bad.step, "nan" in bad.reason, len(bad.tasks) > 0) == (3, True, True)
     said: Told = []
     result = run(grpo_loop(warm, config, said=said), tmp_path / "grpo", said=said)
-    assert any("step 3: 2 groups are left out, since training on them diverged" in text for text in said)
+    assert any("step 4: 2 groups are left out, since training on them diverged" in text for text in said)
     assert result.progress.step == config.steps
     last = list(recorded_batches(tmp_path / "grpo"))[-1]
     assert last.step == 3

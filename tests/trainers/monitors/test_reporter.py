@@ -1,6 +1,6 @@
 """What a log says of a stage: what it is doing, how fast, whether it learns, what it has saved."""
 
-from palaestra.trainers.monitors import StageEvent, StageReporter, step_figures
+from palaestra.trainers.monitors import StageReporter, step_figures
 
 
 class Clock:
@@ -42,7 +42,7 @@ def test_quick_steps_share_a_line_and_the_last_one_has_its_own() -> None:
         report.step(step, {"loss": 1 / step}, done=step / 100, saved=0)
     steps = [int(line.split()[2].rstrip(":")) for line in lines]
     assert steps == [1, 41, 81, 100]
-    assert lines[-1] == "grpo step 100: 100% in 12 s  loss 0.010  saved at 0"
+    assert lines[-1] == "grpo step 100: 100% in 12 s  loss 0.010  not saved yet"
 
 
 def test_a_silence_ends_with_what_the_stage_is_doing() -> None:
@@ -54,12 +54,6 @@ def test_a_silence_ends_with_what_the_stage_is_doing() -> None:
         "grpo step 3, 30 s: rollouts: 1 of 4 groups are complete",
         "grpo step 3, 60 s: rollouts: 1 of 4 groups are complete",
     ]
-
-
-def test_an_event_is_said_at_once() -> None:
-    report, lines, _ = reporter()
-    report.event(7, StageEvent(name="entropy", text="it fell"))
-    assert lines == ["grpo step 7: entropy: it fell"]
 
 
 def test_figures_that_are_missing_are_left_out() -> None:

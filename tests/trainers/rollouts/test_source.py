@@ -373,7 +373,7 @@ def test_a_wait_that_is_too_long_says_who_waits_for_what_and_can_be_taken_up_aga
 
     said = run(main())
     assert said == (
-        "step 0 waited for 2 groups, and for 60 s no trajectory ended; 1 groups are complete, under way are "
+        "step 1 waited for 2 groups, and for 60 s no trajectory ended; 1 groups are complete, under way are "
         "1 (0 of 3 ended); group 2 may begin at version 1, and the weights are at 0. Of 3 trajectories, 3 wait for its "
         "world (train/1/0 for 60.0 s); the engine draws 0 turns, and 0 stand in line"
     )

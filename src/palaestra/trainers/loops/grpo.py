@@ -227,7 +227,8 @@ class GrpoLoop(Loop):
         metrics["alarms"] = float(len(alarms))
         for alarm in alarms:
             if alarm.is_new:
-                rollouts.happened(alarm.name, f"alarm, step {step}: {alarm.sentence}")
+                text = f"{self.name} step {step + 1}: alarm, {alarm.name}: {alarm.sentence}"
+                rollouts.happened(alarm.name, text)
             if alarm.action == "refresh":
                 rollouts.drop_older(step + 1)
         rollouts.settle(self._further)

@@ -200,7 +200,7 @@ class StageRollouts:
         if (recorded := self.record.kept.get(step)) is not None:
             return await self._again(recorded, asked, ask)
         for batch in self.record.quarantined:
-            text = f"step {batch.step}: {len(batch.groups)} groups are left out, since training on them diverged"
+            text = f"step {batch.step + 1}: {len(batch.groups)} groups are left out, since training on them diverged"
             self.happened("quarantine", text)
             self._source.skip(batch.groups)
         self.record.quarantined.clear()

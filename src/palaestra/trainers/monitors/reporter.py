@@ -62,7 +62,7 @@ class StageReporter:
             step: Steps that are done.
             metrics: Its figures.
             done: The share of the stage that is done.
-            saved: The step of the last save that stands.
+            saved: The step of the last save that stands; 0 for none.
         """
         now = self._clock()
         if self._said_step is not None and now - self._said_step < STEP_SECONDS and done < 1:
@@ -72,11 +72,7 @@ class StageReporter:
         left = (now - self._began) / share * (1 - done)
         remaining = f", about {say_seconds(left)} left" if done < 1 else ""
         line = f"{self._name} step {step}: {done:.0%} in {say_seconds(now - self._began)}{remaining}"
-        self._put("  ".join([line, *step_figures(metrics), f"saved at {saved}"]))
-
-    def event(self, step: int, event: StageEvent) -> None:
-        """Something happened."""
-        self._put(f"{self._name} step {step}: {event.name}: {event.text}")
+        self._put("  ".join([line, *step_figures(metrics), f"saved at {saved}" if saved else "not saved yet"]))
 
     def beat(self, step: int, doing: str) -> None:
         """Say what the stage is doing, if nothing was said for long."""

@@ -358,7 +358,7 @@ class GroupSource:
             )
         stats = self._pool.stats()
         return (
-            f"step {self.version} waited for {self._limits.per_step} groups, and for {timeout:g} s no trajectory "
+            f"step {self.version + 1} waited for {self._limits.per_step} groups, and for {timeout:g} s no trajectory "
             f"ended; {len(self._order.complete)} groups are complete, under way are {listed or 'none'}{more}{behind}. "
             f"Of {self.under_way} trajectories, {self._pool.waits()}; the engine draws {stats.running} turns, and "
             f"{stats.waiting} stand in line"
