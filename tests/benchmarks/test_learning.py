@@ -284,8 +284,9 @@ def learnt(
     """A run in the library, interrupted when the bar `until` would open."""
 
     class Nothing:
-        def step(self, at: str) -> None:
+        def step(self, at: str, count: int = 1) -> None:
             assert at
+            assert count
 
     @contextmanager
     def bar(title: str, total: int) -> Generator[ProgressBar]:

@@ -24,6 +24,14 @@ def test_a_log_gets_a_line_every_few_seconds() -> None:
     assert lines[-1] == "proving: 40/40 in 40 s, about 0 s left (task 39)"
 
 
+def test_several_steps_at_once_are_one_line_that_counts_them_all() -> None:
+    clock, lines = Clock(), list[str]()
+    shown = LogBar("training", 100, lines.append, clock)
+    clock.now += 39.0
+    shown.step("round 1", 7)
+    assert lines == ["training: 7/100 in 39 s, about 518 s left (round 1)"]
+
+
 def test_without_a_total_it_counts() -> None:
     clock, lines = Clock(), list[str]()
     shown = LogBar("playing", None, lines.append, clock)

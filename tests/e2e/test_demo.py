@@ -63,9 +63,9 @@ class Bars:
         steps: list[str] = []
 
         class Count:
-            def step(self, at: str) -> None:
+            def step(self, at: str, count: int = 1) -> None:
                 assert at
-                steps.append(at)
+                steps.extend([at] * count)
 
         yield Count()
         self.counted[title] = (total, len(steps))

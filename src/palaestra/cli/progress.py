@@ -13,10 +13,10 @@ SECONDS = 5.0
 
 
 class TerminalProgressBar(Protocol):
-    """Work that moves on by one at a time."""
+    """Work that moves on in steps."""
 
-    def step(self, at: str) -> None:
-        """One more is done: the one named `at`."""
+    def step(self, at: str, count: int = 1) -> None:
+        """So many more are done, the last of them named `at`."""
         ...
 
 
@@ -25,8 +25,8 @@ class _TerminalBar:
         self._progress = progress
         self._task = progress.add_task(title, total=total, at="")
 
-    def step(self, at: str) -> None:
-        self._progress.update(self._task, advance=1, at=at)
+    def step(self, at: str, count: int = 1) -> None:
+        self._progress.update(self._task, advance=count, at=at)
 
 
 class LogBar:
@@ -49,9 +49,9 @@ class LogBar:
         self._done = 0
         self._began = self._last = clock()
 
-    def step(self, at: str) -> None:
-        """One more is done: the one named `at`."""
-        self._done += 1
+    def step(self, at: str, count: int = 1) -> None:
+        """So many more are done, the last of them named `at`."""
+        self._done += count
         now = self._clock()
         if now - self._last < SECONDS:
             return

@@ -8,8 +8,8 @@ from typing import Protocol, TypeAlias
 class ProgressBar(Protocol):
     """Something that shows how far long work is."""
 
-    def step(self, at: str) -> None:
-        """One more is done."""
+    def step(self, at: str, count: int = 1) -> None:
+        """So many more are done."""
         ...
 
 
@@ -22,7 +22,7 @@ def silent(title: str, total: int) -> Generator[ProgressBar]:
     del title, total
 
     class Nothing:
-        def step(self, at: str) -> None:
-            del at
+        def step(self, at: str, count: int = 1) -> None:
+            del at, count
 
     yield Nothing()

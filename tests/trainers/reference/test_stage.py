@@ -202,8 +202,8 @@ def test_the_bar_counts_to_its_end(tmp_path: Path, stop: int | None) -> None:
     counted: list[str] = []
 
     class Count:
-        def step(self, at: str) -> None:
-            counted.append(at)
+        def step(self, at: str, count: int = 1) -> None:
+            counted.extend([at] * count)
 
     @contextmanager
     def bar(title: str, total: int) -> Generator[ProgressBar]:

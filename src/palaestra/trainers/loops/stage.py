@@ -116,9 +116,9 @@ async def _run(
                 done = min(1.0, loop.done(progress))
                 await stage.save_if_due(last=done == 1)
                 reporter.step(progress.step, metrics, done=done, saved=stage.saved)
-                for _ in range(ticks, int(done * 100)):
-                    shown.step(f"step {progress.step}")
-                ticks = int(done * 100)
+                if more := int(done * 100) - ticks:
+                    shown.step(f"step {progress.step}", more)
+                ticks += more
             if done < 1:
                 await stage.save(whole=False)
                 raise _stopped(loop, stage, saved)
