@@ -36,7 +36,7 @@ context = 512
 vocabulary = 600
 
 [sft]
-steps = 50
+steps = 60
 batch = 4
 warmup_steps = 2
 learner = {{ lr = 0.02 }}
@@ -44,7 +44,7 @@ learner = {{ lr = 0.02 }}
 [grpo]
 steps = 2
 group_size = 4
-limits = {{ per_step = 2 }}
+limits = {{ per_step = 4 }}
 play = {{ context = 400, turn = 24 }}
 pool = {{ agents = 8 }}
 learner = {{ lr = 2e-3 }}
