@@ -24,9 +24,8 @@ _SENTENCE = re.compile(r"[^.\n;:=\"\]]{12,}[.;:]")
 _COMPARISON = r" =asked| #\d+| -?\d+[kM]?\+|(?<=\d)(?:d|mo)(?: ago)?\b| [+-]\d+(?=d\b|mo\b)"
 # Fields of a record (` status=`), names of tools, codes (` RET-1`), words, digits, and anything else.
 _WORD = r" ?[A-Za-z_]+=[(\[]*| ?[A-Z]{2,5}-\d+|[a-z]+(?:_[a-z]+)+| ?[^\W\d_]+| ?\d+| ?[^\w\s]+|\s+"
-_RECURRING = 4
-"""Occurrences of a sentence from which it is a unit of its own. They are few, so that the rules that a family reads are
-units after a few demonstrations of it."""
+_RECURRING = 20
+"""Occurrences of a sentence from which it is a unit of its own: the rules that 20 demonstrations of a family read."""
 
 
 def train_tokenizer(corpus: Sequence[Sequence[str]], form: ChatFormat, *, size: int) -> PreTrainedTokenizerFast:
