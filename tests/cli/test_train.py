@@ -1,6 +1,6 @@
 """`palaestra train`: what a dry run states, and that nothing is written before everything is checked."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -114,6 +114,19 @@ def test_a_run_begins_with_what_it_is_about_to_do_and_where(tmp_path: Path) -> N
     assert plan.startswith(f"writes {tmp_path / 'run'}")
     for line in ("sft: 1 steps of 2 of ", "grpo: 1 steps of 1 groups, 2 trajectories", "grpo learner: cpu, fp32, "):
         assert line in plan, line
+
+
+def test_what_a_run_says_is_a_line_each_with_every_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever its length, and though names of sections stand in brackets."""
+    text = f"grpo step 3: alarm, {'and so on, ' * 20}raise [grpo.limits] or [sft]"
+
+    def begin(plan: object, out: Path, *, say: Callable[[str], None], **rest: object) -> None:
+        del plan, out, rest
+        say(text)
+        raise PalaestraError("that is all")
+
+    monkeypatch.setattr("palaestra.trainers.loops.run", begin)
+    assert text in train(tmp_path / "run").output.splitlines()
 
 
 def test_a_run_is_amended_with_a_flag_and_a_dry_run_says_what_would_be_changed(tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ def demo(
         world=world,
         config=LearningConfig(controls=controls),
         bar=bar,
-        say=lambda text: console.print(text, style="dim", highlight=False),
+        say=lambda text: console.print(text, style="dim", highlight=False, markup=False, soft_wrap=True),
     )
     for table in report.tables:
         console.print(table.for_terminal())

@@ -48,7 +48,7 @@ def reference(
     console = output()
 
     def say(text: str) -> None:
-        console.print(text, style="dim", highlight=False)
+        console.print(text, style="dim", highlight=False, markup=False, soft_wrap=True)
 
     torch.set_num_threads(threads)
     env = open_target(target, world)

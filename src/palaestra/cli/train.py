@@ -54,7 +54,7 @@ def train(
     console = output()
 
     def say(text: str) -> None:
-        console.print(text, style="dim", highlight=False)
+        console.print(text, style="dim", highlight=False, markup=False, soft_wrap=True)
 
     with join_process_group() as crew:
         if crew is not None and not crew.first:

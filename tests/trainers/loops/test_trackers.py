@@ -54,7 +54,7 @@ probe_prompts = 2
 """
 """The policy learns enough for groups to differ; entropy is below such a floor from the first step on."""
 ALARM = "entropy collapse"
-FIGURES = ("reward/mean", "policy/entropy", "collapse/information")
+FIGURES = ("reward/mean", "policy/entropy", "collapse/information", "speed/tokens")
 
 
 def test_settings_figures_and_alarms_are_in_every_tracker_and_in_the_log(
@@ -97,4 +97,7 @@ def test_settings_figures_and_alarms_are_in_every_tracker_and_in_the_log(
         assert name.encode() in sent, name
 
     assert sum(line.startswith(f"grpo step 1: alarm, {ALARM}: The policy is left with") for line in said) == 1, said
-    assert any(line.startswith("grpo step 2: 100% in ") and "saved at 2" in line for line in said), said
+    for step in ("sft step 50", "grpo step 2"):
+        [line] = [line for line in said if line.startswith(f"{step}: 100% in ")]
+        assert "  tokens/s " in line
+        assert line.endswith(f"  saved at {step.split()[-1]}")

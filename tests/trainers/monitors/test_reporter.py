@@ -1,6 +1,9 @@
 """What a log says of a stage: what it is doing, how fast, whether it learns, what it has saved."""
 
+import pytest
+
 from palaestra.trainers.monitors import StageReporter, step_figures
+from palaestra.trainers.monitors.reporter import say_seconds
 
 
 class Clock:
@@ -23,8 +26,7 @@ def test_the_line_of_a_step_says_how_far_how_long_how_well_and_what_is_saved() -
     clock.now = 30.0
     report.step(4, {"reward/mean": 12.345, "solved": 0.25, "speed/tokens": 1234.5}, done=0.25, saved=3)
     assert lines == [
-        "grpo step 4: 25% in 30 s, about 90 s left".replace("90 s", "2 min")
-        + "  reward 12.35  solved 25%  tokens/s 1,234  saved at 3"
+        "grpo step 4: 25% in 30 s, about 1 min 30 s left  reward 12.35  solved 25%  tokens/s 1,234  saved at 3"
     ]
 
 
@@ -64,3 +66,11 @@ def test_figures_that_are_missing_are_left_out() -> None:
 
 def test_a_small_entropy_is_no_zero() -> None:
     assert step_figures({"policy/entropy": 0.000214}) == ["entropy 0.00021"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(0.4, "0 s"), (89.4, "89 s"), (90.0, "1 min 30 s"), (599.4, "9 min 59 s"), (600.0, "10 min"), (5400.0, "1.5 h")],
+)
+def test_a_time_is_as_exact_as_its_length_deserves(seconds: float, said: str) -> None:
+    assert say_seconds(seconds) == said

@@ -41,6 +41,7 @@ from palaestra.trainers.monitors import (
     template_metrics,
 )
 from palaestra.trainers.monitors.difficulty import SOLVED
+from palaestra.trainers.monitors.rollouts import DRAWN
 from palaestra.trainers.objectives import Metrics, PreparedStep
 from palaestra.trainers.policy import Policy
 from palaestra.trainers.rollouts.groups import RolloutGroup, TaskPlan
@@ -57,9 +58,6 @@ from palaestra.trainers.updates import (
     train_turn_by_turn,
 )
 from palaestra.trajectory import Episode
-
-DRAWN = "tokens/drawn"
-"""The policy's own tokens that a step was trained on."""
 
 
 class GrpoLoop(Loop):

@@ -31,7 +31,8 @@ from palaestra.trainers.loops.record import RecordedRun, recorded_batches
 from palaestra.trainers.loops.rollouts import StageRollouts
 from palaestra.trainers.loops.saves import StageProgress
 from palaestra.trainers.loops.setting_classes import flat_settings, setting_prefix
-from palaestra.trainers.monitors import StageEvent, rollout_metrics
+from palaestra.trainers.monitors import StageEvent, rollout_metrics, sampled_tokens
+from palaestra.trainers.monitors.rollouts import DRAWN
 from palaestra.trainers.objectives import Metrics, SupervisedObjective
 from palaestra.trainers.policy import Policy
 from palaestra.trainers.rollouts.groups import RolloutGroup, TaskPlan
@@ -198,7 +199,8 @@ class SelfImitationLoop(Loop):
     def _told(groups: Sequence[RolloutGroup]) -> Metrics:
         """The figures of a round's episodes, and `groups/solved`, the share of groups that solved their task."""
         whole = [group for group in groups if group.episodes]
-        metrics = rollout_metrics([episode for group in whole for episode in group.episodes])
+        episodes = [episode for group in whole for episode in group.episodes]
+        metrics = {**rollout_metrics(episodes), DRAWN: float(sum(map(sampled_tokens, episodes)))}
         if whole:
             metrics["groups/solved"] = fmean(any(e.score.passed for e in group.episodes) for group in whole)
         return metrics

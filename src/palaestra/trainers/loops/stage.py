@@ -28,6 +28,7 @@ from palaestra.trainers.loops.saves import (
 )
 from palaestra.trainers.loops.stopping import StopRequest
 from palaestra.trainers.monitors import StageReporter, Tracker
+from palaestra.trainers.monitors.rollouts import DRAWN
 from palaestra.trainers.objectives import Metrics
 from palaestra.trainers.policy import Policy
 from palaestra.trainers.progress import OpenProgressBar, silent
@@ -173,7 +174,10 @@ class _Stage:
             taken.cancel()
             asked.cancel()
         self.progress.step += 1
-        self.progress.seconds += time.monotonic() - begun
+        seconds = time.monotonic() - begun
+        self.progress.seconds += seconds
+        if (tokens := metrics.get(DRAWN, metrics.get("tokens"))) is not None:  # without rollouts, those trained on
+            metrics["speed/tokens"] = tokens / seconds
         row = {**metrics, "step": self.progress.step, "seconds": round(self.progress.seconds, 3)}
         self.progress.history.append(row)
         return row

@@ -93,4 +93,7 @@ def say_seconds(seconds: float) -> str:
     """A time as people say it."""
     if seconds < 90:
         return f"{seconds:.0f} s"
+    if seconds < 600:
+        minutes, rest = divmod(round(seconds), 60)
+        return f"{minutes} min {rest} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -17,6 +17,8 @@ from palaestra.trainers.objectives.objective import Metrics
 from palaestra.trajectory import Episode, Turn
 
 LENGTH_CORRELATION = "length/correlation"
+DRAWN = "tokens/drawn"
+"""The policy's own tokens that a step was trained on."""
 GROUPS_FLAT = "groups/flat"
 SOLVED_SHARE, POINTS, UNFINISHED = "solved", "score/mean", "unfinished"
 TOKEN_BUDGET = f"end/{EndReason.TOKEN_BUDGET}"
