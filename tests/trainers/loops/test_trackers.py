@@ -97,7 +97,7 @@ def test_settings_figures_and_alarms_are_in_every_tracker_and_in_the_log(
         assert name.encode() in sent, name
 
     assert sum(line.startswith(f"grpo step 1: alarm, {ALARM}: The policy is left with") for line in said) == 1, said
-    for step in ("sft step 50", "grpo step 2"):
+    for step in ("sft step 60", "grpo step 2"):
         [line] = [line for line in said if line.startswith(f"{step}: 100% in ")]
         assert "  tokens/s " in line
         assert line.endswith(f"  saved at {step.split()[-1]}")
