@@ -82,6 +82,18 @@ def test_what_is_no_judgement_is_asked_again_with_another_seed_and_then_is_an_er
         JudgeLabels(model=model(server.url), tries=2)(given)
 
 
+@pytest.mark.parametrize("score", ["NaN", "inf", "-1", "11", "7.5"])
+def test_a_score_that_is_no_whole_number_from_0_to_10_is_an_error_and_no_column(score: str) -> None:
+    first = tuple(EPISODES[:1])
+    given = replace(GIVEN, batch=flatten(first), episodes=first)
+    text = "\n".join(f"{n}: {score if n == COUNTS[0] else 5}" for n in range(1, COUNTS[0] + 1))
+    with (
+        chat_server(chat(text)) as server,
+        pytest.raises(InfrastructureError, match=f"failed 2 times .*'{score}'; a score is a whole number from 0 to 10"),
+    ):
+        JudgeScores(model=model(server.url), tries=2)(given)
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [
