@@ -9,27 +9,10 @@ from typer.testing import CliRunner, Result
 
 from palaestra.cli.app import app
 from palaestra.errors import PalaestraError
-from worlds.registration import LIBRARY_ID
+from worlds.training import library_settings
 
-SETTINGS = f"""
-threads = 1
-device = "cpu"
-trackers = []
-
-[world]
-env_id = "{LIBRARY_ID}"
-imports = ["worlds.registration"]
-
-[policy.model]
-hidden = 32
-layers = 1
-heads = 1
-kv_heads = 1
-head_dim = 32
-mlp = 64
-context = 512
-vocabulary = 600
-
+SETTINGS = library_settings(
+    """
 [sft]
 steps = 1
 batch = 2
@@ -37,10 +20,11 @@ batch = 2
 [grpo]
 steps = 1
 group_size = 2
-limits = {{ per_step = 1 }}
-play = {{ context = 400, turn = 24 }}
-pool = {{ agents = 2 }}
+limits = { per_step = 1 }
+play = { context = 400, turn = 24 }
+pool = { agents = 2 }
 """
+)
 MISSING = f"cuda:{torch.cuda.device_count() if torch.cuda.is_available() else 0}"
 
 

@@ -38,8 +38,8 @@ def credit(
     ] = 3,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed.")] = 0,
     threads: Annotated[int, typer.Option("--threads", min=1, help="Threads for arithmetic.")] = 1,
-    context: Annotated[int, typer.Option("--context", min=1, help="Maximum tokens per episode.")] = 768,
-    turn: Annotated[int, typer.Option("--turn", min=1, help="Maximum tokens per turn.")] = 48,
+    context: Annotated[int, typer.Option("--context", min=1, help="Maximum tokens per episode.")] = 1024,
+    turn: Annotated[int, typer.Option("--turn", min=1, help="Maximum tokens per turn.")] = 72,
     out: Annotated[Path, typer.Option("--out", help="Output folder. A killed measurement resumes from it.")] = Path(
         "runs/credit"
     ),

@@ -12,39 +12,24 @@ from palaestra.benchmarks.diagnosis.reading import read_records
 from palaestra.cli.app import app
 from palaestra.errors import RecordError
 from palaestra.trainers import recorded_batches
-from worlds.registration import LIBRARY_ID
+from worlds.training import library_settings
 
-SETTINGS = f"""
-threads = 1
-device = "cpu"
-trackers = ["jsonl"]
-
-[world]
-env_id = "{LIBRARY_ID}"
-imports = ["worlds.registration"]
-
-[policy.model]
-hidden = 32
-layers = 1
-heads = 1
-kv_heads = 1
-head_dim = 32
-mlp = 64
-context = 512
-vocabulary = 600
-
+SETTINGS = library_settings(
+    """
 [sft]
 steps = 4
 batch = 4
-learner = {{ lr = 0.02 }}
+learner = { lr = 0.02 }
 
 [grpo]
 steps = 3
 group_size = 4
-limits = {{ per_step = 2 }}
-play = {{ context = 400, turn = 24 }}
-pool = {{ agents = 8 }}
-"""
+limits = { per_step = 2 }
+play = { context = 400, turn = 24 }
+pool = { agents = 8 }
+""",
+    trackers=["jsonl"],
+)
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from crash.loops import POLICY, ledger
+from crash.loops import ledger
 from palaestra.errors import CheckpointError, ConfigError, ReplayError
 from palaestra.trainers.lineage import LineageEntry, read_lineage
 from palaestra.trainers.loops import load_config, plan_run, read_config, run
@@ -18,39 +18,24 @@ from palaestra.trainers.loops.saves import read_progress
 from palaestra.trainers.loops.setting_classes import SETTING_RULES, flat_settings, rule_of
 from palaestra.trainers.stage_kinds import STAGE_KINDS
 from worlds.registration import LIBRARY_ID
+from worlds.training import library_settings
 
-SETTINGS = f"""
-threads = 1
-device = "cpu"
-trackers = []
-
-[world]
-env_id = "{LIBRARY_ID}"
-imports = ["worlds.registration"]
-
-[policy.model]
-hidden = {POLICY.model.hidden}
-layers = 1
-heads = 1
-kv_heads = 1
-head_dim = 32
-mlp = 64
-context = 512
-vocabulary = 600
-
+SETTINGS = library_settings(
+    """
 [sft]
 steps = 3
 batch = 4
-learner = {{ lr = 0.02 }}
+learner = { lr = 0.02 }
 
 [grpo]
 steps = 2
 group_size = 4
-limits = {{ per_step = 2 }}
-play = {{ context = 400, turn = 24 }}
-pool = {{ agents = 8 }}
-learner = {{ lr = 2e-3 }}
+limits = { per_step = 2 }
+play = { context = 400, turn = 24 }
+pool = { agents = 8 }
+learner = { lr = 2e-3 }
 """
+)
 
 
 def start(folder: Path, *settings: str, amend: bool = False, replay: Path | None = None) -> list[str]:

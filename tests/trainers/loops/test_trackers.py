@@ -9,49 +9,33 @@ from tensorboard.backend.event_processing.event_accumulator import (  # type: ig
     EventAccumulator,
 )
 
-from crash.loops import POLICY
 from palaestra.records import JsonObject
 from palaestra.trainers.loops import load_config, plan_run, run
 from palaestra.trainers.monitors import read_log
 from palaestra.trainers.monitors.tracker import LOG
-from worlds.registration import LIBRARY_ID
+from worlds.training import library_settings
 
-SETTINGS = f"""
-threads = 1
-device = "cpu"
-trackers = ["jsonl", "tensorboard", "wandb"]
-
-[world]
-env_id = "{LIBRARY_ID}"
-imports = ["worlds.registration"]
-
-[policy.model]
-hidden = {POLICY.model.hidden}
-layers = 1
-heads = 1
-kv_heads = 1
-head_dim = 32
-mlp = 64
-context = 512
-vocabulary = 600
-
+SETTINGS = library_settings(
+    """
 [sft]
 steps = 60
 batch = 4
 warmup_steps = 2
-learner = {{ lr = 0.02 }}
+learner = { lr = 0.02 }
 
 [grpo]
 steps = 2
 group_size = 4
-limits = {{ per_step = 4 }}
-play = {{ context = 400, turn = 24 }}
-pool = {{ agents = 8 }}
-learner = {{ lr = 2e-3 }}
-alarms = {{ entropy_floor = 100.0 }}
+limits = { per_step = 4 }
+play = { context = 400, turn = 24 }
+pool = { agents = 8 }
+learner = { lr = 2e-3 }
+alarms = { entropy_floor = 100.0 }
 probe = 1
 probe_prompts = 2
-"""
+""",
+    trackers=["jsonl", "tensorboard", "wandb"],
+)
 """The policy learns enough for groups to differ; entropy is below such a floor from the first step on."""
 ALARM = "entropy collapse"
 FIGURES = ("reward/mean", "policy/entropy", "collapse/information", "speed/tokens")

@@ -45,7 +45,7 @@ def credit_tables(readings: Sequence[CreditReading], config: CreditConfig) -> li
 
 
 def _method_table(reading: CreditReading) -> Table:
-    order = sorted(reading.methods, key=lambda name: -_known(reading.methods[name].figures.correlation))
+    order = sorted(reading.methods, key=lambda name: -_rank(reading.methods[name].figures.correlation))
     rows = tuple((name, *(_cell(reading.methods[name], column) for column in _COLUMNS)) for name in order)
     unit = "families" if reading.families >= 8 else "tasks"
     return Table(
@@ -116,7 +116,8 @@ def _number(value: float, digits: int) -> str:
     return "-" if isnan(value) else f"{value:z.{digits}f}"
 
 
-def _known(value: float) -> float:
+def _rank(value: float) -> float:
+    """What a correlation is ordered by; one that is not known comes after all others."""
     return -2.0 if isnan(value) else value
 
 

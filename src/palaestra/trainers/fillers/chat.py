@@ -4,7 +4,6 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from palaestra.agents.remote import EndpointConfig, RemoteChat, RemoteChatConfig
 from palaestra.errors import ConfigError
 from palaestra.protocols import ChatModel
 from palaestra.records import Json, JsonObject
@@ -49,6 +48,12 @@ class ChatModelConfig:
         if self.base_url is None:
             yield load_plugin(self.name, setting="model.name")()
             return
+        from palaestra.agents.remote import (  # noqa: PLC0415  the extra `remote`, which training without a server does without
+            EndpointConfig,
+            RemoteChat,
+            RemoteChatConfig,
+        )
+
         endpoint = EndpointConfig(base_url=self.base_url, key_variable=self.key_variable)
         with RemoteChat(RemoteChatConfig(endpoint=endpoint, model=self.name, options=self.options)) as model:
             yield model
