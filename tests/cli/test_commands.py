@@ -1,5 +1,6 @@
 """The command as a person or a script uses it: output, exit codes, and one clear sentence for each mistake."""
 
+import os
 import re
 import resource
 import shutil
@@ -16,6 +17,7 @@ from palaestra.agents import ScriptedAgent, finish_at_once, rollout
 from palaestra.cli import main
 from palaestra.proof import ATTACKS
 from palaestra.trajectory import dump_episode, read_episodes, write_episodes
+from worlds.training import library_settings
 
 ROOT = Path(__file__).parents[2]
 TASK_FILE = ROOT / "examples" / "tasks" / "new_phone_number.py"
@@ -375,24 +377,34 @@ def test_a_damaged_checkpoint_is_one_line(
     assert str(broken) in one_line(told)
 
 
-WITHOUT = """
+TRAIN = ("matplotlib", "pyarrow", "safetensors", "tensorboard", "tokenizers", "torch", "transformers")
+"""What the extra `train` installs."""
+OTHERS = ("fastapi", "gguf", "httpx", "jsonschema", "peft", "ray", "tenacity", "uvicorn", "wandb")
+"""What other extras install."""
+
+
+def without(*packages: str, then: str = "from palaestra.cli import main; main()") -> str:
+    """A program in which packages are not installed."""
+    return f"""
 import sys
 
-EXTRAS = {
-    "fastapi", "httpx", "jsonschema", "matplotlib", "peft", "pyarrow", "ray", "safetensors", "tenacity", "tensorboard",
-    "tokenizers", "torch", "transformers", "uvicorn",
-}
+class Finder:
+    def __init__(self, inner):
+        self.inner = inner
 
-class Blocker:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in EXTRAS:
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+        return None if name.partition(".")[0] in {packages!r} else self.inner.find_spec(name, path, target)
 
-sys.meta_path.insert(0, Blocker())
+    def __getattr__(self, name):
+        return getattr(self.inner, name)
+
+sys.meta_path[:] = map(Finder, sys.meta_path)
 if __name__ == "__main__":
-    from palaestra.cli import main
-    main()
+    {then}
 """
+
+
+WITHOUT = without(*TRAIN, *OTHERS)
 
 
 @pytest.mark.parametrize("arguments", [("demo",), ("train", "any.toml"), ("reference",), ("eval", "./any")])
@@ -445,3 +457,40 @@ def test_without_any_extra_a_verb_names_the_one_that_it_needs(
     )
     assert told.returncode == 1
     assert f"palaestra[{extra}]" in one_line(told.stderr)
+
+
+STAGES = """
+[sft]
+steps = 1
+batch = 2
+
+[grpo]
+steps = 1
+group_size = 2
+limits = { per_step = 1 }
+play = { context = 400, turn = 24 }
+pool = { agents = 2 }
+"""
+
+
+def test_the_extra_train_alone_trains_diagnoses_and_opens_the_demo(tmp_path: Path) -> None:
+    """`make demo` installs no other one."""
+    (tmp_path / "run.toml").write_text(library_settings(STAGES, trackers=["jsonl", "tensorboard"]))
+
+    def call(program: str, *arguments: str) -> str:
+        told = subprocess.run(
+            [sys.executable, "-c", program, *arguments],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        )
+        assert told.returncode == 0, told.stderr
+        return told.stdout
+
+    trained = without(*OTHERS)
+    call(trained, "train", "run.toml", "--out", "run")
+    assert "diagnosis.html" in call(trained, "diagnose", "run")
+    assert "gspo" in call(trained, "objectives", "list")
+    call(without(*OTHERS, then="import palaestra.benchmarks.demo"))
