@@ -25,8 +25,10 @@ from crash.loops import (
 )  # fmt: skip
 from palaestra.errors import CheckpointError, TaskError
 from palaestra.trainers.choice import ChoiceConfig
+from palaestra.trainers.learner import Learner
 from palaestra.trainers.loops import ExpertConfig, RecordedRun, RejectionConfig, StageResult, recorded_batches, rollouts
 from palaestra.trainers.loops.imitation_config import KeepConfig
+from palaestra.trainers.objectives import Metrics, PreparedStep
 from palaestra.trainers.policy import Policy, load_policy
 from palaestra.trainers.rollouts.job import RolloutJob
 from palaestra.trainers.rollouts.play_all import play_all
@@ -86,6 +88,34 @@ def test_rejection_sampling_draws_all_rounds_with_the_weights_that_it_begins_wit
     longer = replace(REJECTION, steps=1)
     run(imitating_loop(warm, longer), tmp_path / "longer")
     assert list(recorded_batches(tmp_path / "longer")) == list(recorded_batches(tmp_path / "rejection"))
+
+
+@pytest.mark.parametrize(
+    ("config", "shares"),
+    [
+        (replace(EXPERT, steps=2, updates=4), [1.0, 0.775, 0.55, 0.325] * 2),
+        # Of 2 rounds and 3 steps, two fifths are done when the first step is taken.
+        (replace(REJECTION, rounds=2, steps=3), [0.64, 0.46, 0.28]),
+    ],
+    ids=["expert", "rejection"],
+)
+def test_the_learning_rate_falls_within_each_round_or_over_the_stage(
+    config: ExpertConfig | RejectionConfig,
+    shares: list[float],
+    warm: Policy,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rates: list[float] = []
+    step = Learner.step
+
+    def recorded(self: Learner, prepared: PreparedStep, *, lr: float) -> Metrics:
+        rates.append(lr)
+        return step(self, prepared, lr=lr)
+
+    monkeypatch.setattr(Learner, "step", recorded)
+    run(imitating_loop(warm, config), tmp_path / "stage")
+    assert rates == pytest.approx([share * config.learner.lr for share in shares])
 
 
 def test_figures_say_what_is_kept_and_what_came_of_each_round(whole: tuple[StageResult, Path]) -> None:

@@ -61,7 +61,7 @@ class CreditConfig:
     """Spread evenly over those of the world's split and families; each has one reference episode."""
     design: CreditDesign = field(default_factory=CreditDesign)
     critic: CriticBudget = field(default_factory=CriticBudget)
-    play: PlayConfig = field(default_factory=lambda: PlayConfig(context=768, turn=48))
+    play: PlayConfig = field(default_factory=lambda: PlayConfig(context=1024, turn=72))
     pool: PoolConfig = field(default_factory=lambda: PoolConfig(agents=128))
     engine: NativeConfig = field(default_factory=lambda: NativeConfig(rows=128))
     seed: int = 0
