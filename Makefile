@@ -15,7 +15,7 @@ LAYOUTS := appworld webshop
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo    prove every task, train a small policy, measure it on tasks it never saw; writes runs/demo/"
+	@echo "make demo    prove some tasks, train a small policy, measure it on tasks it never saw; writes runs/demo/"
 	@echo "make test    the test suite, with its coverage floors"
 	@echo "make soak    the same property, fuzz, digest and kill tests with many more cases; goes on where it was killed; see docs/testing.md"
 	@echo "make check   ruff, mypy, pyright, import-linter"
