@@ -68,8 +68,11 @@ def test_figures_are_written_where_they_are_asked_for(tmp_path: Path, monkeypatc
             methods={"grpo": score}, critics={},
         )  # fmt: skip
 
+    def load(folder: Path) -> str:
+        return "policy"
+
     monkeypatch.setattr("palaestra.benchmarks.credit.measure_credit", measure)
-    monkeypatch.setattr("palaestra.trainers.load_policy", lambda folder: "policy")
+    monkeypatch.setattr("palaestra.trainers.load_policy", load)
     files = {
         flag: tmp_path / name for flag, name in (("--json", "a.json"), ("--markdown", "a.md"), ("--plot", "a.svg"))
     }

@@ -242,7 +242,10 @@ def test_a_world_that_fails_is_reported(source: EpisodeSource, monkeypatch: pyte
     class Nothing:
         episode = None
 
-    monkeypatch.setattr("palaestra.benchmarks.credit.drawing.play_jobs", lambda *_, **__: [Nothing()])
+    def fail(*_: object, **__: object) -> list[Nothing]:
+        return [Nothing()]
+
+    monkeypatch.setattr("palaestra.benchmarks.credit.drawing.play_jobs", fail)
     with pytest.raises(InfrastructureError, match="failed in 1 of 1 episodes"):
         source.episodes([task_job("library/x/0", 0, "reference", 0, world_seed=0)])
 

@@ -104,6 +104,7 @@ def hear_levels(alarms: Alarms, levels: list[dict[str, float]]) -> list[list[str
     step = 0
     names: list[list[str]] = []
     for level in levels:
+        sounded: list[str] = []
         for _ in range(CONFIG.window):
             sounded = [alarm.name for alarm in alarms.check(level, step)]
             step += 1

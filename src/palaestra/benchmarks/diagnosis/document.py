@@ -1,6 +1,7 @@
 """A diagnosis as JSON: findings and every figure, without episodes."""
 
 from dataclasses import fields
+from typing import cast
 
 import orjson
 
@@ -22,5 +23,5 @@ def diagnosis_document(diagnosis: Diagnosis, findings: list[TrainingFinding]) ->
 def _plain(value: object) -> object:
     """What orjson does not know: paths as text, sets in order."""
     if isinstance(value, frozenset):
-        return sorted(value)
+        return sorted(cast("frozenset[str]", value))
     return str(value)

@@ -25,7 +25,7 @@ def group_variation(group: DiagnosedGroup) -> Variation:
         return "nothing"
     if _differs(episodes, lambda one: one.solved):
         return "solved"
-    found = [name for name, read in _PARTS if _differs(episodes, read)]
+    found: list[Variation] = [name for name, read in _PARTS if _differs(episodes, read)]
     return found[0] if len(found) == 1 else "several"
 
 
