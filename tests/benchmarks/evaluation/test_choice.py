@@ -142,7 +142,7 @@ def test_a_checkpoint_plays_as_it_is_said_and_as_usual_where_nothing_is(monkeypa
     evaluated_agent_of(FOLDER, AgentOptions())
     evaluated_agent_of(FOLDER, AgentOptions(context=9, turn=3, rows=2, temperature=0.5, top_p=0.9))
     assert [(one.context, one.turn, one.rows, one.temperature, one.top_p) for one in made] == [
-        (768, 48, 128, 1.0, 1.0),
+        (1024, 72, 128, 1.0, 1.0),
         (9, 3, 2, 0.5, 0.9),
     ]
 
