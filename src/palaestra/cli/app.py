@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 
 from palaestra.cli import (
+    ablations,
     bench,
     check,
     compare,
@@ -49,6 +50,7 @@ tasks.app.command(
 )(detect.detect_in_trajectories)
 bench.app.command()(credit.credit)
 bench.app.command()(methods.methods)
+bench.app.command()(ablations.ablations)
 bench.app.command()(floors.suites)
 app.add_typer(tasks.app, name="tasks")
 app.add_typer(rubrics.app, name="rubrics")

@@ -152,12 +152,18 @@ def _stage_rows(plan: "RunPlan", name: str) -> list[tuple[str, str]]:
         ]
         if paid := describe_pay(built):
             rows.append(("pay", paid))
-        long = f"{stage.steps} steps" if stage.tokens is None else f"{stage.tokens:,} tokens, in steps"
+        ends = {
+            "steps": f"{stage.steps} steps",
+            "tokens": f"{stage.tokens or 0:,} tokens, in steps",
+            "seconds": f"{stage.seconds or 0:g} s, in steps",
+        }
+        long = ends["seconds" if stage.seconds is not None else "tokens" if stage.tokens is not None else "steps"]
         rows.append((name, f"{long} of {groups}"))
     else:
         expert = isinstance(stage, ExpertConfig)
         long = (
-            f"{stage.steps} rounds of {groups}, then {stage.updates} optimiser steps"
+            f"{f'{stage.steps}' if stage.seconds is None else f'{stage.seconds:g} s, in'} rounds of {groups}, then "
+            f"{stage.updates} optimiser steps"
             if isinstance(stage, ExpertConfig)
             else f"{stage.rounds} rounds of {groups}; then {stage.steps} optimiser steps"
         )

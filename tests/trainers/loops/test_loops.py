@@ -108,6 +108,18 @@ def test_a_run_replays_from_its_record_to_equal_weights(
     assert played(tmp_path / "again") == played(directory)
 
 
+def test_a_stage_that_ends_by_time_ends_with_the_step_that_reaches_it_and_its_replay_takes_as_many(
+    warm: Policy, tmp_path: Path
+) -> None:
+    short = run(grpo_loop(warm, replace(SYNC, seconds=1e-6)), tmp_path / "short")
+    assert short.progress.step == 1
+    whole = run(grpo_loop(warm, replace(SYNC, steps=2)), tmp_path / "whole")
+    replay = RecordedRun.of(tmp_path / "whole")
+    again = run(grpo_loop(warm, replace(SYNC, seconds=1e-6), replay=replay), tmp_path / "again")
+    assert again.progress.step == 2
+    assert again.policy.digest() == whole.policy.digest()
+
+
 def test_a_replay_with_other_weights_is_told(
     whole: tuple[StageResult, Path], config: GrpoConfig, tmp_path: Path
 ) -> None:

@@ -5,6 +5,7 @@ from palaestra.benchmarks.learning.material import (
     LearningMaterial,
     evaluate_policy,
     groups_by_training,
+    write_demonstrations,
 )
 from palaestra.benchmarks.learning.report import learning_document, learning_panels, learning_tables
 from palaestra.benchmarks.learning.run import STAGES, LearningConfig, LearningResult, MeasuredPolicy, learn
@@ -22,4 +23,5 @@ __all__ = [
     "learning_document",
     "learning_panels",
     "learning_tables",
+    "write_demonstrations",
 ]

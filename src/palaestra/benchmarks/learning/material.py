@@ -10,10 +10,10 @@ from pydantic import ValidationError
 from palaestra.benchmarks.learning.evaluation import EVALUATION, Evaluation, evaluate
 from palaestra.benchmarks.statistics import Unit
 from palaestra.digest import digest
-from palaestra.durable import saving, sweep, verified
+from palaestra.durable import saving, sweep, verified, write_file
 from palaestra.errors import CheckpointError, RecordError
 from palaestra.trainers import GroupStageConfig, OpenProgressBar, Policy, WorldConfig, env_id_of
-from palaestra.trajectory import Episode, read_episodes, write_episodes
+from palaestra.trajectory import Episode, dump_episode, read_episodes, write_episodes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +59,20 @@ def groups_by_training(trained: Sequence[str], heldout: Sequence[str]) -> tuple[
         HeldoutGroup(name="families never seen", tasks=unseen),
     )
     return tuple(group for group in groups if group.tasks)
+
+
+def write_demonstrations(material: LearningMaterial, most: int, directory: Path) -> Path:
+    """A file of the first demonstrations of each family, which training reads."""
+    counts: dict[str, int] = {}
+    chosen: list[Episode] = []
+    for episode in material.demonstrations:
+        family = episode.task.family
+        counts[family] = counts.get(family, 0) + 1
+        if counts[family] <= most:
+            chosen.append(episode)
+    file = directory / f"demonstrations-{most}.jsonl"
+    write_file(file, b"".join(dump_episode(episode) + b"\n" for episode in chosen))
+    return file
 
 
 def evaluate_policy(

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from palaestra.benchmarks.learning.evaluation import Evaluation
-from palaestra.benchmarks.learning.material import LearningMaterial, evaluate_policy
-from palaestra.durable import write_file
+from palaestra.benchmarks.learning.material import LearningMaterial, evaluate_policy, write_demonstrations
 from palaestra.trainers import (
     BranchingConfig,
     ChoiceConfig,
@@ -36,7 +35,7 @@ from palaestra.trainers import (
     read_progress,
     run,
 )
-from palaestra.trajectory import Episode, dump_episode
+from palaestra.trajectory import Episode
 
 STAGES = {"sft": "warm-start", "expert": "expert-iteration", "grpo": "policy-gradient"}
 """The names of the policies that the stages come to."""
@@ -139,7 +138,7 @@ def learn(
         CheckpointError: what is there is of other settings, or damaged.
         StorageError: the disk refuses; the last save stands.
     """
-    few = _write_demonstrations(material, config.demonstrations, directory)
+    few = write_demonstrations(material, config.demonstrations, directory)
 
     def train(place: str, stages: Mapping[str, StageConfig], *, start: Path | None = None) -> Path:
         policy = PolicyConfig(model=config.model) if start is None else PolicyConfig(checkpoint=start)
@@ -185,7 +184,7 @@ def learn(
     checkpoints = {stage: trained / stage / "checkpoint" for stage in stages}
     parts = {name: measure(name, checkpoints[stage]) for stage, name in STAGES.items()}
     if config.controls:
-        many = _write_demonstrations(material, _FURTHER * config.demonstrations, directory)
+        many = write_demonstrations(material, _FURTHER * config.demonstrations, directory)
         for control in _controls(config, parts, few, many):
             start = checkpoints["sft"] if control.continues else None
             folder = train(control.name, {control.stage: control.config}, start=start)
@@ -236,17 +235,3 @@ def _controls(
         _Control(name="more-demonstrations", stage="sft", config=more, continues=False),
         _Control(name="rejection-sampling", stage="rejection", config=rejection),
     )
-
-
-def _write_demonstrations(material: LearningMaterial, most: int, directory: Path) -> Path:
-    """A file of the first demonstrations of each family, which training reads."""
-    counts: dict[str, int] = {}
-    chosen: list[Episode] = []
-    for episode in material.demonstrations:
-        family = episode.task.family
-        counts[family] = counts.get(family, 0) + 1
-        if counts[family] <= most:
-            chosen.append(episode)
-    file = directory / f"demonstrations-{most}.jsonl"
-    write_file(file, b"".join(dump_episode(episode) + b"\n" for episode in chosen))
-    return file

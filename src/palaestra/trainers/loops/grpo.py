@@ -26,7 +26,7 @@ from palaestra.trainers.fillers import BatchFiller, FillerInput, comparisons_of
 from palaestra.trainers.learner import Learner
 from palaestra.trainers.loops.loop import LearnerThread, Loop
 from palaestra.trainers.loops.observed import ObservedStep
-from palaestra.trainers.loops.record import RecordedRun
+from palaestra.trainers.loops.record import RecordedRun, share_of_time
 from palaestra.trainers.loops.rollout_config import GrpoConfig
 from palaestra.trainers.loops.rollouts import StageRollouts
 from palaestra.trainers.loops.saves import StageProgress
@@ -162,7 +162,9 @@ class GrpoLoop(Loop):
         return with_temperature_head(policy, self._built.temperature, seed=self._seed)
 
     def done(self, progress: StageProgress) -> float:
-        """The share of the steps, or of the tokens where those are what there is."""
+        """The share of the steps, or of the tokens or the time where those are what there is."""
+        if self._config.seconds is not None:
+            return share_of_time(progress, self._config.seconds, self._replay)
         if self._config.tokens is not None:
             return sum(row[DRAWN] for row in progress.history) / self._config.tokens
         return progress.step / self._config.steps

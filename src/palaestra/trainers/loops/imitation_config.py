@@ -117,6 +117,8 @@ class ExpertConfig(SelfImitationConfig):
 
     steps: int = 15
     """Rounds."""
+    seconds: float | None = None
+    """Ends it with the round that reaches so much time, in place of `steps`: for comparisons at equal time."""
     updates: int = 30
     """Optimiser steps of a round."""
     group_size: int = 4
@@ -127,6 +129,7 @@ class ExpertConfig(SelfImitationConfig):
 
     def __post_init__(self) -> None:
         check_at_least(1, steps=self.steps, updates=self.updates)
+        check_above_zero(seconds=self.seconds)
         self.check_imitation()
 
 

@@ -19,7 +19,7 @@ from palaestra.log import Log, read_log
 from palaestra.records import Json
 from palaestra.trainers.branching import with_branches
 from palaestra.trainers.loops.changes import compare_settings
-from palaestra.trainers.loops.saves import CHECKPOINT, read_progress
+from palaestra.trainers.loops.saves import CHECKPOINT, StageProgress, read_progress
 from palaestra.trainers.rollouts.groups import RolloutGroup
 from palaestra.trainers.rollouts.pressure import PressureState
 from palaestra.trajectory import Episode
@@ -239,6 +239,14 @@ class RecordedRun:
         if step not in self.batches:
             raise ReplayError(f"the run to replay ends before step {step}; ask for {len(self.batches)} steps")
         return self.batches[step]
+
+
+def share_of_time(progress: StageProgress, seconds: float, replay: RecordedRun | None) -> float:
+    """How much of a stage is done that ends by time, 0 to 1.
+
+    A replay takes the steps that were taken then, however long they take now.
+    """
+    return progress.seconds / seconds if replay is None else progress.step / len(replay.batches)
 
 
 def check_same(groups: list[RolloutGroup], expected: list[RolloutGroup], step: int) -> None:

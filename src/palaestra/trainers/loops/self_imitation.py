@@ -27,7 +27,7 @@ from palaestra.trainers.learner import Learner
 from palaestra.trainers.loops.examples import BalancedDraw, ExampleStore, draw_of_demonstrations
 from palaestra.trainers.loops.imitation_config import ExpertConfig, RejectionConfig
 from palaestra.trainers.loops.loop import LearnerThread, Loop
-from palaestra.trainers.loops.record import RecordedRun, recorded_batches
+from palaestra.trainers.loops.record import RecordedRun, recorded_batches, share_of_time
 from palaestra.trainers.loops.rollouts import StageRollouts
 from palaestra.trainers.loops.saves import StageProgress
 from palaestra.trainers.loops.setting_classes import flat_settings, setting_prefix
@@ -140,7 +140,9 @@ class SelfImitationLoop(Loop):
         return self._config.rounds if isinstance(self._config, RejectionConfig) else None
 
     def done(self, progress: StageProgress) -> float:
-        """The share of the steps, rounds of rollouts included."""
+        """The share of the steps, rounds of rollouts included, or of the time where that is what there is."""
+        if isinstance(self._config, ExpertConfig) and self._config.seconds is not None:
+            return share_of_time(progress, self._config.seconds, self._replay)
         return progress.step / (self._config.steps + (self._rounds or 0))
 
     async def open(

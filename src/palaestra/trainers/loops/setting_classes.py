@@ -88,12 +88,12 @@ _SECTIONS: Mapping[type, _Classes] = {
     GrpoConfig: _Classes(
         identity="group_size columns",
         trajectory="updates vllm in_flight",
-        operational="steps tokens patience probe probe_prompts",
+        operational="steps tokens seconds patience probe probe_prompts",
     ),
     ExpertConfig: _Classes(
         identity="group_size demonstrations",
         trajectory="updates batch demonstration_share branching vllm in_flight",
-        operational="steps patience",
+        operational="steps seconds patience",
     ),
     RejectionConfig: _Classes(
         identity="group_size demonstrations rounds",

@@ -1,0 +1,258 @@
+"""Cells of the tables: one arm with one seed, trained and measured, and kept as a small file that can be committed.
+
+A cell holds what its figures follow from and the digest of its settings, tasks and demonstrations. A cell of other
+settings does not count as run. Runs and warm starts stay in a working folder, where a killed cell goes on.
+"""
+
+import fcntl
+import multiprocessing
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import fmean
+from time import monotonic
+
+import gymnasium as gym
+import orjson
+import torch
+from pydantic import TypeAdapter, ValidationError
+
+from palaestra.benchmarks.ablations.arms import ARMS, AblationConfig
+from palaestra.benchmarks.demo import demo_material
+from palaestra.benchmarks.learning import HeldoutGroup, LearningMaterial, evaluate_policy, write_demonstrations
+from palaestra.benchmarks.learning.evaluation import Evaluation, Measure
+from palaestra.digest import digest
+from palaestra.durable import make_folder, write_file
+from palaestra.envs import ToolEnv
+from palaestra.envs.target import find_world
+from palaestra.errors import RecordError
+from palaestra.record import record
+from palaestra.trainers import (
+    GrpoConfig,
+    PolicyConfig,
+    TrainConfig,
+    load_policy,
+    plan_run,
+    read_progress,
+    run,
+)
+from palaestra.trainers.loops.config import StageConfig
+from palaestra.trainers.progress import OpenProgressBar, silent
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class CellKey:
+    """Which arm, with which seed."""
+
+    arm: str
+    seed: int
+
+    def __str__(self) -> str:
+        return f"{self.arm}-{self.seed}"
+
+
+@record
+class Cell:
+    """What one arm came to with one seed."""
+
+    arm: str
+    seed: int
+    settings: str
+    """The digest of the settings, the held-out tasks and the demonstrations."""
+    steps: Mapping[str, int]
+    """Of each stage after the warm start."""
+    seconds: Mapping[str, float]
+    """The same; one thread."""
+    solved: Mapping[str, Mapping[str, Mapping[str, tuple[int, ...]]]]
+    """By temperature, group of held-out tasks and task: of each episode 1 where it solved its task, and 0 where not."""
+    harmed: Mapping[str, Mapping[str, float]]
+    """By temperature and group: the share of episodes that did something forbidden, in percent."""
+    unfinished: Mapping[str, Mapping[str, float]]
+    """By temperature and group: the share of episodes that a budget or an unreadable turn ended, in percent."""
+
+
+_CELL = TypeAdapter(Cell)
+
+
+def settings_digest(arm: str, config: AblationConfig, material: LearningMaterial) -> str:
+    """What must be equal for a cell to count as run."""
+    shown = [episode.digest() for episode in material.demonstrations]
+    stages = {name: [type(stage).__name__, stage] for name, stage in ARMS[arm].stages(config).items()}
+    return digest([config, ARMS[arm].format, stages, material.tasks, shown])
+
+
+def ablation_material(world: str | None, config: AblationConfig) -> LearningMaterial:
+    """The demonstrations and the held-out tasks of a world.
+
+    Raises:
+        UnknownNameError: no such world is registered.
+        PackError: the world's pack cannot be read or loaded.
+    """
+    env_id = find_world(world)
+    env = gym.make(env_id)
+    tool_env = env.unwrapped
+    assert isinstance(tool_env, ToolEnv), f"{env_id} is Palaestra's own"
+    return demo_material(env, tool_env, demonstrations=config.demonstrations)
+
+
+def read_cells(folder: Path, config: AblationConfig, material: LearningMaterial) -> dict[CellKey, Cell]:
+    """The finished cells in `folder`; those of other settings are left out.
+
+    Raises:
+        RecordError: a file cannot be read.
+    """
+    found: dict[CellKey, Cell] = {}
+    wanted = {arm: settings_digest(arm, config, material) for arm in ARMS}
+    for file in sorted(folder.glob("*.json")):
+        try:
+            cell = _CELL.validate_json(file.read_bytes())
+        except ValidationError as error:
+            raise RecordError(f"{file}: {error.errors()[0]['msg']}; remove it to run the cell anew") from error
+        if wanted.get(cell.arm) == cell.settings:
+            found[CellKey(cell.arm, cell.seed)] = cell
+    return found
+
+
+def run_cells(
+    world: str | None,
+    keys: Sequence[CellKey],
+    config: AblationConfig,
+    *,
+    cells: Path,
+    work: Path,
+    jobs: int,
+    minutes: float | None = None,
+    bar: OpenProgressBar,
+    say: Callable[[str], None],
+) -> None:
+    """Run cells in order, each in a process of its own, and write each to `cells` when it is done.
+
+    Args:
+        world: By id or by the folder of its pack; the default world if not said.
+        keys: Which cells; each is run, whatever `cells` holds.
+        config: What all have in common.
+        cells: The folder of finished cells.
+        work: The folder of runs; a killed cell goes on from what it holds.
+        jobs: Cells that run at once, on one thread each.
+        minutes: No cell begins after so long.
+        bar: Opens a progress bar.
+        say: Told what begins, and what does not fit in the time.
+
+    Raises:
+        CheckpointError: what is in `work` is of other settings, or damaged.
+    """
+    until = None if minutes is None else monotonic() + 60 * minutes
+    context = multiprocessing.get_context("spawn")  # a forked torch waits for threads that it has not
+    left = list(keys)
+    running: dict[Future[None], CellKey] = {}
+    with bar("cells", len(left)) as shown, ProcessPoolExecutor(jobs, context) as pool:
+        while left or running:
+            while left and len(running) < jobs and (until is None or monotonic() < until):
+                key = left.pop(0)
+                say(f"{key}: begins; its run is in {work / str(key)}")
+                running[pool.submit(run_cell, world, key, config, cells, work)] = key
+            if not running:
+                say(f"{minutes:g} minutes are over; not run: {', '.join(map(str, left))}")
+                return
+            done, _ = wait(running, return_when=FIRST_COMPLETED)
+            for one in done:
+                one.result()
+                shown.step(str(running.pop(one)))
+
+
+def run_cell(world: str | None, key: CellKey, config: AblationConfig, cells: Path, work: Path) -> None:
+    """Train and measure one arm with one seed, on one thread, and write its file."""
+    torch.set_num_threads(1)
+    arm = ARMS[key.arm]
+    material = ablation_material(world, config)
+    demonstrations = write_demonstrations(material, config.demonstrations, work)
+    start = _warm_start(arm.format, key.seed, config, material, demonstrations, work)
+    stages = {name: _shown(stage, demonstrations) for name, stage in arm.stages(config).items()}
+    folder = work / str(key)
+    checkpoint = start
+    if stages:
+        settings = _settings(key.seed, material, PolicyConfig(checkpoint=start), stages)
+        run(plan_run(settings, bar=silent), folder / "run", bar=silent, say=_say_nothing)
+        checkpoint = folder / "run" / list(stages)[-1] / "checkpoint"
+    policy = load_policy(checkpoint)
+    evaluations = {
+        f"{temperature:g}": evaluate_policy(
+            policy,
+            material,
+            config.expert,
+            folder / f"evaluation-{temperature:g}",
+            samples=config.samples,
+            name=f"{key} {temperature:g}",
+            temperature=temperature,
+            bar=silent,
+            say=_say_nothing,
+        )[0]
+        for temperature in config.temperatures
+    }
+    progress = {name: read_progress(folder / "run" / name / "checkpoint") for name in stages}
+    cell = Cell(
+        arm=key.arm,
+        seed=key.seed,
+        settings=settings_digest(key.arm, config, material),
+        steps={name: one.step for name, one in progress.items()},
+        seconds={name: round(one.seconds, 1) for name, one in progress.items()},
+        solved={at: _solved(one, material.heldout) for at, one in evaluations.items()},
+        harmed={at: _shares(one, "harmed", material.heldout) for at, one in evaluations.items()},
+        unfinished={at: _shares(one, "unfinished", material.heldout) for at, one in evaluations.items()},
+    )
+    write_file(cells / f"{key}.json", orjson.dumps(cell))
+
+
+def _warm_start(
+    form: str, seed: int, config: AblationConfig, material: LearningMaterial, demonstrations: Path, work: Path
+) -> Path:
+    """The checkpoint of the warm start that arms of this format and seed share; trained by the first that needs it."""
+    folder = work / f"start-{form}-{seed}"
+    make_folder(work)
+    with (work / f"start-{form}-{seed}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # the other cells of the seed wait, rather than train it as well
+        settings = _settings(
+            seed, material, PolicyConfig(format=form, model=config.model), {"sft": _shown(config.sft, demonstrations)}
+        )
+        run(plan_run(settings, bar=silent), folder, bar=silent, say=_say_nothing)
+    return folder / "sft" / "checkpoint"
+
+
+def _settings(
+    seed: int, material: LearningMaterial, policy: PolicyConfig, stages: Mapping[str, StageConfig]
+) -> TrainConfig:
+    return TrainConfig(
+        seed=seed,
+        threads=1,
+        device="cpu",
+        world=(material.world,),
+        policy=policy,
+        stages=stages,
+        trackers=("jsonl",),
+    )
+
+
+def _shown(stage: StageConfig, demonstrations: Path) -> StageConfig:
+    """The stage with its demonstrations, where it takes any."""
+    return stage if isinstance(stage, GrpoConfig) else replace(stage, demonstrations=demonstrations)
+
+
+def _solved(evaluation: Evaluation, groups: Sequence[HeldoutGroup]) -> dict[str, dict[str, tuple[int, ...]]]:
+    return {
+        group.name: {
+            task: tuple(map(int, evaluation.tasks[task].solved)) for task in group.tasks if task in evaluation.tasks
+        }
+        for group in groups
+    }
+
+
+def _shares(evaluation: Evaluation, measure: Measure, groups: Sequence[HeldoutGroup]) -> dict[str, float]:
+    return {
+        group.name: round(fmean(one.value for one in evaluation.observations(measure, tasks=frozenset(group.tasks))), 2)
+        for group in groups
+    }
+
+
+def _say_nothing(_: str) -> None:
+    """Cells run beside each other: what a run says is in its folder."""

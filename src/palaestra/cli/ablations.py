@@ -1,0 +1,104 @@
+"""`palaestra bench ablations`: what each part of the recipe is worth."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from palaestra.cli.console import output
+from palaestra.cli.progress import bar
+from palaestra.cli.target import WorldOption
+from palaestra.durable import write_file
+from palaestra.errors import UnknownNameError
+
+
+def ablations(
+    tables: Annotated[
+        list[str] | None,
+        typer.Argument(help="Tables: rendering, stages, branching, choosers, reward. Default: all, in this order."),
+    ] = None,
+    world: WorldOption = None,
+    seeds: Annotated[int, typer.Option("--seeds", min=1, help="Training runs per arm, with seeds 0, 1, ...")] = 3,
+    seconds: Annotated[
+        float | None, typer.Option("--seconds", min=1, help="Seconds of training after the warm start. Default: 300.")
+    ] = None,
+    steps: Annotated[
+        int | None, typer.Option("--steps", min=1, help="Steps of the warm start. Default: those of the demo.")
+    ] = None,
+    samples: Annotated[
+        int | None, typer.Option("--samples", min=1, help="Episodes per held-out task and temperature. Default: 3.")
+    ] = None,
+    minutes: Annotated[
+        float | None, typer.Option("--minutes", min=0, help="Start no cell after this time. Default: run all cells.")
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", min=1, help="Cells at once, on one thread each. Default: one per core.")
+    ] = None,
+    cells: Annotated[Path, typer.Option("--cells", help="Folder of finished cells, one small JSON file each.")] = Path(
+        "docs/ablations"
+    ),
+    work: Annotated[Path, typer.Option("--work", help="Folder of runs. A killed cell resumes from it.")] = Path(
+        "runs/ablations"
+    ),
+    markdown: Annotated[Path | None, typer.Option("--markdown", help="Write the tables to this Markdown file.")] = None,
+) -> None:
+    """Train arms that differ in one part of the recipe, for equal time and with several seeds, and compare them.
+
+    An arm and a seed are a cell; it takes about eight minutes of one core. Cells in `--cells` that have the same
+    settings are not run again, so the same command continues an interrupted comparison. The tables list cells that were
+    not run. `--minutes 0` runs none and writes the tables.
+
+    Example: `palaestra bench ablations branching choosers --minutes 60 --markdown ablations.md`
+    """
+    from palaestra.benchmarks.ablations import (  # noqa: PLC0415  torch takes seconds to import
+        TABLES,
+        AblationConfig,
+        CellKey,
+        ablation_markdown,
+        ablation_material,
+        ablation_tables,
+        read_cells,
+        run_cells,
+    )
+
+    names = tables or list(TABLES)
+    for name in names:
+        if name not in TABLES:
+            raise UnknownNameError.of("table", name, TABLES, hint="palaestra bench ablations --help lists them")
+    usual = AblationConfig()
+    config = replace(
+        usual,
+        seconds=seconds or usual.seconds,
+        samples=samples or usual.samples,
+        sft=replace(usual.sft, steps=steps or usual.sft.steps),
+    )
+    console = output()
+    material = ablation_material(world, config)
+    keys = [
+        CellKey(arm, seed)
+        for arm in dict.fromkeys(arm for name in names for arm in TABLES[name].arms)
+        for seed in range(seeds)
+    ]
+    lacking = [key for key in keys if key not in read_cells(cells, config, material)]
+    if lacking:
+        run_cells(
+            world,
+            lacking,
+            config,
+            cells=cells,
+            work=work,
+            jobs=jobs or os.cpu_count() or 1,
+            minutes=minutes,
+            bar=bar,
+            say=lambda text: console.print(text, style="dim", highlight=False),
+        )
+    found = read_cells(cells, config, material)
+    shown = ablation_tables(found, config, [group.name for group in material.heldout], names=names, seeds=seeds)
+    for table in shown:
+        console.print(table.for_terminal())
+    if not shown:
+        console.print("no cell is finished yet; the same command goes on")
+    if markdown is not None:
+        write_file(markdown, ablation_markdown(shown).encode())
