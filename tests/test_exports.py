@@ -31,6 +31,10 @@ EXPORTS = {
     "palaestra.agents.remote": (
         "ChatReply Endpoint EndpointConfig RemoteAgent RemoteChat RemoteChatConfig RequestedCall TokenUsage"
     ),
+    "palaestra.benchmarks.ablations": (
+        "ARMS TABLES AblationConfig AblationTable Arm Cell CellKey ablation_markdown ablation_material ablation_tables "
+        "read_cells run_cells"
+    ),
     "palaestra.benchmarks.credit": (
         "METHODS CreditConfig CreditDesign CreditEstimator CreditFigures CreditReading CriticBudget CriticReading "
         "MethodScore ScoredTurns TaskSample TurnAdvantages credit_document credit_markdown credit_panels "
@@ -50,7 +54,7 @@ EXPORTS = {
     ),
     "palaestra.benchmarks.learning": (
         "STAGES HeldoutGroup LearningConfig LearningMaterial LearningResult MeasuredPolicy evaluate_policy "
-        "groups_by_training learn learning_document learning_panels learning_tables"
+        "groups_by_training learn learning_document learning_panels learning_tables write_demonstrations"
     ),
     "palaestra.benchmarks.methods": (
         "METHODS MethodResult MethodsConfig compare_methods material_of methods_markdown methods_tables"

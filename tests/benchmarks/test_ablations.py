@@ -139,7 +139,7 @@ def test_a_table_has_each_seed_and_the_paired_difference(branching: Table) -> No
     column = dict(zip(branching.columns, rows[ARMS["expert"].what], strict=True))
     assert column["solved at temperature 1, %"] == f"{fmean([75, 25]):.1f}, 2 training seeds: 75.0, 25.0"
     assert column["over no-branching at 1"] == "+50.0, 1 training seed"  # seed 1 has no partner
-    assert column["solved at temperature 0.3, %"] == "0.0, 2 training seeds alike"
+    assert column["solved at temperature 0.3, %"] == "0.0, 2 training seeds: 0.0, 0.0"
     assert (column["harm, %"], column["unfinished, %"]) == ("15.0", "5.0")
 
 
