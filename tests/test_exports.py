@@ -32,8 +32,8 @@ EXPORTS = {
         "ChatReply Endpoint EndpointConfig RemoteAgent RemoteChat RemoteChatConfig RequestedCall TokenUsage"
     ),
     "palaestra.benchmarks.ablations": (
-        "ARMS TABLES AblationConfig AblationTable Arm Cell CellKey ablation_markdown ablation_material ablation_tables "
-        "read_cells run_cells"
+        "ARMS TABLES AblationArm AblationCell AblationConfig AblationTable CellKey ablation_markdown ablation_material "
+        "ablation_tables read_cells run_cells"
     ),
     "palaestra.benchmarks.credit": (
         "METHODS CreditConfig CreditDesign CreditEstimator CreditFigures CreditReading CriticBudget CriticReading "
@@ -231,7 +231,7 @@ EXPORTS = {
         "overlong_penalty pay_at_end"
     ),
     "palaestra.trainers.objectives.temperatures": "IntroLlm",
-    "palaestra.trainers.objectives.transforms": "Arm BatchNorm ChecklistStream DropSmall confidences normalised_stream",
+    "palaestra.trainers.objectives.transforms": "AblationArm BatchNorm ChecklistStream DropSmall confidences normalised_stream",
     "palaestra.trainers.objectives.trust": (
         "Cispo Clip ClipCov Dcpo Dppo Gmpo KlCov Lad LpReg Luffy Maspo Reinforce Sapo SquarePenalty StepColumns "
         "Surrogate TrustRegion UnclippedRatio Vespo covariance generator"

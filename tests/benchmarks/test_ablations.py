@@ -13,8 +13,8 @@ from packs import write_pack
 from palaestra.benchmarks.ablations import (
     ARMS,
     TABLES,
+    AblationCell,
     AblationConfig,
-    Cell,
     CellKey,
     ablation_markdown,
     ablation_material,
@@ -49,10 +49,10 @@ def budget(stage: StageConfig) -> float:
     return stage.seconds or 0.0
 
 
-def made(arm: str, seed: int, solved: Mapping[str, tuple[int, ...]]) -> Cell:
+def made(arm: str, seed: int, solved: Mapping[str, tuple[int, ...]]) -> AblationCell:
     """A cell that solved so much at temperature 1, and nothing at 0.3."""
     nothing = {task: (0,) * len(own) for task, own in solved.items()}
-    return Cell(
+    return AblationCell(
         arm=arm,
         seed=seed,
         settings="",

@@ -37,7 +37,7 @@ Stages: TypeAlias = Mapping[str, StageConfig]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Arm:
+class AblationArm:
     """One way to go on from the warm start."""
 
     what: str
@@ -97,20 +97,20 @@ def _nothing(_: AblationConfig) -> Stages:
     return {}
 
 
-ARMS: Mapping[str, Arm] = MappingProxyType(
+ARMS: Mapping[str, AblationArm] = MappingProxyType(
     {
-        "warm-start": Arm(what="warm start alone", stages=_nothing),
-        "expert": Arm(what="expert iteration, branching, bandit, compact", stages=_expert),
-        "warm-start-opaque": Arm(what="warm start alone, former rendering", stages=_nothing, format="opaque"),
-        "expert-opaque": Arm(what="expert iteration, former rendering", stages=_expert, format="opaque"),
-        "more-steps": Arm(what="further supervised steps", stages=_more_steps),
-        "gradient": Arm(what="policy gradient, paid for solved tasks", stages=_gradient),
-        "both": Arm(what="expert iteration for 80 % of the time, then policy gradient", stages=_both),
-        "no-branching": Arm(what="expert iteration without branching", stages=_without_branching),
-        "uniform": Arm(what="expert iteration, uniform choice of families", stages=_choose_by("uniform")),
-        "goldilocks": Arm(what="expert iteration, Goldilocks", stages=_choose_by("goldilocks")),
-        "paced": Arm(what="expert iteration, PACED", stages=_choose_by("paced")),
-        "gradient-points": Arm(what="policy gradient, paid by the checklist", stages=_gradient_on_points),
+        "warm-start": AblationArm(what="warm start alone", stages=_nothing),
+        "expert": AblationArm(what="expert iteration, branching, bandit, compact", stages=_expert),
+        "warm-start-opaque": AblationArm(what="warm start alone, former rendering", stages=_nothing, format="opaque"),
+        "expert-opaque": AblationArm(what="expert iteration, former rendering", stages=_expert, format="opaque"),
+        "more-steps": AblationArm(what="further supervised steps", stages=_more_steps),
+        "gradient": AblationArm(what="policy gradient, paid for solved tasks", stages=_gradient),
+        "both": AblationArm(what="expert iteration for 80 % of the time, then policy gradient", stages=_both),
+        "no-branching": AblationArm(what="expert iteration without branching", stages=_without_branching),
+        "uniform": AblationArm(what="expert iteration, uniform choice of families", stages=_choose_by("uniform")),
+        "goldilocks": AblationArm(what="expert iteration, Goldilocks", stages=_choose_by("goldilocks")),
+        "paced": AblationArm(what="expert iteration, PACED", stages=_choose_by("paced")),
+        "gradient-points": AblationArm(what="policy gradient, paid by the checklist", stages=_gradient_on_points),
     }
 )
 """By name. An arm that several tables compare is trained once a seed."""

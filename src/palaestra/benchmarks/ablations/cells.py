@@ -53,7 +53,7 @@ class CellKey:
 
 
 @record
-class Cell:
+class AblationCell:
     """What one arm came to with one seed."""
 
     arm: str
@@ -72,7 +72,7 @@ class Cell:
     """By temperature and group: the share of episodes that a budget or an unreadable turn ended, in percent."""
 
 
-_CELL = TypeAdapter(Cell)
+_CELL = TypeAdapter(AblationCell)
 
 
 def settings_digest(arm: str, config: AblationConfig, material: LearningMaterial) -> str:
@@ -96,13 +96,13 @@ def ablation_material(world: str | None, config: AblationConfig) -> LearningMate
     return demo_material(env, tool_env, demonstrations=config.demonstrations)
 
 
-def read_cells(folder: Path, config: AblationConfig, material: LearningMaterial) -> dict[CellKey, Cell]:
+def read_cells(folder: Path, config: AblationConfig, material: LearningMaterial) -> dict[CellKey, AblationCell]:
     """The finished cells in `folder`; those of other settings are left out.
 
     Raises:
         RecordError: a file cannot be read.
     """
-    found: dict[CellKey, Cell] = {}
+    found: dict[CellKey, AblationCell] = {}
     wanted = {arm: settings_digest(arm, config, material) for arm in ARMS}
     for file in sorted(folder.glob("*.json")):
         try:
@@ -191,7 +191,7 @@ def run_cell(world: str | None, key: CellKey, config: AblationConfig, cells: Pat
         for temperature in config.temperatures
     }
     progress = {name: read_progress(folder / "run" / name / "checkpoint") for name in stages}
-    cell = Cell(
+    cell = AblationCell(
         arm=key.arm,
         seed=key.seed,
         settings=settings_digest(key.arm, config, material),

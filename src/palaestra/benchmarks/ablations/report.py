@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from palaestra.benchmarks.ablations.arms import ARMS, TABLES, AblationConfig, AblationTable
-from palaestra.benchmarks.ablations.cells import Cell, CellKey
+from palaestra.benchmarks.ablations.cells import AblationCell, CellKey
 from palaestra.benchmarks.evaluation.metrics import family
 from palaestra.benchmarks.learning.evaluation import difference, estimate
 from palaestra.benchmarks.statistics import Observation, Unit
@@ -11,7 +11,12 @@ from palaestra.table import Table
 
 
 def ablation_tables(
-    cells: Mapping[CellKey, Cell], config: AblationConfig, groups: Sequence[str], *, names: Sequence[str], seeds: int
+    cells: Mapping[CellKey, AblationCell],
+    config: AblationConfig,
+    groups: Sequence[str],
+    *,
+    names: Sequence[str],
+    seeds: int,
 ) -> list[Table]:
     """A table of each question that some cell answers.
 
@@ -32,7 +37,7 @@ def ablation_tables(
 def _table(
     name: str,
     table: AblationTable,
-    cells: Mapping[CellKey, Cell],
+    cells: Mapping[CellKey, AblationCell],
     config: AblationConfig,
     groups: Sequence[str],
     seeds: int,
@@ -64,7 +69,7 @@ def _table(
 
 
 def _row(
-    arm: str, against: str, cells: Mapping[CellKey, Cell], config: AblationConfig, group: str, seeds: int
+    arm: str, against: str, cells: Mapping[CellKey, AblationCell], config: AblationConfig, group: str, seeds: int
 ) -> tuple[str, ...]:
     own = {seed: cell for seed in range(seeds) if (cell := cells.get(CellKey(arm, seed)))}
     other = {seed: cell for seed in own if (cell := cells.get(CellKey(against, seed)))}
@@ -88,7 +93,7 @@ def _row(
     return group, ARMS[arm].what, *figures, f"seed {', '.join(lacking)}" if lacking else ""
 
 
-def _observations(cell: Cell, temperature: str, group: str) -> list[Observation]:
+def _observations(cell: AblationCell, temperature: str, group: str) -> list[Observation]:
     return [
         Observation(value=100.0 * one, task=task, family=family(task), training_seed=cell.seed)
         for task, solved in cell.solved[temperature][group].items()
