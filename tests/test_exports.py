@@ -231,7 +231,7 @@ EXPORTS = {
         "overlong_penalty pay_at_end"
     ),
     "palaestra.trainers.objectives.temperatures": "IntroLlm",
-    "palaestra.trainers.objectives.transforms": "AblationArm BatchNorm ChecklistStream DropSmall confidences normalised_stream",
+    "palaestra.trainers.objectives.transforms": "Arm BatchNorm ChecklistStream DropSmall confidences normalised_stream",
     "palaestra.trainers.objectives.trust": (
         "Cispo Clip ClipCov Dcpo Dppo Gmpo KlCov Lad LpReg Luffy Maspo Reinforce Sapo SquarePenalty StepColumns "
         "Surrogate TrustRegion UnclippedRatio Vespo covariance generator"
