@@ -27,8 +27,7 @@ from palaestra.errors import RecordError
 from palaestra.table import Table
 from palaestra.trainers.choice import ChoiceConfig
 from palaestra.trainers.loops.config import StageConfig
-from palaestra.trainers.loops.imitation_config import ExpertConfig
-from palaestra.trainers.loops.rollout_config import GrpoConfig
+from palaestra.trainers.loops.imitation_config import RejectionConfig
 from palaestra.trainers.progress import silent
 from worlds.registration import LIBRARY_ID
 
@@ -45,8 +44,9 @@ GROUP = "new records"
 
 
 def budget(stage: StageConfig) -> float:
-    assert isinstance(stage, ExpertConfig | GrpoConfig) or stage.seconds is not None
-    return stage.seconds or 0.0
+    assert not isinstance(stage, RejectionConfig)
+    assert stage.seconds is not None
+    return stage.seconds
 
 
 def made(arm: str, seed: int, solved: Mapping[str, tuple[int, ...]]) -> AblationCell:
