@@ -154,6 +154,8 @@ def _stage_rows(plan: "RunPlan", name: str) -> list[tuple[str, str]]:
             rows.append(("pay", paid))
         long = f"{stage.steps} steps" if stage.tokens is None else f"{stage.tokens:,} tokens, in steps"
         rows.append((name, f"{long} of {groups}"))
+        if stage.branching is not None:
+            rows.append(("branching", stage.branching.describe()))
     else:
         expert = isinstance(stage, ExpertConfig)
         long = (
