@@ -23,12 +23,14 @@ from palaestra.benchmarks.ablations import (
     run_cells,
 )
 from palaestra.benchmarks.ablations.cells import run_cell, settings_digest
-from palaestra.errors import RecordError
+from palaestra.benchmarks.learning.evaluation import Evaluation
+from palaestra.errors import InfrastructureError, RecordError
 from palaestra.table import Table
 from palaestra.trainers.choice import ChoiceConfig
 from palaestra.trainers.loops.config import StageConfig
 from palaestra.trainers.loops.imitation_config import RejectionConfig
 from palaestra.trainers.progress import silent
+from palaestra.trajectory import Episode
 from worlds.registration import LIBRARY_ID
 
 SMALL = AblationConfig(
@@ -97,6 +99,16 @@ def test_a_cell_of_other_settings_does_not_count_as_run(tmp_path: Path) -> None:
     run_cell(LIBRARY_ID, CellKey("warm-start", 0), SMALL, tmp_path / "cells", tmp_path / "work")
     for other in (replace(SMALL, samples=3), replace(SMALL, demonstrations=1), replace(SMALL, sft=SFT)):
         assert read_cells(tmp_path / "cells", other, ablation_material(LIBRARY_ID, other)) == {}
+
+
+def test_a_cell_whose_world_failed_is_no_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> tuple[Evaluation, list[Episode]]:
+        return Evaluation(tasks={}, faults=2), []
+
+    monkeypatch.setattr("palaestra.benchmarks.ablations.cells.evaluate_policy", fail)
+    with pytest.raises(InfrastructureError, match="warm-start-0: the world failed in 4 episodes"):
+        run_cell(LIBRARY_ID, CellKey("warm-start", 0), SMALL, tmp_path / "cells", tmp_path / "work")
+    assert not (tmp_path / "cells").exists()
 
 
 def test_a_damaged_cell_is_named(tmp_path: Path) -> None:

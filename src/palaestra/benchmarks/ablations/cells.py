@@ -26,7 +26,7 @@ from palaestra.digest import digest
 from palaestra.durable import make_folder, write_file
 from palaestra.envs import ToolEnv
 from palaestra.envs.target import find_world
-from palaestra.errors import RecordError
+from palaestra.errors import InfrastructureError, RecordError
 from palaestra.record import record
 from palaestra.trainers import (
     GrpoConfig,
@@ -162,13 +162,17 @@ def run_cells(
 
 
 def run_cell(world: str | None, key: CellKey, config: AblationConfig, cells: Path, work: Path) -> None:
-    """Train and measure one arm with one seed, on one thread, and write its file."""
+    """Train and measure one arm with one seed, on one thread, and write its file.
+
+    Raises:
+        InfrastructureError: the world failed in some episode of an evaluation; no file is written.
+    """
     torch.set_num_threads(1)
     arm = ARMS[key.arm]
     material = ablation_material(world, config)
     demonstrations = write_demonstrations(material, config.demonstrations, work)
     start = _warm_start(arm.format, key.seed, config, material, demonstrations, work)
-    stages = {name: _shown(stage, demonstrations) for name, stage in arm.stages(config).items()}
+    stages = {name: _with_demonstrations(stage, demonstrations) for name, stage in arm.stages(config).items()}
     folder = work / str(key)
     checkpoint = start
     if stages:
@@ -190,6 +194,11 @@ def run_cell(world: str | None, key: CellKey, config: AblationConfig, cells: Pat
         )[0]
         for temperature in config.temperatures
     }
+    if faults := sum(one.faults for one in evaluations.values()):
+        raise InfrastructureError(
+            f"{key}: the world failed in {faults} episodes of the evaluations; remove {folder}/evaluation-* and start "
+            "the command again"
+        )
     progress = {name: read_progress(folder / "run" / name / "checkpoint") for name in stages}
     cell = AblationCell(
         arm=key.arm,
@@ -213,7 +222,10 @@ def _warm_start(
     with (work / f"start-{form}-{seed}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # the other cells of the seed wait, rather than train it as well
         settings = _settings(
-            seed, material, PolicyConfig(format=form, model=config.model), {"sft": _shown(config.sft, demonstrations)}
+            seed,
+            material,
+            PolicyConfig(format=form, model=config.model),
+            {"sft": _with_demonstrations(config.sft, demonstrations)},
         )
         run(plan_run(settings, bar=silent), folder, bar=silent, say=_say_nothing)
     return folder / "sft" / "checkpoint"
@@ -233,7 +245,7 @@ def _settings(
     )
 
 
-def _shown(stage: StageConfig, demonstrations: Path) -> StageConfig:
+def _with_demonstrations(stage: StageConfig, demonstrations: Path) -> StageConfig:
     """The stage with its demonstrations, where it takes any."""
     return stage if isinstance(stage, GrpoConfig) else replace(stage, demonstrations=demonstrations)
 

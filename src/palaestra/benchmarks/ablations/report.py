@@ -42,9 +42,7 @@ def _table(
     groups: Sequence[str],
     seeds: int,
 ) -> Table:
-    rows = [
-        row for group in groups for arm in table.arms for row in [_row(arm, table.against, cells, config, group, seeds)]
-    ]
+    rows = [_row(arm, table.against, cells, config, group, seeds) for group in groups for arm in table.arms]
     temperatures = [f"{temperature:g}" for temperature in config.temperatures]
     return Table(
         title=f"{name}: {table.question}",
