@@ -88,7 +88,7 @@ def plan_run(config: TrainConfig, *, bar: OpenProgressBar = silent) -> RunPlan:
             check_prompts(name, stage, policy, worlds)
             if stage.choice.instances == "endless":
                 worlds.endless(guard)
-            if isinstance(stage, SelfImitationConfig) and stage.branching is not None:
+            if isinstance(stage, SelfImitationConfig | GrpoConfig) and stage.branching is not None:
                 worlds.check_restorable(name)
     imitated = {file for name, file in files.items() if not isinstance(config.stages[name], GrpoConfig)}
     for file, one in shown.items():

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import cast
 
 from palaestra.records import Json
-from palaestra.trainers.branching import BranchingConfig
+from palaestra.trainers.branching import BranchingConfig, GrpoBranchingConfig
 from palaestra.trainers.choice import ChoiceConfig
 from palaestra.trainers.critic import CriticConfig
 from palaestra.trainers.engines.native import NativeConfig
@@ -87,7 +87,7 @@ _SECTIONS: Mapping[type, _Classes] = {
     SftConfig: _Classes(identity="demonstrations", trajectory="steps seconds batch warmup_steps"),
     GrpoConfig: _Classes(
         identity="group_size columns",
-        trajectory="updates vllm in_flight",
+        trajectory="updates branching vllm in_flight",
         operational="steps tokens seconds patience probe probe_prompts",
     ),
     ExpertConfig: _Classes(
@@ -103,6 +103,7 @@ _SECTIONS: Mapping[type, _Classes] = {
     ChoiceConfig: _Classes(identity="rule instances memory floor candidates epsilon window target"),
     KeepConfig: _Classes(trajectory="per_task per_family order prefixes"),
     BranchingConfig: _Classes(trajectory="continuations pivots depth window"),
+    GrpoBranchingConfig: _Classes(trajectory="continuations pivots depth window weight"),
     LearnerConfig: _Classes(
         identity="lora",
         trajectory="lr betas weight_decay max_norm precision",
