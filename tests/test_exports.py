@@ -163,8 +163,8 @@ EXPORTS = {
         "recorded_batches run run_loop tasks_of worlds_of"
     ),
     "palaestra.trainers.branching": (
-        "Brancher BranchingConfig Pivot PlannedBranch RecoveryModel RecoveryOdds best_pivot first_naming fit_odds "
-        "is_solved naming_pivot pivot_weights recoverable_pivot with_branches"
+        "Brancher BranchingConfig GrpoBranchingConfig Pivot PlannedBranch RecoveryModel RecoveryOdds best_pivot "
+        "first_naming fit_odds is_solved naming_pivot pivot_weights recoverable_pivot with_branches"
     ),
     "palaestra.trainers.choice": (
         "ChoiceConfig ChoiceRule DecayedRates DrawInstance GroupOutcome InstanceKind PartitionHead TaskChooser "

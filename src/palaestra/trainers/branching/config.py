@@ -51,18 +51,18 @@ class BranchingConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GrpoBranchingConfig(BranchingConfig):
-    """Branching of a stage that learns by policy gradient: continuations of a fork are compared with each other alone."""
+    """Branching in the policy-gradient stage: continuations of a fork are compared with each other alone."""
 
     weight: float = 1.0
-    """What the loss of all continuations of a step weighs beside that of its whole trajectories, the lambda of DEEP-GRPO
+    """What the loss of a step's continuations weighs beside that of its whole trajectories: lambda of DEEP-GRPO
     (arXiv:2602.14169). Each of the two is a mean of its own, however many tokens it is over."""
 
     def __post_init__(self) -> None:
         BranchingConfig.__post_init__(self)  # a class with slots has no super() without arguments
         if self.continuations < 2:
             raise ValueError(
-                f"continuations={self.continuations}: the continuations of a fork are compared with each other, and one "
-                "alone gives no gradient; give 2 or more, or leave the section out for no branching"
+                f"continuations={self.continuations}: the continuations of a fork are compared with each other, and "
+                "one alone gives no gradient; give 2 or more, or leave the section out for no branching"
             )
         if not (isfinite(self.weight) and self.weight > 0):
             raise ValueError(f"weight={self.weight}: a finite number above 0; leave the section out for no branching")

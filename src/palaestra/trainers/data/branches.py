@@ -1,7 +1,7 @@
 """A step's whole trajectories and its continuations as two streams of credit (DEEP-GRPO, arXiv:2602.14169).
 
-The continuations of a fork are a group of their own, and all of them a stream beside that of whole trajectories: what is
-compared, normalised or averaged over a batch is so within one stream, lest the many short continuations decide it.
+The continuations of a fork are a group of their own, and all of them are a stream beside that of whole trajectories.
+Comparisons, normalisation and means stay within one stream: the many continuations would decide a common mean.
 
 Axes: T tokens, R trajectories.
 """

@@ -14,11 +14,7 @@ from palaestra.trainers.objectives.part import Plug
 _COMPARING = "continuations are credited by their return against that of the others from the same fork"
 _KNOWN: Mapping[Plug, tuple[frozenset[str], str]] = {
     "advantage": (
-        frozenset(
-            {
-                "dr-mas", "gpg", "group", "maxrl", "opo", "otb", "pass-at-k", "reinforce-pp-baseline", "rloo",
-            }
-        ),
+        frozenset({"dr-mas", "gpg", "group", "maxrl", "opo", "pass-at-k", "reinforce-pp-baseline", "rloo"}),
         _COMPARING,
     ),
     "transform": (frozenset({"batch-norm", "drop-small"}), _COMPARING),
@@ -30,7 +26,7 @@ _KNOWN: Mapping[Plug, tuple[frozenset[str], str]] = {
     "rate": (frozenset(), "the learning rate would follow whole trajectories and beginnings of none at once"),
     "temperature": (frozenset(), "a temperature head did not choose for the shared tokens"),
     "whole": (frozenset(), "it compares or regresses whole trajectories"),
-}  # fmt: skip
+}
 """By plug, the parts that are right for continuations, and the reason why others are refused. Parts of other plugs look
 at drawn tokens by themselves."""
 

@@ -278,13 +278,19 @@ class GrpoLoop(Loop):
         temperature = config.play.temperature
         given = self._filler.fill(self._assemble(groups, step), columns)
         probed = self._probed(given.batch, step)
-        batch = self._with_branches(self._filtered(given.batch), branches)
+        batch = self._filtered(given.batch)
+        continued = self._continued(branches)
+        if config.branching is not None and continued is not None:
+            # No filler goes with branching, so the columns of whole trajectories are complete.
+            batch = self._filler.fill_from_policy(batch, given, self._learning)
+            batch = add_branches(batch, continued, weight=config.branching.weight)
         if not batch.trajectories:
             return probed
         batch = fill_columns(
             batch, initial_columns(built), self._learning, reference=self._reference, temperature=temperature
         )
-        batch = self._filler.fill_from_policy(batch, given, self._learning)
+        if continued is None:
+            batch = self._filler.fill_from_policy(batch, given, self._learning)
         batch = reshape_rewards(batch, built)
         observed: list[ObservedStep] = []
 
@@ -341,13 +347,11 @@ class GrpoLoop(Loop):
         """What is trained on of whole groups, each trajectory with the solve rate of its group."""
         return filter_trajectories(batch.with_columns({SOLVED: solve_rates(batch)}), self._built)
 
-    def _with_branches(self, batch: TokenBatch, branches: Sequence[RolloutGroup]) -> TokenBatch:
-        """The batch, and behind it the continuations of each fork as a group of their own."""
+    def _continued(self, branches: Sequence[RolloutGroup]) -> TokenBatch | None:
+        """The continuations that are trained on, those of each fork as a group of their own; `None` without any."""
         batches = [branch.batch() for branch in branches if branch.episodes]
-        if self._config.branching is None or not batches:
-            return batch
-        continued = self._filtered(concatenate(batches))
-        return add_branches(batch, continued, weight=self._config.branching.weight) if continued.trajectories else batch
+        continued = self._filtered(concatenate(batches)) if batches else None
+        return continued if continued is not None and continued.trajectories else None
 
     def _probed(self, batch: TokenBatch, step: int) -> Metrics:
         """Whether texts still depend on their tasks, at the steps that the settings say."""

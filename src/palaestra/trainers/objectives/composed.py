@@ -5,8 +5,8 @@
 Weight, correction and mask are worked out once on the whole step and stand in the batch as `weight_T`; a micro-batch
 adds up what its tokens weigh. So no division into micro-batches or processes, order or layout can change a step.
 
-Continuations of forks are a stream beside whole trajectories: advantages, means and masks are of each by itself, and the
-loss of continuations weighs what the batch says (DEEP-GRPO, arXiv:2602.14169).
+Continuations of forks are a stream beside whole trajectories. Each stream has its own advantages, means and masks, and
+the batch says what the loss of continuations weighs (DEEP-GRPO, arXiv:2602.14169).
 """
 
 import math
