@@ -22,17 +22,21 @@ from crash.loops import (
 from palaestra.errors import ConfigError
 from palaestra.trainers.branching import GrpoBranchingConfig
 from palaestra.trainers.loops import GrpoConfig, RecordedRun, StageResult, read_config, recorded_batches
+from palaestra.trainers.monitors.rollouts import DRAWN
 from palaestra.trainers.policy import Policy
 
-BRANCHING = GrpoBranchingConfig(continuations=3, pivots=("recoverable",))
-PLAIN = {"sync": replace(SYNC, steps=3), "async": replace(ASYNC, steps=3)}
+BRANCHING = GrpoBranchingConfig(continuations=4, pivots=("best", "recoverable"))
+PLAIN = {
+    kind: replace(base, steps=3, group_size=2, limits=replace(base.limits, per_step=6))
+    for kind, base in (("sync", SYNC), ("async", ASYNC))
+}
 CONFIGS = {kind: replace(config, branching=BRANCHING) for kind, config in PLAIN.items()}
 
 
 @pytest.fixture(scope="module")
 def warm(tmp_path_factory: pytest.TempPathFactory) -> Policy:
     """A policy that has seen the oracle, and solves few tasks."""
-    return run(sft_loop(steps=40), tmp_path_factory.mktemp("warm") / "sft").policy
+    return run(sft_loop(steps=60), tmp_path_factory.mktemp("warm") / "sft").policy
 
 
 @pytest.fixture(scope="module", params=["sync", "async"])
@@ -57,7 +61,7 @@ def test_groups_without_a_solution_are_continued_and_their_tokens_are_counted(
         assert batch.branches is not None
         assert {branch.index for branch in batch.branches} <= unsolved
         played = [e for group in (*batch.groups, *batch.branches) for e in group.episodes]
-        assert row["drawn"] == sum(sum(own.sampled) for e in played if (own := e.segments[0].tokens) is not None)
+        assert row[DRAWN] == sum(sum(own.sampled) for e in played if (own := e.segments[0].tokens) is not None)
         for branch in batch.branches:
             assert len({episode.group for episode in branch.episodes}) == 1
         forks += len(batch.branches)
@@ -73,6 +77,9 @@ def test_continuations_change_the_weights_and_more_so_with_another_weight(warm: 
         name: run(grpo_loop(warm, settings), tmp_path / name).policy.digest()
         for name, settings in (("one", one), ("heavy", heavy), ("plain", plain))
     }
+    (batch,) = recorded_batches(tmp_path / "one")
+    returns = [{e.episode_return for e in branch.episodes} for branch in batch.branches or ()]
+    assert any(len(own) > 1 for own in returns), "otherwise nothing is to be learnt from the continuations"
     assert ledger(tmp_path / "one") == ledger(tmp_path / "heavy") == ledger(tmp_path / "plain")
     assert len(set(found.values())) == 3
 
@@ -136,7 +143,10 @@ def test_a_section_turns_it_on() -> None:
             {"objective": {"parts": {"rewards": [{"part": "bounded", "least": 0.0}]}}},
             "branching does not go with reward bounded: a continuation is paid for what came behind its fork",
         ),
-        ({"objective": {"parts": {"filters": ["rank"]}}}, "branching does not go with filter rank"),
+        (
+            {"objective": {"parts": {"filters": [{"part": "rank", "keep": 2}]}}},
+            "branching does not go with filter rank",
+        ),
         ({"objective": {"parts": {"rates": ["ess"], "ratio": {"anchor": "old"}}}}, "branching does not go with rate"),
         (
             {"objective": {"parts": {"filters": ["mixed"], "refill": 2}}},

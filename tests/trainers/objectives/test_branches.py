@@ -86,7 +86,8 @@ def test_a_continuation_is_credited_by_its_return_against_those_of_its_siblings(
     batch = ComposedObjective(advantage=advantage).advantages(joined())
     found = of_trajectories(batch.advantage_T, batch)[MAIN.trajectories :]
     expected = [(own - fmean(fork)) / (stdev(fork) if scale == "group" else 1.0) for fork in FORKS for own in fork]
-    assert [set(own) for own in found] == [{pytest.approx(one)} for one in expected]
+    for own, one in zip(found, expected, strict=True):
+        assert own == [pytest.approx(one)] * len(own) != []
 
 
 def test_whole_trajectories_keep_the_advantages_that_they_have_without_continuations() -> None:
