@@ -23,6 +23,7 @@ from palaestra.errors import ConfigError
 from palaestra.trainers.branching import GrpoBranchingConfig
 from palaestra.trainers.loops import GrpoConfig, RecordedRun, StageResult, read_config, recorded_batches
 from palaestra.trainers.monitors.rollouts import DRAWN
+from palaestra.trainers.objectives import ObjectiveConfig
 from palaestra.trainers.policy import Policy
 
 BRANCHING = GrpoBranchingConfig(continuations=4, pivots=("best", "recoverable"))
@@ -69,8 +70,12 @@ def test_groups_without_a_solution_are_continued_and_their_tokens_are_counted(
 
 
 def test_continuations_change_the_weights_and_more_so_with_another_weight(warm: Policy, tmp_path: Path) -> None:
-    """The first step draws the same groups in all three runs; what they learn differs."""
-    one = replace(CONFIGS["sync"], steps=1)
+    """The first step draws the same groups in all three runs; what they learn differs.
+
+    The entropy of all drawn tokens is learnt from, so that it does not matter whether continuations earn the same.
+    """
+    objective = ObjectiveConfig(parts={"regularisers": [{"part": "entropy", "coefficient": 0.01}]})
+    one = replace(CONFIGS["sync"], steps=1, objective=objective)
     heavy = replace(one, branching=replace(BRANCHING, weight=4.0))
     plain = replace(one, branching=None)
     found = {
@@ -78,8 +83,7 @@ def test_continuations_change_the_weights_and_more_so_with_another_weight(warm: 
         for name, settings in (("one", one), ("heavy", heavy), ("plain", plain))
     }
     (batch,) = recorded_batches(tmp_path / "one")
-    returns = [{e.episode_return for e in branch.episodes} for branch in batch.branches or ()]
-    assert any(len(own) > 1 for own in returns), "otherwise nothing is to be learnt from the continuations"
+    assert batch.branches
     assert ledger(tmp_path / "one") == ledger(tmp_path / "heavy") == ledger(tmp_path / "plain")
     assert len(set(found.values())) == 3
 
