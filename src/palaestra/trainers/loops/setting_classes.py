@@ -133,8 +133,18 @@ _SECTIONS: Mapping[type, _Classes] = {
 
 def rule_of(setting: str) -> SettingRule:
     """The rule of a setting by its full name, such as "grpo.learner.lr", "grpo-late.steps" or "world.0.split"."""
+    return SETTING_RULES[_rule_name(setting)]
+
+
+def is_optional_section(name: str) -> bool:
+    """Whether a name that other names begin with is of a section that may be left out: only those have a rule."""
+    return not name.rpartition(".")[2].isdigit() and _rule_name(name) in SETTING_RULES  # a number is a world's
+
+
+def _rule_name(setting: str) -> str:
+    """The name of its rule: without numbers of worlds, and with the kind of a stage in place of its name."""
     first, *others = setting.split(".")
-    return SETTING_RULES[".".join([kind_of(first) or first, *(part for part in others if not part.isdigit())])]
+    return ".".join([kind_of(first) or first, *(part for part in others if not part.isdigit())])
 
 
 def _rules_in(kind: type, before: str = "") -> Iterator[tuple[str, SettingRule]]:
