@@ -1,8 +1,10 @@
 """Policy gradient with continuations: they change the weights, replay, and are refused where not right."""
 
 import shutil
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pytest
@@ -21,10 +23,13 @@ from crash.loops import (
 )  # fmt: skip
 from palaestra.errors import ConfigError
 from palaestra.trainers.branching import GrpoBranchingConfig
+from palaestra.trainers.learner import Learner
 from palaestra.trainers.loops import GrpoConfig, RecordedRun, StageResult, read_config, recorded_batches
+from palaestra.trainers.loops.rollouts import AskColumns, StepRollouts
 from palaestra.trainers.monitors.rollouts import DRAWN
-from palaestra.trainers.objectives import ObjectiveConfig
 from palaestra.trainers.policy import Policy
+from palaestra.trainers.rollouts.groups import RolloutGroup
+from palaestra.trajectory import Episode
 
 BRANCHING = GrpoBranchingConfig(continuations=4, pivots=("best", "recoverable"))
 PLAIN = {
@@ -32,12 +37,13 @@ PLAIN = {
     for kind, base in (("sync", SYNC), ("async", ASYNC))
 }
 CONFIGS = {kind: replace(config, branching=BRANCHING) for kind, config in PLAIN.items()}
+ONE_STEP = replace(CONFIGS["sync"], steps=1)
 
 
 @pytest.fixture(scope="module")
 def warm(tmp_path_factory: pytest.TempPathFactory) -> Policy:
     """A policy that has seen the oracle, and solves few tasks."""
-    return run(sft_loop(steps=60), tmp_path_factory.mktemp("warm") / "sft").policy
+    return run(sft_loop(steps=30), tmp_path_factory.mktemp("warm") / "sft").policy
 
 
 @pytest.fixture(scope="module", params=["sync", "async"])
@@ -69,23 +75,123 @@ def test_groups_without_a_solution_are_continued_and_their_tokens_are_counted(
     assert forks
 
 
-def test_continuations_change_the_weights_and_more_so_with_another_weight(warm: Policy, tmp_path: Path) -> None:
-    """The first step draws the same groups in all three runs; what they learn differs.
+# what they teach
 
-    The entropy of all drawn tokens is learnt from, so that it does not matter whether continuations earn the same.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Payment:
+    """What members of the first step return, in place of what the world paid them."""
+
+    whole: float
+    """Every whole trajectory."""
+    same: float
+    """Continuations that wrote what the first one of their fork did."""
+    others: float
+
+    def apply(self, came: StepRollouts) -> StepRollouts:
+        """The step's groups and continuations, so paid."""
+        return replace(
+            came,
+            groups=[paid(group, [self.whole] * len(group.episodes)) for group in came.groups],
+            branches=[paid(branch, self._of_branch(branch)) for branch in came.branches or ()],
+        )
+
+    def _of_branch(self, branch: RolloutGroup) -> list[float]:
+        written = [written_tokens(episode) for episode in branch.episodes]
+        return [self.same if one == written[0] else self.others for one in written]
+
+
+def written_tokens(episode: Episode) -> list[int]:
+    """The tokens that it drew."""
+    tokens = episode.segments[0].tokens
+    assert tokens is not None
+    return [token for token, own in zip(tokens.ids, tokens.sampled, strict=True) if own]
+
+
+def paid(group: RolloutGroup, returns: Sequence[float]) -> RolloutGroup:
+    """The group, whose members are paid at their last turn alone."""
+    episodes: list[Episode] = []
+    for episode, amount in zip(group.episodes, returns, strict=True):
+        (segment,) = episode.segments
+        *before, last = segment.turns
+        turns = (*(replace(turn, reward=0.0) for turn in before), replace(last, reward=amount))
+        episodes.append(replace(episode, segments=(replace(segment, turns=turns),)))
+    return replace(group, episodes=tuple(episodes))
+
+
+def learnt(warm: Policy, payment: Payment, directory: Path) -> tuple[Policy, list[RolloutGroup]]:
+    """The policy after one step that was so paid, and the step's continuations."""
+    loop = grpo_loop(warm, ONE_STEP)
+    taken, branches = loop._rollouts.batch, list[RolloutGroup]()
+
+    async def batch(step: int, *, asked: frozenset[str] = frozenset(), ask: AskColumns | None = None) -> StepRollouts:
+        came = payment.apply(await taken(step, asked=asked, ask=ask))
+        branches.extend(came.branches or ())
+        return came
+
+    loop._rollouts.batch = batch  # type: ignore[method-assign]
+    return run(loop, directory).policy, branches
+
+
+def logprobs(policy: Policy, branch: RolloutGroup) -> list[float]:
+    """Of the tokens that each continuation drew, under the policy."""
+    batch = branch.batch()
+    learner = Learner(policy.copy().model, ONE_STEP.learner)
+    logp_T = learner.columns(batch, ["logp"], temperature=ONE_STEP.play.temperature)["logp"]
+    own_T = batch.trained_T
+    return [float(logp_T[own_T & (batch.trajectory_T == one)].sum()) for one in range(batch.trajectories)]
+
+
+def test_a_policy_prefers_the_continuations_of_a_fork_that_earned_more_than_their_siblings(
+    warm: Policy, tmp_path: Path
+) -> None:
+    """Two policies learn from equal tokens; the continuations that one is paid for are those that the other is not.
+
+    Whole trajectories return the same and have no gradient.
     """
-    objective = ObjectiveConfig(parts={"regularisers": [{"part": "entropy", "coefficient": 0.01}]})
-    one = replace(CONFIGS["sync"], steps=1, objective=objective)
-    heavy = replace(one, branching=replace(BRANCHING, weight=4.0))
-    plain = replace(one, branching=None)
+    first, branches = learnt(warm, Payment(whole=0.0, same=10.0, others=0.0), tmp_path / "first")
+    second, again = learnt(warm, Payment(whole=0.0, same=0.0, others=10.0), tmp_path / "second")
+    assert [[e.id for e in branch.episodes] for branch in again] == [[e.id for e in b.episodes] for b in branches]
+    gains: list[float] = []
+    for branch in branches:
+        written = [written_tokens(episode) for episode in branch.episodes]
+        prefers = [one - two for one, two in zip(logprobs(first, branch), logprobs(second, branch), strict=True)]
+        same = [value for value, own in zip(prefers, written, strict=True) if own == written[0]]
+        others = [value for value, own in zip(prefers, written, strict=True) if own != written[0]]
+        if others:
+            gains.append(fmean(same) - fmean(others))
+    assert len(gains) >= 2, "forks whose continuations differ"
+    assert min(gains) > 0
+
+
+def test_continuations_that_earn_the_same_teach_nothing_whatever_their_parents_earned(
+    warm: Policy, tmp_path: Path
+) -> None:
+    equal, branches = learnt(warm, Payment(whole=0.0, same=10.0, others=10.0), tmp_path / "equal")
+    assert branches
+    assert equal.digest() == warm.digest()
+    one, _ = learnt(warm, Payment(whole=0.0, same=10.0, others=0.0), tmp_path / "one")
+    rich, _ = learnt(warm, Payment(whole=70.0, same=10.0, others=0.0), tmp_path / "rich")
+    assert one.digest() == rich.digest() != warm.digest()
+
+
+def test_the_weight_of_continuations_changes_what_is_learnt_beside_whole_trajectories(
+    warm: Policy, tmp_path: Path
+) -> None:
+    """The first step draws the same groups in all three runs; what they learn differs."""
+    heavy = replace(ONE_STEP, branching=replace(BRANCHING, weight=4.0))
     found = {
         name: run(grpo_loop(warm, settings), tmp_path / name).policy.digest()
-        for name, settings in (("one", one), ("heavy", heavy), ("plain", plain))
+        for name, settings in (("one", ONE_STEP), ("heavy", heavy), ("plain", replace(ONE_STEP, branching=None)))
     }
     (batch,) = recorded_batches(tmp_path / "one")
-    assert batch.branches
+    returns = [set(branch.batch().return_R.tolist()) for branch in batch.branches or ()]
+    assert any(len(own) > 1 for own in returns), "otherwise nothing is to be learnt from the continuations"
     assert ledger(tmp_path / "one") == ledger(tmp_path / "heavy") == ledger(tmp_path / "plain")
     assert len(set(found.values())) == 3
+
+
+# going on and replay
 
 
 def test_a_run_with_continuations_replays(
