@@ -92,8 +92,8 @@ class Payment:
         """The step's groups and continuations, so paid."""
         return replace(
             came,
-            groups=[paid(group, [self.whole] * len(group.episodes)) for group in came.groups],
-            branches=[paid(branch, self._of_branch(branch)) for branch in came.branches or ()],
+            groups=[pay_members(group, [self.whole] * len(group.episodes)) for group in came.groups],
+            branches=[pay_members(branch, self._of_branch(branch)) for branch in came.branches or ()],
         )
 
     def _of_branch(self, branch: RolloutGroup) -> list[float]:
@@ -108,7 +108,7 @@ def written_tokens(episode: Episode) -> list[int]:
     return [token for token, own in zip(tokens.ids, tokens.sampled, strict=True) if own]
 
 
-def paid(group: RolloutGroup, returns: Sequence[float]) -> RolloutGroup:
+def pay_members(group: RolloutGroup, returns: Sequence[float]) -> RolloutGroup:
     """The group, whose members are paid at their last turn alone."""
     episodes: list[Episode] = []
     for episode, amount in zip(group.episodes, returns, strict=True):
@@ -119,7 +119,7 @@ def paid(group: RolloutGroup, returns: Sequence[float]) -> RolloutGroup:
     return replace(group, episodes=tuple(episodes))
 
 
-def learnt(warm: Policy, payment: Payment, directory: Path) -> tuple[Policy, list[RolloutGroup]]:
+def train_once(warm: Policy, payment: Payment, directory: Path) -> tuple[Policy, list[RolloutGroup]]:
     """The policy after one step that was so paid, and the step's continuations."""
     loop = grpo_loop(warm, ONE_STEP)
     taken, branches = loop._rollouts.batch, list[RolloutGroup]()
@@ -149,8 +149,8 @@ def test_a_policy_prefers_the_continuations_of_a_fork_that_earned_more_than_thei
 
     Whole trajectories return the same and have no gradient.
     """
-    first, branches = learnt(warm, Payment(whole=0.0, same=10.0, others=0.0), tmp_path / "first")
-    second, again = learnt(warm, Payment(whole=0.0, same=0.0, others=10.0), tmp_path / "second")
+    first, branches = train_once(warm, Payment(whole=0.0, same=10.0, others=0.0), tmp_path / "first")
+    second, again = train_once(warm, Payment(whole=0.0, same=0.0, others=10.0), tmp_path / "second")
     assert [[e.id for e in branch.episodes] for branch in again] == [[e.id for e in b.episodes] for b in branches]
     gains: list[float] = []
     for branch in branches:
@@ -167,11 +167,11 @@ def test_a_policy_prefers_the_continuations_of_a_fork_that_earned_more_than_thei
 def test_continuations_that_earn_the_same_teach_nothing_whatever_their_parents_earned(
     warm: Policy, tmp_path: Path
 ) -> None:
-    equal, branches = learnt(warm, Payment(whole=0.0, same=10.0, others=10.0), tmp_path / "equal")
+    equal, branches = train_once(warm, Payment(whole=0.0, same=10.0, others=10.0), tmp_path / "equal")
     assert branches
     assert equal.digest() == warm.digest()
-    one, _ = learnt(warm, Payment(whole=0.0, same=10.0, others=0.0), tmp_path / "one")
-    rich, _ = learnt(warm, Payment(whole=70.0, same=10.0, others=0.0), tmp_path / "rich")
+    one, _ = train_once(warm, Payment(whole=0.0, same=10.0, others=0.0), tmp_path / "one")
+    rich, _ = train_once(warm, Payment(whole=70.0, same=10.0, others=0.0), tmp_path / "rich")
     assert one.digest() == rich.digest() != warm.digest()
 
 
@@ -234,7 +234,7 @@ def test_a_section_turns_it_on() -> None:
     stage = read_config({"grpo": {"branching": {"pivots": ["best"], "weight": 0.5}}}).grpo
     assert stage is not None
     assert stage.branching == GrpoBranchingConfig(pivots=("best",), weight=0.5)
-    assert stage.branching.describe().endswith("4 continuations of each; their loss weighs 0.5")
+    assert stage.branching.describe().endswith("4 continuations of each; weight of their loss: 0.5")
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from palaestra.trajectory import Episode, Segment, Span, Tokens
 from trajectories import episode, turn
 
 
-def played(group: str, *rewards: float, shared: int = 0) -> Episode:
+def make_episode(group: str, *rewards: float, shared: int = 0) -> Episode:
     """Turns of one token behind a prompt of one, each answered by one; the first `shared` were drawn by another."""
     width = 1 + 2 * len(rewards)
     tokens = Tokens(
@@ -39,25 +39,33 @@ def played(group: str, *rewards: float, shared: int = 0) -> Episode:
     return replace(one, group=group)
 
 
-MAIN = flatten([played("a", 0, 0, 0), played("a", 5, 0), played("b", 100), played("b", 0, 0), played("b", 30, 0)])
+MAIN = flatten(
+    [
+        make_episode("a", 0, 0, 0),
+        make_episode("a", 5, 0),
+        make_episode("b", 100),
+        make_episode("b", 0, 0),
+        make_episode("b", 30, 0),
+    ]
+)
 BRANCHES = flatten(
     [
-        played("a/0/1", 0, 90, shared=1),
-        played("a/0/1", 0, 0, 10, shared=1),
-        played("a/0/1", 0, 20, shared=1),
-        played("a/1/1", 5, 40, 0, shared=1),
-        played("a/1/1", 5, 0, shared=1),
+        make_episode("a/0/1", 0, 90, shared=1),
+        make_episode("a/0/1", 0, 0, 10, shared=1),
+        make_episode("a/0/1", 0, 20, shared=1),
+        make_episode("a/1/1", 5, 40, 0, shared=1),
+        make_episode("a/1/1", 5, 0, shared=1),
     ]
 )
 FORKS = ((90.0, 10.0, 20.0), (40.0, 0.0))
 """What the continuations of each fork earned behind it."""
 
 
-def joined(weight: float = 1.0) -> TokenBatch:
+def whole_step(weight: float = 1.0) -> TokenBatch:
     return add_branches(MAIN, BRANCHES, weight=weight)
 
 
-def of_trajectories(value_T: Tensor, batch: TokenBatch) -> list[list[float]]:
+def by_trajectory(value_T: Tensor, batch: TokenBatch) -> list[list[float]]:
     """The values of each trajectory's trained tokens."""
     own_T = batch.trained_T
     return [value_T[own_T & (batch.trajectory_T == one)].tolist() for one in range(batch.trajectories)]
@@ -71,7 +79,7 @@ def losses(batch: TokenBatch, logp_T: Tensor, objective: ComposedObjective) -> T
     return prepared.loss(logp_T, torch.zeros_like(logp_T), prepared.batch)[0]
 
 
-def moved(batch: TokenBatch) -> Tensor:
+def shifted_logprobs(batch: TokenBatch) -> Tensor:
     noise_T = torch.randn(len(batch.ids_T), generator=torch.Generator().manual_seed(3))
     return (batch.logprob_T + 0.1 * noise_T * batch.trained_T).requires_grad_()
 
@@ -83,8 +91,8 @@ def moved(batch: TokenBatch) -> Tensor:
 def test_a_continuation_is_credited_by_its_return_against_those_of_its_siblings(scale: str) -> None:
     """Closed form: (R - mean of the fork) / deviation of the fork, whatever the parents earned."""
     advantage = GroupAdvantage(scale=scale, epsilon=0.0)  # type: ignore[arg-type]
-    batch = ComposedObjective(advantage=advantage).advantages(joined())
-    found = of_trajectories(batch.advantage_T, batch)[MAIN.trajectories :]
+    batch = ComposedObjective(advantage=advantage).advantages(whole_step())
+    found = by_trajectory(batch.advantage_T, batch)[MAIN.trajectories :]
     expected = [(own - fmean(fork)) / (stdev(fork) if scale == "group" else 1.0) for fork in FORKS for own in fork]
     for own, one in zip(found, expected, strict=True):
         assert own == [pytest.approx(one)] * len(own) != []
@@ -92,14 +100,14 @@ def test_a_continuation_is_credited_by_its_return_against_those_of_its_siblings(
 
 def test_whole_trajectories_keep_the_advantages_that_they_have_without_continuations() -> None:
     alone = ComposedObjective().advantages(MAIN)
-    beside = ComposedObjective().advantages(joined())
-    assert of_trajectories(beside.advantage_T, beside)[: MAIN.trajectories] == of_trajectories(alone.advantage_T, MAIN)
+    beside = ComposedObjective().advantages(whole_step())
+    assert by_trajectory(beside.advantage_T, beside)[: MAIN.trajectories] == by_trajectory(alone.advantage_T, MAIN)
 
 
 @pytest.mark.parametrize("name", ["gpg", "reinforce-pp-baseline"])
 def test_what_is_normalised_over_a_batch_is_so_within_each_stream(name: str) -> None:
     built = ObjectiveConfig(parts={"advantage": name, "unit": "any"}).built().objective
-    batch = built.advantages(joined())
+    batch = built.advantages(whole_step())
     for stream, alone in zip(split_streams(batch), (MAIN, BRANCHES), strict=True):
         assert torch.equal(stream.batch.advantage_T, built.advantages(alone).advantage_T)
 
@@ -108,10 +116,10 @@ def test_what_is_normalised_over_a_batch_is_so_within_each_stream(name: str) -> 
 
 
 def test_what_was_shared_has_no_loss_and_no_gradient() -> None:
-    batch = joined()
+    batch = whole_step()
     shared_T = (batch.turn_T >= 0) & ~batch.trained_T
     assert int(shared_T.sum()) == BRANCHES.trajectories, "one turn of one token each"
-    logp_T = moved(batch)
+    logp_T = shifted_logprobs(batch)
     (gradient_T,) = torch.autograd.grad(losses(batch, logp_T, ComposedObjective()), logp_T)
     assert (gradient_T[shared_T] == 0).all()
     own_T = batch.trained_T & (batch.column(BRANCH) != 0)[batch.trajectory_T]
@@ -125,18 +133,18 @@ def test_the_loss_is_that_of_whole_trajectories_and_weight_times_that_of_continu
 ) -> None:
     """DEEP-GRPO: L = mean over main tokens + lambda mean over branch tokens, and no mean over both."""
     objective = ComposedObjective(aggregation=Aggregation(name=mean))  # type: ignore[arg-type]
-    logp_T = moved(joined())
+    logp_T = shifted_logprobs(whole_step())
     main_T, branch_T = logp_T[: len(MAIN.ids_T)], logp_T[len(MAIN.ids_T) :]
     expected = losses(MAIN, main_T, objective) + weight * losses(BRANCHES, branch_T, objective)
-    torch.testing.assert_close(losses(joined(weight), logp_T, objective), expected)
+    torch.testing.assert_close(losses(whole_step(weight), logp_T, objective), expected)
 
 
 def test_regularisers_are_means_of_each_stream_too() -> None:
     parts = {"regularisers": [{"part": "move", "coefficient": 0.5}], "unit": "any"}
     objective = ObjectiveConfig(parts=parts).built().objective
     assert isinstance(objective, ComposedObjective)
-    main, branches, both = (one.with_columns({"old_T": one.logprob_T}) for one in (MAIN, BRANCHES, joined(2.0)))
-    logp_T = moved(both)
+    main, branches, both = (one.with_columns({"old_T": one.logprob_T}) for one in (MAIN, BRANCHES, whole_step(2.0)))
+    logp_T = shifted_logprobs(both)
     main_T, branch_T = logp_T[: len(MAIN.ids_T)], logp_T[len(MAIN.ids_T) :]
     expected = losses(main, main_T, objective) + 2.0 * losses(branches, branch_T, objective)
     torch.testing.assert_close(losses(both, logp_T, objective), expected)
@@ -146,7 +154,7 @@ def test_regularisers_are_means_of_each_stream_too() -> None:
 
 
 def test_each_update_has_its_part_of_both_streams_and_whole_ones_fall_as_they_do_without() -> None:
-    first, second = shares(joined(), 2, Stream.root("shares"), joined=False)
+    first, second = shares(whole_step(), 2, Stream.root("shares"), joined=False)
     alone = shares(MAIN, 2, Stream.root("shares"), joined=False)
     assert sorted(first + second) == list(range(MAIN.trajectories + BRANCHES.trajectories))
     assert [[one for one in share if one < MAIN.trajectories] for share in (first, second)] == alone
@@ -160,7 +168,7 @@ def test_a_batch_without_continuations_is_its_only_stream_as_it_stands() -> None
 
 
 def test_continuations_alone_are_a_stream() -> None:
-    batch = joined(2.0)
+    batch = whole_step(2.0)
     rest = batch.select(range(MAIN.trajectories, batch.trajectories))
     (stream,) = split_streams(rest)
     assert stream.weight == 2

@@ -54,8 +54,8 @@ class GrpoBranchingConfig(BranchingConfig):
     """Branching in the policy-gradient stage: continuations of a fork are compared with each other alone."""
 
     weight: float = 1.0
-    """What the loss of a step's continuations weighs beside that of its whole trajectories: lambda of DEEP-GRPO
-    (arXiv:2602.14169). Each of the two is a mean of its own, however many tokens it is over."""
+    """Factor on the loss of a step's continuations: lambda of DEEP-GRPO (arXiv:2602.14169). The losses of continuations
+    and of whole trajectories are separate means, whatever their numbers of tokens."""
 
     def __post_init__(self) -> None:
         BranchingConfig.__post_init__(self)  # a class with slots has no super() without arguments
@@ -69,4 +69,4 @@ class GrpoBranchingConfig(BranchingConfig):
 
     def describe(self) -> str:
         """What is branched, in words."""
-        return f"{BranchingConfig.describe(self)}; their loss weighs {self.weight:g}"
+        return f"{BranchingConfig.describe(self)}; weight of their loss: {self.weight:g}"

@@ -14,16 +14,16 @@ import torch
 from palaestra.trainers.data.batch import TokenBatch, concatenate
 
 BRANCH = "branch_R"
-"""The column of `add_branches`: what the loss of a continuation's stream weighs; 0 for a whole trajectory."""
+"""The column of `add_branches`: the factor on a continuation's loss; 0 for a whole trajectory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreditStream:
-    """Trajectories of a step whose advantages and means are worked out without the others."""
+    """Trajectories of a step whose advantages and means are computed without the others."""
 
     batch: TokenBatch
     weight: float
-    """What its loss weighs in the step's."""
+    """Factor on its loss."""
 
 
 def add_branches(batch: TokenBatch, branches: TokenBatch, *, weight: float) -> TokenBatch:
@@ -32,7 +32,7 @@ def add_branches(batch: TokenBatch, branches: TokenBatch, *, weight: float) -> T
     Args:
         batch: Whole trajectories.
         branches: Continuations, with the same columns; their groups stay different from those of `batch`.
-        weight: What the loss of all continuations weighs beside that of all whole trajectories; above 0.
+        weight: Factor on the loss of the continuations; above 0.
     """
     assert weight > 0, f"weight={weight}: 0 marks whole trajectories"
     marked = [

@@ -278,8 +278,8 @@ class GrpoLoop(Loop):
         temperature = config.play.temperature
         given = self._filler.fill(self._assemble(groups, step), columns)
         probed = self._probed(given.batch, step)
-        batch = self._filtered(given.batch)
-        continued = self._continued(branches)
+        batch = self._filter_batch(given.batch)
+        continued = self._continuation_batch(branches)
         if config.branching is not None and continued is not None:
             # No filler goes with branching, so the columns of whole trajectories are complete.
             batch = self._filler.fill_from_policy(batch, given, self._learning)
@@ -343,14 +343,14 @@ class GrpoLoop(Loop):
         seen = observed[0].metrics(version=step) if observed else {}
         return {**probed, **seen, **expected, **chosen, **metrics}
 
-    def _filtered(self, batch: TokenBatch) -> TokenBatch:
+    def _filter_batch(self, batch: TokenBatch) -> TokenBatch:
         """What is trained on of whole groups, each trajectory with the solve rate of its group."""
         return filter_trajectories(batch.with_columns({SOLVED: solve_rates(batch)}), self._built)
 
-    def _continued(self, branches: Sequence[RolloutGroup]) -> TokenBatch | None:
+    def _continuation_batch(self, branches: Sequence[RolloutGroup]) -> TokenBatch | None:
         """The continuations that are trained on, those of each fork as a group of their own; `None` without any."""
         batches = [branch.batch() for branch in branches if branch.episodes]
-        continued = self._filtered(concatenate(batches)) if batches else None
+        continued = self._filter_batch(concatenate(batches)) if batches else None
         return continued if continued is not None and continued.trajectories else None
 
     def _probed(self, batch: TokenBatch, step: int) -> Metrics:

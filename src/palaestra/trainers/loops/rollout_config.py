@@ -13,7 +13,7 @@ from palaestra.trainers.engines.vllm import VllmConfig
 from palaestra.trainers.fillers import SHOWN, ChosenFiller, choose_fillers, needs_of
 from palaestra.trainers.learner import LearnerConfig
 from palaestra.trainers.limits import check_above_zero, check_at_least
-from palaestra.trainers.loops.branched import check_branching
+from palaestra.trainers.loops.branching_parts import check_branching
 from palaestra.trainers.loops.compared import comparing_parts
 from palaestra.trainers.loops.saves import SaveConfig
 from palaestra.trainers.loops.temperatures import check_temperature_head
@@ -89,7 +89,7 @@ class GrpoConfig(GroupStageConfig):
     critic: CriticConfig = field(default_factory=CriticConfig)
     """For objectives that compare what came with what was expected."""
     branching: GrpoBranchingConfig | None = None
-    """Goes on from the middle of trajectories of groups that solved nothing, and trains on what was drawn there too;
+    """Continues groups that solved nothing from the middle of their trajectories, and trains on the continuations too;
     without the section nothing branches."""
     alarms: AlarmConfig = field(default_factory=AlarmConfig)
     probe: int = 0

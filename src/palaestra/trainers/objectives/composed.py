@@ -92,9 +92,9 @@ class ComposedObjective:
 
     def advantages(self, batch: TokenBatch) -> TokenBatch:
         """See `Objective`; whole trajectories come first, and continuations behind them."""
-        return join_streams([self._credited(stream.batch) for stream in split_streams(batch)])
+        return join_streams([self._fill_advantages(stream.batch) for stream in split_streams(batch)])
 
-    def _credited(self, batch: TokenBatch) -> TokenBatch:
+    def _fill_advantages(self, batch: TokenBatch) -> TokenBatch:
         """The trajectories of a stream with their advantages."""
         own_T = batch.trained_T
         advantage_T = self.advantage(batch)
@@ -104,7 +104,7 @@ class ComposedObjective:
 
     def prepare(self, batch: TokenBatch) -> PreparedStep:
         """See `Objective`; trajectories that are known to have no gradient are left out."""
-        weighed = [self._weighed(stream) for stream in split_streams(batch)]
+        weighed = [self._weigh_tokens(stream) for stream in split_streams(batch)]
         whole = join_streams([one.batch for one in weighed])
         tokens = int(batch.trained_T.sum())
         metrics: Metrics = {}
@@ -120,7 +120,7 @@ class ComposedObjective:
             metrics=metrics,
         )
 
-    def _weighed(self, stream: CreditStream) -> "_WeighedStream":
+    def _weigh_tokens(self, stream: CreditStream) -> _WeighedStream:
         """What each token of a stream weighs in the step's loss."""
         batch = stream.batch
         own_T = batch.trained_T
