@@ -233,8 +233,9 @@ def test_a_section_turns_it_on() -> None:
     assert read_config({"grpo": {}}).grpo == GrpoConfig()
     stage = read_config({"grpo": {"branching": {"pivots": ["best"], "weight": 0.5}}}).grpo
     assert stage is not None
-    assert stage.branching == GrpoBranchingConfig(pivots=("best",), weight=0.5)
-    assert stage.branching.describe().endswith("4 continuations of each; weight of their loss: 0.5")
+    branching = GrpoBranchingConfig(pivots=("best",), weight=0.5)
+    assert stage.branching == branching
+    assert branching.describe().endswith("4 continuations of each; weight of their loss: 0.5")
 
 
 @pytest.mark.parametrize(
