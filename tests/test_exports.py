@@ -155,16 +155,16 @@ EXPORTS = {
         "ParsedTurn PlannedTurn PlannerFormat QwenFormat Rendering SmolLM2Format TurnPart read_plan"
     ),
     "palaestra.trainers": (
-        "AlarmConfig BranchingConfig ChoiceConfig CriticConfig ExpertConfig GroupRule GroupStageConfig GrpoConfig "
-        "GrpoLoop LearnerConfig Loop ModelConfig NativeConfig ObjectiveConfig OpenProgressBar PlayConfig Policy "
-        "PolicyConfig PoolConfig ProgressBar RecordedRun RejectionConfig RolloutJob RolloutResult RunPlan SftConfig "
-        "SftLoop StageConfig StageProgress StageResult Staleness TrainConfig WorldConfig demonstrations_of "
-        "env_id_of initial_policy load_config load_policy plan_run play_jobs read_config read_progress "
-        "recorded_batches run run_loop tasks_of worlds_of"
+        "AlarmConfig BranchingConfig ChoiceConfig CriticConfig ExpertConfig GroupRule GroupStageConfig "
+        "GrpoBranchingConfig GrpoConfig GrpoLoop LearnerConfig Loop ModelConfig NativeConfig ObjectiveConfig "
+        "OpenProgressBar PlayConfig Policy PolicyConfig PoolConfig ProgressBar RecordedRun RejectionConfig RolloutJob "
+        "RolloutResult RunPlan SftConfig SftLoop StageConfig StageProgress StageResult Staleness TrainConfig "
+        "WorldConfig demonstrations_of env_id_of initial_policy load_config load_policy plan_run play_jobs "
+        "read_config read_progress recorded_batches run run_loop tasks_of worlds_of"
     ),
     "palaestra.trainers.branching": (
-        "Brancher BranchingConfig Pivot PlannedBranch RecoveryModel RecoveryOdds best_pivot first_naming fit_odds "
-        "is_solved naming_pivot pivot_weights recoverable_pivot with_branches"
+        "Brancher BranchingConfig GrpoBranchingConfig Pivot PlannedBranch RecoveryModel RecoveryOdds best_pivot "
+        "first_naming fit_odds is_solved naming_pivot pivot_weights recoverable_pivot with_branches"
     ),
     "palaestra.trainers.choice": (
         "ChoiceConfig ChoiceRule DecayedRates DrawInstance GroupOutcome InstanceKind PartitionHead TaskChooser "

@@ -60,6 +60,15 @@ def test_a_dry_run_states_placement_and_memory_and_writes_nothing(tmp_path: Path
     assert not (tmp_path / "run").exists()
 
 
+def test_a_dry_run_states_what_is_branched(tmp_path: Path) -> None:
+    settings = ['grpo.branching={pivots=["best"], continuations=3, weight=0.5}']
+    shown = train(tmp_path / "run", "--dry-run", settings=settings)
+    assert shown.exit_code == 0, shown.output
+    assert "a fork of each group without a solution: best; 3 continuations of each; weight of their loss: 0.5" in (
+        " ".join(shown.output.split())
+    )
+
+
 @pytest.mark.parametrize(
     ("setting", "says"),
     [

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from palaestra.records import Json
-from palaestra.trainers.branching import BranchingConfig
+from palaestra.trainers.branching import BranchingConfig, GrpoBranchingConfig
 from palaestra.trainers.choice import TaskChooser, group_families
 from palaestra.trainers.engines.native import NativeConfig
 from palaestra.trainers.learner import LearnerConfig
@@ -48,6 +48,10 @@ SYNC = GrpoConfig(
 )
 ASYNC = replace(SYNC, steps=5, limits=Staleness(per_step=2, staleness=2, window=2), pool=PoolConfig(agents=16))
 CONFIGS = {"sync": SYNC, "async": ASYNC}
+FORKING = {
+    f"{kind}-branching": replace(config, branching=GrpoBranchingConfig(continuations=2))
+    for kind, config in CONFIGS.items()
+}
 EXPERT = ExpertConfig(
     steps=3,
     updates=4,
@@ -141,10 +145,10 @@ def imitating_loop(
 
 
 def rollout_loop(start: Policy, kind: str, *, said: Told | None = None) -> Loop:
-    """A stage with rollouts, by a name of `CONFIGS` or `IMITATING`."""
+    """A stage with rollouts, by a name of `CONFIGS`, `FORKING` or `IMITATING`."""
     if kind in IMITATING:
         return imitating_loop(start, IMITATING[kind], said=said)
-    return grpo_loop(start, CONFIGS[kind], said=said)
+    return grpo_loop(start, {**CONFIGS, **FORKING}[kind], said=said)
 
 
 def figures(result: StageResult) -> list[Metrics]:

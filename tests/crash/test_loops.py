@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from crash.kills import Nursery, nursery
-from crash.loops import CONFIGS, EXPERT, IMITATING, REJECTION
+from crash.loops import CONFIGS, EXPERT, FORKING, IMITATING, REJECTION
 from property.budget import KILLS, LOOP_SHARDS
 
 
@@ -16,16 +16,19 @@ def batches_of(kind: str) -> list[int]:
     """The steps of a run that are trained on rollouts."""
     if kind == "rejection":
         return list(range(REJECTION.rounds))
-    return list(range(CONFIGS[kind].steps if kind in CONFIGS else EXPERT.steps))
+    policy_gradient = {**CONFIGS, **FORKING}
+    return list(range(policy_gradient[kind].steps if kind in policy_gradient else EXPERT.steps))
 
 
 def check_counted_once(kind: str, result: Any) -> None:
     """Each step was trained once, and no trajectory twice."""
     assert [step for step, _ in result["ledger"]] == batches_of(kind)
     trained = [trajectory for _, groups in result["ledger"] for _, members in groups for trajectory in members]
-    config = {**CONFIGS, **IMITATING}[kind]
+    config = {**CONFIGS, **FORKING, **IMITATING}[kind]
     assert len(trained) == len(batches_of(kind)) * config.limits.per_step * config.group_size
-    assert len(set(trained)) == len(trained)
+    continued = [trajectory for _, forks in result["branches"] for fork in forks for trajectory in fork]
+    assert len({*trained, *continued}) == len(trained) + len(continued)
+    assert bool(continued) == kind.endswith("branching")
 
 
 def retrained(runs: Nursery, kind: str, done: Path, fresh: Path) -> Any:
@@ -37,7 +40,7 @@ def retrained(runs: Nursery, kind: str, done: Path, fresh: Path) -> Any:
 
 
 @pytest.mark.parametrize("shard", LOOP_SHARDS)
-@pytest.mark.parametrize("kind", ["sync", "async", "expert", "rejection", "branching"])
+@pytest.mark.parametrize("kind", [*CONFIGS, *FORKING, *IMITATING])
 def test_kills_at_random_moments_lose_nothing_that_was_acknowledged(tmp_path: Path, kind: str, shard: int) -> None:
     rng = random.Random(f"{kind} {shard}")  # noqa: S311
     with nursery("crash.loop_nursery") as runs:
@@ -53,8 +56,7 @@ def test_kills_at_random_moments_lose_nothing_that_was_acknowledged(tmp_path: Pa
                 result = runs.run(f"{kind} {here}", killed_after=after)
                 kills += result is None
             check_counted_once(kind, result)
-            assert any(forks for _, forks in result["branches"]) == (kind == "branching")
-            if kind != "async":
+            if not kind.startswith("async"):
                 assert result == whole
             else:  # which groups come first depends on the machine; what they come to does not
                 assert result["sft"] == whole["sft"]

@@ -159,6 +159,8 @@ def _stage_rows(plan: "RunPlan", name: str) -> list[tuple[str, str]]:
         }
         long = ends["seconds" if stage.seconds is not None else "tokens" if stage.tokens is not None else "steps"]
         rows.append((name, f"{long} of {groups}"))
+        if stage.branching is not None:
+            rows.append(("branching", stage.branching.describe()))
     else:
         expert = isinstance(stage, ExpertConfig)
         long = (

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from palaestra.trainers.branching import BranchingConfig
+    from palaestra.trainers.branching import BranchingConfig, GrpoBranchingConfig
     from palaestra.trainers.choice import ChoiceConfig
     from palaestra.trainers.critic import CriticConfig
     from palaestra.trainers.engines.native import NativeConfig
@@ -66,6 +66,7 @@ __all__ = [
     "ExpertConfig",
     "GroupRule",
     "GroupStageConfig",
+    "GrpoBranchingConfig",
     "GrpoConfig",
     "GrpoLoop",
     "LearnerConfig",
@@ -109,7 +110,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "branching": ("BranchingConfig",),
+    "branching": ("BranchingConfig", "GrpoBranchingConfig"),
     "choice": ("ChoiceConfig",),
     "critic": ("CriticConfig",),
     "engines.native": ("NativeConfig",),

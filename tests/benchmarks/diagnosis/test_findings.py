@@ -195,6 +195,16 @@ def test_a_finding_of_an_earlier_stage_weighs_half_and_a_name_comes_twice_only_b
     assert weights == sorted(weights, reverse=True)
 
 
+@pytest.mark.parametrize("name", ["grpo", "grpo-late", "expert", "rejection"])
+def test_branching_is_advised_in_the_stage_that_lacks_solutions_unless_it_branches(name: str) -> None:
+    groups = at([1], one(), one())
+    advised = findings(groups, name=name, settings={"branching": None})["no solution in groups"].remedy
+    assert f"branch from failed groups ([{name}.branching])" in advised
+    branched = findings(groups, name=name, settings={"branching": {"pivots": ["best"]}})["no solution in groups"].remedy
+    assert "branching" not in branched
+    assert branched.endswith('(choice.rule = "bandit"), or raise group_size.')
+
+
 def test_a_run_without_rollouts_says_what_it_lacks() -> None:
     run = diagnosis(stage([], name="sft"), missing=["grpo"])
     said = headline(run)

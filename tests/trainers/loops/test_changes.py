@@ -10,7 +10,7 @@ import pytest
 from crash.loops import ledger
 from palaestra.errors import CheckpointError, ConfigError, ReplayError
 from palaestra.trainers.lineage import LineageEntry, read_lineage
-from palaestra.trainers.loops import load_config, plan_run, read_config, run
+from palaestra.trainers.loops import load_config, plan_run, read_config, recorded_batches, run
 from palaestra.trainers.loops.changes import accept_settings, check_changes, compare_settings, flat_document
 from palaestra.trainers.loops.config import TrainConfig
 from palaestra.trainers.loops.placement import place
@@ -88,7 +88,7 @@ def test_every_setting_has_a_class_and_every_class_a_setting() -> None:
         "sft": {},
         "expert": {"vllm": {}, "branching": {}},
         "rejection": {"vllm": {}, "branching": {}},
-        "grpo": {"vllm": {}},
+        "grpo": {"vllm": {}, "branching": {}},
     }
     whole = {kind: {"learner": {"lora": {}}, **optional[kind]} for kind in STAGE_KINDS}
     known = leaves(read_config(whole)) | leaves(read_config(plain))
@@ -151,6 +151,7 @@ def test_another_number_of_worlds_is_another_run(tmp_path: Path) -> None:
         flat_document(read_config({"world": worlds, "grpo": {}}))
         for worlds in ([world], [world, {**world, "name": "b"}])
     )
+    assert [change.setting for change in compare_settings(before, after)] == ["world"]
     with pytest.raises(CheckpointError, match=r"world: 1 -> 2 \(identity\)"):
         check_changes(compare_settings(before, after), amend=True, where=tmp_path)
 
@@ -177,6 +178,31 @@ def test_a_setting_that_an_earlier_version_did_not_have_is_not_compared() -> Non
     assert compare_settings(before, now) == compare_settings(now, before) == []
 
 
+@pytest.mark.parametrize(
+    ("setting", "kind"),
+    [
+        ("grpo.branching", "trajectory"),
+        ("grpo-late.branching", "trajectory"),
+        ("grpo.vllm", "trajectory"),
+        ("grpo.learner.lora", "identity"),
+    ],
+)
+def test_a_section_that_an_earlier_version_did_not_have_is_one_change(setting: str, kind: str) -> None:
+    """It had no such section, so it can only have run without."""
+    stage, *names = setting.split(".")
+    table: dict[str, Any] = {"stages": ["grpo", stage], "grpo": {}, stage: {}} if stage != "grpo" else {"grpo": {}}
+    before = flat_document(read_config(table))
+    assert before.pop(setting) is None
+    section: dict[str, Any] = {}
+    for name in reversed(names):
+        section = {name: section}
+    now = flat_document(read_config({**table, stage: section}))
+    for sides, values in (((before, now), (None, "a section")), ((now, before), ("a section", None))):
+        [change] = compare_settings(*sides)
+        assert (change.setting, change.rule.kind) == (setting, kind)
+        assert (change.before, change.after) == values
+
+
 # resuming
 
 
@@ -188,6 +214,7 @@ def test_a_setting_that_an_earlier_version_did_not_have_is_not_compared() -> Non
         (["grpo.group_size=2", "sft.batch=2"], True, ["grpo.group_size: 4 -> 2 (identity)"]),
         (["grpo.learner.lora={rank=4}"], True, ["grpo.learner.lora: None -> 'a section' (identity)"]),
         (["grpo.learner.lr=1e-4"], False, ["grpo.learner.lr: 0.002 -> 0.0001 (trajectory)", "give --amend"]),
+        (["grpo.branching={}"], False, ["grpo.branching: None -> 'a section' (trajectory)", "give --amend"]),
         (["grpo.limits.staleness=1", "seed=1"], False, ["staleness: 0 -> 1 (trajectory)", "seed: 0 -> 1"]),
     ],
 )
@@ -242,6 +269,29 @@ def test_an_amended_run_goes_on_with_the_new_value_and_needs_no_second_amendment
     assert ("grpo.learner.lr", 2, "trajectory") in lineage
     assert ("grpo.steps", 3, "operational") in lineage
     assert read_progress(folder / "grpo" / "checkpoint").step == 4
+
+
+def forget_branching(folder: Path) -> None:
+    """Make the run one of a version whose policy-gradient stage could not branch."""
+    document = orjson.loads((folder / "config.json").read_bytes())
+    del document["grpo"]["branching"]
+    (folder / "config.json").write_bytes(orjson.dumps(document))
+
+
+@pytest.mark.parametrize("earlier", [False, True], ids=["this-version", "earlier-version"])
+def test_branching_begins_half_way_only_where_it_is_meant(earlier: bool, folder: Path) -> None:
+    if earlier:
+        forget_branching(folder)
+    settings = ["grpo.steps=3", 'grpo.branching={pivots=["best"]}']
+    with pytest.raises(CheckpointError, match=r"grpo.branching: None -> 'a section' \(trajectory\).*give --amend"):
+        start(folder, *settings)
+    assert read_progress(folder / "grpo" / "checkpoint").step == 2
+    start(folder, *settings, amend=True)
+    assert [batch.branches is None for batch in recorded_batches(folder / "grpo")] == [True, True, False]
+    lineage = {entry.setting: entry for entry in read_lineage(folder)}
+    assert (lineage["grpo.branching"].step, lineage["grpo.branching"].ends_replay) == (2, True)
+    with pytest.raises(CheckpointError, match=r"grpo.branching: 'a section' -> None \(trajectory\)"):
+        start(folder, "grpo.steps=4")
 
 
 def test_an_amendment_that_was_accepted_stands_where_the_run_was_killed_before_its_next_save(folder: Path) -> None:

@@ -51,10 +51,15 @@ def interrupted(loop: GrpoLoop, *, at: int) -> GrpoLoop:
     """The loop, whose process ends while it trains on what step `at` has recorded."""
     trained = loop._train
 
-    def train(groups: Sequence[RolloutGroup], columns: Mapping[str, Tensor], step: int) -> Metrics:
+    def train(
+        groups: Sequence[RolloutGroup],
+        branches: Sequence[RolloutGroup],
+        columns: Mapping[str, Tensor],
+        step: int,
+    ) -> Metrics:
         if step == at:
             raise Stopped
-        return trained(groups, columns, step)
+        return trained(groups, branches, columns, step)
 
     loop._train = train  # type: ignore[method-assign]
     return loop

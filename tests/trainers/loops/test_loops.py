@@ -272,10 +272,15 @@ def test_a_loss_that_is_no_number_is_one_error_and_the_last_save_stands(warm: Po
     loop = grpo_loop(warm, SYNC)
     train = loop._train
 
-    def poisoned(groups: Sequence[RolloutGroup], columns: Mapping[str, Tensor], step: int) -> Metrics:
+    def poisoned(
+        groups: Sequence[RolloutGroup],
+        branches: Sequence[RolloutGroup],
+        columns: Mapping[str, Tensor],
+        step: int,
+    ) -> Metrics:
         with torch.no_grad():
             loop._learning._model.model.norm.weight.fill_(float("nan"))
-        return train(groups, columns, step)
+        return train(groups, branches, columns, step)
 
     loop._train = poisoned  # type: ignore[method-assign]
     with pytest.raises(DivergedError, match="nan"):

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from crash.loops import POLICY, demonstrations, run
+from palaestra.trainers.branching import GrpoBranchingConfig
 from palaestra.trainers.engines.native import NativeConfig
 from palaestra.trainers.engines.native.memory import RowMemory
 from palaestra.trainers.learner import Learner, LearnerConfig, LoraConfig
@@ -17,6 +18,7 @@ from palaestra.trainers.model.shape import DecoderShape
 from palaestra.trainers.objectives import ObjectiveConfig
 from palaestra.trainers.rollouts.budget import PlayConfig
 from palaestra.trainers.rollouts.pool import PoolConfig
+from palaestra.trainers.rollouts.staleness import Staleness
 
 SHAPE = DecoderShape(vocabulary=500, hidden=64, layers=4, heads=4, kv_heads=2, head_dim=32, mlp=192, context=512)
 TOKENS = 300
@@ -101,6 +103,12 @@ def test_the_parts_of_a_stage_follow_from_its_settings() -> None:
 
     critic = sizes(GrpoConfig(objective=ObjectiveConfig(preset="ppo")))
     assert critic["critic, with gradients and moments"] == 4 * weights
+
+    small = GrpoConfig(group_size=2, limits=Staleness(per_step=1), play=PlayConfig(context=300, turn=24))
+    branching = GrpoBranchingConfig(pivots=("best", "naming"), continuations=3)
+    of_branched, of_plain = sizes(replace(small, branching=branching)), sizes(small)
+    activations = "activations of a micro-batch, at most"
+    assert of_branched[activations] == of_plain[activations] * (2 + 2 * 3) // 2, "all fit into a micro-batch"
 
 
 @pytest.mark.parametrize("lora", [None, LoraConfig(rank=4)])

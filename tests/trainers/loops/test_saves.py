@@ -67,10 +67,15 @@ def asked_in_training(loop: GrpoLoop, number: int) -> None:
     """Have it get the signal between two updates of the third step."""
     train = loop._train
 
-    def trained(groups: Sequence[RolloutGroup], columns: Mapping[str, Tensor], step: int) -> Metrics:
+    def trained(
+        groups: Sequence[RolloutGroup],
+        branches: Sequence[RolloutGroup],
+        columns: Mapping[str, Tensor],
+        step: int,
+    ) -> Metrics:
         if step == 2:
             os.kill(os.getpid(), number)
-        return train(groups, columns, step)
+        return train(groups, branches, columns, step)
 
     loop._train = trained  # type: ignore[method-assign]
 
@@ -134,11 +139,16 @@ def poisoned(loop: GrpoLoop, at: int) -> GrpoLoop:
     """The loop, whose loss is NaN in step number `at`."""
     train = loop._train
 
-    def poison(groups: Sequence[RolloutGroup], columns: Mapping[str, Tensor], step: int) -> Metrics:
+    def poison(
+        groups: Sequence[RolloutGroup],
+        branches: Sequence[RolloutGroup],
+        columns: Mapping[str, Tensor],
+        step: int,
+    ) -> Metrics:
         if step == at:
             with torch.no_grad():
                 loop._learning._model.model.norm.weight.fill_(float("nan"))
-        return train(groups, columns, step)
+        return train(groups, branches, columns, step)
 
     loop._train = poison  # type: ignore[method-assign]
     return loop

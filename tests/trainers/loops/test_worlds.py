@@ -47,18 +47,21 @@ def test_one_world_twice_needs_a_name() -> None:
         RunWorlds([LIBRARY, LIBRARY])
 
 
-def test_a_world_that_is_registered_as_nondeterministic_cannot_be_branched(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("stage", ["expert", "grpo"])
+def test_a_world_that_is_registered_as_nondeterministic_cannot_be_branched(
+    stage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     worlds = RunWorlds([LIBRARY])
-    worlds.check_restorable("expert")
+    worlds.check_restorable(stage)
     monkeypatch.setattr(gym.registry[LIBRARY_ID], "nondeterministic", True)
-    with pytest.raises(ConfigError, match=r"expert.branching: test/Library-v0 is registered as nondeterministic"):
-        worlds.check_restorable("expert")
+    with pytest.raises(ConfigError, match=rf"{stage}.branching: test/Library-v0 is registered as nondeterministic"):
+        worlds.check_restorable(stage)
     settings = {
         "world": {"env_id": LIBRARY_ID, "imports": ["worlds.registration"]},
         "sft": {"steps": 1},
-        "expert": {"steps": 1, "branching": {"pivots": ["best"]}},
+        stage: {"steps": 1, "branching": {"pivots": ["best"]}},
     }
-    with pytest.raises(ConfigError, match=r"expert.branching: test/Library-v0 is registered as nondeterministic"):
+    with pytest.raises(ConfigError, match=rf"{stage}.branching: test/Library-v0 is registered as nondeterministic"):
         plan_run(read_config(settings))
 
 

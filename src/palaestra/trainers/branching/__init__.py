@@ -1,13 +1,14 @@
 """Groups that solved nothing are gone on from the middle of their trajectories."""
 
 from palaestra.trainers.branching.brancher import Brancher, PlannedBranch, is_solved, with_branches
-from palaestra.trainers.branching.config import BranchingConfig
+from palaestra.trainers.branching.config import BranchingConfig, GrpoBranchingConfig
 from palaestra.trainers.branching.pivots import Pivot, best_pivot, first_naming, naming_pivot, recoverable_pivot
 from palaestra.trainers.branching.recoverability import RecoveryModel, RecoveryOdds, fit_odds, pivot_weights
 
 __all__ = [
     "Brancher",
     "BranchingConfig",
+    "GrpoBranchingConfig",
     "Pivot",
     "PlannedBranch",
     "RecoveryModel",

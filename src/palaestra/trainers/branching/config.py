@@ -47,3 +47,26 @@ class BranchingConfig:
         forks = "a fork" if len(self.pivots) == 1 else f"{len(self.pivots)} forks"
         rules = ", ".join(f"{rule} (depth {self.depth:g})" if rule == "recoverable" else rule for rule in self.pivots)
         return f"{forks} of each group without a solution: {rules}; {self.continuations} continuations of each"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GrpoBranchingConfig(BranchingConfig):
+    """Branching in the policy-gradient stage: continuations of a fork are compared with each other alone."""
+
+    weight: float = 1.0
+    """Factor on the loss of a step's continuations: lambda of DEEP-GRPO (arXiv:2602.14169). The losses of continuations
+    and of whole trajectories are separate means, whatever their numbers of tokens."""
+
+    def __post_init__(self) -> None:
+        BranchingConfig.__post_init__(self)  # a class with slots has no super() without arguments
+        if self.continuations < 2:
+            raise ValueError(
+                f"continuations={self.continuations}: the continuations of a fork are compared with each other, and "
+                "one alone gives no gradient; give 2 or more, or leave the section out for no branching"
+            )
+        if not (isfinite(self.weight) and self.weight > 0):
+            raise ValueError(f"weight={self.weight}: a finite number above 0; leave the section out for no branching")
+
+    def describe(self) -> str:
+        """What is branched, in words."""
+        return f"{BranchingConfig.describe(self)}; weight of their loss: {self.weight:g}"

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import cast
 
@@ -13,7 +14,7 @@ from palaestra.records import Json, JsonObject
 from palaestra.trainers.lineage import LineageEntry, append_lineage, read_lineage
 from palaestra.trainers.loops.config import TrainConfig
 from palaestra.trainers.loops.reading import config_document
-from palaestra.trainers.loops.setting_classes import SettingRule, flat_settings, rule_of
+from palaestra.trainers.loops.setting_classes import SettingRule, flat_settings, is_optional_section, rule_of
 from palaestra.trainers.run_folder import SETTINGS, RunFolder, read_run
 from palaestra.trainers.stage_kinds import stage_names
 
@@ -39,10 +40,12 @@ class SettingChange:
 def compare_settings(before: Mapping[str, Json], after: Mapping[str, Json]) -> list[SettingChange]:
     """The settings that differ, by their full names.
 
-    A section that only one of the two has is one change. A setting that only one of them knows is of another version
-    of Palaestra and is not compared.
+    A section that only one of the two has is one change. So is one that the other, of another version of Palaestra,
+    does not know, if it may be left out: that run was without it. Other settings that only one of them knows are not
+    compared.
     """
-    return list(_differences(before, after))
+    changes = {change.setting: change for change in _differences(before, after)}
+    return list(changes.values())
 
 
 def _differences(before: Mapping[str, Json], after: Mapping[str, Json]) -> Iterator[SettingChange]:
@@ -54,14 +57,32 @@ def _differences(before: Mapping[str, Json], after: Mapping[str, Json]) -> Itera
             if before[name] != after[name]:
                 yield SettingChange(setting=name, before=before[name], after=after[name])
         elif _is_section(name, after if name in before else before):
-            inner = "a section"
-            now = (None, inner) if name in before else (inner, None)
-            yield SettingChange(setting=name, before=now[0], after=now[1])
+            yield _section_change(name, is_new=name in before)
+        elif (section := _unknown_section(name, after if name in before else before)) is not None:
+            yield _section_change(section, is_new=name in after)
 
 
-def _is_section(name: str, other: Mapping[str, Json]) -> bool:
-    """Whether the other side has settings within what this side leaves out."""
-    return any(one.startswith(f"{name}.") for one in other)
+def _section_change(name: str, *, is_new: bool) -> SettingChange:
+    now = (None, "a section") if is_new else ("a section", None)
+    return SettingChange(setting=name, before=now[0], after=now[1])
+
+
+def _is_section(name: str, settings: Mapping[str, Json]) -> bool:
+    """Whether there are settings within this name."""
+    return any(one.startswith(f"{name}.") for one in settings)
+
+
+def _unknown_section(name: str, other: Mapping[str, Json]) -> str | None:
+    """The section of a setting that may be left out, and that the other side has neither as a section nor as `None`.
+
+    The section around it is there: a stage that only one side has is a change of the list of stages.
+    """
+    parts = name.split(".")
+    for around, section in pairwise(".".join(parts[:length]) for length in range(1, len(parts))):
+        is_known = section in other or _is_section(section, other)
+        if is_optional_section(section) and _is_section(around, other) and not is_known:
+            return section
+    return None
 
 
 def check_changes(changes: Sequence[SettingChange], *, amend: bool, where: Path) -> None:

@@ -18,9 +18,11 @@ from palaestra.digest import digest
 from palaestra.errors import DivergedError
 from palaestra.records import Json
 from palaestra.seeding import Stream
+from palaestra.trainers.branching import Brancher
 from palaestra.trainers.choice import TaskChooser
 from palaestra.trainers.critic import Critic, value_reading
-from palaestra.trainers.data.batch import TokenBatch
+from palaestra.trainers.data.batch import TokenBatch, concatenate
+from palaestra.trainers.data.branches import add_branches
 from palaestra.trainers.data.order import Share
 from palaestra.trainers.fillers import BatchFiller, FillerInput, comparisons_of
 from palaestra.trainers.learner import Learner
@@ -115,7 +117,15 @@ class GrpoLoop(Loop):
             comparisons=comparisons_of(self._chosen),
             choice=chooser,
         )
-        self._rollouts = StageRollouts(config, plan, worlds=worlds, chooser=chooser, replay=replay, say=say)
+        self._rollouts = StageRollouts(
+            config,
+            plan,
+            worlds=worlds,
+            chooser=chooser,
+            brancher=None if config.branching is None else Brancher(config.branching, names=(name, seed)),
+            replay=replay,
+            say=say,
+        )
         self._filler = BatchFiller(
             self._chosen,
             codec=start.codec,
@@ -212,16 +222,17 @@ class GrpoLoop(Loop):
         del done
         rollouts = self._rollouts
         came = await rollouts.batch(step, asked=self._filler.asked, ask=self._ask)
-        groups, columns = came.groups, came.columns
-        rollouts.phase = f"training on {sum(len(group.episodes) for group in groups)} episodes"
+        groups, columns, branches = came.groups, came.columns, came.branches or ()
+        continued = [episode for branch in branches for episode in branch.episodes]
         self._guard.check_episodes(group.episodes[0] for group in groups if group.episodes)
         episodes = [episode for group in groups for episode in group.episodes]
+        rollouts.phase = f"training on {len(episodes) + len(continued)} episodes"
         try:
-            trained = await thread.do(self._train, groups, columns, step)
+            trained = await thread.do(self._train, groups, branches, columns, step)
         except DivergedError as error:
             raise DivergedError(rollouts.quarantine(step, groups, str(error))) from error
         await rollouts.advance(self._learning.weights(), step + 1)
-        drawn = {DRAWN: float(sum(map(sampled_tokens, episodes)))}
+        drawn = {DRAWN: float(sum(map(sampled_tokens, (*episodes, *continued))))}
         metrics = {**rollout_metrics(episodes), **drawn, **trained, **rollouts.metrics()}
         alarms = self._alarms.check(metrics, step)
         metrics["alarms"] = float(len(alarms))
@@ -252,7 +263,13 @@ class GrpoLoop(Loop):
         """Whether some filter would not leave all of it out."""
         return self._built.wanted(group.batch())
 
-    def _train(self, groups: Sequence[RolloutGroup], columns: Mapping[str, Tensor], step: int) -> Metrics:
+    def _train(
+        self,
+        groups: Sequence[RolloutGroup],
+        branches: Sequence[RolloutGroup],
+        columns: Mapping[str, Tensor],
+        step: int,
+    ) -> Metrics:
         """Optimiser steps on the batch, as the objective's schedule has them.
 
         The figures are the first one's: of the weights that step began with, before they move.
@@ -261,13 +278,19 @@ class GrpoLoop(Loop):
         temperature = config.play.temperature
         given = self._filler.fill(self._assemble(groups, step), columns)
         probed = self._probed(given.batch, step)
-        batch = filter_trajectories(given.batch.with_columns({SOLVED: solve_rates(given.batch)}), built)
+        batch = self._filter_batch(given.batch)
+        continued = self._continuation_batch(branches)
+        if config.branching is not None and continued is not None:
+            # No filler goes with branching, so the columns of whole trajectories are complete.
+            batch = self._filler.fill_from_policy(batch, given, self._learning)
+            batch = add_branches(batch, continued, weight=config.branching.weight)
         if not batch.trajectories:
             return probed
         batch = fill_columns(
             batch, initial_columns(built), self._learning, reference=self._reference, temperature=temperature
         )
-        batch = self._filler.fill_from_policy(batch, given, self._learning)
+        if continued is None:
+            batch = self._filler.fill_from_policy(batch, given, self._learning)
         batch = reshape_rewards(batch, built)
         observed: list[ObservedStep] = []
 
@@ -319,6 +342,16 @@ class GrpoLoop(Loop):
         # Where both say something the learner's figures stand: over several processes they are of all.
         seen = observed[0].metrics(version=step) if observed else {}
         return {**probed, **seen, **expected, **chosen, **metrics}
+
+    def _filter_batch(self, batch: TokenBatch) -> TokenBatch:
+        """What is trained on of whole groups, each trajectory with the solve rate of its group."""
+        return filter_trajectories(batch.with_columns({SOLVED: solve_rates(batch)}), self._built)
+
+    def _continuation_batch(self, branches: Sequence[RolloutGroup]) -> TokenBatch | None:
+        """The continuations that are trained on, those of each fork as a group of their own; `None` without any."""
+        batches = [branch.batch() for branch in branches if branch.episodes]
+        continued = self._filter_batch(concatenate(batches)) if batches else None
+        return continued if continued is not None and continued.trajectories else None
 
     def _probed(self, batch: TokenBatch, step: int) -> Metrics:
         """Whether texts still depend on their tasks, at the steps that the settings say."""

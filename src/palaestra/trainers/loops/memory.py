@@ -104,7 +104,8 @@ def _longest(config: StageConfig) -> int:
         return most
     if not isinstance(config, GrpoConfig):
         return min(max(most, config.play.context), config.batch * config.play.context)
-    batch = config.limits.per_step * config.group_size * config.play.context
+    forks = 0 if config.branching is None else len(config.branching.pivots) * config.branching.continuations
+    batch = config.limits.per_step * (config.group_size + forks) * config.play.context
     return min(max(most, config.play.context), batch)
 
 

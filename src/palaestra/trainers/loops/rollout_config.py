@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from palaestra.trainers.branching import GrpoBranchingConfig
 from palaestra.trainers.choice import ChoiceConfig
 from palaestra.trainers.critic import CriticConfig
 from palaestra.trainers.engines.engine import InFlight
@@ -12,6 +13,7 @@ from palaestra.trainers.engines.vllm import VllmConfig
 from palaestra.trainers.fillers import SHOWN, ChosenFiller, choose_fillers, needs_of
 from palaestra.trainers.learner import LearnerConfig
 from palaestra.trainers.limits import check_above_zero, check_at_least
+from palaestra.trainers.loops.branching_parts import check_branching
 from palaestra.trainers.loops.compared import comparing_parts
 from palaestra.trainers.loops.saves import SaveConfig
 from palaestra.trainers.loops.temperatures import check_temperature_head
@@ -86,6 +88,9 @@ class GrpoConfig(GroupStageConfig):
     learner: LearnerConfig = field(default_factory=lambda: LearnerConfig(lr=2e-4, layout="shared"))
     critic: CriticConfig = field(default_factory=CriticConfig)
     """For objectives that compare what came with what was expected."""
+    branching: GrpoBranchingConfig | None = None
+    """Continues groups that solved nothing from the middle of their trajectories, and trains on the continuations too;
+    without the section nothing branches."""
     alarms: AlarmConfig = field(default_factory=AlarmConfig)
     probe: int = 0
     """Every how many steps it is measured whether first turns still depend on their tasks (`collapse/...`); 0 for
@@ -137,7 +142,10 @@ class GrpoConfig(GroupStageConfig):
         check_temperature_head(
             built, temperature=self.play.temperature, lora=self.learner.lora is not None, vllm=self.vllm is not None
         )
-        shown = needs_of(self.fillers(built)) & SHOWN
+        fillers = self.fillers(built)
+        if self.branching is not None:
+            check_branching(built, fillers)
+        shown = needs_of(fillers) & SHOWN
         if shown and self.choice.instances == "endless":
             raise ValueError(
                 'choice.instances="endless": fillers of columns read a demonstration of each task, and there are some '

@@ -19,7 +19,7 @@ from palaestra.trainers.learner import Learner
 from palaestra.trainers.loops.changes import accept_settings, check_replay
 from palaestra.trainers.loops.config import TrainConfig
 from palaestra.trainers.loops.grpo import GrpoLoop
-from palaestra.trainers.loops.imitation_config import SelfImitationConfig, SftConfig
+from palaestra.trainers.loops.imitation_config import SftConfig
 from palaestra.trainers.loops.loop import Loop, MakeLearner
 from palaestra.trainers.loops.material import initial_policy
 from palaestra.trainers.loops.placement import place
@@ -88,7 +88,7 @@ def plan_run(config: TrainConfig, *, bar: OpenProgressBar = silent) -> RunPlan:
             check_prompts(name, stage, policy, worlds)
             if stage.choice.instances == "endless":
                 worlds.endless(guard)
-            if isinstance(stage, SelfImitationConfig) and stage.branching is not None:
+            if stage.branching is not None:
                 worlds.check_restorable(name)
     imitated = {file for name, file in files.items() if not isinstance(config.stages[name], GrpoConfig)}
     for file, one in shown.items():

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import cast
 
 from palaestra.records import Json
-from palaestra.trainers.branching import BranchingConfig
+from palaestra.trainers.branching import BranchingConfig, GrpoBranchingConfig
 from palaestra.trainers.choice import ChoiceConfig
 from palaestra.trainers.critic import CriticConfig
 from palaestra.trainers.engines.native import NativeConfig
@@ -87,7 +87,7 @@ _SECTIONS: Mapping[type, _Classes] = {
     SftConfig: _Classes(identity="demonstrations", trajectory="steps seconds batch warmup_steps"),
     GrpoConfig: _Classes(
         identity="group_size columns",
-        trajectory="updates vllm in_flight",
+        trajectory="updates branching vllm in_flight",
         operational="steps tokens seconds patience probe probe_prompts",
     ),
     ExpertConfig: _Classes(
@@ -103,6 +103,7 @@ _SECTIONS: Mapping[type, _Classes] = {
     ChoiceConfig: _Classes(identity="rule instances memory floor candidates epsilon window target"),
     KeepConfig: _Classes(trajectory="per_task per_family order prefixes"),
     BranchingConfig: _Classes(trajectory="continuations pivots depth window"),
+    GrpoBranchingConfig: _Classes(trajectory="continuations pivots depth window weight"),
     LearnerConfig: _Classes(
         identity="lora",
         trajectory="lr betas weight_decay max_norm precision",
@@ -132,8 +133,18 @@ _SECTIONS: Mapping[type, _Classes] = {
 
 def rule_of(setting: str) -> SettingRule:
     """The rule of a setting by its full name, such as "grpo.learner.lr", "grpo-late.steps" or "world.0.split"."""
+    return SETTING_RULES[_rule_name(setting)]
+
+
+def is_optional_section(name: str) -> bool:
+    """Whether a name that other names begin with is of a section that may be left out: only those have a rule."""
+    return not name.rpartition(".")[2].isdigit() and _rule_name(name) in SETTING_RULES  # a number is a world's
+
+
+def _rule_name(setting: str) -> str:
+    """The name of its rule: without numbers of worlds, and with the kind of a stage in place of its name."""
     first, *others = setting.split(".")
-    return SETTING_RULES[".".join([kind_of(first) or first, *(part for part in others if not part.isdigit())])]
+    return ".".join([kind_of(first) or first, *(part for part in others if not part.isdigit())])
 
 
 def _rules_in(kind: type, before: str = "") -> Iterator[tuple[str, SettingRule]]:

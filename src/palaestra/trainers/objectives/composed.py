@@ -4,16 +4,20 @@
 
 Weight, correction and mask are worked out once on the whole step and stand in the batch as `weight_T`; a micro-batch
 adds up what its tokens weigh. So no division into micro-batches or processes, order or layout can change a step.
+
+Continuations of forks are a stream beside whole trajectories. Each stream has its own advantages, means and masks, and
+the batch says what the loss of continuations weighs (DEEP-GRPO, arXiv:2602.14169).
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 from torch import Tensor
 
 from palaestra.trainers.data.batch import TokenBatch
+from palaestra.trainers.data.branches import CreditStream, join_streams, split_streams
 from palaestra.trainers.objectives.advantages.group import GroupAdvantage
 from palaestra.trainers.objectives.aggregation import Aggregation
 from palaestra.trainers.objectives.objective import Metrics, PreparedStep
@@ -40,6 +44,19 @@ class Masking:
     mask: Mask
     denominator: Denominator = "original"
     """All tokens, or those that are left."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _WeighedStream:
+    """A stream whose tokens have their weights."""
+
+    batch: TokenBatch
+    kept: float
+    """How many of its tokens the masks keep."""
+    looked: frozenset[str]
+    """The columns of parts that looked at it as a whole."""
+    terms: frozenset[str]
+    """The columns of what each token weighs in each term."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +91,11 @@ class ComposedObjective:
         return False
 
     def advantages(self, batch: TokenBatch) -> TokenBatch:
-        """See `Objective`."""
+        """See `Objective`; whole trajectories come first, and continuations behind them."""
+        return join_streams([self._fill_advantages(stream.batch) for stream in split_streams(batch)])
+
+    def _fill_advantages(self, batch: TokenBatch) -> TokenBatch:
+        """The trajectories of a stream with their advantages."""
         own_T = batch.trained_T
         advantage_T = self.advantage(batch)
         for transform in self.transforms:
@@ -83,6 +104,25 @@ class ComposedObjective:
 
     def prepare(self, batch: TokenBatch) -> PreparedStep:
         """See `Objective`; trajectories that are known to have no gradient are left out."""
+        weighed = [self._weigh_tokens(stream) for stream in split_streams(batch)]
+        whole = join_streams([one.batch for one in weighed])
+        tokens = int(batch.trained_T.sum())
+        metrics: Metrics = {}
+        if self.masks:
+            metrics["mask/kept"] = sum(one.kept for one in weighed) / max(1, tokens)
+        rate = math.prod(rate(batch) for rate in self.rates)
+        if self.rates:
+            metrics["rate"] = rate
+        return PreparedStep(
+            batch=whole.select(self._moved(whole, weighed[0].terms)),
+            loss=partial(self._loss, tokens, self.requires.union(weighed[0].looked)),
+            rate=rate,
+            metrics=metrics,
+        )
+
+    def _weigh_tokens(self, stream: CreditStream) -> _WeighedStream:
+        """What each token of a stream weighs in the step's loss."""
+        batch = stream.batch
         own_T = batch.trained_T
         kept_T, counted_T = own_T, own_T
         for masking in self.masks:
@@ -95,19 +135,14 @@ class ComposedObjective:
             weight_T = weight_T * correction(batch).masked_fill(~own_T, 0.0)
         looked = self._looked(batch)
         terms = term_weights(self.terms, batch, counted_T, otherwise=self.aggregation)
-        tokens = int(own_T.sum())
-        whole = replace(batch, weight_T=weight_T).with_columns({**looked, **terms})
-        metrics: Metrics = {}
-        if self.masks:
-            metrics["mask/kept"] = float(kept_T.sum()) / max(1, tokens)
-        rate = math.prod(rate(batch) for rate in self.rates)
-        if self.rates:
-            metrics["rate"] = rate
-        return PreparedStep(
-            batch=whole.select(self._moved(whole, terms)),
-            loss=partial(self._loss, tokens, self.requires.union(looked)),
-            rate=rate,
-            metrics=metrics,
+        if stream.weight != 1:
+            weight_T = weight_T * stream.weight
+            terms = {name: term_T * stream.weight for name, term_T in terms.items()}
+        return _WeighedStream(
+            batch=replace(batch, weight_T=weight_T).with_columns({**looked, **terms}),
+            kept=float(kept_T.sum()),
+            looked=frozenset(looked),
+            terms=frozenset(terms),
         )
 
     def _looked(self, batch: TokenBatch) -> dict[str, Tensor]:
@@ -118,13 +153,13 @@ class ComposedObjective:
                 found |= held.columns(batch)
         return found
 
-    def _moved(self, batch: TokenBatch, terms: Mapping[str, Tensor]) -> list[int]:
+    def _moved(self, batch: TokenBatch, terms: frozenset[str]) -> list[int]:
         """The trajectories that may have a gradient."""
         moved_T = batch.weight_T != 0
         if not self.pulls:
             moved_T &= batch.advantage_T != 0
-        for weight_T in terms.values():
-            moved_T |= weight_T != 0
+        for name in terms:
+            moved_T |= batch.column(name) != 0
         found: list[int] = sum_over(moved_T.long(), batch.trajectory_T, batch.trajectories).nonzero()[:, 0].tolist()
         return found
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection
 
 from palaestra.seeding import Stream
 from palaestra.trainers.data.batch import TokenBatch
+from palaestra.trainers.data.branches import branch_places
 from palaestra.trainers.objectives import Metrics, Objective, PreparedStep
 from palaestra.trainers.updates.passes import fill_current_logprobs
 from palaestra.trainers.updates.trained import TrainableModel
@@ -55,6 +56,8 @@ def train_minibatches(
 def shares(batch: TokenBatch, updates: int, stream: Stream, *, joined: bool) -> list[list[int]]:
     """The trajectories of each of `updates` shares, ascending; every one is in one.
 
+    Continuations are divided by themselves, so that each share has its part of them.
+
     Args:
         batch: What is divided.
         updates: How many shares; equal ones, up to one trajectory, or one group.
@@ -65,5 +68,11 @@ def shares(batch: TokenBatch, updates: int, stream: Stream, *, joined: bool) -> 
     units: list[list[int]] = [[] for _ in range(int(unit_R.max()) + 1 if joined else batch.trajectories)]
     for trajectory, unit in enumerate(unit_R.tolist() if joined else range(batch.trajectories)):
         units[unit].append(trajectory)
-    shuffled = stream.shuffled(range(len(units)))
-    return [sorted(one for unit in shuffled[update::updates] for one in units[unit]) for update in range(updates)]
+    branches = set(branch_places(batch))
+    whole = [unit for unit in units if unit[0] not in branches]
+    continued = [unit for unit in units if unit[0] in branches]
+    streams = [stream.shuffled(whole), stream.split("branches").shuffled(continued)]
+    return [
+        sorted(one for shuffled in streams for unit in shuffled[update::updates] for one in unit)
+        for update in range(updates)
+    ]

@@ -40,6 +40,7 @@ def _solutions(stage: StageDiagnosis) -> Iterator[TrainingFinding]:
     share = found.none / found.groups
     if share < FEW_SOLUTIONS:
         return
+    branch = "" if stage.settings.get("branching") else f"branch from failed groups ([{stage.name}.branching]), "
     yield TrainingFinding(
         name="no solution in groups",
         stage=stage.name,
@@ -47,7 +48,7 @@ def _solutions(stage: StageDiagnosis) -> Iterator[TrainingFinding]:
         sentence=f"In {found.none} of {found.groups} groups ({percent(share)}) no member solved the task, and in "
         f"{found.every} all did: only {found.some} ({percent(found.some / found.groups)}) show what solves.",
         remedy="Show more demonstrations before this stage, choose tasks that are solved half of the time "
-        '(choice.rule = "bandit"), branch from failed groups ([expert.branching]), or raise group_size.',
+        f'(choice.rule = "bandit"), {branch}or raise group_size.',
     )
 
 
