@@ -339,7 +339,7 @@ def test_a_day_is_compared_with_the_day_that_the_user_named() -> None:
 def test_a_name_that_the_user_has_written_is_marked_and_not_a_part_of_a_longer_one() -> None:
     names = [{"name": "Umbra Rock"}, {"name": "Umbra Rock I"}, {"name": "Umbra"}]
     assert read_after("The Umbra Rock I was damaged.", names) == [
-        "name=Umbra Rock; name=Umbra Rock I =asked; name=Umbra"
+        "name=Umbra Rock; asked=true name=Umbra Rock I =asked; name=Umbra"
     ]
 
 

@@ -101,6 +101,9 @@ class _Pass:
         beside = {**parents, **{name: own for name, part in row.items() if (own := _id_of(part)) is not None}}
         between = ""
         day: str | None = None
+        if any(not is_id(name) and isinstance(text, str) and self._is_asked(text) for name, text in row.items()):
+            yield "asked=true"  # ahead of the ids, where a policy of two layers learns soonest which ones to take
+            between = " "
         for name, value in self._new_fields(row, parents):
             yield f"{between}{name}="
             opening, closing = "()" if isinstance(value, Mapping) else "[]" if isinstance(value, list) else ("", "")
@@ -143,8 +146,12 @@ class _Pass:
             yield self._shown.show_text(text, kind)
         else:
             yield from self._shown.read_text(text, answer=True)
-        if len(text) >= _SHORTEST and _TELLING.search(text) and self._shown.is_asked(text, self._texts):
+        if self._is_asked(text):
             yield " =asked"
+
+    def _is_asked(self, text: str) -> bool:
+        """Whether the user has written a text that could name something."""
+        return len(text) >= _SHORTEST and _TELLING.search(text) is not None and self._shown.is_asked(text, self._texts)
 
     def _day(self, text: str, path: Path, after: str | None) -> Iterator[str]:
         yield from self._shown.show_day(text, after=after)

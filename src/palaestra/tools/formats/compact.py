@@ -10,7 +10,7 @@ What decides a task stands in the text in a form that a small model can compare:
 - a day is followed by its distance from today, `<date.3> 12d ago`;
 - a number is followed by its size, `5k+`, by its rank among the values of its field in a listing, `#1`, and by its
   comparison with the last number before the answer and with what the user named, `over <amount.2>`;
-- a text that the user has written is followed by `=asked`.
+- a text that the user has written is followed by `=asked`, and a record that has one begins with `asked=true`.
 
 Which values are ids, addresses and times is worked out from the names and schemas of the tools' arguments, so one
 rendering serves all worlds. A policy can only write the handles of values that a message has shown; a turn with any
