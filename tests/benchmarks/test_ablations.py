@@ -39,7 +39,7 @@ SMALL = AblationConfig(
     sft=replace(SFT, steps=10),
     expert=replace(EXPERT, choice=ChoiceConfig(rule="bandit", instances="endless")),
     grpo=SYNC,
-    seconds=1e-6,
+    cpu_seconds=1e-6,
     samples=2,
 )
 GROUP = "new records"
@@ -47,8 +47,8 @@ GROUP = "new records"
 
 def budget(stage: StageConfig) -> float:
     assert not isinstance(stage, RejectionConfig)
-    assert stage.seconds is not None
-    return stage.seconds
+    assert stage.cpu_seconds is not None
+    return stage.cpu_seconds
 
 
 def made(arm: str, seed: int, solved: Mapping[str, tuple[int, ...]]) -> AblationCell:
@@ -59,7 +59,7 @@ def made(arm: str, seed: int, solved: Mapping[str, tuple[int, ...]]) -> Ablation
         seed=seed,
         settings="",
         steps={},
-        seconds={},
+        cpu_seconds={},
         solved={"1": {GROUP: solved}, "0.3": {GROUP: nothing}},
         harmed={"1": {GROUP: 10.0 * (1 + seed)}, "0.3": {GROUP: 0.0}},
         unfinished={"1": {GROUP: 5.0}, "0.3": {GROUP: 0.0}},
@@ -68,7 +68,7 @@ def made(arm: str, seed: int, solved: Mapping[str, tuple[int, ...]]) -> Ablation
 
 @pytest.mark.parametrize("arm", [arm for arm in ARMS if not arm.startswith("warm-start")])
 def test_every_arm_has_the_same_time(arm: str) -> None:
-    assert sum(map(budget, ARMS[arm].stages(AblationConfig()).values())) == pytest.approx(AblationConfig().seconds)
+    assert sum(map(budget, ARMS[arm].stages(AblationConfig()).values())) == pytest.approx(AblationConfig().cpu_seconds)
 
 
 def test_arms_differ_from_each_other_and_every_one_is_in_a_table() -> None:

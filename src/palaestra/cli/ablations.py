@@ -21,8 +21,9 @@ def ablations(
     ] = None,
     world: WorldOption = None,
     seeds: Annotated[int, typer.Option("--seeds", min=1, help="Training runs per arm, with seeds 0, 1, ...")] = 3,
-    seconds: Annotated[
-        float | None, typer.Option("--seconds", min=1, help="Seconds of training after the warm start. Default: 300.")
+    cpu_seconds: Annotated[
+        float | None,
+        typer.Option("--cpu-seconds", min=1, help="Seconds of processor time after the warm start. Default: 300."),
     ] = None,
     steps: Annotated[
         int | None, typer.Option("--steps", min=1, help="Steps of the warm start. Default: those of the demo.")
@@ -70,7 +71,7 @@ def ablations(
     usual = AblationConfig()
     config = replace(
         usual,
-        seconds=seconds or usual.seconds,
+        cpu_seconds=cpu_seconds or usual.cpu_seconds,
         samples=samples or usual.samples,
         sft=replace(usual.sft, steps=steps or usual.sft.steps),
     )

@@ -139,7 +139,7 @@ def _stage_rows(plan: "RunPlan", name: str) -> list[tuple[str, str]]:
     stage = plan.config.stages[name]
     shown = len(plan.demonstrations[name].episodes) if name in plan.demonstrations else 0
     if isinstance(stage, SftConfig):
-        long = f"{stage.steps} steps" if stage.seconds is None else f"{stage.seconds:g} s"
+        long = f"{stage.steps} steps" if stage.cpu_seconds is None else f"{stage.cpu_seconds:g} s of processor time"
         return [(name, f"{long} of {stage.batch} of {shown:,} demonstrations")]
     limits = stage.limits
     groups = f"{limits.per_step} groups, {limits.per_step * stage.group_size} trajectories"
@@ -155,20 +155,21 @@ def _stage_rows(plan: "RunPlan", name: str) -> list[tuple[str, str]]:
         ends = {
             "steps": f"{stage.steps} steps",
             "tokens": f"{stage.tokens or 0:,} tokens, in steps",
-            "seconds": f"{stage.seconds or 0:g} s, in steps",
+            "cpu_seconds": f"{stage.cpu_seconds or 0:g} s of processor time, in steps",
         }
-        long = ends["seconds" if stage.seconds is not None else "tokens" if stage.tokens is not None else "steps"]
+        long = ends[
+            "cpu_seconds" if stage.cpu_seconds is not None else "tokens" if stage.tokens is not None else "steps"
+        ]
         rows.append((name, f"{long} of {groups}"))
         if stage.branching is not None:
             rows.append(("branching", stage.branching.describe()))
     else:
         expert = isinstance(stage, ExpertConfig)
-        long = (
-            f"{f'{stage.steps}' if stage.seconds is None else f'{stage.seconds:g} s, in'} rounds of {groups}, then "
-            f"{stage.updates} optimiser steps"
-            if isinstance(stage, ExpertConfig)
-            else f"{stage.rounds} rounds of {groups}; then {stage.steps} optimiser steps"
-        )
+        if isinstance(stage, ExpertConfig):
+            rounds = f"{stage.steps}" if stage.cpu_seconds is None else f"{stage.cpu_seconds:g} s of processor time, in"
+            long = f"{rounds} rounds of {groups}, then {stage.updates} optimiser steps"
+        else:
+            long = f"{stage.rounds} rounds of {groups}; then {stage.steps} optimiser steps"
         rows.append((name, f"{long} of {stage.batch} sequences" + (" each" if expert else "")))
         keep = stage.keep
         beginnings = ", and the best harmless beginning where none solved" if keep.prefixes else ""

@@ -105,10 +105,10 @@ def test_a_section_changes_only_what_it_names(table: dict[str, Any], section: st
         ({"grpo": {"engine": {"context": 900, "capacity": 800}}}, "capacity=800"),
         ({"sft": {"steps": 0}}, "steps=0"),
         ({"sft": {"batch": 0}}, "batch=0"),
-        ({"sft": {"seconds": 0.0}}, "seconds=0.0"),
-        ({"expert": {"seconds": 0.0}}, "seconds=0.0"),
-        ({"grpo": {"seconds": -1.0}}, "seconds=-1.0"),
-        ({"grpo": {"seconds": 5.0, "tokens": 9}}, "tokens=9, seconds=5: each is an end of the stage"),
+        ({"sft": {"cpu_seconds": 0.0}}, "cpu_seconds=0.0"),
+        ({"expert": {"cpu_seconds": 0.0}}, "cpu_seconds=0.0"),
+        ({"grpo": {"cpu_seconds": -1.0}}, "cpu_seconds=-1.0"),
+        ({"grpo": {"cpu_seconds": 5.0, "tokens": 9}}, "tokens=9, cpu_seconds=5: each is an end of the stage"),
         ({"sft": {"warmup_steps": -1}}, "warmup_steps=-1"),
         ({"expert": {"steps": 0}}, "expert: value error, steps=0: it must be at least 1"),
         ({"expert": {"updates": 0}}, "updates=0"),
@@ -205,7 +205,7 @@ def test_a_file_that_is_missing_or_no_toml_is_told(tmp_path: Path) -> None:
         ("grpo.limits.staleness = 2", "grpo.limits.staleness", 2),
         ("policy.checkpoint=some/folder", "policy.checkpoint", Path("some/folder")),
         ("world.switches={ noise = { failures = 10 } }", "world.switches", {"noise": {"failures": 10}}),
-        ("sft.seconds=1.5", "sft.seconds", 1.5),
+        ("sft.cpu_seconds=1.5", "sft.cpu_seconds", 1.5),
     ],
 )
 def test_a_setting_of_the_command_goes_before_the_file_s(tmp_path: Path, setting: str, name: str, value: Any) -> None:

@@ -44,7 +44,7 @@ def played(directory: Path) -> list[list[Episode]]:
 @pytest.fixture(scope="module")
 def warm(tmp_path_factory: pytest.TempPathFactory) -> Policy:
     """A policy that has seen the oracle, and makes calls, some of them right."""
-    return run(sft_loop(steps=50), tmp_path_factory.mktemp("warm") / "sft").policy
+    return run(sft_loop(steps=60), tmp_path_factory.mktemp("warm") / "sft").policy
 
 
 @pytest.fixture(scope="module", params=["sync", "async"])
@@ -111,11 +111,11 @@ def test_a_run_replays_from_its_record_to_equal_weights(
 def test_a_stage_that_ends_by_time_ends_with_the_step_that_reaches_it_and_its_replay_takes_as_many(
     warm: Policy, tmp_path: Path
 ) -> None:
-    short = run(grpo_loop(warm, replace(SYNC, seconds=1e-6)), tmp_path / "short")
+    short = run(grpo_loop(warm, replace(SYNC, cpu_seconds=1e-6)), tmp_path / "short")
     assert short.progress.step == 1
     whole = run(grpo_loop(warm, replace(SYNC, steps=2)), tmp_path / "whole")
     replay = RecordedRun.of(tmp_path / "whole")
-    again = run(grpo_loop(warm, replace(SYNC, seconds=1e-6), replay=replay), tmp_path / "again")
+    again = run(grpo_loop(warm, replace(SYNC, cpu_seconds=1e-6), replay=replay), tmp_path / "again")
     assert again.progress.step == 2
     assert again.policy.digest() == whole.policy.digest()
 

@@ -141,11 +141,11 @@ def test_without_demonstrations_there_are_none_to_mix_in_and_that_is_said(warm: 
 def test_expert_iteration_that_ends_by_time_ends_with_a_round_and_its_replay_takes_as_many(
     warm: Policy, tmp_path: Path
 ) -> None:
-    short = run(imitating_loop(warm, replace(EXPERT, seconds=1e-6)), tmp_path / "short")
+    short = run(imitating_loop(warm, replace(EXPERT, cpu_seconds=1e-6)), tmp_path / "short")
     assert short.progress.step == 1
     whole = run(imitating_loop(warm, replace(EXPERT, steps=2)), tmp_path / "whole")
     replay = RecordedRun.of(tmp_path / "whole")
-    again = run(imitating_loop(warm, replace(EXPERT, seconds=1e-6), replay=replay), tmp_path / "again")
+    again = run(imitating_loop(warm, replace(EXPERT, cpu_seconds=1e-6), replay=replay), tmp_path / "again")
     assert again.progress.step == 2
     assert again.policy.digest() == whole.policy.digest()
 

@@ -1,7 +1,7 @@
 """The arms, the tables that compare them, and the budget that all of them have.
 
-Every arm but the warm start itself goes on from a warm start of its seed and its format, for equally many seconds on
-one thread. What an arm does not name is as in `palaestra.benchmarks.learning`: the demo's settings.
+Every arm but the warm start itself goes on from a warm start of its seed and its format, for equal processor time
+on one thread. What an arm does not name is as in `palaestra.benchmarks.learning`: the demo's settings.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,8 +26,8 @@ class AblationConfig:
     """The warm start."""
     expert: ExpertConfig = field(default_factory=lambda: LearningConfig().expert)
     grpo: GrpoConfig = field(default_factory=lambda: LearningConfig().grpo)
-    seconds: float = 300.0
-    """Of training after the warm start, on one thread."""
+    cpu_seconds: float = 300.0
+    """Processor time of training after the warm start, on one thread."""
     samples: int = 3
     """Episodes of each held-out task at each temperature."""
     temperatures: tuple[float, ...] = (1.0, 0.3)
@@ -43,7 +43,7 @@ class AblationArm:
     what: str
     """In words, for a table's row."""
     stages: Callable[[AblationConfig], Stages]
-    """The stages after the warm start; their seconds are the budget."""
+    """The stages after the warm start; their `cpu_seconds` are the budget."""
     format: str = "compact"
     """The chat format of the policy, and of its warm start."""
 
@@ -59,37 +59,37 @@ class AblationTable:
 
 
 def _more_steps(config: AblationConfig) -> Stages:
-    return {"sft": replace(config.sft, seconds=config.seconds)}
+    return {"sft": replace(config.sft, cpu_seconds=config.cpu_seconds)}
 
 
 def _expert(config: AblationConfig) -> Stages:
-    return {"expert": replace(config.expert, seconds=config.seconds)}
+    return {"expert": replace(config.expert, cpu_seconds=config.cpu_seconds)}
 
 
 def _without_branching(config: AblationConfig) -> Stages:
-    return {"expert": replace(config.expert, seconds=config.seconds, branching=None)}
+    return {"expert": replace(config.expert, cpu_seconds=config.cpu_seconds, branching=None)}
 
 
 def _choose_by(rule: ChoiceRule) -> Callable[[AblationConfig], Stages]:
     def stages(config: AblationConfig) -> Stages:
         choice = ChoiceConfig(rule=rule, instances=config.expert.choice.instances)
-        return {"expert": replace(config.expert, seconds=config.seconds, choice=choice)}
+        return {"expert": replace(config.expert, cpu_seconds=config.cpu_seconds, choice=choice)}
 
     return stages
 
 
 def _gradient(config: AblationConfig) -> Stages:
-    return {"grpo": replace(config.grpo, seconds=config.seconds)}
+    return {"grpo": replace(config.grpo, cpu_seconds=config.cpu_seconds)}
 
 
 def _gradient_on_points(config: AblationConfig) -> Stages:
-    return {"grpo": replace(config.grpo, seconds=config.seconds, objective=ObjectiveConfig())}
+    return {"grpo": replace(config.grpo, cpu_seconds=config.cpu_seconds, objective=ObjectiveConfig())}
 
 
 def _both(config: AblationConfig) -> Stages:
     return {
-        "expert": replace(config.expert, seconds=0.8 * config.seconds),
-        "grpo": replace(config.grpo, seconds=0.2 * config.seconds),
+        "expert": replace(config.expert, cpu_seconds=0.8 * config.cpu_seconds),
+        "grpo": replace(config.grpo, cpu_seconds=0.2 * config.cpu_seconds),
     }
 
 

@@ -62,8 +62,8 @@ class AblationCell:
     """The digest of the settings, the held-out tasks and the demonstrations."""
     steps: Mapping[str, int]
     """Of each stage after the warm start."""
-    seconds: Mapping[str, float]
-    """The same; one thread."""
+    cpu_seconds: Mapping[str, float]
+    """Processor time of each; one thread."""
     solved: Mapping[str, Mapping[str, Mapping[str, tuple[int, ...]]]]
     """By temperature, group of held-out tasks and task: of each episode 1 where it solved its task, and 0 where not."""
     harmed: Mapping[str, Mapping[str, float]]
@@ -205,7 +205,7 @@ def run_cell(world: str | None, key: CellKey, config: AblationConfig, cells: Pat
         seed=key.seed,
         settings=settings_digest(key.arm, config, material),
         steps={name: one.step for name, one in progress.items()},
-        seconds={name: round(one.seconds, 1) for name, one in progress.items()},
+        cpu_seconds={name: round(one.cpu_seconds, 1) for name, one in progress.items()},
         solved={at: _solved(one, material.heldout) for at, one in evaluations.items()},
         harmed={at: _shares(one, "harmed", material.heldout) for at, one in evaluations.items()},
         unfinished={at: _shares(one, "unfinished", material.heldout) for at, one in evaluations.items()},

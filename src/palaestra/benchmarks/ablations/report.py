@@ -59,10 +59,10 @@ def _table(
             "not run",
         ),
         rows=tuple(rows),
-        note=f"Every arm but a warm start trains for {config.seconds:g} s on one thread after a warm start of "
-        f"{config.sft.steps} steps; {config.samples} episodes of each held-out task. Claims are about training, so "
-        "their unit is the training seed, and each seed's value is listed; differences are paired by seed and task. "
-        f"Harm and unfinished episodes are at temperature {temperatures[0]}.",
+        note=f"Every arm but a warm start trains for {config.cpu_seconds:g} s of processor time on one thread "
+        f"after a warm start of {config.sft.steps} steps; {config.samples} episodes of each held-out task. Claims are "
+        "about training, so their unit is the training seed, and each seed's value is listed; differences are paired "
+        f"by seed and task. Harm and unfinished episodes are at temperature {temperatures[0]}.",
     )
 
 

@@ -167,23 +167,22 @@ def _units(runs: Sequence[LearningResult], material: LearningMaterial) -> str:
 
 
 def _cost_table(runs: Sequence[LearningResult]) -> Table:
-    """Steps and seconds of the stage that each policy is the result of."""
+    """Steps and processor time of the stage that each policy is the result of."""
     return Table(
         title="What the training took",
-        columns=("seed", *(f"{name} {what}" for name in _names(runs) for what in ("steps", "s"))),
+        columns=("seed", *(f"{name} {what}" for name in _names(runs) for what in ("steps", "CPU s"))),
         rows=tuple(
             (
                 str(run.seed),
                 *(
                     cell
                     for part in run.parts.values()
-                    for cell in (str(part.progress.step), f"{part.progress.seconds:.0f}")
+                    for cell in (str(part.progress.step), f"{part.progress.cpu_seconds:.0f}")
                 ),
             )
             for run in runs
         ),
-        note="Seconds are those of the steps alone, on a machine that others may share. Expert iteration's steps are "
-        "rounds.",
+        note="Processor time of the steps alone, all threads together. Expert iteration's steps are rounds.",
     )
 
 

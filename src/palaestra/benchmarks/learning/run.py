@@ -63,10 +63,11 @@ class LearningConfig:
     """A fresh one is made; it reads and writes the format `compact`."""
     demonstrations: int = 20
     """Of each family, for the warm start and for what is mixed in later."""
-    sft: SftConfig = field(default_factory=lambda: SftConfig(steps=150))
+    sft: SftConfig = field(default_factory=lambda: SftConfig(steps=400))
     expert: ExpertConfig = field(
         default_factory=lambda: ExpertConfig(
             steps=14,
+            updates=60,
             demonstration_share=0.5,
             learner=LearnerConfig(lr=2e-3),
             choice=ChoiceConfig(rule="bandit", instances="endless"),
@@ -206,13 +207,13 @@ class _Control:
 def _controls(
     config: LearningConfig, parts: Mapping[str, MeasuredPolicy], few: Path, many: Path
 ) -> tuple[_Control, ...]:
-    """The controls. The first two get the seconds of the other run.
+    """The controls. The first two get the processor time of the other run.
 
     Rejection sampling gets expert iteration's rollouts and optimiser steps, but no round learns from another.
     """
-    warm, *later = (parts[name].progress.seconds for name in STAGES.values())
-    steps = replace(config.sft, demonstrations=few, seconds=sum(later))
-    more = replace(config.sft, demonstrations=many, seconds=warm + sum(later))
+    warm, *later = (parts[name].progress.cpu_seconds for name in STAGES.values())
+    steps = replace(config.sft, demonstrations=few, cpu_seconds=sum(later))
+    more = replace(config.sft, demonstrations=many, cpu_seconds=warm + sum(later))
     expert = config.expert
     rejection = RejectionConfig(
         rounds=expert.steps,

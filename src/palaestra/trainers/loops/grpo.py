@@ -173,8 +173,8 @@ class GrpoLoop(Loop):
 
     def done(self, progress: StageProgress) -> float:
         """The share of the steps, or of the tokens or the time where those are what there is."""
-        if self._config.seconds is not None:
-            return share_of_time(progress, self._config.seconds, self._replay)
+        if self._config.cpu_seconds is not None:
+            return share_of_time(progress, self._config.cpu_seconds, self._replay)
         if self._config.tokens is not None:
             return sum(row[DRAWN] for row in progress.history) / self._config.tokens
         return progress.step / self._config.steps

@@ -19,7 +19,7 @@ class SftConfig:
     """Supervised learning from demonstrations."""
 
     steps: int = 400
-    seconds: float | None = None
+    cpu_seconds: float | None = None
     """Ends it after so much time in place of `steps`: for controls that are given another run's time."""
     batch: int = 8
     """Demonstrations a step."""
@@ -33,7 +33,7 @@ class SftConfig:
     def __post_init__(self) -> None:
         check_at_least(1, steps=self.steps, batch=self.batch)
         check_at_least(0, warmup_steps=self.warmup_steps)
-        check_above_zero(seconds=self.seconds)
+        check_above_zero(cpu_seconds=self.cpu_seconds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +117,7 @@ class ExpertConfig(SelfImitationConfig):
 
     steps: int = 15
     """Rounds."""
-    seconds: float | None = None
+    cpu_seconds: float | None = None
     """Ends it with the round that reaches so much time, in place of `steps`: for comparisons at equal time."""
     updates: int = 30
     """Optimiser steps of a round."""
@@ -129,7 +129,7 @@ class ExpertConfig(SelfImitationConfig):
 
     def __post_init__(self) -> None:
         check_at_least(1, steps=self.steps, updates=self.updates)
-        check_above_zero(seconds=self.seconds)
+        check_above_zero(cpu_seconds=self.cpu_seconds)
         self.check_imitation()
 
 

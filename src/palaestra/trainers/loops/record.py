@@ -241,12 +241,12 @@ class RecordedRun:
         return self.batches[step]
 
 
-def share_of_time(progress: StageProgress, seconds: float, replay: RecordedRun | None) -> float:
-    """How much of a stage is done that ends by time, 0 to 1.
+def share_of_time(progress: StageProgress, cpu_seconds: float, replay: RecordedRun | None) -> float:
+    """How much of a stage is done that ends by processor time, 0 to 1.
 
     A replay takes the steps that were taken then, however long they take now.
     """
-    return progress.seconds / seconds if replay is None else progress.step / len(replay.batches)
+    return progress.cpu_seconds / cpu_seconds if replay is None else progress.step / len(replay.batches)
 
 
 def check_same(groups: list[RolloutGroup], expected: list[RolloutGroup], step: int) -> None:

@@ -77,7 +77,7 @@ class GrpoConfig(GroupStageConfig):
     """Batches of rollouts that are trained on."""
     tokens: int | None = None
     """Ends it after so many tokens of the policy's own in place of `steps`: for comparisons of like with like."""
-    seconds: float | None = None
+    cpu_seconds: float | None = None
     """Ends it with the step that reaches so much time, in place of `steps`: for comparisons at equal time."""
     updates: int = 2
     """Optimiser steps on each batch; with more than one, the clip has something to do."""
@@ -100,11 +100,11 @@ class GrpoConfig(GroupStageConfig):
 
     def __post_init__(self) -> None:
         check_at_least(1, steps=self.steps, tokens=self.tokens, updates=self.updates)
-        check_above_zero(seconds=self.seconds)
-        if self.tokens is not None and self.seconds is not None:
+        check_above_zero(cpu_seconds=self.cpu_seconds)
+        if self.tokens is not None and self.cpu_seconds is not None:
             raise ValueError(
-                f"tokens={self.tokens}, seconds={self.seconds:g}: each is an end of the stage in place of the other; "
-                "give one of them"
+                f"tokens={self.tokens}, cpu_seconds={self.cpu_seconds:g}: each is an end of the stage in place of the "
+                "other; give one of them"
             )
         self.check_rollouts()
         if self.play.top_p != 1:
@@ -123,7 +123,7 @@ class GrpoConfig(GroupStageConfig):
                 f"group_size=1: the objective compares the trajectories of a group ({', '.join(comparing)}), and a "
                 "group of one gives no gradient; give 2 or more, or an objective with a critic or a whitened return"
             )
-        if built.critic is not None and self.tokens is self.seconds is None and self.critic.lead >= self.steps:
+        if built.critic is not None and self.tokens is self.cpu_seconds is None and self.critic.lead >= self.steps:
             raise ValueError(
                 f"critic.lead={self.critic.lead}, steps={self.steps}: the policy is never trained; take more steps"
             )

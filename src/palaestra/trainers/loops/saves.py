@@ -66,6 +66,8 @@ class StageProgress:
     """Steps that are done."""
     seconds: float = 0.0
     """Spent on them, over all runs of the stage."""
+    cpu_seconds: float = 0.0
+    """The same in processor time of the training process, all of its threads; worker processes are not counted."""
     history: list[Metrics] = field(default_factory=list[Metrics])
     """A row for each step."""
     settings: dict[str, Any] = field(default_factory=dict[str, Any])

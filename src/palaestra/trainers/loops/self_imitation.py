@@ -141,8 +141,8 @@ class SelfImitationLoop(Loop):
 
     def done(self, progress: StageProgress) -> float:
         """The share of the steps, rounds of rollouts included, or of the time where that is what there is."""
-        if isinstance(self._config, ExpertConfig) and self._config.seconds is not None:
-            return share_of_time(progress, self._config.seconds, self._replay)
+        if isinstance(self._config, ExpertConfig) and self._config.cpu_seconds is not None:
+            return share_of_time(progress, self._config.cpu_seconds, self._replay)
         return progress.step / (self._config.steps + (self._rounds or 0))
 
     async def open(

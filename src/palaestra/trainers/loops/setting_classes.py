@@ -84,16 +84,16 @@ _SECTIONS: Mapping[type, _Classes] = {
     Timeouts: _Classes(operational="open reset step episode"),
     PolicyConfig: _Classes(identity="checkpoint format"),
     ModelConfig: _Classes(identity="hidden layers heads kv_heads head_dim mlp context vocabulary"),
-    SftConfig: _Classes(identity="demonstrations", trajectory="steps seconds batch warmup_steps"),
+    SftConfig: _Classes(identity="demonstrations", trajectory="steps cpu_seconds batch warmup_steps"),
     GrpoConfig: _Classes(
         identity="group_size columns",
         trajectory="updates branching vllm in_flight",
-        operational="steps tokens seconds patience probe probe_prompts",
+        operational="steps tokens cpu_seconds patience probe probe_prompts",
     ),
     ExpertConfig: _Classes(
         identity="group_size demonstrations",
         trajectory="updates batch demonstration_share branching vllm in_flight",
-        operational="steps seconds patience",
+        operational="steps cpu_seconds patience",
     ),
     RejectionConfig: _Classes(
         identity="group_size demonstrations rounds",

@@ -84,8 +84,8 @@ class SftLoop(Loop):
 
     def done(self, progress: StageProgress) -> float:
         """The share of the steps, or of the time where that is what there is."""
-        if self._config.seconds is not None:
-            return progress.seconds / self._config.seconds
+        if self._config.cpu_seconds is not None:
+            return progress.cpu_seconds / self._config.cpu_seconds
         return progress.step / self._config.steps
 
     async def open(

@@ -158,7 +158,7 @@ class _Stage:
 
     async def step(self, done: float) -> Metrics | None:
         """Take the next step; `None` where it was asked to stop before anything of it was trained."""
-        begun, idle = time.monotonic(), self._thread.begun
+        begun, idle, cpu = time.monotonic(), self._thread.begun, time.process_time()
         taken = asyncio.ensure_future(self._loop.step(self._thread, self.progress.step, done))
         asked = asyncio.ensure_future(self.stop.wait())
         try:
@@ -176,6 +176,7 @@ class _Stage:
         self.progress.step += 1
         seconds = time.monotonic() - begun
         self.progress.seconds += seconds
+        self.progress.cpu_seconds += time.process_time() - cpu
         if (tokens := metrics.get(DRAWN, metrics.get("tokens"))) is not None:  # without rollouts, those trained on
             metrics["speed/tokens"] = tokens / seconds
         row = {**metrics, "step": self.progress.step, "seconds": round(self.progress.seconds, 3)}
